@@ -1,0 +1,1 @@
+//! (pure) Measurements in, findings out, one file a question.

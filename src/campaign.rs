@@ -1,0 +1,1 @@
+//! Runs a plan: make files, measure, store, clean up.

@@ -1,0 +1,1 @@
+//! What the kernel counted while a trial ran, one file a source.

@@ -1,0 +1,1 @@
+//! Runs one trial and returns one measurement, one file each.

@@ -1,0 +1,287 @@
+//! Everything that can be varied.
+//!
+//! A new knob is a constant in the file of its family and a line in [`KNOBS`]. Arguments, the
+//! store's settings, `list knobs`, the reference and the report's axis labels are all made from it.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use crate::value::{Domain, Stop, Value};
+
+mod job;
+mod sim;
+
+/// One thing that can be varied.
+#[derive(Debug)]
+pub struct Knob {
+    /// Kebab-case, units last; also its key in a plan, its column and its label.
+    pub name: &'static str,
+    /// What fio calls it, or "" where fio has no such thing.
+    pub fio: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// What it accepts.
+    pub domain: Domain,
+    /// Its value when nothing is said.
+    pub default: &'static str,
+    /// What it takes to change it.
+    pub scope: Scope,
+    /// Engines that obey it; empty means every engine.
+    pub engines: &'static [&'static str],
+}
+
+/// What it takes to change a knob, dearest first: a plan nests its trials in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// A parameter of the next trial; needs nothing.
+    Job,
+}
+
+impl Scope {
+    /// As printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scope::Job => "job",
+        }
+    }
+}
+
+/// In the order of the reference.
+pub const KNOBS: &[&Knob] = &[
+    &job::ACCESS,
+    &job::BLOCK_SIZE,
+    &job::QUEUE_DEPTH,
+    &job::BATCH,
+    &job::STREAMS,
+    &job::FILE_SIZE,
+    &job::FILES,
+    &job::DIRECTORIES,
+    &job::DIRECT,
+    &job::COLD,
+    &job::IO_ENGINE,
+    &job::STOP,
+    &job::AT_LEAST,
+    &job::AT_MOST,
+    &job::SUSTAINED,
+    &job::SECOND_PASS,
+    &job::FSYNC,
+    &job::READ_SHARE,
+    &job::STRIDE_BLOCKS,
+    &job::RANDOM_DISTRIBUTION,
+    &job::ZIPF_THETA,
+    &job::DATA,
+    &job::COMPRESSIBLE_SHARE,
+    &job::RATE,
+    &job::CPU_PINNING,
+    &job::HUGE_PAGES,
+    &job::POLL,
+    &sim::CAPACITY,
+    &sim::STREAM_RATE,
+    &sim::SERVICE_TIME,
+    &sim::COLLAPSE,
+    &sim::INEQUALITY,
+    &sim::NOISE,
+    &sim::CORRELATION,
+    &sim::CACHE,
+    &sim::CACHE_RATE,
+    &sim::DEVICE_CACHE,
+];
+
+/// The knob of that name.
+pub fn find(name: &str) -> Option<&'static Knob> {
+    KNOBS.iter().copied().find(|knob| knob.name == name)
+}
+
+/// The known name that is nearest to a misspelt one, if any is near.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let near = known.map(|candidate| (distance(name, candidate), candidate)).min()?;
+    (near.0 <= 1 + name.len() / 4).then_some(near.1)
+}
+
+/// Damerau-Levenshtein distance with adjacent transpositions (optimal string alignment).
+fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+    let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
+    for i in 1..=from.len() {
+        let mut row = vec![i];
+        for j in 1..=to.len() {
+            let differs = usize::from(from[i - 1] != to[j - 1]);
+            let mut best =
+                (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + differs);
+            if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
+                best = best.min(rows[i - 2][j - 2] + 1);
+            }
+            row.push(best);
+        }
+        rows.push(row);
+    }
+    rows[from.len()][to.len()]
+}
+
+/// A value for every knob of an engine.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings(BTreeMap<&'static str, Value>);
+
+impl Settings {
+    /// Every knob that `engine` obeys, at its default.
+    pub fn defaults(engine: &str) -> Settings {
+        let obeyed = KNOBS.iter().filter(|knob| knob.obeyed_by(engine));
+        Settings(obeyed.map(|knob| (knob.name, knob.default_value())).collect())
+    }
+
+    /// Sets the knob `name`.
+    ///
+    /// # Panics
+    /// When the engine of these settings has no such knob: presets and arguments are checked.
+    pub fn set(&mut self, name: &str, value: Value) {
+        let held = self.0.get_mut(name).unwrap_or_else(|| panic!("no knob `{name}` here"));
+        *held = value;
+    }
+
+    /// Whether these settings have the knob `name`.
+    pub fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    /// The value of the knob `name`.
+    ///
+    /// # Panics
+    /// When the engine of these settings has no such knob.
+    pub fn get(&self, name: &str) -> &Value {
+        self.0.get(name).unwrap_or_else(|| panic!("no knob `{name}` here"))
+    }
+
+    /// The knob `name` as a number: bytes, ns, operations, or a plain number.
+    pub fn number(&self, name: &str) -> f64 {
+        match self.get(name) {
+            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
+                *n as f64
+            }
+            Value::Number(n) => *n,
+            Value::Flag(on) => f64::from(u8::from(*on)),
+            Value::Word(_) | Value::Words(_) | Value::Stop(_) => f64::NAN,
+        }
+    }
+
+    /// The knob `name` as a whole number of its base unit; 0 for words.
+    pub fn whole(&self, name: &str) -> u64 {
+        match self.get(name) {
+            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => *n,
+            Value::Flag(on) => u64::from(*on),
+            Value::Number(_) | Value::Word(_) | Value::Words(_) | Value::Stop(_) => 0,
+        }
+    }
+
+    /// The switch `name`.
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), Value::Flag(true))
+    }
+
+    /// The word `name`; empty when it is no word.
+    pub fn word(&self, name: &str) -> &str {
+        match self.get(name) {
+            Value::Word(word) => word,
+            _ => "",
+        }
+    }
+
+    /// When the timed part ends.
+    pub fn stop(&self) -> Stop {
+        match self.get("stop") {
+            Value::Stop(stop) => *stop,
+            other => unreachable!("the domain of `stop` yields no {other:?}"),
+        }
+    }
+
+    /// All, in alphabetical order.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+
+    /// Reads what [`Serialize`] wrote; knobs that this version does not know are left out.
+    pub fn from_json(json: &serde_json::Value) -> Settings {
+        let object = json.as_object().into_iter().flatten();
+        let known = object.filter_map(|(name, value)| {
+            let knob = find(name)?;
+            Some((knob.name, knob.value_from_json(value)?))
+        });
+        Settings(known.collect())
+    }
+}
+
+impl Serialize for Settings {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter())
+    }
+}
+
+impl Knob {
+    /// Whether `engine` obeys this knob.
+    pub fn obeyed_by(&self, engine: &str) -> bool {
+        self.engines.is_empty() || self.engines.contains(&engine)
+    }
+
+    /// The default, parsed.
+    pub fn default_value(&self) -> Value {
+        match self.domain {
+            Domain::Directories => Value::Words(Vec::new()),
+            _ => self.domain.parse(self.default).expect("a test parses every default"),
+        }
+    }
+
+    fn value_from_json(&self, json: &serde_json::Value) -> Option<Value> {
+        Some(match self.domain {
+            Domain::Bytes { .. } => Value::Bytes(json.as_u64()?),
+            Domain::BytesPerSecond => Value::BytesPerSecond(json.as_u64()?),
+            Domain::Count { .. } => Value::Count(json.as_u64()?),
+            Domain::Duration { .. } => Value::Duration(json.as_u64()?),
+            Domain::Number { .. } => Value::Number(json.as_f64()?),
+            Domain::Flag => Value::Flag(json.as_bool()?),
+            Domain::OneOf(_) | Domain::Cpus => Value::Word(json.as_str()?.to_owned()),
+            Domain::Stop => self.domain.parse(json.as_str()?).ok()?,
+            Domain::Directories => {
+                let words = json.as_array()?.iter();
+                Value::Words(words.filter_map(|word| Some(word.as_str()?.to_owned())).collect())
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_kebab_case_and_unique() {
+        let mut seen = std::collections::BTreeSet::new();
+        for knob in KNOBS {
+            let good = knob.name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            assert!(good, "{} is not kebab-case", knob.name);
+            assert!(seen.insert(knob.name), "{} is registered twice", knob.name);
+            assert!(!knob.about.ends_with('.'), "{}: one line, no full stop", knob.name);
+        }
+    }
+
+    #[test]
+    fn defaults_are_in_their_domains_and_survive_the_store() {
+        for engine in ["file", "sim"] {
+            let settings = Settings::defaults(engine);
+            let json = serde_json::to_value(&settings).unwrap();
+            for (name, value) in settings.iter() {
+                let stored = find(name).unwrap().value_from_json(&json[name]);
+                assert_eq!(stored.as_ref(), Some(value), "{name}");
+            }
+            assert_eq!(Settings::from_json(&json), settings);
+        }
+    }
+
+    #[test]
+    fn a_misspelt_name_finds_its_neighbour_and_a_strange_one_does_not() {
+        let names = || KNOBS.iter().map(|knob| knob.name);
+        assert_eq!(nearest("queue-dept", names()), Some("queue-depth"));
+        assert_eq!(nearest("blok-size", names()), Some("block-size"));
+        assert_eq!(nearest("tsop", names()), Some("stop"));
+        assert_eq!(nearest("elephant", names()), None);
+    }
+}

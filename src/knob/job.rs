@@ -1,0 +1,216 @@
+//! Knobs of the load itself: what one trial does.
+
+use super::{Knob, Scope};
+use crate::value::Domain;
+
+const GIB: u64 = 1 << 30;
+const DAY_NS: u64 = 86_400_000_000_000;
+
+/// A job knob that every engine obeys.
+const fn knob(
+    name: &'static str,
+    fio: &'static str,
+    domain: Domain,
+    default: &'static str,
+    about: &'static str,
+) -> Knob {
+    Knob { name, fio, about, domain, default, scope: Scope::Job, engines: &[] }
+}
+
+pub const ACCESS: Knob = knob(
+    "access",
+    "rw",
+    Domain::OneOf(&[
+        "read",
+        "write",
+        "random-read",
+        "random-write",
+        "random-mix",
+        "read-backward",
+        "read-strided",
+    ]),
+    "read",
+    "Order and direction of the I/O",
+);
+pub const BLOCK_SIZE: Knob = knob(
+    "block-size",
+    "bs",
+    Domain::Bytes { min: 512, max: GIB, step: 512 },
+    "1MiB",
+    "Bytes moved by one I/O",
+);
+pub const QUEUE_DEPTH: Knob = knob(
+    "queue-depth",
+    "iodepth",
+    Domain::Count { min: 1, max: 4096 },
+    "1",
+    "I/Os in flight per stream",
+);
+pub const BATCH: Knob = knob(
+    "batch",
+    "iodepth_batch_complete_min",
+    Domain::Count { min: 1, max: 4096 },
+    "1",
+    "I/Os that a stream waits for before it submits anew; above 1 saves CPU and adds latency",
+);
+pub const STREAMS: Knob = knob(
+    "streams",
+    "numjobs",
+    Domain::Count { min: 1, max: 10_000 },
+    "1",
+    "Sequences of I/O at the same time, each with files of its own",
+);
+pub const FILE_SIZE: Knob = knob(
+    "file-size",
+    "size",
+    Domain::Bytes { min: 4096, max: 1 << 50, step: 512 },
+    "1GiB",
+    "Bytes of each file",
+);
+pub const FILES: Knob = knob(
+    "files",
+    "nrfiles",
+    Domain::Count { min: 1, max: 100_000 },
+    "1",
+    "Files per stream, used one after the other",
+);
+pub const DIRECTORIES: Knob = knob(
+    "directories",
+    "directory",
+    Domain::Directories,
+    "",
+    "Where the files are; streams are dealt to several in turn",
+);
+pub const DIRECT: Knob = knob(
+    "direct",
+    "direct",
+    Domain::Flag,
+    "true",
+    "Around the page cache (O_DIRECT); `false` goes through it",
+);
+pub const COLD: Knob = knob(
+    "cold",
+    "invalidate",
+    Domain::Flag,
+    "true",
+    "Reads start with no page of the files in memory, proved; `false` starts with all of them there",
+);
+pub const IO_ENGINE: Knob = knob(
+    "io-engine",
+    "ioengine",
+    Domain::OneOf(&["uring", "aio", "sync", "mmap"]),
+    "uring",
+    "How the kernel is asked: io_uring, io_submit, pread and pwrite, or a memory map",
+);
+pub const STOP: Knob = knob(
+    "stop",
+    "runtime",
+    Domain::Stop,
+    "10s",
+    "When the timed part ends: a time, bytes per stream, `pass` (each file once), or `steady`",
+);
+pub const AT_LEAST: Knob = knob(
+    "at-least",
+    "",
+    Domain::Duration { min_ns: 0, max_ns: DAY_NS },
+    "0s",
+    "A trial that stops by bytes or passes goes on for at least this long",
+);
+pub const AT_MOST: Knob = knob(
+    "at-most",
+    "",
+    Domain::Duration { min_ns: 1_000_000, max_ns: 31 * DAY_NS },
+    "1h",
+    "No trial runs longer than this, settled or not, complete or not",
+);
+pub const SUSTAINED: Knob = knob(
+    "sustained",
+    "",
+    Domain::Flag,
+    "true",
+    "A stream that is done goes on untimed until all are; `false` repeats the old mistake",
+);
+pub const SECOND_PASS: Knob = knob(
+    "second-pass",
+    "",
+    Domain::Flag,
+    "false",
+    "Reads the same blocks once more afterwards, to catch a cache behind the kernel",
+);
+pub const FSYNC: Knob = knob(
+    "fsync",
+    "fsync",
+    Domain::OneOf(&["never", "end", "every"]),
+    "end",
+    "When writes are made durable: never, once at the end, or after every write",
+);
+pub const READ_SHARE: Knob = knob(
+    "read-share",
+    "rwmixread",
+    Domain::Number { min: 0.0, max: 1.0 },
+    "0.7",
+    "Share of reads in `random-mix`",
+);
+pub const STRIDE_BLOCKS: Knob = knob(
+    "stride-blocks",
+    "",
+    Domain::Count { min: 2, max: 1 << 20 },
+    "17",
+    "`read-strided` reads one block of every so many (iozone's default is 17)",
+);
+pub const RANDOM_DISTRIBUTION: Knob = knob(
+    "random-distribution",
+    "random_distribution",
+    Domain::OneOf(&["uniform", "zipf"]),
+    "uniform",
+    "How random blocks are drawn",
+);
+pub const ZIPF_THETA: Knob = knob(
+    "zipf-theta",
+    "random_distribution",
+    Domain::Number { min: 0.01, max: 0.99 },
+    "0.9",
+    "Skew of `zipf`: block of rank k is drawn in proportion to k^-theta",
+);
+pub const DATA: Knob = knob(
+    "data",
+    "buffer_pattern",
+    Domain::OneOf(&["random", "zero", "compressible"]),
+    "random",
+    "What is written: incompressible and unique blocks, zeros, or partly compressible blocks",
+);
+pub const COMPRESSIBLE_SHARE: Knob = knob(
+    "compressible-share",
+    "buffer_compress_percentage",
+    Domain::Number { min: 0.0, max: 1.0 },
+    "0.5",
+    "Share of zeros in each 4 KiB with `data=compressible`",
+);
+pub const RATE: Knob = knob(
+    "rate",
+    "rate_iops",
+    Domain::Count { min: 0, max: 100_000_000 },
+    "0",
+    "I/Os per second per stream, at fixed times whatever the server does; 0 is as fast as it can",
+);
+pub const CPU_PINNING: Knob = knob(
+    "cpu-pinning",
+    "cpus_allowed",
+    Domain::Cpus,
+    "none",
+    "CPUs of the streams: none, spread (one after the other), or a list such as 0-3,8",
+);
+pub const HUGE_PAGES: Knob = knob(
+    "huge-pages",
+    "mem",
+    Domain::Flag,
+    "true",
+    "Buffers on huge pages where the kernel gives them",
+);
+pub const POLL: Knob = knob(
+    "poll",
+    "hipri",
+    Domain::Flag,
+    "false",
+    "Completions are polled for (IOPOLL); only on devices with poll queues",
+);

@@ -1,0 +1,74 @@
+//! The planted truth of the simulated server (`--engine sim`).
+
+use super::{Knob, Scope};
+use crate::value::Domain;
+
+const fn knob(
+    name: &'static str,
+    domain: Domain,
+    default: &'static str,
+    about: &'static str,
+) -> Knob {
+    Knob { name, fio: "", about, domain, default, scope: Scope::Job, engines: &["sim"] }
+}
+
+pub const CAPACITY: Knob = knob(
+    "sim-capacity",
+    Domain::BytesPerSecond,
+    "1000MB/s",
+    "What the simulated device delivers at most, all streams together",
+);
+pub const STREAM_RATE: Knob = knob(
+    "sim-stream-rate",
+    Domain::BytesPerSecond,
+    "250MB/s",
+    "What one stream can get at most; the knee lies at capacity / this",
+);
+pub const SERVICE_TIME: Knob = knob(
+    "sim-service-time",
+    Domain::Duration { min_ns: 0, max_ns: 60_000_000_000 },
+    "100us",
+    "Fixed time of each operation before its bytes flow",
+);
+pub const COLLAPSE: Knob = knob(
+    "sim-collapse",
+    Domain::Number { min: 0.0, max: 1.0 },
+    "0",
+    "Share of the capacity lost for each stream beyond the knee",
+);
+pub const INEQUALITY: Knob = knob(
+    "sim-inequality",
+    Domain::Number { min: 1.0, max: 100.0 },
+    "1",
+    "The fastest stream's share of the capacity over the slowest's",
+);
+pub const NOISE: Knob = knob(
+    "sim-noise",
+    Domain::Number { min: 0.0, max: 1.0 },
+    "0.02",
+    "Coefficient of variation of the capacity from one 10 ms to the next",
+);
+pub const CORRELATION: Knob = knob(
+    "sim-correlation",
+    Domain::Number { min: 0.0, max: 0.99 },
+    "0",
+    "Autocorrelation of that noise from one 10 ms to the next (AR(1) phi)",
+);
+pub const CACHE: Knob = knob(
+    "sim-cache",
+    Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
+    "4GiB",
+    "Size of the simulated page cache",
+);
+pub const CACHE_RATE: Knob = knob(
+    "sim-cache-rate",
+    Domain::BytesPerSecond,
+    "8000MB/s",
+    "What the simulated page cache delivers, all streams together",
+);
+pub const DEVICE_CACHE: Knob = knob(
+    "sim-device-cache",
+    Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
+    "0B",
+    "Size of a cache behind the kernel, which answers a second pass at the cache's rate",
+);

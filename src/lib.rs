@@ -1,0 +1,23 @@
+//! Evaluates a storage server: how fast, to how many at once, held back by what, and whether to
+//! believe it.
+//!
+//! Data flows one way, down this list. A module may use only the modules above it, and one marked
+//! (pure) touches no file, socket, process or clock; `tests/it/tidy.rs` fails when either is broken.
+
+mod value; //       (pure) what a setting can hold: bytes, counts, durations, rates, words, switches
+mod stats; //       (pure) numbers in, numbers out
+mod pattern; //     (pure) blocks that say who they are: fill
+mod sys; //         the one door to the machine: its files, commands, clock; rooted at a path
+mod inventory; //   what the server is made of, and what each part could do at most
+mod counters; //    what the kernel counted while a trial ran, one file a source
+mod knob; //        everything that can be varied, one constant each
+mod workload; //    (pure) named presets of knobs
+mod plan; //        (pure) factors and levels, expanded into trials
+mod measurement; // (pure) what one trial yielded, and the verdicts on it: origin, steady, notes
+mod progress; //    (pure) what a run tells while it runs
+mod engine; //      runs one trial and returns one measurement, one file each
+mod store; //       campaigns in SQLite
+mod campaign; //    runs a plan: make files, measure, store, clean up
+mod analysis; //    (pure) measurements in, findings out, one file a question
+mod report; //      (pure) findings and figures out to people, one file a format
+pub mod cli; //     arguments in, exit status out, one file a command

@@ -1,0 +1,270 @@
+//! (pure) What one trial yielded, and the verdicts on it.
+//!
+//! Only raw counts, interval samples and histograms are kept (DESIGN rule 3); figures, origin,
+//! steadiness and the generator's confessions are functions of them, in the files below. Times are
+//! nanoseconds since the trial's start, on the machine's monotonic clock.
+
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+pub mod confession;
+pub mod figures;
+pub mod origin;
+pub mod series;
+pub mod steady;
+
+pub use series::{Column, Kind, Series};
+
+/// Everything that one trial yielded.
+#[derive(Clone, Debug, Default)]
+pub struct Measurement {
+    /// When the streams were let go, Unix time in ns.
+    pub started_unix_ns: u64,
+    /// From letting the streams go until the last had stopped, ns.
+    pub elapsed_ns: u64,
+    /// The time in which every stream was running; `None` when there was no such time.
+    pub window: Option<Window>,
+    /// One a stream, in order.
+    pub streams: Vec<Stream>,
+    /// What the load itself did, sampled: columns `read_bytes`, `read_ops`, `write_bytes`,
+    /// `write_ops`, cumulative.
+    pub load: Series,
+    /// Latency of operations completed inside the window, by kind.
+    pub latency: Vec<(Operation, Histogram<u64>)>,
+    /// The writing, up to the moment at which all of it was on the device.
+    pub durable: Option<Durable>,
+    /// A second reading of blocks just read, to catch a cache behind the kernel.
+    pub second_pass: Option<SecondPass>,
+    /// Where the bytes came from and went to, as far as the machine can tell.
+    pub evidence: Evidence,
+    /// What the kernel counted, one series a source.
+    pub counters: Vec<Series>,
+    /// What whoever reads the figures must know.
+    pub notes: Vec<Note>,
+}
+
+/// What an operation did; latency is kept apart for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// Bytes came to us.
+    Read,
+    /// Bytes went from us.
+    Write,
+}
+
+impl Operation {
+    /// `read` or `write`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Read => "read",
+            Operation::Write => "write",
+        }
+    }
+}
+
+/// Operations and bytes, cumulative or in some interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amount {
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Read operations.
+    pub read_ops: u64,
+    /// Bytes written, as accepted by the kernel.
+    pub write_bytes: u64,
+    /// Write operations.
+    pub write_ops: u64,
+}
+
+impl Amount {
+    /// Bytes of both directions.
+    pub fn bytes(&self) -> u64 {
+        self.read_bytes + self.write_bytes
+    }
+
+    /// Operations of both directions.
+    pub fn ops(&self) -> u64 {
+        self.read_ops + self.write_ops
+    }
+
+    /// What was added since `earlier`.
+    pub fn since(&self, earlier: &Amount) -> Amount {
+        Amount {
+            read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
+            read_ops: self.read_ops.saturating_sub(earlier.read_ops),
+            write_bytes: self.write_bytes.saturating_sub(earlier.write_bytes),
+            write_ops: self.write_ops.saturating_sub(earlier.write_ops),
+        }
+    }
+
+    /// Both together.
+    pub fn plus(&self, other: &Amount) -> Amount {
+        Amount {
+            read_bytes: self.read_bytes + other.read_bytes,
+            read_ops: self.read_ops + other.read_ops,
+            write_bytes: self.write_bytes + other.write_bytes,
+            write_ops: self.write_ops + other.write_ops,
+        }
+    }
+}
+
+/// The time in which all streams were running: from the moment at which the last of them had
+/// completed its first operation to the moment before the first was told to stop.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Window {
+    /// All started.
+    pub start_ns: u64,
+    /// First stopped.
+    pub end_ns: u64,
+    /// Completed in between, by all streams.
+    pub done: Amount,
+}
+
+impl Window {
+    /// Length in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.end_ns.saturating_sub(self.start_ns) as f64 / 1e9
+    }
+}
+
+/// What one stream did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stream {
+    /// Its first operation was submitted.
+    pub started_ns: u64,
+    /// Its timed pass was complete; `None` when the trial ended first.
+    pub pass_end_ns: Option<u64>,
+    /// Done in the timed pass.
+    pub pass: Amount,
+    /// Its last operation was complete.
+    pub stopped_ns: u64,
+    /// Done in all, timed and untimed.
+    pub total: Amount,
+    /// Processor time of its thread.
+    pub cpu_ns: u64,
+}
+
+/// What was written and when it was safe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Durable {
+    /// All that was accepted until the end.
+    pub bytes: u64,
+    /// The last write was accepted, ns since the start.
+    pub accepted_ns: u64,
+    /// The last fsync had returned, ns since the start.
+    pub durable_ns: u64,
+}
+
+/// The same blocks read twice, one pass straight after the other, by the same streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondPass {
+    /// Bytes of each pass.
+    pub bytes: u64,
+    /// Length of the first pass, ns.
+    pub first_ns: u64,
+    /// Length of the second pass, ns.
+    pub second_ns: u64,
+}
+
+/// What the machine says about the bytes of a trial. Device counts cover the same time as the
+/// process's: from just before the streams are let go to just after the last has stopped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// What the load did, whole trial, as the load itself counts it.
+    pub delivered: Amount,
+    /// `read_bytes` of /proc/PID/io of the worker process.
+    pub process_read_bytes: Option<u64>,
+    /// `write_bytes` of /proc/PID/io of the worker process.
+    pub process_write_bytes: Option<u64>,
+    /// Sectors read by the devices under the target, in bytes.
+    pub device_read_bytes: Option<u64>,
+    /// Sectors written by the devices under the target, in bytes.
+    pub device_write_bytes: Option<u64>,
+    /// Those devices' kernel names.
+    pub devices: Vec<String>,
+    /// The file system's type, as in /proc/self/mountinfo; several joined with `+`.
+    pub filesystem: String,
+    /// Bytes of the files in memory just before the streams were let go.
+    pub resident_before_bytes: Option<u64>,
+    /// Bytes of the files in all.
+    pub file_bytes: u64,
+    /// What no cache-free figure can exceed, bytes per second, and why.
+    pub ceiling: Option<Ceiling>,
+}
+
+/// A limit that holds whatever the software does.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Ceiling {
+    /// Bytes per second; `None` when only operations are bounded.
+    pub bytes_per_s: Option<f64>,
+    /// Operations per second; `None` when only bytes are bounded.
+    pub ops_per_s: Option<f64>,
+    /// Where the limit comes from, as a clause: "the link runs at 6 Gb/s".
+    pub why: String,
+}
+
+/// Something that whoever reads a figure must know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Kebab-case, stable, for programs: `generator-bound`, `not-steady`.
+    pub kind: String,
+    /// One sentence for people.
+    pub text: String,
+}
+
+impl Note {
+    /// A note of `kind` that says `text`.
+    pub fn new(kind: &str, text: impl Into<String>) -> Note {
+        Note { kind: kind.to_owned(), text: text.into() }
+    }
+}
+
+/// How a trial ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// Measured.
+    Done(Box<Measurement>),
+    /// Tried, and failed; with what the kernel said.
+    Failed(String),
+    /// Cannot be done here, and was not replaced by something else.
+    Skipped(String),
+    /// Stopped by the user before it was complete.
+    Interrupted,
+}
+
+impl Outcome {
+    /// The word of the JSON contract.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Outcome::Done(_) => "done",
+            Outcome::Failed(_) => "failed",
+            Outcome::Skipped(_) => "skipped",
+            Outcome::Interrupted => "interrupted",
+        }
+    }
+
+    /// The measurement, when there is one.
+    pub fn measurement(&self) -> Option<&Measurement> {
+        match self {
+            Outcome::Done(measurement) => Some(measurement),
+            _ => None,
+        }
+    }
+}
+
+/// Three significant digits from 1 ns to one hour: the histogram of every latency in Brickyard.
+/// Recording never allocates and never fails; what lies beyond is counted at the end.
+pub fn latency_histogram() -> Histogram<u64> {
+    const HOUR_NS: u64 = 3_600_000_000_000;
+    Histogram::new_with_bounds(1, HOUR_NS, 3).expect("1 ns to 1 h with 3 digits is a valid range")
+}
+
+/// A trial and what came of it.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// What was asked.
+    pub trial: crate::plan::Trial,
+    /// What came.
+    pub outcome: Outcome,
+}

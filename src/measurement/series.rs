@@ -1,0 +1,103 @@
+//! Numbers sampled over time: a table with one row an instant.
+
+use serde::{Deserialize, Serialize};
+
+/// Samples of one source.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Which source: `stat`, `diskstats`, `load`, ...
+    pub source: String,
+    /// When each row was read, ns since the trial's start; rows before it are negative.
+    pub at_ns: Vec<i64>,
+    /// The columns; each as long as `at_ns`.
+    pub columns: Vec<Column>,
+}
+
+/// One column of a series.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// What, with its unit last: `cpu0.user_ns`, `vda.read_bytes`.
+    pub name: String,
+    /// How the numbers are meant.
+    pub kind: Kind,
+    /// One a row.
+    pub values: Vec<u64>,
+}
+
+/// How the numbers of a column are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Only ever grows; differences mean something.
+    Counter,
+    /// A level; each value means something.
+    Gauge,
+}
+
+impl Series {
+    /// The column of that name.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns.iter().find(|column| column.name == name)
+    }
+
+    /// By how much the counter `name` grew between `start_ns` and `end_ns`, by linear
+    /// interpolation between rows; `None` when there is no such column, the rows do not reach
+    /// over both ends, or the counter went backwards.
+    pub fn growth(&self, name: &str, start_ns: i64, end_ns: i64) -> Option<f64> {
+        let column = self.column(name)?;
+        let (start, end) = (self.at(column, start_ns)?, self.at(column, end_ns)?);
+        (end >= start).then_some(end - start)
+    }
+
+    fn at(&self, column: &Column, at_ns: i64) -> Option<f64> {
+        let after = self.at_ns.partition_point(|&row| row < at_ns);
+        let high = *column.values.get(after)? as f64;
+        if self.at_ns[after] == at_ns {
+            return Some(high);
+        }
+        let before = after.checked_sub(1)?;
+        let low = *column.values.get(before)? as f64;
+        let span = (self.at_ns[after] - self.at_ns[before]) as f64;
+        Some(low + (high - low) * (at_ns - self.at_ns[before]) as f64 / span)
+    }
+
+    /// Growth of the counter `name` in each interval, with the interval's end and length in ns.
+    /// An interval in which it went backwards (a device came back) yields 0.
+    pub fn intervals<'a>(
+        &'a self,
+        name: &str,
+    ) -> impl Iterator<Item = (i64, i64, u64)> + 'a + use<'a> {
+        let values = self.column(name).map_or(&[][..], |column| &column.values[..]);
+        values.windows(2).zip(self.at_ns.windows(2)).map(|(values, at_ns)| {
+            (at_ns[1], at_ns[1] - at_ns[0], values[1].saturating_sub(values[0]))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(at_ns: &[i64], values: &[u64]) -> Series {
+        let column = Column { name: "x".into(), kind: Kind::Counter, values: values.to_vec() };
+        Series { source: "test".into(), at_ns: at_ns.to_vec(), columns: vec![column] }
+    }
+
+    #[test]
+    fn growth_is_interpolated_and_never_extrapolated() {
+        let series = series(&[0, 100, 200], &[10, 20, 60]);
+        assert_eq!(series.growth("x", 0, 200), Some(50.0));
+        assert_eq!(series.growth("x", 50, 150), Some(25.0));
+        assert_eq!(series.growth("x", -1, 100), None);
+        assert_eq!(series.growth("x", 0, 201), None);
+        assert_eq!(series.growth("y", 0, 200), None);
+    }
+
+    #[test]
+    fn a_counter_that_goes_back_yields_nothing_rather_than_a_wrap() {
+        let series = series(&[0, 100, 200], &[10, 5, 8]);
+        assert_eq!(series.growth("x", 0, 100), None);
+        let grown: Vec<u64> = series.intervals("x").map(|(_, _, growth)| growth).collect();
+        assert_eq!(grown, [0, 3]);
+    }
+}

@@ -1,0 +1,1 @@
+//! (pure) Blocks that say who they are: fill.

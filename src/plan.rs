@@ -1,0 +1,79 @@
+//! (pure) Factors and levels, expanded into trials.
+//!
+//! A plan says what to measure, how often and in which order. The order is random within each
+//! replicate (blocked), seeded, and repeatable.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use crate::knob::Settings;
+
+pub mod expand;
+pub mod standard;
+
+/// What to measure, how often, and in which order.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Its name: `evaluate`, or a workload's.
+    pub name: String,
+    /// The engine that runs its trials.
+    pub engine: &'static str,
+    /// Decides the order of trials and what they read.
+    pub seed: u64,
+    /// How often each cell is run.
+    pub replicates: u32,
+    /// In the order in which they run.
+    pub trials: Vec<Trial>,
+}
+
+/// One run of one cell.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    /// 1 for the first.
+    pub number: u32,
+    /// 1 for the first run of its cell.
+    pub replicate: u32,
+    /// Which group of cells it belongs to, for people: `streams, direct`.
+    pub group: String,
+    /// A value for every knob of the engine.
+    pub settings: Settings,
+    /// Draws the blocks that this trial reads or writes.
+    pub seed: u64,
+}
+
+/// Cells, expanded into trials: each replicate is a random permutation of all cells.
+pub fn blocked(cells: &[(String, Settings)], replicates: u32, seed: u64) -> Vec<Trial> {
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+    let mut trials = Vec::with_capacity(cells.len() * replicates as usize);
+    for replicate in 1..=replicates {
+        let mut order: Vec<usize> = (0..cells.len()).collect();
+        shuffle(&mut order, &mut random);
+        for index in order {
+            let (group, settings) = &cells[index];
+            trials.push(Trial {
+                number: trials.len() as u32 + 1,
+                replicate,
+                group: group.clone(),
+                settings: settings.clone(),
+                seed: random.next_u64(),
+            });
+        }
+    }
+    trials
+}
+
+/// Fisher and Yates's shuffle.
+fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
+    for last in (1..items.len()).rev() {
+        // Rejection keeps every permutation equally likely.
+        let bound = last as u64 + 1;
+        let limit = u64::MAX - u64::MAX % bound;
+        let drawn = loop {
+            let drawn = random.next_u64();
+            if drawn < limit {
+                break drawn % bound;
+            }
+        };
+        items.swap(last, drawn as usize);
+    }
+}

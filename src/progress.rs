@@ -1,0 +1,1 @@
+//! (pure) What a run tells while it runs.

@@ -1,0 +1,1 @@
+//! (pure) Findings and figures out to people, one file a format.

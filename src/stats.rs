@@ -1,0 +1,1 @@
+//! (pure) Numbers in, numbers out.

@@ -1,0 +1,138 @@
+//! The one door to the machine: its files, its commands, its clock.
+//!
+//! Readers of /proc and /sys ask a [`Host`], which a test can root at a recorded tree. Nothing here
+//! interprets what it reads.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub mod clock;
+
+/// What was tried, why it failed in the kernel's words, and what to type next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error {
+    /// "cannot read /proc/stat"
+    pub what: String,
+    /// "Permission denied (os error 13)"
+    pub why: String,
+    /// "run as root"
+    pub hint: Option<String>,
+}
+
+impl Error {
+    /// An error without a hint.
+    pub fn new(what: impl Into<String>, why: impl fmt::Display) -> Error {
+        Error { what: what.into(), why: why.to_string(), hint: None }
+    }
+
+    /// The same error with the next thing to type.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Error {
+        Error { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The machine, or a recording of one.
+#[derive(Clone, Debug)]
+pub struct Host {
+    root: PathBuf,
+}
+
+#[expect(clippy::disallowed_methods, reason = "this module is the door")]
+impl Host {
+    /// The machine that we run on.
+    pub fn live() -> Host {
+        Host { root: PathBuf::from("/") }
+    }
+
+    /// A recorded tree, for tests.
+    pub fn at(root: impl Into<PathBuf>) -> Host {
+        Host { root: root.into() }
+    }
+
+    /// Where an absolute path of the machine really lies.
+    ///
+    /// # Panics
+    /// When `path` is relative.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        let path = path.as_ref();
+        self.root.join(path.strip_prefix("/").expect("paths of the machine are absolute"))
+    }
+
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// When it cannot be read or is not UTF-8.
+    pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Error> {
+        let full = self.path(path);
+        std::fs::read_to_string(&full)
+            .map_err(|error| Error::new(format!("cannot read {}", full.display()), error))
+    }
+
+    /// The text of a small file without its line end; `None` when there is none or it is empty.
+    pub fn word(&self, path: impl AsRef<Path>) -> Option<String> {
+        let text = self.read(path).ok()?;
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+
+    /// The names in a directory, sorted; empty when there is no such directory.
+    pub fn list(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.path(path)) else { return Vec::new() };
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// Where a symbolic link leads, as an absolute path of the machine with all links followed;
+    /// `None` when it leads nowhere.
+    pub fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
+        let full = self.path(path).canonicalize().ok()?;
+        let root = self.root.canonicalize().ok()?;
+        Some(Path::new("/").join(full.strip_prefix(root).ok()?))
+    }
+
+    /// Whether there is such a file or directory.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).exists()
+    }
+
+    /// Opens a file for reading.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<std::fs::File, Error> {
+        let full = self.path(path);
+        std::fs::File::open(&full)
+            .map_err(|error| Error::new(format!("cannot read {}", full.display()), error))
+    }
+}
+
+/// Runs a program to its end, without a shell, and gives what it printed on its standard output.
+///
+/// # Errors
+/// When it cannot be started or does not exit with 0; with what it printed on standard error.
+#[expect(clippy::disallowed_methods, reason = "this module is the door")]
+pub fn command(program: &str, args: &[&str]) -> Result<String, Error> {
+    let what = || format!("cannot run `{program} {}`", args.join(" "));
+    let output = std::process::Command::new(program)
+        .args(args.iter().map(OsStr::new))
+        .stdin(std::process::Stdio::null())
+        .output()
+        .map_err(|error| Error::new(what(), error))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(Error::new(what(), format!("{}: {}", output.status, said.trim())))
+}

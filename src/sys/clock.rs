@@ -1,0 +1,28 @@
+//! The clocks that all parts of the program share.
+
+use rustix::time::{ClockId, clock_gettime};
+
+/// CLOCK_MONOTONIC in ns: the same for every process of this machine, so the worker's times and
+/// the counters' lie on one axis. A vDSO call, not a system call, wherever the TSC is usable.
+pub fn monotonic_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::Monotonic))
+}
+
+/// Unix time in ns.
+pub fn unix_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::Realtime))
+}
+
+/// Processor time of the calling thread in ns.
+pub fn thread_cpu_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::ThreadCPUTime))
+}
+
+/// Processor time of this process, all threads, in ns.
+pub fn process_cpu_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::ProcessCPUTime))
+}
+
+fn to_ns(time: rustix::time::Timespec) -> u64 {
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

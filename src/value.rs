@@ -1,0 +1,190 @@
+//! (pure) What a setting can hold, how people write it, and how figures are printed.
+//!
+//! Values are in base units: bytes are bytes, times are nanoseconds. Which setting exists is the
+//! business of `knob`; this module only knows kinds.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+mod parse;
+mod print;
+
+pub use parse::{parse_bytes, parse_duration_ns};
+pub use print::{bytes, count, duration, iops, percent, significant, throughput};
+
+/// One value of one knob.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A size in bytes.
+    Bytes(u64),
+    /// A rate in bytes per second.
+    BytesPerSecond(u64),
+    /// A whole number.
+    Count(u64),
+    /// A time in nanoseconds.
+    Duration(u64),
+    /// A plain number; shares run from 0 to 1.
+    Number(f64),
+    /// A switch.
+    Flag(bool),
+    /// One word of a fixed set, or a checked expression such as a list of CPUs.
+    Word(String),
+    /// Several words, such as directories.
+    Words(Vec<String>),
+    /// When a trial's timed part ends.
+    Stop(Stop),
+}
+
+/// When the timed part of a trial ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// After this long, in ns.
+    After(u64),
+    /// When each stream has moved this many bytes.
+    Bytes(u64),
+    /// When each stream has been through its files once.
+    Pass,
+    /// When it has settled by SNIA's criterion.
+    Steady,
+}
+
+impl fmt::Display for Stop {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Stop::After(ns) => Value::Duration(*ns).fmt(f),
+            Stop::Bytes(bytes) => Value::Bytes(*bytes).fmt(f),
+            Stop::Pass => f.write_str("pass"),
+            Stop::Steady => f.write_str("steady"),
+        }
+    }
+}
+
+/// The values that a knob accepts.
+#[derive(Clone, Copy, Debug)]
+pub enum Domain {
+    /// Sizes from `min` to `max` bytes, multiples of `step`.
+    Bytes {
+        /// Smallest size.
+        min: u64,
+        /// Largest size.
+        max: u64,
+        /// Every size is a multiple of this.
+        step: u64,
+    },
+    /// Rates in bytes per second.
+    BytesPerSecond,
+    /// Whole numbers.
+    Count {
+        /// Smallest.
+        min: u64,
+        /// Largest.
+        max: u64,
+    },
+    /// Times.
+    Duration {
+        /// Shortest, in nanoseconds.
+        min_ns: u64,
+        /// Longest, in nanoseconds.
+        max_ns: u64,
+    },
+    /// Numbers.
+    Number {
+        /// Smallest.
+        min: f64,
+        /// Largest.
+        max: f64,
+    },
+    /// `true` or `false`.
+    Flag,
+    /// One word of a list.
+    OneOf(&'static [&'static str]),
+    /// `none`, `spread`, or CPUs such as `0-3,8`.
+    Cpus,
+    /// When a trial ends: a time, an amount of bytes, `pass` or `steady`.
+    Stop,
+    /// Existing directories; never typed as `knob=value`.
+    Directories,
+}
+
+impl Domain {
+    /// Reads `text` as a value of this domain.
+    ///
+    /// # Errors
+    /// A sentence that says what would have been accepted.
+    pub fn parse(&self, text: &str) -> Result<Value, String> {
+        parse::value(self, text)
+    }
+
+    /// What is accepted, in words, for help and the generated reference.
+    pub fn describe(&self) -> String {
+        match *self {
+            Domain::Bytes { min, max, step } if step > 1 => {
+                format!("{} to {}, multiples of {}", exact(min), exact(max), exact(step))
+            }
+            Domain::Bytes { min, max, .. } => format!("{} to {}", exact(min), exact(max)),
+            Domain::BytesPerSecond => "bytes per second, such as 200MB/s or 1GiB/s".to_owned(),
+            Domain::Count { min, max } => format!("{min} to {max}"),
+            Domain::Duration { min_ns, max_ns } => {
+                format!("{} to {}", Value::Duration(min_ns), Value::Duration(max_ns))
+            }
+            Domain::Number { min, max } => format!("{min} to {max}"),
+            Domain::Flag => "true or false".to_owned(),
+            Domain::OneOf(words) => words.join(", "),
+            Domain::Cpus => "none, spread, or CPUs such as 0-3,8".to_owned(),
+            Domain::Stop => "a time (20s), bytes per stream (2GiB), pass, or steady".to_owned(),
+            Domain::Directories => "existing directories, given with --dir".to_owned(),
+        }
+    }
+}
+
+/// Writes a size so that reading it again gives the same number.
+fn exact(bytes: u64) -> String {
+    for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
+        if bytes >= 1 << shift && bytes.trailing_zeros() >= shift {
+            return format!("{}{unit}", bytes >> shift);
+        }
+    }
+    format!("{bytes}B")
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bytes(n) => f.write_str(&exact(*n)),
+            Value::BytesPerSecond(n) if n % 1_000_000 == 0 => write!(f, "{}MB/s", n / 1_000_000),
+            Value::BytesPerSecond(n) => write!(f, "{n}B/s"),
+            Value::Count(n) => write!(f, "{n}"),
+            Value::Duration(0) => f.write_str("0s"),
+            Value::Duration(ns) => {
+                let units = [(60_000_000_000, "m"), (1_000_000_000, "s"), (1_000_000, "ms")];
+                let exact = units.iter().find(|(unit, _)| ns % unit == 0);
+                match exact.or(Some(&(1_000, "us"))).filter(|(unit, _)| ns % unit == 0) {
+                    Some((unit, name)) => write!(f, "{}{name}", ns / unit),
+                    None => write!(f, "{ns}ns"),
+                }
+            }
+            Value::Number(n) => write!(f, "{n}"),
+            Value::Flag(on) => write!(f, "{on}"),
+            Value::Word(word) => f.write_str(word),
+            Value::Words(words) => f.write_str(&words.join(" + ")),
+            Value::Stop(stop) => stop.fmt(f),
+        }
+    }
+}
+
+/// As in the JSON contract: sizes in bytes, times in ns, switches as booleans.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
+                to.serialize_u64(*n)
+            }
+            Value::Stop(stop) => to.collect_str(stop),
+            Value::Number(n) => to.serialize_f64(*n),
+            Value::Flag(on) => to.serialize_bool(*on),
+            Value::Word(word) => to.serialize_str(word),
+            Value::Words(words) => words.serialize(to),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! How people write values: `4KiB`, `200MB/s`, `20s`, `0-3,8`.
+
+use super::{Domain, Stop, Value};
+
+/// Reads `text` as a value of `domain`; the error says what would have been accepted.
+pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
+    match *domain {
+        Domain::Bytes { min, max, step } => bytes_within(text, min, max, step).map(Value::Bytes),
+        Domain::BytesPerSecond => {
+            let amount = text.strip_suffix("/s").unwrap_or(text);
+            parse_bytes(amount).map(Value::BytesPerSecond)
+        }
+        Domain::Count { min, max } => {
+            let count: u64 = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
+            within(count, min, max, |n| n.to_string()).map(Value::Count)
+        }
+        Domain::Duration { min_ns, max_ns } => {
+            let ns = parse_duration_ns(text)?;
+            within(ns, min_ns, max_ns, |n| Value::Duration(n).to_string()).map(Value::Duration)
+        }
+        Domain::Number { min, max } => match text.parse::<f64>() {
+            Ok(number) if (min..=max).contains(&number) => Ok(Value::Number(number)),
+            Ok(_) => Err(format!("{text} is outside {min} to {max}")),
+            Err(_) => Err(format!("`{text}` is not a number")),
+        },
+        Domain::Flag => match text {
+            "true" | "on" | "yes" | "1" => Ok(Value::Flag(true)),
+            "false" | "off" | "no" | "0" => Ok(Value::Flag(false)),
+            _ => Err(format!("`{text}` is neither `true` nor `false`")),
+        },
+        Domain::OneOf(words) if words.contains(&text) => Ok(Value::Word(text.to_owned())),
+        Domain::OneOf(words) => Err(format!("`{text}` is none of {}", words.join(", "))),
+        Domain::Cpus => cpus(text),
+        Domain::Stop => stop(text),
+        Domain::Directories => Err("directories are given with --dir, once for each".to_owned()),
+    }
+}
+
+fn bytes_within(text: &str, min: u64, max: u64, step: u64) -> Result<u64, String> {
+    let bytes = parse_bytes(text)?;
+    if bytes % step != 0 {
+        return Err(format!("{text} is not a multiple of {}", Value::Bytes(step)));
+    }
+    within(bytes, min, max, |n| Value::Bytes(n).to_string())
+}
+
+fn within(number: u64, min: u64, max: u64, show: fn(u64) -> String) -> Result<u64, String> {
+    if (min..=max).contains(&number) {
+        Ok(number)
+    } else {
+        Err(format!("{} is outside {} to {}", show(number), show(min), show(max)))
+    }
+}
+
+/// Reads a size in bytes. `4k`, `4K` and `4KiB` are 4096, as in fio and elbencho; `4kB` and `4MB`
+/// are decimal, as on a disk's label.
+///
+/// # Errors
+/// A sentence with an example, when `text` is no size or does not fit in 64 bits.
+pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a size such as 4KiB, 512MiB or 2GiB");
+    let (digits, unit) = split(text);
+    let scale: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kib" => 1 << 10,
+        "m" | "mib" => 1 << 20,
+        "g" | "gib" => 1 << 30,
+        "t" | "tib" => 1 << 40,
+        "kb" => 1_000,
+        "mb" => 1_000_000,
+        "gb" => 1_000_000_000,
+        "tb" => 1_000_000_000_000,
+        _ => return Err(wrong()),
+    };
+    scaled(digits, scale).ok_or_else(wrong)
+}
+
+/// Reads a time in nanoseconds: `500us`, `100ms`, `20s`, `3m`, `1h`.
+///
+/// # Errors
+/// A sentence with an example, when `text` is no time or does not fit in 64 bits.
+pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a time such as 100ms, 20s, 3m or 1h");
+    let (digits, unit) = split(text);
+    let scale: u64 = match unit {
+        "ns" => 1,
+        "us" => 1_000,
+        "ms" => 1_000_000,
+        "s" => 1_000_000_000,
+        "m" | "min" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return Err(wrong()),
+    };
+    scaled(digits, scale).ok_or_else(wrong)
+}
+
+fn split(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    (&text[..end], text[end..].trim_start())
+}
+
+fn scaled(digits: &str, scale: u64) -> Option<u64> {
+    if let Ok(whole) = digits.parse::<u64>() {
+        return whole.checked_mul(scale);
+    }
+    let number = digits.parse::<f64>().ok()? * scale as f64;
+    (number.is_finite() && number >= 0.0 && number < u64::MAX as f64).then_some(number as u64)
+}
+
+fn cpus(text: &str) -> Result<Value, String> {
+    if text == "none" || text == "spread" || cpu_list(text).is_some_and(|list| !list.is_empty()) {
+        return Ok(Value::Word(text.to_owned()));
+    }
+    Err(format!("`{text}` is neither `none`, `spread`, nor CPUs such as 0-3,8"))
+}
+
+/// Reads the kernel's CPU list format, `0-3,8`; `None` when it is not one.
+pub(crate) fn cpu_list(text: &str) -> Option<Vec<usize>> {
+    const CPUS_MAX: usize = 8192; // the largest NR_CPUS that Linux can be built with
+    let mut list = Vec::new();
+    for part in text.trim().split(',') {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let (low, high) = (low.parse::<usize>().ok()?, high.parse::<usize>().ok()?);
+        if low > high || high >= CPUS_MAX {
+            return None;
+        }
+        list.extend(low..=high);
+    }
+    Some(list)
+}
+
+fn stop(text: &str) -> Result<Value, String> {
+    // An hour too many is a typing error; more than a month is a mistake in the plan.
+    const LONGEST_NS: u64 = 31 * 86_400_000_000_000;
+    let stop = match text {
+        "steady" => Stop::Steady,
+        "pass" => Stop::Pass,
+        _ => match parse_duration_ns(text) {
+            Ok(ns) if (1..=LONGEST_NS).contains(&ns) => Stop::After(ns),
+            Ok(_) => return Err(format!("`{text}` is outside 1ns to 31d")),
+            Err(_) => match parse_bytes(text) {
+                Ok(bytes) if bytes > 0 => Stop::Bytes(bytes),
+                _ => {
+                    return Err(format!(
+                        "`{text}` is neither a time (20s), bytes (2GiB), `pass` nor `steady`"
+                    ));
+                }
+            },
+        },
+    };
+    Ok(Value::Stop(stop))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_are_binary_unless_written_as_decimal() {
+        assert_eq!(parse_bytes("4k"), Ok(4096));
+        assert_eq!(parse_bytes("4KiB"), Ok(4096));
+        assert_eq!(parse_bytes("1.5GiB"), Ok(3 << 29));
+        assert_eq!(parse_bytes("4MB"), Ok(4_000_000));
+        assert_eq!(parse_bytes("17"), Ok(17));
+        for wrong in ["", "k", "-1", "1e3", "4 parsecs", "99999999999TiB", "..", "1.2.3k"] {
+            assert!(parse_bytes(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn refusals_say_what_would_do() {
+        let domain = Domain::Bytes { min: 512, max: 1 << 30, step: 512 };
+        assert_eq!(domain.parse("700").unwrap_err(), "700 is not a multiple of 512B");
+        assert_eq!(domain.parse("2GiB").unwrap_err(), "2GiB is outside 512B to 1GiB");
+        let count = Domain::Count { min: 1, max: 8 };
+        assert_eq!(count.parse("9").unwrap_err(), "9 is outside 1 to 8");
+        assert!(Domain::Number { min: 0.0, max: 1.0 }.parse("NaN").is_err());
+        assert!(Domain::Cpus.parse("3-1").is_err());
+        assert!(Domain::Stop.parse("0s").is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn values_survive_being_printed(n in 1u64..1 << 50) {
+            let max = u64::MAX;
+            let domain = Domain::Bytes { min: 0, max, step: 1 };
+            let value = Value::Bytes(n);
+            prop_assert_eq!(domain.parse(&value.to_string()), Ok(value));
+            let domain = Domain::Duration { min_ns: 0, max_ns: max };
+            let value = Value::Duration(n);
+            prop_assert_eq!(domain.parse(&value.to_string()), Ok(value));
+            let value = Value::BytesPerSecond(n);
+            prop_assert_eq!(Domain::BytesPerSecond.parse(&value.to_string()), Ok(value));
+        }
+
+        #[test]
+        fn no_text_panics(text in "\\PC{0,12}") {
+            for domain in [Domain::Stop, Domain::Cpus, Domain::Flag, Domain::BytesPerSecond] {
+                let _ = domain.parse(&text);
+            }
+            let _ = parse_duration_ns(&text);
+        }
+    }
+}

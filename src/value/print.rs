@@ -1,0 +1,95 @@
+//! How figures are printed: always with their unit, never a bare "MB".
+
+/// Three significant digits, without exponent: `1.23`, `45.6`, `789`, `12300`.
+pub fn significant(number: f64) -> String {
+    if number == 0.0 || !number.is_finite() {
+        return format!("{number}");
+    }
+    let digits = (2 - number.abs().log10().floor() as i32).clamp(0, 9);
+    format!("{number:.*}", digits as usize)
+}
+
+/// A size with a binary unit: `4 KiB`, `1.46 GiB`.
+pub fn bytes(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+    let (number, unit) = scale(bytes, 1024.0, &units);
+    format!("{} {unit}", significant(number))
+}
+
+/// A throughput, decimal and binary, as there is no agreement: `1640 MB/s (1570 MiB/s)`.
+pub fn throughput(bytes_per_s: f64) -> String {
+    let mib = bytes_per_s / f64::from(1 << 20);
+    format!("{} MB/s ({} MiB/s)", significant(bytes_per_s / 1e6), significant(mib))
+}
+
+/// Operations per second: `66.9 k/s`.
+pub fn iops(per_s: f64) -> String {
+    let (number, unit) = scale(per_s, 1000.0, &["", "k", "M", "G"]);
+    if unit.is_empty() { significant(number) } else { format!("{}{unit}", significant(number)) }
+}
+
+/// A whole number with thin grouping: `1 234 567`.
+pub fn count(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A time given in nanoseconds: `850 ns`, `12.3 us`, `4.56 ms`, `2 m 05 s`.
+pub fn duration(ns: f64) -> String {
+    if ns >= 60e9 {
+        let seconds = (ns / 1e9).round() as u64;
+        return match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+            (0, minutes, 0) => format!("{minutes} min"),
+            (0, minutes, rest) => format!("{minutes} min {rest:02} s"),
+            (hours, minutes, _) => format!("{hours} h {minutes:02} min"),
+        };
+    }
+    let (number, unit) = scale(ns, 1000.0, &["ns", "us", "ms", "s"]);
+    format!("{} {unit}", significant(number))
+}
+
+/// A share as a percentage: `0.0523` is `5.2 %`.
+pub fn percent(share: f64) -> String {
+    let digits = usize::from(share.abs() < 0.0995);
+    format!("{:.*} %", digits, share * 100.0)
+}
+
+fn scale<'a>(number: f64, step: f64, units: &[&'a str]) -> (f64, &'a str) {
+    let mut number = number;
+    let mut unit = 0;
+    // 999.5 would print as 1000 with three digits; it belongs to the next unit.
+    while number.abs() >= step * 0.9995 && unit + 1 < units.len() {
+        number /= step;
+        unit += 1;
+    }
+    (number, units[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_read_as_people_write_them() {
+        assert_eq!(bytes(4096.0), "4.00 KiB");
+        assert_eq!(bytes(1.5 * 1024.0 * 1024.0 * 1024.0), "1.50 GiB");
+        assert_eq!(throughput(1.644e9), "1644 MB/s (1568 MiB/s)");
+        assert_eq!(iops(66_900.0), "66.9k");
+        assert_eq!(iops(193.0), "193");
+        assert_eq!(count(1_234_567), "1 234 567");
+        assert_eq!(duration(850.0), "850 ns");
+        assert_eq!(duration(12_340.0), "12.3 us");
+        assert_eq!(duration(125e9), "2 min 05 s");
+        assert_eq!(duration(3_700e9), "1 h 01 min");
+        assert_eq!(percent(0.0523), "5.2 %");
+        assert_eq!(percent(0.523), "52 %");
+        assert_eq!(significant(f64::NAN), "NaN");
+    }
+}

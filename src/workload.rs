@@ -1,0 +1,53 @@
+//! (pure) Named presets of knobs.
+//!
+//! A new workload is a file beside this one and a line in [`WORKLOADS`]. It holds no code: a name
+//! and what it stands for, as one would type it.
+
+mod mixed;
+mod random_read;
+mod random_write;
+mod sequential_read;
+mod sequential_write;
+
+/// A name, and the knob values that it stands for.
+#[derive(Debug)]
+pub struct Workload {
+    /// Kebab-case.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// Knobs and values, as one would type them.
+    pub settings: &'static [(&'static str, &'static str)],
+}
+
+/// In the order of the reference.
+pub const WORKLOADS: &[&Workload] = &[
+    &sequential_read::SEQUENTIAL_READ,
+    &sequential_write::SEQUENTIAL_WRITE,
+    &random_read::RANDOM_READ,
+    &random_write::RANDOM_WRITE,
+    &mixed::MIXED,
+];
+
+/// The workload of that name.
+pub fn find(name: &str) -> Option<&'static Workload> {
+    WORKLOADS.iter().copied().find(|workload| workload.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob;
+
+    #[test]
+    fn every_workload_sets_known_knobs_to_values_in_their_domains() {
+        for workload in WORKLOADS {
+            for (name, value) in workload.settings {
+                let knob = knob::find(name)
+                    .unwrap_or_else(|| panic!("{} sets unknown knob {name}", workload.name));
+                let parsed = knob.domain.parse(value);
+                assert!(parsed.is_ok(), "{}: {name}: {}", workload.name, parsed.unwrap_err());
+            }
+        }
+    }
+}

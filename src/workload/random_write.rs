@@ -1,0 +1,9 @@
+//! Small writes anywhere.
+
+use super::Workload;
+
+pub const RANDOM_WRITE: Workload = Workload {
+    name: "random-write",
+    about: "4 KiB writes anywhere in the files",
+    settings: &[("access", "random-write"), ("block-size", "4KiB"), ("queue-depth", "32")],
+};

@@ -1,0 +1,9 @@
+//! Reading files from one end to the other.
+
+use super::Workload;
+
+pub const SEQUENTIAL_READ: Workload = Workload {
+    name: "sequential-read",
+    about: "Large reads from one end to the other, as a file server or a backup does",
+    settings: &[("access", "read"), ("block-size", "1MiB"), ("queue-depth", "16")],
+};
