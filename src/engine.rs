@@ -1,1 +1,60 @@
 //! Runs one trial and returns one measurement, one file each.
+//!
+//! A new engine is a file beside this one and a line in [`ENGINES`]. An engine measures; it does
+//! not store, judge or print.
+
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use crate::measurement::Measurement;
+use crate::plan::Trial;
+use crate::progress::Progress;
+use crate::sys::Host;
+
+mod sim;
+
+/// Something that can run a trial.
+pub trait Engine: Sync {
+    /// As typed after `--engine`.
+    fn name(&self) -> &'static str;
+    /// One line.
+    fn about(&self) -> &'static str;
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// See [`Error`]; a trial that cannot be honoured exactly is never replaced by another.
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error>;
+}
+
+/// What an engine is given besides the trial.
+pub struct Context<'a> {
+    /// The machine.
+    pub host: &'a Host,
+    /// The marked directories in which files may be made, one a directory of the trial.
+    pub work: &'a [PathBuf],
+    /// Stamped into every block that is written.
+    pub campaign: u64,
+    /// Told of what happens, several times a second.
+    pub progress: &'a mut dyn FnMut(Progress),
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+}
+
+/// Why a trial has no measurement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Cannot be done here: the trial is skipped, not failed, and not replaced.
+    Unsupported(String),
+    /// Was tried, and failed, with the kernel's words.
+    Failed(String),
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// In the order of the reference.
+pub const ENGINES: &[&dyn Engine] = &[&sim::Sim];
+
+/// The engine of that name.
+pub fn find(name: &str) -> Option<&'static dyn Engine> {
+    ENGINES.iter().copied().find(|engine| engine.name() == name)
+}
