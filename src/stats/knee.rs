@@ -181,7 +181,9 @@ mod tests {
                             "{low} {planted} {high}"
                         );
                     }
-                    other => panic!("seed {seed}, knee {planted}: {other:?}"),
+                    // "The data do not bound it" is no wrong answer, but must be rare.
+                    Knee::BeyondLast => silent += 1,
+                    Knee::BeforeFirst => panic!("seed {seed}: no knee, planted {planted}"),
                 }
             }
             assert!(f64::from(silent) < 0.1 * seeds().end as f64, "noise {noise}: {silent}");
