@@ -93,15 +93,28 @@ fn by_fit(fit: &profile::Fit, first: f64, last: f64) -> Knee {
 
 /// Between the last level that surely has not reached the peak and the first that surely has, as
 /// far as replicates can tell; where there are none, by the means.
+///
+/// The highest of several like levels is high by chance, and each of the others is compared with
+/// it. So the scatter is pooled over all levels, and Student's bound is that of so many comparisons
+/// (Bonferroni), which is on the safe side of Hsu's comparisons with the best.
+///
+/// Source: Hsu, "Multiple Comparisons: Theory and Methods" (1996), chapter 4.
 fn bracket(levels: &[Level], place: usize, top: &Level) -> Knee {
-    let share = |level: &Level| {
-        let ratio = ratio_of_means(&level.values, &top.values)?;
-        Some(ratio.interval.unwrap_or(Interval { low: ratio.value, high: ratio.value }))
+    let repeated = levels.iter().filter(|level| level.values.len() > 1);
+    let freedom: usize = repeated.clone().map(|level| level.values.len() - 1).sum();
+    let variance = repeated.map(within).sum::<f64>() / freedom.max(1) as f64;
+    let bound = match freedom {
+        0 => 0.0,
+        _ => t_quantile(1.0 - 0.025 / (levels.len() - 1) as f64, freedom as f64),
     };
-    let surely_below = |level: &&Level| share(level).is_some_and(|ends| ends.high < REACHED);
-    let surely_reached =
-        |level: &&Level| level.at == top.at || share(level).is_some_and(|ends| ends.low >= REACHED);
-    let below = levels[..place].iter().rev().find(surely_below);
+    let share = |level: &Level| {
+        let each = 1.0 / level.values.len() as f64 + 1.0 / top.values.len() as f64;
+        let half = bound * (variance * each).sqrt();
+        let log = mean_log(level) - mean_log(top);
+        Interval { low: (log - half).exp(), high: (log + half).exp() }
+    };
+    let surely_reached = |level: &&Level| level.at == top.at || share(level).low >= REACHED;
+    let below = levels[..place].iter().rev().find(|level| share(level).high < REACHED);
     let reached = levels[place..].iter().find(surely_reached);
     match (below, reached) {
         (_, None) => Knee::BeyondLast,
@@ -111,6 +124,11 @@ fn bracket(levels: &[Level], place: usize, top: &Level) -> Knee {
         (None, Some(_)) => Knee::BeforeFirst,
         (Some(below), Some(reached)) => Knee::Between(below.at, reached.at),
     }
+}
+
+fn mean_log(level: &Level) -> f64 {
+    let logs: Vec<f64> = level.values.iter().map(|value| value.ln()).collect();
+    mean(&logs)
 }
 
 /// The loss from level `place`, where the peak is reached, to the last: only when the line through
