@@ -1,6 +1,21 @@
-//! (pure) Numbers in, numbers out.
+//! (pure) Numbers in, numbers out: intervals, quantiles, steadiness, knees.
+//!
+//! Nothing here knows what was measured. Every function that cannot give an honest answer gives
+//! none: an interval that is too narrow is worse than no interval.
 
 use serde::{Deserialize, Serialize};
+
+pub mod batch_means;
+pub mod interval;
+pub mod ratio;
+pub mod steady;
+#[cfg(test)]
+pub mod testing;
+
+pub use batch_means::batch_means;
+pub use interval::{mean, mean_interval, sample_variance, t_quantile};
+pub use ratio::ratio_of_means;
+pub use steady::settled;
 
 /// A number and how sure we are of it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,5 +40,31 @@ impl Estimate {
     /// A value of which nothing more is known.
     pub fn bare(value: f64) -> Estimate {
         Estimate { value, interval: None }
+    }
+
+    /// A value with its interval.
+    pub fn within(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, interval: Some(Interval { low, high }) }
+    }
+
+    /// The same estimate of something that cannot be negative.
+    #[must_use]
+    pub fn not_negative(self) -> Estimate {
+        let cut = |ends: Interval| Interval { low: ends.low.max(0.0), high: ends.high.max(0.0) };
+        Estimate { value: self.value, interval: self.interval.map(cut) }
+    }
+
+    /// The same estimate in another unit.
+    #[must_use]
+    pub fn scaled(self, by: f64) -> Estimate {
+        let scale = |ends: Interval| Interval { low: ends.low * by, high: ends.high * by };
+        Estimate { value: self.value * by, interval: self.interval.map(scale) }
+    }
+}
+
+impl Interval {
+    /// Whether `truth` lies inside.
+    pub fn covers(&self, truth: f64) -> bool {
+        self.low <= truth && truth <= self.high
     }
 }

@@ -1,12 +1,25 @@
 //! Figures: rates, percentiles and shares, computed from raw counts when asked.
+//!
+//! Of one trial: values with the interval that its own course allows. Of a cell: means over its
+//! replicates with Student's interval. Names are those of the JSON contract.
 
 use std::collections::BTreeMap;
 
+use hdrhistogram::Histogram;
+
+use super::{Amount, Measurement, Operation, Record, Stream};
 use crate::knob::Settings;
-use crate::stats::Estimate;
+use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval};
 
 /// Figures by the names of the JSON contract, such as `throughput_bytes_per_s`.
 pub type Figures = BTreeMap<&'static str, Estimate>;
+
+/// The window figure and the naive one may differ by this share of the window's before the record
+/// carries a note (DESIGN rule 1).
+pub const DISAGREEMENT: f64 = 0.05;
+
+/// Fewer operations than this have no 99.9th percentile: it would be the slowest of them.
+const P999_OPERATIONS_MIN: u64 = 1000;
 
 /// All replicates of one combination of settings.
 #[derive(Clone, Debug)]
@@ -15,8 +28,232 @@ pub struct Cell {
     pub group: String,
     /// Its settings.
     pub settings: Settings,
-    /// Numbers of its trials that were done.
+    /// Numbers of its trials that were done; empty when every one failed.
     pub trials: Vec<u32>,
     /// Figures over those trials.
     pub figures: Figures,
+}
+
+/// The figures of one trial; none unless it was done.
+///
+/// - `throughput_bytes_per_s`: bytes in the window over its length, `iops` likewise, both with an
+///   interval by batch means over the load's samples inside the window where there are enough;
+///   `read_` and `write_` variants when the window has both.
+/// - `naive_throughput_bytes_per_s`: bytes of all timed passes over the time from the start to the
+///   end of the last of them. `sum_of_streams_bytes_per_s`: the sum of each stream's bytes over its
+///   own time. Both are mistakes that people make; see DESIGN rule 1.
+/// - `latency_ns_mean`, `_p50`, `_p90`, `_p99`, `_p999` (of 1000 operations or more), `_max`.
+/// - `accepted_throughput_bytes_per_s` and `durable_throughput_bytes_per_s` of writes.
+/// - `second_pass_ratio`: how many times faster the second pass was.
+/// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
+pub fn figures(record: &Record) -> Figures {
+    let mut figures = Figures::new();
+    if let Some(measurement) = record.outcome.measurement() {
+        window_figures(measurement, &mut figures);
+        pass_figures(measurement, &mut figures);
+        latency_figures(measurement, &mut figures);
+        other_figures(measurement, &mut figures);
+    }
+    figures.retain(|_, estimate| estimate.value.is_finite());
+    figures
+}
+
+/// Cells in the order in which their first trial appears. Replicates have the same settings; the
+/// group is that of the first. A figure of a cell is the mean of its trials' figures with a 95 %
+/// interval; with one trial that has it there is no interval.
+pub fn cells(records: &[Record]) -> Vec<Cell> {
+    let mut cells: Vec<(&Record, Vec<&Record>)> = Vec::new();
+    for record in records {
+        let same =
+            |cell: &&mut (&Record, Vec<&Record>)| cell.0.trial.settings == record.trial.settings;
+        match cells.iter_mut().find(same) {
+            Some(cell) => cell.1.push(record),
+            None => cells.push((record, vec![record])),
+        }
+    }
+    cells.into_iter().map(|(first, records)| cell(first, &records)).collect()
+}
+
+fn cell(first: &Record, records: &[&Record]) -> Cell {
+    let done = records.iter().filter(|record| record.outcome.measurement().is_some());
+    let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    for record in done.clone() {
+        for (name, estimate) in figures(record) {
+            values.entry(name).or_default().push(estimate.value);
+        }
+    }
+    let figures = values.into_iter().filter_map(|(name, values)| {
+        // No figure can be negative; the interval of two or three replicates does not know that.
+        Some((name, mean_interval(&values)?.not_negative()))
+    });
+    Cell {
+        group: first.trial.group.clone(),
+        settings: first.trial.settings.clone(),
+        trials: done.map(|record| record.trial.number).collect(),
+        figures: figures.collect(),
+    }
+}
+
+/// By which share of the window's throughput the naive figure differs from it, when that is more
+/// than 5 %; negative when the naive figure is too low. Such a record carries a note.
+pub fn window_disagrees(record: &Record) -> Option<f64> {
+    let figures = figures(record);
+    let window = figures.get("throughput_bytes_per_s")?.value;
+    let naive = figures.get("naive_throughput_bytes_per_s")?.value;
+    let share = naive / window - 1.0;
+    (window > 0.0 && share.abs() > DISAGREEMENT).then_some(share)
+}
+
+fn window_figures(measurement: &Measurement, figures: &mut Figures) {
+    let Some(window) = measurement.window.filter(|window| window.seconds() > 0.0) else { return };
+    let done = window.done;
+    let mut add = |name, amount: u64, columns: &[&str]| {
+        let value = amount as f64 / window.seconds();
+        let interval = within_trial(measurement, columns, value);
+        figures.insert(name, Estimate { value, interval });
+    };
+    add("throughput_bytes_per_s", done.bytes(), &["read_bytes", "write_bytes"]);
+    add("iops", done.ops(), &["read_ops", "write_ops"]);
+    if done.read_ops > 0 && done.write_ops > 0 {
+        add("read_throughput_bytes_per_s", done.read_bytes, &["read_bytes"]);
+        add("write_throughput_bytes_per_s", done.write_bytes, &["write_bytes"]);
+        add("read_iops", done.read_ops, &["read_ops"]);
+        add("write_iops", done.write_ops, &["write_ops"]);
+    }
+}
+
+/// The interval that a trial's own course allows around `value`: batch means over the rates in the
+/// load's sampling intervals that lie wholly inside the window.
+fn within_trial(measurement: &Measurement, columns: &[&str], value: f64) -> Option<Interval> {
+    let window = measurement.window?;
+    let (start, end) = (window.start_ns as i64, window.end_ns as i64);
+    let mut rates: Vec<f64> = Vec::new();
+    for name in columns {
+        let inside = measurement
+            .load
+            .intervals(name)
+            .filter(|&(until, length, _)| length > 0 && until - length >= start && until <= end);
+        for (place, (_, length, growth)) in inside.enumerate() {
+            if place == rates.len() {
+                rates.push(0.0);
+            }
+            rates[place] += growth as f64 * 1e9 / length as f64;
+        }
+    }
+    let ends = batch_means(&rates)?;
+    // The window has parts of intervals at both ends, so its value is not quite their mean.
+    let shift = value - mean(&rates);
+    Some(Interval { low: (ends.low + shift).max(0.0), high: ends.high + shift })
+}
+
+/// When a stream's timed part ended: its pass was complete, or the trial was over.
+fn timed_end_ns(stream: &Stream) -> u64 {
+    stream.pass_end_ns.unwrap_or(stream.stopped_ns)
+}
+
+fn pass_figures(measurement: &Measurement, figures: &mut Figures) {
+    let streams = &measurement.streams;
+    let bytes: u64 = streams.iter().map(|stream| stream.pass.bytes()).sum();
+    let last = streams.iter().map(timed_end_ns).max().unwrap_or(0);
+    if last == 0 || bytes == 0 {
+        return;
+    }
+    let naive = bytes as f64 / (last as f64 / 1e9);
+    figures.insert("naive_throughput_bytes_per_s", Estimate::bare(naive));
+    let own_rate = |stream: &Stream| {
+        let ns = timed_end_ns(stream).saturating_sub(stream.started_ns);
+        if ns > 0 { stream.pass.bytes() as f64 * 1e9 / ns as f64 } else { 0.0 }
+    };
+    let sum: f64 = streams.iter().map(own_rate).sum();
+    figures.insert("sum_of_streams_bytes_per_s", Estimate::bare(sum));
+}
+
+fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
+    let of = |operation: Operation| {
+        let all = measurement.latency.iter().filter(move |(kind, _)| *kind == operation);
+        merged(all.map(|(_, histogram)| histogram)).filter(|histogram| !histogram.is_empty())
+    };
+    let (read, write) = (of(Operation::Read), of(Operation::Write));
+    if let Some(all) = merged(read.iter().chain(&write)) {
+        percentiles(&all, &LATENCY, figures);
+    }
+    if let (Some(read), Some(write)) = (read, write) {
+        percentiles(&read, &READ_LATENCY, figures);
+        percentiles(&write, &WRITE_LATENCY, figures);
+    }
+}
+
+fn merged<'a>(parts: impl IntoIterator<Item = &'a Histogram<u64>>) -> Option<Histogram<u64>> {
+    let mut parts = parts.into_iter();
+    let mut all = parts.next()?.clone();
+    for part in parts {
+        // Fails only for values beyond the range of `all`, and all have one range.
+        all.add(part).ok()?;
+    }
+    Some(all)
+}
+
+/// Names of mean, 50th, 90th, 99th, 99.9th percentile and maximum.
+type LatencyNames = [&'static str; 6];
+
+const LATENCY: LatencyNames = [
+    "latency_ns_mean",
+    "latency_ns_p50",
+    "latency_ns_p90",
+    "latency_ns_p99",
+    "latency_ns_p999",
+    "latency_ns_max",
+];
+const READ_LATENCY: LatencyNames = [
+    "read_latency_ns_mean",
+    "read_latency_ns_p50",
+    "read_latency_ns_p90",
+    "read_latency_ns_p99",
+    "read_latency_ns_p999",
+    "read_latency_ns_max",
+];
+const WRITE_LATENCY: LatencyNames = [
+    "write_latency_ns_mean",
+    "write_latency_ns_p50",
+    "write_latency_ns_p90",
+    "write_latency_ns_p99",
+    "write_latency_ns_p999",
+    "write_latency_ns_max",
+];
+
+fn percentiles(histogram: &Histogram<u64>, names: &LatencyNames, figures: &mut Figures) {
+    let [mean, p50, p90, p99, p999, max] = *names;
+    let mut add = |name, value: f64| {
+        figures.insert(name, Estimate::bare(value));
+    };
+    add(mean, histogram.mean());
+    for (name, quantile) in [(p50, 0.5), (p90, 0.9), (p99, 0.99)] {
+        add(name, histogram.value_at_quantile(quantile) as f64);
+    }
+    if histogram.len() >= P999_OPERATIONS_MIN {
+        add(p999, histogram.value_at_quantile(0.999) as f64);
+    }
+    add(max, histogram.max() as f64);
+}
+
+fn other_figures(measurement: &Measurement, figures: &mut Figures) {
+    let mut add = |name, top: f64, bottom: f64| {
+        if top > 0.0 && bottom > 0.0 {
+            figures.insert(name, Estimate::bare(top / bottom));
+        }
+    };
+    if let Some(durable) = measurement.durable {
+        let bytes = durable.bytes as f64;
+        add("accepted_throughput_bytes_per_s", bytes, durable.accepted_ns as f64 / 1e9);
+        add("durable_throughput_bytes_per_s", bytes, durable.durable_ns as f64 / 1e9);
+    }
+    if let Some(pass) = measurement.second_pass {
+        add("second_pass_ratio", pass.first_ns as f64, pass.second_ns as f64);
+    }
+    let total = measurement
+        .streams
+        .iter()
+        .fold(Amount::default(), |total, stream| total.plus(&stream.total));
+    let cpu_ns: u64 = measurement.streams.iter().map(|stream| stream.cpu_ns).sum();
+    add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
 }

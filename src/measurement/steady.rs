@@ -1,1 +1,133 @@
-//! To come.
+//! Whether a trial had settled (DESIGN rule 5).
+
+use serde::{Serialize, Serializer};
+
+use super::{Measurement, Series, Window};
+use crate::knob::Settings;
+use crate::stats::settled;
+use crate::stats::steady::ROUNDS;
+
+/// A round of reading, ns.
+pub const READ_ROUND_NS: u64 = 1_000_000_000;
+
+/// A round of writing, ns: five short rounds would call an SSD steady inside its SLC cache.
+pub const WRITE_ROUND_NS: u64 = 10_000_000_000;
+
+/// The verdict. In JSON: true, false, or null when it was not tested.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Steady {
+    /// Whether the last five rounds meet SNIA's criterion.
+    Tested(bool),
+    /// Why it could not be tested, as a clause: "the window holds 2 rounds of 1 s, not 5".
+    NotTested(String),
+}
+
+impl Serialize for Steady {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Steady::Tested(settled) => to.serialize_some(settled),
+            Steady::NotTested(_) => to.serialize_none(),
+        }
+    }
+}
+
+/// Whether the trial had settled: rounds of 1 s, or of 10 s when it wrote at all, are cut from the
+/// load's samples, backwards from the end of the window, and the last five must meet SNIA's
+/// criterion ([`settled`]).
+pub fn steady(measurement: &Measurement, settings: &Settings) -> Steady {
+    let Some(window) = measurement.window else {
+        return Steady::NotTested("there was no time in which all streams ran".to_owned());
+    };
+    let round_ns = round_ns(settings.word("access"));
+    let rounds = rounds(&measurement.load, &window, round_ns);
+    if rounds.len() < ROUNDS {
+        let seconds = round_ns / 1_000_000_000;
+        let held = rounds.len();
+        return Steady::NotTested(format!(
+            "the window holds {held} rounds of {seconds} s, not {ROUNDS}"
+        ));
+    }
+    Steady::Tested(settled(&rounds))
+}
+
+/// Length of a round for an `access`, ns.
+pub fn round_ns(access: &str) -> u64 {
+    match access {
+        "write" | "random-write" | "random-mix" => WRITE_ROUND_NS,
+        _ => READ_ROUND_NS,
+    }
+}
+
+/// Bytes moved in each whole round that fits into the window, oldest first.
+pub fn rounds(load: &Series, window: &Window, round_ns: u64) -> Vec<f64> {
+    let count = window.end_ns.saturating_sub(window.start_ns) / round_ns.max(1);
+    let bytes = |from: u64| {
+        let (start, end) = (from as i64, (from + round_ns) as i64);
+        let grown: Vec<f64> = ["read_bytes", "write_bytes"]
+            .iter()
+            .filter_map(|name| load.growth(name, start, end))
+            .collect();
+        (!grown.is_empty()).then(|| grown.iter().sum())
+    };
+    (1..=count).rev().map_while(|back| bytes(window.end_ns - back * round_ns)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::{Column, Kind};
+
+    /// A load that moves `rates[i]` bytes in second i, and a window over all of it.
+    fn measured(rates: &[u64], column: &str) -> Measurement {
+        let mut total = 0;
+        let mut values = vec![0];
+        for rate in rates {
+            total += rate;
+            values.push(total);
+        }
+        let at_ns = (0..values.len() as i64).map(|second| second * 1_000_000_000).collect();
+        let columns = vec![Column { name: column.into(), kind: Kind::Counter, values }];
+        let end_ns = rates.len() as u64 * 1_000_000_000;
+        Measurement {
+            window: Some(Window { start_ns: 0, end_ns, done: super::super::Amount::default() }),
+            load: Series { source: "load".into(), at_ns, columns },
+            ..Measurement::default()
+        }
+    }
+
+    fn access(word: &str) -> Settings {
+        let json = serde_json::json!({ "access": word });
+        Settings::from_json(&json)
+    }
+
+    #[test]
+    fn even_reading_over_five_seconds_is_steady_and_falling_is_not() {
+        let even = measured(&[100, 101, 99, 100, 100, 102], "read_bytes");
+        assert_eq!(steady(&even, &access("read")), Steady::Tested(true));
+        let falling = measured(&[100, 90, 80, 70, 60], "read_bytes");
+        assert_eq!(steady(&falling, &access("read")), Steady::Tested(false));
+        // It had fallen before the last five rounds.
+        let fell = measured(&[900, 500, 100, 100, 100, 100, 100], "read_bytes");
+        assert_eq!(steady(&fell, &access("read")), Steady::Tested(true));
+    }
+
+    #[test]
+    fn a_short_trial_is_not_tested_and_writing_needs_rounds_of_10_s() {
+        let short = measured(&[100; 4], "read_bytes");
+        assert!(matches!(steady(&short, &access("read")), Steady::NotTested(_)));
+        let writing = measured(&[100; 49], "write_bytes");
+        for word in ["write", "random-write", "random-mix"] {
+            assert!(matches!(steady(&writing, &access(word)), Steady::NotTested(_)), "{word}");
+        }
+        let longer = measured(&[100; 50], "write_bytes");
+        assert_eq!(steady(&longer, &access("write")), Steady::Tested(true));
+    }
+
+    #[test]
+    fn it_reads_true_false_and_null_in_json() {
+        let json = |verdict: Steady| serde_json::to_string(&verdict).unwrap();
+        assert_eq!(json(Steady::Tested(true)), "true");
+        assert_eq!(json(Steady::Tested(false)), "false");
+        assert_eq!(json(Steady::NotTested("short".into())), "null");
+    }
+}

@@ -1,0 +1,101 @@
+//! For tests alone: seeds, random series with planted truth, and the count of what was covered.
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+use super::Interval;
+
+/// Seeds 0 to 199; with `BRICKYARD_LONG=1` in the environment, 0 to 1999. None is chosen.
+pub fn seeds() -> std::ops::Range<u64> {
+    0..if long() { 2000 } else { 200 }
+}
+
+/// Whether the long form of the statistical tests was asked for.
+pub fn long() -> bool {
+    std::env::var("BRICKYARD_LONG").is_ok_and(|value| value == "1")
+}
+
+/// The largest share of null cases in which anything may be claimed.
+pub fn null_limit() -> f64 {
+    if long() { 0.065 } else { 0.10 }
+}
+
+/// Normal and uniform draws.
+pub struct Random(Xoshiro256PlusPlus);
+
+impl Random {
+    /// The same seed gives the same draws.
+    pub fn new(seed: u64) -> Random {
+        Random(Xoshiro256PlusPlus::seed_from_u64(seed))
+    }
+
+    /// Uniform in (0, 1].
+    pub fn uniform(&mut self) -> f64 {
+        ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Uniform in (`low`, `high`].
+    pub fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.uniform()
+    }
+
+    /// Standard normal (Box and Muller).
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * self.uniform().ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.uniform()).cos()
+    }
+
+    /// AR(1) around `mean` with standard deviation `sd`, started in its stationary state.
+    pub fn ar1(&mut self, n: usize, phi: f64, mean: f64, sd: f64) -> Vec<f64> {
+        let mut x = self.normal();
+        let mut next = || {
+            let now = x;
+            x = phi * x + (1.0 - phi * phi).sqrt() * self.normal();
+            mean + sd * now
+        };
+        (0..n).map(|_| next()).collect()
+    }
+}
+
+/// How often intervals were given, and how often they covered the truth.
+#[derive(Debug, Default)]
+pub struct Coverage {
+    /// Asked for.
+    pub asked: u32,
+    /// Given.
+    pub given: u32,
+    /// Covered the truth.
+    pub covered: u32,
+}
+
+impl Coverage {
+    /// Counts one interval, or its absence.
+    pub fn add(&mut self, interval: Option<Interval>, truth: f64) {
+        self.asked += 1;
+        self.given += u32::from(interval.is_some());
+        self.covered += u32::from(interval.is_some_and(|ends| ends.covers(truth)));
+    }
+
+    /// Share of those given that covered.
+    pub fn share(&self) -> f64 {
+        f64::from(self.covered) / f64::from(self.given)
+    }
+
+    /// Share of those given among those asked for.
+    pub fn given_share(&self) -> f64 {
+        f64::from(self.given) / f64::from(self.asked)
+    }
+
+    /// Every case has its interval, and they cover 90-99 % (long: 93-97 %) of the time.
+    pub fn check(&self, what: &str) {
+        assert_eq!(self.given, self.asked, "{what}: some have no interval");
+        self.check_given(what);
+    }
+
+    /// Those that are given cover 90-99 % (long: 93-97 %) of the time.
+    pub fn check_given(&self, what: &str) {
+        let (low, high) = if long() { (0.93, 0.97) } else { (0.90, 0.99) };
+        let share = self.share();
+        assert!((low..=high).contains(&share), "{what}: covered {share:.4} of {self:?}");
+    }
+}
