@@ -8,8 +8,9 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub mod clock;
+pub mod filesystem;
+pub mod reread;
 pub mod signal;
-pub mod space;
 pub mod workdir;
 
 /// What was tried, why it failed in the kernel's words, and what to type next.
