@@ -136,7 +136,9 @@ mod tests {
         let stat = all.iter().find(|series| series.source == "stat").unwrap();
         let grown: f64 = ["user", "system", "iowait", "irq", "softirq", "steal", "idle"]
             .iter()
-            .filter_map(|what| stat.growth(&format!("cpu0.{what}_ns"), 0, (end_ns - start_ns) as i64))
+            .filter_map(|what| {
+                stat.growth(&format!("cpu0.{what}_ns"), 0, (end_ns - start_ns) as i64)
+            })
             .sum();
         // A tick is 10 ms; the host may be late in giving time to an idle CPU.
         let share = grown / (end_ns - start_ns) as f64;
