@@ -1,10 +1,9 @@
 //! How much faster does memory answer than the device, and did the device answer at all?
 
-use super::curve::{alike, stray};
+use super::curve::{Cell, alike, cells, stray};
 use super::{Finding, Question, words};
 use crate::knob::Settings;
 use crate::measurement::Record;
-use crate::measurement::figures::{Cell, cells, figures};
 use crate::measurement::origin::Verdict;
 use crate::stats::{Estimate, mean_interval, ratio_of_means};
 use crate::value::significant;
@@ -19,9 +18,9 @@ const THROUGHPUT: &str = "throughput_bytes_per_s";
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let cells = cells(records);
-    let cached = cells.iter().filter(|cell| is_cached(&cell.settings) && !cell.trials.is_empty());
+    let cached = cells.iter().filter(|cell| is_cached(cell.settings));
     let mut findings: Vec<Finding> =
-        cached.filter_map(|cell| against_device(cell, &cells, records)).collect();
+        cached.filter_map(|cell| against_device(cell, &cells)).collect();
     findings.extend(strays(records));
     findings
 }
@@ -32,40 +31,34 @@ fn is_cached(settings: &Settings) -> bool {
 }
 
 /// The cold cell that differs in nothing else, or the direct one.
-fn counterpart<'a>(cached: &Cell, cells: &'a [Cell]) -> Option<&'a Cell> {
+fn counterpart<'a, 'b>(cached: &Cell<'_>, cells: &'b [Cell<'a>]) -> Option<&'b Cell<'a>> {
     let find = |direct: bool| {
         cells.iter().find(|cell| {
-            let settings = &cell.settings;
-            !cell.trials.is_empty()
-                && settings.flag("direct") == direct
-                && (direct || settings.flag("cold"))
-                && alike(settings, &cached.settings, &["direct", "cold"])
+            cell.settings.flag("direct") == direct
+                && (direct || cell.settings.flag("cold"))
+                && alike(cell.settings, cached.settings, &["direct", "cold"])
         })
     };
     find(false).or_else(|| find(true))
 }
 
-fn against_device(cached: &Cell, cells: &[Cell], records: &[Record]) -> Option<Finding> {
+fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
     let device = counterpart(cached, cells)?;
-    let (fast, slow) = (values(cached, records), values(device, records));
+    let (fast, slow) = (cached.values(THROUGHPUT), device.values(THROUGHPUT));
     let ratio = ratio_of_means(&fast, &slow)?;
     let of = |values: &[f64]| Some(words::rate(&mean_interval(values)?, values.len()));
-    let label = words::load(&cached.settings, &["block-size", "queue-depth", "streams"]);
+    let label = words::load(cached.settings, &["block-size", "queue-depth", "streams"]);
     let claim = format!(
         "{label} gives {}, and {} {}: {}.",
         of(&fast)?,
-        words::path(&device.settings),
+        words::path(device.settings),
         of(&slow)?,
         times(&ratio)
     );
-    let evidence = cached.trials.iter().chain(&device.trials).copied().collect();
+    let evidence = [cached.evidence(), device.evidence()].concat();
+    let count = evidence.len();
     let finding = Finding::info(QUESTION.name, claim, evidence);
-    let strays = trials(cached, records)
-        .chain(trials(device, records))
-        .filter(|record| stray(record).is_some())
-        .count();
-    let count = cached.trials.len() + device.trials.len();
-    Some(finding.doubted(strays, count))
+    Some(finding.doubted(cached.strays() + device.strays(), count))
 }
 
 fn times(ratio: &Estimate) -> String {
@@ -77,15 +70,6 @@ fn times(ratio: &Estimate) -> String {
         ),
         _ => format!("{} as much", words::number(ratio, " times")),
     }
-}
-
-fn trials<'a>(cell: &'a Cell, records: &'a [Record]) -> impl Iterator<Item = &'a Record> {
-    records.iter().filter(|record| cell.trials.contains(&record.trial.number))
-}
-
-fn values(cell: &Cell, records: &[Record]) -> Vec<f64> {
-    let value = |record: &Record| Some(figures(record).get(THROUGHPUT)?.value);
-    trials(cell, records).filter_map(value).collect()
 }
 
 /// Reading trials whose bytes came from elsewhere than they should, by verdict.

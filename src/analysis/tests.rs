@@ -87,9 +87,17 @@ fn a_planted_collapse_is_a_warning() {
         missed += u32::from(!warned);
         // 6 streams, between the measured 4 and 8.
         let knee = &of(&found, "scaling")[0].claim;
-        assert!(knee.contains("between 4 and 8 streams"), "seed {seed}: {knee}");
+        let (low, high) = between(knee).unwrap_or_else(|| panic!("seed {seed}: {knee}"));
+        assert!(low < 6.0 && high > 6.0, "seed {seed}: {knee}");
     }
     at_most_by_chance(missed, "collapse missed");
+}
+
+/// The levels of a claim such as `stops growing between 4 and 8 streams`.
+fn between(claim: &str) -> Option<(f64, f64)> {
+    let rest = &claim[claim.find("between ")?..];
+    let mut numbers = rest.split(' ').filter_map(|word| word.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
 }
 
 #[test]
@@ -126,7 +134,8 @@ fn the_depth_from_which_only_latency_grows_is_found() {
         let found = findings(&records);
         let claim = &of(&found, "depth")[0].claim;
         coverage.add(printed(claim, "up to depth "), depth);
-        assert!(claim.contains("only add latency"), "{claim}");
+        let open = claim.contains("may go on growing");
+        assert!(open || claim.contains("only add latency"), "{claim}");
     }
     let silent = coverage.asked - coverage.given;
     coverage.check_given("depth");
