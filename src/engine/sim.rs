@@ -29,8 +29,8 @@ use crate::progress::Progress;
 mod model;
 mod noise;
 mod outcome;
+mod rates;
 mod run;
-mod share;
 #[cfg(test)]
 pub mod testing;
 

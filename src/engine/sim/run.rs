@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use super::model::Model;
 use super::noise::{Draws, Noise};
-use super::share::share;
+use super::rates::Rates;
 use crate::measurement::{
     Amount, Column, Kind, Operation, Series, Window, latency_histogram, steady,
 };
@@ -43,20 +43,6 @@ pub struct Course {
     pub stopped_s: Option<f64>,
 }
 
-/// Rates of all streams before noise, and where their bytes go.
-struct Rates {
-    each: Vec<f64>,
-    total: f64,
-    /// Share of the bytes moved that the device has to move at once.
-    device_share: f64,
-    /// Share of the bytes moved that wait for the device.
-    waiting_share: f64,
-    /// Share of reads answered by the page cache.
-    hit: f64,
-    /// What the devices can still do beside, bytes per second.
-    spare: f64,
-}
-
 /// A trial under way.
 pub struct Run<'a> {
     model: &'a Model,
@@ -73,6 +59,10 @@ pub struct Run<'a> {
     pub device_read: f64,
     pub device_written: f64,
     read_flowed: f64,
+    /// The rates of the last step, while nothing that they depend on has changed.
+    known: Option<Rates>,
+    /// What [`Run::running`] said after the last step.
+    ran: (usize, usize),
     window_start: Option<(f64, Amount)>,
     pub window: Option<Window>,
     window_closed: bool,
@@ -101,6 +91,8 @@ impl<'a> Run<'a> {
             device_read: 0.0,
             device_written: 0.0,
             read_flowed: 0.0,
+            known: None,
+            ran: (0, 0),
             window_start: None,
             window: None,
             window_closed: false,
@@ -190,75 +182,52 @@ impl<'a> Run<'a> {
         course.stopped_s.is_none() && course.starts_s <= self.now_s
     }
 
-    /// Rates before noise, of the streams that run now, or of all of them.
     fn rates(&self, everyone: bool) -> Rates {
-        let model = self.model;
-        let hit = if model.returning > 0.0 {
-            // Uniform draws: so much of the working set has been read at least once.
-            (1.0 - (-self.read_flowed / model.working_set).exp()).min(model.returning)
-        } else {
-            model.resident
-        };
-        let (reads, writes) = (model.read_share, 1.0 - model.read_share);
-        let cached_writes = model.write_cache > 0.0;
-        let full = self.dirty >= model.write_cache * (1.0 - 1e-9);
-        let waiting_share = reads * (1.0 - hit) + if cached_writes { 0.0 } else { writes };
-        let device_share = waiting_share + if cached_writes && full { writes } else { 0.0 };
-        let most =
-            1.0 / ((1.0 - waiting_share) / model.cache_rate + waiting_share / model.stream_most);
-        let mut each = vec![0.0; model.streams];
-        let mut capacity = 0.0;
-        for device in 0..model.devices {
-            let here = |i: usize| i % model.devices == device;
-            let weights: Vec<f64> = (0..model.streams)
-                .filter(|&i| here(i))
-                .map(|i| {
-                    let runs = everyone || self.active(&self.courses[i]);
-                    if runs { model.weights[i] } else { 0.0 }
-                })
-                .collect();
-            let running = weights.iter().filter(|&&weight| weight > 0.0).count();
-            let limit = model.capacity_with(running);
-            capacity += limit;
-            let shares = share(&weights, most, limit / device_share);
-            for (place, rate) in shares.into_iter().enumerate() {
-                each[place * model.devices + device] = rate;
-            }
-        }
-        let total: f64 = each.iter().sum();
-        let capacity = capacity.min(model.bus);
-        let limit = (capacity / device_share).min(model.cache_rate / (1.0 - waiting_share));
-        let scale = (limit / total).min(1.0);
-        each.iter_mut().for_each(|rate| *rate *= scale);
-        let total = total * scale;
-        let spare = (capacity - total * device_share).max(0.0);
-        Rates { each, total, device_share, waiting_share, hit, spare }
+        let runs = |i: usize| everyone || self.active(&self.courses[i]);
+        Rates::of(self.model, runs, self.read_flowed, self.full())
+    }
+
+    /// Whether no more can be accepted than is written at the same time.
+    fn full(&self) -> bool {
+        self.dirty >= self.model.write_cache * (1.0 - 1e-9)
     }
 
     /// Goes on to the next event, `until` at the latest.
     fn step(&mut self, until: f64) {
-        let rates = self.rates(false);
+        let rates = self.known.take().unwrap_or_else(|| self.rates(false));
+        let (from, full) = (self.now_s, self.full());
         let end = self.next_event(until, &rates);
-        let (seconds, from) = ((end - self.now_s).max(0.0), self.now_s);
+        let seconds = end - from;
         self.now_s = end;
         self.move_device_bytes(&rates, seconds);
         for i in 0..self.courses.len() {
-            let course = &self.courses[i];
+            let course = &mut self.courses[i];
             if course.stopped_s.is_some() || course.starts_s > from {
                 continue;
             }
-            let flowed = course.flowed + rates.each[i] * self.factor * seconds;
             let before = course.ops;
-            let ops = self.model.ops_in(flowed);
-            self.courses[i].flowed = flowed;
-            self.courses[i].ops = ops;
-            self.complete(i, before, rates.each[i] * self.factor, &rates);
+            course.flowed += rates.each[i] * self.factor * seconds;
+            course.ops = self.model.ops_in(course.flowed);
+            if course.ops > before {
+                self.complete(i, before, rates.each[i] * self.factor, &rates);
+            }
         }
+        let running = self.running();
+        let same = running == self.ran && full == self.full() && self.model.returning == 0.0;
+        self.ran = running;
+        self.known = same.then_some(rates);
         self.close_window_when_one_stopped();
         self.open_window();
         if self.is_over() {
             self.finish();
         }
+    }
+
+    /// How many have started, and how many have stopped.
+    fn running(&self) -> (usize, usize) {
+        let started = self.courses.iter().filter(|course| course.starts_s <= self.now_s).count();
+        let stopped = self.courses.iter().filter(|course| course.stopped_s.is_some()).count();
+        (started, stopped)
     }
 
     fn next_event(&self, until: f64, rates: &Rates) -> f64 {
@@ -282,10 +251,11 @@ impl<'a> Run<'a> {
             next = next.min(self.now_s + seconds);
         }
         let growth = (rates.total * (1.0 - model.read_share) - rates.spare) * self.factor;
-        if self.dirty < model.write_cache * (1.0 - 1e-9) && growth > 0.0 {
+        if !self.full() && growth > 0.0 {
             next = next.min(self.now_s + (model.write_cache - self.dirty) / growth);
         }
-        next.max(self.now_s)
+        // A step too short for floating point to tell would never end.
+        next.max(self.now_s + 1e-9).min(until)
     }
 
     /// Whole operations that make up a timed part of so many bytes.
@@ -302,22 +272,22 @@ impl<'a> Run<'a> {
         self.read_flowed += moved * model.read_share;
         self.device_read += moved * model.read_share * (1.0 - rates.hit);
         let written = moved * (1.0 - model.read_share);
-        let through = written.min(moved * rates.device_share);
         if model.write_cache == 0.0 {
             self.device_written += written;
-        } else {
-            let waits = rates.device_share > rates.waiting_share;
-            let absorbed = if waits { 0.0 } else { written };
-            let drained = (rates.spare * self.factor * seconds).min(self.dirty + absorbed);
-            self.dirty = (self.dirty + absorbed - drained).min(model.write_cache);
-            self.device_written += drained + if waits { through } else { 0.0 };
+            return;
         }
+        // Once the cache is full, as much is written as is accepted, and `spare` beside.
+        let through = if rates.device_share > rates.waiting_share { written } else { 0.0 };
+        let absorbed = written - through;
+        let drained = (rates.spare * self.factor * seconds).min(self.dirty + absorbed);
+        self.dirty = (self.dirty + absorbed - drained).min(model.write_cache);
+        self.device_written += drained + through;
     }
 
     /// Takes note of the operations that stream `i` has completed beyond `before`.
     fn complete(&mut self, i: usize, before: u64, rate: f64, rates: &Rates) {
         let course = &self.courses[i];
-        if self.window_start.is_some() && !self.window_closed && course.ops > before {
+        if self.window_start.is_some() && !self.window_closed {
             let mut earlier = course.clone();
             earlier.ops = before;
             let new = self.done(course).since(&self.done(&earlier));
