@@ -28,8 +28,9 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
     let durable = durable(model, &run, &delivered);
     let second_pass = second_pass(model, &mut run, &delivered);
     let evidence = evidence(model, &run, delivered, durable.is_some());
-    let latency = [(Operation::Read, run.read_latency), (Operation::Write, run.write_latency)];
-    let latency = latency.into_iter().filter(|(_, histogram)| !histogram.is_empty()).collect();
+    let [read, write] = run.latency;
+    let latency = [(Operation::Read, read), (Operation::Write, write)];
+    let latency = latency.into_iter().filter_map(|(kind, some)| Some((kind, some?))).collect();
     let mut notes = Vec::new();
     if model.timed_bytes.is_some() && run.courses.iter().any(|course| course.timed_end.is_none()) {
         let text = "the trial reached at-most before every stream had completed its timed pass";

@@ -67,8 +67,8 @@ pub struct Run<'a> {
     pub window: Option<Window>,
     window_closed: bool,
     pub load: Series,
-    pub read_latency: Histogram<u64>,
-    pub write_latency: Histogram<u64>,
+    /// Of reads and of writes; a histogram takes a quarter of a MiB, so none is made for nothing.
+    pub latency: [Option<Histogram<u64>>; 2],
 }
 
 impl<'a> Run<'a> {
@@ -97,8 +97,7 @@ impl<'a> Run<'a> {
             window: None,
             window_closed: false,
             load: empty_load(),
-            read_latency: latency_histogram(),
-            write_latency: latency_histogram(),
+            latency: [None, None],
         };
         let rates = run.rates(true);
         for (i, course) in run.courses.iter_mut().enumerate() {
@@ -320,10 +319,14 @@ impl<'a> Run<'a> {
         let copy_ns = (self.model.block as f64 / self.model.cache_rate * 1e9).min(mean_ns);
         let slow_ns =
             if cached < 1.0 { (mean_ns - cached * copy_ns) / (1.0 - cached) } else { mean_ns };
+        if ops == 0 {
+            return;
+        }
         let histogram = match kind {
-            Operation::Read => &mut self.read_latency,
-            Operation::Write => &mut self.write_latency,
+            Operation::Read => &mut self.latency[0],
+            Operation::Write => &mut self.latency[1],
         };
+        let histogram = histogram.get_or_insert_with(latency_histogram);
         let mut left = ops;
         while left > 0 {
             let chunk = left.min(LATENCY_CHUNK);
