@@ -12,6 +12,7 @@ use crate::store::Campaign;
 mod cells;
 #[cfg(test)]
 mod fixture;
+mod html;
 mod json;
 mod text;
 mod words;
@@ -30,6 +31,12 @@ pub struct Format {
 
 /// In the order of the reference; the first is the default.
 pub const FORMATS: &[Format] = &[
+    Format {
+        name: "html",
+        about: "One self-contained page with figures; opens offline from disk",
+        extension: "html",
+        render: html::render,
+    },
     Format {
         name: "text",
         about: "Tables for the terminal and for mail, at most 100 columns wide",

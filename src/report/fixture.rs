@@ -2,7 +2,7 @@
 //!
 //! Figures follow simple laws without chance, so that snapshots hold on every machine.
 
-use super::{Input, OriginView, TrialView};
+use super::{Input, OriginView, TrialView, cells};
 use crate::analysis::{Finding, Severity};
 use crate::knob::Settings;
 use crate::measurement::figures::{Cell, Figures};
@@ -39,7 +39,7 @@ impl Fixture {
 
 /// An hour's evaluation: 8 groups, 3 replicates, a failure, notes, and cells not bought.
 pub fn evaluated() -> Fixture {
-    let mut fixture = campaign_of(blocked(&cells(), 3, 42), 40);
+    let mut fixture = campaign_of(blocked(&planned(), 3, 42), 40);
     let last = fixture.records.len() - 1;
     fixture.records[last].outcome =
         Outcome::Failed("cannot write /srv/a: No space left on device (os error 28)".into());
@@ -118,7 +118,7 @@ fn findings() -> Vec<Finding> {
     ]
 }
 
-fn cells() -> Vec<(String, Settings)> {
+pub fn planned() -> Vec<(String, Settings)> {
     let mut cells = Vec::new();
     let streams: &[u64] = &[1, 2, 4, 8, 16, 32, 60, 100];
     let blocks: Vec<u64> = (0..6).map(|step| 4096 << (2 * step)).collect();
@@ -188,7 +188,7 @@ fn record(trial: Trial, rows: u64) -> Record {
     let cpu = [("user", 0.2e9), ("system", 1.1e9), ("iowait", 3e9), ("irq", 0.02e9)];
     let cpu = cpu.into_iter().chain([("softirq", 0.1e9), ("steal", 0.0), ("idle", 11.5e9)]);
     let mut stat: Vec<Column> =
-        cpu.map(|(kind, per_s)| counter(&format!("cpu.{kind}_ns"), per_s)).collect();
+        cpu.map(|(kind, per_s)| counter(&format!("cpu0.{kind}_ns"), per_s)).collect();
     stat.push(counter("interrupts", 42_000.0));
     stat.push(counter("context_switches", 61_000.0));
     let done = Amount { read_bytes: (rate * 1.8) as u64, ..Amount::default() };
@@ -203,7 +203,7 @@ fn record(trial: Trial, rows: u64) -> Record {
                 "diskstats",
                 vec![
                     counter(&format!("nvme0n1.{moved}"), rate),
-                    counter("nvme0n1.busy_ns", 0.93e9),
+                    counter("nvme0n1.busy_ms", 930.0),
                 ],
             ),
         ],
@@ -237,7 +237,8 @@ fn view(record: &Record) -> TrialView {
     let mut notes = Vec::new();
     let origin = match () {
         () if super::words::writes_only(settings) => {
-            figures.insert(super::cells::DURABLE, Estimate::bare(rate * 0.29));
+            figures.insert(cells::ACCEPTED, Estimate::bare(rate));
+            figures.insert(cells::DURABLE, Estimate::bare(rate * 0.29));
             notes.push(Note::new("not-preconditioned", "the flash was not filled beforehand"));
             None
         }
@@ -275,7 +276,7 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
             continue;
         }
         let mut figures = view(record).figures;
-        for name in ["throughput_bytes_per_s", "iops", super::cells::DURABLE] {
+        for name in [cells::THROUGHPUT, cells::IOPS, cells::ACCEPTED, cells::DURABLE] {
             if let Some(estimate) = figures.get_mut(name) {
                 let value = estimate.value;
                 let interval = Interval { low: value * 0.97, high: value * 1.03 };
