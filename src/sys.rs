@@ -7,7 +7,10 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub mod arena;
 pub mod clock;
+pub mod direct;
+pub mod pages;
 
 /// What was tried, why it failed in the kernel's words, and what to type next.
 #[derive(Clone, Debug, PartialEq, Eq)]
