@@ -11,7 +11,7 @@ use crate::plan::Trial;
 use crate::progress::Progress;
 use crate::sys::Host;
 
-mod file;
+pub mod file;
 mod sim;
 
 /// Something that can run a trial.

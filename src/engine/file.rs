@@ -4,3 +4,13 @@
 //! process that started it; counting what the kernel did meanwhile is that one's business.
 
 mod address;
+mod backend;
+mod control;
+mod files;
+mod job;
+mod lane;
+pub mod protocol;
+mod serve;
+mod stream;
+
+pub use serve::{serve, worker};

@@ -28,7 +28,7 @@ pub enum Pages {
 pub struct Arena {
     start: NonNull<u8>,
     mapped: usize,
-    pages: Pages,
+    hugetlb: bool,
 }
 
 // SAFETY: the mapping is plain memory that no thread owns; who may touch which part of it is
@@ -53,7 +53,7 @@ impl Arena {
             // SAFETY: a new anonymous mapping at a place the kernel chooses aliases nothing.
             let got = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, access, flags) };
             if let Some(start) = got.ok().and_then(|start| NonNull::new(start.cast())) {
-                return Ok(Arena { start, mapped, pages: Pages::Hugetlb });
+                return Ok(Arena { start, mapped, hugetlb: true });
             }
         }
         // One huge page more than needed, so that an aligned part of the right size lies within.
@@ -72,14 +72,11 @@ impl Arena {
             raw.byte_add(head)
         };
         let start = NonNull::new(start.cast::<u8>()).ok_or_else(|| refused(mapped, "null"))?;
-        // SAFETY: advice about our own mapping changes no content.
-        let advised = huge
-            && unsafe { madvise(start.as_ptr().cast(), mapped, Advice::LinuxHugepage) }.is_ok();
-        let mut arena = Arena { start, mapped, pages: Pages::Base };
-        if advised && arena.first_is_huge() {
-            arena.pages = Pages::Transparent;
+        if huge {
+            // SAFETY: advice about our own mapping changes no content.
+            let _ = unsafe { madvise(start.as_ptr().cast(), mapped, Advice::LinuxHugepage) };
         }
-        Ok(arena)
+        Ok(Arena { start, mapped, hugetlb: false })
     }
 
     /// First byte; aligned to [`HUGE_PAGE`].
@@ -92,17 +89,22 @@ impl Arena {
         self.mapped
     }
 
-    /// What it got.
+    /// What its first pages are. Reads /proc/self/smaps, which takes milliseconds when there are
+    /// thousands of mappings: not for every stream.
     pub fn pages(&self) -> Pages {
-        self.pages
-    }
-
-    /// Touches the first page and asks /proc/self/smaps what lies behind it.
-    fn first_is_huge(&self) -> bool {
-        // SAFETY: the first byte of our own writable mapping.
-        unsafe { self.start.as_ptr().write_volatile(0) };
-        let Ok(smaps) = Host::live().read("/proc/self/smaps") else { return false };
-        huge_bytes_of(&smaps, self.start.as_ptr().addr()) > 0
+        if self.hugetlb {
+            return Pages::Hugetlb;
+        }
+        // SAFETY: the first byte of our own writable mapping, rewritten with what it holds.
+        unsafe {
+            let start = self.start.as_ptr();
+            start.write_volatile(start.read_volatile());
+        }
+        let smaps = Host::live().read("/proc/self/smaps").unwrap_or_default();
+        match huge_bytes_of(&smaps, self.start.as_ptr().addr()) {
+            0 => Pages::Base,
+            _ => Pages::Transparent,
+        }
     }
 }
 

@@ -69,8 +69,7 @@ mod tests {
             counts[below(10, draws.bits()) as usize] += 1;
         }
         // Chi-square with 9 degrees of freedom stays below 33.7 with probability 0.9999.
-        let chi: f64 =
-            counts.iter().map(|&count| (f64::from(count) - 1e4).powi(2) / 1e4).sum();
+        let chi: f64 = counts.iter().map(|&count| (f64::from(count) - 1e4).powi(2) / 1e4).sum();
         assert!(chi < 33.7, "{chi}");
         let (mut one, mut two) = (Draws::new(5), Draws::new(5));
         assert_eq!(one.bits(), two.bits());
