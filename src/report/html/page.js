@@ -91,7 +91,9 @@
         line: { width: 1.2, color: trace.points.map((point) => (foreign(point) ? GREY : colour)) },
         pattern: {
           shape: trace.points.map((point) => (foreign(point) ? '/' : '')),
-          fgcolor: GREY, fillmode: 'overlay', size: 7, solidity: 0.3,
+          // Plotly cannot derive these from a list of colours, and complains.
+          bgcolor: 'rgba(134,142,150,0.16)', fgcolor: GREY, fgopacity: 0.9, fillmode: 'overlay',
+          size: 7, solidity: 0.25,
         },
       },
       error_y: spread(trace.points, GREY),
