@@ -86,6 +86,9 @@ pub const KNOBS: &[&Knob] = &[
     &sim::CACHE,
     &sim::CACHE_RATE,
     &sim::DEVICE_CACHE,
+    &sim::TRIAL_NOISE,
+    &sim::WRITE_CACHE,
+    &sim::BUS,
 ];
 
 /// The knob of that name.

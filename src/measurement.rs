@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 pub mod confession;
 pub mod figures;
 pub mod origin;
-pub mod series;
 pub mod steady;
 
-pub use series::{Column, Kind, Series};
+pub use crate::counters::series::{self, Column, Kind, Series};
+pub use crate::inventory::Ceiling;
 
 /// Everything that one trial yielded.
 #[derive(Clone, Debug, Default)]
@@ -191,17 +191,20 @@ pub struct Evidence {
     pub file_bytes: u64,
     /// What no cache-free figure can exceed, bytes per second, and why.
     pub ceiling: Option<Ceiling>,
-}
-
-/// A limit that holds whatever the software does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
-    /// Bytes per second; `None` when only operations are bounded.
-    pub bytes_per_s: Option<f64>,
-    /// Operations per second; `None` when only bytes are bounded.
-    pub ops_per_s: Option<f64>,
-    /// Where the limit comes from, as a clause: "the link runs at 6 Gb/s".
-    pub why: String,
+    /// Whether `process_read_bytes` is evidence here: reads submit their bios in the reader's
+    /// context. Not so on FUSE, ZFS and network file systems; `false` when nobody knows.
+    pub process_io_reliable: bool,
+    /// Whether the bytes come over a wire: a network file system, or a network block device.
+    pub remote: bool,
+    /// Whether the files are memory, as on tmpfs.
+    pub memory: bool,
+    /// Bytes that a network file system received from its server for reading (NFS mountstats).
+    pub remote_read_bytes: Option<u64>,
+    /// Of `delivered`, bytes that the load had already read in this trial, where the engine knows;
+    /// `Some(0)` when no block was read twice.
+    pub reread_bytes: Option<u64>,
+    /// The disks at the bottom of `devices`; the same names where a device is a disk.
+    pub disks: Vec<String>,
 }
 
 /// Something that whoever reads a figure must know.

@@ -37,8 +37,15 @@ pub struct Trial {
     pub group: String,
     /// A value for every knob of the engine.
     pub settings: Settings,
-    /// Draws the blocks that this trial reads or writes.
+    /// Number of the first file that it uses; like the seed, it does not tell cells apart.
+    pub first_file: u32,
+    /// Draws the blocks that this trial reads or writes; fits in 53 bits.
     pub seed: u64,
+}
+
+/// Keeps a seed within 53 bits, so that JSON readers that use doubles show it exactly.
+pub fn exact_in_json(seed: u64) -> u64 {
+    seed & ((1 << 53) - 1)
 }
 
 /// Cells, expanded into trials: each replicate is a random permutation of all cells.
@@ -55,7 +62,8 @@ pub fn blocked(cells: &[(String, Settings)], replicates: u32, seed: u64) -> Vec<
                 replicate,
                 group: group.clone(),
                 settings: settings.clone(),
-                seed: random.next_u64(),
+                first_file: 0,
+                seed: exact_in_json(random.next_u64()),
             });
         }
     }

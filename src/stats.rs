@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 pub mod batch_means;
 pub mod interval;
+pub mod knee;
+pub mod profile;
+pub mod quantile;
 pub mod ratio;
 pub mod steady;
 #[cfg(test)]

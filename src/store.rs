@@ -1,6 +1,34 @@
-//! Campaigns in SQLite.
+//! Campaigns in SQLite: one file, write-ahead log, a transaction per trial.
+//!
+//! Keeps raw counts and gives them back; computes nothing. A kill at any instant loses at most the
+//! trial in hand, because nothing is open while one runs.
 
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, params};
 use serde::{Deserialize, Serialize};
+
+use crate::measurement::Record;
+use crate::sys::Error;
+
+mod codec;
+mod read;
+mod write;
+
+/// "BRKY": tells our files from other people's databases.
+const APPLICATION_ID: i32 = 0x4252_4b59;
+/// One entry a version of the schema; each takes the store from the version before.
+const MIGRATIONS: &[&str] = &[include_str!("store/schema.sql")];
+/// How long we wait for another program that is writing in the store.
+const BUSY_MAX: Duration = Duration::from_secs(5);
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Connection,
+}
 
 /// One execution of a plan on one server.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,3 +65,187 @@ pub struct NotBought {
     /// The least `--budget` that buys it, in ns.
     pub budget_ns: u64,
 }
+
+impl Store {
+    /// Opens the store for writing; makes it when there is none, and brings an older one up to
+    /// this version.
+    ///
+    /// # Errors
+    /// When it cannot be written, is locked, is of a newer version, or is not ours.
+    pub fn open(path: &Path) -> Result<Store, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
+        let mut store = Store { path: path.to_owned(), connection };
+        store.prepare().map_err(|error| refused(path, &error))?;
+        store.migrate()?;
+        Ok(store)
+    }
+
+    /// Opens an existing store for reading only.
+    ///
+    /// # Errors
+    /// When there is none, or it is not ours or newer than this program.
+    pub fn open_read_only(path: &Path) -> Result<Store, Error> {
+        if !path.exists() {
+            let what = format!("cannot read the store {}", path.display());
+            return Err(Error::new(what, "there is no such file")
+                .hint("name it with --store FILE, or run `brickyard evaluate DIR` first"));
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection =
+            Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
+        let store = Store { path: path.to_owned(), connection };
+        store.connection.busy_timeout(BUSY_MAX).map_err(|error| refused(path, &error))?;
+        match store.version()? {
+            0 => Err(store.foreign()),
+            _ => Ok(store),
+        }
+    }
+
+    fn prepare(&mut self) -> rusqlite::Result<()> {
+        self.connection.busy_timeout(BUSY_MAX)?;
+        // Reading first: journal_mode would otherwise write into a file that is not ours.
+        self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+    }
+
+    /// The schema's version, 0 for an empty file.
+    fn version(&self) -> Result<usize, Error> {
+        let failed = |error: rusqlite::Error| refused(&self.path, &error);
+        let pragma = |name: &str| {
+            self.connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i32>(0))
+        };
+        let (application, version) =
+            (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
+        let tables: i64 = self
+            .connection
+            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+            .map_err(failed)?;
+        if tables > 0 && application != APPLICATION_ID {
+            return Err(self.foreign());
+        }
+        if version as usize > MIGRATIONS.len() {
+            let what = format!("cannot use the store {}", self.path.display());
+            let why = format!(
+                "a newer brickyard made it (schema {version}; this one knows up to {})",
+                MIGRATIONS.len()
+            );
+            return Err(
+                Error::new(what, why).hint("use that brickyard, or another file: --store FILE")
+            );
+        }
+        Ok(version.max(0) as usize)
+    }
+
+    fn foreign(&self) -> Error {
+        let what = format!("cannot use the store {}", self.path.display());
+        Error::new(what, "it is a database of some other program, or empty")
+            .hint("name another file: --store FILE")
+    }
+
+    fn migrate(&mut self) -> Result<(), Error> {
+        let version = self.version()?;
+        let path = self.path.clone();
+        let steps = || -> rusqlite::Result<()> {
+            self.connection.pragma_update(None, "journal_mode", "WAL")?;
+            self.connection.pragma_update(None, "synchronous", "FULL")?;
+            self.connection.pragma_update(None, "foreign_keys", true)?;
+            for (number, sql) in MIGRATIONS.iter().enumerate().skip(version) {
+                let transaction = self.connection.transaction()?;
+                transaction.execute_batch(sql)?;
+                transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+                transaction.pragma_update(None, "user_version", number as i32 + 1)?;
+                transaction.commit()?;
+            }
+            Ok(())
+        };
+        let mut steps = steps;
+        steps().map_err(|error| refused(&path, &error))
+    }
+
+    /// Keeps a new campaign and gives it its number.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn begin(&mut self, campaign: &Campaign) -> Result<u64, Error> {
+        write::campaign(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// Keeps what was learned about a campaign after it began.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn update(&mut self, campaign: &Campaign) -> Result<(), Error> {
+        write::update(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// Marks a campaign as ended.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn end(&mut self, campaign: u64, ended_unix_ns: u64) -> Result<(), Error> {
+        self.connection
+            .execute(
+                "UPDATE campaign SET ended_unix_ns = ?2 WHERE id = ?1",
+                params![campaign as i64, ended_unix_ns as i64],
+            )
+            .map(|_| ())
+            .map_err(|error| refused(&self.path, &error))
+    }
+
+    /// Keeps a trial, all of it or nothing.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn append(&mut self, campaign: u64, record: &Record) -> Result<(), Error> {
+        write::record(&mut self.connection, campaign, record)
+            .map_err(|error| refused(&self.path, &error))
+    }
+
+    /// All campaigns, oldest first.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn campaigns(&self) -> Result<Vec<Campaign>, Error> {
+        read::campaigns(&self.connection).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// The trials of a campaign, in order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
+        read::records(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+    }
+}
+
+/// SQLite's refusals, with what to do about them.
+fn refused(path: &Path, error: &rusqlite::Error) -> Error {
+    let what = format!("cannot use the store {}", path.display());
+    let (why, hint) = match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => {
+            ("it is not a SQLite database".to_owned(), "name another file: --store FILE")
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
+            "another program has locked it".to_owned(),
+            "wait for that program to end, or use another file: --store FILE",
+        ),
+        Some(ErrorCode::ReadOnly) => {
+            ("it is read-only".to_owned(), "make it writable, or use another file: --store FILE")
+        }
+        Some(ErrorCode::CannotOpen) => (
+            format!("it cannot be opened or made there ({error})"),
+            "choose a file in a directory that you may write in: --store FILE",
+        ),
+        Some(ErrorCode::DiskFull) => {
+            ("its file system is full".to_owned(), "make room, or use another file: --store FILE")
+        }
+        _ => (error.to_string(), "use another file: --store FILE"),
+    };
+    Error::new(what, why).hint(hint)
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub mod clock;
+pub mod filesystem;
+pub mod reread;
+pub mod signal;
+pub mod workdir;
 
 /// What was tried, why it failed in the kernel's words, and what to type next.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -72,3 +72,21 @@ pub const DEVICE_CACHE: Knob = knob(
     "0B",
     "Size of a cache behind the kernel, which answers a second pass at the cache's rate",
 );
+pub const TRIAL_NOISE: Knob = knob(
+    "sim-trial-noise",
+    Domain::Number { min: 0.0, max: 1.0 },
+    "0",
+    "Coefficient of variation of everything's speed from one trial to the next",
+);
+pub const WRITE_CACHE: Knob = knob(
+    "sim-write-cache",
+    Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
+    "0B",
+    "Size of a write-back cache in the device: direct writes are accepted before they are durable",
+);
+pub const BUS: Knob = knob(
+    "sim-bus",
+    Domain::BytesPerSecond,
+    "1000000MB/s",
+    "What the devices of several directories deliver at most, all together",
+);

@@ -257,3 +257,114 @@ fn other_figures(measurement: &Measurement, figures: &mut Figures) {
     let cpu_ns: u64 = measurement.streams.iter().map(|stream| stream.cpu_ns).sum();
     add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::{Durable, Outcome, SecondPass, Window, latency_histogram};
+    use crate::plan::Trial;
+
+    fn record(measurement: Measurement, streams: u64) -> Record {
+        let mut settings = Settings::defaults("file");
+        settings.set("streams", crate::value::Value::Count(streams));
+        let trial = Trial { number: 7, replicate: 1, group: "g".into(), settings, seed: 1 };
+        Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
+    }
+
+    fn reads(bytes: u64) -> Amount {
+        Amount { read_bytes: bytes, read_ops: bytes / 100, ..Amount::default() }
+    }
+
+    /// Two streams of 1000 bytes each: one takes 1 s, the other 2 s.
+    fn two_streams() -> Measurement {
+        let stream = |seconds: u64| Stream {
+            pass_end_ns: Some(seconds * 1_000_000_000),
+            pass: reads(1000),
+            stopped_ns: 2_000_000_000,
+            total: reads(if seconds == 1 { 2000 } else { 1000 }),
+            cpu_ns: 500,
+            ..Stream::default()
+        };
+        Measurement {
+            window: Some(Window { start_ns: 0, end_ns: 2_000_000_000, done: reads(3000) }),
+            streams: vec![stream(1), stream(2)],
+            ..Measurement::default()
+        }
+    }
+
+    #[test]
+    fn the_three_throughputs_are_as_defined() {
+        let figures = figures(&record(two_streams(), 2));
+        assert_eq!(figures["throughput_bytes_per_s"].value, 1500.0);
+        assert_eq!(figures["iops"].value, 15.0);
+        assert_eq!(figures["naive_throughput_bytes_per_s"].value, 1000.0);
+        assert_eq!(figures["sum_of_streams_bytes_per_s"].value, 1500.0);
+        let disagreement = window_disagrees(&record(two_streams(), 2)).unwrap();
+        assert!((disagreement + 1.0 / 3.0).abs() < 1e-12);
+        let gib = 3000.0 / f64::from(1 << 30);
+        assert!((figures["cpu_seconds_per_gib"].value - 1e-6 / gib).abs() < 1e-9);
+        assert!(!figures.contains_key("read_iops"), "only mixed loads have variants");
+    }
+
+    #[test]
+    fn what_was_not_measured_has_no_figure() {
+        assert!(figures(&record(Measurement::default(), 1)).is_empty());
+        let mut failed = record(two_streams(), 2);
+        failed.outcome = Outcome::Failed("EIO".into());
+        assert!(figures(&failed).is_empty());
+        assert_eq!(window_disagrees(&failed), None);
+    }
+
+    #[test]
+    fn mixed_loads_have_figures_of_each_kind_and_of_both() {
+        let mut measurement = two_streams();
+        let done = Amount { read_bytes: 600, read_ops: 6, write_bytes: 200, write_ops: 2 };
+        measurement.window = Some(Window { start_ns: 0, end_ns: 2_000_000_000, done });
+        let histogram = |value: u64, count: u64| {
+            let mut histogram = latency_histogram();
+            histogram.saturating_record_n(value, count);
+            histogram
+        };
+        measurement.latency = vec![
+            (Operation::Read, histogram(100, 6)),
+            (Operation::Write, histogram(900, 2)),
+            (Operation::Read, histogram(100, 2000)),
+        ];
+        let figures = figures(&record(measurement, 2));
+        assert_eq!(figures["throughput_bytes_per_s"].value, 400.0);
+        assert_eq!(figures["read_throughput_bytes_per_s"].value, 300.0);
+        assert_eq!(figures["write_iops"].value, 1.0);
+        assert_eq!(figures["latency_ns_max"].value, 900.0);
+        assert_eq!(figures["read_latency_ns_max"].value, 100.0);
+        assert_eq!(figures["write_latency_ns_p50"].value, 900.0);
+        assert!(figures.contains_key("latency_ns_p999"));
+        assert!(!figures.contains_key("write_latency_ns_p999"), "of two operations");
+    }
+
+    #[test]
+    fn durable_and_second_pass_become_figures() {
+        let mut measurement = two_streams();
+        measurement.durable =
+            Some(Durable { bytes: 4000, accepted_ns: 1_000_000_000, durable_ns: 4_000_000_000 });
+        measurement.second_pass = Some(SecondPass { bytes: 10, first_ns: 30, second_ns: 10 });
+        let figures = figures(&record(measurement, 1));
+        assert_eq!(figures["accepted_throughput_bytes_per_s"].value, 4000.0);
+        assert_eq!(figures["durable_throughput_bytes_per_s"].value, 1000.0);
+        assert_eq!(figures["second_pass_ratio"].value, 3.0);
+    }
+
+    #[test]
+    fn cells_keep_the_order_of_first_appearance_and_count_what_was_done() {
+        let mut failed = record(two_streams(), 2);
+        failed.outcome = Outcome::Skipped("no".into());
+        let records =
+            [record(two_streams(), 4), record(two_streams(), 2), failed, record(two_streams(), 4)];
+        let cells = cells(&records);
+        let streams: Vec<u64> = cells.iter().map(|cell| cell.settings.whole("streams")).collect();
+        assert_eq!(streams, [4, 2]);
+        assert_eq!((cells[0].trials.len(), cells[1].trials.len()), (2, 1));
+        let pair = cells[0].figures["throughput_bytes_per_s"];
+        assert_eq!((pair.value, pair.interval.is_some()), (1500.0, true));
+        assert_eq!(cells[1].figures["throughput_bytes_per_s"].interval, None);
+    }
+}

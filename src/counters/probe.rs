@@ -1,0 +1,151 @@
+//! What the kernel had counted at one instant, for the evidence on where bytes came from.
+//!
+//! Two snapshots, just before the streams are let go and just after the last has stopped, tell
+//! exactly what sampled rows tell to within a row.
+
+use super::diskstats;
+use super::process::io;
+use crate::sys::Host;
+use crate::sys::reread::Reread;
+
+/// The files that evidence is read from, kept open.
+#[derive(Debug)]
+pub struct Probe {
+    io: Option<Reread>,
+    diskstats: Option<Reread>,
+    mountstats: Option<Reread>,
+    devices: Vec<String>,
+}
+
+/// Counts at one instant, or what was added between two. `None`: the kernel does not tell, as for
+/// another user's process, or a directory that lies on no block device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// `read_bytes` of /proc/PID/io.
+    pub process_read_bytes: Option<u64>,
+    /// `write_bytes` of /proc/PID/io.
+    pub process_write_bytes: Option<u64>,
+    /// Sectors read by the devices, in bytes.
+    pub device_read_bytes: Option<u64>,
+    /// Sectors written by the devices, in bytes.
+    pub device_write_bytes: Option<u64>,
+    /// What NFS servers sent for reading, over all mounts, in bytes.
+    pub remote_read_bytes: Option<u64>,
+}
+
+impl Probe {
+    /// Opens what can be opened. `devices` are those that the file systems lie on directly: their
+    /// counts are added up, so a partition and its disk must not both be among them.
+    pub fn new(host: &Host, worker_pid: u32, devices: &[String]) -> Probe {
+        Probe {
+            io: Reread::open(host, format!("/proc/{worker_pid}/io")).ok(),
+            diskstats: Reread::open(host, "/proc/diskstats").ok(),
+            mountstats: Reread::open(host, "/proc/self/mountstats").ok(),
+            devices: devices.to_vec(),
+        }
+    }
+
+    /// Reads all counts now. The process must not have been waited for yet.
+    pub fn take(&mut self) -> Snapshot {
+        let process = self.io.as_mut().and_then(Reread::read).and_then(io);
+        let devices = self.diskstats.as_mut().and_then(Reread::read);
+        let devices = devices.and_then(|text| device_bytes(text, &self.devices));
+        let remote = self.mountstats.as_mut().and_then(Reread::read).and_then(nfs_read_bytes);
+        Snapshot {
+            process_read_bytes: process.map(|io| io.read_bytes),
+            process_write_bytes: process.map(|io| io.write_bytes),
+            device_read_bytes: devices.map(|(read, _)| read),
+            device_write_bytes: devices.map(|(_, write)| write),
+            remote_read_bytes: remote,
+        }
+    }
+}
+
+impl Snapshot {
+    /// What was added since `earlier`; a count that went backwards (a device came back, a file
+    /// system was mounted anew) tells nothing.
+    pub fn since(&self, earlier: &Snapshot) -> Snapshot {
+        let added = |now: Option<u64>, before: Option<u64>| now?.checked_sub(before?);
+        Snapshot {
+            process_read_bytes: added(self.process_read_bytes, earlier.process_read_bytes),
+            process_write_bytes: added(self.process_write_bytes, earlier.process_write_bytes),
+            device_read_bytes: added(self.device_read_bytes, earlier.device_read_bytes),
+            device_write_bytes: added(self.device_write_bytes, earlier.device_write_bytes),
+            remote_read_bytes: added(self.remote_read_bytes, earlier.remote_read_bytes),
+        }
+    }
+}
+
+/// Bytes read and written by `devices` together; `None` unless /proc/diskstats has every one.
+pub fn device_bytes(text: &[u8], devices: &[String]) -> Option<(u64, u64)> {
+    let (mut read, mut written) = (0u64, 0u64);
+    let (mut readers, mut writers) = (0, 0);
+    diskstats::parse(text, devices, &mut |_, field, value| {
+        match diskstats::DISKSTATS.fields[field].name {
+            "read_bytes" => (read, readers) = (read.saturating_add(value), readers + 1),
+            "write_bytes" => (written, writers) = (written.saturating_add(value), writers + 1),
+            _ => {}
+        };
+    });
+    let complete = readers == devices.len() && writers == devices.len() && !devices.is_empty();
+    complete.then_some((read, written))
+}
+
+/// Bytes that NFS servers sent for reading: the fifth number of each `bytes:` line of
+/// /proc/self/mountstats (nfs_iostat.h: NORMALREAD, NORMALWRITTEN, DIRECTREAD, DIRECTWRITTEN,
+/// SERVERREAD); `None` when nothing is mounted by NFS.
+pub fn nfs_read_bytes(text: &[u8]) -> Option<u64> {
+    use super::text::{lines, number, words};
+    let of_mounts = lines(text).filter_map(|line| {
+        let mut words = words(line);
+        (words.next()? == b"bytes:").then(|| words.nth(4).and_then(number))?
+    });
+    of_mounts.reduce(u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DISKSTATS: &[u8] = include_bytes!("../../tests/fixtures/proc/diskstats");
+    const MOUNTSTATS: &[u8] = include_bytes!("../../tests/fixtures/proc/mountstats");
+
+    #[test]
+    fn devices_are_added_up_and_one_that_is_missing_spoils_the_sum() {
+        let vda = device_bytes(DISKSTATS, &["vda".into()]).unwrap();
+        assert_eq!(vda, (7_488_402 * 512, 12_492_608 * 512));
+        assert_eq!(device_bytes(DISKSTATS, &["vda".into(), "loop0".into()]), Some(vda));
+        assert_eq!(device_bytes(DISKSTATS, &["vda".into(), "gone".into()]), None);
+        assert_eq!(device_bytes(DISKSTATS, &[]), None);
+    }
+
+    #[test]
+    fn what_servers_sent_is_not_what_programs_read() {
+        assert_eq!(nfs_read_bytes(MOUNTSTATS), Some(104_857_600 + 4096));
+        assert_eq!(nfs_read_bytes(b"device /dev/vda mounted on / with fstype ext4\n"), None);
+    }
+
+    #[test]
+    fn a_file_cut_off_anywhere_is_read_without_panic() {
+        for end in 0..DISKSTATS.len() {
+            device_bytes(&DISKSTATS[..end], &["vda".into()]);
+        }
+        for end in 0..MOUNTSTATS.len() {
+            nfs_read_bytes(&MOUNTSTATS[..end]);
+        }
+    }
+
+    #[test]
+    fn our_own_writes_show_in_the_difference_of_two_snapshots() {
+        use std::io::Write;
+        let mut probe = Probe::new(&Host::live(), std::process::id(), &[]);
+        let before = probe.take();
+        let mut file = tempfile::tempfile_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        file.write_all(&vec![7; 1 << 20]).unwrap();
+        file.sync_all().unwrap();
+        let added = probe.take().since(&before);
+        assert!(added.process_write_bytes.unwrap() >= 1 << 20);
+        assert_eq!(added.device_read_bytes, None, "no device was named");
+        assert_eq!(before.since(&probe.take()).process_write_bytes, None, "never a wrap");
+    }
+}

@@ -1,0 +1,167 @@
+//! The thread that reads every source every 100 ms while a trial runs.
+
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::series::Series;
+use super::table::Table;
+use super::{INTERVAL_NS, SOURCES, Sample, Subject};
+use crate::sys::{Error, Host, clock};
+
+/// Counts until it is stopped; dropping it stops it too.
+#[derive(Debug)]
+pub struct Sampler {
+    stop: Sender<()>,
+    thread: JoinHandle<Vec<Table>>,
+}
+
+/// An open source and its rows.
+struct Watch {
+    sample: Box<dyn Sample>,
+    table: Table,
+    every_ns: u64,
+    due_ns: u64,
+}
+
+impl Sampler {
+    /// Starts to count: the process `worker_pid`, the block devices of these kernel names, and the
+    /// machine. The first row of every source has been read when this returns.
+    ///
+    /// # Errors
+    /// When no thread can be started. Sources that this kernel does not have are left out.
+    pub fn start(host: &Host, worker_pid: u32, devices: &[String]) -> Result<Sampler, Error> {
+        let (host, subject) = (host.clone(), Subject::new(worker_pid, devices));
+        let (stop, stopped) = mpsc::channel();
+        let (tell, first_row) = mpsc::channel();
+        let what = "cannot start the thread that samples counters";
+        let thread = std::thread::Builder::new()
+            .name("counters".to_owned())
+            .spawn(move || {
+                let mut watches = open(&host, &subject);
+                rows(&mut watches, clock::monotonic_ns(), true);
+                // The other side waits for this; it is never gone before.
+                let _ = tell.send(());
+                count(&mut watches, &stopped);
+                watches.into_iter().map(|watch| watch.table).collect()
+            })
+            .map_err(|error| Error::new(what, error))?;
+        first_row.recv().map_err(|_| Error::new(what, "it ended at once"))?;
+        Ok(Sampler { stop, thread })
+    }
+
+    /// Reads every source a last time and gives all rows, their times in ns since
+    /// `trial_start_monotonic_ns` on the monotonic clock.
+    pub fn stop(self, trial_start_monotonic_ns: u64) -> Vec<Series> {
+        drop(self.stop);
+        let tables = self.thread.join().unwrap_or_default();
+        tables.into_iter().map(|table| table.into_series(trial_start_monotonic_ns)).collect()
+    }
+}
+
+fn open(host: &Host, subject: &Subject) -> Vec<Watch> {
+    let open = SOURCES.iter().filter_map(|source| {
+        let sample = (source.open)(host, subject)?;
+        let table = Table::new(source.name, source.fields, source.born_at_zero);
+        Some(Watch { sample, table, every_ns: source.every_ns, due_ns: 0 })
+    });
+    open.collect()
+}
+
+/// Takes rows at fixed instants, so that being late once does not make every later row late.
+fn count(watches: &mut [Watch], stopped: &Receiver<()>) {
+    let mut due_ns = clock::monotonic_ns() + INTERVAL_NS;
+    loop {
+        let wait = Duration::from_nanos(due_ns.saturating_sub(clock::monotonic_ns()));
+        let stop = !matches!(stopped.recv_timeout(wait), Err(RecvTimeoutError::Timeout));
+        let now_ns = clock::monotonic_ns();
+        if !stop && now_ns < due_ns {
+            continue;
+        }
+        rows(watches, now_ns, stop);
+        if stop {
+            return;
+        }
+        // Rows that could not be taken in time are left out: two close together say nothing.
+        let missed = (clock::monotonic_ns() - due_ns) / INTERVAL_NS;
+        due_ns += (missed + 1) * INTERVAL_NS;
+    }
+}
+
+/// A row of each source that is due, or of every source.
+fn rows(watches: &mut [Watch], now_ns: u64, all: bool) {
+    for watch in watches {
+        if !all && now_ns < watch.due_ns {
+            continue;
+        }
+        // Half an interval of grace: this row is nearer to the due time than the next would be.
+        watch.due_ns = now_ns + watch.every_ns - INTERVAL_NS / 2;
+        watch.table.begin(clock::monotonic_ns());
+        watch.sample.sample(&mut watch.table);
+        watch.table.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(for_ms: u64) -> (u64, u64, Vec<Series>) {
+        let devices = Host::live().list("/sys/block");
+        let sampler = Sampler::start(&Host::live(), std::process::id(), &devices).unwrap();
+        let start_ns = clock::monotonic_ns();
+        std::thread::sleep(Duration::from_millis(for_ms));
+        let end_ns = clock::monotonic_ns();
+        (start_ns, end_ns, sampler.stop(start_ns))
+    }
+
+    #[test]
+    fn the_rows_of_every_source_reach_over_both_ends_of_the_trial() {
+        let (start_ns, end_ns, all) = sample(350);
+        let elapsed_ns = (end_ns - start_ns) as i64;
+        for name in ["stat", "meminfo", "vmstat", "process", "threads", "generator"] {
+            let series = all.iter().find(|series| series.source == name).unwrap();
+            assert!(series.at_ns[0] <= 0, "{name} begins at {}", series.at_ns[0]);
+            assert!(*series.at_ns.last().unwrap() >= elapsed_ns, "{name} ends too early");
+            assert!(series.at_ns.is_sorted(), "{name}");
+            for column in &series.columns {
+                assert_eq!(column.values.len(), series.at_ns.len(), "{name} {}", column.name);
+            }
+        }
+    }
+
+    #[test]
+    fn the_kernels_clock_and_ours_agree_on_idle_and_busy_time() {
+        let (start_ns, end_ns, all) = sample(300);
+        let stat = all.iter().find(|series| series.source == "stat").unwrap();
+        let grown: f64 = ["user", "system", "iowait", "irq", "softirq", "steal", "idle"]
+            .iter()
+            .filter_map(|what| {
+                stat.growth(&format!("cpu0.{what}_ns"), 0, (end_ns - start_ns) as i64)
+            })
+            .sum();
+        // A tick is 10 ms; the host may be late in giving time to an idle CPU.
+        let share = grown / (end_ns - start_ns) as f64;
+        assert!((0.5..1.5).contains(&share), "CPU 0 had {share} of the time");
+    }
+
+    #[test]
+    fn a_process_that_is_not_there_leaves_its_sources_out() {
+        let sampler = Sampler::start(&Host::live(), u32::MAX, &[]).unwrap();
+        let all = sampler.stop(0);
+        assert!(all.iter().all(|series| series.source != "process" && series.source != "threads"));
+        assert!(all.iter().any(|series| series.source == "stat"));
+    }
+
+    #[test]
+    fn stopping_does_not_wait_for_the_next_row() {
+        let begun_ns = clock::monotonic_ns();
+        for _ in 0..10 {
+            sample(0);
+        }
+        // Waiting would take 1 s; 10 s under load are still told from a hang by the harness.
+        let rows = sample(0).2.iter().map(|series| series.at_ns.len()).max();
+        assert!(clock::monotonic_ns() > begun_ns);
+        assert_eq!(rows, Some(2), "one row at the start and one at the stop");
+    }
+}

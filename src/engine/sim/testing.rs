@@ -1,0 +1,57 @@
+//! For tests alone: simulated trials and campaigns without a plan file or a store.
+
+use std::sync::atomic::AtomicBool;
+
+use super::{Context, Engine, Error, Sim};
+use crate::knob::{self, Settings};
+use crate::measurement::{Measurement, Outcome, Record};
+use crate::plan::{self, Trial};
+use crate::sys::Host;
+
+/// The defaults with some knobs changed, as one would type them.
+pub fn settings(changes: &[(&str, &str)]) -> Settings {
+    let mut settings = Settings::defaults("sim");
+    for (name, text) in changes {
+        let known = knob::find(name).unwrap_or_else(|| panic!("no knob {name}"));
+        settings.set(known.name, known.domain.parse(text).unwrap());
+    }
+    settings
+}
+
+/// One trial.
+pub fn run(settings: &Settings, seed: u64) -> Result<Measurement, Error> {
+    let trial = Trial {
+        number: 1,
+        replicate: 1,
+        group: "test".to_owned(),
+        settings: settings.clone(),
+        seed,
+    };
+    run_trial(&trial)
+}
+
+/// One trial that has to succeed, with its record.
+pub fn record(settings: &Settings, seed: u64) -> Record {
+    campaign(&[("test".to_owned(), settings.clone())], 1, seed).remove(0)
+}
+
+/// A campaign: cells in random order within each replicate.
+pub fn campaign(cells: &[(String, Settings)], replicates: u32, seed: u64) -> Vec<Record> {
+    let trials = plan::blocked(cells, replicates, seed).into_iter();
+    let record = |trial: Trial| {
+        let outcome = Outcome::Done(Box::new(run_trial(&trial).unwrap()));
+        Record { trial, outcome }
+    };
+    trials.map(record).collect()
+}
+
+fn run_trial(trial: &Trial) -> Result<Measurement, Error> {
+    let mut context = Context {
+        host: &Host::at("/nonexistent"),
+        work: &[],
+        campaign: 1,
+        progress: &mut |_| {},
+        stop: &AtomicBool::new(false),
+    };
+    Sim.run(trial, &mut context)
+}

@@ -1,0 +1,97 @@
+//! (pure) What left the kernel, held against what the media could deliver.
+
+use crate::knob::Settings;
+use crate::measurement::{Ceiling, Measurement};
+use crate::value::{iops, percent, throughput};
+
+/// A second pass over the same blocks that is faster by more came from a cache (DESIGN rule 2).
+pub const FASTER_AGAIN: f64 = 0.20;
+
+/// A rate is above a ceiling when it is above by more than this: ceilings are nominal, and a
+/// link's clock may be 300 ppm off (SATA, PCIe) and ours a little more.
+pub const ABOVE_CEILING: f64 = 0.02;
+
+/// Why the bytes cannot have come from the media, if they cannot.
+pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<String> {
+    faster_again(measurement).or_else(|| {
+        let ceiling = measurement.evidence.ceiling.as_ref()?;
+        above_bytes(measurement, settings, ceiling)
+            .or_else(|| above_ops(measurement, settings, ceiling))
+    })
+}
+
+fn faster_again(measurement: &Measurement) -> Option<String> {
+    let pass = measurement.second_pass?;
+    if pass.bytes == 0 || pass.second_ns == 0 {
+        return None;
+    }
+    let faster = pass.first_ns as f64 / pass.second_ns as f64 - 1.0;
+    (faster > FASTER_AGAIN).then(|| {
+        format!(
+            "a second pass over the same blocks was {} faster, so something behind the kernel \
+             keeps them",
+            percent(faster)
+        )
+    })
+}
+
+/// Read operations and bytes that were begun and completed within a time, and that time. What was
+/// already in flight when it began is taken off: a short time would seem faster than it was.
+fn rate(measurement: &Measurement, settings: &Settings) -> Option<(f64, f64)> {
+    let (done, seconds) = match &measurement.window {
+        Some(window) => (window.done, window.seconds()),
+        None => (measurement.evidence.delivered, measurement.elapsed_ns as f64 / 1e9),
+    };
+    if seconds <= 0.0 || done.read_ops == 0 {
+        return None;
+    }
+    let block = done.read_bytes as f64 / done.read_ops as f64;
+    let ops = (done.read_ops as f64 - in_flight(settings)).max(0.0);
+    Some((ops / seconds, ops * block / seconds))
+}
+
+fn in_flight(settings: &Settings) -> f64 {
+    let of = |knob: &str| if settings.has(knob) { settings.number(knob).max(1.0) } else { 1.0 };
+    of("streams") * of("queue-depth")
+}
+
+fn above_bytes(
+    measurement: &Measurement,
+    settings: &Settings,
+    ceiling: &Ceiling,
+) -> Option<String> {
+    let limit = ceiling.bytes_per_s.filter(|limit| *limit > 0.0)?;
+    let (_, bytes_per_s) = rate(measurement, settings)?;
+    (bytes_per_s > limit * (1.0 + ABOVE_CEILING)).then(|| {
+        format!(
+            "{} is more than the device can deliver: {} is its limit, as {}",
+            throughput(bytes_per_s),
+            throughput(limit),
+            ceiling.why
+        )
+    })
+}
+
+/// A disk that may choose among n random reads finds the next after 1/(n+1) of a turn on average,
+/// not after half a turn: so with n in flight it may be (n+1)/2 times as fast as with one. How the
+/// n are spread over several disks is not known; all on every disk is the most generous.
+fn above_ops(measurement: &Measurement, settings: &Settings, ceiling: &Ceiling) -> Option<String> {
+    let random = settings.has("access") && settings.word("access").starts_with("random");
+    let zipf =
+        settings.has("random-distribution") && settings.word("random-distribution") == "zipf";
+    if !random || zipf {
+        return None;
+    }
+    let limit = ceiling.ops_per_s.filter(|limit| *limit > 0.0)?;
+    let limit = limit * (in_flight(settings) + 1.0) / 2.0;
+    let (ops_per_s, _) = rate(measurement, settings)?;
+    (ops_per_s > limit * (1.0 + ABOVE_CEILING)).then(|| {
+        format!(
+            "{}/s random reads are more than the disks can do: {}/s is their limit at this depth, \
+             as {}",
+            iops(ops_per_s),
+            iops(limit),
+            ceiling.why
+        )
+    })
+}

@@ -1,0 +1,142 @@
+//! (pure) Verdicts on file systems of this machine's block devices.
+
+use super::facts::Facts;
+use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
+use crate::value::{bytes, percent};
+
+impl Facts<'_> {
+    /// On block devices of this machine.
+    pub fn local(&self) -> Origin {
+        let filesystem = &self.evidence.filesystem;
+        let process = self.evidence.process_read_bytes;
+        let process = process.filter(|_| self.evidence.process_io_reliable);
+        match (process, self.evidence.device_read_bytes) {
+            (Some(process), Some(device)) => self.two_counts(process, device),
+            (Some(_), None) => unknown(format!(
+                "no block device under the directory is known ({filesystem}), so nothing confirms \
+                 what the process's count says"
+            )),
+            (None, Some(device)) => self.devices_only(device),
+            (None, None) => unknown(format!(
+                "neither the process's count nor any block device's says anything on {filesystem}"
+            )),
+        }
+    }
+
+    /// Without the load's own count, sectors may be anybody's: they can clear the devices, but
+    /// never convict them.
+    fn devices_only(&self, device: u64) -> Origin {
+        if self.share(device) <= AGREEMENT && self.all_resident() {
+            let reason = "all pages were in memory before, and the devices read next to nothing";
+            return verdict(Verdict::Cache, Some(self.share(device)), reason);
+        }
+        unknown(format!(
+            "the devices read {}, but the load's own count is missing or means nothing on {}, so \
+             these may be another process's",
+            bytes(device as f64),
+            self.evidence.filesystem
+        ))
+    }
+
+    fn two_counts(&self, process: u64, device: u64) -> Origin {
+        let share = self.share(process);
+        if share <= AGREEMENT {
+            return self.nothing_read(process, device);
+        }
+        // Others may have read as well, so S may exceed P; it cannot be less.
+        if (device as f64) < (1.0 - AGREEMENT) * (process as f64).min(self.delivered()) {
+            return unknown(format!(
+                "the load had {} read, but the devices only {}: the bytes came past the devices \
+                 that are known, or from a cache above them",
+                bytes(process as f64),
+                bytes(device as f64)
+            ));
+        }
+        if !self.covers(process) {
+            let reason = format!(
+                "at most {} of the bytes were read from the devices, the rest was in memory",
+                percent(share)
+            );
+            return verdict(Verdict::Mixed, Some(share), reason);
+        }
+        if let Some(hidden) = self.hidden_share(process) {
+            return unknown(format!(
+                "the load had {} read for {} delivered, but with read-ahead in play up to {} may \
+                 have come from memory all the same",
+                bytes(process as f64),
+                bytes(self.delivered()),
+                percent(hidden)
+            ));
+        }
+        let reason = format!(
+            "the load's own reads ({}) and the devices' ({}) both cover what was delivered ({})",
+            bytes(process as f64),
+            bytes(device as f64),
+            bytes(self.delivered())
+        );
+        verdict(Verdict::Device, Some(share.min(1.0)), reason)
+    }
+
+    /// The load itself had next to nothing read.
+    fn nothing_read(&self, process: u64, device: u64) -> Origin {
+        let Some(resident) = self.evidence.resident_before_bytes else {
+            return unknown(
+                "the load had next to nothing read, but what was in memory before is not known",
+            );
+        };
+        // Pages that were there, and those that this trial itself brought, explain the rest.
+        let explained = resident as f64 + process as f64;
+        let needed = self.delivered().min(self.evidence.file_bytes as f64);
+        if self.evidence.file_bytes > 0 && explained >= (1.0 - AGREEMENT) * needed {
+            let ignored = if self.direct() { "; direct I/O was ignored" } else { "" };
+            let reason = format!(
+                "{} of the files were in memory before, and the load had only {} read{ignored}",
+                bytes(resident as f64),
+                bytes(process as f64)
+            );
+            return verdict(Verdict::Cache, Some(self.share(process)), reason);
+        }
+        unknown(format!(
+            "the load had only {} read, and {} of the files were in memory before: neither explains \
+             the {} delivered (the devices read {})",
+            bytes(process as f64),
+            bytes(resident as f64),
+            bytes(self.delivered()),
+            bytes(device as f64)
+        ))
+    }
+
+    /// Share of the delivered bytes that may have been hits although P covers D, when that is
+    /// more than the tolerance. Read-ahead that is never used adds to P what a hit takes away.
+    fn hidden_share(&self, process: u64) -> Option<f64> {
+        let ahead = self.share(process) > 1.0 + AGREEMENT;
+        // Direct I/O neither reads ahead nor hits; when P exceeds D it was not direct I/O.
+        if self.direct() && self.word("io-engine") != "mmap" && !ahead {
+            return None;
+        }
+        // From one end to the other, unused read-ahead is what lies beyond the end: little,
+        // unless it shows. Elsewhere the kernel reads ahead from the traces of earlier reads
+        // (mm/readahead.c) and mmap reads around each fault, and the waste may just equal the
+        // hits.
+        if self.word("access") == "read" && !ahead {
+            return None;
+        }
+        let file_bytes = self.evidence.file_bytes as f64;
+        if file_bytes <= 0.0 {
+            return Some(1.0);
+        }
+        let reread = match self.evidence.reread_bytes {
+            Some(reread) => self.share(reread),
+            None if self.word("random-distribution") == "zipf" => 1.0,
+            // Drawn evenly with replacement, half of what has been covered meets it again.
+            None if self.word("access").starts_with("random") => {
+                self.delivered() / file_bytes / 2.0
+            }
+            None => (1.0 - file_bytes / self.delivered()).max(0.0),
+        };
+        // Pages that were there before, and pages that the load wrote itself, are hits as well.
+        let written = self.evidence.delivered.write_bytes as f64 / file_bytes;
+        let hidden = (reread + written + self.resident_share().unwrap_or(1.0)).min(1.0);
+        (hidden > AGREEMENT).then_some(hidden)
+    }
+}

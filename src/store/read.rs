@@ -1,0 +1,146 @@
+//! Campaigns and trials out of tables.
+
+use hdrhistogram::serialization::Deserializer;
+use rusqlite::types::Type;
+use rusqlite::{Connection, Result, Row, params};
+
+use super::{Campaign, codec};
+use crate::knob::Settings;
+use crate::measurement::{Amount, Measurement, Note, Operation, Outcome, Record, Series, Window};
+use crate::plan::Trial;
+
+pub(super) fn campaigns(connection: &Connection) -> Result<Vec<Campaign>> {
+    let mut statement = connection.prepare("SELECT * FROM campaign ORDER BY id")?;
+    let rows = statement.query_map([], campaign)?;
+    rows.collect()
+}
+
+fn campaign(row: &Row<'_>) -> Result<Campaign> {
+    Ok(Campaign {
+        id: whole(row, "id")?,
+        uid: row.get("uid")?,
+        plan: row.get("plan")?,
+        engine: row.get("engine")?,
+        host: row.get("host")?,
+        started_unix_ns: whole(row, "started_unix_ns")?,
+        seed: whole(row, "seed")?,
+        version: row.get("version")?,
+        argv: json(row, "argv")?.unwrap_or_default(),
+        inventory: json(row, "inventory")?.unwrap_or_default(),
+        not_bought: json(row, "not_bought")?.unwrap_or_default(),
+    })
+}
+
+pub(super) fn records(connection: &Connection, campaign: u64) -> Result<Vec<Record>> {
+    let mut statement =
+        connection.prepare("SELECT * FROM trial WHERE campaign = ?1 ORDER BY number")?;
+    let rows = statement.query_map(params![campaign as i64], |row| {
+        let trial = Trial {
+            number: row.get("number")?,
+            replicate: row.get("replicate")?,
+            group: row.get("cell_group")?,
+            settings: Settings::from_json(&json(row, "settings")?.unwrap_or_default()),
+            first_file: row.get("first_file")?,
+            seed: whole(row, "seed")?,
+        };
+        let reason = row.get::<_, Option<String>>("reason")?.unwrap_or_default();
+        let outcome = match row.get::<_, String>("outcome")?.as_str() {
+            "done" => Outcome::Done(Box::new(measurement(connection, row)?)),
+            "failed" => Outcome::Failed(reason),
+            "skipped" => Outcome::Skipped(reason),
+            _ => Outcome::Interrupted,
+        };
+        Ok(Record { trial, outcome })
+    })?;
+    rows.collect()
+}
+
+fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
+    let id: i64 = row.get("id")?;
+    let mut all = series(connection, id)?;
+    let load = all.iter().position(|series| series.source == "load").map(|at| all.remove(at));
+    Ok(Measurement {
+        started_unix_ns: whole(row, "started_unix_ns")?,
+        elapsed_ns: whole(row, "elapsed_ns")?,
+        window: window(row)?,
+        streams: json(row, "streams")?.unwrap_or_default(),
+        load: load.unwrap_or_default(),
+        latency: latency(connection, id)?,
+        durable: json(row, "durable")?,
+        second_pass: json(row, "second_pass")?,
+        evidence: json(row, "evidence")?.unwrap_or_default(),
+        counters: all,
+        notes: notes(connection, id)?,
+    })
+}
+
+fn window(row: &Row<'_>) -> Result<Option<Window>> {
+    if row.get::<_, Option<i64>>("window_start_ns")?.is_none() {
+        return Ok(None);
+    }
+    Ok(Some(Window {
+        start_ns: whole(row, "window_start_ns")?,
+        end_ns: whole(row, "window_end_ns")?,
+        done: Amount {
+            read_bytes: whole(row, "window_read_bytes")?,
+            read_ops: whole(row, "window_read_ops")?,
+            write_bytes: whole(row, "window_write_bytes")?,
+            write_ops: whole(row, "window_write_ops")?,
+        },
+    }))
+}
+
+fn series(connection: &Connection, trial: i64) -> Result<Vec<Series>> {
+    let sql = "SELECT series FROM sample WHERE trial = ?1 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([trial], |row| {
+        let blob: Vec<u8> = row.get(0)?;
+        codec::decode(&blob).ok_or_else(|| damaged(0, Type::Blob, "a series is damaged"))
+    })?;
+    rows.collect()
+}
+
+fn latency(
+    connection: &Connection,
+    trial: i64,
+) -> Result<Vec<(Operation, hdrhistogram::Histogram<u64>)>> {
+    let sql = "SELECT operation, latency FROM histogram WHERE trial = ?1 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([trial], |row| {
+        let operation = match row.get::<_, String>(0)?.as_str() {
+            "write" => Operation::Write,
+            _ => Operation::Read,
+        };
+        let blob: Vec<u8> = row.get(1)?;
+        let histogram = Deserializer::new()
+            .deserialize(&mut blob.as_slice())
+            .map_err(|error| damaged(1, Type::Blob, &format!("a histogram is damaged: {error}")))?;
+        Ok((operation, histogram))
+    })?;
+    rows.collect()
+}
+
+fn notes(connection: &Connection, trial: i64) -> Result<Vec<Note>> {
+    let sql = "SELECT kind, text FROM note WHERE trial = ?1 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows =
+        statement.query_map([trial], |row| Ok(Note { kind: row.get(0)?, text: row.get(1)? }))?;
+    rows.collect()
+}
+
+fn whole(row: &Row<'_>, column: &str) -> Result<u64> {
+    Ok(row.get::<_, i64>(column)? as u64)
+}
+
+/// A JSON column; `None` where it is NULL.
+fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>> {
+    let Some(text) = row.get::<_, Option<String>>(column)? else { return Ok(None) };
+    let index = row.as_ref().column_index(column)?;
+    serde_json::from_str(&text)
+        .map(Some)
+        .map_err(|error| damaged(index, Type::Text, &format!("{column} is damaged: {error}")))
+}
+
+fn damaged(index: usize, kind: Type, why: &str) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(index, kind, why.to_owned().into())
+}

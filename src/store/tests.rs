@@ -1,0 +1,138 @@
+//! What the store promises: what went in comes out, and refusals say what to do.
+
+use super::*;
+use crate::knob::Settings;
+use crate::measurement::{
+    Amount, Durable, Evidence, Measurement, Note, Operation, Outcome, SecondPass, Series, Stream,
+    Window, latency_histogram,
+};
+use crate::plan::Trial;
+
+fn record(number: u32, outcome: Outcome) -> Record {
+    let trial = Trial {
+        number,
+        replicate: 2,
+        group: "streams, direct".into(),
+        settings: Settings::defaults("file"),
+        first_file: 20,
+        seed: (1 << 53) - 1,
+    };
+    Record { trial, outcome }
+}
+
+fn measurement() -> Measurement {
+    let mut latency = latency_histogram();
+    latency.saturating_record(1_234_567);
+    let done = Amount { read_bytes: 1 << 40, read_ops: 1 << 20, write_bytes: 3, write_ops: 4 };
+    Measurement {
+        started_unix_ns: 1_700_000_000_000_000_000,
+        elapsed_ns: 2_000_000_000,
+        window: Some(Window { start_ns: 5, end_ns: 1_999_999_999, done }),
+        streams: vec![Stream { started_ns: 1, pass_end_ns: Some(9), ..Stream::default() }],
+        load: Series { source: "load".into(), at_ns: vec![0, 100], columns: vec![] },
+        latency: vec![(Operation::Read, latency)],
+        durable: Some(Durable { bytes: 7, accepted_ns: 8, durable_ns: 9 }),
+        second_pass: Some(SecondPass { bytes: 1, first_ns: 2, second_ns: 3 }),
+        evidence: Evidence { devices: vec!["vda".into()], ..Evidence::default() },
+        counters: vec![Series { source: "stat".into(), at_ns: vec![-3], columns: vec![] }],
+        notes: vec![Note::new("steal", "the hypervisor took 7 %")],
+    }
+}
+
+/// Histograms are equal when they hold the same; their debug print also shows how they hold it.
+fn take_latency(records: &mut [Record]) -> Vec<(Operation, hdrhistogram::Histogram<u64>)> {
+    let Outcome::Done(first) = &mut records[0].outcome else { panic!("the first is done") };
+    std::mem::take(&mut first.latency)
+}
+
+#[test]
+fn what_went_in_comes_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let mut store = Store::open(&path).unwrap();
+    let mut campaign = Campaign { uid: "u1".into(), seed: 42, ..Campaign::default() };
+    campaign.argv = vec!["brickyard".into(), "evaluate".into(), "/srv/a b".into()];
+    campaign.inventory = serde_json::json!({ "machine": { "cpus": 2 } });
+    campaign.id = store.begin(&campaign).unwrap();
+    campaign.not_bought = vec![NotBought { cell: "mixed".into(), budget_ns: 600_000_000_000 }];
+    store.update(&campaign).unwrap();
+    let outcomes = [
+        Outcome::Done(Box::new(measurement())),
+        Outcome::Failed("cannot read x: Input/output error (os error 5)".into()),
+        Outcome::Skipped("sync has no queue".into()),
+        Outcome::Interrupted,
+    ];
+    let records: Vec<Record> =
+        outcomes.into_iter().enumerate().map(|(n, o)| record(n as u32 + 1, o)).collect();
+    for record in &records {
+        store.append(campaign.id, record).unwrap();
+    }
+    drop(store);
+    let store = Store::open_read_only(&path).unwrap();
+    assert_eq!(store.campaigns().unwrap(), [campaign]);
+    let mut read = store.records(1).unwrap();
+    let mut written = records;
+    assert_eq!(take_latency(&mut read), take_latency(&mut written));
+    assert_eq!(format!("{read:?}"), format!("{written:?}"));
+}
+
+#[test]
+fn a_trial_is_kept_whole_or_not_at_all() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+    let id = store.begin(&Campaign { uid: "u".into(), ..Campaign::default() }).unwrap();
+    let mut twice = measurement();
+    twice.counters.push(Series { source: "stat".into(), ..Series::default() });
+    // The second series of the same source breaks a constraint after the trial's row was made.
+    let bad = record(1, Outcome::Done(Box::new(twice)));
+    assert!(store.append(id, &bad).is_err());
+    assert_eq!(store.records(id).unwrap().len(), 0);
+    store.append(id, &record(1, Outcome::Done(Box::new(measurement())))).unwrap();
+    assert_eq!(store.records(id).unwrap().len(), 1);
+}
+
+#[test]
+fn stores_that_are_not_ours_are_refused_and_left_as_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("letter.txt");
+    std::fs::write(&text, "Dear all, this is certainly not a database of any kind.\n").unwrap();
+    let error = Store::open(&text).unwrap_err();
+    assert!(error.why.contains("not a SQLite database"), "{error:?}");
+    assert!(std::fs::read_to_string(&text).unwrap().starts_with("Dear all"));
+
+    let other = folder.path().join("firefox.sqlite");
+    Connection::open(&other).unwrap().execute_batch("CREATE TABLE bookmarks (url)").unwrap();
+    let before = std::fs::read(&other).unwrap();
+    let error = Store::open(&other).unwrap_err();
+    assert!(error.why.contains("some other program"), "{error:?}");
+    assert_eq!(std::fs::read(&other).unwrap(), before);
+
+    let newer = folder.path().join("newer.db");
+    let store = Store::open(&newer).unwrap();
+    store.connection.pragma_update(None, "user_version", 999).unwrap();
+    drop(store);
+    let error = Store::open(&newer).unwrap_err();
+    assert!(error.why.contains("newer brickyard"), "{error:?}");
+    assert!(Store::open_read_only(&newer).is_err());
+
+    let error = Store::open(&folder.path().join("no/such/folder.db")).unwrap_err();
+    assert!(error.hint.unwrap().contains("--store"));
+    assert!(Store::open_read_only(&folder.path().join("none.db")).is_err());
+    assert!(!folder.path().join("none.db").exists());
+}
+
+/// A backup tool that holds a lock for a moment must not cost a measured trial; one that holds it
+/// for good is named.
+#[test]
+fn a_locked_store_is_waited_for_and_then_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let mut store = Store::open(&path).unwrap();
+    store.connection.busy_timeout(Duration::from_millis(50)).unwrap();
+    let other = Connection::open(&path).unwrap();
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let error = store.begin(&Campaign::default()).unwrap_err();
+    assert!(error.why.contains("locked"), "{error:?}");
+    other.execute_batch("ROLLBACK").unwrap();
+    store.begin(&Campaign::default()).unwrap();
+}

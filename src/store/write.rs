@@ -1,0 +1,119 @@
+//! Campaigns and trials into tables.
+
+use hdrhistogram::serialization::{Serializer, V2Serializer};
+use rusqlite::{Connection, Result, Transaction, params};
+
+use super::{Campaign, codec};
+use crate::measurement::{Measurement, Outcome, Record};
+
+fn json<T: serde::Serialize>(value: &T) -> Result<String> {
+    serde_json::to_string(value)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(Box::new(error)))
+}
+
+pub(super) fn campaign(connection: &Connection, campaign: &Campaign) -> Result<u64> {
+    connection.execute(
+        "INSERT INTO campaign
+           (uid, plan, engine, host, started_unix_ns, seed, version, argv, inventory, not_bought)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        params![
+            campaign.uid,
+            campaign.plan,
+            campaign.engine,
+            campaign.host,
+            campaign.started_unix_ns as i64,
+            campaign.seed as i64,
+            campaign.version,
+            json(&campaign.argv)?,
+            json(&campaign.inventory)?,
+            json(&campaign.not_bought)?,
+        ],
+    )?;
+    Ok(connection.last_insert_rowid() as u64)
+}
+
+pub(super) fn update(connection: &Connection, campaign: &Campaign) -> Result<()> {
+    connection.execute(
+        "UPDATE campaign SET inventory = ?2, not_bought = ?3 WHERE id = ?1",
+        params![campaign.id as i64, json(&campaign.inventory)?, json(&campaign.not_bought)?],
+    )?;
+    Ok(())
+}
+
+pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record) -> Result<()> {
+    let transaction = connection.transaction()?;
+    let trial = &record.trial;
+    let reason = match &record.outcome {
+        Outcome::Failed(why) | Outcome::Skipped(why) => Some(why.as_str()),
+        Outcome::Done(_) | Outcome::Interrupted => None,
+    };
+    transaction.execute(
+        "INSERT INTO trial
+           (campaign, number, replicate, cell_group, first_file, seed, settings, outcome, reason)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            campaign as i64,
+            trial.number,
+            trial.replicate,
+            trial.group,
+            trial.first_file,
+            trial.seed as i64,
+            json(&trial.settings)?,
+            record.outcome.name(),
+            reason,
+        ],
+    )?;
+    let id = transaction.last_insert_rowid();
+    if let Some(measurement) = record.outcome.measurement() {
+        self::measurement(&transaction, id, measurement)?;
+    }
+    transaction.commit()
+}
+
+fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> Result<()> {
+    let window = measurement.window.as_ref();
+    to.execute(
+        "UPDATE trial SET started_unix_ns = ?2, elapsed_ns = ?3, window_start_ns = ?4,
+           window_end_ns = ?5, window_read_bytes = ?6, window_read_ops = ?7,
+           window_write_bytes = ?8, window_write_ops = ?9, streams = ?10, durable = ?11,
+           second_pass = ?12, evidence = ?13 WHERE id = ?1",
+        params![
+            trial,
+            measurement.started_unix_ns as i64,
+            measurement.elapsed_ns as i64,
+            window.map(|window| window.start_ns as i64),
+            window.map(|window| window.end_ns as i64),
+            window.map(|window| window.done.read_bytes as i64),
+            window.map(|window| window.done.read_ops as i64),
+            window.map(|window| window.done.write_bytes as i64),
+            window.map(|window| window.done.write_ops as i64),
+            json(&measurement.streams)?,
+            measurement.durable.as_ref().map(json).transpose()?,
+            measurement.second_pass.as_ref().map(json).transpose()?,
+            json(&measurement.evidence)?,
+        ],
+    )?;
+    for series in std::iter::once(&measurement.load).chain(&measurement.counters) {
+        to.execute(
+            "INSERT INTO sample (trial, source, rows, series) VALUES (?1, ?2, ?3, ?4)",
+            params![trial, series.source, series.at_ns.len() as i64, codec::encode(series)],
+        )?;
+    }
+    for (operation, histogram) in &measurement.latency {
+        let mut latency = Vec::new();
+        V2Serializer::new()
+            .serialize(histogram, &mut latency)
+            .expect("a histogram of known range fits in memory");
+        to.execute(
+            "INSERT INTO histogram (trial, operation, latency) VALUES (?1, ?2, ?3)",
+            params![trial, operation.name(), latency],
+        )?;
+    }
+    for note in &measurement.notes {
+        to.execute(
+            "INSERT INTO note (trial, kind, text) VALUES (?1, ?2, ?3)",
+            params![trial, note.kind, note.text],
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! What the kernel says about the file system that a path lies on.
+
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
+
+use super::Error;
+
+/// Room on a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Space {
+    /// All of it, bytes.
+    pub total_bytes: u64,
+    /// Free, what is kept for root included, bytes.
+    pub free_bytes: u64,
+    /// Free for us, bytes.
+    pub available_bytes: u64,
+    /// Mounted read-only.
+    pub read_only: bool,
+}
+
+impl Space {
+    /// What may be written so that 5 % of the file system stay free (DESIGN section 8), bytes.
+    pub fn usable_bytes(&self) -> u64 {
+        self.available_bytes.saturating_sub(self.total_bytes / 20)
+    }
+}
+
+/// Room on the file system of `path`, by statvfs(3).
+///
+/// # Errors
+/// When the kernel cannot say, as on a dead network file system.
+pub fn space(path: &Path) -> Result<Space, Error> {
+    let stat = rustix::fs::statvfs(path)
+        .map_err(|error| Error::new(format!("cannot ask for room on {}", path.display()), error))?;
+    let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
+    Ok(Space {
+        total_bytes: bytes(stat.f_blocks),
+        free_bytes: bytes(stat.f_bfree),
+        available_bytes: bytes(stat.f_bavail),
+        read_only: stat.f_flag.contains(StatVfsMountFlags::RDONLY),
+    })
+}
+
+/// Which mount a path lies on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MountIdentity {
+    /// First column of /proc/self/mountinfo; since Linux 5.8.
+    pub mount_id: Option<u64>,
+    /// `st_dev`, major and minor; anonymous on btrfs and differs between its subvolumes.
+    pub device: Option<(u32, u32)>,
+}
+
+/// Which mount `path` lies on, by statx(2).
+///
+/// # Errors
+/// When there is no such path, or statx is refused.
+pub fn mount_identity(path: &Path) -> Result<MountIdentity, Error> {
+    let what = || format!("cannot examine {}", path.display());
+    let stat = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)
+        .map_err(|error| Error::new(what(), error))?;
+    let known = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+    Ok(MountIdentity {
+        mount_id: known.then_some(stat.stx_mnt_id),
+        device: Some((stat.stx_dev_major, stat.stx_dev_minor)),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_root_has_room_and_an_identity() {
+        let space = space(Path::new("/")).unwrap();
+        assert!(space.total_bytes > space.free_bytes && space.free_bytes >= space.available_bytes);
+        assert!(mount_identity(Path::new("/")).unwrap().device.is_some());
+    }
+
+    #[test]
+    fn a_missing_path_is_an_error_that_names_it() {
+        let error = mount_identity(Path::new("/no/such")).unwrap_err();
+        assert!(error.what.contains("/no/such"));
+    }
+}

@@ -1,0 +1,230 @@
+//! Directories that are ours: made, marked, locked while in use, and removed.
+//!
+//! Only a directory that bears our marker is ever removed, only the files in it that we name, and
+//! never through a symbolic link (DESIGN section 8).
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+
+use super::Error;
+
+/// The marker's name. Its first line is [`MAGIC`].
+const MARKER: &str = "BRICKYARD";
+const MAGIC: &str = "This directory was made by brickyard and may be removed by it.";
+/// Every work directory's name starts with this.
+const PREFIX: &str = "brickyard-";
+
+/// A directory of ours; its marker is locked for as long as this lives.
+#[derive(Debug)]
+pub struct WorkDir {
+    path: PathBuf,
+    marker: OwnedFd,
+}
+
+/// What became of a directory that an earlier run had left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Swept {
+    /// It was ours and is gone.
+    Removed(PathBuf),
+    /// It is ours, but holds files that we did not make; those were left.
+    Kept(PathBuf, Vec<String>),
+}
+
+/// The name of the file number `index` in a work directory.
+pub fn file_name(index: usize) -> String {
+    format!("brick-{index:05}.dat")
+}
+
+fn ours(name: &str) -> bool {
+    let digits = name.strip_prefix("brick-").and_then(|rest| rest.strip_suffix(".dat"));
+    digits.is_some_and(|digits| digits.len() >= 5 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+impl WorkDir {
+    /// Makes `parent/brickyard-NAME`, marks it and locks the mark.
+    ///
+    /// # Errors
+    /// When it exists already or cannot be made.
+    pub fn create(parent: &Path, name: &str) -> Result<WorkDir, Error> {
+        let path = parent.join(format!("{PREFIX}{name}"));
+        let failed = |error: Errno| {
+            let what = format!("cannot make a directory in {}", parent.display());
+            Error::new(what, std::io::Error::from(error)).hint(advice(error))
+        };
+        rustix::fs::mkdir(&path, Mode::RWXU).map_err(failed)?;
+        WorkDir::mark(&path).map_err(|error| {
+            // Nothing is in it yet, so this cannot remove anybody's file.
+            let _ = rustix::fs::unlinkat(rustix::fs::CWD, path.join(MARKER), AtFlags::empty());
+            let _ = rustix::fs::rmdir(&path);
+            failed(error)
+        })
+    }
+
+    fn mark(path: &Path) -> Result<WorkDir, Errno> {
+        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+        let marker = rustix::fs::open(path.join(MARKER), flags, Mode::RUSR | Mode::WUSR)?;
+        // Locked before it says what it is: a sweep that comes in between finds no marker.
+        rustix::fs::flock(&marker, FlockOperation::LockExclusive)?;
+        let mut file = File::from(marker);
+        let written = writeln!(file, "{MAGIC}").and_then(|()| file.sync_all());
+        written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+        Ok(WorkDir { path: path.to_owned(), marker: file.into() })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes it with all that we made in it.
+    ///
+    /// # Errors
+    /// When something cannot be removed; what can be is.
+    pub fn remove(self) -> Result<Swept, Error> {
+        let swept = clear(&self.path);
+        drop(self.marker);
+        swept
+    }
+}
+
+/// Removes the directories in `parent` that earlier runs made and left: those that bear the marker,
+/// belong to us, and are not locked by a run that still lives.
+pub fn sweep(parent: &Path) -> Vec<Result<Swept, Error>> {
+    let Ok(entries) = parent.read_dir() else { return Vec::new() };
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut paths: Vec<PathBuf> =
+        names.filter(|name| name.starts_with(PREFIX)).map(|name| parent.join(name)).collect();
+    paths.sort();
+    paths.iter().filter_map(|path| abandoned(path).map(|_lock| clear(path))).collect()
+}
+
+/// The locked marker of `path`, when it is ours and nobody uses it.
+fn abandoned(path: &Path) -> Option<OwnedFd> {
+    let directory = open_directory(path).ok()?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let marker = rustix::fs::openat(&directory, MARKER, flags, Mode::empty()).ok()?;
+    let stat = rustix::fs::fstat(&marker).ok()?;
+    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    if !regular || stat.st_uid != rustix::process::geteuid().as_raw() {
+        return None;
+    }
+    rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).ok()?;
+    let file = File::from(marker);
+    let mut text = String::new();
+    (&file).take(4096).read_to_string(&mut text).ok()?;
+    (text.lines().next() == Some(MAGIC)).then(|| file.into())
+}
+
+fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    rustix::fs::open(path, flags, Mode::empty())
+}
+
+/// Removes our files from the directory, then the marker, then the directory itself.
+fn clear(path: &Path) -> Result<Swept, Error> {
+    let failed = |error: Errno| {
+        let what = format!("cannot remove {}", path.display());
+        Error::new(what, std::io::Error::from(error)).hint(format!("rm -r {}", path.display()))
+    };
+    let directory = open_directory(path).map_err(failed)?;
+    let mut foreign = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&directory).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        match name.as_str() {
+            "." | ".." | MARKER => {}
+            name if ours(name) => {
+                // Removes the name itself, never what a link of that name leads to.
+                match rustix::fs::unlinkat(directory.as_fd(), name, AtFlags::empty()) {
+                    Ok(()) => {}
+                    Err(Errno::ISDIR) => foreign.push(name.to_owned()),
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+            _ => foreign.push(name),
+        }
+    }
+    if !foreign.is_empty() {
+        foreign.sort();
+        return Ok(Swept::Kept(path.to_owned(), foreign));
+    }
+    rustix::fs::unlinkat(directory.as_fd(), MARKER, AtFlags::empty()).map_err(failed)?;
+    rustix::fs::rmdir(path).map_err(failed)?;
+    Ok(Swept::Removed(path.to_owned()))
+}
+
+fn advice(error: Errno) -> &'static str {
+    match error {
+        Errno::ACCESS | Errno::PERM => "choose a directory that you may write in, or run as root",
+        Errno::ROFS => "it is mounted read-only: choose another, or remount it read-write",
+        Errno::NOSPC | Errno::DQUOT => "make room there, or choose another directory",
+        Errno::LOOP => "its path goes round in a circle of symbolic links: name the real directory",
+        Errno::NOTDIR => "name a directory, not a file",
+        Errno::NOENT => "make it first, or name one that exists",
+        _ => "choose another directory",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_work_directory_is_removed_with_what_we_made_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = WorkDir::create(parent.path(), "a").unwrap();
+        File::create(work.path().join(file_name(7))).unwrap();
+        let path = work.path().to_owned();
+        assert_eq!(work.remove().unwrap(), Swept::Removed(path.clone()));
+        assert!(!path.exists());
+
+        let work = WorkDir::create(parent.path(), "b").unwrap();
+        File::create(work.path().join("thesis.doc")).unwrap();
+        let path = work.path().to_owned();
+        assert_eq!(work.remove().unwrap(), Swept::Kept(path.clone(), vec!["thesis.doc".into()]));
+        assert!(path.join("thesis.doc").exists());
+    }
+
+    #[test]
+    fn a_sweep_takes_only_marked_directories_that_nobody_uses() {
+        let parent = tempfile::tempdir().unwrap();
+        let living = WorkDir::create(parent.path(), "living").unwrap();
+        let dead = WorkDir::create(parent.path(), "dead").unwrap();
+        let dead_path = dead.path().to_owned();
+        drop(dead);
+        let unmarked = parent.path().join("brickyard-unmarked");
+        std::fs::create_dir(&unmarked).unwrap();
+        File::create(unmarked.join(file_name(0))).unwrap();
+        let empty_marker = parent.path().join("brickyard-being-made");
+        std::fs::create_dir(&empty_marker).unwrap();
+        File::create(empty_marker.join(MARKER)).unwrap();
+
+        let swept: Vec<Swept> = sweep(parent.path()).into_iter().map(|s| s.unwrap()).collect();
+        assert_eq!(swept, [Swept::Removed(dead_path)]);
+        assert!(living.path().exists() && unmarked.join(file_name(0)).exists());
+        assert!(empty_marker.exists());
+    }
+
+    #[test]
+    fn a_link_is_removed_and_what_it_leads_to_is_not() {
+        let parent = tempfile::tempdir().unwrap();
+        let precious = parent.path().join("precious");
+        File::create(&precious).unwrap();
+        let real = parent.path().join("elsewhere");
+        std::fs::create_dir(&real).unwrap();
+        let work = WorkDir::create(parent.path(), "a").unwrap();
+        std::os::unix::fs::symlink(&precious, work.path().join(file_name(0))).unwrap();
+        work.remove().unwrap();
+        assert!(precious.exists());
+        // A link that looks like a work directory is not followed.
+        std::fs::write(real.join(MARKER), format!("{MAGIC}\n")).unwrap();
+        std::os::unix::fs::symlink(&real, parent.path().join("brickyard-link")).unwrap();
+        assert!(sweep(parent.path()).is_empty());
+        assert!(real.join(MARKER).exists());
+    }
+}
