@@ -70,6 +70,7 @@ mod tests {
     use super::testing::{record, run, settings};
     use super::*;
     use crate::measurement::figures::{figures, window_disagrees};
+    use crate::measurement::origin::{Verdict, origin};
     use crate::measurement::{Record, Series};
     use crate::stats::testing::{Random, seeds};
 
@@ -206,6 +207,13 @@ mod tests {
             let share = evidence.device_read_bytes.unwrap() as f64 / delivered;
             assert!((share - device).abs() < 0.02, "{cache} {cold} {direct}: device {share}");
             assert_eq!(evidence.process_read_bytes, evidence.device_read_bytes);
+            let verdict = origin(record.outcome.measurement().unwrap(), &record.trial.settings);
+            let planted = match device {
+                0.0 => Verdict::Cache,
+                1.0 => Verdict::Device,
+                _ => Verdict::Mixed,
+            };
+            assert_eq!(verdict.verdict, planted, "{cache} {cold} {direct}: {}", verdict.reason);
         }
     }
 
@@ -224,10 +232,12 @@ mod tests {
         let ratio = |cache: &str| {
             let changes = [("second-pass", "true"), ("stop", "pass"), ("sim-device-cache", cache)];
             let record = record(&settings(&[&changes[..], &[("streams", "4")]].concat()), 9);
-            figure(&record, "second_pass_ratio")
+            let verdict = origin(record.outcome.measurement().unwrap(), &record.trial.settings);
+            (figure(&record, "second_pass_ratio"), verdict.verdict)
         };
-        assert!((ratio("0B") - 1.0).abs() < 0.02);
-        assert!((ratio("8GiB") - 8.0).abs() < 0.3, "{}", ratio("8GiB"));
+        let (none, planted) = (ratio("0B"), ratio("8GiB"));
+        assert!((none.0 - 1.0).abs() < 0.02 && none.1 == Verdict::Device, "{none:?}");
+        assert!((planted.0 - 8.0).abs() < 0.3 && planted.1 == Verdict::DeviceCache, "{planted:?}");
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Model {
     pub block: u64,
     pub depth: f64,
     pub service_s: f64,
+    /// Blocks are drawn anywhere, not one after the other.
+    pub random: bool,
     /// Share of reads among the operations.
     pub read_share: f64,
     /// Bytes of one pass of one stream over what it touches.
@@ -94,6 +96,7 @@ impl Model {
             block,
             depth,
             service_s: settings.number("sim-service-time") / 1e9,
+            random,
             read_share,
             pass_bytes: if stride == 1 { file_bytes } else { pass_bytes },
             timed_bytes: match stop {

@@ -119,16 +119,31 @@ fn evidence(model: &Model, run: &Run<'_>, delivered: Amount, flushed: bool) -> E
     } else {
         whole(run.device_written, delivered.write_bytes)
     };
+    let devices: Vec<String> = (0..model.devices).map(|device| format!("sim{device}")).collect();
     Evidence {
         delivered,
         process_read_bytes: Some(device_read),
         process_write_bytes: Some(delivered.write_bytes),
         device_read_bytes: Some(device_read),
         device_write_bytes: Some(device_written),
-        devices: (0..model.devices).map(|device| format!("sim{device}")).collect(),
+        devices: devices.clone(),
+        disks: devices,
+        process_io_reliable: true,
+        reread_bytes: Some(reread(model, run)),
         filesystem: "ext4".to_owned(),
         resident_before_bytes: Some((model.resident * model.working_set) as u64),
         file_bytes: model.file_bytes,
-        ceiling: None,
+        ..Evidence::default()
     }
+}
+
+/// Bytes that were read although they had been read before in this trial.
+fn reread(model: &Model, run: &Run<'_>) -> u64 {
+    if model.random {
+        let read = run.all_done().read_bytes as f64;
+        let touched = model.working_set * (1.0 - (-read / model.working_set).exp());
+        return (read - touched).max(0.0) as u64;
+    }
+    let again = |course: &Course| run.done(course).read_bytes.saturating_sub(model.pass_bytes);
+    run.courses.iter().map(again).sum()
 }

@@ -26,6 +26,7 @@ pub fn run(settings: &Settings, seed: u64) -> Result<Measurement, Error> {
         group: "test".to_owned(),
         settings: settings.clone(),
         seed,
+        first_file: 0,
     };
     run_trial(&trial)
 }
