@@ -14,6 +14,7 @@ mod cells;
 mod fixture;
 mod html;
 mod json;
+mod machine;
 mod text;
 mod words;
 

@@ -168,9 +168,8 @@ impl<'a> Views<'a> {
 
     fn row(&self, cell: &'a Cell) -> Row<'a> {
         let views: Vec<_> = cell.trials.iter().filter_map(|number| self.0.get(number)).collect();
-        let mut sources = views.iter().map(|view| {
-            Source::of(view.origin.as_ref().map(|origin| origin.verdict))
-        });
+        let mut sources =
+            views.iter().map(|view| Source::of(view.origin.as_ref().map(|origin| origin.verdict)));
         let first = sources.next().unwrap_or(Source::Written);
         let source = if sources.all(|other| other == first) { first } else { Source::Differs };
         let notes = views.iter().flat_map(|view| &view.notes);
@@ -181,9 +180,8 @@ impl<'a> Views<'a> {
 /// The knobs that tell cells apart, axis first, without those that only follow another.
 pub fn varying(cells: &[&Cell]) -> Vec<&'static str> {
     let Some(first) = cells.first() else { return Vec::new() };
-    let differs = |knob: &&'static str| {
-        cells.iter().any(|cell| value(cell, knob) != value(first, knob))
-    };
+    let differs =
+        |knob: &&'static str| cells.iter().any(|cell| value(cell, knob) != value(first, knob));
     let mut names: Vec<&'static str> =
         first.settings.iter().map(|(name, _)| name).filter(differs).collect();
     let place = |name: &&str| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len());
@@ -261,7 +259,8 @@ impl<'a> Group<'a> {
     /// What all its cells have in common and a reader wants to know: `read, 1 MiB blocks, direct`.
     pub fn common(&self) -> String {
         let Some(first) = self.rows.first() else { return String::new() };
-        let told = ["access", "streams", "queue-depth", "block-size", "file-size", "direct", "cold"];
+        let told =
+            ["access", "streams", "queue-depth", "block-size", "file-size", "direct", "cold"];
         let told = told.iter().filter_map(|name| {
             let held = value(first.cell, name)?;
             // Nothing is cold or warm around the cache, and writes have no cold start.

@@ -105,7 +105,12 @@ fn findings() -> Vec<Finding> {
         Finding {
             limit: Some("device".into()),
             advice: Some("Give it 4 to 8 clients at once; more only wait for each other.".into()),
-            ..finding("scaling", "Throughput stops growing at 4 streams.", &[1, 2, 3], Severity::Info)
+            ..finding(
+                "scaling",
+                "Throughput stops growing at 4 streams.",
+                &[1, 2, 3],
+                Severity::Info,
+            )
         },
         finding(
             "cache",
@@ -159,7 +164,9 @@ fn law(settings: &Settings) -> f64 {
     let (rate, service_s, top) = match () {
         () if super::words::warm(settings) => (4.0e9, 2e-6, 8.2e9),
         () if super::words::writes_only(settings) => (1.9e9, 30e-6, 2.1e9),
-        () => (0.56e9, 90e-6, 1.64e9),
+        () if super::words::random(settings) => (0.52e9, 105e-6, 1.3e9),
+        () if settings.flag("direct") => (0.56e9, 60e-6, 1.64e9),
+        () => (0.44e9, 75e-6, 1.38e9),
     };
     (parallel * block / (service_s + block / rate)).min(top).min(450_000.0 * block)
 }
@@ -201,10 +208,7 @@ fn record(trial: Trial, rows: u64) -> Record {
             series("stat", stat),
             series(
                 "diskstats",
-                vec![
-                    counter(&format!("nvme0n1.{moved}"), rate),
-                    counter("nvme0n1.busy_ms", 930.0),
-                ],
+                vec![counter(&format!("nvme0n1.{moved}"), rate), counter("nvme0n1.busy_ms", 930.0)],
             ),
         ],
         ..Measurement::default()
@@ -225,9 +229,6 @@ fn view(record: &Record) -> TrialView {
         ("iops", Estimate::bare(rate / block)),
         ("latency_ns_p50", Estimate::bare((latency_ns * 0.93).round())),
         ("latency_ns_p99", Estimate::bare((latency_ns * 2.4).round())),
-        ("cpu_busy_share", Estimate::bare(0.09)),
-        ("interrupts_per_s", Estimate::bare(42_000.0)),
-        ("context_switches_per_s", Estimate::bare(61_000.0)),
     ]);
     let origin = |verdict, share, reason: &str| OriginView {
         verdict,

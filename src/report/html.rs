@@ -427,8 +427,12 @@ mod tests {
         let Some(folder) = std::env::var_os("BRICKYARD_SAMPLES") else { return };
         let mut empty = fixture::campaign_of(Vec::new(), 0);
         empty.answer.clear();
-        let all =
-            [("evaluated", fixture::evaluated()), ("hostile", hostile()), ("empty", empty), ("long", long())];
+        let all = [
+            ("evaluated", fixture::evaluated()),
+            ("hostile", hostile()),
+            ("empty", empty),
+            ("long", long()),
+        ];
         for (name, fixture) in all {
             let path = std::path::Path::new(&folder).join(format!("{name}.html"));
             #[expect(clippy::disallowed_methods, reason = "a test makes its fixture")]

@@ -8,16 +8,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Input, TrialView};
+use super::{Input, TrialView, machine};
 use crate::analysis::Finding;
 use crate::knob::Settings;
 use crate::measurement::figures::Figures;
 use crate::measurement::{Note, Outcome, Record};
-use crate::stats::Estimate;
 use crate::store::NotBought;
-
-/// Figures that tell of the machine rather than of its storage; they stand under `counters`.
-pub const COUNTERS: &[&str] = &["cpu_busy_share", "interrupts_per_s", "context_switches_per_s"];
 
 /// Prints the document, indented, with a line end.
 ///
@@ -66,12 +62,12 @@ struct Trial<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     elapsed_ns: Option<u64>,
     settings: &'a Settings,
-    figures: BTreeMap<&'static str, Estimate>,
+    figures: &'a Figures,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Origin<'a>>,
     steady: Option<bool>,
     steady_text: &'a str,
-    counters: BTreeMap<&'static str, Option<f64>>,
+    counters: BTreeMap<&'static str, f64>,
     notes: &'a [Note],
 }
 
@@ -130,9 +126,6 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         Outcome::Done(_) | Outcome::Interrupted => None,
     };
     let measurement = record.outcome.measurement();
-    let split = view.figures.iter().map(|(name, estimate)| (*name, *estimate));
-    let (counters, figures): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        split.partition(|(name, _)| COUNTERS.contains(name));
     Trial {
         number: record.trial.number,
         replicate: record.trial.replicate,
@@ -142,7 +135,7 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         started_unix_ns: measurement.map(|measurement| measurement.started_unix_ns),
         elapsed_ns: measurement.map(|measurement| measurement.elapsed_ns),
         settings: &record.trial.settings,
-        figures,
+        figures: &view.figures,
         origin: view.origin.as_ref().map(|origin| Origin {
             verdict: origin.verdict,
             device_share: origin.device_share,
@@ -150,14 +143,9 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         }),
         steady: view.steady,
         steady_text: &view.steady_text,
-        counters: counters.into_iter().map(|(name, e)| (name, finite(e.value))).collect(),
+        counters: measurement.map(machine::counters).unwrap_or_default(),
         notes: &view.notes,
     }
-}
-
-/// JSON has no infinity.
-fn finite(number: f64) -> Option<f64> {
-    number.is_finite().then_some(number)
 }
 
 #[cfg(test)]
@@ -166,6 +154,7 @@ mod tests {
 
     use super::*;
     use crate::report::fixture;
+    use crate::stats::Estimate;
 
     const SCHEMA: &str = include_str!("../../docs/reference/report.schema.json");
 
@@ -196,9 +185,9 @@ mod tests {
             }
             if let ("additionalProperties", Some(object)) = (keyword.as_str(), object) {
                 let known = schema.get("properties").and_then(Value::as_object);
-                let others = object.iter().filter(|(name, _)| {
-                    known.is_none_or(|known| !known.contains_key(*name))
-                });
+                let others = object
+                    .iter()
+                    .filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name)));
                 for (name, held) in others {
                     match rule {
                         Value::Bool(allowed) if *allowed => {}
@@ -229,8 +218,15 @@ mod tests {
             "required" => texts().all(|name| value.get(name).is_some()),
             "minimum" => value.as_f64().is_none_or(|n| Some(n) >= rule.as_f64()),
             "maximum" => value.as_f64().is_none_or(|n| Some(n) <= rule.as_f64()),
-            "$schema" | "$id" | "$defs" | "$ref" | "title" | "description" | "items"
-            | "properties" | "additionalProperties" => true,
+            "$schema"
+            | "$id"
+            | "$defs"
+            | "$ref"
+            | "title"
+            | "description"
+            | "items"
+            | "properties"
+            | "additionalProperties" => true,
             other => return Err(format!("the validator does not know `{other}`")),
         };
         holds.then_some(()).ok_or_else(|| format!("{value} is not {rule}"))
@@ -275,8 +271,8 @@ mod tests {
         assert!(trial["settings"]["block-size"].is_u64());
         assert!(trial["settings"]["at-most"].as_u64().unwrap() >= 1_000_000_000);
         assert!(trial["figures"]["iops"]["value"].is_null());
-        assert!(trial["counters"]["cpu_busy_share"].is_number());
-        assert!(trial["figures"].get("cpu_busy_share").is_none());
+        let busy = trial["counters"]["cpu_busy_share"].as_f64().unwrap();
+        assert!(busy > 0.0 && busy < 1.0, "{busy}");
     }
 
     #[test]

@@ -66,9 +66,8 @@ fn borrow<'a>(groups: &[Group<'a>], axis: &str, rows: &mut Vec<Row<'a>>) {
                 || INCIDENTAL.contains(&knob)
                 || cells::value(first.cell, knob) == Some(held)
         });
-        let known = |other: &Row<'_>| {
-            cells::value(other.cell, axis) == cells::value(row.cell, axis)
-        };
+        let known =
+            |other: &Row<'_>| cells::value(other.cell, axis) == cells::value(row.cell, axis);
         if same && settings.has(axis) && !rows.iter().any(known) {
             rows.push(row.clone());
         }

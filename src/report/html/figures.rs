@@ -108,8 +108,8 @@ fn depth(groups: &[Group<'_>]) -> Planned {
         panel("depth-iops", &curves, "queue-depth", Axis::linear("operations per second"), iops);
     panels.extend(panel("depth-latency", &curves, "queue-depth", axis, latency));
     let about = about(
-        "Left: operations per second. Right: the time of one operation, median and 99th \
-         percentile. Where the left curve is flat, more depth buys only waiting.",
+        "Operations per second, and the time of one operation: median and 99th percentile. Where \
+         the first is flat, more depth buys only waiting.",
         beyond,
     );
     let title = "Throughput and latency against queue depth";
@@ -125,8 +125,7 @@ fn blocks(groups: &[Group<'_>]) -> Planned {
     let mut panels = panel("blocks-throughput", &curves, "block-size", Axis::linear("MB/s"), rate);
     panels.extend(panel("blocks-iops", &curves, "block-size", axis, iops));
     let about = about(
-        "Left: bytes. Right: operations. Small blocks cost an operation each; large ones are bound \
-         by bytes.",
+        "Bytes and operations per second. Small blocks are bound by operations, large ones by bytes.",
         beyond,
     );
     let title = "Block size";
@@ -157,13 +156,7 @@ fn nanoseconds(ns: f64) -> (f64, String) {
 }
 
 /// A line for each curve that has the figure `name`.
-fn traces(
-    curves: &[Curve<'_>],
-    name: &str,
-    dash: Dash,
-    suffix: &str,
-    print: Print,
-) -> Vec<Trace> {
+fn traces(curves: &[Curve<'_>], name: &str, dash: Dash, suffix: &str, print: Print) -> Vec<Trace> {
     let trace = |(place, curve): (usize, &Curve<'_>)| {
         let points = curve.points.iter().filter_map(|(x, row)| {
             let estimate = cells::figure(row.cell, name)?;
@@ -248,7 +241,8 @@ mod tests {
         let figures = figures(&fixture.input());
         let traces = &figures[0].panels[0].traces;
         let names: Vec<&str> = traces.iter().map(|trace| trace.name.as_str()).collect();
-        let of = |name| ["streams, direct", "streams, cold, buffered"].map(|g| format!("{g}{name}"));
+        let of =
+            |name| ["streams, direct", "streams, cold, buffered"].map(|g| format!("{g}{name}"));
         assert_eq!(names, [of(""), of(", naive")].concat());
         assert!(traces[0].points.iter().all(|point| point.interval.is_some()));
         assert_eq!(traces[0].points.last().unwrap().mark, "unknown");

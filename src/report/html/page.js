@@ -12,6 +12,7 @@
     user: '#0072b2', system: '#d55e00', softirq: '#cc79a7', irq: '#e69f00', steal: '#7f6fbf',
     iowait: '#9aa3ab',
   };
+  const FONT = getComputedStyle(document.body).fontFamily;
   const PRINTED_PX = 680;
   const coarse = matchMedia('(pointer: coarse)').matches;
   const config = {
@@ -29,7 +30,7 @@
   const hue = (index) => (index === 255 ? GREY : HUES[index % HUES.length]);
 
   const shared = () => ({
-    font: { family: 'system-ui, sans-serif', size: 13, color: '#1b1f23' },
+    font: { family: FONT, size: 13, color: '#1b1f23' },
     paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
     margin: { l: 8, r: 12, t: 8, b: 8 },
     dragmode: coarse ? false : 'zoom',
@@ -38,7 +39,7 @@
   });
   const axis = (of) => {
     const drawn = {
-      title: { text: text(of.title), standoff: 10 }, automargin: true, gridcolor: '#dfe3e7',
+      title: { text: text(of.title), standoff: 10, font: { size: 13 } }, automargin: true, gridcolor: '#dfe3e7',
       zeroline: false, ticks: 'outside', ticklen: 4, tickcolor: GREY,
     };
     if (of.log) drawn.type = 'log';
@@ -91,7 +92,9 @@
         line: { width: 1.2, color: trace.points.map((point) => (foreign(point) ? GREY : colour)) },
         pattern: {
           shape: trace.points.map((point) => (foreign(point) ? '/' : '')),
-          fgcolor: GREY, fillmode: 'overlay', size: 7, solidity: 0.3,
+          // Plotly cannot derive these from a list of colours, and complains.
+          bgcolor: 'rgba(134,142,150,0.16)', fgcolor: GREY, fgopacity: 0.9, fillmode: 'overlay',
+          size: 7, solidity: 0.25,
         },
       },
       error_y: spread(trace.points, GREY),
@@ -113,6 +116,8 @@
       layout.xaxis.showgrid = false;
     } else {
       layout.xaxis.type = 'category';
+      layout.xaxis.showgrid = false;
+      layout.xaxis.ticks = '';
       layout.barmode = 'group';
       layout.bargap = 0.35;
     }

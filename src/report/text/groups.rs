@@ -112,7 +112,8 @@ fn number(estimate: Option<Estimate>, print: impl Fn(f64) -> String) -> String {
 /// Half the interval in percent of the figure; empty where none can be given.
 fn spread(estimate: Option<Estimate>) -> String {
     let share = estimate.as_ref().and_then(cells::half_width);
-    share.map_or(String::new(), |share| format!("{}%", value::percent(share).trim_end_matches(" %")))
+    share
+        .map_or(String::new(), |share| format!("{}%", value::percent(share).trim_end_matches(" %")))
 }
 
 fn clipped(text: &str, width: usize) -> String {

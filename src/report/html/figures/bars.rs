@@ -46,9 +46,10 @@ pub fn cache(groups: &[Group<'_>]) -> Planned {
     let figure = Figure {
         id: "cache",
         title: "Cache against device",
-        about: "The same files, read from memory and from the device. Hatched grey is the speed of \
+        about:
+            "The same files, read from memory and from the device. Hatched grey is the speed of \
                 memory: it says nothing of the storage."
-            .to_owned(),
+                .to_owned(),
         panels: panel("cache-throughput", traces),
         message: String::new(),
     };
@@ -82,7 +83,8 @@ pub fn durable(groups: &[Group<'_>]) -> Planned {
         add(cells::ACCEPTED, &mut accepted);
         add(cells::DURABLE, &mut durable);
     }
-    let traces = vec![trace("accepted by the kernel", GREY, accepted), trace("durable", 0, durable)];
+    let traces =
+        vec![trace("accepted by the kernel", GREY, accepted), trace("durable", 0, durable)];
     let figure = Figure {
         id: "durable",
         title: "Accepted against durable",
