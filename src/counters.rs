@@ -24,6 +24,7 @@ mod vmstat;
 pub use probe::{Probe, Snapshot};
 pub use sampler::Sampler;
 use table::{Field, Table};
+pub use threads::MOST_THREADS;
 
 /// A file of the kernel, or a few that belong together, as columns of numbers.
 #[derive(Debug)]

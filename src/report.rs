@@ -1,1 +1,101 @@
 //! (pure) Findings and figures out to people, one file a format.
+//!
+//! A new format is a file below and a line in [`FORMATS`]. A format arranges and prints; it judges
+//! nothing: figures come from `measurement`, claims from `analysis`. Writing the text to a file or
+//! to the terminal is the caller's business.
+
+use crate::analysis::Finding;
+use crate::measurement::figures::{Cell, Figures};
+use crate::measurement::{Note, Record};
+use crate::store::Campaign;
+
+mod cells;
+#[cfg(test)]
+mod fixture;
+mod html;
+mod json;
+mod machine;
+mod text;
+mod words;
+
+/// One way to print a campaign.
+pub struct Format {
+    /// As typed after `--format`.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// Of the file, without the dot.
+    pub extension: &'static str,
+    /// Prints it, whole.
+    pub render: fn(&Input<'_>) -> Result<String, serde_json::Error>,
+}
+
+/// In the order of the reference; the first is the default.
+pub const FORMATS: &[Format] = &[
+    Format {
+        name: "html",
+        about: "One self-contained page with figures; opens offline from disk",
+        extension: "html",
+        render: html::render,
+    },
+    Format {
+        name: "text",
+        about: "Tables for the terminal and for mail, at most 100 columns wide",
+        extension: "txt",
+        render: text::render,
+    },
+    Format {
+        name: "json",
+        about: "One document for other programs; see docs/reference/json.md",
+        extension: "json",
+        render: json::render,
+    },
+];
+
+/// The format of that name.
+pub fn find(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
+}
+
+/// All that a format prints.
+#[derive(Debug)]
+pub struct Input<'a> {
+    /// Whose results these are.
+    pub campaign: &'a Campaign,
+    /// Its trials, in the order in which they ran.
+    pub records: &'a [Record],
+    /// What was computed of each trial; as many as `records`, in the same order.
+    pub trials: Vec<TrialView>,
+    /// Figures over replicates.
+    pub cells: Vec<Cell>,
+    /// What the analysis claims.
+    pub findings: Vec<Finding>,
+    /// The answer to "how fast is it, and what holds it back", in sentences.
+    pub answer: Vec<String>,
+}
+
+/// What was computed of one trial.
+#[derive(Clone, Debug, Default)]
+pub struct TrialView {
+    /// Its figures; empty when it was not done.
+    pub figures: Figures,
+    /// Where the bytes that it read came from; `None` when it read none or was not done.
+    pub origin: Option<OriginView>,
+    /// Whether it had settled; `None` when that was not tested.
+    pub steady: Option<bool>,
+    /// The same in words, with the reason when it was not tested.
+    pub steady_text: String,
+    /// What whoever reads the figures must know: of the engine, and of the verdicts.
+    pub notes: Vec<Note>,
+}
+
+/// Where bytes came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OriginView {
+    /// The word of the JSON contract.
+    pub verdict: &'static str,
+    /// The devices' share of the bytes, where it is known.
+    pub device_share: Option<f64>,
+    /// From what this follows, or why nothing does.
+    pub reason: String,
+}

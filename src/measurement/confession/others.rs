@@ -1,0 +1,115 @@
+//! (pure) Traffic of the devices that was not the load's.
+
+use super::{Span, series};
+use crate::knob::Settings;
+use crate::measurement::{Evidence, Measurement, Note};
+use crate::value::{bytes, percent};
+
+/// A larger share of the device's bytes, moved by others, makes the figure a shared one (DESIGN
+/// rule 6).
+pub const OTHERS_SHARE: f64 = 0.02;
+
+/// What the file system may write on its own for any load: one commit of a journal and the inodes
+/// whose times changed. ext4 and XFS write a few 4 KiB blocks for it.
+const COMMIT_BYTES: u64 = 128 << 10;
+
+/// What the file system writes on its own for a load that writes, as a share of it: extents and
+/// allocation bitmaps, through the journal and then in place.
+const METADATA_SHARE: f64 = 0.05;
+
+/// File systems that write elsewhere what is overwritten, and the paths to it: they write several
+/// times what they are given, and no bound is known.
+const REWRITING: &[&str] = &["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2"];
+
+/// Others used the devices that the load used.
+pub fn moved(measurement: &Measurement, settings: &Settings, span: Span) -> Option<Note> {
+    on_devices(&measurement.evidence, settings).or_else(|| below_devices(measurement, span))
+}
+
+/// On the devices themselves, over the whole trial, for which both counts are exact.
+fn on_devices(evidence: &Evidence, settings: &Settings) -> Option<Note> {
+    let (read, written) = (evidence.device_read_bytes?, evidence.device_write_bytes?);
+    let others_read = own_read(evidence, settings).map_or(0, |own| read.saturating_sub(own));
+    let others_wrote =
+        own_write_at_most(evidence, settings).map_or(0, |own| written.saturating_sub(own));
+    let others = others_read + others_wrote;
+    // A load that lives in memory is not slowed by what little the devices do for others.
+    let all = (read + written).max(evidence.delivered.bytes());
+    let share = others as f64 / all.max(1) as f64;
+    (share > OTHERS_SHARE).then(|| {
+        let text = format!(
+            "Others moved {} on {} ({} read, {} written), {} of all that moved there: other \
+             processes, or data from before the trial on its way to the disk.",
+            bytes(others as f64),
+            evidence.devices.join(" and "),
+            bytes(others_read as f64),
+            bytes(others_wrote as f64),
+            percent(share)
+        );
+        Note::new("others-io", text)
+    })
+}
+
+/// What the load had read; `None` when it cannot be told from what others read.
+fn own_read(evidence: &Evidence, settings: &Settings) -> Option<u64> {
+    let own = evidence.process_read_bytes.filter(|_| evidence.process_io_reliable);
+    // Without the process's count, read-ahead of our own looks like others; direct I/O has none.
+    let direct = settings.has("direct") && settings.flag("direct");
+    own.or(direct.then_some(evidence.delivered.read_bytes))
+}
+
+/// The most that the load can have caused to be written during the trial; `None` when that has no
+/// bound. Buffered writes are counted when a page is dirtied, so what is still in memory at the
+/// end was counted though it was not written: others may go unseen, but none are made up.
+fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
+    let own = evidence.process_write_bytes.unwrap_or(0).max(evidence.delivered.write_bytes);
+    if evidence.delivered.write_bytes == 0 {
+        return Some(own + COMMIT_BYTES);
+    }
+    let rewriting = evidence.filesystem.split('+').any(|name| REWRITING.contains(&name));
+    // An fsync commits the journal: several blocks for each write, however small.
+    let commits = settings.has("fsync") && settings.word("fsync") == "every";
+    let metadata = (own as f64 * METADATA_SHARE) as u64 + COMMIT_BYTES;
+    (!rewriting && !commits).then_some(own.saturating_add(metadata))
+}
+
+/// On the disks below the devices: other partitions, other volumes, a rebuild. Judged from the
+/// samples, in the window; both counts come from the same rows.
+fn below_devices(measurement: &Measurement, span: Span) -> Option<Note> {
+    let evidence = &measurement.evidence;
+    let disks: Vec<&String> =
+        evidence.disks.iter().filter(|disk| !evidence.devices.contains(disk)).collect();
+    // A loop device's file lies in a file system, whose cache and journal are between the two.
+    if disks.is_empty() || evidence.devices.iter().any(|device| device.starts_with("loop")) {
+        return None;
+    }
+    let diskstats = series(measurement, "diskstats")?;
+    let sum = |names: &[&String], what: &str| {
+        let grown = names.iter().map(|name| {
+            span.growth_of_rows(diskstats, &format!("{name}.{what}")).map(|grown| grown as f64)
+        });
+        grown.sum::<Option<f64>>()
+    };
+    let devices: Vec<&String> =
+        evidence.devices.iter().filter(|device| !evidence.disks.contains(device)).collect();
+    let mut others = sum(&disks, "read_bytes")? - sum(&devices, "read_bytes")?;
+    let mut all = sum(&disks, "read_bytes")?;
+    // An array writes more than it is given: copies, parity. A partition does not.
+    let partition = |device: &&&String| disks.iter().any(|disk| device.starts_with(disk.as_str()));
+    if devices.iter().filter(partition).count() == devices.len() {
+        others += sum(&disks, "write_bytes")? - sum(&devices, "write_bytes")?;
+        all += sum(&disks, "write_bytes")?;
+    }
+    let delivered = measurement.window.map_or(evidence.delivered, |window| window.done).bytes();
+    let share = others / all.max(delivered as f64).max(1.0);
+    (share > OTHERS_SHARE && others > COMMIT_BYTES as f64).then(|| {
+        let text = format!(
+            "The disks below {} moved {} more than it did, {} of all that they moved: other \
+             partitions or volumes are in use, or an array is being rebuilt or degraded.",
+            evidence.devices.join(" and "),
+            bytes(others),
+            percent(share)
+        );
+        Note::new("others-io", text)
+    })
+}

@@ -1,0 +1,299 @@
+//! (pure) Cells arranged for people: groups, what varies in each, and where the bytes came from.
+
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{Input, words};
+use crate::measurement::figures::Cell;
+use crate::stats::Estimate;
+use crate::value::Value;
+
+/// Knobs in the order in which they make the axis of a table or a figure.
+const AXES: &[&str] = &["directories", "streams", "queue-depth", "block-size"];
+
+/// Figures that the formats name, as in the JSON contract.
+pub const THROUGHPUT: &str = "throughput_bytes_per_s";
+/// Timed bytes over the time of the last timed finish.
+pub const NAIVE: &str = "naive_throughput_bytes_per_s";
+/// Written bytes over the time until the kernel had accepted all of them.
+pub const ACCEPTED: &str = "accepted_throughput_bytes_per_s";
+/// Written bytes over the time until all were on the device.
+pub const DURABLE: &str = "durable_throughput_bytes_per_s";
+/// Operations per second.
+pub const IOPS: &str = "iops";
+/// Median latency.
+pub const P50: &str = "latency_ns_p50";
+/// 99th percentile of latency.
+pub const P99: &str = "latency_ns_p99";
+
+/// Cells of one group of the plan.
+pub struct Group<'a> {
+    /// Of the plan: `streams, direct`.
+    pub name: &'a str,
+    /// Knobs that tell its cells apart; the first is the axis. Knobs that only follow another one
+    /// (a file size that shrinks as streams grow) are not among them.
+    pub varying: Vec<&'static str>,
+    /// Sorted by the varying knobs.
+    pub rows: Vec<Row<'a>>,
+}
+
+/// One cell, and what its trials say of it.
+#[derive(Clone)]
+pub struct Row<'a> {
+    /// The cell.
+    pub cell: &'a Cell,
+    /// Where its bytes came from, of all its trials together.
+    pub source: Source,
+    /// Kinds of the notes of its trials.
+    pub notes: BTreeSet<&'a str>,
+}
+
+/// Where the bytes of a figure came from, as it must be marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Nothing was read, so nothing is to be said.
+    Written,
+    /// From the device.
+    Device,
+    /// From the kernel's memory.
+    Cache,
+    /// From both.
+    Mixed,
+    /// From a cache behind the kernel.
+    DeviceCache,
+    /// Over the wire.
+    Remote,
+    /// Not known.
+    Unknown,
+    /// Not the same in every replicate.
+    Differs,
+}
+
+impl Source {
+    /// Of a verdict of the JSON contract.
+    pub fn of(verdict: Option<&str>) -> Source {
+        match verdict {
+            None => Source::Written,
+            Some("device") => Source::Device,
+            Some("cache") => Source::Cache,
+            Some("mixed") => Source::Mixed,
+            Some("device-cache") => Source::DeviceCache,
+            Some("remote") => Source::Remote,
+            Some(_) => Source::Unknown,
+        }
+    }
+
+    /// The word for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Source::Written => "written",
+            Source::Device => "device",
+            Source::Cache => "cache",
+            Source::Mixed => "mixed",
+            Source::DeviceCache => "device-cache",
+            Source::Remote => "remote",
+            Source::Unknown => "unknown",
+            Source::Differs => "differs",
+        }
+    }
+
+    /// Stands at the figure itself wherever it is not the device's; empty where it is.
+    pub fn mark(self) -> &'static str {
+        match self {
+            Source::Written | Source::Device => "",
+            Source::Cache => "c",
+            Source::Mixed => "m",
+            Source::DeviceCache => "d",
+            Source::Remote => "r",
+            Source::Unknown => "?",
+            Source::Differs => "v",
+        }
+    }
+
+    /// What the mark says.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Source::Written => "written",
+            Source::Device => "from the device",
+            Source::Cache => "from the kernel's cache, not from the device",
+            Source::Mixed => "partly from cache, partly from the device",
+            Source::DeviceCache => "from a cache behind the kernel, not from the media",
+            Source::Remote => "over the wire; the server's own cache is not known",
+            Source::Unknown => "origin of the bytes not known: may be a cache",
+            Source::Differs => "origin of the bytes not the same in every replicate",
+        }
+    }
+
+    /// Whether the figure may stand for the device.
+    pub fn is_device(self) -> bool {
+        matches!(self, Source::Written | Source::Device)
+    }
+}
+
+/// All cells, arranged: streams first, then block sizes and queue depths, then what was cached,
+/// what was written, and mixed loads.
+pub fn groups<'a>(input: &'a Input<'_>) -> Vec<Group<'a>> {
+    let mut by_name: Vec<(&str, Vec<&Cell>)> = Vec::new();
+    for cell in &input.cells {
+        match by_name.iter_mut().find(|(name, _)| *name == cell.group) {
+            Some((_, cells)) => cells.push(cell),
+            None => by_name.push((&cell.group, vec![cell])),
+        }
+    }
+    let views = Views::new(input);
+    let groups = by_name.into_iter().map(|(name, cells)| group(name, cells, &views));
+    let mut groups: Vec<Group<'_>> = groups.collect();
+    groups.sort_by_key(rank);
+    groups
+}
+
+fn group<'a>(name: &'a str, mut cells: Vec<&'a Cell>, views: &Views<'a>) -> Group<'a> {
+    let varying = varying(&cells);
+    cells.sort_by(|a, b| {
+        let order = varying.iter().rev().map(|knob| compare(value(a, knob), value(b, knob)));
+        order.fold(Ordering::Equal, Ordering::then)
+    });
+    let rows = cells.into_iter().map(|cell| views.row(cell)).collect();
+    Group { name, varying, rows }
+}
+
+/// The trials by number, for looking up what a cell rests on.
+struct Views<'a>(BTreeMap<u32, &'a super::TrialView>);
+
+impl<'a> Views<'a> {
+    fn new(input: &'a Input<'_>) -> Views<'a> {
+        let numbers = input.records.iter().map(|record| record.trial.number);
+        Views(numbers.zip(&input.trials).collect())
+    }
+
+    fn row(&self, cell: &'a Cell) -> Row<'a> {
+        let views: Vec<_> = cell.trials.iter().filter_map(|number| self.0.get(number)).collect();
+        let mut sources =
+            views.iter().map(|view| Source::of(view.origin.as_ref().map(|origin| origin.verdict)));
+        let first = sources.next().unwrap_or(Source::Written);
+        let source = if sources.all(|other| other == first) { first } else { Source::Differs };
+        let notes = views.iter().flat_map(|view| &view.notes);
+        Row { cell, source, notes: notes.map(|note| note.kind.as_str()).collect() }
+    }
+}
+
+/// The knobs that tell cells apart, axis first, without those that only follow another.
+pub fn varying(cells: &[&Cell]) -> Vec<&'static str> {
+    let Some(first) = cells.first() else { return Vec::new() };
+    let differs =
+        |knob: &&'static str| cells.iter().any(|cell| value(cell, knob) != value(first, knob));
+    let mut names: Vec<&'static str> =
+        first.settings.iter().map(|(name, _)| name).filter(differs).collect();
+    let place = |name: &&str| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len());
+    names.sort_by_key(place);
+    let mut kept: Vec<&'static str> = Vec::new();
+    for name in names {
+        if !kept.iter().any(|leader| follows(cells, leader, name)) {
+            kept.push(name);
+        }
+    }
+    // Across the others, streams and depths make the better axis than directories.
+    if kept.first() == Some(&"directories") && kept.len() > 1 {
+        kept.rotate_left(1);
+    }
+    kept
+}
+
+/// Whether the value of `leader` decides that of `follower`.
+fn follows(cells: &[&Cell], leader: &str, follower: &str) -> bool {
+    if AXES.contains(&follower) {
+        return false;
+    }
+    let mut seen: Vec<(&Value, &Value)> = Vec::new();
+    for cell in cells {
+        let (Some(key), Some(held)) = (value(cell, leader), value(cell, follower)) else {
+            return false;
+        };
+        match seen.iter().find(|(known, _)| *known == key) {
+            Some((_, other)) if *other != held => return false,
+            Some(_) => {}
+            None => seen.push((key, held)),
+        }
+    }
+    true
+}
+
+/// The setting `knob` of a cell, when its engine has it.
+pub fn value<'a>(cell: &'a Cell, knob: &str) -> Option<&'a Value> {
+    cell.settings.has(knob).then(|| cell.settings.get(knob))
+}
+
+/// Numbers by size, all else by its text.
+fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
+    match (a, b) {
+        (Some(Value::Bytes(a)), Some(Value::Bytes(b)))
+        | (Some(Value::Count(a)), Some(Value::Count(b)))
+        | (Some(Value::Duration(a)), Some(Value::Duration(b)))
+        | (Some(Value::BytesPerSecond(a)), Some(Value::BytesPerSecond(b))) => a.cmp(b),
+        (Some(Value::Number(a)), Some(Value::Number(b))) => a.total_cmp(b),
+        (Some(Value::Words(a)), Some(Value::Words(b))) => {
+            (a.len(), a.join(" ")).cmp(&(b.len(), b.join(" ")))
+        }
+        (a, b) => a.map(Value::to_string).cmp(&b.map(Value::to_string)),
+    }
+}
+
+type Rank = (bool, bool, bool, usize, bool, bool);
+
+fn rank(group: &Group<'_>) -> Rank {
+    let Some(row) = group.rows.first() else { return Rank::default() };
+    let settings = &row.cell.settings;
+    let axis = ["streams", "block-size", "queue-depth"];
+    let axis = axis.iter().position(|name| group.varying.first() == Some(name)).unwrap_or(3);
+    (
+        words::mixes(settings),
+        words::writes_only(settings),
+        words::warm(settings),
+        axis,
+        words::random(settings),
+        settings.has("direct") && !settings.flag("direct"),
+    )
+}
+
+impl<'a> Group<'a> {
+    /// What all its cells have in common and a reader wants to know: `read, 1 MiB blocks, direct`.
+    pub fn common(&self) -> String {
+        let Some(first) = self.rows.first() else { return String::new() };
+        let told =
+            ["access", "streams", "queue-depth", "block-size", "file-size", "direct", "cold"];
+        let told = told.iter().filter_map(|name| {
+            let held = value(first.cell, name)?;
+            // Nothing is cold or warm around the cache, and writes have no cold start.
+            let direct = first.cell.settings.has("direct") && first.cell.settings.flag("direct");
+            let idle = *name == "cold" && (direct || words::writes_only(&first.cell.settings));
+            let same = self.rows.iter().all(|row| value(row.cell, name) == Some(held));
+            (same && !idle).then(|| words::phrase(name, held))
+        });
+        told.collect::<Vec<_>>().join(", ")
+    }
+
+    /// What tells `row` from the others, one text for each varying knob; for a group of one, what
+    /// it did.
+    pub fn label(&self, row: &Row<'_>) -> String {
+        if self.varying.is_empty() {
+            let names = ["streams", "queue-depth", "block-size"].iter();
+            let words = names.filter_map(|name| Some(words::phrase(name, value(row.cell, name)?)));
+            return words.collect::<Vec<_>>().join(", ");
+        }
+        let values = self.varying.iter();
+        let values = values.filter_map(|knob| Some(words::setting(value(row.cell, knob)?)));
+        values.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The figure `name` of a cell, if it has it and it is a number.
+pub fn figure(cell: &Cell, name: &str) -> Option<Estimate> {
+    cell.figures.get(name).copied().filter(|estimate| estimate.value.is_finite())
+}
+
+/// Half the 95 % interval as a share of the value.
+pub fn half_width(estimate: &Estimate) -> Option<f64> {
+    let interval = estimate.interval?;
+    let share = (interval.high - interval.low) / 2.0 / estimate.value.abs();
+    share.is_finite().then_some(share)
+}

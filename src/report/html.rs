@@ -1,0 +1,442 @@
+//! (pure) One self-contained page: opens from disk, asks nothing of anybody.
+//!
+//! What is read without a script (answer, findings, tables) is HTML; what is drawn is data for
+//! `page.js`. Everything that came from outside goes through maud's escaping or [`assets::inert`].
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde::Serialize;
+
+use super::{Input, words};
+use crate::analysis::{Finding, Severity};
+use crate::value::Value;
+
+mod assets;
+mod curves;
+mod figures;
+mod panel;
+mod tables;
+mod timelines;
+
+use figures::Figure;
+use panel::Panel;
+use timelines::Timeline;
+
+/// What the page's script draws.
+#[derive(Serialize)]
+struct Drawn<'a> {
+    panels: Vec<&'a Panel>,
+    timelines: &'a [Timeline],
+    timeline_panels: &'a [(&'a str, &'a str)],
+}
+
+/// Prints the page.
+///
+/// # Errors
+/// Never in practice: everything in it can be serialized.
+pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
+    let figures = figures::figures(input);
+    let (timelines, without) = timelines::timelines(input);
+    let drawn = Drawn {
+        panels: figures.iter().flat_map(|figure| &figure.panels).collect(),
+        timelines: &timelines,
+        timeline_panels: timelines::PANELS,
+    };
+    let data = assets::inert(&serde_json::to_string(&drawn)?);
+    let title = title(input);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(assets::policy());
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="referrer" content="no-referrer";
+                title { (title) }
+                style { (PreEscaped(assets::STYLE)) }
+            }
+            body {
+                a.skip href="#main" { "Skip to the answer" }
+                (header(input, &title))
+                main #main {
+                    (answer(input))
+                    (findings(&input.findings))
+                    (drawings(&figures))
+                    (courses(&timelines, without))
+                    (results(input))
+                    (server(input))
+                }
+                (footer(input))
+                script type="application/json" id="data" { (PreEscaped(data)) }
+                script { (PreEscaped(assets::PLOTLY)) }
+                script { (PreEscaped(assets::SCRIPT)) }
+            }
+        }
+    };
+    Ok(page.into_string())
+}
+
+/// `Storage of fileserver: /srv/a`.
+fn title(input: &Input<'_>) -> String {
+    let mut directories: Vec<&str> = Vec::new();
+    for record in input.records {
+        let settings = &record.trial.settings;
+        let held = settings.has("directories").then(|| settings.get("directories"));
+        if let Some(Value::Words(words)) = held {
+            let fresh: Vec<&str> = words.iter().map(String::as_str).collect();
+            directories.extend(fresh);
+            directories.sort_unstable();
+            directories.dedup();
+        }
+    }
+    match directories.is_empty() {
+        true => format!("Storage of {}", input.campaign.host),
+        false => format!("Storage of {}: {}", input.campaign.host, directories.join(", ")),
+    }
+}
+
+fn header(input: &Input<'_>, title: &str) -> Markup {
+    let campaign = input.campaign;
+    let done = input.records.iter().filter(|r| r.outcome.measurement().is_some()).count();
+    html! {
+        header {
+            h1 { (title) }
+            p.quiet {
+                (campaign.plan) ", " (words::date(campaign.started_unix_ns)) ", "
+                (done) " of " (input.records.len()) " trials done. Brickyard " (campaign.version)
+                ", campaign " (campaign.id) "."
+                @if campaign.engine == "sim" { " " strong { "A simulated server, not a real one." } }
+            }
+            nav aria-label="Contents" {
+                @for (id, name) in [
+                    ("findings", "Findings"), ("figures", "Figures"), ("timelines", "Timelines"),
+                    ("results", "Results"), ("trials", "Trials"), ("server", "Server"),
+                    ("settings", "Settings"), ("repeat", "Repeat it"),
+                ] { a href=(format!("#{id}")) { (name) } " " }
+            }
+        }
+    }
+}
+
+fn answer(input: &Input<'_>) -> Markup {
+    html! {
+        section.answer aria-labelledby="answer" {
+            h2 #answer { "The answer" }
+            @for sentence in &input.answer { p { (sentence) } }
+            @if input.answer.is_empty() { p { "Nothing was measured that would allow an answer." } }
+        }
+    }
+}
+
+fn findings(findings: &[Finding]) -> Markup {
+    html! {
+        section aria-labelledby="findings" {
+            h2 #findings { "Findings" }
+            @if findings.is_empty() { p { "None." } }
+            ul.findings { @for finding in findings { (one_finding(finding)) } }
+        }
+    }
+}
+
+fn one_finding(finding: &Finding) -> Markup {
+    const SHOWN: usize = 12;
+    let (class, severity) = match finding.severity {
+        Severity::Info => ("info", "Info"),
+        Severity::Warning => ("warning", "Warning"),
+        Severity::Error => ("error", "Error"),
+    };
+    html! {
+        li class=(class) {
+            p.kind { span.severity { (severity) } " " (finding.question)
+                @if let Some(limit) = &finding.limit { ", limit: " (limit) }
+            }
+            p { (finding.claim) }
+            @if let Some(advice) = &finding.advice { p.advice { (advice) } }
+            @if !finding.evidence.is_empty() {
+                p.evidence {
+                    "Rests on trials "
+                    @for (place, number) in finding.evidence.iter().take(SHOWN).enumerate() {
+                        @if place > 0 { ", " }
+                        a href=(format!("#t{number}")) { (number) }
+                    }
+                    @if finding.evidence.len() > SHOWN {
+                        " and " (finding.evidence.len() - SHOWN) " more"
+                    }
+                    "."
+                }
+            }
+        }
+    }
+}
+
+fn drawings(figures: &[Figure]) -> Markup {
+    html! {
+        section aria-labelledby="figures" {
+            h2 #figures { "Figures" }
+            noscript { p.missing {
+                "Figures are drawn by a script, which is off. Their data is in the tables below each."
+            } }
+            @if figures.is_empty() { p { "This plan varied nothing that a figure could show." } }
+            @for figure in figures { (drawing(figure)) }
+        }
+    }
+}
+
+fn drawing(figure: &Figure) -> Markup {
+    let caption = format!("{}-caption", figure.id);
+    html! {
+        figure id=(figure.id) aria-labelledby=(caption) {
+            figcaption #(caption) { h3 { (figure.title) } p.quiet { (figure.about) } }
+            @if figure.panels.is_empty() {
+                p.missing { (figure.message) }
+            } @else {
+                div.panels {
+                    @for panel in &figure.panels {
+                        div.plot id=(panel.id) role="img" data-plot=(panel.id)
+                            aria-label=(format!("{}. {}", figure.title, figure.message)) {}
+                    }
+                }
+                details {
+                    summary { "In words and numbers" }
+                    p { (figure.message) }
+                    @for panel in &figure.panels { h4 { (panel.y.title) } (tables::panel(panel)) }
+                }
+            }
+        }
+    }
+}
+
+fn courses(timelines: &[Timeline], without: usize) -> Markup {
+    html! {
+        section aria-labelledby="timelines" {
+            h2 #timelines { "Timelines" }
+            p.quiet {
+                "One trial from start to end, and under it what the kernel counted meanwhile. "
+                "Between the vertical lines all streams were running: only that time counts. "
+                "Trials that findings rest on come first."
+                @if without > 0 { " " (without) " more trials are in the store only." }
+            }
+            @if timelines.is_empty() {
+                p.missing { "No trial was long enough to be sampled more than once." }
+            } @else {
+                noscript { p.missing { "Timelines are drawn by a script, which is off." } }
+                div.controls {
+                    label for="timeline-picker" { "Trial " }
+                    select #timeline-picker {
+                        @for (place, timeline) in timelines.iter().enumerate() {
+                            option value=(place) {
+                                (timeline.label) @if timeline.cited { ", in a finding" }
+                            }
+                        }
+                    }
+                    button #timeline-back type="button" { "Previous" }
+                    button #timeline-on type="button" { "Next" }
+                }
+                p #timeline-says aria-live="polite" {}
+                div.plot.timeline #timeline-plot role="img" aria-label="Timeline of the chosen trial" {}
+            }
+        }
+    }
+}
+
+fn results(input: &Input<'_>) -> Markup {
+    let (trials, left_out) = tables::trials(input);
+    let not_bought = &input.campaign.not_bought;
+    html! {
+        section aria-labelledby="results" {
+            h2 #results { "Results" }
+            p.quiet {
+                "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1). p50 and p99 "
+                "are the latency of one operation. Hatched grey figures are not the device\u{2019}s."
+            }
+            (tables::groups(input))
+            @if !not_bought.is_empty() {
+                h3 { "Not bought by this budget" }
+                ul.plain { @for left_out in not_bought {
+                    li { code { "--budget " (words::budget(left_out.budget_ns)) } " " (left_out.cell) }
+                } }
+            }
+        }
+        section aria-labelledby="trials" {
+            h2 #trials { "All trials" }
+            div.controls.scripted hidden {
+                label for="trials-filter" { "Show only rows with " }
+                input #trials-filter type="search" autocomplete="off";
+                span #trials-count role="status" {}
+            }
+            (trials)
+            @if left_out > 0 {
+                p { (left_out) " more trials are in the store: " code { "brickyard report --format json" } }
+            }
+        }
+    }
+}
+
+fn server(input: &Input<'_>) -> Markup {
+    html! {
+        section aria-labelledby="server" {
+            h2 #server { "The server" }
+            (tables::inventory(&input.campaign.inventory))
+        }
+        section aria-labelledby="settings" {
+            h2 #settings { "Every setting" }
+            p.quiet { "Those that vary stand in the table of trials, one column each." }
+            (tables::settings(input))
+        }
+        section aria-labelledby="repeat" {
+            h2 #repeat { "Repeat it" }
+            pre tabindex="0" { code { (words::command(&input.campaign.argv)) } }
+            p.quiet { "The order of the trials was drawn with seed " (input.campaign.seed) "." }
+        }
+    }
+}
+
+fn footer(input: &Input<'_>) -> Markup {
+    html! {
+        footer { p.quiet {
+            "Made by Brickyard " (input.campaign.version) ". This page fetches nothing and sends "
+            "nothing. Figures are drawn by plotly.js (MIT licence)."
+        } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::Note;
+    use crate::plan::blocked;
+    use crate::report::fixture::{self, Fixture};
+
+    const MARKUP: &str = "</script><img src=x onerror=alert(1)><a href='javascript:alert(2)'>&amp;";
+
+    /// Every text that a user, a device or a kernel can put into a campaign is hostile.
+    fn hostile() -> Fixture {
+        let mut fixture = fixture::evaluated();
+        for record in &mut fixture.records {
+            record.trial.settings.set("directories", Value::Words(vec![format!("/srv/{MARKUP}")]));
+            record.trial.group.push_str(MARKUP);
+        }
+        for cell in &mut fixture.cells {
+            cell.settings.set("directories", Value::Words(vec![format!("/srv/{MARKUP}")]));
+            cell.group.push_str(MARKUP);
+        }
+        for view in &mut fixture.trials {
+            view.notes.push(Note::new(MARKUP, MARKUP));
+        }
+        fixture.campaign.host = MARKUP.into();
+        fixture.campaign.argv.push(MARKUP.into());
+        fixture.campaign.inventory[MARKUP] = MARKUP.into();
+        fixture.campaign.not_bought[0].cell = MARKUP.into();
+        fixture.answer.push(MARKUP.into());
+        fixture.findings[0].claim = MARKUP.into();
+        fixture.findings[0].limit = Some(MARKUP.into());
+        fixture
+    }
+
+    /// A week: 3000 trials, each sampled for long.
+    fn long() -> Fixture {
+        let (group, settings) = fixture::planned().remove(0);
+        let cells: Vec<_> = (1..=1000)
+            .map(|streams| {
+                let mut settings = settings.clone();
+                settings.set("streams", Value::Count(streams));
+                (group.clone(), settings)
+            })
+            .collect();
+        let mut fixture = fixture::campaign_of(blocked(&cells, 3, 1), 400);
+        fixture.findings[0].evidence = (1..=2000).collect();
+        fixture
+    }
+
+    fn page(fixture: &Fixture) -> String {
+        render(&fixture.input()).unwrap()
+    }
+
+    #[test]
+    fn hostile_names_are_text_and_nothing_else() {
+        let page = page(&hostile());
+        assert!(!page.contains("<img"), "an element got in");
+        assert!(!page.contains("<a href='javascript"));
+        assert_eq!(page.matches("</script>").count(), 3, "one end for each of our scripts");
+        assert!(page.contains("&lt;/script&gt;&lt;img"), "the text itself is shown");
+    }
+
+    #[test]
+    fn however_long_the_campaign_the_page_stays_under_25_mb() {
+        let fixture = long();
+        let page = page(&fixture);
+        assert!(page.len() < 25 << 20, "{} bytes", page.len());
+        assert!(page.len() > 5 << 20, "{} bytes: something was lost", page.len());
+        assert!(page.contains("id=\"t3000\"") || page.contains("more trials are in the store"));
+    }
+
+    #[test]
+    fn the_page_asks_nothing_of_anybody() {
+        let page = page(&fixture::evaluated());
+        let ours = page.replace(assets::PLOTLY, "");
+        for asking in ["http://", "https://", "src=", "@import", "url(", "<link"] {
+            // The one allowed: where the palette comes from, in a comment.
+            let found = ours.matches(asking).count();
+            let cited = usize::from(asking == "https://");
+            assert_eq!(found, cited, "{asking}");
+        }
+        let head = page.split_once("</head>").unwrap().0;
+        assert!(head.contains("Content-Security-Policy"));
+        assert!(head.contains("default-src &#39;none&#39;") || head.contains("default-src 'none'"));
+    }
+
+    #[test]
+    fn without_a_script_answer_findings_and_tables_are_there() {
+        let fixture = fixture::evaluated();
+        let page = page(&fixture);
+        let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
+        assert!(body.contains(&fixture.answer[0]));
+        assert!(body.contains("Throughput stops growing at 4 streams."));
+        assert!(body.contains("No space left on device"));
+        assert_eq!(body.matches("<tr id=\"t").count(), fixture.records.len());
+        assert!(body.contains("brickyard evaluate /srv/a --budget 1h"));
+        assert!(body.contains("<noscript>"));
+        for knob in crate::knob::KNOBS.iter().filter(|knob| knob.obeyed_by("file")) {
+            assert!(body.contains(&format!("<code>{}</code>", knob.name)), "{}", knob.name);
+        }
+    }
+
+    #[test]
+    fn cached_figures_are_marked_in_every_table() {
+        let page = page(&fixture::evaluated());
+        let (_, cached) = page.split_once("<h3>streams, from cache</h3>").unwrap();
+        let table = cached.split_once("</table>").unwrap().0;
+        let figures = table.matches("class=\"number foreign\"").count();
+        assert_eq!(figures, 3 * 6, "6 figures in each of 3 rows");
+        assert_eq!(table.matches("<span class=\"badge\">cache</span>").count(), figures);
+    }
+
+    #[test]
+    fn an_empty_campaign_has_a_page_too() {
+        let mut fixture = fixture::campaign_of(Vec::new(), 0);
+        fixture.answer.clear();
+        fixture.findings.clear();
+        let page = page(&fixture);
+        assert!(page.contains("Nothing was measured"));
+        assert!(page.contains("Not measured within this budget"));
+    }
+
+    /// For the browser test, which says where.
+    #[test]
+    fn samples_for_the_browser_are_written_where_asked() {
+        let Some(folder) = std::env::var_os("BRICKYARD_SAMPLES") else { return };
+        let mut empty = fixture::campaign_of(Vec::new(), 0);
+        empty.answer.clear();
+        let all = [
+            ("evaluated", fixture::evaluated()),
+            ("hostile", hostile()),
+            ("empty", empty),
+            ("long", long()),
+        ];
+        for (name, fixture) in all {
+            let path = std::path::Path::new(&folder).join(format!("{name}.html"));
+            #[expect(clippy::disallowed_methods, reason = "a test makes its fixture")]
+            std::fs::write(path, page(&fixture)).unwrap();
+        }
+    }
+}

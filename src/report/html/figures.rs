@@ -1,0 +1,272 @@
+//! (pure) The figures of the report: what each shows, what it says in a sentence, and, where nothing
+//! was measured, what would have to be.
+
+use super::curves::{self, Curve};
+use super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace, count_tick, time_tick};
+use crate::knob::Settings;
+use crate::report::cells::{self, Group, Row, Source};
+use crate::report::{Input, words};
+use crate::stats::Estimate;
+use crate::value;
+
+mod bars;
+mod message;
+
+/// One figure.
+pub struct Figure {
+    /// Names its place in the page.
+    pub id: &'static str,
+    /// As a heading.
+    pub title: &'static str,
+    /// How to read it.
+    pub about: String,
+    /// What is drawn; empty when nothing was measured.
+    pub panels: Vec<Panel>,
+    /// The main message in a sentence, for whoever cannot see it; or why there is none.
+    pub message: String,
+}
+
+/// All, in the order of the page.
+pub fn figures(input: &Input<'_>) -> Vec<Figure> {
+    let groups = cells::groups(input);
+    let all = [
+        scaling(&groups),
+        depth(&groups),
+        blocks(&groups),
+        bars::cache(&groups),
+        bars::durable(&groups),
+    ];
+    let standard = input.campaign.plan == "evaluate";
+    let mut figures = Vec::new();
+    for (mut figure, words) in all {
+        if figure.panels.is_empty() {
+            // Any other plan measures what it was asked; nothing is missing from it.
+            if !standard {
+                continue;
+            }
+            figure.message = missing(input, words);
+        } else {
+            figure.message = message::of(&figure.panels);
+        }
+        figures.push(figure);
+    }
+    figures
+}
+
+/// A figure, and words by which the cells that it lacks can be known.
+type Planned = (Figure, &'static [&'static str]);
+
+fn missing(input: &Input<'_>, words: &[&str]) -> String {
+    let wanted = input.campaign.not_bought.iter().filter(|left_out| {
+        let cell = left_out.cell.to_lowercase();
+        words.iter().any(|word| cell.contains(word))
+    });
+    match wanted.min_by_key(|left_out| left_out.budget_ns) {
+        Some(cheapest) => format!(
+            "Not measured within this budget: --budget {} would buy \u{201c}{}\u{201d}.",
+            words::budget(cheapest.budget_ns),
+            cheapest.cell
+        ),
+        None if input.campaign.not_bought.is_empty() => {
+            "Not measured in this campaign, or no trial of it was done.".to_owned()
+        }
+        None => {
+            let least = input.campaign.not_bought.iter().map(|cell| cell.budget_ns).min();
+            let least = words::budget(least.unwrap_or_default());
+            format!("Not measured within this budget; --budget {least} would buy more cells.")
+        }
+    }
+}
+
+fn scaling(groups: &[Group<'_>]) -> Planned {
+    let fit = |settings: &Settings| !words::writes_only(settings) && !words::warm(settings);
+    let (curves, beyond) = curves::curves(groups, "streams", fit);
+    let mut traces = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
+    traces.extend(self::traces(&curves, cells::NAIVE, Dash::Dash, ", naive", megabytes));
+    let figure = Figure {
+        id: "scaling",
+        title: "Throughput against streams",
+        about: about(
+            "Solid: all bytes in the time in which every stream ran, with the 95 % interval over \
+             replicates. Dashed: the naive figure, timed bytes over the time of the last finish.",
+            beyond,
+        ),
+        panels: panel("scaling-throughput", &curves, "streams", Axis::linear("MB/s"), traces),
+        message: String::new(),
+    };
+    (figure, &["stream"])
+}
+
+fn depth(groups: &[Group<'_>]) -> Planned {
+    let fit = |settings: &Settings| !words::warm(settings);
+    let (curves, beyond) = curves::curves(groups, "queue-depth", fit);
+    let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
+    let mut latency = traces(&curves, cells::P50, Dash::Solid, ", p50", nanoseconds);
+    latency.extend(traces(&curves, cells::P99, Dash::Dash, ", p99", nanoseconds));
+    let axis = Axis::log("latency", heights(&latency), time_tick);
+    let mut panels =
+        panel("depth-iops", &curves, "queue-depth", Axis::linear("operations per second"), iops);
+    panels.extend(panel("depth-latency", &curves, "queue-depth", axis, latency));
+    let about = about(
+        "Operations per second, and the time of one operation: median and 99th percentile. Where \
+         the first is flat, more depth buys only waiting.",
+        beyond,
+    );
+    let title = "Throughput and latency against queue depth";
+    (Figure { id: "depth", title, about, panels, message: String::new() }, &["depth"])
+}
+
+fn blocks(groups: &[Group<'_>]) -> Planned {
+    let fit = |settings: &Settings| !words::warm(settings);
+    let (curves, beyond) = curves::curves(groups, "block-size", fit);
+    let rate = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
+    let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
+    let axis = Axis::log("operations per second", heights(&iops), count_tick);
+    let mut panels = panel("blocks-throughput", &curves, "block-size", Axis::linear("MB/s"), rate);
+    panels.extend(panel("blocks-iops", &curves, "block-size", axis, iops));
+    let about = about(
+        "Bytes and operations per second. Small blocks are bound by operations, large ones by bytes.",
+        beyond,
+    );
+    let title = "Block size";
+    (Figure { id: "blocks", title, about, panels, message: String::new() }, &["block"])
+}
+
+fn about(text: &str, beyond: usize) -> String {
+    let marked = " Grey, dotted, open points: bytes that did not provably come from the device.";
+    match beyond {
+        0 => format!("{text}{marked}"),
+        _ => format!("{text}{marked} {beyond} more curves are in the tables only."),
+    }
+}
+
+/// A figure in the unit of its axis, and in words.
+type Print = fn(f64) -> (f64, String);
+
+fn megabytes(per_s: f64) -> (f64, String) {
+    (per_s / 1e6, value::throughput(per_s))
+}
+
+fn plain(per_s: f64) -> (f64, String) {
+    (per_s, format!("{} IOPS", value::iops(per_s)))
+}
+
+fn nanoseconds(ns: f64) -> (f64, String) {
+    (ns, value::duration(ns))
+}
+
+/// A line for each curve that has the figure `name`.
+fn traces(curves: &[Curve<'_>], name: &str, dash: Dash, suffix: &str, print: Print) -> Vec<Trace> {
+    let trace = |(place, curve): (usize, &Curve<'_>)| {
+        let points = curve.points.iter().filter_map(|(x, row)| {
+            let estimate = cells::figure(row.cell, name)?;
+            Some(point(Place::Number(*x), row, estimate, print))
+        });
+        let points: Vec<Point> = points.collect();
+        let foreign = !points.is_empty() && points.iter().all(|point| !point.mark.is_empty());
+        let hue = if foreign { GREY } else { place as u8 };
+        let dash = if foreign && dash == Dash::Solid { Dash::Dot } else { dash };
+        (!points.is_empty()).then(|| Trace {
+            name: format!("{}{suffix}", curve.name),
+            hue,
+            dash,
+            points,
+        })
+    };
+    curves.iter().enumerate().filter_map(trace).collect()
+}
+
+fn point(x: Place, row: &Row<'_>, estimate: Estimate, print: Print) -> Point {
+    let (y, figure) = print(estimate.value);
+    let interval =
+        estimate.interval.map(|interval| (print(interval.low).0, print(interval.high).0));
+    let mut says = figure.clone();
+    if let Some(interval) = estimate.interval {
+        let (low, high) = (print(interval.low).1, print(interval.high).1);
+        says.push_str(&format!("\n95 %: {low} to {high}"));
+    }
+    let n = row.cell.trials.len();
+    says.push_str(&format!("\nn = {n}"));
+    if row.source != Source::Written {
+        says.push_str(&format!("\n{}", row.source.meaning()));
+    }
+    let mark = if row.source.is_device() { "" } else { row.source.name() };
+    Point { x, y, interval, says, figure, mark }
+}
+
+fn heights(traces: &[Trace]) -> impl Iterator<Item = f64> + '_ {
+    traces.iter().flat_map(|trace| &trace.points).map(|point| point.y)
+}
+
+/// A panel over a knob; none without traces.
+fn panel(id: &str, curves: &[Curve<'_>], knob: &str, y: Axis, traces: Vec<Trace>) -> Vec<Panel> {
+    if traces.is_empty() {
+        return Vec::new();
+    }
+    let mut ticks: Vec<(f64, String)> = Vec::new();
+    for (x, row) in curves.iter().flat_map(|curve| &curve.points) {
+        let known = ticks.iter().any(|(known, _)| known == x);
+        if let (false, Some(held)) = (known, cells::value(row.cell, knob)) {
+            ticks.push((*x, words::setting(held)));
+        }
+    }
+    ticks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+    let x = Axis { title: knob.replace('-', " "), log: true, ticks };
+    vec![Panel { id: id.to_owned(), kind: Kind::Lines, x, y, traces }]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn every_figure_of_an_evaluation_is_drawn_and_says_something() {
+        let fixture = fixture::evaluated();
+        let figures = figures(&fixture.input());
+        let ids: Vec<&str> = figures.iter().map(|figure| figure.id).collect();
+        assert_eq!(ids, ["scaling", "depth", "blocks", "cache", "durable"]);
+        for figure in &figures {
+            assert!(!figure.panels.is_empty(), "{}", figure.id);
+            assert!(figure.message.contains(|c: char| c.is_ascii_digit()), "{}", figure.message);
+            for trace in figure.panels.iter().flat_map(|panel| &panel.traces) {
+                assert!(!trace.points.is_empty(), "{}", trace.name);
+            }
+        }
+    }
+
+    #[test]
+    fn window_and_naive_are_two_lines_and_intervals_are_there() {
+        let fixture = fixture::evaluated();
+        let figures = figures(&fixture.input());
+        let traces = &figures[0].panels[0].traces;
+        let names: Vec<&str> = traces.iter().map(|trace| trace.name.as_str()).collect();
+        let of =
+            |name| ["streams, direct", "streams, cold, buffered"].map(|g| format!("{g}{name}"));
+        assert_eq!(names, [of(""), of(", naive")].concat());
+        assert!(traces[0].points.iter().all(|point| point.interval.is_some()));
+        assert_eq!(traces[0].points.last().unwrap().mark, "unknown");
+    }
+
+    #[test]
+    fn an_empty_figure_says_which_budget_would_fill_it() {
+        let mut fixture = fixture::evaluated();
+        fixture.cells.clear();
+        fixture.campaign.not_bought[0].cell = "streams, direct: 8 streams".into();
+        let figures = figures(&fixture.input());
+        assert_eq!(figures.len(), 5);
+        assert!(figures[0].message.contains("--budget 90m"), "{}", figures[0].message);
+        assert!(figures[0].message.contains("8 streams"));
+        assert!(figures[1].message.contains("--budget 2h"), "{}", figures[1].message);
+        assert!(figures[2].message.contains("--budget 90m"), "{}", figures[2].message);
+    }
+
+    #[test]
+    fn a_plan_that_was_asked_for_one_thing_lacks_nothing() {
+        let mut fixture = fixture::evaluated();
+        fixture.campaign.plan = "random-read".into();
+        fixture.cells.retain(|cell| cell.group == "queue depth");
+        let figures = figures(&fixture.input());
+        assert_eq!(figures.iter().map(|figure| figure.id).collect::<Vec<_>>(), ["depth"]);
+    }
+}

@@ -1,0 +1,121 @@
+//! (pure) Figures that set two numbers of the same cell side by side.
+
+use super::super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace};
+use super::{Figure, Planned, megabytes, point};
+use crate::report::cells::{self, Group, Row};
+use crate::report::words;
+
+/// More groups of bars than this are not told apart.
+const PLACES_MAX: usize = 12;
+
+/// Knobs that decide whether a read is served from memory; cells that differ in nothing else are
+/// set side by side.
+const CACHE_KNOBS: &[&str] = &["direct", "cold", "stop", "at-least", "at-most", "second-pass"];
+
+/// The same files from cache and from the device.
+pub fn cache(groups: &[Group<'_>]) -> Planned {
+    let rows: Vec<&Row<'_>> = groups.iter().flat_map(|group| &group.rows).collect();
+    let warm = rows.iter().filter(|row| words::warm(&row.cell.settings)).take(PLACES_MAX);
+    let mut bars: [Vec<Point>; 3] = Default::default();
+    for cached in warm {
+        let partners: Vec<&Row<'_>> =
+            rows.iter().copied().filter(|row| same_but_for_cache(row, cached)).collect();
+        if partners.len() < 2 {
+            continue;
+        }
+        let place = Place::Name(label(cached));
+        for row in partners {
+            let settings = &row.cell.settings;
+            let kind = match () {
+                () if words::warm(settings) => 2,
+                () if settings.flag("direct") => 0,
+                () => 1,
+            };
+            let taken = bars[kind].iter().any(|bar| bar.x == place);
+            if let (false, Some(estimate)) = (taken, cells::figure(row.cell, cells::THROUGHPUT)) {
+                bars[kind].push(point(place.clone(), row, estimate, megabytes));
+            }
+        }
+    }
+    let [direct, cold, cached] = bars;
+    let traces = vec![
+        trace("device, direct", 0, direct),
+        trace("device, through a cold cache", 1, cold),
+        trace("from cache", GREY, cached),
+    ];
+    let figure = Figure {
+        id: "cache",
+        title: "Cache against device",
+        about:
+            "The same files, read from memory and from the device. Hatched grey is the speed of \
+                memory: it says nothing of the storage."
+                .to_owned(),
+        panels: panel("cache-throughput", traces),
+        message: String::new(),
+    };
+    (figure, &["cache", "memory"])
+}
+
+fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
+    let settings = &row.cell.settings;
+    let has = ["direct", "cold", "access"].iter().all(|knob| settings.has(knob));
+    has && settings.iter().all(|(knob, held)| {
+        CACHE_KNOBS.contains(&knob) || cells::value(cached.cell, knob) == Some(held)
+    })
+}
+
+/// Writes: when the kernel had taken the bytes, and when they were on the device.
+pub fn durable(groups: &[Group<'_>]) -> Planned {
+    let rows = groups.iter().flat_map(|group| &group.rows);
+    let written = rows.filter(|row| cells::figure(row.cell, cells::DURABLE).is_some());
+    let (mut accepted, mut durable) = (Vec::new(), Vec::new());
+    for row in written.take(PLACES_MAX) {
+        let place = Place::Name(label(row));
+        let taken = durable.iter().any(|bar: &Point| bar.x == place);
+        if taken {
+            continue;
+        }
+        let mut add = |name, bars: &mut Vec<Point>| {
+            if let Some(estimate) = cells::figure(row.cell, name) {
+                bars.push(point(place.clone(), row, estimate, megabytes));
+            }
+        };
+        add(cells::ACCEPTED, &mut accepted);
+        add(cells::DURABLE, &mut durable);
+    }
+    let traces =
+        vec![trace("accepted by the kernel", GREY, accepted), trace("durable", 0, durable)];
+    let figure = Figure {
+        id: "durable",
+        title: "Accepted against durable",
+        about: "Writing: bytes over the time until the kernel had taken them (hatched grey: part \
+                of them is still in memory), and over the time until fsync had returned."
+            .to_owned(),
+        panels: panel("durable-throughput", traces),
+        message: String::new(),
+    };
+    (figure, &["writ", "durable"])
+}
+
+/// What a bar stands for, short enough for an axis.
+fn label(row: &Row<'_>) -> String {
+    let told = ["access", "streams", "block-size", "queue-depth"].iter().filter_map(|knob| {
+        let held = cells::value(row.cell, knob)?;
+        let usual = matches!(*knob, "queue-depth") && words::setting(held) == "1";
+        (!usual).then(|| words::phrase(knob, held))
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+fn trace(name: &str, hue: u8, points: Vec<Point>) -> Trace {
+    Trace { name: name.to_owned(), hue, dash: Dash::Solid, points }
+}
+
+fn panel(id: &str, mut traces: Vec<Trace>) -> Vec<Panel> {
+    traces.retain(|trace| !trace.points.is_empty());
+    if traces.len() < 2 {
+        return Vec::new();
+    }
+    let x = Axis::linear("");
+    vec![Panel { id: id.to_owned(), kind: Kind::Bars, x, y: Axis::linear("MB/s"), traces }]
+}

@@ -1,0 +1,343 @@
+//! (pure) Tables of the page: cells, trials, settings, the inventory. They need no script.
+
+use std::collections::BTreeMap;
+
+use maud::{Markup, html};
+
+use super::panel::{Panel, Place};
+use crate::knob::{self, Settings};
+use crate::measurement::Outcome;
+use crate::report::cells::{self, Group, Row, Source};
+use crate::report::{Input, TrialView, words};
+use crate::stats::Estimate;
+use crate::value::{self, Value};
+
+/// The table of trials may grow to this many bytes; beyond it, trials are in the other formats.
+const TRIALS_BYTES_MAX: usize = 8 << 20;
+
+/// Objects and arrays of the inventory nested deeper than this are printed as JSON.
+const DEPTH_MAX: usize = 6;
+
+/// A table in a box of its own that scrolls sideways, so that the page never does.
+fn boxed(label: &str, table: &Markup) -> Markup {
+    html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
+}
+
+/// A figure with its interval, grey and hatched unless it is the device's.
+fn figure(estimate: Option<Estimate>, source: Source, print: fn(f64) -> String) -> Markup {
+    let Some(estimate) = estimate else { return html! { td.number { "\u{2013}" } } };
+    let (class, mark) = match source.is_device() {
+        true => ("number", ""),
+        false => ("number foreign", source.name()),
+    };
+    let spread = cells::half_width(&estimate).map(value::percent);
+    html! {
+        td class=(class) data-v=(format!("{:.6e}", estimate.value)) {
+            (print(estimate.value))
+            @if let Some(spread) = spread { " " span.spread { "\u{b1}" (spread) } }
+            @if !mark.is_empty() { " " span.badge { (mark) } }
+        }
+    }
+}
+
+fn megabytes(per_s: f64) -> String {
+    value::significant(per_s / 1e6)
+}
+
+fn mebibytes(per_s: f64) -> String {
+    value::significant(per_s / f64::from(1 << 20))
+}
+
+/// One table a group.
+pub fn groups(input: &Input<'_>) -> Markup {
+    html! {
+        @for group in cells::groups(input) {
+            h3 { (group.name) }
+            p.quiet { (group.common()) }
+            (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
+        }
+    }
+}
+
+fn group_table(group: &Group<'_>) -> Markup {
+    let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
+    html! {
+        table {
+            thead { tr {
+                @for knob in &group.varying { th scope="col" { (knob.replace('-', " ")) } }
+                @if written {
+                    th.number scope="col" { "accepted MB/s" }
+                    th.number scope="col" { "durable MB/s" }
+                } @else {
+                    th.number scope="col" { "MB/s" }
+                    th.number scope="col" { "MiB/s" }
+                    th.number scope="col" { "naive MB/s" }
+                }
+                th.number scope="col" { "IOPS" }
+                th.number scope="col" { "p50" }
+                th.number scope="col" { "p99" }
+                th.number scope="col" { "n" }
+                th scope="col" { "origin" }
+                th scope="col" { "notes" }
+            } }
+            tbody { @for row in &group.rows { (group_row(group, row, written)) } }
+        }
+    }
+}
+
+fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool) -> Markup {
+    let get = |name| cells::figure(row.cell, name);
+    // The binary unit repeats the figure beside it, so it does without the interval.
+    let bare = get(cells::THROUGHPUT).map(|estimate| Estimate::bare(estimate.value));
+    html! {
+        tr {
+            @for knob in &group.varying {
+                th scope="row" {
+                    @if let Some(held) = cells::value(row.cell, knob) { (words::setting(held)) }
+                }
+            }
+            @if written {
+                (figure(get(cells::ACCEPTED).or(get(cells::THROUGHPUT)), row.source, megabytes))
+                (figure(get(cells::DURABLE), row.source, megabytes))
+            } @else {
+                (figure(get(cells::THROUGHPUT), row.source, megabytes))
+                (figure(bare, row.source, mebibytes))
+                (figure(get(cells::NAIVE), row.source, megabytes))
+            }
+            (figure(get(cells::IOPS), row.source, value::iops))
+            (figure(get(cells::P50), row.source, value::duration))
+            (figure(get(cells::P99), row.source, value::duration))
+            td.number { (row.cell.trials.len()) }
+            td { (row.source.name()) }
+            td { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) }
+        }
+    }
+}
+
+/// What a panel draws, as a table.
+pub fn panel(panel: &Panel) -> Markup {
+    let mut places: Vec<&Place> = Vec::new();
+    for point in panel.traces.iter().flat_map(|trace| &trace.points) {
+        if !places.contains(&&point.x) {
+            places.push(&point.x);
+        }
+    }
+    let label = |place: &Place| match place {
+        Place::Name(name) => name.replace('\n', ", "),
+        Place::Number(x) => {
+            let tick = panel.x.ticks.iter().find(|(at, _)| at == x);
+            tick.map_or_else(|| x.to_string(), |(_, label)| label.clone())
+        }
+    };
+    let table = html! {
+        table {
+            thead { tr {
+                th scope="col" { (panel.x.title) }
+                @for trace in &panel.traces { th.number scope="col" { (trace.name) } }
+            } }
+            tbody { @for place in places { tr {
+                th scope="row" { (label(place)) }
+                @for trace in &panel.traces {
+                    @let point = trace.points.iter().find(|point| point.x == *place);
+                    td.number.foreign[point.is_some_and(|point| !point.mark.is_empty())] {
+                        @if let Some(point) = point {
+                            (point.figure)
+                            @if !point.mark.is_empty() { " " span.badge { (point.mark) } }
+                        }
+                    }
+                }
+            } } }
+        }
+    };
+    boxed(&format!("Data: {}", panel.y.title), &table)
+}
+
+/// Every trial with its notes; and how many did not fit.
+pub fn trials(input: &Input<'_>) -> (Markup, usize) {
+    let varying = varying(input);
+    let mut rows = Vec::new();
+    let mut bytes = 0;
+    for (record, view) in input.records.iter().zip(&input.trials) {
+        let row = trial(record, view, &varying);
+        bytes += row.0.len();
+        if bytes > TRIALS_BYTES_MAX {
+            break;
+        }
+        rows.push(row);
+    }
+    let left_out = input.records.len().min(input.trials.len()) - rows.len();
+    let table = html! {
+        table #trials-table {
+            thead { tr {
+                th.number scope="col" data-sort="number" { "trial" }
+                th scope="col" data-sort="text" { "group" }
+                @for knob in &varying { th scope="col" data-sort="number" { (knob.replace('-', " ")) } }
+                th.number scope="col" data-sort="number" { "replicate" }
+                th.number scope="col" data-sort="number" { "MB/s" }
+                th.number scope="col" data-sort="number" { "IOPS" }
+                th.number scope="col" data-sort="number" { "p50" }
+                th.number scope="col" data-sort="number" { "p99" }
+                th scope="col" data-sort="text" { "origin" }
+                th scope="col" data-sort="text" { "steady" }
+                th scope="col" data-sort="text" { "notes" }
+            } }
+            tbody { @for row in &rows { (row) } }
+        }
+    };
+    (boxed("All trials", &table), left_out)
+}
+
+fn trial(
+    record: &crate::measurement::Record,
+    view: &TrialView,
+    varying: &[&'static str],
+) -> Markup {
+    let trial = &record.trial;
+    let source = Source::of(view.origin.as_ref().map(|origin| origin.verdict));
+    let get = |name| view.figures.get(name).copied().filter(|e: &Estimate| e.value.is_finite());
+    let steady = match view.steady {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not tested",
+    };
+    let why = match &record.outcome {
+        Outcome::Done(_) => None,
+        Outcome::Failed(why) => Some(("failed", why.as_str())),
+        Outcome::Skipped(why) => Some(("skipped", why.as_str())),
+        Outcome::Interrupted => Some(("interrupted", "stopped before it was complete")),
+    };
+    html! {
+        tr id=(format!("t{}", trial.number)) {
+            th.number scope="row" data-v=(trial.number) { (trial.number) }
+            td { (trial.group) }
+            @for knob in varying {
+                @let held = trial.settings.has(knob).then(|| trial.settings.get(knob));
+                td data-v=[sort_key(&trial.settings, knob)] {
+                    @if let Some(held) = held { (words::setting(held)) }
+                }
+            }
+            td.number { (trial.replicate) }
+            (figure(get(cells::THROUGHPUT), source, megabytes))
+            (figure(get(cells::IOPS), source, value::iops))
+            (figure(get(cells::P50), source, value::duration))
+            (figure(get(cells::P99), source, value::duration))
+            td { @if let Some(origin) = &view.origin {
+                (origin.verdict)
+                @if let Some(share) = origin.device_share.filter(|_| origin.verdict == "mixed") {
+                    " (" (value::percent(share)) " device)"
+                }
+            } }
+            td { @if why.is_none() { (steady) } }
+            td.notes {
+                @if let Some((outcome, why)) = why { p { strong { (outcome) } ": " (why) } }
+                @for note in &view.notes { p { strong { (note.kind) } ": " (note.text) } }
+            }
+        }
+    }
+}
+
+fn sort_key(settings: &Settings, knob: &str) -> Option<String> {
+    let number = settings.has(knob).then(|| settings.number(knob))?;
+    number.is_finite().then(|| number.to_string())
+}
+
+/// Knobs that are not the same in every trial.
+fn varying(input: &Input<'_>) -> Vec<&'static str> {
+    let knobs = knob::KNOBS.iter().map(|knob| knob.name);
+    let held = |knob: &'static str| {
+        input.records.iter().map(move |record| {
+            let settings = &record.trial.settings;
+            settings.has(knob).then(|| settings.get(knob))
+        })
+    };
+    let differs = |knob: &&'static str| {
+        let mut all = held(knob);
+        let first = all.next();
+        all.any(|other| Some(other) != first)
+    };
+    knobs.filter(differs).collect()
+}
+
+/// Every setting: the value that all trials have, or which values there are.
+pub fn settings(input: &Input<'_>) -> Markup {
+    let varying = varying(input);
+    let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+    for record in input.records {
+        for (knob, held) in record.trial.settings.iter() {
+            let known = values.entry(knob).or_default();
+            // A knob with very many levels is told by its first ones.
+            if known.len() < 33 && !known.contains(&held) {
+                known.push(held);
+            }
+        }
+    }
+    let print = |held: &[&Value]| {
+        let texts = held.iter().take(32).map(|held| words::setting(held)).collect::<Vec<_>>();
+        let more = if held.len() > 32 { ", \u{2026}" } else { "" };
+        format!("{}{more}", texts.join(", "))
+    };
+    let table = html! {
+        table {
+            thead { tr {
+                th scope="col" { "knob" } th scope="col" { "value" } th scope="col" { "what it is" }
+            } }
+            tbody { @for knob in knob::KNOBS {
+                @if let Some(held) = values.get(knob.name) {
+                    tr {
+                        th scope="row" { code { (knob.name) } }
+                        td { (print(held)) @if varying.contains(&knob.name) { " " span.badge { "varies" } } }
+                        td.quiet { (knob.about) }
+                    }
+                }
+            } }
+        }
+    };
+    boxed("Settings", &table)
+}
+
+/// The inventory, whatever its shape.
+pub fn inventory(json: &serde_json::Value) -> Markup {
+    html! { div.inventory { (nested("", json, 0)) } }
+}
+
+fn nested(key: &str, json: &serde_json::Value, depth: usize) -> Markup {
+    use serde_json::Value::{Array, Bool, Null, Number, Object, String};
+    match json {
+        Object(_) | Array(_) if depth >= DEPTH_MAX => html! { code { (json.to_string()) } },
+        Object(object) => html! {
+            dl { @for (name, held) in object.iter().filter(|(_, held)| !held.is_null()) {
+                div { dt { (title(name)) } dd { (nested(name, held, depth + 1)) } }
+            } }
+        },
+        Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => html! {
+            ol { @for item in items { li { (nested(key, item, depth + 1)) } } }
+        },
+        Array(items) => html! {
+            @for (place, item) in items.iter().enumerate() {
+                @if place > 0 { ", " } (nested(key, item, depth + 1))
+            }
+        },
+        String(text) => html! { (text) },
+        Bool(yes) => html! { (if *yes { "yes" } else { "no" }) },
+        Null => html! { "not known" },
+        Number(number) => html! { (measured(key, number)) },
+    }
+}
+
+/// A key without its unit, which the value carries.
+fn title(key: &str) -> String {
+    let units = ["_bytes_per_s", "_bytes", "_ns", "_ms"];
+    let bare = units.iter().find_map(|unit| key.strip_suffix(unit)).unwrap_or(key);
+    bare.replace(['_', '-'], " ")
+}
+
+fn measured(key: &str, number: &serde_json::Number) -> String {
+    let Some(float) = number.as_f64() else { return number.to_string() };
+    match () {
+        () if key.ends_with("bytes_per_s") => value::throughput(float),
+        () if key.ends_with("bytes") => value::bytes(float),
+        () if key.ends_with("_ns") => value::duration(float),
+        () if key.ends_with("_ms") => value::duration(float * 1e6),
+        () => number.to_string(),
+    }
+}

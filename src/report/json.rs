@@ -1,0 +1,287 @@
+//! (pure) The JSON document: a contract, to which keys are only ever added.
+//!
+//! `docs/reference/json.md` explains it and `docs/reference/report.schema.json` is its schema.
+//! Sizes are integers in bytes, times in ns, rates per second, shares 0 to 1; a number that is not
+//! finite is `null`.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::{Input, TrialView, machine};
+use crate::analysis::Finding;
+use crate::knob::Settings;
+use crate::measurement::figures::Figures;
+use crate::measurement::{Note, Outcome, Record};
+use crate::store::NotBought;
+
+/// Prints the document, indented, with a line end.
+///
+/// # Errors
+/// Never in practice: everything in it can be serialized.
+pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(&Document::of(input))?;
+    text.push('\n');
+    Ok(text)
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    brickyard: &'a str,
+    campaign: Campaign<'a>,
+    answer: &'a [String],
+    trials: Vec<Trial<'a>>,
+    cells: Vec<Cell<'a>>,
+    findings: &'a [Finding],
+    not_bought: &'a [NotBought],
+    inventory: &'a serde_json::Value,
+}
+
+#[derive(Serialize)]
+struct Campaign<'a> {
+    id: u64,
+    plan: &'a str,
+    host: &'a str,
+    started_unix_ns: u64,
+    seed: u64,
+    engine: &'a str,
+    uid: &'a str,
+    command: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Trial<'a> {
+    number: u32,
+    replicate: u32,
+    outcome: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+    group: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    started_unix_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    elapsed_ns: Option<u64>,
+    settings: &'a Settings,
+    figures: &'a Figures,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Origin<'a>>,
+    steady: Option<bool>,
+    steady_text: &'a str,
+    counters: BTreeMap<&'static str, f64>,
+    notes: &'a [Note],
+}
+
+#[derive(Serialize)]
+struct Origin<'a> {
+    verdict: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device_share: Option<f64>,
+    reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct Cell<'a> {
+    group: &'a str,
+    settings: &'a Settings,
+    replicates: usize,
+    trials: &'a [u32],
+    figures: &'a Figures,
+}
+
+impl<'a> Document<'a> {
+    fn of(input: &'a Input<'_>) -> Document<'a> {
+        let campaign = input.campaign;
+        let cells = input.cells.iter().map(|cell| Cell {
+            group: &cell.group,
+            settings: &cell.settings,
+            replicates: cell.trials.len(),
+            trials: &cell.trials,
+            figures: &cell.figures,
+        });
+        Document {
+            brickyard: &campaign.version,
+            campaign: Campaign {
+                id: campaign.id,
+                plan: &campaign.plan,
+                host: &campaign.host,
+                started_unix_ns: campaign.started_unix_ns,
+                seed: campaign.seed,
+                engine: &campaign.engine,
+                uid: &campaign.uid,
+                command: &campaign.argv,
+            },
+            answer: &input.answer,
+            trials: input.records.iter().zip(&input.trials).map(trial).collect(),
+            cells: cells.collect(),
+            findings: &input.findings,
+            not_bought: &campaign.not_bought,
+            inventory: &campaign.inventory,
+        }
+    }
+}
+
+fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
+    let reason = match &record.outcome {
+        Outcome::Failed(why) | Outcome::Skipped(why) => Some(why.as_str()),
+        Outcome::Done(_) | Outcome::Interrupted => None,
+    };
+    let measurement = record.outcome.measurement();
+    Trial {
+        number: record.trial.number,
+        replicate: record.trial.replicate,
+        outcome: record.outcome.name(),
+        reason,
+        group: &record.trial.group,
+        started_unix_ns: measurement.map(|measurement| measurement.started_unix_ns),
+        elapsed_ns: measurement.map(|measurement| measurement.elapsed_ns),
+        settings: &record.trial.settings,
+        figures: &view.figures,
+        origin: view.origin.as_ref().map(|origin| Origin {
+            verdict: origin.verdict,
+            device_share: origin.device_share,
+            reason: &origin.reason,
+        }),
+        steady: view.steady,
+        steady_text: &view.steady_text,
+        counters: measurement.map(machine::counters).unwrap_or_default(),
+        notes: &view.notes,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::report::fixture;
+    use crate::stats::Estimate;
+
+    const SCHEMA: &str = include_str!("../../docs/reference/report.schema.json");
+
+    fn document() -> Value {
+        let fixture = fixture::evaluated();
+        serde_json::from_str(&render(&fixture.input()).unwrap()).unwrap()
+    }
+
+    /// What of JSON Schema the committed schema uses, and no more: an unknown keyword is an error.
+    fn check(at: &str, value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
+        for (keyword, rule) in schema.as_object().ok_or("a schema is an object")? {
+            keyword_holds(keyword, rule, value, root)
+                .map_err(|why| format!("{at}: {keyword}: {why}"))?;
+            if let ("$ref", Some(name)) = (keyword.as_str(), rule.as_str()) {
+                let target = root.pointer(name.trim_start_matches('#')).ok_or("dangling $ref")?;
+                check(at, value, target, root)?;
+            }
+            let items = value.as_array().filter(|_| keyword == "items");
+            for (index, item) in items.into_iter().flatten().enumerate() {
+                check(&format!("{at}/{index}"), item, rule, root)?;
+            }
+            let object = value.as_object();
+            if let ("properties", Some(object)) = (keyword.as_str(), object) {
+                for (name, rule) in rule.as_object().unwrap() {
+                    let held = object.get(name);
+                    held.map_or(Ok(()), |held| check(&format!("{at}/{name}"), held, rule, root))?;
+                }
+            }
+            if let ("additionalProperties", Some(object)) = (keyword.as_str(), object) {
+                let known = schema.get("properties").and_then(Value::as_object);
+                let others = object
+                    .iter()
+                    .filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name)));
+                for (name, held) in others {
+                    match rule {
+                        Value::Bool(allowed) if *allowed => {}
+                        Value::Bool(_) => return Err(format!("{at}: unknown key {name}")),
+                        rule => check(&format!("{at}/{name}"), held, rule, root)?,
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keyword_holds(keyword: &str, rule: &Value, value: &Value, _: &Value) -> Result<(), String> {
+        let is = |name: &str| match name {
+            "object" => value.is_object(),
+            "array" => value.is_array(),
+            "string" => value.is_string(),
+            "boolean" => value.is_boolean(),
+            "null" => value.is_null(),
+            "integer" => value.is_u64() || value.is_i64(),
+            "number" => value.is_number(),
+            _ => false,
+        };
+        let texts = || rule.as_array().into_iter().flatten().filter_map(Value::as_str);
+        let holds = match keyword {
+            "type" => rule.as_str().map_or_else(|| texts().any(is), is),
+            "enum" => rule.as_array().is_some_and(|allowed| allowed.contains(value)),
+            "required" => texts().all(|name| value.get(name).is_some()),
+            "minimum" => value.as_f64().is_none_or(|n| Some(n) >= rule.as_f64()),
+            "maximum" => value.as_f64().is_none_or(|n| Some(n) <= rule.as_f64()),
+            "$schema"
+            | "$id"
+            | "$defs"
+            | "$ref"
+            | "title"
+            | "description"
+            | "items"
+            | "properties"
+            | "additionalProperties" => true,
+            other => return Err(format!("the validator does not know `{other}`")),
+        };
+        holds.then_some(()).ok_or_else(|| format!("{value} is not {rule}"))
+    }
+
+    #[test]
+    fn the_document_obeys_its_schema() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let document = document();
+        check("", &document, &schema, &schema).unwrap();
+        assert!(document["trials"].as_array().unwrap().len() > 60);
+    }
+
+    #[test]
+    fn the_schema_notices_what_breaks_the_contract() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let broken: &[(&str, Value)] = &[
+            ("/trials/0/outcome", "well".into()),
+            ("/trials/0/settings/block-size", "1MiB".into()),
+            ("/trials/0/figures/throughput_bytes_per_s/value", "fast".into()),
+            ("/trials/0/origin/verdict", "disk".into()),
+            ("/trials/0/origin/device_share", 1.5.into()),
+            ("/trials/0/number", 1.5.into()),
+            ("/findings/0/severity", "grave".into()),
+            ("/cells/0/replicates", Value::Null),
+            ("/campaign/started_unix_ns", (-1).into()),
+        ];
+        for (pointer, wrong) in broken {
+            let mut document = document();
+            *document.pointer_mut(pointer).expect(pointer) = wrong.clone();
+            assert!(check("", &document, &schema, &schema).is_err(), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_integers_times_ns_and_what_is_not_finite_is_null() {
+        let mut fixture = fixture::evaluated();
+        fixture.trials[0].figures.insert("iops", Estimate::bare(f64::NAN));
+        let text = render(&fixture.input()).unwrap();
+        let document: Value = serde_json::from_str(&text).unwrap();
+        let trial = &document["trials"][0];
+        assert!(trial["settings"]["block-size"].is_u64());
+        assert!(trial["settings"]["at-most"].as_u64().unwrap() >= 1_000_000_000);
+        assert!(trial["figures"]["iops"]["value"].is_null());
+        let busy = trial["counters"]["cpu_busy_share"].as_f64().unwrap();
+        assert!(busy > 0.0 && busy < 1.0, "{busy}");
+    }
+
+    #[test]
+    fn what_failed_and_what_was_not_bought_is_there_with_its_reason() {
+        let document = document();
+        let trials = document["trials"].as_array().unwrap();
+        let failed = trials.iter().find(|trial| trial["outcome"] == "failed").unwrap();
+        assert!(failed["reason"].as_str().unwrap().contains("No space left"));
+        assert!(failed["figures"].as_object().unwrap().is_empty());
+        assert!(document["not_bought"][0]["budget_ns"].is_u64());
+    }
+}

@@ -1,0 +1,211 @@
+//! (pure) Tables for the terminal and for mail: plain ASCII, at most 100 columns wide.
+//!
+//! A figure that is not the device's carries its mark at the figure itself, so that it stays marked
+//! when somebody copies only that line.
+
+use super::{Input, cells, words};
+use crate::analysis::Severity;
+use crate::measurement::Outcome;
+
+mod grid;
+mod groups;
+
+/// No line is wider, but for a single word that is.
+pub const WIDTH: usize = 100;
+
+/// Prints answer, tables, findings, what failed and what was not bought.
+///
+/// # Errors
+/// Never; formats share one signature.
+pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    heading(input, &mut text);
+    for sentence in &input.answer {
+        text.push_str(&wrapped("", sentence));
+    }
+    groups::render(input, &mut text);
+    findings(input, &mut text);
+    failures(input, &mut text);
+    not_bought(input, &mut text);
+    text.push_str(&format!("\nRepeat it: {}\n", plain(&words::command(&input.campaign.argv))));
+    Ok(text)
+}
+
+fn heading(input: &Input<'_>, text: &mut String) {
+    let campaign = input.campaign;
+    let line = format!(
+        "Brickyard {} - {} on {}, {} (campaign {}, seed {})",
+        campaign.version,
+        campaign.plan,
+        campaign.host,
+        words::date(campaign.started_unix_ns),
+        campaign.id,
+        campaign.seed,
+    );
+    text.push_str(&wrapped("", &line));
+    text.push('\n');
+}
+
+fn findings(input: &Input<'_>, text: &mut String) {
+    if input.findings.is_empty() {
+        return;
+    }
+    text.push_str("\nFindings\n");
+    for finding in &input.findings {
+        let severity = match finding.severity {
+            Severity::Info => "",
+            Severity::Warning => "WARNING: ",
+            Severity::Error => "ERROR: ",
+        };
+        let evidence = numbers(&finding.evidence);
+        let claim = format!("{severity}{} ({evidence})", finding.claim);
+        text.push_str(&wrapped("  - ", &claim));
+        if let Some(advice) = &finding.advice {
+            text.push_str(&wrapped("    ", &format!("-> {advice}")));
+        }
+    }
+}
+
+fn failures(input: &Input<'_>, text: &mut String) {
+    let mut lines = Vec::new();
+    for record in input.records {
+        let (number, group) = (record.trial.number, &record.trial.group);
+        let said = match &record.outcome {
+            Outcome::Failed(why) => format!("trial {number} ({group}) failed: {why}"),
+            Outcome::Skipped(why) => format!("trial {number} ({group}) was skipped: {why}"),
+            Outcome::Interrupted => format!("trial {number} ({group}) was interrupted"),
+            Outcome::Done(_) => continue,
+        };
+        lines.push(wrapped("  - ", &said));
+    }
+    const SHOWN: usize = 20;
+    if lines.is_empty() {
+        return;
+    }
+    text.push_str("\nNot measured\n");
+    text.extend(lines.iter().take(SHOWN).map(String::as_str));
+    if lines.len() > SHOWN {
+        text.push_str(&format!("  - and {} more trials\n", lines.len() - SHOWN));
+    }
+}
+
+fn not_bought(input: &Input<'_>, text: &mut String) {
+    if input.campaign.not_bought.is_empty() {
+        return;
+    }
+    text.push_str("\nNot bought by this budget\n");
+    let mut by_budget: Vec<(u64, Vec<&str>)> = Vec::new();
+    for left_out in &input.campaign.not_bought {
+        match by_budget.iter_mut().find(|(budget_ns, _)| *budget_ns == left_out.budget_ns) {
+            Some((_, cells)) => cells.push(&left_out.cell),
+            None => by_budget.push((left_out.budget_ns, vec![&left_out.cell])),
+        }
+    }
+    by_budget.sort_by_key(|(budget_ns, _)| *budget_ns);
+    for (budget_ns, cells) in by_budget {
+        let line = format!("--budget {:<5} {}", words::budget(budget_ns), cells.join("; "));
+        text.push_str(&wrapped("  ", &line));
+    }
+}
+
+/// `trial 3`, `trials 1, 2, 3 and 9 more`.
+fn numbers(evidence: &[u32]) -> String {
+    const SHOWN: usize = 8;
+    let shown: Vec<String> = evidence.iter().take(SHOWN).map(u32::to_string).collect();
+    match evidence.len() {
+        0 => "no single trial".to_owned(),
+        1 => format!("trial {}", shown[0]),
+        many if many > SHOWN => format!("trials {} and {} more", shown.join(", "), many - SHOWN),
+        _ => format!("trials {}", shown.join(", ")),
+    }
+}
+
+/// Lines no wider than [`WIDTH`], the first led by `lead`, the others indented as deep.
+fn wrapped(lead: &str, sentence: &str) -> String {
+    let sentence = plain(sentence);
+    let mut text = String::from(lead);
+    let mut column = lead.len();
+    for (place, word) in sentence.split(' ').filter(|word| !word.is_empty()).enumerate() {
+        let width = word.chars().count();
+        if place > 0 && column + 1 + width > WIDTH {
+            text.push('\n');
+            text.push_str(&" ".repeat(lead.len()));
+            column = lead.len();
+        } else if place > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += width;
+    }
+    text.push('\n');
+    text
+}
+
+/// Without what a terminal would obey: control characters become `?`, line ends a space.
+fn plain(text: &str) -> String {
+    let shown = |c: char| match c {
+        '\n' | '\t' => ' ',
+        c if c.is_control() => '?',
+        // Overrides of the direction of writing can make a line read other than it is.
+        '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '?',
+        c => c,
+    };
+    text.chars().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn the_text_is_as_recorded() {
+        let fixture = fixture::evaluated();
+        let text = render(&fixture.input()).unwrap();
+        snapbox::assert_data_eq!(text, snapbox::file!["text/evaluated.txt"].raw());
+    }
+
+    #[test]
+    fn no_line_is_wider_than_100_columns_and_all_is_ascii() {
+        let fixture = fixture::evaluated();
+        for line in render(&fixture.input()).unwrap().lines() {
+            assert!(line.len() <= WIDTH, "{} columns: {line}", line.len());
+            assert!(line.is_ascii(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_figure_from_cache_is_marked_at_the_figure_itself() {
+        let fixture = fixture::evaluated();
+        let text = render(&fixture.input()).unwrap();
+        let (_, cached) = text.split_once("streams, from cache\n").unwrap();
+        let rows: Vec<&str> = cached.lines().skip(2).take_while(|line| line.len() > 1).collect();
+        assert_eq!(rows.len(), 3);
+        for row in rows {
+            // Throughput twice, IOPS, and both latencies, which have a unit.
+            let words: Vec<&str> = row.split_whitespace().collect();
+            assert_eq!(words.iter().filter(|word| **word == "c").count(), 5, "{row}");
+            assert_eq!(words.last(), Some(&"cache"), "{row}");
+        }
+        assert!(text.contains("c: from the kernel's cache, not from the device"));
+    }
+
+    #[test]
+    fn names_of_directories_cannot_drive_the_terminal() {
+        let mut fixture = fixture::evaluated();
+        fixture.answer = vec!["/srv/\u{1b}]0;owned\u{7}\u{202e} is fast".into()];
+        fixture.campaign.host = "a\u{1b}[2J".into();
+        let text = render(&fixture.input()).unwrap();
+        assert!(!text.contains(|c: char| c.is_control() && c != '\n'), "{text:?}");
+        assert!(!text.contains('\u{202e}'));
+    }
+
+    #[test]
+    fn an_empty_campaign_still_prints() {
+        let fixture = fixture::campaign_of(Vec::new(), 0);
+        let text = render(&fixture.input()).unwrap();
+        assert!(text.contains("Repeat it: brickyard evaluate /srv/a --budget 1h"));
+        assert!(text.contains("--budget 90m"));
+    }
+}

@@ -1,0 +1,169 @@
+//! (pure) One table a group of cells, with footnotes.
+
+use std::collections::BTreeMap;
+
+use super::grid::{Grid, Side};
+use super::{Input, cells, plain, wrapped};
+use crate::report::cells::{Group, Row, Source};
+use crate::report::words;
+use crate::stats::Estimate;
+use crate::value;
+
+/// Appends all tables, then what their marks and notes mean.
+pub fn render(input: &Input<'_>, text: &mut String) {
+    let groups = cells::groups(input);
+    let numbers = note_numbers(&groups);
+    for group in &groups {
+        text.push_str(&format!("\n{}\n", plain(group.name)));
+        let common = group.common();
+        if !common.is_empty() {
+            text.push_str(&wrapped("  ", &common));
+        }
+        text.push_str(&table(group, &numbers));
+    }
+    if !groups.is_empty() {
+        legend(&groups, text);
+        footnotes(input, &numbers, text);
+    }
+}
+
+/// Kinds of notes, numbered in the order in which a reader meets them.
+fn note_numbers<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
+    let mut numbers = BTreeMap::new();
+    for kind in groups.iter().flat_map(|group| &group.rows).flat_map(|row| &row.notes) {
+        let next = numbers.len() + 1;
+        numbers.entry(*kind).or_insert(next);
+    }
+    numbers
+}
+
+fn table(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
+    let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
+    let axis = group.varying.join(", ");
+    let (second, third) = if written { ("durable MB/s", "+-") } else { ("MiB/s", "") };
+    let first = if written { "accepted MB/s" } else { "MB/s" };
+    let mut grid = Grid::new(&[
+        (axis.as_str(), Side::Left),
+        (first, Side::Right),
+        ("+-", Side::Left),
+        (second, Side::Right),
+        (third, Side::Left),
+        ("IOPS", Side::Right),
+        ("p50", Side::Right),
+        ("p99", Side::Right),
+        ("n", Side::Right),
+        ("origin", Side::Left),
+        ("notes", Side::Left),
+    ]);
+    // Where one figure bears a mark, the others get a space in its place, to stay in line.
+    let marks = group.rows.iter().any(|row| !row.source.mark().is_empty());
+    for row in &group.rows {
+        let mark = match row.source.mark() {
+            "" if marks => "  ".to_owned(),
+            "" => String::new(),
+            mark => format!(" {mark}"),
+        };
+        grid.row(line(group, row, written, &mark, numbers));
+    }
+    grid.render()
+}
+
+fn line(
+    group: &Group<'_>,
+    row: &Row<'_>,
+    written: bool,
+    mark: &str,
+    numbers: &BTreeMap<&str, usize>,
+) -> Vec<String> {
+    let figure = |name| cells::figure(row.cell, name);
+    // What was accepted in the window is not what was accepted in all, but it is in all that both
+    // can be compared.
+    let accepted = figure(cells::ACCEPTED).filter(|_| written);
+    let first = accepted.or_else(|| figure(cells::THROUGHPUT));
+    let marked = |text: String| format!("{text}{mark}");
+    let megabytes = |e: Option<Estimate>| number(e, |per_s| value::significant(per_s / 1e6));
+    let durable = figure(cells::DURABLE).filter(|_| written);
+    let mebibytes = number(first, |per_s| value::significant(per_s / f64::from(1 << 20)));
+    let notes = row.notes.iter().filter_map(|kind| numbers.get(kind));
+    let mut notes: Vec<usize> = notes.copied().collect();
+    notes.sort_unstable();
+    // The line above the table has said all that a lone cell did.
+    let alone = group.varying.is_empty();
+    let label = if alone { String::new() } else { clipped(&plain(&group.label(row)), 26) };
+    vec![
+        label,
+        marked(megabytes(first)),
+        spread(first),
+        if written { megabytes(durable) } else { marked(mebibytes) },
+        if written { spread(durable) } else { String::new() },
+        marked(number(figure(cells::IOPS), value::iops)),
+        marked(number(figure(cells::P50), value::duration)),
+        marked(number(figure(cells::P99), value::duration)),
+        row.cell.trials.len().to_string(),
+        if row.source == Source::Written { String::new() } else { row.source.name().to_owned() },
+        notes.iter().map(|number| format!("[{number}]")).collect(),
+    ]
+}
+
+fn number(estimate: Option<Estimate>, print: impl Fn(f64) -> String) -> String {
+    estimate.map_or("-".to_owned(), |estimate| print(estimate.value))
+}
+
+/// Half the interval in percent of the figure; empty where none can be given.
+fn spread(estimate: Option<Estimate>) -> String {
+    let share = estimate.as_ref().and_then(cells::half_width);
+    share
+        .map_or(String::new(), |share| format!("{}%", value::percent(share).trim_end_matches(" %")))
+}
+
+fn clipped(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width - 2).collect();
+    format!("{kept}..")
+}
+
+fn legend(groups: &[Group<'_>], text: &mut String) {
+    let told = "n: replicates. +-: half the 95 % interval over replicates, none for n = 1. \
+                p50, p99: latency of one operation.";
+    text.push('\n');
+    text.push_str(&wrapped("  ", told));
+    let rows = || groups.iter().flat_map(|group| &group.rows);
+    if rows().any(|row| words::writes_only(&row.cell.settings)) {
+        let told = "accepted: taken by the kernel. durable: on the device, after fsync.";
+        text.push_str(&wrapped("  ", told));
+    }
+    let mut seen: Vec<Source> = Vec::new();
+    for source in rows().map(|row| row.source) {
+        if !source.mark().is_empty() && !seen.contains(&source) {
+            seen.push(source);
+            let line = format!("{}: {}", source.mark(), source.meaning());
+            text.push_str(&wrapped("  ", &line));
+        }
+    }
+}
+
+fn footnotes(input: &Input<'_>, numbers: &BTreeMap<&str, usize>, text: &mut String) {
+    let mut kinds: Vec<(&str, usize)> = numbers.iter().map(|(kind, n)| (*kind, *n)).collect();
+    kinds.sort_by_key(|(_, number)| *number);
+    for (kind, number) in kinds {
+        let mut said = Vec::new();
+        let mut trials = Vec::new();
+        for (record, view) in input.records.iter().zip(&input.trials) {
+            if let Some(note) = view.notes.iter().find(|note| note.kind == kind) {
+                trials.push(record.trial.number);
+                if !said.contains(&note.text.as_str()) {
+                    said.push(note.text.as_str());
+                }
+            }
+        }
+        let first = said.first().copied().unwrap_or_default();
+        let others = match said.len() {
+            0 | 1 => String::new(),
+            many => format!(", and {} like it", many - 1),
+        };
+        let line = format!("{kind}: {first}{others} ({})", super::numbers(&trials));
+        text.push_str(&wrapped(&format!("  [{number}] "), &line));
+    }
+}

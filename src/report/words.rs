@@ -1,0 +1,153 @@
+//! (pure) Words that several formats share: dates, commands, names of settings.
+
+use crate::knob::Settings;
+use crate::value::{self, Value};
+
+/// A time as `2026-11-21 21:43:13 UTC`, from Unix time in ns.
+pub fn date(unix_ns: u64) -> String {
+    let seconds = unix_ns / 1_000_000_000;
+    let (days, rest) = (seconds / 86_400, seconds % 86_400);
+    let (year, month, day) = civil(days);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
+}
+
+/// Year, month and day of a number of days since 1970-01-01: Howard Hinnant's `civil_from_days`
+/// (<https://howardhinnant.github.io/date_algorithms.html>), for dates after 1970.
+fn civil(days: u64) -> (u64, u64, u64) {
+    let shifted = days + 719_468;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
+}
+
+/// A command that a POSIX shell reads back as the same words.
+pub fn command(argv: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    let quoted = argv.iter().map(|word| match word.is_empty() || !word.chars().all(plain) {
+        true => format!("'{}'", word.replace('\'', r"'\''")),
+        false => word.clone(),
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// A budget as one would type it: `90s`, `9m`, `1h`; rounded up, never down.
+pub fn budget(ns: u64) -> String {
+    let seconds = ns.div_ceil(1_000_000_000);
+    match seconds {
+        0..120 => format!("{seconds}s"),
+        120..7200 => format!("{}m", seconds.div_ceil(60)),
+        _ => format!("{}h", seconds.div_ceil(3600)),
+    }
+}
+
+/// A value for people: sizes with a space and a binary unit.
+pub fn setting(value: &Value) -> String {
+    let text = match value {
+        Value::Bytes(n) => {
+            let exact = value.to_string();
+            let unit = exact.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(exact.len());
+            match *n < 1024 || !exact.ends_with("iB") {
+                true => format!("{n} B"),
+                false => format!("{} {}", &exact[..unit], &exact[unit..]),
+            }
+        }
+        Value::Flag(true) => "yes".to_owned(),
+        Value::Flag(false) => "no".to_owned(),
+        Value::Words(words) if words.is_empty() => "none".to_owned(),
+        Value::Count(n) => value::count(*n),
+        other => other.to_string(),
+    };
+    match text.is_empty() {
+        true => "none".to_owned(),
+        false => text,
+    }
+}
+
+/// What a setting does, in a few words, for headings: `1 MiB blocks`, `8 streams`.
+pub fn phrase(name: &str, value: &Value) -> String {
+    let many = |n: &Value, one: &str| match n {
+        Value::Count(1) => format!("1 {one}"),
+        other => format!("{} {one}s", setting(other)),
+    };
+    match (name, value) {
+        ("block-size", size) => format!("{} blocks", setting(size)),
+        ("streams", n) => many(n, "stream"),
+        ("queue-depth", n) => format!("queue depth {}", setting(n)),
+        ("file-size", size) => format!("files of {}", setting(size)),
+        ("direct", Value::Flag(true)) => "direct".to_owned(),
+        ("direct", Value::Flag(false)) => "through the page cache".to_owned(),
+        ("cold", Value::Flag(true)) => "cold".to_owned(),
+        ("cold", Value::Flag(false)) => "files already in memory".to_owned(),
+        ("access", Value::Word(word)) => word.replace('-', " "),
+        ("directories", list) => format!("in {}", setting(list)),
+        (name, other) => format!("{name} {}", setting(other)),
+    }
+}
+
+/// Whether the load of these settings reads.
+pub fn reads(settings: &Settings) -> bool {
+    !writes_only(settings)
+}
+
+/// Whether it writes and does not read.
+pub fn writes_only(settings: &Settings) -> bool {
+    settings.has("access") && matches!(settings.word("access"), "write" | "random-write")
+}
+
+/// Whether it does both.
+pub fn mixes(settings: &Settings) -> bool {
+    settings.has("access") && settings.word("access") == "random-mix"
+}
+
+/// Whether it jumps about rather than going from one end to the other.
+pub fn random(settings: &Settings) -> bool {
+    settings.has("access") && settings.word("access").starts_with("random")
+}
+
+/// Whether it reads what was brought into memory beforehand on purpose.
+pub fn warm(settings: &Settings) -> bool {
+    let off = |name| settings.has(name) && !settings.flag(name);
+    off("direct") && off("cold") && !writes_only(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_those_of_the_calendar() {
+        assert_eq!(date(0), "1970-01-01 00:00:00 UTC");
+        assert_eq!(date(951_782_400_000_000_000), "2000-02-29 00:00:00 UTC");
+        assert_eq!(date(1_795_297_393_000_000_000), "2026-11-21 21:43:13 UTC");
+        assert_eq!(date(u64::MAX).len(), "2554-07-21 23:34:33 UTC".len());
+    }
+
+    #[test]
+    fn a_command_survives_the_shell() {
+        let argv = ["brickyard", "evaluate", "/srv/my disk's", "", "--budget", "3m"];
+        let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(command(&argv), r"brickyard evaluate '/srv/my disk'\''s' '' --budget 3m");
+    }
+
+    #[test]
+    fn a_budget_is_rounded_up() {
+        assert_eq!(budget(61_000_000_001), "62s");
+        assert_eq!(budget(181_000_000_000), "4m");
+        assert_eq!(budget(7_201_000_000_000), "3h");
+    }
+
+    #[test]
+    fn settings_read_as_people_write_them() {
+        assert_eq!(setting(&Value::Bytes(1 << 20)), "1 MiB");
+        assert_eq!(setting(&Value::Bytes(512)), "512 B");
+        assert_eq!(setting(&Value::Bytes(4096 + 512)), "4608 B");
+        assert_eq!(phrase("streams", &Value::Count(1)), "1 stream");
+        assert_eq!(phrase("streams", &Value::Count(60)), "60 streams");
+    }
+}
