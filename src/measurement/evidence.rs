@@ -40,8 +40,8 @@ pub struct Evidence {
     pub memory: bool,
     /// Bytes that a network file system received from its server for reading (NFS mountstats).
     pub remote_read_bytes: Option<u64>,
-    /// Of `delivered`, bytes that the load had already read in this trial, where the engine knows;
-    /// `Some(0)` when no block was read twice.
+    /// Of `delivered`, bytes that the load had already read in this trial and had not dropped from
+    /// memory since, where the engine knows; `Some(0)` when no block was read twice.
     pub reread_bytes: Option<u64>,
     /// The disks at the bottom of `devices`; the same names where a device is a disk.
     pub disks: Vec<String>,
