@@ -10,6 +10,8 @@ use super::serve;
 use crate::measurement::Operation;
 use crate::pattern::Header;
 
+mod faults;
+
 const MIB: u64 = 1 << 20;
 
 /// A directory on a disk, where there is one.
@@ -322,8 +324,7 @@ fn cold_files_are_not_in_memory_and_warm_ones_are() {
 fn what_the_files_cannot_do_is_refused_with_what_would_work() {
     let folder = directory();
     let base = json!({"file-size": MIB, "block-size": 65536, "direct": false, "stop": "pass"});
-    let (kind, what) =
-        refused(with(&base, json!({"access": "read"})), names(folder.path(), 1, 1));
+    let (kind, what) = refused(with(&base, json!({"access": "read"})), names(folder.path(), 1, 1));
     assert_eq!(kind, Failure::Failed);
     assert!(what.contains("s0-f0: No such file or directory"), "{what}");
     done(with(&base, json!({"access": "write"})), names(folder.path(), 1, 1));
