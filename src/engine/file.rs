@@ -14,3 +14,6 @@ mod serve;
 mod stream;
 
 pub use serve::{serve, worker};
+
+#[cfg(test)]
+mod tests;
