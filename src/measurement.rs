@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub mod confession;
 pub mod evidence;
 pub mod figures;
+pub mod judge;
 pub mod origin;
 pub mod steady;
 

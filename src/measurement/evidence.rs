@@ -45,6 +45,9 @@ pub struct Evidence {
     pub reread_bytes: Option<u64>,
     /// The disks at the bottom of `devices`; the same names where a device is a disk.
     pub disks: Vec<String>,
+    /// Whether those disks turn; `None` when that is not known, or they are of both kinds. On
+    /// virtual disks and RAID cards it is what the kernel says, which means little.
+    pub rotational: Option<bool>,
 }
 
 impl Evidence {
@@ -76,6 +79,7 @@ impl Evidence {
             process_io_reliable: all(&|target| target.process_io_reliable) && !some_remote,
             remote: all(&|target| target.remote),
             memory: all(&|target| target.memory),
+            rotational: rotational(targets),
             ..Evidence::default()
         }
     }
@@ -89,6 +93,17 @@ impl Evidence {
         self.device_write_bytes = added.device_write_bytes;
         self.remote_read_bytes = added.remote_read_bytes;
     }
+}
+
+/// Whether the disks turn, when all are of one kind.
+fn rotational(targets: &[Target]) -> Option<bool> {
+    let disks = targets.iter().flat_map(|target| {
+        let of = |name: &String| target.devices.iter().find(|device| device.name == *name);
+        target.disks.iter().map(move |name| of(name).and_then(|device| device.rotational))
+    });
+    let kinds: Vec<Option<bool>> = disks.collect();
+    let first = kinds.first().copied().flatten();
+    first.filter(|_| kinds.iter().all(|kind| *kind == first))
 }
 
 /// The ceilings of targets that share no disk, added up; one ceiling for targets on the same
