@@ -5,7 +5,7 @@ use super::{Finding, Question, words};
 use crate::measurement::Record;
 use crate::stats::profile::{Level, fit};
 use crate::stats::{Interval, mean_interval};
-use crate::value::bytes;
+use crate::value::{bytes, throughput};
 
 pub const QUESTION: Question = Question {
     name: "block-size",
@@ -58,8 +58,9 @@ fn half_size(levels: &[Level]) -> Option<String> {
     let ends = found.low.zip(found.high).map(|(low, high)| Interval { low, high })?;
     (found.adequate && levels.len() > 3).then(|| {
         format!(
-            " A fixed time for each operation and a bandwidth describe this; half of the bandwidth \
-             is reached at {} (95 % interval {} to {}).",
+            " A fixed time for each operation and a bandwidth of {} describe this; half of it is \
+             reached at {} (95 % interval {} to {}).",
+            throughput(found.scale),
             bytes(found.shape),
             bytes(ends.low),
             bytes(ends.high)
