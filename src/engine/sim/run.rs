@@ -33,22 +33,30 @@ const LATENCY_CHUNK: u64 = 16;
 /// One stream's course, times in seconds since the start.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
+    /// When it starts.
     pub starts_s: f64,
     /// Bytes that have flowed, those of operations under way too.
     pub flowed: f64,
+    /// Operations complete.
     pub ops: u64,
     /// In (0, 1]: at which operations a mixed stream reads.
     pub phase: f64,
+    /// When its timed part was complete, and what it had done by then.
     pub timed_end: Option<(f64, Amount)>,
+    /// When it stopped.
     pub stopped_s: Option<f64>,
 }
 
 /// A trial under way.
 pub struct Run<'a> {
     model: &'a Model,
+    /// One a stream.
     pub courses: Vec<Course>,
+    /// Virtual time since the streams were let go.
     pub now_s: f64,
+    /// Nothing more will happen.
     pub over: bool,
+    /// The noise, at its present state.
     pub noise: Noise,
     /// Everything's speed in this trial.
     pub speed: f64,
@@ -56,7 +64,9 @@ pub struct Run<'a> {
     tick: u64,
     factor: f64,
     dirty: f64,
+    /// Bytes that the devices read.
     pub device_read: f64,
+    /// Bytes that the devices wrote.
     pub device_written: f64,
     read_flowed: f64,
     /// The rates of the last step, while nothing that they depend on has changed.
@@ -66,8 +76,10 @@ pub struct Run<'a> {
     /// When an operation was completed last, as far as the window needs it.
     last_completion_s: f64,
     window_start: Option<(f64, Amount)>,
+    /// The window, once it is closed.
     pub window: Option<Window>,
     window_closed: bool,
+    /// The load's samples.
     pub load: Series,
     /// Of reads and of writes; a histogram takes a quarter of a MiB, so none is made for nothing.
     pub latency: [Option<Histogram<u64>>; 2],
