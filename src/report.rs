@@ -10,6 +10,7 @@ use crate::measurement::{Note, Record};
 use crate::store::Campaign;
 
 mod cells;
+mod derive;
 #[cfg(test)]
 mod fixture;
 mod html;

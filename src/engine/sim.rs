@@ -22,9 +22,11 @@
 use std::sync::atomic::Ordering;
 
 use super::{Context, Engine, Error};
+use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::progress::Progress;
+use crate::sys;
 
 mod model;
 mod noise;
@@ -44,6 +46,16 @@ impl Engine for Sim {
 
     fn about(&self) -> &'static str {
         "A simulated server whose truth is known, for testing what is above an engine"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        match model::Model::of(settings) {
+            Err(Error::Unsupported(why) | Error::Failed(why)) => {
+                Err(sys::Error::new("cannot simulate this", why)
+                    .hint("leave that knob out, or use --engine file"))
+            }
+            Ok(_) | Err(Error::Interrupted) => Ok(()),
+        }
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
