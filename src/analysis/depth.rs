@@ -47,7 +47,8 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     };
     let cost = if last > reached {
         format!(
-            " Deeper queues only add latency: {} on average at depth {reached}, {} at depth {last}.",
+            " Deeper queues only add latency: {} on average at depth {reached}, {} at depth \
+             {last}.",
             latency_at(reached)?,
             latency_at(last)?
         )

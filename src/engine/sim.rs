@@ -4,8 +4,9 @@
 //! decides everything that is random. What it plants:
 //!
 //! - Each directory is a device of capacity `sim-capacity`; together they deliver at most
-//!   `sim-bus`. A stream gets at most `sim-stream-rate`, and at depth d at most d blocks in the time
-//!   of one operation, `sim-service-time` + block / stream rate. So the knee lies at capacity / what
+//!   `sim-bus`. A stream gets at most `sim-stream-rate`, and at depth d at most d blocks in the
+//!   time of one operation, `sim-service-time` + block / stream rate. So the knee lies at capacity
+//!   / what
 //!   one stream gets. Beyond it each stream costs `sim-collapse` of the capacity.
 //! - Streams that compete share in proportion to weights that fall geometrically from
 //!   `sim-inequality` to 1, and what one leaves goes to the others.
