@@ -47,7 +47,8 @@ fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
     let (fast, slow) = (cached.values(THROUGHPUT), device.values(THROUGHPUT));
     let ratio = ratio_of_means(&fast, &slow)?;
     let of = |values: &[f64]| Some(words::rate(&mean_interval(values)?, values.len()));
-    let label = words::load(cached.settings, &["block-size", "queue-depth", "streams"]);
+    let knobs = ["block-size", "queue-depth", "streams", "directories"];
+    let label = words::load(cached.settings, &knobs);
     let claim = format!(
         "{label} gives {}, and {} {}: {}.",
         of(&fast)?,
@@ -74,20 +75,30 @@ fn times(ratio: &Estimate) -> String {
 
 /// Reading trials whose bytes came from elsewhere than they should, by verdict.
 fn strays(records: &[Record]) -> Vec<Finding> {
-    let mut kinds: Vec<(Verdict, bool, Vec<(u32, String)>)> = Vec::new();
+    let mut kinds: Vec<Strays> = Vec::new();
     for record in records {
         let Some((verdict, reason)) = stray(record) else { continue };
         let cached = is_cached(&record.trial.settings);
         let entry = (record.trial.number, reason);
-        match kinds.iter_mut().find(|kind| kind.0 == verdict && kind.1 == cached) {
-            Some(kind) => kind.2.push(entry),
-            None => kinds.push((verdict, cached, vec![entry])),
+        match kinds.iter_mut().find(|kind| kind.verdict == verdict && kind.cached == cached) {
+            Some(kind) => kind.trials.push(entry),
+            None => kinds.push(Strays { verdict, cached, trials: vec![entry] }),
         }
     }
-    kinds.iter().map(|(verdict, cached, trials)| tell_strays(*verdict, *cached, trials)).collect()
+    kinds.iter().map(tell_strays).collect()
 }
 
-fn tell_strays(verdict: Verdict, cached: bool, trials: &[(u32, String)]) -> Finding {
+/// Trials that read from the same wrong place.
+struct Strays {
+    verdict: Verdict,
+    /// They were meant to read from memory.
+    cached: bool,
+    /// Their numbers, with the reason of each verdict.
+    trials: Vec<(u32, String)>,
+}
+
+fn tell_strays(strays: &Strays) -> Finding {
+    let Strays { verdict, cached, trials } = strays;
     let what = match verdict {
         Verdict::Cache => "were answered from memory, not by the device",
         Verdict::Mixed => "were answered partly from memory, partly by the device",
@@ -97,7 +108,7 @@ fn tell_strays(verdict: Verdict, cached: bool, trials: &[(u32, String)]) -> Find
         Verdict::Device | Verdict::Remote => "were not answered from memory",
         Verdict::Unknown | Verdict::None => "have bytes of unknown origin",
     };
-    let meant = if cached { "from memory" } else { "by the device" };
+    let meant = if *cached { "from memory" } else { "by the device" };
     let (first, reason) = &trials[0];
     let count = trials.len();
     let claim = format!(

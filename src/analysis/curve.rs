@@ -1,5 +1,7 @@
 //! Cells that differ in one knob alone make a curve.
 
+use std::cmp::Reverse;
+
 use crate::knob::Settings;
 use crate::measurement::Record;
 use crate::measurement::figures::{rate, replicates};
@@ -36,14 +38,16 @@ pub struct Cell<'a> {
 
 /// The cells of which at least one trial was done.
 pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
-    let groups = replicates(records).into_iter();
-    groups
+    let mut cells: Vec<Cell<'_>> = replicates(records)
+        .into_iter()
         .filter_map(|group| {
             let done = |record: &&Record| record.outcome.measurement().is_some();
             let records: Vec<&Record> = group.into_iter().filter(done).collect();
             Some(Cell { settings: &records.first()?.trial.settings, records })
         })
-        .collect()
+        .collect();
+    cells.sort_by_key(|cell| rank(cell.settings));
+    cells
 }
 
 impl Cell<'_> {
@@ -70,8 +74,18 @@ pub fn alike(one: &Settings, other: &Settings, free: &[&str]) -> bool {
     one.iter().filter(matters).eq(other.iter().filter(matters))
 }
 
-/// The curves over `knob` among the trials that were done, each in order of first appearance;
-/// curves of a single level too.
+/// Where settings stand in a report, whatever the order of the trials was: all directories before
+/// each alone, direct before buffered.
+fn rank(settings: &Settings) -> impl Ord + use<> {
+    let directories = match settings.get("directories") {
+        Value::Words(words) => words.clone(),
+        _ => Vec::new(),
+    };
+    let access = settings.word("access").to_owned();
+    (access, Reverse(directories.len()), directories, !settings.flag("direct"))
+}
+
+/// The curves over `knob` among the trials that were done; curves of a single level too.
 pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
@@ -85,6 +99,7 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
             None => curves.push(Curve { settings, points: vec![point] }),
         }
     }
+    curves.sort_by_key(|curve| rank(curve.settings));
     curves
 }
 

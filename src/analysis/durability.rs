@@ -38,7 +38,8 @@ fn gap(cell: &Cell<'_>) -> Option<Finding> {
     let of =
         |values: &[f64]| Some(words::rate(&mean_interval(values)?.not_negative(), values.len()));
     let (accepted, durable) = (of(&accepted)?, of(&durable)?);
-    let label = words::load(cell.settings, &["block-size", "queue-depth", "streams", "fsync"]);
+    let knobs = ["block-size", "queue-depth", "streams", "fsync", "directories"];
+    let label = words::load(cell.settings, &knobs);
     let surely = ratio.interval.map_or(ratio.value, |ends| ends.low) > GAP_MIN;
     let surely_not = ratio.interval.map_or(ratio.value, |ends| ends.high) <= GAP_MIN;
     let finding = |verdict: String| {

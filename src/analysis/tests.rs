@@ -164,7 +164,7 @@ fn the_half_bandwidth_block_size_is_found() {
 
 /// The interval of the half-bandwidth size, KiB.
 fn printed_bytes(claim: &str) -> Option<(f64, f64)> {
-    let rest = &claim[claim.find("is reached at ")?..];
+    let rest = &claim[claim.find("half of it is reached at ")?..];
     let rest = &rest[rest.find("95 % interval ")? + "95 % interval ".len()..];
     let words: Vec<&str> = rest.split([' ', ')']).collect();
     let kib = |number: &str, unit: &str| {
@@ -179,7 +179,7 @@ fn what_memory_gains_is_found_and_no_gain_is_claimed_where_there_is_none() {
     let (mut coverage, mut claims) = (Coverage::default(), 0);
     for seed in seeds() {
         let truth = Random::new(seed).between(1.5, 20.0);
-        let mut compare = |cache_rate: &str| {
+        let compare = |cache_rate: &str| {
             let load = [("streams", "8"), ("file-size", "64MiB"), ("block-size", "64KiB")];
             let planted =
                 [("direct", "false"), ("sim-cache-rate", cache_rate), ("queue-depth", "8")];
