@@ -127,10 +127,13 @@
     return Plotly.newPlot(byId(panel.id), traces, layout, config);
   }
 
+  // Intervals of a line are about as long as each other; the first begins one length before its end.
+  const beginning = (of) => (of.t.length > 1 ? Math.max(2 * of.t[0] - of.t[1], Math.min(of.t[0], 0)) : 0);
+
   // Of a line of a timeline, weighted by the lengths of its intervals.
   function mean(of) {
-    let [sum, from] = [0, of.t.length > 1 ? 2 * of.t[0] - of.t[1] : 0];
-    const start = from;
+    const start = beginning(of);
+    let [sum, from] = [0, start];
     of.t.forEach((until, place) => { sum += of.v[place] * (until - from); from = until; });
     return from > start ? sum / (from - start) : 0;
   }
@@ -167,14 +170,15 @@
         const colour = (panel === 'cpu' && CPU[of.name]) || HUES[index % HUES.length];
         const unit = title.replace(/^.*, /, '');
         traces.push({
-          type: 'scatter', mode: 'lines', name: text(of.name), x: of.t, y: of.v, showlegend: true,
+          type: 'scatter', mode: 'lines', name: text(of.name), showlegend: true,
+          x: [beginning(of), ...of.t], y: [of.v[0], ...of.v],
           xaxis: 'x', yaxis: `y${n}`, legend: `legend${n}`,
           // A value holds for the interval that ends where it stands.
           line: { color: colour, width: panel === 'cpu' ? 0.8 : 1.6, shape: 'vh' },
           ...(panel === 'cpu' ? { stackgroup: 'cpu', fillcolor: `${colour}b0` } : {}),
           hoverinfo: 'text',
-          hovertext: of.v.map((value, at) =>
-            `<b>${text(of.name)}</b><br>${digits(value)} ${unit}<br>until ${of.t[at]} s`),
+          hovertext: [of.v[0], ...of.v].map((value, at) =>
+            `<b>${text(of.name)}</b><br>${digits(value)} ${unit}<br>until ${of.t[Math.max(at - 1, 0)]} s`),
         });
       });
     });

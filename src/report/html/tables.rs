@@ -23,19 +23,31 @@ fn boxed(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
-/// A figure with its interval, grey and hatched unless it is the device's.
+/// A figure with its interval; grey, hatched and marked unless it is the device's. The mark stands
+/// first, so that figures of one column stay in line.
 fn figure(estimate: Option<Estimate>, source: Source, print: fn(f64) -> String) -> Markup {
+    marked(estimate, source, source.mark(), print)
+}
+
+/// The first figure of a row: its mark is a word.
+fn leading(estimate: Option<Estimate>, source: Source, print: fn(f64) -> String) -> Markup {
+    marked(estimate, source, source.name(), print)
+}
+
+fn marked(
+    estimate: Option<Estimate>,
+    source: Source,
+    mark: &str,
+    print: fn(f64) -> String,
+) -> Markup {
     let Some(estimate) = estimate else { return html! { td.number { "\u{2013}" } } };
-    let (class, mark) = match source.is_device() {
-        true => ("number", ""),
-        false => ("number foreign", source.name()),
-    };
+    let foreign = !source.is_device();
     let spread = cells::half_width(&estimate).map(value::percent);
     html! {
-        td class=(class) data-v=(format!("{:.6e}", estimate.value)) {
+        td.number.foreign[foreign] data-v=(format!("{:.6e}", estimate.value)) {
+            @if foreign { span.badge title=(source.meaning()) { (mark) } " " }
             (print(estimate.value))
             @if let Some(spread) = spread { " " span.spread { "\u{b1}" (spread) } }
-            @if !mark.is_empty() { " " span.badge { (mark) } }
         }
     }
 }
@@ -97,10 +109,10 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool) -> Markup {
                 }
             }
             @if written {
-                (figure(get(cells::ACCEPTED).or(get(cells::THROUGHPUT)), row.source, megabytes))
+                (leading(get(cells::ACCEPTED).or(get(cells::THROUGHPUT)), row.source, megabytes))
                 (figure(get(cells::DURABLE), row.source, megabytes))
             } @else {
-                (figure(get(cells::THROUGHPUT), row.source, megabytes))
+                (leading(get(cells::THROUGHPUT), row.source, megabytes))
                 (figure(bare, row.source, mebibytes))
                 (figure(get(cells::NAIVE), row.source, megabytes))
             }
@@ -141,8 +153,8 @@ pub fn panel(panel: &Panel) -> Markup {
                     @let point = trace.points.iter().find(|point| point.x == *place);
                     td.number.foreign[point.is_some_and(|point| !point.mark.is_empty())] {
                         @if let Some(point) = point {
+                            @if !point.mark.is_empty() { span.badge { (point.mark) } " " }
                             (point.figure)
-                            @if !point.mark.is_empty() { " " span.badge { (point.mark) } }
                         }
                     }
                 }
@@ -217,7 +229,7 @@ fn trial(
                 }
             }
             td.number { (trial.replicate) }
-            (figure(get(cells::THROUGHPUT), source, megabytes))
+            (leading(get(cells::THROUGHPUT), source, megabytes))
             (figure(get(cells::IOPS), source, value::iops))
             (figure(get(cells::P50), source, value::duration))
             (figure(get(cells::P99), source, value::duration))
