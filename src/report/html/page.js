@@ -39,7 +39,7 @@
   });
   const axis = (of) => {
     const drawn = {
-      title: { text: text(of.title), standoff: 10, font: { size: 13 } }, automargin: true, gridcolor: '#dfe3e7',
+      title: { text: text(of.title), standoff: 10, font: { size: 13 } }, automargin: true, gridcolor: '#dfe3e7', ticklabeloverflow: 'allow',
       zeroline: false, ticks: 'outside', ticklen: 4, tickcolor: GREY,
     };
     if (of.log) drawn.type = 'log';
@@ -121,7 +121,12 @@
       layout.barmode = 'group';
       layout.bargap = 0.35;
     }
-    if (!panel.y.log) layout.yaxis.rangemode = 'tozero';
+    if (!panel.y.log) {
+      // By hand, as Plotly's own range cuts the caps of error bars off on a small screen.
+      const tops = panel.traces.flatMap((trace) => trace.points.map((point) =>
+        Math.max(point.y, point.interval ? point.interval[1] : point.y)));
+      layout.yaxis.range = [0, Math.max(...tops) * 1.08 || 1];
+    }
     layout.legend = { orientation: 'h', x: 0, xanchor: 'left', y: 1.03, yanchor: 'bottom' };
     layout.showlegend = traces.length > 1;
     return Plotly.newPlot(byId(panel.id), traces, layout, config);

@@ -23,6 +23,13 @@ fn boxed(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
+/// Text with its `quoted` words set as code.
+fn coded(text: &str) -> Markup {
+    html! { @for (place, part) in text.split('`').enumerate() {
+        @if place % 2 == 1 { code { (part) } } @else { (part) }
+    } }
+}
+
 /// A figure with its interval; grey, hatched and marked unless it is the device's. The mark stands
 /// first, so that figures of one column stay in line.
 fn figure(estimate: Option<Estimate>, source: Source, print: fn(f64) -> String) -> Markup {
@@ -196,7 +203,7 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
             tbody { @for row in &rows { (row) } }
         }
     };
-    (boxed("All trials", &table), left_out)
+    (html! { div.wide { (boxed("All trials", &table)) } }, left_out)
 }
 
 fn trial(
@@ -242,7 +249,7 @@ fn trial(
             td { @if why.is_none() { (steady) } }
             td.notes {
                 @if let Some((outcome, why)) = why { p { strong { (outcome) } ": " (why) } }
-                @for note in &view.notes { p { strong { (note.kind) } ": " (note.text) } }
+                @for note in &view.notes { details { summary { (note.kind) } p { (note.text) } } }
             }
         }
     }
@@ -297,8 +304,8 @@ pub fn settings(input: &Input<'_>) -> Markup {
                 @if let Some(held) = values.get(knob.name) {
                     tr {
                         th scope="row" { code { (knob.name) } }
-                        td { (print(held)) @if varying.contains(&knob.name) { " " span.badge { "varies" } } }
-                        td.quiet { (knob.about) }
+                        td.wraps { (print(held)) @if varying.contains(&knob.name) { " " span.badge { "varies" } } }
+                        td.quiet { (coded(knob.about)) }
                     }
                 }
             } }
