@@ -11,6 +11,7 @@ use crate::plan::Trial;
 use crate::progress::Progress;
 use crate::sys::Host;
 
+pub mod file;
 mod sim;
 
 /// Something that can run a trial.

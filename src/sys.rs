@@ -7,11 +7,14 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub mod arena;
 pub mod clock;
 pub mod filesystem;
 pub mod reread;
 pub mod signal;
 pub mod workdir;
+pub mod direct;
+pub mod pages;
 
 /// What was tried, why it failed in the kernel's words, and what to type next.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -26,3 +26,12 @@ pub fn process_cpu_ns() -> u64 {
 fn to_ns(time: rustix::time::Timespec) -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
+
+/// Sleeps until [`monotonic_ns`] shows `at_ns`; a signal may wake it earlier.
+pub fn sleep_until(at_ns: u64) {
+    let at = rustix::time::Timespec {
+        tv_sec: (at_ns / 1_000_000_000) as i64,
+        tv_nsec: (at_ns % 1_000_000_000) as _,
+    };
+    let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &at);
+}

@@ -1,0 +1,96 @@
+//! (pure) Forwards, backwards, and one block of every so many.
+
+use super::Address;
+
+/// A walk in even steps that wraps; every block comes once a round.
+#[derive(Clone, Copy, Debug)]
+pub struct Walk {
+    at: u64,
+    phase: u64,
+    stride: u64,
+    blocks: u64,
+    /// The last block when walking backwards: the block is then `last - at`.
+    mirror: Option<u64>,
+}
+
+impl Walk {
+    /// Block `start`, `start` + 1, ...
+    pub fn forward(blocks: u64, start: u64) -> Walk {
+        Walk::strided(blocks, 1, start)
+    }
+
+    /// Block `start`, `start` - 1, ...
+    pub fn backward(blocks: u64, start: u64) -> Walk {
+        let last = blocks.saturating_sub(1);
+        let mirrored = Walk::forward(blocks, last - start.min(last));
+        Walk { mirror: Some(last), ..mirrored }
+    }
+
+    /// Blocks `start`, `start` + `stride`, ...; at the end of the files, the same one block on, as
+    /// many times as the stride is long.
+    pub fn strided(blocks: u64, stride: u64, start: u64) -> Walk {
+        let blocks = blocks.max(1);
+        let stride = stride.clamp(1, blocks);
+        let at = start.min(blocks - 1);
+        Walk { at, phase: at % stride, stride, blocks, mirror: None }
+    }
+}
+
+impl Address for Walk {
+    #[inline]
+    fn next(&mut self) -> u64 {
+        let at = self.at;
+        self.at += self.stride;
+        if self.at >= self.blocks {
+            self.phase += 1;
+            if self.phase >= self.stride {
+                self.phase = 0;
+            }
+            self.at = self.phase;
+        }
+        match self.mirror {
+            None => at,
+            Some(last) => last - at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn take(mut walk: Walk, count: u64) -> Vec<u64> {
+        (0..count).map(|_| walk.next()).collect()
+    }
+
+    #[test]
+    fn forwards_and_backwards_wrap() {
+        assert_eq!(take(Walk::forward(5, 3), 7), [3, 4, 0, 1, 2, 3, 4]);
+        assert_eq!(take(Walk::backward(5, 1), 7), [1, 0, 4, 3, 2, 1, 0]);
+    }
+
+    #[test]
+    fn a_strided_walk_skips_and_comes_back_for_the_rest() {
+        assert_eq!(take(Walk::strided(7, 3, 0), 8), [0, 3, 6, 1, 4, 2, 5, 0]);
+        assert_eq!(take(Walk::strided(7, 3, 4), 4), [4, 2, 5, 0]);
+    }
+
+    proptest! {
+        #[test]
+        fn every_block_comes_once_a_round(
+            blocks in 1_u64..300, stride in 1_u64..40, start in 0_u64..400, back: bool,
+        ) {
+            let walk = match back {
+                true => Walk::backward(blocks, start),
+                false => Walk::strided(blocks, stride, start),
+            };
+            let two = take(walk, 2 * blocks);
+            for round in two.chunks(blocks as usize) {
+                let mut seen = round.to_vec();
+                seen.sort_unstable();
+                prop_assert_eq!(seen, (0..blocks).collect::<Vec<u64>>());
+            }
+        }
+    }
+}

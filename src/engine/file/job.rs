@@ -1,0 +1,408 @@
+//! The settings of a trial as the load loop wants them, and what is refused before a file is
+//! touched.
+//!
+//! A trial that cannot be honoured exactly is refused with the value that would work; nothing is
+//! replaced by something near.
+
+use crate::engine::Error;
+use crate::knob::Settings;
+use crate::measurement::Note;
+use crate::pattern::Data;
+use crate::value::Stop;
+
+use super::protocol::LoadSpec;
+
+mod cpus;
+pub mod limits;
+
+pub use cpus::{Pinning, pin};
+
+/// In which order blocks come.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Order {
+    /// One after the other.
+    Forward,
+    /// From the end to the start.
+    Backward,
+    /// One of every so many.
+    Strided(u64),
+    /// Uniform at random, each once a round.
+    Uniform,
+    /// At random with this theta.
+    Zipf(f64),
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Direction {
+    /// To us.
+    Read,
+    /// From us.
+    Write,
+    /// Both; the share of operations that read.
+    Mix(f64),
+}
+
+impl Direction {
+    /// Whether anything is read.
+    pub fn reads(self) -> bool {
+        self != Direction::Write
+    }
+
+    /// Whether anything is written.
+    pub fn writes(self) -> bool {
+        self != Direction::Read
+    }
+}
+
+/// How the kernel is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IoEngine {
+    /// io_uring.
+    Uring,
+    /// io_submit.
+    Aio,
+    /// pread and pwrite.
+    Sync,
+    /// A memory map.
+    Mmap,
+}
+
+/// When writes are made durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fsync {
+    /// Not at all.
+    Never,
+    /// Once, by each stream, when the load is over.
+    End,
+    /// After every write, as part of it.
+    Every,
+}
+
+/// One trial's load.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// In which order.
+    pub order: Order,
+    /// Which way.
+    pub direction: Direction,
+    /// Bytes of one I/O.
+    pub block_bytes: u64,
+    /// I/Os in flight, a stream.
+    pub depth: u32,
+    /// Completions that are waited for at once.
+    pub batch: u32,
+    /// Size of a file that is made.
+    pub file_bytes: u64,
+    /// O_DIRECT.
+    pub direct: bool,
+    /// Starts without pages in memory.
+    pub cold: bool,
+    /// How the kernel is asked.
+    pub engine: IoEngine,
+    /// When the timed part ends.
+    pub stop: Stop,
+    /// A pass goes on this long at least, ns.
+    pub at_least_ns: u64,
+    /// Everything ends after this, ns.
+    pub at_most_ns: u64,
+    /// Streams that are done go on untimed.
+    pub sustained: bool,
+    /// Blocks are read once more.
+    pub second_pass: bool,
+    /// Durability.
+    pub fsync: Fsync,
+    /// What is written.
+    pub data: Data,
+    /// I/Os per second and stream; 0 is as fast as it can.
+    pub rate: u64,
+    /// Where threads run.
+    pub pinning: Pinning,
+    /// Buffers on huge pages.
+    pub huge_pages: bool,
+    /// IOPOLL.
+    pub poll: bool,
+    /// Draws blocks.
+    pub seed: u64,
+    /// Stamped into blocks.
+    pub campaign: u64,
+    /// Number of streams.
+    pub streams: usize,
+    /// NOPs instead of I/O: the benchmark of the loop.
+    pub nop: bool,
+    /// Latency is recorded.
+    pub latency: bool,
+}
+
+impl Job {
+    /// Reads the settings of `spec`; also what must be noted about them.
+    ///
+    /// # Errors
+    /// `Unsupported` for what no machine or this machine cannot do.
+    pub fn new(spec: &LoadSpec) -> Result<(Job, Vec<Note>), Error> {
+        let mut settings = Settings::defaults("file");
+        for (name, value) in Settings::from_json(&spec.settings).iter() {
+            if settings.has(name) {
+                settings.set(name, value.clone());
+            }
+        }
+        let (order, direction) = access(&settings);
+        let mut job = Job {
+            order,
+            direction,
+            block_bytes: settings.whole("block-size"),
+            depth: settings.whole("queue-depth") as u32,
+            batch: settings.whole("batch") as u32,
+            file_bytes: settings.whole("file-size"),
+            direct: settings.flag("direct"),
+            cold: settings.flag("cold"),
+            engine: io_engine(settings.word("io-engine")),
+            stop: settings.stop(),
+            at_least_ns: settings.whole("at-least"),
+            at_most_ns: settings.whole("at-most"),
+            sustained: settings.flag("sustained"),
+            second_pass: settings.flag("second-pass"),
+            fsync: fsync(settings.word("fsync")),
+            data: data(&settings),
+            rate: settings.whole("rate"),
+            pinning: Pinning::parse(settings.word("cpu-pinning"))?,
+            huge_pages: settings.flag("huge-pages"),
+            poll: settings.flag("poll"),
+            seed: spec.seed,
+            campaign: spec.campaign,
+            streams: spec.streams.len(),
+            nop: spec.bench.nop,
+            latency: !spec.bench.no_latency,
+        };
+        job.refuse()?;
+        if spec.streams.is_empty() || spec.streams.iter().any(Vec::is_empty) {
+            return Err(Error::Failed("the worker was given a stream without files".to_owned()));
+        }
+        let notes = job.notes();
+        job.second_pass &= job.second_pass_makes_sense();
+        Ok((job, notes))
+    }
+
+    /// Whether sequential streams start anywhere: passes by bytes start at the first block, and so
+    /// do writes, which would otherwise leave holes before them.
+    pub fn starts_anywhere(&self) -> bool {
+        self.direction == Direction::Read && matches!(self.stop, Stop::After(_) | Stop::Steady)
+    }
+
+    /// Whether reads must not find their own earlier reads in memory.
+    pub fn drops_at_wrap(&self) -> bool {
+        self.direction == Direction::Read && !self.direct && self.cold
+    }
+
+    /// How many operations one round of `blocks` blocks and this trial's stop make of a timed pass;
+    /// `None` when it ends by time.
+    pub fn pass_ops(&self, blocks: u64) -> Option<u64> {
+        match self.stop {
+            Stop::Pass => Some(blocks),
+            Stop::Bytes(bytes) => Some(bytes.div_ceil(self.block_bytes).max(1)),
+            Stop::After(_) | Stop::Steady => None,
+        }
+    }
+
+    fn second_pass_makes_sense(&self) -> bool {
+        self.direction == Direction::Read && (self.direct || self.cold) && self.rate == 0
+    }
+
+    fn refuse(&self) -> Result<(), Error> {
+        let unsupported = |what: String| Err(Error::Unsupported(what));
+        let one_at_a_time = matches!(self.engine, IoEngine::Sync | IoEngine::Mmap);
+        if one_at_a_time && self.depth > 1 {
+            return unsupported(format!(
+                "io-engine={} has one I/O in flight per stream; queue-depth={} needs uring or aio",
+                self.engine.name(),
+                self.depth
+            ));
+        }
+        if self.engine == IoEngine::Mmap && self.direct {
+            return unsupported(
+                "a memory map goes through the page cache; io-engine=mmap needs direct=false"
+                    .to_owned(),
+            );
+        }
+        if self.batch > self.depth {
+            return unsupported(format!(
+                "batch={} waits for more I/Os than queue-depth={} has in flight",
+                self.batch, self.depth
+            ));
+        }
+        if self.batch > 1 && self.rate > 0 {
+            return unsupported(format!(
+                "with rate={} I/Os start at fixed times and cannot wait for a batch of {}; \
+                 leave batch at 1",
+                self.rate, self.batch
+            ));
+        }
+        if self.direct && !self.cold && self.direction.reads() {
+            return unsupported(
+                "direct reads go around the page cache and cannot start from it; cold=false needs \
+                 direct=false"
+                    .to_owned(),
+            );
+        }
+        if self.poll && (self.engine != IoEngine::Uring || !self.direct) {
+            return unsupported("poll=true needs io-engine=uring and direct=true".to_owned());
+        }
+        if self.poll && self.fsync == Fsync::Every && self.direction.writes() {
+            return unsupported("a polled ring has no fsync; poll=true needs fsync=end".to_owned());
+        }
+        Ok(())
+    }
+
+    fn notes(&self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        if self.second_pass && !self.second_pass_makes_sense() {
+            notes.push(Note::new(
+                "no-second-pass",
+                "second-pass=true had no effect: only reads that start cold and go as fast as they \
+                 can are read again, to find a cache behind the kernel.",
+            ));
+        }
+        if self.engine == IoEngine::Aio && !self.direct && self.depth > 1 {
+            notes.push(Note::new(
+                "aio-buffered",
+                format!(
+                    "io_submit completes buffered I/O before it returns: a queue depth of {} had \
+                     one I/O in flight.",
+                    self.depth
+                ),
+            ));
+        }
+        notes
+    }
+}
+
+impl IoEngine {
+    /// As typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            IoEngine::Uring => "uring",
+            IoEngine::Aio => "aio",
+            IoEngine::Sync => "sync",
+            IoEngine::Mmap => "mmap",
+        }
+    }
+}
+
+fn io_engine(word: &str) -> IoEngine {
+    match word {
+        "aio" => IoEngine::Aio,
+        "sync" => IoEngine::Sync,
+        "mmap" => IoEngine::Mmap,
+        _ => IoEngine::Uring,
+    }
+}
+
+fn fsync(word: &str) -> Fsync {
+    match word {
+        "never" => Fsync::Never,
+        "every" => Fsync::Every,
+        _ => Fsync::End,
+    }
+}
+
+fn data(settings: &Settings) -> Data {
+    match settings.word("data") {
+        "zero" => Data::Zero,
+        "compressible" => Data::Compressible(settings.number("compressible-share")),
+        _ => Data::Random,
+    }
+}
+
+fn access(settings: &Settings) -> (Order, Direction) {
+    let random = match settings.word("random-distribution") {
+        "zipf" => Order::Zipf(settings.number("zipf-theta")),
+        _ => Order::Uniform,
+    };
+    match settings.word("access") {
+        "write" => (Order::Forward, Direction::Write),
+        "random-read" => (random, Direction::Read),
+        "random-write" => (random, Direction::Write),
+        "random-mix" => (random, Direction::Mix(settings.number("read-share"))),
+        "read-backward" => (Order::Backward, Direction::Read),
+        "read-strided" => (Order::Strided(settings.whole("stride-blocks")), Direction::Read),
+        _ => (Order::Forward, Direction::Read),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn job(settings: serde_json::Value) -> Result<(Job, Vec<Note>), Error> {
+        Job::new(&LoadSpec {
+            settings,
+            seed: 1,
+            campaign: 2,
+            streams: vec![vec!["/x".into()]],
+            bench: Default::default(),
+        })
+    }
+
+    fn refused(settings: serde_json::Value) -> String {
+        match job(settings) {
+            Err(Error::Unsupported(what)) => what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn settings_become_a_job_and_missing_ones_their_defaults() {
+        let (job, notes) = job(json!({
+            "access": "random-mix", "read-share": 0.25, "random-distribution": "zipf",
+            "zipf-theta": 0.5, "block-size": 4096, "queue-depth": 8, "stop": "64KiB",
+            "data": "compressible", "compressible-share": 0.25, "unheard-of": 3,
+        }))
+        .unwrap();
+        assert_eq!(job.direction, Direction::Mix(0.25));
+        assert_eq!(job.order, Order::Zipf(0.5));
+        assert_eq!(job.pass_ops(1000), Some(16));
+        assert_eq!(job.data, Data::Compressible(0.25));
+        assert!(job.direct && job.sustained && notes.is_empty());
+        assert_eq!(job.fsync, Fsync::End);
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_with_what_would_work() {
+        let refusals = [
+            (json!({"io-engine": "sync", "queue-depth": 2}), "uring or aio"),
+            (json!({"io-engine": "mmap", "queue-depth": 2, "direct": false}), "uring or aio"),
+            (json!({"io-engine": "mmap"}), "needs direct=false"),
+            (json!({"batch": 2}), "more I/Os than queue-depth=1"),
+            (json!({"batch": 2, "queue-depth": 4, "rate": 10}), "leave batch at 1"),
+            (json!({"cold": false}), "cold=false needs direct=false"),
+            (json!({"poll": true, "direct": false}), "needs io-engine=uring and direct=true"),
+            (json!({"poll": true, "access": "write", "fsync": "every"}), "needs fsync=end"),
+        ];
+        for (settings, hint) in refusals {
+            let what = refused(settings.clone());
+            assert!(what.contains(hint), "{settings}: {what}");
+        }
+    }
+
+    #[test]
+    fn a_second_pass_that_makes_no_sense_is_noted_and_not_made() {
+        for settings in [
+            json!({"second-pass": true, "access": "write"}),
+            json!({"second-pass": true, "direct": false, "cold": false}),
+        ] {
+            let (job, notes) = job(settings).unwrap();
+            assert!(!job.second_pass);
+            assert_eq!(notes[0].kind, "no-second-pass");
+        }
+    }
+
+    #[test]
+    fn only_timed_reads_start_anywhere() {
+        let anywhere = |settings| job(settings).unwrap().0.starts_anywhere();
+        assert!(anywhere(json!({"stop": "2s"})));
+        assert!(!anywhere(json!({"stop": "pass"})));
+        assert!(!anywhere(json!({"stop": "2MiB"})));
+        assert!(!anywhere(json!({"stop": "2s", "access": "write"})));
+    }
+}

@@ -1,0 +1,106 @@
+//! On which processors the streams' threads run.
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
+use crate::engine::Error;
+
+/// Where threads run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Pinning {
+    /// Wherever the scheduler puts them.
+    None,
+    /// Stream i on the i-th processor that we may use, in turn.
+    Spread,
+    /// In turn on these.
+    List(Vec<usize>),
+}
+
+impl Pinning {
+    /// Reads `none`, `spread` or a list such as `0-3,8`.
+    ///
+    /// # Errors
+    /// `Unsupported` for anything else.
+    pub fn parse(text: &str) -> Result<Pinning, Error> {
+        match text {
+            "" | "none" => Ok(Pinning::None),
+            "spread" => Ok(Pinning::Spread),
+            list => list_of(list).map(Pinning::List).ok_or_else(|| {
+                Error::Unsupported(format!("cpu-pinning={list} is no list such as 0-3,8"))
+            }),
+        }
+    }
+
+    /// The processor of each stream in turn; empty when nothing is pinned.
+    ///
+    /// # Errors
+    /// `Unsupported` when the list names a processor that this process may not use.
+    pub fn cpus(&self) -> Result<Vec<usize>, Error> {
+        if *self == Pinning::None {
+            return Ok(Vec::new());
+        }
+        let allowed = sched_getaffinity(None).map_err(|why| {
+            Error::Failed(format!("cannot ask which CPUs this process may use: {why}"))
+        })?;
+        let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+        let Pinning::List(list) = self else { return Ok(all) };
+        match list.iter().find(|cpu| !all.contains(cpu)) {
+            None => Ok(list.clone()),
+            Some(cpu) => Err(Error::Unsupported(format!(
+                "cpu-pinning names CPU {cpu}; this process may use {all:?}"
+            ))),
+        }
+    }
+}
+
+/// Puts the calling thread on `cpu`.
+///
+/// # Errors
+/// With the kernel's words.
+pub fn pin(cpu: usize) -> Result<(), Error> {
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set)
+        .map_err(|why| Error::Failed(format!("cannot pin a stream to CPU {cpu}: {why}")))
+}
+
+fn list_of(text: &str) -> Option<Vec<usize>> {
+    let mut cpus = Vec::new();
+    for part in text.split(',') {
+        let (low, high) = part.split_once('-').unwrap_or((part, part));
+        let low: usize = low.trim().parse().ok()?;
+        let high: usize = high.trim().parse().ok()?;
+        if low > high || high >= CpuSet::MAX_CPU {
+            return None;
+        }
+        cpus.extend(low..=high);
+    }
+    Some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_read_and_nonsense_is_refused() {
+        assert_eq!(Pinning::parse("0-2,5"), Ok(Pinning::List(vec![0, 1, 2, 5])));
+        assert_eq!(Pinning::parse("none"), Ok(Pinning::None));
+        for bad in ["3-1", "a", "1,", "-", "99999", "0-99999999999999999999"] {
+            assert!(Pinning::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_processor_that_is_not_ours_is_refused_and_one_that_is_can_be_taken() {
+        let spread = Pinning::Spread.cpus().unwrap();
+        assert!(!spread.is_empty());
+        let beyond = Pinning::List(vec![CpuSet::MAX_CPU - 1]);
+        assert!(matches!(beyond.cpus(), Err(Error::Unsupported(_))));
+        assert_eq!(Pinning::None.cpus(), Ok(Vec::new()));
+        let taken = std::thread::spawn(move || {
+            pin(spread[0]).unwrap();
+            rustix::thread::sched_getcpu() == spread[0]
+        });
+        assert!(taken.join().unwrap());
+    }
+}

@@ -1,0 +1,205 @@
+//! Whether so many streams fit: descriptors, threads, memory. Asked before anything is opened.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use super::{Direction, IoEngine, Job};
+use crate::engine::Error;
+use crate::sys::Host;
+use crate::value;
+
+/// Descriptors that the worker needs besides those of its streams.
+const SPARE_DESCRIPTORS: u64 = 32;
+/// Stack, kernel stack, ring and bookkeeping of one stream's thread.
+const THREAD_BYTES: u64 = 256 << 10;
+/// Touched part of one latency histogram.
+const HISTOGRAM_BYTES: u64 = 272 << 10;
+
+/// Raises the soft limit of descriptors to the hard one and refuses a job that will not fit, with
+/// the number of streams that would.
+///
+/// # Errors
+/// `Unsupported` with that number.
+pub fn check(job: &Job, host: &Host, files_per_stream: u64) -> Result<(), Error> {
+    let descriptors = descriptor_limit();
+    let each = files_per_stream + u64::from(job.engine == IoEngine::Uring);
+    let fit = descriptors.saturating_sub(SPARE_DESCRIPTORS) / each.max(1);
+    refuse(job, fit, || {
+        format!(
+            "{} streams need {} file descriptors; RLIMIT_NOFILE allows {descriptors} (raise it \
+             with `ulimit -n`)",
+            job.streams,
+            job.streams as u64 * each + SPARE_DESCRIPTORS
+        )
+    })?;
+    if let Some(threads) = thread_limit(host) {
+        let fit = threads.saturating_sub(8);
+        refuse(job, fit, || {
+            format!("{} streams need as many threads; {threads} are allowed here", job.streams)
+        })?;
+    }
+    if let Some(available) = available_memory(host) {
+        // The rest is for the page cache and for everybody else.
+        let usable = available / 10 * 8;
+        let each = stream_bytes(job);
+        refuse(job, usable / each, || {
+            format!(
+                "{} streams need {} of memory for buffers and histograms; {} are available",
+                job.streams,
+                value::bytes((each * job.streams as u64) as f64),
+                value::bytes(available as f64)
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn refuse(job: &Job, fit: u64, what: impl Fn() -> String) -> Result<(), Error> {
+    if job.streams as u64 <= fit {
+        return Ok(());
+    }
+    Err(Error::Unsupported(format!("{}; streams={fit} would work", what())))
+}
+
+/// Whether a stream's buffers get huge pages: large ones, or few enough that rounding up is cheap.
+pub fn wants_huge_pages(job: &Job) -> bool {
+    const LARGE: u64 = 1 << 20;
+    const FEW: usize = 128;
+    job.huge_pages && (buffer_bytes(job) >= LARGE || job.streams <= FEW)
+}
+
+/// Number of buffers of a stream. Writers go round in at least 2 MiB of them, so that no compressor
+/// with a smaller window sees the same body twice.
+pub fn buffers(job: &Job) -> u64 {
+    const POOL_BYTES: u64 = 2 << 20;
+    let depth = u64::from(job.depth);
+    match job.direction {
+        Direction::Read => depth,
+        _ => depth.max(POOL_BYTES / job.block_bytes),
+    }
+}
+
+/// Buffers of one stream in bytes.
+pub fn buffer_bytes(job: &Job) -> u64 {
+    buffers(job).saturating_mul(job.block_bytes)
+}
+
+fn stream_bytes(job: &Job) -> u64 {
+    let huge = crate::sys::arena::HUGE_PAGE as u64;
+    let buffers = match wants_huge_pages(job) {
+        true => buffer_bytes(job).next_multiple_of(huge),
+        false => buffer_bytes(job),
+    };
+    let histograms = match job.direction {
+        Direction::Mix(_) => 2 * HISTOGRAM_BYTES,
+        _ => HISTOGRAM_BYTES,
+    };
+    let slots = u64::from(job.depth) * 64;
+    buffers.saturating_add(histograms + THREAD_BYTES + slots)
+}
+
+fn descriptor_limit() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let now = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    now.unwrap_or(u64::MAX)
+}
+
+/// The tightest of the machine's, the user's and the control group's limits on threads.
+fn thread_limit(host: &Host) -> Option<u64> {
+    let number = |path: &str| host.word(path)?.parse().ok();
+    let group = host.word("/proc/self/cgroup").and_then(|text| {
+        let path = text.lines().find_map(|line| line.strip_prefix("0::").map(str::to_owned))?;
+        number(&format!("/sys/fs/cgroup{path}/pids.max"))
+    });
+    let user = getrlimit(Resource::Nproc).current;
+    let machine = [number("/proc/sys/kernel/threads-max"), number("/proc/sys/kernel/pid_max")];
+    machine.into_iter().chain([group, user]).flatten().min()
+}
+
+fn available_memory(host: &Host) -> Option<u64> {
+    let meminfo = host.read("/proc/meminfo").ok()?;
+    mem_available(&meminfo)
+}
+
+fn mem_available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::file::protocol::LoadSpec;
+
+    fn job(streams: usize, settings: serde_json::Value) -> Job {
+        let streams = vec![vec!["/x".into()]; streams];
+        let bench = Default::default();
+        Job::new(&LoadSpec { settings, seed: 0, campaign: 0, streams, bench }).unwrap().0
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+    fn machine(available_kib: u64, threads: u64) -> (tempfile::TempDir, Host) {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(root.path().join("proc/sys/kernel")).unwrap();
+        let meminfo = format!("MemTotal: 1 kB\nMemAvailable:   {available_kib} kB\n");
+        std::fs::write(root.path().join("proc/meminfo"), meminfo).unwrap();
+        let path = root.path().join("proc/sys/kernel/threads-max");
+        std::fs::write(path, format!("{threads}\n")).unwrap();
+        let host = Host::at(root.path());
+        (root, host)
+    }
+
+    fn refused(streams: usize, host: &Host, files: u64) -> String {
+        let settings = serde_json::json!({"block-size": 1048576, "queue-depth": 16});
+        match check(&job(streams, settings), host, files) {
+            Err(Error::Unsupported(what)) => what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn too_many_streams_are_refused_with_the_number_that_would_work() {
+        let (_root, host) = machine(1 << 20, 1 << 20);
+        let what = refused(10_000, &host, 1);
+        // 0.8 GiB for 16 MiB and a little each.
+        assert!(
+            what.ends_with("streams=49 would work") || what.ends_with("50 would work"),
+            "{what}"
+        );
+        let (_root, host) = machine(1 << 40, 108);
+        assert!(refused(200, &host, 1).ends_with("streams=100 would work"));
+        let limit = descriptor_limit();
+        if limit < 1 << 40 {
+            let what = refused(4, &host, limit / 2);
+            assert!(what.contains("RLIMIT_NOFILE"), "{what}");
+        }
+    }
+
+    #[test]
+    fn what_fits_is_let_through() {
+        let (_root, host) = machine(8 << 20, 1 << 15);
+        let settings = serde_json::json!({"block-size": 4096});
+        assert_eq!(check(&job(16, settings), &host, 2), Ok(()));
+    }
+
+    #[test]
+    fn small_buffers_of_many_streams_stay_off_huge_pages() {
+        let settings = serde_json::json!({"block-size": 4096});
+        assert!(wants_huge_pages(&job(8, settings.clone())));
+        assert!(!wants_huge_pages(&job(1000, settings)));
+        assert!(wants_huge_pages(&job(1000, serde_json::json!({"block-size": 1048576}))));
+    }
+
+    #[test]
+    fn a_cut_meminfo_never_panics() {
+        let text = "MemFree: 2 kB\nMemAvailable: 12 kB\n";
+        assert_eq!(mem_available(text), Some(12288));
+        for end in 0..text.len() {
+            mem_available(&text[..end]);
+        }
+    }
+}

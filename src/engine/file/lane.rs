@@ -1,0 +1,421 @@
+//! The loop of one stream: draw a block, queue it, wait, count what came.
+//!
+//! Compiled once for every backend, address generator, direction, and for latency on or off, so
+//! that inside the loop there is no map, no `dyn`, no allocation, no lock and no system call but
+//! the I/O itself. What a pass is, and when everybody stops, is decided in `control`.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+use hdrhistogram::Histogram;
+
+use super::address::{Address, Draws};
+use super::backend::{Backend, Buffers, Completion, Kind};
+use super::control::{Cell, Phase, Shared, amount};
+use crate::measurement::{Amount, latency_histogram};
+use crate::pattern::{Data, Header, bodies_per_block, fill, stamp};
+use crate::sys::clock::monotonic_ns;
+
+mod fault;
+mod paced;
+mod slots;
+mod tally;
+
+pub use fault::Fault;
+use slots::{Slot, Slots};
+use tally::Tally;
+
+/// What a lane needs to know of its trial and stream.
+#[derive(Clone, Debug)]
+pub struct Terms {
+    /// Number of the stream.
+    pub stream: u32,
+    /// Bytes of one I/O.
+    pub block_bytes: u64,
+    /// I/Os in flight.
+    pub depth: u32,
+    /// Completions that are waited for at once.
+    pub batch: u32,
+    /// Blocks of each file.
+    pub blocks_per_file: u64,
+    /// Number of files.
+    pub files: u32,
+    /// Operations of the timed pass; `None` when time ends it.
+    pub pass_ops: Option<u64>,
+    /// The timed pass goes on this long at least, ns.
+    pub at_least_ns: u64,
+    /// Go on untimed until all are done.
+    pub sustained: bool,
+    /// Every write is followed by an fsync, as part of it.
+    pub sync_every: bool,
+    /// Let the page cache forget the files when a round is over.
+    pub drop_at_wrap: bool,
+    /// Share of reads where there are both.
+    pub read_share: f64,
+    /// I/Os per second at fixed times; 0 is as fast as it can.
+    pub rate: u64,
+    /// Number of streams, which take their turns evenly when there is a rate.
+    pub streams: u32,
+    /// What is written.
+    pub data: Data,
+    /// Stamped into blocks.
+    pub campaign: u64,
+    /// Draws which operations read and which write.
+    pub seed: u64,
+}
+
+/// What one stream did, times on the monotonic clock.
+#[derive(Clone, Debug, Default)]
+pub struct Done {
+    /// The first operation was submitted.
+    pub started_ns: u64,
+    /// The timed pass was over.
+    pub pass_end_ns: Option<u64>,
+    /// Done in the timed pass, when that ends by operations.
+    pub pass: Amount,
+    /// The last operation was complete.
+    pub stopped_ns: u64,
+    /// Done in all.
+    pub total: Amount,
+    /// Operations that were due and had not been submitted, when there is a rate.
+    pub behind: u64,
+}
+
+/// One stream.
+pub struct Lane<'a, B, G> {
+    backend: B,
+    address: G,
+    terms: &'a Terms,
+    shared: &'a Shared,
+    cell: &'a Cell,
+    buffers: Arc<Buffers>,
+    slots: Slots,
+    done: Box<[Completion]>,
+    draws: Draws,
+    /// Operations with a number from here on are not timed.
+    limit: u64,
+    issued: u64,
+    round: u32,
+    left_in_round: u64,
+    in_flight: u32,
+    counts: Counts,
+    reads: Tally,
+    writes: Tally,
+    /// Called when a round is over and pages are to be forgotten.
+    forget: &'a dyn Fn(),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    reads: u64,
+    writes: u64,
+    timed_reads: u64,
+    timed_writes: u64,
+}
+
+impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
+    /// A lane that is ready to run; writers' buffers are filled.
+    pub fn new(
+        backend: B,
+        address: G,
+        terms: &'a Terms,
+        shared: &'a Shared,
+        buffers: Arc<Buffers>,
+        forget: &'a dyn Fn(),
+    ) -> Lane<'a, B, G> {
+        let count = buffers.count();
+        let blocks = terms.blocks_per_file * u64::from(terms.files);
+        Lane {
+            backend,
+            address,
+            terms,
+            shared,
+            cell: &shared.cells[terms.stream as usize],
+            buffers,
+            slots: Slots::new(count),
+            done: vec![Completion::default(); terms.depth as usize].into(),
+            draws: Draws::new(terms.seed ^ 0xD1CE),
+            limit: u64::MAX,
+            issued: 0,
+            // Replicates of a trial write other generations over the same places.
+            round: terms.seed as u32,
+            left_in_round: blocks,
+            in_flight: 0,
+            counts: Counts::default(),
+            reads: Tally::default(),
+            writes: Tally::default(),
+            forget,
+        }
+    }
+
+    /// Fills the buffers of a writer, once.
+    pub fn fill(&mut self) {
+        let bodies = bodies_per_block(self.buffers.block());
+        let first = (self.terms.stream).wrapping_mul(self.buffers.count() as u32);
+        for slot in 0..self.buffers.count() as u32 {
+            // SAFETY: nothing is in flight before the first operation.
+            let buffer = unsafe { self.buffers.slice(slot) };
+            let body = first.wrapping_add(slot).wrapping_mul(bodies);
+            fill(buffer, buffer.len(), self.terms.data, self.terms.campaign, body);
+        }
+    }
+
+    /// Runs the trial as fast as it goes, to its end, and drains.
+    ///
+    /// # Errors
+    /// The first I/O that fails or falls short.
+    pub fn run<const READS: bool, const WRITES: bool, const LATENCY: bool>(
+        &mut self,
+    ) -> Result<Done, Fault> {
+        let mut done = Done { started_ns: monotonic_ns(), ..Done::default() };
+        self.limit = self.first_limit();
+        self.fill_up::<READS, WRITES, LATENCY>(done.started_ns);
+        let mut first = true;
+        let mut now = done.started_ns;
+        while self.in_flight > 0 {
+            self.backend.enter(self.terms.batch.min(self.in_flight), None)?;
+            let came = self.backend.reap(&mut self.done);
+            now = monotonic_ns();
+            let phase = self.shared.phase();
+            self.take::<READS, WRITES, LATENCY>(came, now, phase == Phase::Window)?;
+            self.publish::<READS, WRITES>(now);
+            if first && self.counts.reads + self.counts.writes > 0 {
+                first = false;
+                self.shared.started();
+            }
+            if done.pass_end_ns.is_none() {
+                self.watch_pass(now, &mut done);
+            }
+            if phase == Phase::Stop {
+                break;
+            }
+            self.fill_up::<READS, WRITES, LATENCY>(now);
+        }
+        self.drain::<READS, WRITES>(now, done)
+    }
+
+    /// Runs exactly so many operations of a fresh copy of the addresses: the second pass.
+    ///
+    /// # Errors
+    /// As [`Lane::run`].
+    pub fn again(&mut self, address: G, operations: u64) -> Result<Done, Fault> {
+        self.address = address;
+        self.counts = Counts::default();
+        self.issued = 0;
+        self.left_in_round = u64::MAX;
+        self.limit = operations;
+        let started_ns = monotonic_ns();
+        let done = Done { started_ns, ..Done::default() };
+        let mut now = started_ns;
+        loop {
+            while self.in_flight < self.terms.depth && self.issued < self.limit {
+                self.issue::<true, false, false>(now);
+            }
+            if self.in_flight == 0 || self.shared.phase() == Phase::Stop {
+                break;
+            }
+            self.backend.enter(self.terms.batch.min(self.in_flight), None)?;
+            let came = self.backend.reap(&mut self.done);
+            now = monotonic_ns();
+            self.take::<true, false, false>(came, now, false)?;
+        }
+        self.drain::<true, false>(now, done)
+    }
+
+    /// Latency of reads and of writes, as far as there were any.
+    pub fn latency(self) -> (Option<Histogram<u64>>, Option<Histogram<u64>>) {
+        (self.reads.into_histogram(), self.writes.into_histogram())
+    }
+
+    /// Makes ready to record latency.
+    pub fn record<const READS: bool, const WRITES: bool>(&mut self) {
+        self.reads = Tally::over(READS.then(latency_histogram));
+        self.writes = Tally::over(WRITES.then(latency_histogram));
+    }
+
+    /// The backend, to flush through.
+    pub fn backend(&mut self) -> &mut B {
+        &mut self.backend
+    }
+
+    fn first_limit(&self) -> u64 {
+        match self.terms.pass_ops {
+            // A pass that must last a while is as long as it turns out to be.
+            Some(operations) if self.terms.at_least_ns == 0 => operations,
+            _ => u64::MAX,
+        }
+    }
+
+    #[inline]
+    fn fill_up<const READS: bool, const WRITES: bool, const LATENCY: bool>(&mut self, now: u64) {
+        while self.in_flight < self.terms.depth && self.may_issue() {
+            self.issue::<READS, WRITES, LATENCY>(now);
+        }
+    }
+
+    #[inline]
+    fn may_issue(&self) -> bool {
+        self.terms.sustained || self.issued < self.limit
+    }
+
+    /// Draws a block and queues an operation on it, which counts as begun at `begun_ns`.
+    #[inline]
+    fn issue<const READS: bool, const WRITES: bool, const LATENCY: bool>(&mut self, begun_ns: u64) {
+        if self.left_in_round == 0 {
+            self.wrap();
+        }
+        self.left_in_round -= 1;
+        let block = self.address.next();
+        let (file, block) = match self.terms.files {
+            1 => (0, block),
+            _ => ((block / self.terms.blocks_per_file) as u32, block % self.terms.blocks_per_file),
+        };
+        let offset = block * self.terms.block_bytes;
+        let reads = READS && (!WRITES || self.draws.unit() < self.terms.read_share);
+        let slot = self.slots.take();
+        let mut begun_ns = begun_ns;
+        if WRITES && !reads && self.terms.data.is_stamped() {
+            self.stamp(slot, file, offset);
+            if LATENCY && self.terms.rate == 0 {
+                // Stamping a large block takes microseconds that are ours, not the kernel's.
+                begun_ns = monotonic_ns();
+            }
+        }
+        *self.slots.at(slot) =
+            Slot { begun_ns, number: self.issued, offset, file, reads, syncing: false };
+        self.backend.push(if reads { Kind::Read } else { Kind::Write }, slot, file, offset);
+        self.issued += 1;
+        self.in_flight += 1;
+    }
+
+    #[inline]
+    fn stamp(&mut self, slot: u32, file: u32, offset: u64) {
+        let first = self.terms.stream.wrapping_mul(self.buffers.count() as u32);
+        let header = Header {
+            campaign: self.terms.campaign,
+            file: u64::from(self.terms.stream) << 32 | u64::from(file),
+            offset,
+            generation: self.round,
+            body: first.wrapping_add(slot).wrapping_mul(bodies_per_block(self.buffers.block())),
+        };
+        // SAFETY: the slot was taken from the free ones a moment ago: nothing on it is in flight.
+        stamp(unsafe { self.buffers.slice(slot) }, header);
+    }
+
+    #[cold]
+    fn wrap(&mut self) {
+        self.left_in_round = self.terms.blocks_per_file * u64::from(self.terms.files);
+        self.round = self.round.wrapping_add(1);
+        if self.terms.drop_at_wrap {
+            self.backend.let_go();
+            (self.forget)();
+        }
+    }
+
+    /// Counts what came; writes that must be made durable first are not yet complete.
+    #[inline]
+    fn take<const READS: bool, const WRITES: bool, const LATENCY: bool>(
+        &mut self,
+        came: usize,
+        now: u64,
+        in_window: bool,
+    ) -> Result<(), Fault> {
+        let whole = self.backend.whole();
+        for index in 0..came {
+            let Completion { slot, result } = self.done[index];
+            let io = *self.slots.at(slot);
+            if WRITES && io.syncing {
+                if result < 0 {
+                    return Err(Fault::of(&io, Kind::Sync, result, whole));
+                }
+            } else {
+                if result != whole {
+                    let kind = if io.reads { Kind::Read } else { Kind::Write };
+                    return Err(Fault::of(&io, kind, result, whole));
+                }
+                if WRITES && self.terms.sync_every && !io.reads {
+                    self.slots.at(slot).syncing = true;
+                    self.backend.push(Kind::Sync, slot, io.file, io.offset);
+                    continue;
+                }
+            }
+            self.in_flight -= 1;
+            self.slots.give(slot);
+            let timed = u64::from(io.number < self.limit);
+            if READS && (!WRITES || io.reads) {
+                self.counts.reads += 1;
+                self.counts.timed_reads += timed;
+                if LATENCY && in_window {
+                    self.reads.record(now - io.begun_ns);
+                }
+            } else {
+                self.counts.writes += 1;
+                self.counts.timed_writes += timed;
+                if LATENCY && in_window {
+                    self.writes.record(now - io.begun_ns);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn publish<const READS: bool, const WRITES: bool>(&mut self, now: u64) {
+        if READS {
+            self.cell.read_ops.store(self.counts.reads, Relaxed);
+        }
+        if WRITES {
+            self.cell.write_ops.store(self.counts.writes, Relaxed);
+        }
+        if self.left_in_round == 0 || self.round != self.terms.seed as u32 {
+            self.mark_round(now);
+        }
+    }
+
+    /// The first round is over when the last of its operations is.
+    #[inline]
+    fn mark_round(&self, now: u64) {
+        let blocks = self.terms.blocks_per_file * u64::from(self.terms.files);
+        if self.counts.reads + self.counts.writes >= blocks
+            && self.cell.round_end_ns.load(Relaxed) == 0
+        {
+            self.cell.round_end_ns.store(now, Relaxed);
+        }
+    }
+
+    /// Ends the timed pass when its last operation is complete.
+    #[inline]
+    fn watch_pass(&mut self, now: u64, done: &mut Done) {
+        let Some(operations) = self.terms.pass_ops else { return };
+        if self.limit == u64::MAX
+            && self.issued >= operations
+            && now - done.started_ns >= self.terms.at_least_ns
+        {
+            self.limit = self.issued;
+        }
+        if self.counts.timed_reads + self.counts.timed_writes < self.limit {
+            return;
+        }
+        done.pass_end_ns = Some(now);
+        done.pass =
+            amount(self.counts.timed_reads, self.counts.timed_writes, self.terms.block_bytes);
+        self.shared.pass_over();
+    }
+
+    /// Takes what is still in flight; it counts in the total, and not in the window.
+    fn drain<const READS: bool, const WRITES: bool>(
+        &mut self,
+        mut now: u64,
+        mut done: Done,
+    ) -> Result<Done, Fault> {
+        while self.in_flight > 0 {
+            self.backend.enter(self.in_flight, None)?;
+            let came = self.backend.reap(&mut self.done);
+            now = monotonic_ns();
+            self.take::<READS, WRITES, false>(came, now, false)?;
+        }
+        done.stopped_ns = now;
+        done.total = amount(self.counts.reads, self.counts.writes, self.terms.block_bytes);
+        Ok(done)
+    }
+}

@@ -1,0 +1,92 @@
+//! (pure) What went wrong with one I/O.
+
+use std::io;
+
+use super::Slot;
+use crate::engine::file::backend::Kind;
+
+/// An I/O, or the interface itself, failed.
+#[derive(Debug)]
+pub enum Fault {
+    /// io_uring_enter, io_getevents and the like.
+    Interface(io::Error),
+    /// One I/O.
+    Io {
+        /// What was done.
+        kind: Kind,
+        /// Which file of the stream.
+        file: u32,
+        /// Where in it, bytes.
+        offset: u64,
+        /// What should have been moved, bytes.
+        wanted: u64,
+        /// What was moved, or the kernel's error.
+        moved: Result<u64, io::Error>,
+    },
+}
+
+impl Fault {
+    /// From a completion.
+    #[cold]
+    pub fn of(io: &Slot, kind: Kind, result: i32, wanted: i32) -> Fault {
+        let moved = match u64::try_from(result) {
+            Ok(bytes) => Ok(bytes),
+            Err(_) => Err(io::Error::from_raw_os_error(result.saturating_neg())),
+        };
+        let wanted = wanted.max(0) as u64;
+        Fault::Io { kind, file: io.file, offset: io.offset, wanted, moved }
+    }
+
+    /// Whether it looks like this I/O cannot be done here at all.
+    pub fn is_unsupported(&self) -> bool {
+        let Fault::Io { moved: Err(why), .. } = self else { return false };
+        matches!(why.raw_os_error(), Some(libc::EINVAL | libc::EOPNOTSUPP))
+    }
+
+    /// In words; `path` names the file.
+    pub fn describe(&self, path: impl Fn(u32) -> String) -> String {
+        match self {
+            Fault::Interface(why) => format!("the I/O interface failed: {why}"),
+            Fault::Io { kind, file, offset, wanted, moved } => {
+                let verb = match kind {
+                    Kind::Read => "read",
+                    Kind::Write => "write",
+                    Kind::Sync => "fsync",
+                };
+                let path = path(*file);
+                match moved {
+                    Err(why) => format!("cannot {verb} {path} at byte {offset}: {why}"),
+                    Ok(bytes) => format!(
+                        "{verb} of {wanted} bytes of {path} at byte {offset} moved only {bytes}"
+                    ),
+                }
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Fault {
+    fn from(why: io::Error) -> Fault {
+        Fault::Interface(why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_names_the_file_the_place_and_the_kernels_words() {
+        let slot = Slot { file: 1, offset: 8192, ..Slot::default() };
+        let path = |file: u32| format!("/x/{file}");
+        let full = Fault::of(&slot, Kind::Write, -libc::ENOSPC, 4096);
+        assert_eq!(
+            full.describe(path),
+            "cannot write /x/1 at byte 8192: No space left on device (os error 28)"
+        );
+        assert!(!full.is_unsupported());
+        let short = Fault::of(&slot, Kind::Read, 512, 4096);
+        assert_eq!(short.describe(path), "read of 4096 bytes of /x/1 at byte 8192 moved only 512");
+        assert!(Fault::of(&slot, Kind::Read, -libc::EINVAL, 4096).is_unsupported());
+    }
+}

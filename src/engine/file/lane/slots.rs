@@ -1,0 +1,87 @@
+//! (pure) What is known of each I/O in flight, and which buffers are free.
+
+/// One I/O in flight.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slot {
+    /// From when its latency counts, ns.
+    pub begun_ns: u64,
+    /// How many came before it.
+    pub number: u64,
+    /// In the file, bytes.
+    pub offset: u64,
+    /// Which file of the stream.
+    pub file: u32,
+    /// Whether it reads.
+    pub reads: bool,
+    /// Its bytes are written and its fsync is under way.
+    pub syncing: bool,
+}
+
+/// All slots, and a queue of the free ones: the one that was free longest is taken next, so that a
+/// writer goes round in all of its buffers.
+#[derive(Debug)]
+pub struct Slots {
+    slots: Box<[Slot]>,
+    free: Box<[u32]>,
+    mask: u32,
+    head: u32,
+    tail: u32,
+}
+
+impl Slots {
+    /// `count` free slots.
+    pub fn new(count: usize) -> Slots {
+        let room = count.next_power_of_two();
+        let mut free = vec![0; room];
+        (0..count).for_each(|slot| free[slot] = slot as u32);
+        Slots {
+            slots: vec![Slot::default(); room].into(),
+            free: free.into(),
+            mask: room as u32 - 1,
+            head: 0,
+            tail: count as u32,
+        }
+    }
+
+    /// Takes a free slot; there is one whenever fewer than `count` are taken.
+    #[inline]
+    pub fn take(&mut self) -> u32 {
+        debug_assert_ne!(self.head, self.tail);
+        let slot = self.free[(self.head & self.mask) as usize];
+        self.head = self.head.wrapping_add(1);
+        slot
+    }
+
+    /// Gives a slot back.
+    #[inline]
+    pub fn give(&mut self, slot: u32) {
+        self.free[(self.tail & self.mask) as usize] = slot;
+        self.tail = self.tail.wrapping_add(1);
+    }
+
+    /// What is known of the I/O on a slot.
+    #[inline]
+    pub fn at(&mut self, slot: u32) -> &mut Slot {
+        &mut self.slots[(slot & self.mask) as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slots_go_round_and_none_is_taken_twice() {
+        let mut slots = Slots::new(3);
+        assert_eq!([slots.take(), slots.take(), slots.take()], [0, 1, 2]);
+        slots.give(1);
+        slots.give(0);
+        assert_eq!([slots.take(), slots.take()], [1, 0]);
+        for _ in 0..100 {
+            slots.give(2);
+            assert_eq!(slots.take(), 2);
+        }
+        slots.at(2).offset = 9;
+        assert_eq!(slots.at(2).offset, 9);
+    }
+}

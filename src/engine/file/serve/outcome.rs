@@ -1,0 +1,165 @@
+//! Puts together what the streams and the controller saw.
+
+use hdrhistogram::Histogram;
+
+use super::second::First;
+use super::watch::Watched;
+use crate::engine::Error;
+use crate::engine::file::files::{push_once, resident};
+use crate::engine::file::job::{Fsync, Job};
+use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
+use crate::engine::file::stream::{Trial, Yield};
+use crate::measurement::{Amount, Durable, Note, Operation, SecondPass, Stream};
+use crate::value;
+use crate::value::Stop;
+
+/// The result of a trial that has ended.
+pub fn gather(
+    trial: &Trial,
+    prepared: Prepared,
+    watched: Watched,
+    yields: Vec<Yield>,
+    second: Option<First>,
+) -> Result<LoadResult, Error> {
+    let job = &trial.job;
+    let zero_ns = watched.started_monotonic_ns;
+    let streams = streams(trial, &watched, &yields);
+    let mut notes = prepared.notes;
+    for note in yields.iter().flat_map(|yielded| &yielded.notes) {
+        push_once(&mut notes, &note.kind, || note.text.clone());
+    }
+    notes.extend(note_rate(job, &yields));
+    notes.extend(note_end(job, &watched));
+    if job.direct && !job.nop {
+        notes.extend(note_ignored_direct(trial, prepared.resident_before_bytes, &streams));
+    }
+    let durable = durable(job, &yields, &streams, zero_ns);
+    Ok(LoadResult {
+        started_monotonic_ns: zero_ns,
+        started_unix_ns: watched.started_unix_ns,
+        elapsed_ns: streams.iter().map(|stream| stream.stopped_ns).max().unwrap_or(0),
+        window: trial.shared.window(),
+        latency: latency(&yields)?,
+        durable,
+        second_pass: second.and_then(|first| second_pass(first, &yields)),
+        load: watched.load,
+        streams,
+        resident_before_bytes: prepared.resident_before_bytes,
+        file_bytes: prepared.file_bytes,
+        notes,
+    })
+}
+
+fn streams(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Stream> {
+    let zero_ns = watched.started_monotonic_ns;
+    let since = |at_ns: u64| at_ns.saturating_sub(zero_ns);
+    let ended = trial.shared.marks().ended;
+    let by_time = matches!(trial.job.stop, Stop::After(_) | Stop::Steady);
+    let complete = by_time && !watched.stopped_early && !watched.cut;
+    let one = |(index, yielded): (usize, &Yield)| {
+        let done = &yielded.done;
+        // A pass that time ends is the same for all: to the moment of the end.
+        let at_end = ended.as_ref().map(|(at_ns, amounts)| (*at_ns, amounts[index]));
+        let pass = match (done.pass_end_ns, at_end) {
+            (None, Some((_, amount))) => amount,
+            _ => done.pass,
+        };
+        let pass_end_ns = match (done.pass_end_ns, at_end) {
+            (None, Some((at_ns, _))) if complete => Some(at_ns),
+            (pass_end_ns, _) => pass_end_ns,
+        };
+        Stream {
+            started_ns: since(done.started_ns),
+            pass_end_ns: pass_end_ns.map(since),
+            pass,
+            stopped_ns: since(done.stopped_ns),
+            total: done.total,
+            cpu_ns: yielded.cpu_ns,
+        }
+    };
+    yields.iter().enumerate().map(one).collect()
+}
+
+fn latency(yields: &[Yield]) -> Result<Vec<(Operation, String)>, Error> {
+    let reads = yields.iter().filter_map(|yielded| yielded.latency.0.as_ref());
+    let writes = yields.iter().filter_map(|yielded| yielded.latency.1.as_ref());
+    let merged = [(Operation::Read, merge(reads)?), (Operation::Write, merge(writes)?)];
+    let kept = merged.into_iter().filter_map(|(kind, histogram)| Some((kind, histogram?)));
+    kept.map(|(kind, histogram)| Ok((kind, write_histogram(&histogram)?))).collect()
+}
+
+fn merge<'a>(
+    mut all: impl Iterator<Item = &'a Histogram<u64>>,
+) -> Result<Option<Histogram<u64>>, Error> {
+    let Some(mut merged) = all.next().cloned() else { return Ok(None) };
+    for one in all {
+        merged.add(one).map_err(|why| Error::Failed(format!("cannot merge latencies: {why:?}")))?;
+    }
+    Ok(Some(merged))
+}
+
+fn durable(job: &Job, yields: &[Yield], streams: &[Stream], zero_ns: u64) -> Option<Durable> {
+    if !job.direction.writes() || job.fsync == Fsync::Never {
+        return None;
+    }
+    let durable_ns = yields.iter().filter_map(|yielded| yielded.durable_ns).max()?;
+    Some(Durable {
+        bytes: streams.iter().map(|stream| stream.total.write_bytes).sum(),
+        accepted_ns: streams.iter().map(|stream| stream.stopped_ns).max()?,
+        durable_ns: durable_ns.saturating_sub(zero_ns),
+    })
+}
+
+fn second_pass(first: First, yields: &[Yield]) -> Option<SecondPass> {
+    let all = || yields.iter().filter_map(|yielded| yielded.second.as_ref());
+    let started_ns = all().map(|done| done.started_ns).min()?;
+    let stopped_ns = all().map(|done| done.stopped_ns).max()?;
+    let second_ns = stopped_ns.saturating_sub(started_ns);
+    Some(SecondPass { bytes: first.bytes, first_ns: first.length_ns, second_ns })
+}
+
+fn note_rate(job: &Job, yields: &[Yield]) -> Option<Note> {
+    let behind: u64 = yields.iter().map(|yielded| yielded.done.behind).sum();
+    let done: u64 = yields.iter().map(|yielded| yielded.done.total.ops()).sum();
+    // A few are always on their way.
+    let excused = (done / 100).max(u64::from(job.depth) * yields.len() as u64);
+    (job.rate > 0 && behind > excused).then(|| {
+        Note::new(
+            "rate-missed",
+            format!(
+                "rate={} was not kept up: {behind} operations were due and not begun at the end, \
+                 {done} were done.",
+                job.rate
+            ),
+        )
+    })
+}
+
+fn note_end(job: &Job, watched: &Watched) -> Option<Note> {
+    if watched.cut && matches!(job.stop, Stop::Bytes(_) | Stop::Pass) {
+        return Some(Note::new(
+            "cut-short",
+            "The trial was cut by at-most before its passes ended.",
+        ));
+    }
+    watched.unsettled.then(|| {
+        Note::new("not-settled", "The trial was cut by at-most before the load had settled.")
+    })
+}
+
+/// Direct I/O leaves no pages behind; a file system that ignores O_DIRECT does.
+fn note_ignored_direct(trial: &Trial, before: Option<u64>, streams: &[Stream]) -> Option<Note> {
+    let after = resident(&trial.files).ok()?;
+    let left = after.saturating_sub(before?);
+    let moved = streams.iter().fold(Amount::default(), |all, one| all.plus(&one.total)).bytes();
+    (left > (64 << 10).max(moved / 100)).then(|| {
+        Note::new(
+            "direct-ignored",
+            format!(
+                "Direct I/O left {} of the files in the page cache: the file system did not go \
+                 around it, at least not always.",
+                value::bytes(left as f64)
+            ),
+        )
+    })
+}

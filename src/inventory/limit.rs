@@ -1,0 +1,192 @@
+//! What a disk cannot exceed, whatever the software does: its link, and its turning.
+//!
+//! Every limit is on the generous side: one that is too low would call honest figures a cache's.
+//! SAS links are not read yet, nor the link of a controller that several disks share.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::{Ceiling, Device};
+use crate::sys::Host;
+
+/// What is known of a disk's limits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Limit {
+    /// What its link runs at, in words.
+    pub link: Option<String>,
+    /// What it cannot exceed.
+    pub ceiling: Option<Ceiling>,
+}
+
+/// No disk has ever turned faster (Seagate Cheetah X15, 2000, and its successors).
+const FASTEST_RPM: f64 = 15_000.0;
+
+/// Limits of the disk at `path` in /sys.
+pub fn of_disk(host: &Host, path: &Path, transport: &str, rotational: Option<bool>) -> Limit {
+    let link = match transport {
+        "sata" => sata(host, path),
+        "nvme" => nvme(host, path),
+        _ => None,
+    };
+    let turning = turning(host, path, transport, rotational);
+    let (link, bytes_per_s) = link.map_or((None, None), |(link, rate)| (Some(link), Some(rate)));
+    let (turns, ops_per_s) = turning.map_or((None, None), |(why, rate)| (Some(why), Some(rate)));
+    let why = link.iter().map(|link| format!("its link is {link}")).chain(turns);
+    let why = why.collect::<Vec<String>>().join(", and ");
+    let ceiling = (!why.is_empty()).then_some(Ceiling { bytes_per_s, ops_per_s, why });
+    Limit { link, ceiling }
+}
+
+/// The sum over the disks below `on`; a bound of a kind only when every disk has one. It holds for
+/// any arrangement of the disks: no array reads faster than all its members together.
+pub fn together(devices: &[Device], on: &[String]) -> Option<Ceiling> {
+    let mut bottoms: Vec<&Device> = Vec::new();
+    let mut next: Vec<&String> = on.iter().collect();
+    let mut seen: Vec<&String> = Vec::new();
+    while let Some(name) = next.pop() {
+        if seen.contains(&name) {
+            continue;
+        }
+        seen.push(name);
+        let device = devices.iter().find(|device| device.name == *name)?;
+        let backing = device.backing.iter().flat_map(|backing| &backing.devices);
+        let below: Vec<&String> = device.below.iter().chain(backing).collect();
+        if below.is_empty() {
+            bottoms.push(device);
+        }
+        next.extend(below);
+    }
+    bottoms.sort_by(|a, b| a.name.cmp(&b.name));
+    let sum = |of: &dyn Fn(&Ceiling) -> Option<f64>| {
+        bottoms.iter().map(|disk| of(disk.ceiling.as_ref()?)).sum::<Option<f64>>()
+    };
+    let bytes_per_s = sum(&|ceiling| ceiling.bytes_per_s);
+    let ops_per_s = sum(&|ceiling| ceiling.ops_per_s);
+    let first = bottoms.first()?;
+    let why = match bottoms.len() {
+        1 => format!("{}: {}", first.name, first.ceiling.as_ref()?.why),
+        many => {
+            let why = &first.ceiling.as_ref()?.why;
+            format!("{many} disks together can do no more ({}: {why})", first.name)
+        }
+    };
+    (bytes_per_s.is_some() || ops_per_s.is_some()).then_some(Ceiling {
+        bytes_per_s,
+        ops_per_s,
+        why,
+    })
+}
+
+/// `6.0 Gbps` of the port in /sys/class/ata_link. Eight bits travel as ten (Serial ATA 3.5, 7.2).
+fn sata(host: &Host, path: &Path) -> Option<(String, f64)> {
+    let port = path.components().find_map(|part| {
+        let number = part.as_os_str().to_str()?.strip_prefix("ata")?;
+        number.parse::<u32>().ok()
+    })?;
+    let speed = host.word(format!("/sys/class/ata_link/link{port}/sata_spd"))?;
+    let gigabits = speed.strip_suffix(" Gbps")?.parse::<f64>().ok().filter(|speed| *speed > 0.0)?;
+    Some((format!("SATA at {gigabits} Gb/s"), gigabits * 1e9 / 10.0))
+}
+
+/// The controllers of the NVMe namespace at `path`: its parent, or with native multipath those of
+/// its subsystem.
+pub fn nvme_controllers(host: &Host, path: &Path) -> Vec<PathBuf> {
+    let Some(device) = host.resolve(path.join("device")) else { return Vec::new() };
+    let is_controller = |name: &str| {
+        let number = name.strip_prefix("nvme").unwrap_or("");
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    if device.file_name().and_then(|name| name.to_str()).is_some_and(is_controller) {
+        return vec![device];
+    }
+    let names = host.list(&device).into_iter().filter(|name| is_controller(name));
+    names.filter_map(|name| host.resolve(device.join(name))).collect()
+}
+
+/// The PCIe links of its controllers, added up.
+fn nvme(host: &Host, path: &Path) -> Option<(String, f64)> {
+    let links = nvme_controllers(host, path).into_iter().map(|controller| {
+        let port = controller.ancestors().find(|up| host.exists(up.join("current_link_speed")))?;
+        let speed = host.word(port.join("current_link_speed"))?;
+        let width = host.word(port.join("current_link_width"))?;
+        pcie(&speed, &width)
+    });
+    let links: Vec<(String, f64)> = links.collect::<Option<_>>()?;
+    let words: Vec<&str> = links.iter().map(|(words, _)| words.as_str()).collect();
+    (!links.is_empty()).then(|| (words.join(" + "), links.iter().map(|(_, rate)| rate).sum()))
+}
+
+/// `8.0 GT/s PCIe` and `4`. Up to 5 GT/s eight bits travel as ten, then 128 as 130; from 64 GT/s
+/// on nothing is added to bits (PCI Express Base 6.0, 4.2). Packet headers are not taken off.
+fn pcie(speed: &str, width: &str) -> Option<(String, f64)> {
+    let transfers = speed.split_once(" GT/s")?.0.parse::<f64>().ok()?;
+    let lanes = width.parse::<u32>().ok().filter(|lanes| *lanes > 0)?;
+    let share = match transfers {
+        slow if slow <= 5.0 => 8.0 / 10.0,
+        middle if middle < 64.0 => 128.0 / 130.0,
+        _ => 1.0,
+    };
+    let bytes_per_s = transfers * 1e9 * share * f64::from(lanes) / 8.0;
+    let words = format!("PCIe at {transfers} GT/s x{lanes}");
+    (bytes_per_s > 0.0).then_some((words, bytes_per_s))
+}
+
+/// Random reads per second with one in flight: half a turn each, and no time for the arm.
+fn turning(
+    host: &Host,
+    path: &Path,
+    transport: &str,
+    rotational: Option<bool>,
+) -> Option<(String, f64)> {
+    // Virtual disks and RAID cards' volumes call themselves rotational whatever they lie on. Only
+    // a drive that tells its rate, or one that answers to SATA itself, is believed.
+    if rotational != Some(true) {
+        return None;
+    }
+    match (rpm(host, path), transport) {
+        (Some(rpm), _) => {
+            let per_s = 2.0 * f64::from(rpm) / 60.0;
+            let why = format!("{rpm} turns a minute allow {per_s:.0} random reads/s one at a time");
+            Some((why, per_s))
+        }
+        (None, "sata") => {
+            let per_s = 2.0 * FASTEST_RPM / 60.0;
+            let why = format!(
+                "even {FASTEST_RPM} turns a minute (its own rate is not known) allow only \
+                 {per_s:.0} random reads/s one at a time"
+            );
+            Some((why, per_s))
+        }
+        _ => None,
+    }
+}
+
+/// Medium rotation rate, bytes 4 and 5 of page 0xb1 of the vital product data (SBC-4, 6.6.2);
+/// 0 is not reported, 1 does not rotate, up to 0x400 and 0xffff are reserved.
+fn rpm(host: &Host, path: &Path) -> Option<u16> {
+    let page = bytes_of(host, &path.join("device/vpd_pgb1"))?;
+    let rate = u16::from_be_bytes([*page.get(4)?, *page.get(5)?]);
+    (page.get(1) == Some(&0xb1) && (0x401..0xffff).contains(&rate)).then_some(rate)
+}
+
+/// A small binary file of /sys.
+pub fn bytes_of(host: &Host, path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    host.open(path).ok()?.take(4096).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_bounded_after_their_line_code() {
+        assert_eq!(pcie("8.0 GT/s PCIe", "4").unwrap().1.round(), 3_938_461_538.0);
+        assert_eq!(pcie("2.5 GT/s PCIe", "1").unwrap().1, 250e6);
+        assert_eq!(pcie("64.0 GT/s PCIe", "4").unwrap(), ("PCIe at 64 GT/s x4".into(), 32e9));
+        for (speed, width) in [("Unknown", "4"), ("8.0 GT/s PCIe", "0"), ("8.0 GT/s", "")] {
+            assert_eq!(pcie(speed, width), None);
+        }
+    }
+}

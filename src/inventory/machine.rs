@@ -1,0 +1,162 @@
+//! The machine itself: kernel, processors, memory, whether it is virtual.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sys::Host;
+
+/// What the machine is made of. Nothing here changes by waiting: two inventories of one machine
+/// are equal unless something was changed. (`memory_available_bytes` is the exception; it says
+/// what a working set had to compete with.)
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Machine {
+    /// Its name.
+    pub hostname: Option<String>,
+    /// The kernel's release, such as `6.1.0-18-amd64`.
+    pub kernel: Option<String>,
+    /// What the processor calls itself; some architectures do not tell.
+    pub cpu_model: Option<String>,
+    /// CPUs that can be used now.
+    pub cpus_online: u64,
+    /// CPUs that are there.
+    pub cpus_present: u64,
+    /// CPUs of one core.
+    pub threads_per_core: Option<u64>,
+    /// Processor packages.
+    pub sockets: Option<u64>,
+    /// Who decides on the clock rate, `+` between when CPUs differ; `None` where nobody can.
+    pub governor: Option<String>,
+    /// NUMA nodes.
+    pub numa_nodes: u64,
+    /// Memory that the kernel has, bytes.
+    pub memory_total_bytes: Option<u64>,
+    /// Memory that could be had without swapping, bytes.
+    pub memory_available_bytes: Option<u64>,
+    /// Swap space, bytes.
+    pub swap_total_bytes: Option<u64>,
+    /// Where the time comes from, such as `tsc`; anything else makes asking for it dear.
+    pub clocksource: Option<String>,
+    /// Whether the processor says that it is a guest's; `None` where it cannot say.
+    pub virtual_machine: Option<bool>,
+    /// Who made the machine, or its hypervisor, as its firmware says.
+    pub vendor: Option<String>,
+    /// The machine's product name, as its firmware says.
+    pub product: Option<String>,
+}
+
+/// Reads the inventory of the machine. What cannot be read is left out.
+pub fn machine(host: &Host) -> Machine {
+    let cpuinfo = host.read("/proc/cpuinfo").unwrap_or_default();
+    let meminfo = host.read("/proc/meminfo").unwrap_or_default();
+    let cpu = "/sys/devices/system/cpu";
+    let online = host.word(format!("{cpu}/online")).map_or_else(Vec::new, |text| cpus(&text));
+    let present = host.word(format!("{cpu}/present")).map_or_else(Vec::new, |text| cpus(&text));
+    let of_each = |file: &str| -> BTreeSet<String> {
+        online.iter().filter_map(|number| host.word(format!("{cpu}/cpu{number}/{file}"))).collect()
+    };
+    let governors: Vec<String> = of_each("cpufreq/scaling_governor").into_iter().collect();
+    let siblings = online
+        .first()
+        .and_then(|number| host.word(format!("{cpu}/cpu{number}/topology/thread_siblings_list")));
+    let sockets = of_each("topology/physical_package_id").len() as u64;
+    let nodes = host.word("/sys/devices/system/node/online").map_or(1, |text| cpus(&text).len());
+    // x86 lists the flag in `flags`; other architectures have no such flag.
+    let guest = cpu_field(&cpuinfo, "flags")
+        .map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+    let firmware = |file: &str| host.word(format!("/sys/class/dmi/id/{file}"));
+    Machine {
+        hostname: host.word("/proc/sys/kernel/hostname"),
+        kernel: host.word("/proc/sys/kernel/osrelease"),
+        cpu_model: cpu_field(&cpuinfo, "model name").map(str::to_owned),
+        cpus_online: online.len() as u64,
+        cpus_present: present.len().max(online.len()) as u64,
+        threads_per_core: siblings.map(|text| cpus(&text).len() as u64).filter(|n| *n > 0),
+        sockets: (sockets > 0).then_some(sockets),
+        governor: (!governors.is_empty()).then(|| governors.join("+")),
+        numa_nodes: nodes.max(1) as u64,
+        memory_total_bytes: memory(&meminfo, "MemTotal:"),
+        memory_available_bytes: memory(&meminfo, "MemAvailable:"),
+        swap_total_bytes: memory(&meminfo, "SwapTotal:"),
+        clocksource: host.word("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        virtual_machine: guest,
+        vendor: firmware("sys_vendor").or_else(|| host.word("/sys/hypervisor/type")),
+        product: firmware("product_name"),
+    }
+}
+
+/// The value of the first line `key : value` of /proc/cpuinfo.
+fn cpu_field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        (name.trim() == key && !value.trim().is_empty()).then(|| value.trim())
+    })
+}
+
+/// The value of a line of /proc/meminfo, whose `kB` are 1024 bytes.
+fn memory(text: &str, key: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(key))?;
+    let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
+    kib.checked_mul(1024)
+}
+
+/// The numbers of a list such as `0-3,8`, as /sys writes sets of CPUs and nodes. What is no list
+/// is left out; so is anything above the most CPUs that a kernel can have (8192).
+fn cpus(list: &str) -> Vec<u32> {
+    const MOST: u32 = 8192;
+    let ranges = list.trim().split(',').filter_map(|range| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        (last < MOST).then_some(first..=last)
+    });
+    ranges.flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::recording::Recording;
+
+    #[test]
+    fn a_recorded_guest_is_read() {
+        let recording = Recording::open("virtio-guest");
+        let machine = machine(&recording.host());
+        assert_eq!(machine.kernel.as_deref(), Some("6.18.44"));
+        assert_eq!(machine.cpu_model.as_deref(), Some("AMD EPYC"));
+        assert_eq!((machine.cpus_online, machine.cpus_present), (2, 2));
+        assert_eq!((machine.threads_per_core, machine.sockets), (Some(1), Some(1)));
+        assert_eq!((machine.virtual_machine, machine.governor), (Some(true), None));
+        assert_eq!(machine.memory_total_bytes, Some(24_669_068 << 10));
+        assert_eq!(machine.clocksource.as_deref(), Some("tsc"));
+    }
+
+    #[test]
+    fn a_server_with_two_sockets_and_an_offline_cpu_is_read() {
+        let recording = Recording::open("nvme");
+        let machine = machine(&recording.host());
+        assert_eq!((machine.cpus_online, machine.cpus_present), (7, 8));
+        assert_eq!((machine.threads_per_core, machine.sockets), (Some(2), Some(2)));
+        assert_eq!(machine.governor.as_deref(), Some("performance+powersave"));
+        assert_eq!((machine.numa_nodes, machine.virtual_machine), (2, Some(false)));
+        assert_eq!(machine.vendor.as_deref(), Some("LabCo"));
+    }
+
+    #[test]
+    fn an_empty_tree_yields_an_inventory_without_facts() {
+        let machine = machine(&Recording::unpack("").host());
+        assert_eq!((machine.cpus_online, machine.numa_nodes), (0, 1));
+        assert_eq!((machine.kernel, machine.virtual_machine), (None, None));
+    }
+
+    #[test]
+    fn lists_of_cpus_are_counted_and_nonsense_is_not() {
+        assert_eq!(cpus("0-3,8"), [0, 1, 2, 3, 8]);
+        assert_eq!(cpus("0-4294967295,x,7-,5"), [5]);
+        let text = "processor\t: 0\nflags\t\t: a hypervisor b\n";
+        for end in 0..text.len() {
+            cpu_field(&text[..end], "flags");
+            memory(&text[..end], "MemTotal:");
+            cpus(&text[..end]);
+        }
+    }
+}

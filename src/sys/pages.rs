@@ -1,0 +1,130 @@
+//! The page cache of one file: how much of it is there, and asking the kernel to drop it.
+//!
+//! `cachestat(2)` (Linux 6.5) counts without touching; `mincore(2)` on a fresh map is the older way.
+
+use std::fs::File;
+use std::os::fd::AsRawFd;
+
+use rustix::fs::{Advice, fadvise};
+use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
+
+use super::Error;
+
+/// `cachestat(2)` has the same number on every architecture (it came after the unified table).
+const SYS_CACHESTAT: libc::c_long = 451;
+
+#[repr(C)]
+struct Range {
+    off: u64,
+    len: u64,
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct Stat {
+    cached: u64,
+    dirty: u64,
+    writeback: u64,
+    evicted: u64,
+    recently_evicted: u64,
+}
+
+/// Bytes of the file that are in memory, in whole pages; counts dirty ones too.
+///
+/// # Errors
+/// When neither cachestat nor mincore works on this file: residency is then unknown.
+pub fn resident_bytes(file: &File) -> Result<u64, Error> {
+    let size = file.metadata().map_err(|why| Error::new("cannot stat the file", why))?.len();
+    if let Some(bytes) = by_cachestat(file) {
+        return Ok(bytes.min(size.next_multiple_of(page_size())));
+    }
+    by_mincore(file, size)
+}
+
+/// Asks the kernel to write the file's dirty pages and forget all of them: no privilege needed.
+/// Pages that are mapped or locked by someone stay.
+///
+/// # Errors
+/// When fsync fails: pages that could not be written are never dropped.
+pub fn drop_cached(file: &File) -> Result<(), Error> {
+    rustix::fs::fsync(file).map_err(|why| Error::new("cannot fsync the file", why))?;
+    forget(file);
+    Ok(())
+}
+
+/// Drops the clean pages of the file. Advice: nothing tells whether it was heeded but
+/// [`resident_bytes`].
+pub fn forget(file: &File) {
+    let _ = fadvise(file, 0, None, Advice::DontNeed);
+}
+
+fn page_size() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+fn by_cachestat(file: &File) -> Option<u64> {
+    let range = Range { off: 0, len: 0 };
+    let mut stat = Stat::default();
+    // SAFETY: both structures are as in include/uapi/linux/mman.h and live through the call; the
+    // kernel writes only to the second.
+    let status = unsafe {
+        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0)
+    };
+    (status == 0).then(|| stat.cached * page_size())
+}
+
+/// Pages of a map of the file that are in memory. Since Linux 5.2 the truth is told only to those
+/// who may write the file or own it; to others every page seems resident.
+fn by_mincore(file: &File, size: u64) -> Result<u64, Error> {
+    const STEP: u64 = 1 << 30;
+    let mut resident = 0;
+    let mut seen = vec![0_u8; (STEP / page_size()) as usize];
+    let mut offset = 0;
+    while offset < size {
+        let length = STEP.min(size - offset) as usize;
+        let flags = MapFlags::SHARED;
+        // SAFETY: a new read-only mapping at a place the kernel chooses; it is never read.
+        let map =
+            unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, flags, file, offset) }
+                .map_err(|why| {
+                    Error::new("cannot map the file to count its pages in memory", why)
+                })?;
+        // SAFETY: `seen` has a byte for every page of the mapping.
+        let status = unsafe { libc::mincore(map, length, seen.as_mut_ptr()) };
+        let why = std::io::Error::last_os_error();
+        // SAFETY: the mapping just made.
+        let _ = unsafe { munmap(map, length) };
+        if status != 0 {
+            return Err(Error::new("cannot count the file's pages in memory", why));
+        }
+        let pages = length.div_ceil(page_size() as usize);
+        resident += seen[..pages].iter().filter(|page| **page & 1 == 1).count() as u64;
+        offset += STEP;
+    }
+    Ok(resident * page_size())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Seek, Write};
+
+    #[test]
+    fn pages_come_by_reading_and_go_when_dropped_as_both_counts_say() {
+        let mut file = tempfile::tempfile_in("/var/tmp").unwrap();
+        file.write_all(&vec![1; 1 << 20]).unwrap();
+        assert_eq!(resident_bytes(&file).unwrap(), 1 << 20);
+        assert_eq!(by_mincore(&file, 1 << 20).unwrap(), 1 << 20);
+        drop_cached(&file).unwrap();
+        if resident_bytes(&file).unwrap() == 1 << 20 {
+            // A file system whose files live in memory: nothing to drop them to.
+            return;
+        }
+        assert_eq!(resident_bytes(&file).unwrap(), 0);
+        assert_eq!(by_mincore(&file, 1 << 20).unwrap(), 0);
+        file.rewind().unwrap();
+        file.read_exact(&mut [0; 4096]).unwrap();
+        let resident = resident_bytes(&file).unwrap();
+        assert!((4096..=1 << 20).contains(&resident), "{resident}");
+    }
+}
