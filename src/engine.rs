@@ -59,3 +59,6 @@ pub const ENGINES: &[&dyn Engine] = &[&sim::Sim];
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }
+
+#[cfg(test)]
+pub use sim::testing;

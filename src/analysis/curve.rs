@@ -1,0 +1,99 @@
+//! Cells that differ in one knob alone make a curve.
+
+use crate::knob::Settings;
+use crate::measurement::Record;
+use crate::measurement::figures::figures;
+use crate::measurement::origin::{Verdict, origin};
+use crate::stats::profile::Level;
+use crate::value::Value;
+
+/// Knobs that say how long and over how many files a trial runs, not what the load is.
+const EXTENT: &[&str] = &["files", "second-pass", "stop", "at-least", "at-most"];
+
+/// One trial that was done, at a level of the curve's knob.
+pub struct Point<'a> {
+    /// Its record.
+    pub record: &'a Record,
+    /// The level.
+    pub at: f64,
+}
+
+/// Trials that differ in one knob, and in how long they ran and over how many files.
+pub struct Curve<'a> {
+    /// The settings of the first.
+    pub settings: &'a Settings,
+    /// In the order in which they ran.
+    pub points: Vec<Point<'a>>,
+}
+
+/// Whether two settings are the same but for the knobs of `free` and the extent of the trial.
+pub fn alike(one: &Settings, other: &Settings, free: &[&str]) -> bool {
+    let matters =
+        |(name, _): &(&'static str, &Value)| !free.contains(name) && !EXTENT.contains(name);
+    one.iter().filter(matters).eq(other.iter().filter(matters))
+}
+
+/// The curves over `knob` among the trials that were done, each in order of first appearance;
+/// curves of a single level too.
+pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
+    let mut curves: Vec<Curve<'a>> = Vec::new();
+    for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
+        let settings = &record.trial.settings;
+        if !settings.has(knob) {
+            continue;
+        }
+        let point = Point { record, at: settings.number(knob) };
+        match curves.iter_mut().find(|curve| alike(curve.settings, settings, &[knob])) {
+            Some(curve) => curve.points.push(point),
+            None => curves.push(Curve { settings, points: vec![point] }),
+        }
+    }
+    curves
+}
+
+impl Curve<'_> {
+    /// The figure `name` at each level, in ascending order.
+    pub fn levels(&self, name: &str) -> Vec<Level> {
+        let mut levels: Vec<Level> = Vec::new();
+        for point in &self.points {
+            let Some(figure) = figures(point.record).get(name).copied() else { continue };
+            match levels.iter_mut().find(|level| level.at == point.at) {
+                Some(level) => level.values.push(figure.value),
+                None => levels.push(Level { at: point.at, values: vec![figure.value] }),
+            }
+        }
+        levels.sort_by(|a, b| a.at.total_cmp(&b.at));
+        levels
+    }
+
+    /// Replicates at the level `at`.
+    pub fn replicates(&self, at: f64) -> usize {
+        self.points.iter().filter(|point| point.at == at).count()
+    }
+
+    /// Numbers of its trials.
+    pub fn evidence(&self) -> Vec<u32> {
+        self.points.iter().map(|point| point.record.trial.number).collect()
+    }
+
+    /// How many of its trials read from elsewhere than the curve's path promises: from memory when
+    /// it should be cold or direct, from anywhere else when it should be memory, or nobody knows.
+    pub fn strays(&self) -> usize {
+        self.points.iter().filter(|point| stray(point.record).is_some()).count()
+    }
+}
+
+/// The verdict on a reading trial whose bytes did not come, or not surely, from where its settings
+/// say: `device` or `remote` when direct or cold, `cache` otherwise.
+pub fn stray(record: &Record) -> Option<(Verdict, String)> {
+    let settings = &record.trial.settings;
+    let found = origin(record.outcome.measurement()?, settings);
+    let cached = !settings.flag("direct") && !settings.flag("cold");
+    let as_said = match found.verdict {
+        Verdict::None => true,
+        Verdict::Cache => cached,
+        Verdict::Device | Verdict::Remote => !cached,
+        Verdict::Mixed | Verdict::DeviceCache | Verdict::Unknown => false,
+    };
+    (!as_said).then_some((found.verdict, found.reason))
+}

@@ -1,0 +1,73 @@
+//! From which queue depth on does more depth only add latency?
+
+use super::curve::{Curve, curves};
+use super::{Finding, Question, words};
+use crate::measurement::Record;
+use crate::stats::knee::{Knee, Scaling, scaling};
+use crate::stats::mean;
+use crate::value::{duration, iops, significant};
+
+pub const QUESTION: Question = Question {
+    name: "depth",
+    about: "From which queue depth on does more depth only add latency?",
+    answer,
+};
+
+fn answer(records: &[Record]) -> Vec<Finding> {
+    let told = |curve: &Curve<'_>| {
+        scaling(&curve.levels("iops")).and_then(|scaling| tell(curve, &scaling))
+    };
+    curves(records, "queue-depth").iter().filter_map(told).collect()
+}
+
+fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
+    let label = words::load(curve.settings, &["block-size", "streams", "directories"]);
+    let latency = curve.levels("latency_ns_mean");
+    let latency_at = |depth: f64| {
+        let level = latency.iter().find(|level| level.at == depth)?;
+        Some(duration(mean(&level.values)))
+    };
+    let (first, last) = (latency.first()?.at, latency.last()?.at);
+    let reached = scaling.reached_at;
+    let most = rate(scaling, curve.replicates(scaling.peak_at));
+    let grows = match scaling.knee {
+        Knee::At(at) => format!("grows with the queue up to depth {}", words::number(&at, "")),
+        Knee::Between(below, above) => {
+            format!("stops growing between queue depth {below} and {above}")
+        }
+        Knee::BeforeFirst => format!("gives all it has at queue depth {first} already"),
+        Knee::BeyondLast => {
+            let claim = format!(
+                "{label} may go on growing beyond queue depth {last}, the deepest that was \
+                 measured: where it stops is not known; the most was {most}."
+            );
+            let finding = Finding::info(QUESTION.name, claim, curve.evidence());
+            return Some(finding.advise("measure with deeper queues"));
+        }
+    };
+    let cost = if last > reached {
+        format!(
+            " Deeper queues only add latency: {} on average at depth {reached}, {} at depth {last}.",
+            latency_at(reached)?,
+            latency_at(last)?
+        )
+    } else {
+        String::new()
+    };
+    let claim = format!("{label} {grows}; the most was {most}.{cost}");
+    let finding = Finding::info(QUESTION.name, claim, curve.evidence());
+    Some(finding.doubted(curve.strays(), curve.points.len()))
+}
+
+fn rate(scaling: &Scaling, replicates: usize) -> String {
+    let (peak, depth) = (scaling.peak, significant(scaling.peak_at));
+    match peak.interval {
+        Some(ends) => format!(
+            "{} IOPS (95 % interval {} to {}, n {replicates}) at depth {depth}",
+            iops(peak.value),
+            iops(ends.low),
+            iops(ends.high)
+        ),
+        None => format!("{} IOPS (one run, no interval) at depth {depth}", iops(peak.value)),
+    }
+}

@@ -1,0 +1,67 @@
+//! Is what was accepted also safe?
+
+use super::{Finding, Question, words};
+use crate::measurement::Record;
+use crate::measurement::figures::{Cell, cells, figures};
+use crate::stats::{Estimate, mean_interval};
+use crate::value::significant;
+
+pub const QUESTION: Question = Question {
+    name: "durability",
+    about: "How much faster are writes accepted than they become durable?",
+    answer,
+};
+
+/// Accepting faster by less is what one flush costs, and no cache.
+const GAP_MIN: f64 = 1.02;
+
+fn answer(records: &[Record]) -> Vec<Finding> {
+    cells(records).iter().filter_map(|cell| gap(cell, records)).collect()
+}
+
+fn gap(cell: &Cell, records: &[Record]) -> Option<Finding> {
+    let mut logs = Vec::new();
+    let mut evidence = Vec::new();
+    for record in records.iter().filter(|record| cell.trials.contains(&record.trial.number)) {
+        let figures = figures(record);
+        let accepted = figures.get("accepted_throughput_bytes_per_s");
+        let durable = figures.get("durable_throughput_bytes_per_s");
+        if let (Some(accepted), Some(durable)) = (accepted, durable) {
+            logs.push((accepted.value / durable.value).ln());
+            evidence.push(record.trial.number);
+        }
+    }
+    let log = mean_interval(&logs)?;
+    let ratio = Estimate {
+        value: log.value.exp(),
+        interval: log
+            .interval
+            .map(|ends| crate::stats::Interval { low: ends.low.exp(), high: ends.high.exp() }),
+    };
+    let count = logs.len();
+    let accepted = words::rate(cell.figures.get("accepted_throughput_bytes_per_s")?, count);
+    let durable = words::rate(cell.figures.get("durable_throughput_bytes_per_s")?, count);
+    let label = words::load(&cell.settings, &["block-size", "queue-depth", "streams", "fsync"]);
+    let surely = ratio.interval.map_or(ratio.value, |ends| ends.low) > GAP_MIN;
+    let surely_not = ratio.interval.map_or(ratio.value, |ends| ends.high) <= GAP_MIN;
+    let finding = |verdict: String| {
+        let claim = format!("{label}: accepted {accepted}, durable {durable}; {verdict}.");
+        Finding::info(QUESTION.name, claim, evidence.clone())
+    };
+    Some(if surely {
+        let times = words::number(&ratio, " times");
+        finding(format!("writes are accepted {times} as fast as they become durable"))
+            .warn()
+            .advise("size by the durable figure: the rest is in a memory that a power cut empties")
+    } else if surely_not {
+        finding("writes are durable as fast as they are accepted".to_owned())
+    } else {
+        let ends = ratio.interval?;
+        finding(format!(
+            "whether writes are accepted faster than they become durable is not decided (ratio {} \
+             to {}, 95 % interval)",
+            significant(ends.low),
+            significant(ends.high)
+        ))
+    })
+}

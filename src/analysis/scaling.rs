@@ -1,0 +1,153 @@
+//! To how many streams at once does it go on delivering more?
+
+use super::curve::{Curve, alike, curves};
+use super::{Finding, Question, words};
+use crate::measurement::Record;
+use crate::stats::knee::{Knee, Scaling, scaling};
+use crate::stats::profile::Level;
+use crate::stats::{Estimate, mean_interval, ratio_of_means};
+use crate::value::{Value, percent};
+
+pub const QUESTION: Question = Question {
+    name: "scaling",
+    about: "To how many streams at once does throughput grow, and does it collapse beyond?",
+    answer,
+};
+
+/// Together they give less than this share of the sum of each alone: they share a limit.
+const SHARED: f64 = 0.95;
+
+const THROUGHPUT: &str = "throughput_bytes_per_s";
+
+fn answer(records: &[Record]) -> Vec<Finding> {
+    let curves = curves(records, "streams");
+    let mut findings = Vec::new();
+    for curve in &curves {
+        if let Some(scaling) = scaling(&curve.levels(THROUGHPUT)) {
+            findings.push(knee(curve, &scaling));
+            findings.extend(collapse(curve, &scaling));
+        }
+    }
+    findings.extend(curves.iter().filter_map(|curve| together(curve, &curves)));
+    findings
+}
+
+fn label(curve: &Curve<'_>) -> String {
+    words::load(curve.settings, &["block-size", "queue-depth", "directories"])
+}
+
+fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
+    let label = label(curve);
+    let peak = words::rate(&scaling.peak, curve.replicates(scaling.peak_at));
+    let at_peak = format!("the most was {peak} with {}", words::streams(scaling.peak_at));
+    let (claim, advice) = match scaling.knee {
+        Knee::At(at) => {
+            let knee = words::number(&at, " streams");
+            (format!("{label} grows with the streams up to {knee}; {at_peak}."), None)
+        }
+        Knee::Between(below, reached) => (
+            format!("{label} stops growing between {below} and {reached} streams; {at_peak}."),
+            Some("measure more levels in between to narrow this down"),
+        ),
+        Knee::BeforeFirst => {
+            let first = words::streams(curve.first());
+            (format!("{label} gives all it has to {first} already; {at_peak}."), None)
+        }
+        Knee::BeyondLast => {
+            let last = words::streams(curve.last());
+            let claim = format!(
+                "{label} may go on growing beyond {last}, the most that were measured: where it \
+                 stops is not known; {at_peak}."
+            );
+            (claim, Some("measure with more streams"))
+        }
+    };
+    let finding = Finding::info(QUESTION.name, claim, curve.evidence());
+    let finding = finding.doubted(curve.strays(), curve.points.len());
+    match advice {
+        Some(advice) => finding.advise(advice),
+        None => finding,
+    }
+}
+
+fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
+    let loss = scaling.loss?;
+    let lost = |left: f64| percent(1.0 - left);
+    let interval = match loss.left.interval {
+        Some(ends) => format!("95 % interval {} to {}", lost(ends.high), lost(ends.low)),
+        None => "one run of each, no interval".to_owned(),
+    };
+    let claim = format!(
+        "{} falls with too many streams: {} get {} less ({interval}) than {}.",
+        label(curve),
+        words::streams(loss.at),
+        lost(loss.left.value),
+        words::streams(scaling.peak_at),
+    );
+    let advice = format!("let no more than about {} run at once", words::streams(scaling.peak_at));
+    Some(Finding::info(QUESTION.name, claim, curve.evidence()).warn().advise(advice))
+}
+
+impl Curve<'_> {
+    fn first(&self) -> f64 {
+        self.points.iter().map(|point| point.at).fold(f64::MAX, f64::min)
+    }
+
+    fn last(&self) -> f64 {
+        self.points.iter().map(|point| point.at).fold(f64::MIN, f64::max)
+    }
+
+    fn directories(&self) -> &[String] {
+        match self.settings.get("directories") {
+            Value::Words(words) => words,
+            _ => &[],
+        }
+    }
+}
+
+/// Several directories at once against the sum of each alone, each at its best level.
+fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
+    let directories = all.directories();
+    if directories.len() < 2 {
+        return None;
+    }
+    let alone = |directory: &String| {
+        curves.iter().find(|curve| {
+            curve.directories() == std::slice::from_ref(directory)
+                && alike(curve.settings, all.settings, &["streams", "directories"])
+        })
+    };
+    let alone: Option<Vec<&Curve<'_>>> = directories.iter().map(alone).collect();
+    let alone = alone?;
+    let bests: Option<Vec<Level>> = alone.iter().map(|curve| best(curve)).collect();
+    let (bests, at_once) = (bests?, best(all)?);
+    let replicates = bests.iter().map(|level| level.values.len()).min()?;
+    let sums: Vec<f64> =
+        (0..replicates).map(|k| bests.iter().map(|level| level.values[k]).sum()).collect();
+    let ratio = ratio_of_means(&at_once.values, &sums)?;
+    let share = words::share(&ratio);
+    let sum: Estimate = mean_interval(&sums)?;
+    let mut evidence = all.evidence();
+    evidence.extend(alone.iter().flat_map(|curve| curve.evidence()));
+    let claim = format!(
+        "{} over {} directories at once gives {}, {share} of the sum of each alone, {}.",
+        words::access(all.settings),
+        directories.len(),
+        words::rate(&mean_interval(&at_once.values)?, at_once.values.len()),
+        words::rate(&sum, replicates),
+    );
+    let finding = Finding::info(QUESTION.name, claim, evidence);
+    let shared = ratio.interval.is_some_and(|ends| ends.high < SHARED);
+    Some(if shared {
+        let claim = format!("{} They share a limit.", finding.claim);
+        Finding { claim, ..finding }.warn()
+    } else {
+        finding
+    })
+}
+
+/// The level with the highest mean.
+fn best(curve: &Curve<'_>) -> Option<Level> {
+    let levels = curve.levels(THROUGHPUT);
+    levels.into_iter().max_by(|a, b| a.mean().total_cmp(&b.mean()))
+}

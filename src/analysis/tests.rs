@@ -1,0 +1,310 @@
+//! Planted truth: whole simulated campaigns, of which the analysis must find what was planted, with
+//! intervals that cover it, and claim nothing else.
+
+use super::{Finding, Severity, answer, findings};
+use crate::engine::testing::{campaign, settings};
+use crate::knob::Settings;
+use crate::measurement::{Note, Outcome, Record};
+use crate::stats::Interval;
+use crate::stats::testing::{Coverage, Random, null_limit, seeds};
+use crate::value::Value;
+
+/// Replicates differ by 2 %, and neighbours in time resemble each other.
+const NOISE: &[(&str, &str)] =
+    &[("sim-noise", "0.05"), ("sim-correlation", "0.9"), ("sim-trial-noise", "0.02")];
+
+const STREAMS: &[&str] = &["1", "2", "4", "8", "16", "32", "60"];
+
+/// A cell for each level of `knob`.
+fn cells(knob: &str, levels: &[&str], changes: &[(&str, &str)]) -> Vec<(String, Settings)> {
+    let cell = |level: &&str| {
+        let all = [NOISE, changes, &[("stop", "500ms"), (knob, level)]].concat();
+        (knob.to_owned(), settings(&all))
+    };
+    levels.iter().map(cell).collect()
+}
+
+fn of<'a>(findings: &'a [Finding], question: &str) -> Vec<&'a Finding> {
+    findings.iter().filter(|finding| finding.question == question).collect()
+}
+
+/// The interval that a claim prints after `lead`.
+fn printed(claim: &str, lead: &str) -> Option<Interval> {
+    let rest = &claim[claim.find(lead)?..];
+    let rest = &rest[rest.find("95 % interval ")? + "95 % interval ".len()..];
+    let mut words = rest.split([' ', ')', ',', '%']).filter(|word| !word.is_empty());
+    let low = words.next()?.parse().ok()?;
+    let high = words.find(|word| word.parse::<f64>().is_ok())?.parse().ok()?;
+    Some(Interval { low, high })
+}
+
+/// At most so many of the seeds may bring a claim where nothing was planted.
+fn at_most_by_chance(claims: u32, what: &str) {
+    let share = f64::from(claims) / seeds().end as f64;
+    assert!(share <= null_limit(), "{what}: {claims} claims, {share}");
+}
+
+/// Small blocks and a deep queue: a stream gets its rate, and no more.
+const LOAD: &[(&str, &str)] = &[("block-size", "64KiB"), ("queue-depth", "8")];
+
+fn mb_per_s(rate: f64) -> String {
+    format!("{}B/s", (rate * 1e6).round())
+}
+
+#[test]
+fn the_planted_knee_is_found_and_no_collapse_beyond_it() {
+    let (mut coverage, mut silent, mut collapses) = (Coverage::default(), 0, 0);
+    for seed in seeds() {
+        let knee = Random::new(seed).between(2.0, 16.0);
+        let capacity = mb_per_s(knee * 50.0);
+        let changes = [LOAD, &[("sim-stream-rate", "50MB/s"), ("sim-capacity", &capacity)]];
+        let records = campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
+        let found = findings(&records);
+        let scaling = of(&found, "scaling");
+        match printed(&scaling[0].claim, "up to ") {
+            Some(interval) => coverage.add(Some(interval), knee),
+            None => silent += 1,
+        }
+        collapses += scaling.len() as u32 - 1;
+    }
+    coverage.check("knee");
+    at_most_by_chance(silent, "no knee where one was planted");
+    at_most_by_chance(collapses, "collapse where none was planted");
+}
+
+#[test]
+fn a_planted_collapse_is_a_warning() {
+    let mut missed = 0;
+    for seed in seeds() {
+        let planted = [("sim-stream-rate", "50MB/s"), ("sim-capacity", "300MB/s")];
+        let collapse = [("sim-collapse", "0.008")];
+        let changes = [LOAD, &planted, &collapse].concat();
+        let records = campaign(&cells("streams", STREAMS, &changes), 3, seed);
+        let found = findings(&records);
+        let warned = of(&found, "scaling").into_iter().any(|finding| {
+            finding.severity == Severity::Warning && finding.claim.contains("falls with too many")
+        });
+        missed += u32::from(!warned);
+        // 6 streams, between the measured 4 and 8.
+        let knee = &of(&found, "scaling")[0].claim;
+        assert!(knee.contains("between 4 and 8 streams"), "seed {seed}: {knee}");
+    }
+    at_most_by_chance(missed, "collapse missed");
+}
+
+#[test]
+fn where_the_data_bound_no_knee_none_is_claimed() {
+    let mut claims = [0; 2];
+    for seed in seeds() {
+        for (place, capacity, word) in [
+            (0, "50000MB/s", "may go on growing beyond 60 streams"),
+            (1, "40MB/s", "1 stream already"),
+        ] {
+            let changes = [LOAD, &[("sim-stream-rate", "50MB/s"), ("sim-capacity", capacity)]];
+            let records = campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
+            let found = findings(&records);
+            let said = &of(&found, "scaling")[0].claim;
+            claims[place] += u32::from(!said.contains(word));
+        }
+    }
+    at_most_by_chance(claims[0], "knee in a straight line");
+    at_most_by_chance(claims[1], "knee in a flat line");
+}
+
+#[test]
+fn the_depth_from_which_only_latency_grows_is_found() {
+    let mut coverage = Coverage::default();
+    for seed in seeds() {
+        let depth = Random::new(seed).between(3.0, 30.0);
+        // Each operation takes 1 ms + 4096 B / 1 GB/s; `depth` of them fill the capacity.
+        let capacity = mb_per_s(depth * 4096.0 / 1.004_096e-3 / 1e6);
+        let device = [("sim-service-time", "1ms"), ("sim-stream-rate", "1000MB/s")];
+        let load = [("access", "random-read"), ("block-size", "4KiB"), ("sim-capacity", &capacity)];
+        let levels = ["1", "2", "4", "8", "16", "32", "64", "128"];
+        let records =
+            campaign(&cells("queue-depth", &levels, &[&device[..], &load].concat()), 3, seed);
+        let found = findings(&records);
+        let claim = &of(&found, "depth")[0].claim;
+        coverage.add(printed(claim, "up to depth "), depth);
+        assert!(claim.contains("only add latency"), "{claim}");
+    }
+    let silent = coverage.asked - coverage.given;
+    coverage.check_given("depth");
+    at_most_by_chance(silent, "no depth where one was planted");
+}
+
+#[test]
+fn the_half_bandwidth_block_size_is_found() {
+    let mut coverage = Coverage::default();
+    for seed in seeds() {
+        let half = Random::new(seed).between(20.0, 200.0);
+        // Half of the bandwidth where the bytes take as long as the service: 1 ms at this rate.
+        let rate = mb_per_s(half * 1024.0 / 1e-3 / 1e6);
+        let device = [("sim-service-time", "1ms"), ("sim-stream-rate", &rate)];
+        let levels = ["4KiB", "16KiB", "64KiB", "256KiB", "1MiB"];
+        let records = campaign(&cells("block-size", &levels, &device), 3, seed);
+        let found = findings(&records);
+        let claim = &of(&found, "block-size")[0].claim;
+        let interval = printed_bytes(claim).map(|(low, high)| Interval { low, high });
+        coverage.add(interval, half);
+    }
+    let silent = coverage.asked - coverage.given;
+    coverage.check_given("half-bandwidth size");
+    at_most_by_chance(silent, "no half-bandwidth size");
+}
+
+/// The interval of the half-bandwidth size, KiB.
+fn printed_bytes(claim: &str) -> Option<(f64, f64)> {
+    let rest = &claim[claim.find("is reached at ")?..];
+    let rest = &rest[rest.find("95 % interval ")? + "95 % interval ".len()..];
+    let words: Vec<&str> = rest.split([' ', ')']).collect();
+    let kib = |number: &str, unit: &str| {
+        let scale = if unit == "MiB" { 1024.0 } else { 1.0 };
+        Some(number.parse::<f64>().ok()? * scale)
+    };
+    Some((kib(words[0], words[1])?, kib(words[3], words[4])?))
+}
+
+#[test]
+fn what_memory_gains_is_found_and_no_gain_is_claimed_where_there_is_none() {
+    let (mut coverage, mut claims) = (Coverage::default(), 0);
+    for seed in seeds() {
+        let truth = Random::new(seed).between(1.5, 20.0);
+        let mut compare = |cache_rate: &str| {
+            let load = [("streams", "8"), ("file-size", "64MiB"), ("block-size", "64KiB")];
+            let planted =
+                [("direct", "false"), ("sim-cache-rate", cache_rate), ("queue-depth", "8")];
+            let changes = [&load[..], &planted].concat();
+            let records = campaign(&cells("cold", &["true", "false"], &changes), 3, seed);
+            of(&findings(&records), "cache")[0].claim.clone()
+        };
+        coverage.add(printed(&compare(&mb_per_s(truth * 1000.0)), " times"), truth);
+        claims += u32::from(!compare("1000MB/s").contains("no difference is shown"));
+    }
+    assert!(coverage.given_share() > 0.9, "{coverage:?}");
+    coverage.check_given("cache");
+    at_most_by_chance(claims, "gain from cache");
+}
+
+#[test]
+fn the_gap_between_accepted_and_durable_is_found_where_a_cache_was_planted() {
+    let (mut coverage, mut claims) = (Coverage::default(), 0);
+    for seed in seeds() {
+        let write = |cache: &str| {
+            let load = [("access", "write"), ("streams", "8"), ("sim-write-cache", cache)];
+            let records = campaign(&cells("queue-depth", &["4"], &load), 3, seed);
+            of(&findings(&records), "durability")[0].clone()
+        };
+        // 100 to 500 MB are still in the cache after 0.5 s, and drain at 1 GB/s.
+        let held = Random::new(seed).between(100e6, 500e6);
+        let found = write(&format!("{}B", held.round()));
+        let truth = (0.5 + held / 1e9 + 0.001) / 0.5;
+        coverage.add(
+            printed(&found.claim, "accepted as fast").or_else(|| {
+                assert_eq!(found.severity, Severity::Warning, "{}", found.claim);
+                printed(&found.claim, " times")
+            }),
+            truth,
+        );
+        claims += u32::from(write("0B").severity != Severity::Info);
+    }
+    coverage.check("durability");
+    at_most_by_chance(claims, "gap");
+}
+
+#[test]
+fn two_directories_share_a_limit_only_where_one_was_planted() {
+    let mut wrong = [0; 2];
+    for seed in seeds() {
+        for (place, bus, shared) in [(0, "5000MB/s", false), (1, "1400MB/s", true)] {
+            let mut all = Vec::new();
+            for directories in [&["/a"][..], &["/b"], &["/a", "/b"]] {
+                let load = [("sim-bus", bus), ("block-size", "64KiB"), ("queue-depth", "8")];
+                for (group, mut settings) in cells("streams", &["2", "8", "16"], &load) {
+                    let words = directories.iter().map(|&word| word.to_owned()).collect();
+                    settings.set("directories", Value::Words(words));
+                    all.push((group, settings));
+                }
+            }
+            let found = findings(&campaign(&all, 3, seed));
+            let scaling = of(&found, "scaling");
+            let claim = scaling.iter().find(|finding| finding.claim.contains("at once gives"));
+            wrong[place] += u32::from(claim.unwrap().claim.contains("share a limit") != shared);
+        }
+    }
+    at_most_by_chance(wrong[0], "shared limit");
+    at_most_by_chance(wrong[1], "shared limit missed");
+}
+
+fn small_campaign() -> Vec<Record> {
+    campaign(&cells("streams", &["1", "4", "16"], LOAD), 2, 1)
+}
+
+#[test]
+fn a_device_cache_is_told_and_its_figures_are_not_called_the_devices() {
+    let planted = [("second-pass", "true"), ("sim-device-cache", "64GiB")];
+    let records = campaign(&cells("streams", &["4", "8"], &[LOAD, &planted].concat()), 2, 1);
+    let found = findings(&records);
+    let told = of(&found, "cache");
+    assert!(told[0].claim.contains("cache behind the kernel"), "{told:?}");
+    assert_eq!(told[0].evidence.len(), 4);
+    let [fast, _, believe] = answer(&records, &found);
+    assert!(fast.starts_with("No figure is surely the device's"), "{fast}");
+    assert!(believe.contains("4 did not surely read from where they should"), "{believe}");
+}
+
+#[test]
+fn notes_are_grouped_and_failures_are_results() {
+    let mut records = small_campaign();
+    for record in &mut records[..2] {
+        if let Outcome::Done(measurement) = &mut record.outcome {
+            measurement.notes.push(Note::new("stolen", "the hypervisor took 5 % of the time"));
+        }
+    }
+    records[4].outcome = Outcome::Failed("cannot read x: Input/output error".into());
+    records[5].outcome = Outcome::Skipped("no room".into());
+    let found = findings(&records);
+    let notes = of(&found, "notes");
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert!(notes[0].claim.starts_with("2 of 4 trials carry the note `stolen`"), "{notes:?}");
+    let failures = of(&found, "failures");
+    assert_eq!(failures[0].severity, Severity::Error);
+    assert_eq!(failures[0].claim, "1 of 6 trials failed: cannot read x: Input/output error");
+    assert_eq!(failures[1].claim, "1 of 6 trials was skipped: no room");
+    let [_, _, believe] = answer(&records, &found);
+    assert!(believe.contains("2 carry notes, 2 have no result"), "{believe}");
+}
+
+#[test]
+fn the_answer_is_three_sentences_with_figures() {
+    let records = small_campaign();
+    let [fast, stops, believe] = answer(&records, &findings(&records));
+    assert!(fast.starts_with("The device delivers 9") || fast.contains("10"), "{fast}");
+    assert!(fast.contains("MiB/s; 95 % interval") && fast.contains("n 2"), "{fast}");
+    assert!(stops.contains("stop") || stops.contains("grow"), "{stops}");
+    assert!(believe.contains("6 trials, each cell run at least 2 times"), "{believe}");
+    let nothing = answer(&[], &[]);
+    assert_eq!(nothing[0], "Nothing was measured.");
+}
+
+#[test]
+fn one_run_of_each_gives_no_interval_and_says_so() {
+    let records = campaign(&cells("streams", STREAMS, LOAD), 1, 3);
+    let found = findings(&records);
+    for finding in of(&found, "scaling") {
+        assert!(!finding.claim.contains("95 %"), "{}", finding.claim);
+        assert!(finding.claim.contains("no interval"), "{}", finding.claim);
+    }
+}
+
+#[test]
+fn every_question_has_a_name_of_its_own_and_answers_nothing_with_nothing() {
+    let mut names: Vec<&str> = super::QUESTIONS.iter().map(|question| question.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), super::QUESTIONS.len());
+    for question in super::QUESTIONS {
+        assert!(question.about.ends_with('?'), "{}", question.name);
+        assert!((question.answer)(&[]).is_empty(), "{}", question.name);
+    }
+}

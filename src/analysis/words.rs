@@ -1,0 +1,124 @@
+//! How findings put figures and settings.
+
+use crate::knob::Settings;
+use crate::stats::Estimate;
+use crate::value::{Value, percent, significant, throughput};
+
+/// A throughput with what is known of its precision, from `replicates` runs:
+/// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.
+pub fn rate(estimate: &Estimate, replicates: usize) -> String {
+    let plain = throughput(estimate.value);
+    let plain = plain.trim_end_matches(')');
+    match estimate.interval {
+        Some(ends) => {
+            let (low, high) = (significant(ends.low / 1e6), significant(ends.high / 1e6));
+            format!("{plain}; 95 % interval {low} to {high} MB/s, n {replicates})")
+        }
+        None => format!("{plain}; {}, no interval)", runs(replicates)),
+    }
+}
+
+/// A plain number with its interval: `4.02 (95 % interval 3.9 to 4.1)`; `unit` follows the value.
+pub fn number(estimate: &Estimate, unit: &str) -> String {
+    let value = significant(estimate.value);
+    match estimate.interval {
+        Some(ends) => {
+            let (low, high) = (significant(ends.low), significant(ends.high));
+            format!("{value}{unit} (95 % interval {low} to {high})")
+        }
+        None => format!("{value}{unit} (one run of each, no interval)"),
+    }
+}
+
+/// A share as a percentage with its interval.
+pub fn share(estimate: &Estimate) -> String {
+    match estimate.interval {
+        Some(ends) => format!(
+            "{} (95 % interval {} to {})",
+            percent(estimate.value),
+            percent(ends.low),
+            percent(ends.high)
+        ),
+        None => format!("{} (one run of each, no interval)", percent(estimate.value)),
+    }
+}
+
+fn runs(replicates: usize) -> String {
+    if replicates == 1 { "one run".to_owned() } else { format!("{replicates} runs") }
+}
+
+/// `1 stream`, `8 streams`.
+pub fn streams(count: f64) -> String {
+    if count == 1.0 { "1 stream".to_owned() } else { format!("{count} streams") }
+}
+
+/// What the load does, with a capital: `Random reading`.
+pub fn access(settings: &Settings) -> &'static str {
+    match settings.word("access") {
+        "read" => "Sequential reading",
+        "write" => "Sequential writing",
+        "random-read" => "Random reading",
+        "random-write" => "Random writing",
+        "random-mix" => "Mixed random reading and writing",
+        "read-backward" => "Backward reading",
+        "read-strided" => "Strided reading",
+        _ => "The load",
+    }
+}
+
+/// Through what it goes: `direct`, `through the page cache, cold`, `from the page cache`.
+pub fn path(settings: &Settings) -> &'static str {
+    let reads = settings.word("access").contains("read");
+    match (settings.flag("direct"), settings.flag("cold")) {
+        (true, _) => "direct",
+        (false, _) if !reads => "through the page cache",
+        (false, true) => "through the page cache, cold",
+        (false, false) => "with the files in the page cache",
+    }
+}
+
+/// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1MiB)`.
+pub fn load(settings: &Settings, knobs: &[&str]) -> String {
+    let mut parts = vec![path(settings).to_owned()];
+    for knob in knobs.iter().filter(|knob| settings.has(knob)) {
+        match settings.get(knob) {
+            Value::Words(words) if words.is_empty() => {}
+            Value::Words(words) => parts.push(format!("in {}", words.join(" + "))),
+            value => parts.push(format!("{knob} {value}")),
+        }
+    }
+    format!("{} ({})", access(settings), parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_carry_their_unit_their_interval_and_n() {
+        let sure = Estimate::within(1.64e9, 1.6e9, 1.68e9);
+        assert_eq!(rate(&sure, 3), "1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)");
+        assert_eq!(rate(&Estimate::bare(2e8), 1), "200 MB/s (191 MiB/s; one run, no interval)");
+        assert_eq!(
+            number(&Estimate::within(4.0, 3.9, 4.1), " streams"),
+            "4.00 streams (95 % interval 3.90 to 4.10)"
+        );
+    }
+
+    #[test]
+    fn loads_are_named_by_what_they_do() {
+        let mut settings = Settings::defaults("file");
+        let knobs = ["block-size", "queue-depth", "directories"];
+        assert_eq!(
+            load(&settings, &knobs),
+            "Sequential reading (direct, block-size 1MiB, queue-depth 1)"
+        );
+        settings.set("direct", Value::Flag(false));
+        settings.set("cold", Value::Flag(false));
+        settings.set("directories", Value::Words(vec!["/a".into(), "/b".into()]));
+        assert_eq!(
+            load(&settings, &["directories"]),
+            "Sequential reading (with the files in the page cache, in /a + /b)"
+        );
+    }
+}
