@@ -424,6 +424,18 @@ mod tests {
         assert!(page.contains("Not measured within this budget"));
     }
 
+    #[test]
+    fn a_simulated_evaluation_fills_every_figure() {
+        let (campaign, records) = fixture::simulated();
+        let input = Input::new(&campaign, &records);
+        let figures = figures::figures(&input);
+        assert_eq!(figures.len(), 5);
+        for figure in &figures {
+            assert!(!figure.panels.is_empty(), "{}: {}", figure.id, figure.message);
+        }
+        assert!(render(&input).unwrap().contains("A simulated server, not a real one."));
+    }
+
     /// For the browser test, which says where.
     #[test]
     fn samples_for_the_browser_are_written_where_asked() {
@@ -436,10 +448,13 @@ mod tests {
             ("empty", empty),
             ("long", long()),
         ];
-        for (name, fixture) in all {
+        let (campaign, records) = fixture::simulated();
+        let simulated = render(&Input::new(&campaign, &records)).unwrap();
+        let pages = all.iter().map(|(name, fixture)| (*name, page(fixture)));
+        for (name, page) in pages.chain([("simulated", simulated)]) {
             let path = std::path::Path::new(&folder).join(format!("{name}.html"));
             #[expect(clippy::disallowed_methods, reason = "a test makes its fixture")]
-            std::fs::write(path, page(&fixture)).unwrap();
+            std::fs::write(path, page).unwrap();
         }
     }
 }

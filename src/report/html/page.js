@@ -119,7 +119,7 @@
       layout.xaxis.showgrid = false;
       layout.xaxis.ticks = '';
       layout.barmode = 'group';
-      layout.bargap = 0.35;
+      layout.bargap = traces.some((trace) => trace.x.length > 1) ? 0.35 : 0.7;
     }
     if (!panel.y.log) {
       // By hand, as Plotly's own range cuts the caps of error bars off on a small screen.
@@ -151,7 +151,7 @@
       const name = of.panel === 'cpu' ? `CPU ${of.name}` : of.panel === 'device' ? `${of.name} busy` : of.name;
       return `${name} ${digits(mean(of))} ${unit.replace(/^.*, /, '')}`;
     });
-    return `On average over the whole trial: ${means.join('; ')}.`;
+    return `${timeline.label}, on average from start to end: ${means.join('; ')}.`;
   }
 
   function drawTimeline(place) {
@@ -198,8 +198,8 @@
     const says = told(timeline);
     byId('timeline-says').textContent = says;
     const plot = byId('timeline-plot');
-    plot.setAttribute('aria-label', `Timeline of ${timeline.label}. ${says}`);
-    plot.style.height = `${panels.length * 165 + 60}px`;
+    plot.setAttribute('aria-label', `Timeline. ${says}`);
+    plot.style.height = `${Math.max(panels.length * 165 + 60, 300)}px`;
     plot.dataset.trial = timeline.trial;
     return Plotly.react(plot, traces, layout, config);
   }

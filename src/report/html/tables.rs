@@ -191,7 +191,7 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
                 th.number scope="col" data-sort="number" { "trial" }
                 th scope="col" data-sort="text" { "group" }
                 @for knob in &varying { th scope="col" data-sort="number" { (knob.replace('-', " ")) } }
-                th.number scope="col" data-sort="number" { "replicate" }
+                th.number scope="col" data-sort="number" { "rep." }
                 th.number scope="col" data-sort="number" { "MB/s" }
                 th.number scope="col" data-sort="number" { "IOPS" }
                 th.number scope="col" data-sort="number" { "p50" }
@@ -236,7 +236,7 @@ fn trial(
                 }
             }
             td.number { (trial.replicate) }
-            (leading(get(cells::THROUGHPUT), source, megabytes))
+            (figure(get(cells::THROUGHPUT), source, megabytes))
             (figure(get(cells::IOPS), source, value::iops))
             (figure(get(cells::P50), source, value::duration))
             (figure(get(cells::P99), source, value::duration))

@@ -8,9 +8,9 @@ use crate::report::words;
 /// More groups of bars than this are not told apart.
 const PLACES_MAX: usize = 12;
 
-/// Knobs that decide whether a read is served from memory; cells that differ in nothing else are
-/// set side by side.
-const CACHE_KNOBS: &[&str] = &["direct", "cold", "stop", "at-least", "at-most", "second-pass"];
+/// Knobs that decide whether a read is served from memory; cells that differ in nothing else of
+/// weight are set side by side.
+const CACHE_KNOBS: &[&str] = &["direct", "cold"];
 
 /// The same files from cache and from the device.
 pub fn cache(groups: &[Group<'_>]) -> Planned {
@@ -61,7 +61,9 @@ fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
     let settings = &row.cell.settings;
     let has = ["direct", "cold", "access"].iter().all(|knob| settings.has(knob));
     has && settings.iter().all(|(knob, held)| {
-        CACHE_KNOBS.contains(&knob) || cells::value(cached.cell, knob) == Some(held)
+        CACHE_KNOBS.contains(&knob)
+            || cells::INCIDENTAL.contains(&knob)
+            || cells::value(cached.cell, knob) == Some(held)
     })
 }
 

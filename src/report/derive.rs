@@ -1,0 +1,51 @@
+//! Everything that is derived from a campaign's records, in one place.
+
+use super::{Input, OriginView, TrialView};
+use crate::analysis;
+use crate::measurement::Record;
+use crate::measurement::figures::{cells, figures};
+use crate::measurement::origin::{Verdict, origin};
+use crate::measurement::steady::{Steady, steady};
+use crate::store::Campaign;
+
+impl<'a> Input<'a> {
+    /// Computes figures, verdicts, cells and findings.
+    pub fn new(campaign: &'a Campaign, records: &'a [Record]) -> Input<'a> {
+        let findings = analysis::findings(records);
+        let answer = analysis::answer(records, &findings).into_iter().collect();
+        Input {
+            campaign,
+            records,
+            trials: records.iter().map(TrialView::new).collect(),
+            cells: cells(records),
+            findings,
+            answer,
+        }
+    }
+}
+
+impl TrialView {
+    /// Computes what is shown of one trial.
+    pub fn new(record: &Record) -> TrialView {
+        let Some(measurement) = record.outcome.measurement() else { return TrialView::default() };
+        let settings = &record.trial.settings;
+        let from = origin(measurement, settings);
+        let read = from.verdict != Verdict::None;
+        let (steady, steady_text) = match steady(measurement, settings) {
+            Steady::Tested(true) => (Some(true), "settled".to_owned()),
+            Steady::Tested(false) => (Some(false), "not settled".to_owned()),
+            Steady::NotTested(why) => (None, format!("not tested: {why}")),
+        };
+        TrialView {
+            figures: figures(record),
+            origin: read.then(|| OriginView {
+                verdict: from.verdict.name(),
+                device_share: from.device_share,
+                reason: from.reason,
+            }),
+            steady,
+            steady_text,
+            notes: measurement.notes.clone(),
+        }
+    }
+}
