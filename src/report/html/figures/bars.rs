@@ -80,7 +80,7 @@ pub fn durable(groups: &[Group<'_>]) -> Planned {
         if taken {
             continue;
         }
-        let mut add = |name, bars: &mut Vec<Point>| {
+        let add = |name, bars: &mut Vec<Point>| {
             if let Some(estimate) = cells::figure(row.cell, name) {
                 bars.push(point(place.clone(), row, estimate, megabytes));
             }
