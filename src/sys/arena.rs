@@ -46,15 +46,8 @@ impl Arena {
     pub fn new(bytes: usize, huge: bool) -> Result<Arena, Error> {
         let mapped = bytes.max(1).next_multiple_of(HUGE_PAGE);
         let access = ProtFlags::READ | ProtFlags::WRITE;
-        if huge {
-            // Populated at once: a hugetlb fault that finds the pool of its cgroup or node empty
-            // is a SIGBUS, a failed mmap is an answer.
-            let flags = MapFlags::PRIVATE | MapFlags::HUGETLB | MapFlags::POPULATE;
-            // SAFETY: a new anonymous mapping at a place the kernel chooses aliases nothing.
-            let got = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, access, flags) };
-            if let Some(start) = got.ok().and_then(|start| NonNull::new(start.cast())) {
-                return Ok(Arena { start, mapped, hugetlb: true });
-            }
+        if let Some(arena) = huge.then(|| Arena::hugetlb(mapped)).flatten() {
+            return Ok(arena);
         }
         // One huge page more than needed, so that an aligned part of the right size lies within.
         let room = mapped + HUGE_PAGE;
@@ -77,6 +70,22 @@ impl Arena {
             let _ = unsafe { madvise(start.as_ptr().cast(), mapped, Advice::LinuxHugepage) };
         }
         Ok(Arena { start, mapped, hugetlb: false })
+    }
+
+    /// From the administrator's pool; `None` when it has too few.
+    fn hugetlb(mapped: usize) -> Option<Arena> {
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        let flags = MapFlags::PRIVATE | MapFlags::HUGETLB;
+        // SAFETY: a new anonymous mapping at a place the kernel chooses aliases nothing.
+        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), mapped, access, flags) }.ok()?;
+        let arena = Arena { start: NonNull::new(start.cast())?, mapped, hugetlb: true };
+        // Touched at once: where the limit of a control group or node leaves none, the first touch
+        // would be a SIGBUS. EINVAL: Linux before 5.14 has no such advice.
+        // SAFETY: writes nothing; our own mapping.
+        match unsafe { madvise(start, mapped, Advice::LinuxPopulateWrite) } {
+            Ok(()) | Err(rustix::io::Errno::INVAL) => Some(arena),
+            Err(_) => None,
+        }
     }
 
     /// First byte; aligned to [`HUGE_PAGE`].

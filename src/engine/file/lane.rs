@@ -173,7 +173,7 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         let mut first = true;
         let mut now = done.started_ns;
         while self.in_flight > 0 {
-            self.backend.enter(self.terms.batch.min(self.in_flight), None)?;
+            self.backend.enter(self.want(), None)?;
             let came = self.backend.reap(&mut self.done);
             now = monotonic_ns();
             let phase = self.shared.phase();
@@ -246,11 +246,26 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         }
     }
 
+    /// Queues operations until as many are in flight as should be; where batches are asked for, one
+    /// batch at a time. I/O that is done as soon as it is handed over, as from the page cache, then
+    /// goes through the buffers of one batch, which stay in the processor's cache.
     #[inline]
     fn fill_up<const READS: bool, const WRITES: bool, const LATENCY: bool>(&mut self, now: u64) {
-        while self.in_flight < self.terms.depth && self.may_issue() {
+        let (room, batch) = (self.terms.depth - self.in_flight, self.terms.batch);
+        let mut left = if batch > 1 && room >= 2 * batch { batch } else { room };
+        while left > 0 && self.may_issue() {
             self.issue::<READS, WRITES, LATENCY>(now);
+            left -= 1;
         }
+    }
+
+    /// How many completions to wait for: none while there is room for another batch.
+    #[inline]
+    fn want(&self) -> u32 {
+        if self.in_flight < self.terms.depth && self.may_issue() {
+            return 0;
+        }
+        self.terms.batch.min(self.in_flight)
     }
 
     #[inline]
@@ -340,7 +355,7 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
                 }
             }
             self.in_flight -= 1;
-            self.slots.give(slot);
+            self.slots.give::<WRITES>(slot);
             let timed = u64::from(io.number < self.limit);
             if READS && (!WRITES || io.reads) {
                 self.counts.reads += 1;

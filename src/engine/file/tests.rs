@@ -242,7 +242,7 @@ fn time_ends_a_pass_and_the_window_is_as_long_as_asked() {
     assert!(window.done.read_bytes <= pass && pass <= window.done.read_bytes + 20 * MIB);
     assert!(result.streams.iter().all(|s| s.pass_end_ns == Some(window.end_ns)));
     let histogram = &result.into_measurement().unwrap().latency[0].1;
-    assert!(histogram.len() <= window.done.read_ops && histogram.len() > 0);
+    assert!(histogram.len() <= window.done.read_ops && !histogram.is_empty());
 }
 
 #[test]

@@ -17,8 +17,8 @@ pub struct Slot {
     pub syncing: bool,
 }
 
-/// All slots, and a queue of the free ones: the one that was free longest is taken next, so that a
-/// writer goes round in all of its buffers.
+/// All slots, and a queue of the free ones. A writer takes the one that was free longest, and so
+/// goes round in all of its buffers; a reader the one used last, which is in the processor's cache.
 #[derive(Debug)]
 pub struct Slots {
     slots: Box<[Slot]>,
@@ -52,11 +52,16 @@ impl Slots {
         slot
     }
 
-    /// Gives a slot back.
+    /// Gives a slot back, to be taken last or next.
     #[inline]
-    pub fn give(&mut self, slot: u32) {
-        self.free[(self.tail & self.mask) as usize] = slot;
-        self.tail = self.tail.wrapping_add(1);
+    pub fn give<const LAST: bool>(&mut self, slot: u32) {
+        if LAST {
+            self.free[(self.tail & self.mask) as usize] = slot;
+            self.tail = self.tail.wrapping_add(1);
+        } else {
+            self.head = self.head.wrapping_sub(1);
+            self.free[(self.head & self.mask) as usize] = slot;
+        }
     }
 
     /// What is known of the I/O on a slot.
@@ -74,11 +79,14 @@ mod tests {
     fn slots_go_round_and_none_is_taken_twice() {
         let mut slots = Slots::new(3);
         assert_eq!([slots.take(), slots.take(), slots.take()], [0, 1, 2]);
-        slots.give(1);
-        slots.give(0);
+        slots.give::<true>(1);
+        slots.give::<true>(0);
         assert_eq!([slots.take(), slots.take()], [1, 0]);
+        slots.give::<false>(1);
+        slots.give::<false>(0);
+        assert_eq!([slots.take(), slots.take()], [0, 1]);
         for _ in 0..100 {
-            slots.give(2);
+            slots.give::<true>(2);
             assert_eq!(slots.take(), 2);
         }
         slots.at(2).offset = 9;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{MIB, directory, done, names, note, refused, with};
+use super::{MIB, directory, done, names, note, refused, trial, with};
 use crate::engine::file::protocol::Failure;
 use crate::sys::command;
 
@@ -13,6 +13,7 @@ struct Tiny(tempfile::TempDir);
 
 impl Tiny {
     /// `None` where mounting is not allowed.
+    #[expect(clippy::print_stderr, reason = "says why a test was skipped")]
     fn mount() -> Option<Tiny> {
         let folder = directory();
         let path = folder.path().to_str().unwrap().to_owned();
@@ -33,12 +34,8 @@ impl Drop for Tiny {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "says why it was skipped")]
 fn a_full_disk_fails_the_trial_in_the_kernels_words() {
-    let Some(tiny) = Tiny::mount() else {
-        eprintln!("SKIP: not root");
-        return;
-    };
+    let Some(tiny) = Tiny::mount() else { return };
     for engine in ["uring", "aio", "sync"] {
         let settings = json!({
             "access": "write", "io-engine": engine, "direct": false, "file-size": 64 * MIB,
@@ -56,6 +53,25 @@ fn a_full_disk_fails_the_trial_in_the_kernels_words() {
     });
     let (_, what) = refused(mapped, names(tiny.0.path(), 1, 1));
     assert!(what.contains("No space left on device"), "{what}");
+}
+
+#[test]
+fn a_file_system_in_memory_is_never_taken_for_a_device() {
+    let Some(tiny) = Tiny::mount() else { return };
+    let base = json!({"file-size": MIB, "block-size": 65536, "direct": false, "stop": "pass"});
+    done(with(&base, json!({"access": "write"})), names(tiny.0.path(), 1, 1));
+    let read = with(&base, json!({"access": "read"}));
+    let result = done(read.clone(), names(tiny.0.path(), 1, 1));
+    assert_eq!(result.resident_before_bytes, Some(MIB));
+    assert!(note(&result, "not-cold"), "{:?}", result.notes);
+    // Before Linux 6.6 tmpfs refuses O_DIRECT; since then it takes it and does without.
+    match trial(with(&read, json!({"direct": true})), names(tiny.0.path(), 1, 1)).end {
+        Some(Err((kind, what))) => {
+            assert!(kind == Failure::Unsupported && what.contains("refuses direct I/O"), "{what}");
+        }
+        Some(Ok(result)) => assert!(note(&result, "direct-ignored"), "{:?}", result.notes),
+        None => panic!("no end"),
+    }
 }
 
 /// Makes io_uring_setup fail with EPERM for the calling thread and those that it starts, as the
@@ -99,4 +115,41 @@ fn where_io_uring_is_refused_aio_serves_and_says_so() {
         assert_eq!(refused(with(&base, polled), files).0, Failure::Unsupported);
     });
     forbidden.join().unwrap();
+}
+
+/// Takes CAP_IPC_LOCK from the calling thread and those that it starts.
+fn drop_ipc_lock() {
+    #[repr(C)]
+    struct Header {
+        version: u32,
+        pid: i32,
+    }
+    const VERSION_3: u32 = 0x2008_0522;
+    let mut header = Header { version: VERSION_3, pid: 0 };
+    let mut sets = [[0_u32; 3]; 2];
+    // SAFETY: the structures of capget(2) and capset(2), which live through both calls.
+    let status = unsafe {
+        libc::syscall(libc::SYS_capget, &raw mut header, sets.as_mut_ptr());
+        sets[0].iter_mut().for_each(|set| *set &= !(1 << 14));
+        libc::syscall(libc::SYS_capset, &raw mut header, sets.as_ptr())
+    };
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
+}
+
+#[test]
+fn buffers_beyond_the_limit_on_locked_memory_are_not_registered_and_that_is_noted() {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Memlock).current;
+    let Some(limit) = limit.filter(|limit| *limit < 64 * MIB) else { return };
+    let folder = directory();
+    let depth = (limit / MIB + 1).max(2);
+    let base = json!({"direct": false, "file-size": 4 * MIB, "stop": "pass"});
+    let files = names(folder.path(), 1, 1);
+    done(with(&base, json!({"access": "write"})), files.clone());
+    let limited = std::thread::spawn(move || {
+        drop_ipc_lock();
+        done(with(&base, json!({"access": "read", "queue-depth": depth})), files)
+    });
+    let result = limited.join().unwrap();
+    assert!(note(&result, "memlock"), "{:?}", result.notes);
+    assert_eq!(result.streams[0].pass.read_bytes, 4 * MIB);
 }

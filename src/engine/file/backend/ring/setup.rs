@@ -137,7 +137,7 @@ pub fn register_self(ring: &IoUring) -> Option<RawFd> {
 
 /// Whether this process has CAP_IPC_LOCK (bit 14 of capabilities(7)).
 fn may_lock() -> bool {
-    let status = Host::live().read("/proc/self/status").unwrap_or_default();
+    let status = Host::live().read("/proc/thread-self/status").unwrap_or_default();
     effective_capabilities(&status).is_some_and(|set| set & (1 << 14) != 0)
 }
 
