@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::{Context, Engine, Error as EngineError};
 use crate::measurement::{Outcome, Record, judge};
-use crate::plan::{Plan, Trial};
+use crate::plan::Trial;
 use crate::progress::{Event, Observer};
 use crate::store::{Campaign, Store};
 use crate::sys::workdir::{Swept, WorkDir, sweep};
@@ -103,18 +103,18 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Runs all trials of a plan, in order, until the user stops.
+    /// Runs trials in order, until the user stops.
     ///
     /// # Errors
     /// When the store cannot be written; a trial that fails is a result, not an error.
-    pub fn plan(&mut self, plan: &Plan) -> Result<(), Error> {
-        self.of = self.records.len() as u32 + plan.trials.len() as u32;
-        for trial in &plan.trials {
-            self.prepare(trial)?;
+    pub fn trials(&mut self, trials: Vec<Trial>) -> Result<(), Error> {
+        self.of = self.records.len() as u32 + trials.len() as u32;
+        for trial in trials {
+            self.prepare(&trial)?;
             if self.stopped() {
                 break;
             }
-            self.trial(trial.clone())?;
+            self.trial(trial)?;
         }
         Ok(())
     }
@@ -164,11 +164,6 @@ impl<'a> Run<'a> {
     /// Whether the user wants to stop.
     pub fn stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
-    }
-
-    /// The trials so far.
-    pub fn records(&self) -> &[Record] {
-        &self.records
     }
 
     /// Removes the work directories and closes the campaign.

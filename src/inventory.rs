@@ -20,9 +20,10 @@ mod transport;
 #[cfg(test)]
 mod recording;
 
-pub use device::{Backing, Device, Kind};
+pub use device::{Device, Kind};
 pub use machine::{Machine, machine};
-pub use mount::{Mount, Nature, nature};
+pub use mount::Mount;
+use mount::nature;
 
 /// A limit that holds whatever the software does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

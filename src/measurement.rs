@@ -14,7 +14,7 @@ pub mod judge;
 pub mod origin;
 pub mod steady;
 
-pub use crate::counters::series::{self, Column, Kind, Series};
+pub use crate::counters::series::{Column, Kind, Series};
 pub use crate::inventory::Ceiling;
 pub use evidence::Evidence;
 

@@ -12,21 +12,6 @@ pub mod expand;
 pub mod files;
 pub mod standard;
 
-/// What to measure, how often, and in which order.
-#[derive(Clone, Debug)]
-pub struct Plan {
-    /// Its name: `evaluate`, or a workload's.
-    pub name: String,
-    /// The engine that runs its trials.
-    pub engine: &'static str,
-    /// Decides the order of trials and what they read.
-    pub seed: u64,
-    /// How often each cell is run.
-    pub replicates: u32,
-    /// In the order in which they run.
-    pub trials: Vec<Trial>,
-}
-
 /// One run of one cell.
 #[derive(Clone, Debug)]
 pub struct Trial {

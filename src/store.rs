@@ -248,4 +248,5 @@ fn refused(path: &Path, error: &rusqlite::Error) -> Error {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests;

@@ -3,7 +3,6 @@
 //! Readers of /proc and /sys ask a [`Host`], which a test can root at a recorded tree. Nothing here
 //! interprets what it reads.
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -63,6 +62,7 @@ impl Host {
     }
 
     /// A recorded tree, for tests.
+    #[cfg(test)]
     pub fn at(root: impl Into<PathBuf>) -> Host {
         Host { root: root.into() }
     }
@@ -124,25 +124,6 @@ impl Host {
         std::fs::File::open(&full)
             .map_err(|error| Error::new(format!("cannot read {}", full.display()), error))
     }
-}
-
-/// Runs a program to its end, without a shell, and gives what it printed on its standard output.
-///
-/// # Errors
-/// When it cannot be started or does not exit with 0; with what it printed on standard error.
-#[expect(clippy::disallowed_methods, reason = "this module is the door")]
-pub fn command(program: &str, args: &[&str]) -> Result<String, Error> {
-    let what = || format!("cannot run `{program} {}`", args.join(" "));
-    let output = std::process::Command::new(program)
-        .args(args.iter().map(OsStr::new))
-        .stdin(std::process::Stdio::null())
-        .output()
-        .map_err(|error| Error::new(what(), error))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(Error::new(what(), format!("{}: {}", output.status, said.trim())))
 }
 
 /// Writes a file whole or not at all: beside its place first, then renamed over it.

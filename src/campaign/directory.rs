@@ -55,6 +55,7 @@ pub(super) fn device(name: &str) -> Result<u64, Error> {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests {
     use super::*;
 

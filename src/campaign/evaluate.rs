@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Run, layout};
 use crate::knob::Settings;
 use crate::plan::standard::{self, LAYOUT_STREAMS, REPLICATES, Shape, TRIAL_NS_MIN};
-use crate::plan::{self, Plan, Trial};
+use crate::plan::{self, Trial};
 use crate::progress::Event;
 use crate::store::NotBought;
 use crate::sys::filesystem::space;
@@ -244,6 +244,5 @@ fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, spent_ns: u64) -> R
     let cells: Vec<(String, Settings)> =
         wishes[..bought.cells].iter().map(|wish| standard::timed(wish, bought.trial_ns)).collect();
     let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed.rotate_left(17));
-    let (name, engine) = (run.campaign.plan.clone(), shape.engine);
-    run.plan(&Plan { name, engine, seed: run.campaign.seed, replicates: REPLICATES, trials })
+    run.trials(trials)
 }

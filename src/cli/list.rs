@@ -92,7 +92,16 @@ pub fn rows(table: Table) -> Vec<Value> {
             analysis::QUESTIONS.iter().map(|asked| plain(asked.name, asked.about)).collect()
         }
         Table::Formats => {
-            report::FORMATS.iter().map(|format| plain(format.name, format.about)).collect()
+            let formats = report::FORMATS.iter();
+            formats
+                .map(|format| {
+                    json!({
+                        "name": format.name,
+                        "about": format.about,
+                        "extension": format.extension,
+                    })
+                })
+                .collect()
         }
         Table::Campaigns => Vec::new(),
     }

@@ -7,7 +7,7 @@ use super::Common;
 use super::outcome::{self, Request, Session};
 use crate::campaign::{Run, directory, layout::check_space};
 use crate::knob::Settings;
-use crate::plan::{self, Plan, expand};
+use crate::plan::{self, expand};
 use crate::sys::signal;
 use crate::value::Value;
 
@@ -64,16 +64,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let done = {
         let Session { host, store, campaign, kept, talk, .. } = &mut session;
         let campaign = campaign.clone();
-        let plan = Plan {
-            name: campaign.plan.clone(),
-            engine: engine.name(),
-            seed: campaign.seed,
-            replicates: arguments.replicates,
-            trials: plan::blocked(&cells, arguments.replicates, campaign.seed),
-        };
+        let trials = plan::blocked(&cells, arguments.replicates, campaign.seed);
         let work = if engine.name() == "sim" { &[][..] } else { &kept.directories[..] };
         let mut run = Run::begin(host, store, campaign, engine, work, talk, &stop)?;
-        let result = run.plan(&plan);
+        let result = run.trials(trials);
         let done = run.finish();
         result?;
         done?

@@ -20,7 +20,7 @@ mod serve;
 mod stream;
 mod supervise;
 
-pub use serve::{serve, worker};
+pub use serve::worker;
 
 /// The engine `file`.
 pub struct File;

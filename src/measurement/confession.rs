@@ -12,9 +12,6 @@ use crate::value::{bytes, percent};
 mod others;
 mod processors;
 
-pub use others::OTHERS_SHARE;
-pub use processors::{BUSY_SHARE, STEAL_SHARE};
-
 /// Every note that the evidence of `measurement` calls for, in a fixed order; none is good.
 pub fn confessions(measurement: &Measurement, settings: &Settings) -> Vec<Note> {
     let span = Span::of(measurement);

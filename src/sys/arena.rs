@@ -94,6 +94,7 @@ impl Arena {
     }
 
     /// Length in bytes, a multiple of [`HUGE_PAGE`].
+    #[cfg(test)]
     pub fn bytes(&self) -> usize {
         self.mapped
     }

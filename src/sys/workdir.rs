@@ -171,6 +171,7 @@ fn advice(error: Errno) -> &'static str {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests {
     use super::*;
 

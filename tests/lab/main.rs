@@ -4,6 +4,8 @@
 //! The program is told nothing but the path. Everything that is made here is unmade when a test
 //! ends, however it ends, and no device is touched that a test did not make.
 
+#![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
+
 mod disk;
 mod faults;
 mod origin;

@@ -110,11 +110,6 @@ impl Buffers {
         (self.arena.start(), self.stride * self.count)
     }
 
-    /// From one buffer's start to the next one's.
-    pub fn stride(&self) -> usize {
-        self.stride
-    }
-
     /// What the memory lies on.
     pub fn pages(&self) -> Pages {
         self.arena.pages()

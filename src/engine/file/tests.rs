@@ -1,4 +1,4 @@
-//! Whole trials through [`serve`](super::serve), in this process, on real files.
+//! Whole trials through the worker's `serve`, in this process, on real files.
 
 use std::io::{BufReader, PipeReader, PipeWriter, Read, Write, pipe};
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::protocol::{Failure, LoadResult, LoadSpec, Message, Prepared};
-use super::serve;
+use super::serve::serve;
 use crate::measurement::Operation;
 use crate::pattern::Header;
 

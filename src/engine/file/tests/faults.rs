@@ -6,21 +6,19 @@ use serde_json::json;
 
 use super::{MIB, directory, done, names, note, refused, trial, with};
 use crate::engine::file::protocol::Failure;
-use crate::sys::command;
 
 /// A tiny file system, unmounted at the end.
 struct Tiny(tempfile::TempDir);
 
 impl Tiny {
     /// `None` where mounting is not allowed.
-    #[expect(clippy::print_stderr, reason = "says why a test was skipped")]
     fn mount() -> Option<Tiny> {
         let folder = directory();
         let path = folder.path().to_str().unwrap().to_owned();
         match command("mount", &["-t", "tmpfs", "-o", "size=8m", "tmpfs", &path]) {
             Ok(_) => Some(Tiny(folder)),
             Err(why) => {
-                eprintln!("SKIP: needs a tiny tmpfs: {why}");
+                skip(&why);
                 None
             }
         }
@@ -152,4 +150,21 @@ fn buffers_beyond_the_limit_on_locked_memory_are_not_registered_and_that_is_note
     let result = limited.join().unwrap();
     assert!(note(&result, "memlock"), "{:?}", result.notes);
     assert_eq!(result.streams[0].pass.read_bytes, 4 * MIB);
+}
+
+/// Runs a program that must succeed.
+#[expect(clippy::disallowed_methods, reason = "mounts a fixture")]
+fn command(program: &str, arguments: &[&str]) -> Result<(), String> {
+    let output = std::process::Command::new(program).args(arguments).output();
+    match output {
+        Ok(output) if output.status.success() => Ok(()),
+        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+        Err(why) => Err(why.to_string()),
+    }
+}
+
+/// Says that a test cannot run here; libtest shows it with `--nocapture`.
+#[expect(clippy::print_stdout, reason = "a test says that it is skipped")]
+fn skip(why: &str) {
+    println!("SKIP engine::file::tests::faults: needs a tiny tmpfs: {}", why.trim());
 }
