@@ -10,12 +10,14 @@ use crate::measurement::{Note, Record};
 use crate::store::Campaign;
 
 mod cells;
+mod csv;
 mod derive;
 #[cfg(test)]
 mod fixture;
 mod html;
 mod json;
 mod machine;
+mod markdown;
 mod text;
 mod words;
 
@@ -50,6 +52,18 @@ pub const FORMATS: &[Format] = &[
         about: "One document for other programs; see docs/reference/json.md",
         extension: "json",
         render: json::render,
+    },
+    Format {
+        name: "markdown",
+        about: "Tables for an issue or a wiki",
+        extension: "md",
+        render: markdown::render,
+    },
+    Format {
+        name: "csv",
+        about: "One line a trial: every setting, every figure",
+        extension: "csv",
+        render: csv::render,
     },
 ];
 
@@ -99,4 +113,23 @@ pub struct OriginView {
     pub device_share: Option<f64>,
     /// From what this follows, or why nothing does.
     pub reason: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_format_prints_every_campaign() {
+        let empty = fixture::campaign_of(Vec::new(), 0);
+        let full = fixture::evaluated();
+        for format in FORMATS {
+            assert_eq!(find(format.name).unwrap().extension, format.extension);
+            assert!((format.render)(&empty.input()).is_ok(), "{}", format.name);
+            let text = (format.render)(&full.input()).unwrap();
+            assert!(text.ends_with('\n') || text.ends_with("</html>"), "{}", format.name);
+            assert!(text.contains("cache"), "{}: the origin is told", format.name);
+        }
+        assert!(find("docx").is_none());
+    }
 }

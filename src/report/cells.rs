@@ -26,6 +26,11 @@ pub const P50: &str = "latency_ns_p50";
 /// 99th percentile of latency.
 pub const P99: &str = "latency_ns_p99";
 
+/// Knobs that say how long and over how much, not what: they tell cells apart only when nothing
+/// else does.
+pub const INCIDENTAL: &[&str] =
+    &["file-size", "files", "stop", "at-least", "at-most", "second-pass", "batch"];
+
 /// Cells of one group of the plan.
 pub struct Group<'a> {
     /// Of the plan: `streams, direct`.
@@ -184,6 +189,9 @@ pub fn varying(cells: &[&Cell]) -> Vec<&'static str> {
         |knob: &&'static str| cells.iter().any(|cell| value(cell, knob) != value(first, knob));
     let mut names: Vec<&'static str> =
         first.settings.iter().map(|(name, _)| name).filter(differs).collect();
+    if names.iter().any(|name| !INCIDENTAL.contains(name)) {
+        names.retain(|name| !INCIDENTAL.contains(name));
+    }
     let place = |name: &&str| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len());
     names.sort_by_key(place);
     let mut kept: Vec<&'static str> = Vec::new();
@@ -244,7 +252,11 @@ fn rank(group: &Group<'_>) -> Rank {
     let Some(row) = group.rows.first() else { return Rank::default() };
     let settings = &row.cell.settings;
     let axis = ["streams", "block-size", "queue-depth"];
-    let axis = axis.iter().position(|name| group.varying.first() == Some(name)).unwrap_or(3);
+    let axis = match group.varying.first() {
+        // A lone cell is what the others are compared with.
+        None => 0,
+        Some(first) => 1 + axis.iter().position(|name| name == first).unwrap_or(axis.len()),
+    };
     (
         words::mixes(settings),
         words::writes_only(settings),

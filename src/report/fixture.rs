@@ -9,7 +9,7 @@ use crate::measurement::figures::{Cell, Figures};
 use crate::measurement::{
     Amount, Column, Kind, Measurement, Note, Outcome, Record, Series, Window,
 };
-use crate::plan::{Trial, blocked};
+use crate::plan::{Trial, blocked, standard};
 use crate::stats::{Estimate, Interval};
 use crate::store::{Campaign, NotBought};
 use crate::value::Value;
@@ -289,4 +289,36 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
         cells.push(Cell { group, settings, trials: vec![record.trial.number], figures });
     }
     cells
+}
+
+/// The standard evaluation of a simulated server, as far as three quarters of an hour buy it.
+pub fn simulated() -> (Campaign, Vec<Record>) {
+    let shape = standard::Shape {
+        engine: "sim",
+        directories: vec!["/srv/a".into()],
+        direct: true,
+        file_size: 256 << 20,
+        files: standard::files(100),
+        cache_bytes: 4 << 30,
+    };
+    let wishes = standard::wishes(&shape);
+    let bought = &wishes[..wishes.len() - 6];
+    let truth = [("sim-noise", "0.04"), ("sim-inequality", "1.3"), ("sim-service-time", "80us")];
+    let cells = bought.iter().map(|wish| {
+        let (group, mut settings) = standard::timed(wish, 2_000_000_000);
+        for (name, value) in truth {
+            settings.set(name, crate::knob::find(name).unwrap().domain.parse(value).unwrap());
+        }
+        (group, settings)
+    });
+    let records = crate::engine::testing::campaign(&cells.collect::<Vec<_>>(), 3, 42);
+    let mut campaign = campaign_of(Vec::new(), 0).campaign;
+    campaign.engine = "sim".into();
+    let budgets = standard::budgets_ns(&wishes, 60_000_000_000);
+    campaign.not_bought = wishes.iter().zip(budgets).skip(bought.len()).map(not_bought).collect();
+    (campaign, records)
+}
+
+fn not_bought((wish, budget_ns): (&standard::Wish, u64)) -> NotBought {
+    NotBought { cell: wish.name.clone(), budget_ns }
 }

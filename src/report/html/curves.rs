@@ -8,10 +8,6 @@ use crate::value::Value;
 /// A legend with more entries than this cannot be told apart.
 pub const CURVES_MAX: usize = 8;
 
-/// Knobs that a curve may vary besides its axis: they say how long and over how much, not what.
-const INCIDENTAL: &[&str] =
-    &["file-size", "files", "stop", "at-least", "at-most", "second-pass", "batch"];
-
 /// Cells that differ in one knob.
 pub struct Curve<'a> {
     /// For the legend.
@@ -63,7 +59,7 @@ fn borrow<'a>(groups: &[Group<'a>], axis: &str, rows: &mut Vec<Row<'a>>) {
         let settings = &row.cell.settings;
         let same = settings.iter().all(|(knob, held)| {
             knob == axis
-                || INCIDENTAL.contains(&knob)
+                || cells::INCIDENTAL.contains(&knob)
                 || cells::value(first.cell, knob) == Some(held)
         });
         let known =

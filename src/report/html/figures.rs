@@ -82,7 +82,7 @@ fn scaling(groups: &[Group<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::writes_only(settings) && !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "streams", fit);
     let mut traces = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
-    traces.extend(self::traces(&curves, cells::NAIVE, Dash::Dash, ", naive", megabytes));
+    traces.extend(self::traces(&curves, cells::NAIVE, Dash::Broken, ", naive", megabytes));
     let figure = Figure {
         id: "scaling",
         title: "Throughput against streams",
@@ -102,7 +102,7 @@ fn depth(groups: &[Group<'_>]) -> Planned {
     let (curves, beyond) = curves::curves(groups, "queue-depth", fit);
     let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
     let mut latency = traces(&curves, cells::P50, Dash::Solid, ", p50", nanoseconds);
-    latency.extend(traces(&curves, cells::P99, Dash::Dash, ", p99", nanoseconds));
+    latency.extend(traces(&curves, cells::P99, Dash::Broken, ", p99", nanoseconds));
     let axis = Axis::log("latency", heights(&latency), time_tick);
     let mut panels =
         panel("depth-iops", &curves, "queue-depth", Axis::linear("operations per second"), iops);
@@ -165,7 +165,7 @@ fn traces(curves: &[Curve<'_>], name: &str, dash: Dash, suffix: &str, print: Pri
         let points: Vec<Point> = points.collect();
         let foreign = !points.is_empty() && points.iter().all(|point| !point.mark.is_empty());
         let hue = if foreign { GREY } else { place as u8 };
-        let dash = if foreign && dash == Dash::Solid { Dash::Dot } else { dash };
+        let dash = if foreign && dash == Dash::Solid { Dash::Dotted } else { dash };
         (!points.is_empty()).then(|| Trace {
             name: format!("{}{suffix}", curve.name),
             hue,

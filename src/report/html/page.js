@@ -39,7 +39,7 @@
   });
   const axis = (of) => {
     const drawn = {
-      title: { text: text(of.title), standoff: 10, font: { size: 13 } }, automargin: true, gridcolor: '#dfe3e7',
+      title: { text: text(of.title), standoff: 10, font: { size: 13 } }, automargin: true, gridcolor: '#dfe3e7', ticklabeloverflow: 'allow',
       zeroline: false, ticks: 'outside', ticklen: 4, tickcolor: GREY,
     };
     if (of.log) drawn.type = 'log';
@@ -119,18 +119,26 @@
       layout.xaxis.showgrid = false;
       layout.xaxis.ticks = '';
       layout.barmode = 'group';
-      layout.bargap = 0.35;
+      layout.bargap = traces.some((trace) => trace.x.length > 1) ? 0.35 : 0.7;
     }
-    if (!panel.y.log) layout.yaxis.rangemode = 'tozero';
+    if (!panel.y.log) {
+      // By hand, as Plotly's own range cuts the caps of error bars off on a small screen.
+      const tops = panel.traces.flatMap((trace) => trace.points.map((point) =>
+        Math.max(point.y, point.interval ? point.interval[1] : point.y)));
+      layout.yaxis.range = [0, Math.max(...tops) * 1.08 || 1];
+    }
     layout.legend = { orientation: 'h', x: 0, xanchor: 'left', y: 1.03, yanchor: 'bottom' };
     layout.showlegend = traces.length > 1;
     return Plotly.newPlot(byId(panel.id), traces, layout, config);
   }
 
+  // Intervals of a line are about as long as each other; the first begins one length before its end.
+  const beginning = (of) => (of.t.length > 1 ? Math.max(2 * of.t[0] - of.t[1], Math.min(of.t[0], 0)) : 0);
+
   // Of a line of a timeline, weighted by the lengths of its intervals.
   function mean(of) {
-    let [sum, from] = [0, of.t.length > 1 ? 2 * of.t[0] - of.t[1] : 0];
-    const start = from;
+    const start = beginning(of);
+    let [sum, from] = [0, start];
     of.t.forEach((until, place) => { sum += of.v[place] * (until - from); from = until; });
     return from > start ? sum / (from - start) : 0;
   }
@@ -143,7 +151,7 @@
       const name = of.panel === 'cpu' ? `CPU ${of.name}` : of.panel === 'device' ? `${of.name} busy` : of.name;
       return `${name} ${digits(mean(of))} ${unit.replace(/^.*, /, '')}`;
     });
-    return `On average over the whole trial: ${means.join('; ')}.`;
+    return `${timeline.label}, on average from start to end: ${means.join('; ')}.`;
   }
 
   function drawTimeline(place) {
@@ -167,14 +175,15 @@
         const colour = (panel === 'cpu' && CPU[of.name]) || HUES[index % HUES.length];
         const unit = title.replace(/^.*, /, '');
         traces.push({
-          type: 'scatter', mode: 'lines', name: text(of.name), x: of.t, y: of.v, showlegend: true,
+          type: 'scatter', mode: 'lines', name: text(of.name), showlegend: true,
+          x: [beginning(of), ...of.t], y: [of.v[0], ...of.v],
           xaxis: 'x', yaxis: `y${n}`, legend: `legend${n}`,
           // A value holds for the interval that ends where it stands.
           line: { color: colour, width: panel === 'cpu' ? 0.8 : 1.6, shape: 'vh' },
           ...(panel === 'cpu' ? { stackgroup: 'cpu', fillcolor: `${colour}b0` } : {}),
           hoverinfo: 'text',
-          hovertext: of.v.map((value, at) =>
-            `<b>${text(of.name)}</b><br>${digits(value)} ${unit}<br>until ${of.t[at]} s`),
+          hovertext: [of.v[0], ...of.v].map((value, at) =>
+            `<b>${text(of.name)}</b><br>${digits(value)} ${unit}<br>until ${of.t[Math.max(at - 1, 0)]} s`),
         });
       });
     });
@@ -189,8 +198,8 @@
     const says = told(timeline);
     byId('timeline-says').textContent = says;
     const plot = byId('timeline-plot');
-    plot.setAttribute('aria-label', `Timeline of ${timeline.label}. ${says}`);
-    plot.style.height = `${panels.length * 165 + 60}px`;
+    plot.setAttribute('aria-label', `Timeline. ${says}`);
+    plot.style.height = `${Math.max(panels.length * 165 + 60, 300)}px`;
     plot.dataset.trial = timeline.trial;
     return Plotly.react(plot, traces, layout, config);
   }

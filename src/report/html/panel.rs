@@ -63,9 +63,11 @@ pub enum Dash {
     /// The figure itself.
     Solid,
     /// A second figure of the same cells.
-    Dash,
+    #[serde(rename = "dash")]
+    Broken,
     /// Not the device's.
-    Dot,
+    #[serde(rename = "dot")]
+    Dotted,
 }
 
 /// A point or a bar.

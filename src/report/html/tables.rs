@@ -23,19 +23,38 @@ fn boxed(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
-/// A figure with its interval, grey and hatched unless it is the device's.
+/// Text with its `quoted` words set as code.
+fn coded(text: &str) -> Markup {
+    html! { @for (place, part) in text.split('`').enumerate() {
+        @if place % 2 == 1 { code { (part) } } @else { (part) }
+    } }
+}
+
+/// A figure with its interval; grey, hatched and marked unless it is the device's. The mark stands
+/// first, so that figures of one column stay in line.
 fn figure(estimate: Option<Estimate>, source: Source, print: fn(f64) -> String) -> Markup {
+    marked(estimate, source, source.mark(), print)
+}
+
+/// The first figure of a row: its mark is a word.
+fn leading(estimate: Option<Estimate>, source: Source, print: fn(f64) -> String) -> Markup {
+    marked(estimate, source, source.name(), print)
+}
+
+fn marked(
+    estimate: Option<Estimate>,
+    source: Source,
+    mark: &str,
+    print: fn(f64) -> String,
+) -> Markup {
     let Some(estimate) = estimate else { return html! { td.number { "\u{2013}" } } };
-    let (class, mark) = match source.is_device() {
-        true => ("number", ""),
-        false => ("number foreign", source.name()),
-    };
+    let foreign = !source.is_device();
     let spread = cells::half_width(&estimate).map(value::percent);
     html! {
-        td class=(class) data-v=(format!("{:.6e}", estimate.value)) {
+        td.number.foreign[foreign] data-v=(format!("{:.6e}", estimate.value)) {
+            @if foreign { span.badge title=(source.meaning()) { (mark) } " " }
             (print(estimate.value))
             @if let Some(spread) = spread { " " span.spread { "\u{b1}" (spread) } }
-            @if !mark.is_empty() { " " span.badge { (mark) } }
         }
     }
 }
@@ -97,10 +116,10 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool) -> Markup {
                 }
             }
             @if written {
-                (figure(get(cells::ACCEPTED).or(get(cells::THROUGHPUT)), row.source, megabytes))
+                (leading(get(cells::ACCEPTED).or(get(cells::THROUGHPUT)), row.source, megabytes))
                 (figure(get(cells::DURABLE), row.source, megabytes))
             } @else {
-                (figure(get(cells::THROUGHPUT), row.source, megabytes))
+                (leading(get(cells::THROUGHPUT), row.source, megabytes))
                 (figure(bare, row.source, mebibytes))
                 (figure(get(cells::NAIVE), row.source, megabytes))
             }
@@ -141,8 +160,8 @@ pub fn panel(panel: &Panel) -> Markup {
                     @let point = trace.points.iter().find(|point| point.x == *place);
                     td.number.foreign[point.is_some_and(|point| !point.mark.is_empty())] {
                         @if let Some(point) = point {
+                            @if !point.mark.is_empty() { span.badge { (point.mark) } " " }
                             (point.figure)
-                            @if !point.mark.is_empty() { " " span.badge { (point.mark) } }
                         }
                     }
                 }
@@ -172,7 +191,7 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
                 th.number scope="col" data-sort="number" { "trial" }
                 th scope="col" data-sort="text" { "group" }
                 @for knob in &varying { th scope="col" data-sort="number" { (knob.replace('-', " ")) } }
-                th.number scope="col" data-sort="number" { "replicate" }
+                th.number scope="col" data-sort="number" { "rep." }
                 th.number scope="col" data-sort="number" { "MB/s" }
                 th.number scope="col" data-sort="number" { "IOPS" }
                 th.number scope="col" data-sort="number" { "p50" }
@@ -184,7 +203,7 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
             tbody { @for row in &rows { (row) } }
         }
     };
-    (boxed("All trials", &table), left_out)
+    (html! { div.wide { (boxed("All trials", &table)) } }, left_out)
 }
 
 fn trial(
@@ -230,7 +249,7 @@ fn trial(
             td { @if why.is_none() { (steady) } }
             td.notes {
                 @if let Some((outcome, why)) = why { p { strong { (outcome) } ": " (why) } }
-                @for note in &view.notes { p { strong { (note.kind) } ": " (note.text) } }
+                @for note in &view.notes { details { summary { (note.kind) } p { (note.text) } } }
             }
         }
     }
@@ -285,8 +304,8 @@ pub fn settings(input: &Input<'_>) -> Markup {
                 @if let Some(held) = values.get(knob.name) {
                     tr {
                         th scope="row" { code { (knob.name) } }
-                        td { (print(held)) @if varying.contains(&knob.name) { " " span.badge { "varies" } } }
-                        td.quiet { (knob.about) }
+                        td.wraps { (print(held)) @if varying.contains(&knob.name) { " " span.badge { "varies" } } }
+                        td.quiet { (coded(knob.about)) }
                     }
                 }
             } }

@@ -8,23 +8,24 @@ use crate::report::words;
 /// More groups of bars than this are not told apart.
 const PLACES_MAX: usize = 12;
 
-/// Knobs that decide whether a read is served from memory; cells that differ in nothing else are
-/// set side by side.
-const CACHE_KNOBS: &[&str] = &["direct", "cold", "stop", "at-least", "at-most", "second-pass"];
+/// Knobs that decide whether a read is served from memory; cells that differ in nothing else of
+/// weight are set side by side.
+const CACHE_KNOBS: &[&str] = &["direct", "cold"];
 
 /// The same files from cache and from the device.
 pub fn cache(groups: &[Group<'_>]) -> Planned {
     let rows: Vec<&Row<'_>> = groups.iter().flat_map(|group| &group.rows).collect();
-    let warm = rows.iter().filter(|row| words::warm(&row.cell.settings)).take(PLACES_MAX);
+    let partners = |cached: &Row<'_>| -> Vec<&Row<'_>> {
+        rows.iter().copied().filter(|row| same_but_for_cache(row, cached)).collect()
+    };
+    let warm = rows.iter().copied().filter(|row| words::warm(&row.cell.settings));
+    let warm: Vec<&Row<'_>> =
+        warm.filter(|cached| partners(cached).len() > 1).take(PLACES_MAX).collect();
+    let (common, names) = names(&warm);
     let mut bars: [Vec<Point>; 3] = Default::default();
-    for cached in warm {
-        let partners: Vec<&Row<'_>> =
-            rows.iter().copied().filter(|row| same_but_for_cache(row, cached)).collect();
-        if partners.len() < 2 {
-            continue;
-        }
-        let place = Place::Name(label(cached));
-        for row in partners {
+    for (cached, name) in warm.iter().zip(names) {
+        let place = Place::Name(name);
+        for row in partners(cached) {
             let settings = &row.cell.settings;
             let kind = match () {
                 () if words::warm(settings) => 2,
@@ -50,7 +51,7 @@ pub fn cache(groups: &[Group<'_>]) -> Planned {
             "The same files, read from memory and from the device. Hatched grey is the speed of \
                 memory: it says nothing of the storage."
                 .to_owned(),
-        panels: panel("cache-throughput", traces),
+        panels: panel("cache-throughput", &common, traces),
         message: String::new(),
     };
     (figure, &["cache", "memory"])
@@ -60,7 +61,9 @@ fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
     let settings = &row.cell.settings;
     let has = ["direct", "cold", "access"].iter().all(|knob| settings.has(knob));
     has && settings.iter().all(|(knob, held)| {
-        CACHE_KNOBS.contains(&knob) || cells::value(cached.cell, knob) == Some(held)
+        CACHE_KNOBS.contains(&knob)
+            || cells::INCIDENTAL.contains(&knob)
+            || cells::value(cached.cell, knob) == Some(held)
     })
 }
 
@@ -68,14 +71,16 @@ fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
 pub fn durable(groups: &[Group<'_>]) -> Planned {
     let rows = groups.iter().flat_map(|group| &group.rows);
     let written = rows.filter(|row| cells::figure(row.cell, cells::DURABLE).is_some());
+    let written: Vec<&Row<'_>> = written.take(PLACES_MAX).collect();
+    let (common, names) = names(&written);
     let (mut accepted, mut durable) = (Vec::new(), Vec::new());
-    for row in written.take(PLACES_MAX) {
-        let place = Place::Name(label(row));
+    for (row, name) in written.into_iter().zip(names) {
+        let place = Place::Name(name);
         let taken = durable.iter().any(|bar: &Point| bar.x == place);
         if taken {
             continue;
         }
-        let mut add = |name, bars: &mut Vec<Point>| {
+        let add = |name, bars: &mut Vec<Point>| {
             if let Some(estimate) = cells::figure(row.cell, name) {
                 bars.push(point(place.clone(), row, estimate, megabytes));
             }
@@ -91,31 +96,45 @@ pub fn durable(groups: &[Group<'_>]) -> Planned {
         about: "Writing: bytes over the time until the kernel had taken them (hatched grey: part \
                 of them is still in memory), and over the time until fsync had returned."
             .to_owned(),
-        panels: panel("durable-throughput", traces),
+        panels: panel("durable-throughput", &common, traces),
         message: String::new(),
     };
     (figure, &["writ", "durable"])
 }
 
-/// What a bar stands for, short enough for an axis.
-fn label(row: &Row<'_>) -> String {
-    let told = ["access", "streams", "block-size", "queue-depth"].iter().filter_map(|knob| {
-        let held = cells::value(row.cell, knob)?;
-        let usual = matches!(*knob, "queue-depth") && words::setting(held) == "1";
-        (!usual).then(|| words::phrase(knob, held))
-    });
-    told.collect::<Vec<_>>().join("\n")
+/// Knobs by which bars are named.
+const NAMING: &[&str] = &["access", "streams", "block-size", "queue-depth", "directories"];
+
+/// Splits what rows do into what all of them do, for the axis, and a name for each, short enough
+/// to stand under a bar.
+fn names(rows: &[&Row<'_>]) -> (String, Vec<String>) {
+    let told = |row: &Row<'_>, knob: &str| {
+        cells::value(row.cell, knob).map(|held| words::phrase(knob, held))
+    };
+    let (mut common, mut apart) = (Vec::new(), Vec::new());
+    for knob in NAMING {
+        let Some(first) = rows.first().and_then(|row| told(row, knob)) else { continue };
+        match rows.iter().all(|row| told(row, knob).as_ref() == Some(&first)) {
+            true => common.push(first),
+            false => apart.push(*knob),
+        }
+    }
+    let name = |row: &&Row<'_>| {
+        let parts: Vec<String> = apart.iter().filter_map(|knob| told(row, knob)).collect();
+        parts.join("\n")
+    };
+    (common.join(", "), rows.iter().map(name).collect())
 }
 
 fn trace(name: &str, hue: u8, points: Vec<Point>) -> Trace {
     Trace { name: name.to_owned(), hue, dash: Dash::Solid, points }
 }
 
-fn panel(id: &str, mut traces: Vec<Trace>) -> Vec<Panel> {
+fn panel(id: &str, common: &str, mut traces: Vec<Trace>) -> Vec<Panel> {
     traces.retain(|trace| !trace.points.is_empty());
     if traces.len() < 2 {
         return Vec::new();
     }
-    let x = Axis::linear("");
+    let x = Axis::linear(common);
     vec![Panel { id: id.to_owned(), kind: Kind::Bars, x, y: Axis::linear("MB/s"), traces }]
 }

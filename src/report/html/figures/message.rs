@@ -45,7 +45,8 @@ fn marked(point: &Point) -> String {
 fn bars(trace: &Trace) -> String {
     let told = trace.points.iter().map(|point| match &point.x {
         Place::Name(name) => {
-            format!("{} with {}{}", point.figure, name.replace('\n', ", "), marked(point))
+            let with = if name.is_empty() { "" } else { " with " };
+            format!("{}{with}{}{}", point.figure, name.replace('\n', ", "), marked(point))
         }
         Place::Number(_) => point.figure.clone(),
     });

@@ -1,0 +1,142 @@
+//! (pure) Tables for an issue or a wiki, in GitHub's Markdown.
+
+use super::cells::{self, Group, Row};
+use super::{Input, words};
+use crate::analysis::Severity;
+use crate::stats::Estimate;
+use crate::value;
+
+/// Prints answer, findings and a table for each group.
+///
+/// # Errors
+/// Never; formats share one signature.
+pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
+    let campaign = input.campaign;
+    let mut text = format!(
+        "# Storage of {}\n\n{}, {}. Brickyard {}, campaign {}, seed {}.\n",
+        escaped(&campaign.host),
+        escaped(&campaign.plan),
+        words::date(campaign.started_unix_ns),
+        escaped(&campaign.version),
+        campaign.id,
+        campaign.seed,
+    );
+    for sentence in &input.answer {
+        text.push_str(&format!("\n{}\n", escaped(sentence)));
+    }
+    if !input.findings.is_empty() {
+        text.push_str("\n## Findings\n\n");
+    }
+    for finding in &input.findings {
+        let severity = match finding.severity {
+            Severity::Info => "",
+            Severity::Warning => "**Warning:** ",
+            Severity::Error => "**Error:** ",
+        };
+        text.push_str(&format!("- {severity}{}\n", escaped(&finding.claim)));
+    }
+    for group in cells::groups(input) {
+        table(&group, &mut text);
+    }
+    text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.\n");
+    // Four spaces make code, in which nothing but a line end means anything.
+    let command = words::command(&campaign.argv).replace(['\n', '\r'], " ");
+    text.push_str(&format!("\nRepeat it:\n\n    {command}\n"));
+    Ok(text)
+}
+
+fn table(group: &Group<'_>, text: &mut String) {
+    let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
+    let axis = group.varying.join(", ");
+    let (first, second) =
+        if written { ("accepted MB/s", "durable MB/s") } else { ("MB/s", "MiB/s") };
+    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(group.name), escaped(&group.common())));
+    let head = ["", first, second, "IOPS", "p50", "p99", "n", "origin", "notes"];
+    let named = std::iter::once(axis.as_str()).chain(head.into_iter().skip(1));
+    text.push_str(&format!("| {} |\n", named.collect::<Vec<_>>().join(" | ")));
+    text.push_str("|---|---:|---:|---:|---:|---:|---:|---|---|\n");
+    for row in &group.rows {
+        text.push_str(&format!("| {} |\n", line(group, row, written).join(" | ")));
+    }
+}
+
+fn line(group: &Group<'_>, row: &Row<'_>, written: bool) -> Vec<String> {
+    let get = |name| cells::figure(row.cell, name);
+    let mark = row.source.mark();
+    let print = |estimate: Option<Estimate>, print: fn(f64) -> String| match estimate {
+        None => "-".to_owned(),
+        Some(estimate) => {
+            let spread = cells::half_width(&estimate).map(value::percent);
+            let spread = spread.map_or(String::new(), |spread| format!(" \u{b1}{spread}"));
+            let mark = if mark.is_empty() { String::new() } else { format!(" ({mark})") };
+            format!("{}{spread}{mark}", print(estimate.value))
+        }
+    };
+    let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
+    let mebibytes: fn(f64) -> String = |per_s| value::significant(per_s / f64::from(1 << 20));
+    let rate = get(cells::THROUGHPUT);
+    let notes: Vec<&str> = row.notes.iter().copied().collect();
+    vec![
+        escaped(&group.label(row)),
+        print(get(cells::ACCEPTED).filter(|_| written).or(rate), megabytes),
+        match written {
+            true => print(get(cells::DURABLE), megabytes),
+            false => print(rate.map(|rate| Estimate::bare(rate.value)), mebibytes),
+        },
+        print(get(cells::IOPS), value::iops),
+        print(get(cells::P50), value::duration),
+        print(get(cells::P99), value::duration),
+        row.cell.trials.len().to_string(),
+        match row.source.is_device() {
+            true => row.source.name().to_owned(),
+            false => format!("**{}** ({})", row.source.name(), row.source.mark()),
+        },
+        escaped(&notes.join(", ")),
+    ]
+}
+
+/// Text in which nothing is markup, on one line.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => escaped.push(' '),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    #[test]
+    fn cached_figures_are_marked_and_rows_have_all_columns() {
+        let fixture = fixture::evaluated();
+        let text = render(&fixture.input()).unwrap();
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+        assert!(rows.len() > 40);
+        for row in &rows {
+            assert_eq!(row.matches('|').count(), 10, "{row}");
+        }
+        let cached = rows.iter().filter(|row| row.contains("**cache** (c)"));
+        for row in cached {
+            assert_eq!(row.matches(" (c)").count(), 6, "{row}");
+        }
+        assert_eq!(text.matches("**cache** (c)").count(), 3);
+    }
+
+    #[test]
+    fn names_cannot_break_the_table_or_become_markup() {
+        assert_eq!(escaped("a|b\n<img> `x` [y](z)"), "a\\|b &lt;img&gt; \\`x\\` \\[y\\](z)");
+    }
+}
