@@ -90,11 +90,6 @@ pub fn phrase(name: &str, value: &Value) -> String {
     }
 }
 
-/// Whether the load of these settings reads.
-pub fn reads(settings: &Settings) -> bool {
-    !writes_only(settings)
-}
-
 /// Whether it writes and does not read.
 pub fn writes_only(settings: &Settings) -> bool {
     settings.has("access") && matches!(settings.word("access"), "write" | "random-write")
