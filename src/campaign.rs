@@ -1,1 +1,229 @@
-//! Runs a plan: make files, measure, store, clean up.
+//! Runs a plan: makes files, measures, stores, cleans up.
+//!
+//! A trial that fails is kept as a result and the campaign goes on. However a run ends, the work
+//! directories go; what was measured stays.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::engine::{Context, Engine, Error as EngineError};
+use crate::measurement::{Outcome, Record, judge};
+use crate::plan::{Plan, Trial};
+use crate::progress::{Event, Observer};
+use crate::store::{Campaign, Store};
+use crate::sys::workdir::{Swept, WorkDir, sweep};
+use crate::sys::{Error, Host, clock};
+
+pub mod directory;
+pub mod evaluate;
+pub mod layout;
+
+/// One campaign on its way.
+pub struct Run<'a> {
+    /// The machine.
+    pub host: &'a Host,
+    /// Where its trials are kept.
+    pub store: &'a mut Store,
+    /// What it is.
+    pub campaign: Campaign,
+    /// What runs its trials.
+    pub engine: &'static dyn Engine,
+    /// Who is told.
+    pub observer: &'a mut dyn Observer,
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+    work: BTreeMap<String, WorkDir>,
+    laid: BTreeMap<PathBuf, u64>,
+    records: Vec<Record>,
+    of: u32,
+    ends_at_ns: Option<u64>,
+}
+
+/// What a campaign came to.
+#[derive(Debug)]
+pub struct Done {
+    /// What it was.
+    pub campaign: Campaign,
+    /// Its trials.
+    pub records: Vec<Record>,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+}
+
+impl<'a> Run<'a> {
+    /// Keeps the campaign in the store and makes its work directories. What earlier runs left in
+    /// the same places is removed first, if it bears our marker and nobody uses it.
+    ///
+    /// # Errors
+    /// When the store or a directory cannot be written.
+    pub fn begin(
+        host: &'a Host,
+        store: &'a mut Store,
+        mut campaign: Campaign,
+        engine: &'static dyn Engine,
+        directories: &[String],
+        observer: &'a mut dyn Observer,
+        stop: &'a AtomicBool,
+    ) -> Result<Run<'a>, Error> {
+        for directory in directories {
+            tidy_up(Path::new(directory), observer);
+        }
+        let mut work = BTreeMap::new();
+        for directory in directories {
+            let made = WorkDir::create(Path::new(directory), &campaign.uid);
+            match made {
+                Ok(made) => work.insert(directory.clone(), made),
+                Err(error) => {
+                    remove(work, observer);
+                    return Err(error);
+                }
+            };
+        }
+        match store.begin(&campaign) {
+            Ok(id) => campaign.id = id,
+            Err(error) => {
+                remove(work, observer);
+                return Err(error);
+            }
+        }
+        let (laid, records) = (BTreeMap::new(), Vec::new());
+        Ok(Run {
+            host,
+            store,
+            campaign,
+            engine,
+            observer,
+            stop,
+            work,
+            laid,
+            records,
+            of: 0,
+            ends_at_ns: None,
+        })
+    }
+
+    /// Runs all trials of a plan, in order, until the user stops.
+    ///
+    /// # Errors
+    /// When the store cannot be written; a trial that fails is a result, not an error.
+    pub fn plan(&mut self, plan: &Plan) -> Result<(), Error> {
+        self.of = self.records.len() as u32 + plan.trials.len() as u32;
+        for trial in &plan.trials {
+            self.prepare(trial)?;
+            if self.stopped() {
+                break;
+            }
+            self.trial(trial.clone())?;
+        }
+        Ok(())
+    }
+
+    /// Runs one trial and keeps it.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn trial(&mut self, mut trial: Trial) -> Result<&Record, Error> {
+        trial.number = self.records.len() as u32 + 1;
+        self.of = self.of.max(trial.number);
+        let now_ns = clock::monotonic_ns();
+        let left_ns = self.ends_at_ns.map(|end| end.saturating_sub(now_ns));
+        self.observer.tell(&Event::Begin { trial: &trial, of: self.of, left_ns });
+        let outcome = self.measure(&trial);
+        let mut record = Record { trial, outcome };
+        let notes = judge::notes(&record);
+        if let Outcome::Done(measurement) = &mut record.outcome {
+            measurement.notes.extend(notes);
+        }
+        self.store.append(self.campaign.id, &record)?;
+        self.observer.tell(&Event::End(&record));
+        self.records.push(record);
+        Ok(self.records.last().expect("just pushed"))
+    }
+
+    fn measure(&mut self, trial: &Trial) -> Outcome {
+        let names = trial.settings.directories().iter();
+        let work: Vec<PathBuf> =
+            names.filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
+        let observer = &mut *self.observer;
+        let mut context = Context {
+            host: self.host,
+            work: &work,
+            campaign: uid_number(&self.campaign.uid),
+            progress: &mut |progress| observer.tell(&Event::During(progress)),
+            stop: self.stop,
+        };
+        match self.engine.run(trial, &mut context) {
+            Ok(measurement) => Outcome::Done(Box::new(measurement)),
+            Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
+            Err(EngineError::Failed(why)) => Outcome::Failed(why),
+            Err(EngineError::Interrupted) => Outcome::Interrupted,
+        }
+    }
+
+    /// Whether the user wants to stop.
+    pub fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    /// The trials so far.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Removes the work directories and closes the campaign.
+    ///
+    /// # Errors
+    /// When the store cannot be written; the directories are gone all the same.
+    pub fn finish(self) -> Result<Done, Error> {
+        let interrupted = self.stopped();
+        remove(self.work, self.observer);
+        self.store.update(&self.campaign)?;
+        self.store.end(self.campaign.id, clock::unix_ns())?;
+        Ok(Done { campaign: self.campaign, records: self.records, interrupted })
+    }
+}
+
+/// Removes what earlier runs left in `directory`, and says so.
+fn tidy_up(directory: &Path, observer: &mut dyn Observer) {
+    for swept in sweep(directory) {
+        observer.tell(&Event::Say(match swept {
+            Ok(swept) => said(&swept, "left by an earlier run"),
+            Err(error) => format!("{error}"),
+        }));
+    }
+}
+
+fn remove(work: BTreeMap<String, WorkDir>, observer: &mut dyn Observer) {
+    for directory in work.into_values() {
+        match directory.remove() {
+            Ok(Swept::Removed(_)) => {}
+            Ok(swept) => observer.tell(&Event::Say(said(&swept, "ours"))),
+            Err(error) => observer.tell(&Event::Say(format!("{error}"))),
+        }
+    }
+}
+
+fn said(swept: &Swept, whose: &str) -> String {
+    match swept {
+        Swept::Removed(path) => format!("removed {} ({whose})", path.display()),
+        Swept::Kept(path, names) => format!(
+            "kept {} ({whose}): it holds {}, which we did not make",
+            path.display(),
+            names.join(", ")
+        ),
+    }
+}
+
+/// Names of work directories and campaigns: sixteen hexadecimal digits.
+pub fn new_uid(seed: u64) -> String {
+    let mixed = clock::unix_ns() ^ u64::from(std::process::id()).rotate_left(40) ^ seed;
+    // Stafford's mix 13 (2011), so that times that are near give names that are not.
+    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    format!("{:016x}", mixed ^ (mixed >> 31))
+}
+
+fn uid_number(uid: &str) -> u64 {
+    u64::from_str_radix(uid, 16).unwrap_or_default()
+}

@@ -1,12 +1,82 @@
 //! Arguments in, exit status out, one file a command.
+//!
+//! Standard output is data, standard error is talk. Exit status: 0 done; 1 done, but a trial
+//! failed; 2 could not be done; 130 stopped by the user.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+
+mod evaluate;
+mod generate;
+mod list;
+mod outcome;
+mod report;
+mod run;
+mod talk;
+mod worker;
+
+/// Evaluates a storage server: how fast, to how many at once, and whether to believe it.
+#[derive(Debug, Parser)]
+#[command(name = "brickyard", version, about, max_term_width = 100)]
+#[command(after_help = "Start with: brickyard evaluate DIR")]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    common: Common,
+}
+
+/// What every command takes.
+#[derive(Args, Clone, Debug)]
+struct Common {
+    /// The file that keeps all results
+    #[arg(long, global = true, value_name = "FILE", default_value = "brickyard.db")]
+    store: PathBuf,
+    /// Print one JSON document instead of text
+    #[arg(long, global = true)]
+    json: bool,
+    /// Say nothing on standard error but errors
+    #[arg(long, short, global = true)]
+    quiet: bool,
+}
+
+/// The commands, in the order of the help. A new one is a file under `cli/` and a line here.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// The standard evaluation of the storage under DIR, start to report
+    Evaluate(evaluate::Arguments),
+    /// Measure one workload: a name and knob=level,level
+    Run(run::Arguments),
+    /// Draw the report of a campaign that was measured before
+    Report(report::Arguments),
+    /// What there is: knobs, workloads, engines, counters, questions, formats, campaigns
+    List(list::Arguments),
+    /// Manual pages, shell completions, the reference
+    Generate(generate::Arguments),
+    /// Runs the load of one trial; started by brickyard itself
+    #[command(hide = true)]
+    Worker,
+}
 
 /// The program.
-pub fn main() -> std::process::ExitCode {
-    if std::env::args().nth(1).as_deref() == Some("worker") {
-        return match crate::engine::file::worker() {
-            Ok(()) => std::process::ExitCode::SUCCESS,
-            Err(_) => std::process::ExitCode::from(2),
-        };
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let common = &cli.common;
+    let result = match &cli.command {
+        Command::Evaluate(arguments) => evaluate::run(arguments, common),
+        Command::Run(arguments) => run::run(arguments, common),
+        Command::Report(arguments) => report::run(arguments, common),
+        Command::List(arguments) => list::run(arguments, common),
+        Command::Generate(arguments) => generate::run(arguments),
+        Command::Worker => worker::run(),
+    };
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            talk::error(&error);
+            ExitCode::from(2)
+        }
     }
-    std::process::ExitCode::SUCCESS
 }

@@ -6,10 +6,11 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
+use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::progress::Progress;
-use crate::sys::Host;
+use crate::sys::{self, Host};
 
 pub mod file;
 mod sim;
@@ -20,6 +21,11 @@ pub trait Engine: Sync {
     fn name(&self) -> &'static str;
     /// One line.
     fn about(&self) -> &'static str;
+    /// Whether a trial with these settings can run here, before anything is made for it.
+    ///
+    /// # Errors
+    /// With what is wrong and what would work.
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error>;
     /// Runs one trial.
     ///
     /// # Errors
@@ -53,7 +59,7 @@ pub enum Error {
 }
 
 /// In the order of the reference.
-pub const ENGINES: &[&dyn Engine] = &[&sim::Sim];
+pub const ENGINES: &[&dyn Engine] = &[&file::File, &sim::Sim];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {

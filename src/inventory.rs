@@ -1,8 +1,8 @@
 //! What the server is made of, and what each part could do at most.
 //!
 //! Facts only, read from /proc and /sys; nothing is measured here, and what joins facts with
-//! measurements is the business of `measurement` and `analysis`. Mounts are in `inventory/mount.rs`,
-//! block devices in `inventory/device.rs`, limits in `inventory/limit.rs`.
+//! measurements is the business of `measurement` and `analysis`. Mounts are in
+//! `inventory/mount.rs`, block devices in `inventory/device.rs`, limits in `inventory/limit.rs`.
 
 use std::path::Path;
 
@@ -16,6 +16,7 @@ mod limit;
 mod machine;
 mod mount;
 mod print;
+mod transport;
 #[cfg(test)]
 mod recording;
 
@@ -328,9 +329,10 @@ mod tests {
         begins_with(
             &on("md-raid5", "/srv/array").to_string(),
             &[
-                "/srv/array: xfs, /dev/md0 mounted on /srv/array (rw,relatime,sunit=1024,swidth=2048)",
-                "  md0: raid5 on sda1, sdb1, sdc1, 6.52 TiB, rotational, scheduler none, read-ahead \
-                 4096 KiB, write back",
+                "/srv/array: xfs, /dev/md0 mounted on /srv/array \
+                 (rw,relatime,sunit=1024,swidth=2048)",
+                "  md0: raid5 on sda1, sdb1, sdc1, 6.52 TiB, rotational, scheduler none, \
+                 read-ahead 4096 KiB, write back",
                 "  sda1: partition on sda, 3.26 TiB",
             ],
         );

@@ -197,6 +197,14 @@ impl Settings {
         }
     }
 
+    /// The directories, as the user named them.
+    pub fn directories(&self) -> &[String] {
+        match self.get("directories") {
+            Value::Words(names) => names,
+            _ => &[],
+        }
+    }
+
     /// All, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
         self.0.iter().map(|(name, value)| (*name, value))

@@ -8,12 +8,15 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 pub mod confession;
+pub mod evidence;
 pub mod figures;
+pub mod judge;
 pub mod origin;
 pub mod steady;
 
 pub use crate::counters::series::{self, Column, Kind, Series};
 pub use crate::inventory::Ceiling;
+pub use evidence::Evidence;
 
 /// Everything that one trial yielded.
 #[derive(Clone, Debug, Default)]
@@ -164,47 +167,6 @@ pub struct SecondPass {
     pub first_ns: u64,
     /// Length of the second pass, ns.
     pub second_ns: u64,
-}
-
-/// What the machine says about the bytes of a trial. Device counts cover the same time as the
-/// process's: from just before the streams are let go to just after the last has stopped.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Evidence {
-    /// What the load did, whole trial, as the load itself counts it.
-    pub delivered: Amount,
-    /// `read_bytes` of /proc/PID/io of the worker process.
-    pub process_read_bytes: Option<u64>,
-    /// `write_bytes` of /proc/PID/io of the worker process.
-    pub process_write_bytes: Option<u64>,
-    /// Sectors read by the devices under the target, in bytes.
-    pub device_read_bytes: Option<u64>,
-    /// Sectors written by the devices under the target, in bytes.
-    pub device_write_bytes: Option<u64>,
-    /// Those devices' kernel names.
-    pub devices: Vec<String>,
-    /// The file system's type, as in /proc/self/mountinfo; several joined with `+`.
-    pub filesystem: String,
-    /// Bytes of the files in memory just before the streams were let go.
-    pub resident_before_bytes: Option<u64>,
-    /// Bytes of the files in all.
-    pub file_bytes: u64,
-    /// What no cache-free figure can exceed, bytes per second, and why.
-    pub ceiling: Option<Ceiling>,
-    /// Whether `process_read_bytes` is evidence here: reads submit their bios in the reader's
-    /// context. Not so on FUSE, ZFS and network file systems; `false` when nobody knows.
-    pub process_io_reliable: bool,
-    /// Whether the bytes come over a wire: a network file system, or a network block device.
-    pub remote: bool,
-    /// Whether the files are memory, as on tmpfs.
-    pub memory: bool,
-    /// Bytes that a network file system received from its server for reading (NFS mountstats).
-    pub remote_read_bytes: Option<u64>,
-    /// Of `delivered`, bytes that the load had already read in this trial, where the engine knows;
-    /// `Some(0)` when no block was read twice.
-    pub reread_bytes: Option<u64>,
-    /// The disks at the bottom of `devices`; the same names where a device is a disk.
-    pub disks: Vec<String>,
 }
 
 /// Something that whoever reads a figure must know.

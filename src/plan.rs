@@ -9,6 +9,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use crate::knob::Settings;
 
 pub mod expand;
+pub mod files;
 pub mod standard;
 
 /// What to measure, how often, and in which order.

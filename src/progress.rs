@@ -1,5 +1,8 @@
 //! (pure) What a run tells while it runs.
 
+use crate::measurement::Record;
+use crate::plan::Trial;
+
 /// What a trial is doing just now.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Progress {
@@ -18,4 +21,30 @@ pub enum Progress {
     },
     /// Writes are being made durable.
     Flushing,
+}
+
+/// What a campaign tells.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// A sentence for people: what was found, what will be done.
+    Say(String),
+    /// A trial begins.
+    Begin {
+        /// Which.
+        trial: &'a Trial,
+        /// How many trials there will be, as far as is known.
+        of: u32,
+        /// When the campaign will be over, ns from now, as far as is known.
+        left_ns: Option<u64>,
+    },
+    /// Something happens in the trial.
+    During(Progress),
+    /// A trial is over and stored.
+    End(&'a Record),
+}
+
+/// Someone who wants to be told.
+pub trait Observer {
+    /// Is told; must not take long, a trial may be running.
+    fn tell(&mut self, event: &Event<'_>);
 }

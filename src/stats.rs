@@ -9,14 +9,13 @@ pub mod batch_means;
 pub mod interval;
 pub mod knee;
 pub mod profile;
-pub mod quantile;
 pub mod ratio;
 pub mod steady;
 #[cfg(test)]
 pub mod testing;
 
 pub use batch_means::batch_means;
-pub use interval::{mean, mean_interval, sample_variance, t_quantile};
+pub use interval::{mean, mean_interval};
 pub use ratio::ratio_of_means;
 pub use steady::settled;
 
@@ -55,13 +54,6 @@ impl Estimate {
     pub fn not_negative(self) -> Estimate {
         let cut = |ends: Interval| Interval { low: ends.low.max(0.0), high: ends.high.max(0.0) };
         Estimate { value: self.value, interval: self.interval.map(cut) }
-    }
-
-    /// The same estimate in another unit.
-    #[must_use]
-    pub fn scaled(self, by: f64) -> Estimate {
-        let scale = |ends: Interval| Interval { low: ends.low * by, high: ends.high * by };
-        Estimate { value: self.value * by, interval: self.interval.map(scale) }
     }
 }
 

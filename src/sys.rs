@@ -8,6 +8,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub mod arena;
+pub mod child;
 pub mod clock;
 pub mod filesystem;
 pub mod reread;
@@ -142,4 +143,32 @@ pub fn command(program: &str, args: &[&str]) -> Result<String, Error> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(Error::new(what(), format!("{}: {}", output.status, said.trim())))
+}
+
+/// Writes a file whole or not at all: beside its place first, then renamed over it.
+///
+/// # Errors
+/// When it cannot be written there.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let failed = |error: std::io::Error| {
+        Error::new(format!("cannot write {}", path.display()), error)
+            .hint("name a file in a directory that you may write in")
+    };
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let Some(name) = name else {
+        return Err(failed(std::io::Error::from_raw_os_error(libc::EISDIR)));
+    };
+    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
+    let written = write_new(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
+    written.map_err(|error| {
+        let _ = rustix::fs::unlink(&beside);
+        failed(error)
+    })
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    let mut file = std::fs::File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }

@@ -1,50 +1,50 @@
 //! The answer in three sentences: how fast, where it stops growing, whether to believe it.
 
-use super::curve::stray;
+use super::curve::{Cell, cells, stray};
 use super::{Finding, Severity, notes_of, words};
 use crate::measurement::Record;
-use crate::measurement::figures::{Cell, cells};
 use crate::measurement::steady::{Steady, steady};
+use crate::stats::{Estimate, mean_interval};
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
 
 /// Three sentences for the top of a report; `findings` are those of the same records.
 pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
     let cells = cells(records);
-    [how_fast(records, &cells), where_it_stops(findings), whether_to_believe(records, findings)]
+    [how_fast(&cells), where_it_stops(findings), whether_to_believe(records, &cells, findings)]
 }
 
-/// Whether a cell's figures are the device's, as far as is known: every one of its trials wrote, or
-/// read from where it should, which was not memory.
-fn is_devices(cell: &Cell, records: &[Record]) -> bool {
-    let settings = &cell.settings;
-    let meant = settings.flag("direct")
-        || (settings.word("access").contains("read") && settings.flag("cold"));
-    let mut trials = records.iter().filter(|record| cell.trials.contains(&record.trial.number));
-    meant && trials.all(|record| stray(record).is_none())
+/// Whether a cell's figures are the device's, as far as is known: every one of its trials wrote
+/// around the page cache, or read from where it should, which was not memory.
+fn is_devices(cell: &Cell<'_>) -> bool {
+    let settings = cell.settings;
+    let reads = settings.word("access").contains("read");
+    (settings.flag("direct") || (reads && settings.flag("cold"))) && cell.strays() == 0
 }
 
-fn how_fast(records: &[Record], cells: &[Cell]) -> String {
-    let fastest = |among: &dyn Fn(&Cell) -> bool| {
-        cells
-            .iter()
-            .filter(|cell| cell.figures.contains_key(THROUGHPUT) && among(cell))
-            .max_by(|a, b| a.figures[THROUGHPUT].value.total_cmp(&b.figures[THROUGHPUT].value))
+fn how_fast(cells: &[Cell<'_>]) -> String {
+    let rates: Vec<(&Cell<'_>, Estimate)> = cells
+        .iter()
+        .filter_map(|cell| Some((cell, mean_interval(&cell.values(THROUGHPUT))?)))
+        .collect();
+    let fastest = |among: &dyn Fn(&Cell<'_>) -> bool| {
+        let among = rates.iter().filter(|(cell, _)| among(cell));
+        among.max_by(|a, b| a.1.value.total_cmp(&b.1.value))
     };
-    let reads = |cell: &Cell| cell.settings.word("access").contains("read");
-    let devices = |cell: &Cell| is_devices(cell, records);
-    let (lead, cell) = if let Some(cell) = fastest(&|cell| reads(cell) && devices(cell)) {
-        ("The device delivers", cell)
-    } else if let Some(cell) = fastest(&|cell| !reads(cell) && devices(cell)) {
-        ("The device accepts", cell)
-    } else if let Some(cell) = fastest(&|_| true) {
-        ("No figure is surely the device's; with that warning, the most was", cell)
+    let reads = |cell: &Cell<'_>| cell.settings.word("access").contains("read");
+    let (lead, found) = if let Some(found) = fastest(&|cell| reads(cell) && is_devices(cell)) {
+        ("The device delivers", found)
+    } else if let Some(found) = fastest(&|cell| !reads(cell) && is_devices(cell)) {
+        ("The device accepts", found)
+    } else if let Some(found) = fastest(&|_| true) {
+        ("No figure is surely the device's; with that warning, the most was", found)
     } else {
         return "Nothing was measured.".to_owned();
     };
-    let rate = words::rate(&cell.figures[THROUGHPUT], cell.trials.len());
+    let (cell, estimate) = found;
+    let rate = words::rate(&estimate.not_negative(), cell.records.len());
     let streams = words::streams(cell.settings.number("streams"));
-    let load = words::load(&cell.settings, &["block-size", "queue-depth", "directories"]);
+    let load = words::load(cell.settings, &["block-size", "queue-depth", "directories"]);
     let mut load = load.chars();
     let load: String = load.next().into_iter().flat_map(char::to_lowercase).chain(load).collect();
     format!("{lead} {rate} with {streams}, {load}.")
@@ -65,14 +65,13 @@ fn where_it_stops(findings: &[Finding]) -> String {
     }
 }
 
-fn whether_to_believe(records: &[Record], findings: &[Finding]) -> String {
+fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Finding]) -> String {
     let done: Vec<&Record> =
         records.iter().filter(|record| record.outcome.measurement().is_some()).collect();
     if done.is_empty() {
         return "There is nothing to believe yet.".to_owned();
     }
-    let cells = cells(records);
-    let fewest = cells.iter().map(|cell| cell.trials.len()).filter(|n| *n > 0).min().unwrap_or(0);
+    let fewest = cells.iter().map(|cell| cell.records.len()).min().unwrap_or(0);
     let tested = done.iter().filter_map(|record| {
         match steady(record.outcome.measurement()?, &record.trial.settings) {
             Steady::Tested(settled) => Some(settled),

@@ -5,7 +5,7 @@ use super::{Finding, Question, words};
 use crate::measurement::Record;
 use crate::stats::profile::{Level, fit};
 use crate::stats::{Interval, mean_interval};
-use crate::value::bytes;
+use crate::value::{Value, bytes, throughput};
 
 pub const QUESTION: Question = Question {
     name: "block-size",
@@ -31,21 +31,26 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
     let most = words::rate(&mean_interval(&top.values)?, top.values.len());
     let label = words::load(curve.settings, &["queue-depth", "streams", "directories"]);
     let reached = if enough == levels[0].at {
-        format!("gives 90 % of its most with blocks of {} already", bytes(enough))
+        format!("gives 90 % of its most with blocks of {} already", size(enough))
     } else {
         format!(
             "gives half of its most with blocks of {} and 90 % with blocks of {}",
-            bytes(half),
-            bytes(enough)
+            size(half),
+            size(enough)
         )
     };
     let claim = format!(
         "{label} {reached}, of the sizes measured; the most was {most} with {}.{}",
-        bytes(top.at),
+        size(top.at),
         half_size(&levels).unwrap_or_default()
     );
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     Some(finding.doubted(curve.strays(), curve.points.len()))
+}
+
+/// A size that was asked for, as one would type it.
+fn size(bytes: f64) -> Value {
+    Value::Bytes(bytes as u64)
 }
 
 /// The size at which half of the bandwidth is reached when an operation takes a fixed time and a
@@ -58,8 +63,9 @@ fn half_size(levels: &[Level]) -> Option<String> {
     let ends = found.low.zip(found.high).map(|(low, high)| Interval { low, high })?;
     (found.adequate && levels.len() > 3).then(|| {
         format!(
-            " A fixed time for each operation and a bandwidth describe this; half of the bandwidth \
-             is reached at {} (95 % interval {} to {}).",
+            " A fixed time for each operation and a bandwidth of {} describe this; half of it is \
+             reached at {} (95 % interval {} to {}).",
+            throughput(found.scale),
             bytes(found.shape),
             bytes(ends.low),
             bytes(ends.high)

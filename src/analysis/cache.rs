@@ -1,10 +1,9 @@
 //! How much faster does memory answer than the device, and did the device answer at all?
 
-use super::curve::{alike, stray};
+use super::curve::{Cell, alike, cells, stray};
 use super::{Finding, Question, words};
 use crate::knob::Settings;
 use crate::measurement::Record;
-use crate::measurement::figures::{Cell, cells, figures};
 use crate::measurement::origin::Verdict;
 use crate::stats::{Estimate, mean_interval, ratio_of_means};
 use crate::value::significant;
@@ -19,9 +18,9 @@ const THROUGHPUT: &str = "throughput_bytes_per_s";
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let cells = cells(records);
-    let cached = cells.iter().filter(|cell| is_cached(&cell.settings) && !cell.trials.is_empty());
+    let cached = cells.iter().filter(|cell| is_cached(cell.settings));
     let mut findings: Vec<Finding> =
-        cached.filter_map(|cell| against_device(cell, &cells, records)).collect();
+        cached.filter_map(|cell| against_device(cell, &cells)).collect();
     findings.extend(strays(records));
     findings
 }
@@ -32,40 +31,35 @@ fn is_cached(settings: &Settings) -> bool {
 }
 
 /// The cold cell that differs in nothing else, or the direct one.
-fn counterpart<'a>(cached: &Cell, cells: &'a [Cell]) -> Option<&'a Cell> {
+fn counterpart<'a, 'b>(cached: &Cell<'_>, cells: &'b [Cell<'a>]) -> Option<&'b Cell<'a>> {
     let find = |direct: bool| {
         cells.iter().find(|cell| {
-            let settings = &cell.settings;
-            !cell.trials.is_empty()
-                && settings.flag("direct") == direct
-                && (direct || settings.flag("cold"))
-                && alike(settings, &cached.settings, &["direct", "cold"])
+            cell.settings.flag("direct") == direct
+                && (direct || cell.settings.flag("cold"))
+                && alike(cell.settings, cached.settings, &["direct", "cold"])
         })
     };
     find(false).or_else(|| find(true))
 }
 
-fn against_device(cached: &Cell, cells: &[Cell], records: &[Record]) -> Option<Finding> {
+fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
     let device = counterpart(cached, cells)?;
-    let (fast, slow) = (values(cached, records), values(device, records));
+    let (fast, slow) = (cached.values(THROUGHPUT), device.values(THROUGHPUT));
     let ratio = ratio_of_means(&fast, &slow)?;
     let of = |values: &[f64]| Some(words::rate(&mean_interval(values)?, values.len()));
-    let label = words::load(&cached.settings, &["block-size", "queue-depth", "streams"]);
+    let knobs = ["block-size", "queue-depth", "streams", "directories"];
+    let label = words::load(cached.settings, &knobs);
     let claim = format!(
         "{label} gives {}, and {} {}: {}.",
         of(&fast)?,
-        words::path(&device.settings),
+        words::path(device.settings),
         of(&slow)?,
         times(&ratio)
     );
-    let evidence = cached.trials.iter().chain(&device.trials).copied().collect();
+    let evidence = [cached.evidence(), device.evidence()].concat();
+    let count = evidence.len();
     let finding = Finding::info(QUESTION.name, claim, evidence);
-    let strays = trials(cached, records)
-        .chain(trials(device, records))
-        .filter(|record| stray(record).is_some())
-        .count();
-    let count = cached.trials.len() + device.trials.len();
-    Some(finding.doubted(strays, count))
+    Some(finding.doubted(cached.strays() + device.strays(), count))
 }
 
 fn times(ratio: &Estimate) -> String {
@@ -79,31 +73,32 @@ fn times(ratio: &Estimate) -> String {
     }
 }
 
-fn trials<'a>(cell: &'a Cell, records: &'a [Record]) -> impl Iterator<Item = &'a Record> {
-    records.iter().filter(|record| cell.trials.contains(&record.trial.number))
-}
-
-fn values(cell: &Cell, records: &[Record]) -> Vec<f64> {
-    let value = |record: &Record| Some(figures(record).get(THROUGHPUT)?.value);
-    trials(cell, records).filter_map(value).collect()
-}
-
 /// Reading trials whose bytes came from elsewhere than they should, by verdict.
 fn strays(records: &[Record]) -> Vec<Finding> {
-    let mut kinds: Vec<(Verdict, bool, Vec<(u32, String)>)> = Vec::new();
+    let mut kinds: Vec<Strays> = Vec::new();
     for record in records {
         let Some((verdict, reason)) = stray(record) else { continue };
         let cached = is_cached(&record.trial.settings);
         let entry = (record.trial.number, reason);
-        match kinds.iter_mut().find(|kind| kind.0 == verdict && kind.1 == cached) {
-            Some(kind) => kind.2.push(entry),
-            None => kinds.push((verdict, cached, vec![entry])),
+        match kinds.iter_mut().find(|kind| kind.verdict == verdict && kind.cached == cached) {
+            Some(kind) => kind.trials.push(entry),
+            None => kinds.push(Strays { verdict, cached, trials: vec![entry] }),
         }
     }
-    kinds.iter().map(|(verdict, cached, trials)| tell_strays(*verdict, *cached, trials)).collect()
+    kinds.iter().map(tell_strays).collect()
 }
 
-fn tell_strays(verdict: Verdict, cached: bool, trials: &[(u32, String)]) -> Finding {
+/// Trials that read from the same wrong place.
+struct Strays {
+    verdict: Verdict,
+    /// They were meant to read from memory.
+    cached: bool,
+    /// Their numbers, with the reason of each verdict.
+    trials: Vec<(u32, String)>,
+}
+
+fn tell_strays(strays: &Strays) -> Finding {
+    let Strays { verdict, cached, trials } = strays;
     let what = match verdict {
         Verdict::Cache => "were answered from memory, not by the device",
         Verdict::Mixed => "were answered partly from memory, partly by the device",
@@ -113,7 +108,7 @@ fn tell_strays(verdict: Verdict, cached: bool, trials: &[(u32, String)]) -> Find
         Verdict::Device | Verdict::Remote => "were not answered from memory",
         Verdict::Unknown | Verdict::None => "have bytes of unknown origin",
     };
-    let meant = if cached { "from memory" } else { "by the device" };
+    let meant = if *cached { "from memory" } else { "by the device" };
     let (first, reason) = &trials[0];
     let count = trials.len();
     let claim = format!(

@@ -1,8 +1,10 @@
 //! Cells that differ in one knob alone make a curve.
 
+use std::cmp::Reverse;
+
 use crate::knob::Settings;
 use crate::measurement::Record;
-use crate::measurement::figures::figures;
+use crate::measurement::figures::{rate, replicates};
 use crate::measurement::origin::{Verdict, origin};
 use crate::stats::profile::Level;
 use crate::value::Value;
@@ -26,6 +28,45 @@ pub struct Curve<'a> {
     pub points: Vec<Point<'a>>,
 }
 
+/// The replicates of one cell that were done, of which there is at least one.
+pub struct Cell<'a> {
+    /// Their settings.
+    pub settings: &'a Settings,
+    /// In the order in which they ran.
+    pub records: Vec<&'a Record>,
+}
+
+/// The cells of which at least one trial was done.
+pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
+    let mut cells: Vec<Cell<'_>> = replicates(records)
+        .into_iter()
+        .filter_map(|group| {
+            let done = |record: &&Record| record.outcome.measurement().is_some();
+            let records: Vec<&Record> = group.into_iter().filter(done).collect();
+            Some(Cell { settings: &records.first()?.trial.settings, records })
+        })
+        .collect();
+    cells.sort_by_key(|cell| rank(cell.settings));
+    cells
+}
+
+impl Cell<'_> {
+    /// The rate `name` of each trial that has it.
+    pub fn values(&self, name: &str) -> Vec<f64> {
+        self.records.iter().filter_map(|record| rate(record, name)).collect()
+    }
+
+    /// Numbers of its trials.
+    pub fn evidence(&self) -> Vec<u32> {
+        self.records.iter().map(|record| record.trial.number).collect()
+    }
+
+    /// How many of its trials read from elsewhere than they should; see [`stray`].
+    pub fn strays(&self) -> usize {
+        self.records.iter().filter(|record| stray(record).is_some()).count()
+    }
+}
+
 /// Whether two settings are the same but for the knobs of `free` and the extent of the trial.
 pub fn alike(one: &Settings, other: &Settings, free: &[&str]) -> bool {
     let matters =
@@ -33,8 +74,18 @@ pub fn alike(one: &Settings, other: &Settings, free: &[&str]) -> bool {
     one.iter().filter(matters).eq(other.iter().filter(matters))
 }
 
-/// The curves over `knob` among the trials that were done, each in order of first appearance;
-/// curves of a single level too.
+/// Where settings stand in a report, whatever the order of the trials was: all directories before
+/// each alone, direct before buffered.
+fn rank(settings: &Settings) -> impl Ord + use<> {
+    let directories = match settings.get("directories") {
+        Value::Words(words) => words.clone(),
+        _ => Vec::new(),
+    };
+    let access = settings.word("access").to_owned();
+    (access, Reverse(directories.len()), directories, !settings.flag("direct"))
+}
+
+/// The curves over `knob` among the trials that were done; curves of a single level too.
 pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
@@ -48,18 +99,19 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
             None => curves.push(Curve { settings, points: vec![point] }),
         }
     }
+    curves.sort_by_key(|curve| rank(curve.settings));
     curves
 }
 
 impl Curve<'_> {
-    /// The figure `name` at each level, in ascending order.
+    /// The rate `name` at each level, in ascending order.
     pub fn levels(&self, name: &str) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::new();
         for point in &self.points {
-            let Some(figure) = figures(point.record).get(name).copied() else { continue };
+            let Some(value) = rate(point.record, name) else { continue };
             match levels.iter_mut().find(|level| level.at == point.at) {
-                Some(level) => level.values.push(figure.value),
-                None => levels.push(Level { at: point.at, values: vec![figure.value] }),
+                Some(level) => level.values.push(value),
+                None => levels.push(Level { at: point.at, values: vec![value] }),
             }
         }
         levels.sort_by(|a, b| a.at.total_cmp(&b.at));

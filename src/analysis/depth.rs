@@ -5,7 +5,7 @@ use super::{Finding, Question, words};
 use crate::measurement::Record;
 use crate::stats::knee::{Knee, Scaling, scaling};
 use crate::stats::mean;
-use crate::value::{duration, iops, significant};
+use crate::value::{duration, iops};
 
 pub const QUESTION: Question = Question {
     name: "depth",
@@ -47,7 +47,8 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     };
     let cost = if last > reached {
         format!(
-            " Deeper queues only add latency: {} on average at depth {reached}, {} at depth {last}.",
+            " Deeper queues only add latency: {} on average at depth {reached}, {} at depth \
+             {last}.",
             latency_at(reached)?,
             latency_at(last)?
         )
@@ -60,7 +61,7 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
 }
 
 fn rate(scaling: &Scaling, replicates: usize) -> String {
-    let (peak, depth) = (scaling.peak, significant(scaling.peak_at));
+    let (peak, depth) = (scaling.peak, scaling.peak_at);
     match peak.interval {
         Some(ends) => format!(
             "{} IOPS (95 % interval {} to {}, n {replicates}) at depth {depth}",

@@ -1,8 +1,8 @@
 //! Is what was accepted also safe?
 
+use super::curve::{Cell, cells};
 use super::{Finding, Question, words};
 use crate::measurement::Record;
-use crate::measurement::figures::{Cell, cells, figures};
 use crate::stats::{Estimate, mean_interval};
 use crate::value::significant;
 
@@ -16,21 +16,18 @@ pub const QUESTION: Question = Question {
 const GAP_MIN: f64 = 1.02;
 
 fn answer(records: &[Record]) -> Vec<Finding> {
-    cells(records).iter().filter_map(|cell| gap(cell, records)).collect()
+    cells(records).iter().filter_map(gap).collect()
 }
 
-fn gap(cell: &Cell, records: &[Record]) -> Option<Finding> {
-    let mut logs = Vec::new();
-    let mut evidence = Vec::new();
-    for record in records.iter().filter(|record| cell.trials.contains(&record.trial.number)) {
-        let figures = figures(record);
-        let accepted = figures.get("accepted_throughput_bytes_per_s");
-        let durable = figures.get("durable_throughput_bytes_per_s");
-        if let (Some(accepted), Some(durable)) = (accepted, durable) {
-            logs.push((accepted.value / durable.value).ln());
-            evidence.push(record.trial.number);
-        }
-    }
+fn gap(cell: &Cell<'_>) -> Option<Finding> {
+    let accepted = cell.values("accepted_throughput_bytes_per_s");
+    let durable = cell.values("durable_throughput_bytes_per_s");
+    // Replicate by replicate: what makes a run slow slows both.
+    let logs: Vec<f64> = accepted
+        .iter()
+        .zip(&durable)
+        .map(|(accepted, durable)| (accepted / durable).ln())
+        .collect();
     let log = mean_interval(&logs)?;
     let ratio = Estimate {
         value: log.value.exp(),
@@ -38,15 +35,16 @@ fn gap(cell: &Cell, records: &[Record]) -> Option<Finding> {
             .interval
             .map(|ends| crate::stats::Interval { low: ends.low.exp(), high: ends.high.exp() }),
     };
-    let count = logs.len();
-    let accepted = words::rate(cell.figures.get("accepted_throughput_bytes_per_s")?, count);
-    let durable = words::rate(cell.figures.get("durable_throughput_bytes_per_s")?, count);
-    let label = words::load(&cell.settings, &["block-size", "queue-depth", "streams", "fsync"]);
+    let of =
+        |values: &[f64]| Some(words::rate(&mean_interval(values)?.not_negative(), values.len()));
+    let (accepted, durable) = (of(&accepted)?, of(&durable)?);
+    let knobs = ["block-size", "queue-depth", "streams", "fsync", "directories"];
+    let label = words::load(cell.settings, &knobs);
     let surely = ratio.interval.map_or(ratio.value, |ends| ends.low) > GAP_MIN;
     let surely_not = ratio.interval.map_or(ratio.value, |ends| ends.high) <= GAP_MIN;
     let finding = |verdict: String| {
         let claim = format!("{label}: accepted {accepted}, durable {durable}; {verdict}.");
-        Finding::info(QUESTION.name, claim, evidence.clone())
+        Finding::info(QUESTION.name, claim, cell.evidence())
     };
     Some(if surely {
         let times = words::number(&ratio, " times");

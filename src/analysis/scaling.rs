@@ -131,7 +131,7 @@ fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
     evidence.extend(alone.iter().flat_map(|curve| curve.evidence()));
     let claim = format!(
         "{} over {} directories at once gives {}, {share} of the sum of each alone, {}.",
-        words::access(all.settings),
+        words::load(all.settings, &["block-size", "queue-depth"]),
         directories.len(),
         words::rate(&mean_interval(&at_once.values)?, at_once.values.len()),
         words::rate(&sum, replicates),

@@ -87,9 +87,17 @@ fn a_planted_collapse_is_a_warning() {
         missed += u32::from(!warned);
         // 6 streams, between the measured 4 and 8.
         let knee = &of(&found, "scaling")[0].claim;
-        assert!(knee.contains("between 4 and 8 streams"), "seed {seed}: {knee}");
+        let (low, high) = between(knee).unwrap_or_else(|| panic!("seed {seed}: {knee}"));
+        assert!(low < 6.0 && high > 6.0, "seed {seed}: {knee}");
     }
     at_most_by_chance(missed, "collapse missed");
+}
+
+/// The levels of a claim such as `stops growing between 4 and 8 streams`.
+fn between(claim: &str) -> Option<(f64, f64)> {
+    let rest = &claim[claim.find("between ")?..];
+    let mut numbers = rest.split(' ').filter_map(|word| word.parse().ok());
+    Some((numbers.next()?, numbers.next()?))
 }
 
 #[test]
@@ -126,7 +134,8 @@ fn the_depth_from_which_only_latency_grows_is_found() {
         let found = findings(&records);
         let claim = &of(&found, "depth")[0].claim;
         coverage.add(printed(claim, "up to depth "), depth);
-        assert!(claim.contains("only add latency"), "{claim}");
+        let open = claim.contains("may go on growing");
+        assert!(open || claim.contains("only add latency"), "{claim}");
     }
     let silent = coverage.asked - coverage.given;
     coverage.check_given("depth");
@@ -155,7 +164,7 @@ fn the_half_bandwidth_block_size_is_found() {
 
 /// The interval of the half-bandwidth size, KiB.
 fn printed_bytes(claim: &str) -> Option<(f64, f64)> {
-    let rest = &claim[claim.find("is reached at ")?..];
+    let rest = &claim[claim.find("half of it is reached at ")?..];
     let rest = &rest[rest.find("95 % interval ")? + "95 % interval ".len()..];
     let words: Vec<&str> = rest.split([' ', ')']).collect();
     let kib = |number: &str, unit: &str| {
@@ -170,7 +179,7 @@ fn what_memory_gains_is_found_and_no_gain_is_claimed_where_there_is_none() {
     let (mut coverage, mut claims) = (Coverage::default(), 0);
     for seed in seeds() {
         let truth = Random::new(seed).between(1.5, 20.0);
-        let mut compare = |cache_rate: &str| {
+        let compare = |cache_rate: &str| {
             let load = [("streams", "8"), ("file-size", "64MiB"), ("block-size", "64KiB")];
             let planted =
                 [("direct", "false"), ("sim-cache-rate", cache_rate), ("queue-depth", "8")];

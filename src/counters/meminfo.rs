@@ -56,6 +56,6 @@ mod tests {
         let text = include_str!("../../tests/fixtures/proc/meminfo");
         let all = parse_whole_and_truncated(text, parse);
         let values: Vec<u64> = all.iter().map(|(_, _, value)| value / 1024).collect();
-        assert_eq!(values, [20_954_152, 5_013_772, 47_320, 16]);
+        assert_eq!(values, [22_019_844, 4_455_740, 62_204, 0]);
     }
 }

@@ -136,6 +136,31 @@ mod tests {
     }
 
     #[test]
+    fn a_direct_read_shows_in_the_process_and_in_the_devices_below() {
+        use std::io::{Read, Write};
+        use std::os::unix::fs::OpenOptionsExt;
+        const BYTES: usize = 4 << 20;
+        let here = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let target = crate::inventory::target(&Host::live(), here).unwrap();
+        let mut file = tempfile::NamedTempFile::new_in(here).unwrap();
+        file.write_all(&vec![7; BYTES]).unwrap();
+        file.as_file().sync_all().unwrap();
+        let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
+        let opened = std::fs::OpenOptions::new().read(true).custom_flags(direct).open(file.path());
+        let (Ok(mut opened), true) = (opened, target.process_io_reliable) else {
+            return; // Such a file system proves nothing here, either way.
+        };
+        let mut probe = Probe::new(&Host::live(), std::process::id(), &target.on);
+        let before = probe.take();
+        let mut buffer = vec![0; 2 * BYTES];
+        let aligned = buffer.as_ptr().align_offset(4096);
+        opened.read_exact(&mut buffer[aligned..aligned + BYTES]).unwrap();
+        let added = probe.take().since(&before);
+        assert!(added.process_read_bytes.unwrap() >= BYTES as u64, "{added:?}");
+        assert!(added.device_read_bytes.unwrap() >= BYTES as u64, "{added:?} on {:?}", target.on);
+    }
+
+    #[test]
     fn our_own_writes_show_in_the_difference_of_two_snapshots() {
         use std::io::Write;
         let mut probe = Probe::new(&Host::live(), std::process::id(), &[]);

@@ -51,13 +51,13 @@ impl Series {
 
     fn at(&self, column: &Column, at_ns: i64) -> Option<f64> {
         let after = self.at_ns.partition_point(|&row| row < at_ns);
-        let high = *column.values.get(after)? as f64;
-        if self.at_ns[after] == at_ns {
+        let (high, row_ns) = (*column.values.get(after)? as f64, *self.at_ns.get(after)?);
+        if row_ns == at_ns {
             return Some(high);
         }
         let before = after.checked_sub(1)?;
         let low = *column.values.get(before)? as f64;
-        let span = (self.at_ns[after] - self.at_ns[before]) as f64;
+        let span = (row_ns - self.at_ns[before]) as f64;
         Some(low + (high - low) * (at_ns - self.at_ns[before]) as f64 / span)
     }
 

@@ -62,6 +62,6 @@ mod tests {
         let mut all = parse_whole_and_truncated(text, parse);
         all.sort();
         let values: Vec<(usize, u64)> = all.iter().map(|(_, at, value)| (*at, *value)).collect();
-        assert_eq!(values, [(0, 12), (1, 3456), (2, 2345), (3, 0), (4, 77)]);
+        assert_eq!(values, [(0, 12), (1, 3456), (2, 19_027), (3, 0), (4, 2_282_866)]);
     }
 }

@@ -4,8 +4,9 @@
 //! decides everything that is random. What it plants:
 //!
 //! - Each directory is a device of capacity `sim-capacity`; together they deliver at most
-//!   `sim-bus`. A stream gets at most `sim-stream-rate`, and at depth d at most d blocks in the time
-//!   of one operation, `sim-service-time` + block / stream rate. So the knee lies at capacity / what
+//!   `sim-bus`. A stream gets at most `sim-stream-rate`, and at depth d at most d blocks in the
+//!   time of one operation, `sim-service-time` + block / stream rate. So the knee lies at capacity
+//!   / what
 //!   one stream gets. Beyond it each stream costs `sim-collapse` of the capacity.
 //! - Streams that compete share in proportion to weights that fall geometrically from
 //!   `sim-inequality` to 1, and what one leaves goes to the others.
@@ -22,15 +23,17 @@
 use std::sync::atomic::Ordering;
 
 use super::{Context, Engine, Error};
+use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::progress::Progress;
+use crate::sys;
 
 mod model;
 mod noise;
 mod outcome;
+mod rates;
 mod run;
-mod share;
 #[cfg(test)]
 pub mod testing;
 
@@ -44,6 +47,16 @@ impl Engine for Sim {
 
     fn about(&self) -> &'static str {
         "A simulated server whose truth is known, for testing what is above an engine"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        match model::Model::of(settings) {
+            Err(Error::Unsupported(why) | Error::Failed(why)) => {
+                Err(sys::Error::new("cannot simulate this", why)
+                    .hint("leave that knob out, or use --engine file"))
+            }
+            Ok(_) | Err(Error::Interrupted) => Ok(()),
+        }
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
@@ -67,12 +80,12 @@ impl Engine for Sim {
 
 #[cfg(test)]
 mod tests {
-    use super::testing::{record, run, settings};
+    use super::testing::{campaign, record, run, settings};
     use super::*;
-    use crate::measurement::figures::{figures, window_disagrees};
+    use crate::measurement::figures::{cells, figures, window_disagrees};
     use crate::measurement::origin::{Verdict, origin};
     use crate::measurement::{Record, Series};
-    use crate::stats::testing::{Random, seeds};
+    use crate::stats::testing::{Coverage, Random, seeds};
 
     /// A figure of a record.
     fn figure(record: &Record, name: &str) -> f64 {
@@ -144,6 +157,27 @@ mod tests {
                 assert!((share - 1.0).abs() < 0.02, "seed {seed}: {name} {share}, {changes:?}");
             }
             assert_eq!(window_disagrees(&record), None, "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn intervals_within_a_trial_and_over_replicates_cover_the_planted_throughput() {
+        for phi in ["0", "0.5", "0.9"] {
+            let (mut within, mut over) = (Coverage::default(), Coverage::default());
+            for seed in seeds() {
+                let noise = [("sim-noise", "0.2"), ("sim-correlation", phi)];
+                let load = [("streams", "8"), ("block-size", "64KiB"), ("queue-depth", "8")];
+                let one = settings(&[&noise[..], &load, &[("stop", "12s")]].concat());
+                let found = figures(&record(&one, seed))["throughput_bytes_per_s"];
+                within.add(found.interval, 1e9);
+                let trials = [("sim-trial-noise", "0.05"), ("stop", "500ms")];
+                let many = settings(&[&noise[..], &load, &trials].concat());
+                let records = campaign(&[("cell".to_owned(), many)], 3, seed);
+                over.add(cells(&records)[0].figures["throughput_bytes_per_s"].interval, 1e9);
+            }
+            within.check_given(&format!("within a trial, phi {phi}"));
+            assert!(within.given_share() > 0.9, "phi {phi}: {within:?}");
+            over.check(&format!("over replicates, phi {phi}"));
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::mount::{Mount, look_through, of_path};
-use super::{Ceiling, limit};
+use super::{Ceiling, limit, transport};
 use crate::sys::Host;
 use crate::sys::filesystem::MountIdentity;
 
@@ -136,7 +136,8 @@ fn named(host: &Host, source: &str) -> Option<String> {
     mapped.filter(|_| source.starts_with("/dev/mapper"))
 }
 
-fn name_of(path: Option<PathBuf>) -> Option<String> {
+/// The last part of a path in /sys is the device's name.
+pub fn name_of(path: Option<PathBuf>) -> Option<String> {
     Some(path?.file_name()?.to_str()?.to_owned())
 }
 
@@ -192,7 +193,7 @@ fn read(host: &Host, mounts: &[Mount], name: &str, follow_loop: bool) -> Option<
     let queue = |file: &str| host.word(whole.join("queue").join(file));
     let number = |file: &str| queue(file)?.parse::<u64>().ok();
     let switch = |file: &str| number(file).map(|value| value != 0);
-    let transport = transport(host, &whole);
+    let transport = transport::of(host, &whole);
     let limit = match kind {
         Kind::Disk => limit::of_disk(host, &whole, &transport, switch("rotational")),
         _ => limit::Limit::default(),
@@ -259,52 +260,4 @@ fn backing(host: &Host, mounts: &[Mount], path: &Path) -> Option<Backing> {
         filesystem: holding.map_or(String::new(), |mount| mount.filesystem.clone()),
         devices: holding.map_or(Vec::new(), |mount| of_mount(host, mount)),
     })
-}
-
-/// How a device is attached, by its name and its place in /sys.
-fn transport(host: &Host, path: &Path) -> String {
-    let name = name_of(Some(path.to_owned())).unwrap_or_default();
-    let place = path.to_string_lossy();
-    let by_name = [
-        ("loop", "loop"),
-        ("md", "md"),
-        ("dm-", "dm"),
-        ("nbd", "network"),
-        ("rbd", "network"),
-        ("drbd", "drbd"),
-        ("zram", "memory"),
-        ("ram", "memory"),
-        ("pmem", "pmem"),
-        ("mmcblk", "mmc"),
-        ("ublk", "ublk"),
-        ("xvd", "xen"),
-        ("vd", "virtio"),
-        ("fd", "floppy"),
-    ];
-    if name.starts_with("nvme") {
-        return nvme_transport(host, path);
-    }
-    // Order matters: a SATA disk may hang on a SAS expander, and anything on USB.
-    let by_place = [
-        ("/usb", "usb"),
-        ("/session", "iscsi"),
-        ("/rport-", "fibre-channel"),
-        ("/ata", "sata"),
-        ("/end_device-", "sas"),
-        ("/virtio", "virtio"),
-        ("/VMBUS", "hyper-v"),
-    ];
-    let named = by_name.iter().find(|(prefix, _)| name.starts_with(prefix));
-    let placed = || by_place.iter().find(|(part, _)| place.contains(part));
-    named.or_else(placed).map_or("scsi", |(_, transport)| transport).to_owned()
-}
-
-/// `nvme`, or over which fabric.
-fn nvme_transport(host: &Host, path: &Path) -> String {
-    let words = limit::nvme_controllers(host, path);
-    let fabric = words.iter().find_map(|controller| host.word(controller.join("transport")));
-    match fabric.as_deref() {
-        None | Some("pcie") => "nvme".to_owned(),
-        Some(fabric) => format!("nvme-{fabric}"),
-    }
 }

@@ -126,7 +126,7 @@ mod tests {
         assert_eq!((machine.cpus_online, machine.cpus_present), (2, 2));
         assert_eq!((machine.threads_per_core, machine.sockets), (Some(1), Some(1)));
         assert_eq!((machine.virtual_machine, machine.governor), (Some(true), None));
-        assert_eq!(machine.memory_total_bytes, Some(24_669_068 << 10));
+        assert_eq!(machine.memory_total_bytes, Some(24_684_096 << 10));
         assert_eq!(machine.clocksource.as_deref(), Some("tsc"));
     }
 

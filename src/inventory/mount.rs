@@ -111,10 +111,13 @@ pub fn look_through<'a>(host: &Host, mounts: &'a [Mount], mount: &'a Mount) -> O
             return Some(mount);
         }
         let lower = mount.super_option("lowerdir").and_then(|dirs| dirs.split(':').next());
+        // `lowerdir+=` once for each layer is how the mount API of Linux 6.5 has it.
+        let lower = lower.or_else(|| mount.super_option("lowerdir+"));
         let layer = mount.super_option("upperdir").or(lower)?;
         // A container does not see its host's directories: then the path is not there, or its
         // prefix is the overlay itself.
-        let layer = host.resolve(Path::new("/").join(layer))?;
+        // A relative one is relative to where the mounting process was.
+        let layer = host.resolve(Some(Path::new(layer)).filter(|layer| layer.is_absolute())?)?;
         mount = of_path(mounts, &layer, MountIdentity::default())
             .filter(|below| below.id != mount.id)?;
     }

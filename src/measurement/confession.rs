@@ -69,7 +69,7 @@ fn swapped(measurement: &Measurement, span: Span) -> Option<Note> {
     let machine = series(measurement, "vmstat")?;
     let pages = |column| span.growth_of_rows(machine, column).unwrap_or(0);
     let (pages_in, pages_out) = (pages("swapped_in_pages"), pages("swapped_out_pages"));
-    if pages_in + pages_out == 0 {
+    if (pages_in, pages_out) == (0, 0) {
         return None;
     }
     let process = series(measurement, "process")?;
@@ -241,6 +241,19 @@ mod tests {
         let mut blind = replaced(stat([300, 980], 5));
         blind.counters.retain(|series| series.source != "threads");
         confesses(&blind, "generator-bound", "not known where all our threads ran");
+    }
+
+    #[test]
+    fn a_load_of_one_thread_is_found_by_its_process() {
+        let mut single = replaced(stat([300, 980], 5));
+        single.counters.retain(|series| series.source != "threads" && series.source != "process");
+        let mut on_cpu = |cpu| {
+            single.counters.retain(|series| series.source != "process");
+            let gauges = [("threads", 1), ("cpu", cpu)];
+            single.counters.push(sampled("process", &[("cpu_ns", 250_000_000)], &gauges));
+            judge(&single).len()
+        };
+        assert_eq!((on_cpu(0), on_cpu(1)), (0, 1), "only CPU 1 was busy");
     }
 
     #[test]

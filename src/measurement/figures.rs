@@ -58,20 +58,50 @@ pub fn figures(record: &Record) -> Figures {
     figures
 }
 
+/// The value of the rate `name` of one trial, as in [`figures`], without looking at anything else:
+/// `throughput_bytes_per_s`, `iops`, `latency_ns_mean`, `accepted_throughput_bytes_per_s` or
+/// `durable_throughput_bytes_per_s`. `None` when the trial has no such figure.
+pub fn rate(record: &Record, name: &str) -> Option<f64> {
+    let measurement = record.outcome.measurement()?;
+    let window = measurement.window.filter(|window| window.seconds() > 0.0);
+    let durable = measurement.durable;
+    let value = match name {
+        "throughput_bytes_per_s" => window.map(|it| it.done.bytes() as f64 / it.seconds())?,
+        "iops" => window.map(|it| it.done.ops() as f64 / it.seconds())?,
+        "latency_ns_mean" => {
+            let parts = measurement.latency.iter().filter(|(_, histogram)| !histogram.is_empty());
+            let sum: f64 = parts.clone().map(|(_, part)| part.mean() * part.len() as f64).sum();
+            sum / parts.map(|(_, part)| part.len()).sum::<u64>() as f64
+        }
+        "accepted_throughput_bytes_per_s" => {
+            durable.map(|it| it.bytes as f64 * 1e9 / it.accepted_ns as f64)?
+        }
+        "durable_throughput_bytes_per_s" => {
+            durable.map(|it| it.bytes as f64 * 1e9 / it.durable_ns as f64)?
+        }
+        _ => return None,
+    };
+    value.is_finite().then_some(value)
+}
+
+/// Records grouped by settings, in the order in which the first of each appears.
+pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
+    let mut groups: Vec<Vec<&Record>> = Vec::new();
+    for record in records {
+        let same = |group: &&mut Vec<&Record>| group[0].trial.settings == record.trial.settings;
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(record),
+            None => groups.push(vec![record]),
+        }
+    }
+    groups
+}
+
 /// Cells in the order in which their first trial appears. Replicates have the same settings; the
 /// group is that of the first. A figure of a cell is the mean of its trials' figures with a 95 %
 /// interval; with one trial that has it there is no interval.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
-    let mut cells: Vec<(&Record, Vec<&Record>)> = Vec::new();
-    for record in records {
-        let same =
-            |cell: &&mut (&Record, Vec<&Record>)| cell.0.trial.settings == record.trial.settings;
-        match cells.iter_mut().find(same) {
-            Some(cell) => cell.1.push(record),
-            None => cells.push((record, vec![record])),
-        }
-    }
-    cells.into_iter().map(|(first, records)| cell(first, &records)).collect()
+    replicates(records).iter().map(|records| cell(records[0], records)).collect()
 }
 
 fn cell(first: &Record, records: &[&Record]) -> Cell {
@@ -97,8 +127,9 @@ fn cell(first: &Record, records: &[&Record]) -> Cell {
 /// By which share of the window's throughput the naive figure differs from it, when that is more
 /// than 5 %; negative when the naive figure is too low. Such a record carries a note.
 pub fn window_disagrees(record: &Record) -> Option<f64> {
-    let figures = figures(record);
-    let window = figures.get("throughput_bytes_per_s")?.value;
+    let window = rate(record, "throughput_bytes_per_s")?;
+    let mut figures = Figures::new();
+    pass_figures(record.outcome.measurement()?, &mut figures);
     let naive = figures.get("naive_throughput_bytes_per_s")?.value;
     let share = naive / window - 1.0;
     (window > 0.0 && share.abs() > DISAGREEMENT).then_some(share)
@@ -297,6 +328,8 @@ mod tests {
     fn the_three_throughputs_are_as_defined() {
         let figures = figures(&record(two_streams(), 2));
         assert_eq!(figures["throughput_bytes_per_s"].value, 1500.0);
+        assert_eq!(rate(&record(two_streams(), 2), "throughput_bytes_per_s"), Some(1500.0));
+        assert_eq!(rate(&record(two_streams(), 2), "latency_ns_mean"), None);
         assert_eq!(figures["iops"].value, 15.0);
         assert_eq!(figures["naive_throughput_bytes_per_s"].value, 1000.0);
         assert_eq!(figures["sum_of_streams_bytes_per_s"].value, 1500.0);
@@ -348,7 +381,11 @@ mod tests {
         measurement.durable =
             Some(Durable { bytes: 4000, accepted_ns: 1_000_000_000, durable_ns: 4_000_000_000 });
         measurement.second_pass = Some(SecondPass { bytes: 10, first_ns: 30, second_ns: 10 });
-        let figures = figures(&record(measurement, 1));
+        let record = record(measurement, 1);
+        let figures = figures(&record);
+        for name in ["accepted_throughput_bytes_per_s", "durable_throughput_bytes_per_s", "iops"] {
+            assert_eq!(rate(&record, name), Some(figures[name].value), "{name}");
+        }
         assert_eq!(figures["accepted_throughput_bytes_per_s"].value, 4000.0);
         assert_eq!(figures["durable_throughput_bytes_per_s"].value, 1000.0);
         assert_eq!(figures["second_pass_ratio"].value, 3.0);

@@ -423,7 +423,7 @@ mod tests {
             delivered in count(), process in count(), device in count(), resident in count(),
             file in count(), reread in count(), sent in count(),
             flags in prop::array::uniform4(any::<bool>()),
-            access in prop::sample::select(vec!["read", "random-read", "random-mix", "read-strided"]),
+            access in prop::sample::select(vec!["read", "random-read", "read-strided"]),
         ) {
             let trial = with(|e| {
                 e.delivered.read_bytes = delivered.unwrap_or(0);

@@ -26,8 +26,9 @@ const CORRECTION_WANTED: f64 = 1.05;
 /// series is cut into equal batches long enough that their means are nearly independent, and
 /// Student's interval is taken over those means.
 ///
-/// The length of a batch follows from the lag-1 autocorrelation of the series at several scales, and
-/// is then doubled while the means themselves still show some. `None` when that leaves fewer than ten batches, or
+/// The length of a batch follows from the lag-1 autocorrelation of the series at several scales,
+/// and is then doubled while the means themselves still show some. `None` when that leaves fewer
+/// than ten batches, or
 /// when the series is too short to tell.
 ///
 /// Source: Law, "Simulation Modeling and Analysis" (5th ed., 2015), 9.5.3; Alexopoulos and Seila,

@@ -24,8 +24,6 @@ pub struct Scaling {
     pub peak: Estimate,
     /// The first level whose mean reaches 95 % of the peak.
     pub reached_at: f64,
-    /// The level before it, which does not; `None` when the first level reaches it already.
-    pub below_at: Option<f64>,
     /// Where it stops growing.
     pub knee: Knee,
     /// The loss beyond the peak, when the curve falls there beyond doubt.
@@ -64,7 +62,6 @@ pub fn scaling(levels: &[Level]) -> Option<Scaling> {
     let top = levels.iter().max_by(|a, b| a.mean().total_cmp(&b.mean()))?;
     let enough = REACHED * top.mean();
     let place = levels.iter().position(|level| level.mean() >= enough)?;
-    let below_at = place.checked_sub(1).map(|before| levels[before].at);
     let reached_at = levels[place].at;
     let loss = loss(&levels, place, top);
     let knee = if place + 1 == levels.len() {
@@ -76,7 +73,7 @@ pub fn scaling(levels: &[Level]) -> Option<Scaling> {
         bracket(&levels, place, top)
     };
     let peak = super::mean_interval(&top.values)?;
-    Some(Scaling { peak_at: top.at, peak, reached_at, below_at, knee, loss })
+    Some(Scaling { peak_at: top.at, peak, reached_at, knee, loss })
 }
 
 fn by_fit(fit: &profile::Fit, first: f64, last: f64) -> Knee {
@@ -274,6 +271,6 @@ mod tests {
         let Knee::At(knee) = found.knee else { panic!("{found:?}") };
         assert!((knee.value - 6.0).abs() < 0.01);
         assert_eq!(knee.interval, None);
-        assert_eq!((found.reached_at, found.below_at), (8.0, Some(4.0)));
+        assert_eq!(found.reached_at, 8.0);
     }
 }

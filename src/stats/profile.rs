@@ -67,7 +67,7 @@ pub fn fit(levels: &[Level], from: f64, to: f64, curve: impl Fn(f64, f64) -> f64
     let sums: Vec<f64> = grid.iter().map(|&shape| squares(shape)).collect();
     let best = (0..=GRID).min_by(|&a, &b| sums[a].total_cmp(&sums[b]))?;
     let around = (grid[best.saturating_sub(1)], grid[(best + 1).min(GRID)]);
-    let shape = least(&squares, around);
+    let shape = least(squares, around);
     let (minimum, freedom) = (squares(shape), data.count - 2.0);
     let scale = data.centre(|at| curve(shape, at).ln()).exp();
     let adequate = data.adequate(minimum);
@@ -83,8 +83,8 @@ pub fn fit(levels: &[Level], from: f64, to: f64, curve: impl Fn(f64, f64) -> f64
     let last = inside.last().copied().unwrap_or(best).max(best);
     let within = |i: usize| if sums[i] <= limit { grid[i] } else { shape };
     Some(Fit {
-        low: first.checked_sub(1).map(|out| crossing(&squares, limit, within(first), grid[out])),
-        high: (last < GRID).then(|| crossing(&squares, limit, within(last), grid[last + 1])),
+        low: first.checked_sub(1).map(|out| crossing(squares, limit, within(first), grid[out])),
+        high: (last < GRID).then(|| crossing(squares, limit, within(last), grid[last + 1])),
         ..bare
     })
 }

@@ -6,9 +6,13 @@
 use std::fs::File;
 use std::os::fd::AsFd;
 
-use rustix::fs::{AtFlags, StatxFlags, statx};
+use std::path::Path;
 
-use super::Host;
+use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, statx};
+use rustix::io::Errno;
+
+use super::workdir::file_name;
+use super::{Error, Host};
 
 /// What a file asks of direct I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +42,27 @@ pub fn alignment(file: &File) -> Direct {
         (0, _) | (_, 0) => Direct::Never,
         (memory, offset) => Direct::Aligned { memory, offset },
     }
+}
+
+/// Whether files in `directory` can be opened with O_DIRECT. Makes a file of the name that a work
+/// directory's files have, and removes it.
+///
+/// # Errors
+/// When no file can be made there at all.
+pub fn accepted(directory: &Path) -> Result<bool, Error> {
+    let path = directory.join(file_name(99_999));
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC;
+    let failed = |why: Errno| {
+        Error::new(format!("cannot make {}", path.display()), std::io::Error::from(why))
+    };
+    let opened = rustix::fs::open(&path, flags | OFlags::DIRECT, Mode::RUSR | Mode::WUSR);
+    let direct = match opened {
+        Ok(file) => alignment(&File::from(file)) != Direct::Never,
+        Err(Errno::INVAL | Errno::OPNOTSUPP) => false,
+        Err(why) => return Err(failed(why)),
+    };
+    rustix::fs::unlink(&path).map_err(failed)?;
+    Ok(direct)
 }
 
 /// Whether the block device under `file` has queues that can be polled (`queue/io_poll`); `None`

@@ -134,6 +134,24 @@ pub struct Job {
     pub latency: bool,
 }
 
+/// Whether a trial with these settings can run here, as far as that can be told before its files
+/// are there: combinations of knobs, and room for so many streams.
+///
+/// # Errors
+/// `Unsupported` with what would work.
+pub fn check(settings: &Settings) -> Result<(), Error> {
+    let json = |why| Error::Failed(format!("cannot write the settings: {why}"));
+    let spec = LoadSpec {
+        settings: serde_json::to_value(settings).map_err(json)?,
+        seed: 0,
+        campaign: 0,
+        streams: vec![vec![std::path::PathBuf::new()]; settings.whole("streams") as usize],
+        bench: super::protocol::Bench::default(),
+    };
+    let (job, _) = Job::new(&spec)?;
+    limits::check(&job, &crate::sys::Host::live(), settings.whole("files"))
+}
+
 impl Job {
     /// Reads the settings of `spec`; also what must be noted about them.
     ///

@@ -2,6 +2,7 @@
 //!
 //! Here, once a trial, the job's choices become types; the loop itself is `lane`.
 
+use std::os::unix::fs::FileExt;
 use std::sync::{Arc, OnceLock};
 
 use hdrhistogram::Histogram;
@@ -11,7 +12,7 @@ use super::backend::aio::Aio;
 use super::backend::mapped::Mapped;
 use super::backend::ring::{Ring, Wish};
 use super::backend::sync::Blocking;
-use super::backend::{Backend, Buffers};
+use super::backend::{Backend, Buffers, Kind};
 use super::control::{Event, Gate, Shared};
 use super::files::StreamFiles;
 use super::job::{Direction, Fsync, IoEngine, Job, Order, limits, pin};
@@ -282,5 +283,18 @@ fn broken(fault: &Fault, files: &StreamFiles) -> Broken {
         true => Failure::Unsupported,
         false => Failure::Failed,
     };
-    (kind, fault.describe(path))
+    let mut what = fault.describe(path);
+    if let Some(why) = why_short(fault, files) {
+        what = format!("{what}: {why}");
+    }
+    (kind, what)
+}
+
+/// A write that moves only a part gives no reason; the next byte's does.
+fn why_short(fault: &Fault, files: &StreamFiles) -> Option<std::io::Error> {
+    let Fault::Io { kind: Kind::Write, file, offset, moved: Ok(moved), .. } = fault else {
+        return None;
+    };
+    let file = files.files.get(*file as usize)?;
+    file.write_at(&[0], offset + moved).err()
 }

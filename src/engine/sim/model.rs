@@ -14,22 +14,32 @@ const COLLAPSED_SHARE: f64 = 0.1;
 /// The planted truth of one trial, in bytes, seconds and bytes per second.
 #[derive(Clone, Debug)]
 pub struct Model {
+    /// Streams.
     pub streams: usize,
     /// Number of directories, each a device of its own.
     pub devices: usize,
+    /// What each stream's share is in proportion to, where streams compete.
     pub weights: Vec<f64>,
+    /// What one device delivers at most.
     pub capacity: f64,
+    /// What all devices deliver at most, together.
     pub bus: f64,
+    /// Share of a device's capacity lost for each stream beyond the knee.
     pub collapse: f64,
     /// What one stream gets of a device at most, at this depth and block size.
     pub stream_most: f64,
+    /// What memory delivers and accepts, all streams together.
     pub cache_rate: f64,
+    /// Coefficient of variation from one tick to the next.
     pub noise: f64,
+    /// Autocorrelation of that noise.
     pub correlation: f64,
+    /// Coefficient of variation from one trial to the next.
     pub trial_noise: f64,
+    /// Bytes of one operation.
     pub block: u64,
+    /// Operations in flight per stream.
     pub depth: f64,
-    pub service_s: f64,
     /// Blocks are drawn anywhere, not one after the other.
     pub random: bool,
     /// Share of reads among the operations.
@@ -38,7 +48,9 @@ pub struct Model {
     pub pass_bytes: u64,
     /// Bytes of one stream's timed part; `None` when time decides.
     pub timed_bytes: Option<u64>,
+    /// Bytes that the streams touch, once each.
     pub working_set: f64,
+    /// Bytes of all files.
     pub file_bytes: u64,
     /// Share of the working set that is in the page cache at the start.
     pub resident: f64,
@@ -46,15 +58,23 @@ pub struct Model {
     pub returning: f64,
     /// Bytes that can be accepted before they are written.
     pub write_cache: f64,
+    /// Bytes behind the kernel that answer a second pass.
     pub device_cache: f64,
+    /// Whether the blocks are read once more afterwards.
     pub second_pass: bool,
     /// Writes are made durable, at the end or one by one.
     pub durable: bool,
+    /// When it ends, where time decides.
     pub after_s: Option<f64>,
+    /// Ends when it has settled.
     pub until_steady: bool,
+    /// Does not end before, where bytes decide.
     pub at_least_s: f64,
+    /// Ends then, come what may.
     pub at_most_s: f64,
+    /// Streams that are done go on untimed.
     pub sustained: bool,
+    /// A round of the steady-state criterion.
     pub round_ns: u64,
 }
 
@@ -95,7 +115,6 @@ impl Model {
             trial_noise: settings.number("sim-trial-noise"),
             block,
             depth,
-            service_s: settings.number("sim-service-time") / 1e9,
             random,
             read_share,
             pass_bytes: if stride == 1 { file_bytes } else { pass_bytes },

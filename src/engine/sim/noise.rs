@@ -22,7 +22,8 @@ impl Draws {
         -self.uniform().ln()
     }
 
-    /// Standard normal (Box and Muller, "A note on the generation of random normal deviates", 1958).
+    /// Standard normal (Box and Muller, "A note on the generation of random normal
+    /// deviates", 1958).
     pub fn normal(&mut self) -> f64 {
         let radius = (2.0 * self.exponential()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()

@@ -27,14 +27,10 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
     let streams = run.courses.iter().map(|course| stream(model, &run, course)).collect();
     let durable = durable(model, &run, &delivered);
     let second_pass = second_pass(model, &mut run, &delivered);
-    let mut latency = Vec::new();
-    for (kind, histogram) in
-        [(Operation::Read, run.read_latency.clone()), (Operation::Write, run.write_latency.clone())]
-    {
-        if !histogram.is_empty() {
-            latency.push((kind, histogram));
-        }
-    }
+    let evidence = evidence(model, &run, delivered, durable.is_some());
+    let [read, write] = run.latency;
+    let latency = [(Operation::Read, read), (Operation::Write, write)];
+    let latency = latency.into_iter().filter_map(|(kind, some)| Some((kind, some?))).collect();
     let mut notes = Vec::new();
     if model.timed_bytes.is_some() && run.courses.iter().any(|course| course.timed_end.is_none()) {
         let text = "the trial reached at-most before every stream had completed its timed pass";
@@ -45,7 +41,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         elapsed_ns: ns(run.now_s),
         window: run.window,
         streams,
-        evidence: evidence(model, &run, delivered, durable.is_some()),
+        evidence,
         load: run.load,
         latency,
         durable,

@@ -8,7 +8,7 @@ use hdrhistogram::Histogram;
 
 use super::model::Model;
 use super::noise::{Draws, Noise};
-use super::share::share;
+use super::rates::Rates;
 use crate::measurement::{
     Amount, Column, Kind, Operation, Series, Window, latency_histogram, steady,
 };
@@ -33,36 +33,30 @@ const LATENCY_CHUNK: u64 = 16;
 /// One stream's course, times in seconds since the start.
 #[derive(Clone, Debug, Default)]
 pub struct Course {
+    /// When it starts.
     pub starts_s: f64,
     /// Bytes that have flowed, those of operations under way too.
     pub flowed: f64,
+    /// Operations complete.
     pub ops: u64,
     /// In (0, 1]: at which operations a mixed stream reads.
     pub phase: f64,
+    /// When its timed part was complete, and what it had done by then.
     pub timed_end: Option<(f64, Amount)>,
+    /// When it stopped.
     pub stopped_s: Option<f64>,
-}
-
-/// Rates of all streams before noise, and where their bytes go.
-struct Rates {
-    each: Vec<f64>,
-    total: f64,
-    /// Share of the bytes moved that the device has to move at once.
-    device_share: f64,
-    /// Share of the bytes moved that wait for the device.
-    waiting_share: f64,
-    /// Share of reads answered by the page cache.
-    hit: f64,
-    /// What the devices can still do beside, bytes per second.
-    spare: f64,
 }
 
 /// A trial under way.
 pub struct Run<'a> {
     model: &'a Model,
+    /// One a stream.
     pub courses: Vec<Course>,
+    /// Virtual time since the streams were let go.
     pub now_s: f64,
+    /// Nothing more will happen.
     pub over: bool,
+    /// The noise, at its present state.
     pub noise: Noise,
     /// Everything's speed in this trial.
     pub speed: f64,
@@ -70,15 +64,25 @@ pub struct Run<'a> {
     tick: u64,
     factor: f64,
     dirty: f64,
+    /// Bytes that the devices read.
     pub device_read: f64,
+    /// Bytes that the devices wrote.
     pub device_written: f64,
     read_flowed: f64,
+    /// The rates of the last step, while nothing that they depend on has changed.
+    known: Option<Rates>,
+    /// What [`Run::running`] said after the last step.
+    ran: (usize, usize),
+    /// When an operation was completed last, as far as the window needs it.
+    last_completion_s: f64,
     window_start: Option<(f64, Amount)>,
+    /// The window, once it is closed.
     pub window: Option<Window>,
     window_closed: bool,
+    /// The load's samples.
     pub load: Series,
-    pub read_latency: Histogram<u64>,
-    pub write_latency: Histogram<u64>,
+    /// Of reads and of writes; a histogram takes a quarter of a MiB, so none is made for nothing.
+    pub latency: [Option<Histogram<u64>>; 2],
 }
 
 impl<'a> Run<'a> {
@@ -101,12 +105,14 @@ impl<'a> Run<'a> {
             device_read: 0.0,
             device_written: 0.0,
             read_flowed: 0.0,
+            known: None,
+            ran: (0, 0),
+            last_completion_s: 0.0,
             window_start: None,
             window: None,
             window_closed: false,
             load: empty_load(),
-            read_latency: latency_histogram(),
-            write_latency: latency_histogram(),
+            latency: [None, None],
         };
         let rates = run.rates(true);
         for (i, course) in run.courses.iter_mut().enumerate() {
@@ -131,6 +137,7 @@ impl<'a> Run<'a> {
         if !self.over && self.tick.is_multiple_of(SAMPLE_TICKS) {
             self.sample();
             if self.has_settled() {
+                self.last_completion_s = self.now_s;
                 self.finish();
             }
         }
@@ -190,75 +197,64 @@ impl<'a> Run<'a> {
         course.stopped_s.is_none() && course.starts_s <= self.now_s
     }
 
-    /// Rates before noise, of the streams that run now, or of all of them.
     fn rates(&self, everyone: bool) -> Rates {
-        let model = self.model;
-        let hit = if model.returning > 0.0 {
-            // Uniform draws: so much of the working set has been read at least once.
-            (1.0 - (-self.read_flowed / model.working_set).exp()).min(model.returning)
-        } else {
-            model.resident
-        };
-        let (reads, writes) = (model.read_share, 1.0 - model.read_share);
-        let cached_writes = model.write_cache > 0.0;
-        let full = self.dirty >= model.write_cache * (1.0 - 1e-9);
-        let waiting_share = reads * (1.0 - hit) + if cached_writes { 0.0 } else { writes };
-        let device_share = waiting_share + if cached_writes && full { writes } else { 0.0 };
-        let most =
-            1.0 / ((1.0 - waiting_share) / model.cache_rate + waiting_share / model.stream_most);
-        let mut each = vec![0.0; model.streams];
-        let mut capacity = 0.0;
-        for device in 0..model.devices {
-            let here = |i: usize| i % model.devices == device;
-            let weights: Vec<f64> = (0..model.streams)
-                .filter(|&i| here(i))
-                .map(|i| {
-                    let runs = everyone || self.active(&self.courses[i]);
-                    if runs { model.weights[i] } else { 0.0 }
-                })
-                .collect();
-            let running = weights.iter().filter(|&&weight| weight > 0.0).count();
-            let limit = model.capacity_with(running);
-            capacity += limit;
-            let shares = share(&weights, most, limit / device_share);
-            for (place, rate) in shares.into_iter().enumerate() {
-                each[place * model.devices + device] = rate;
-            }
-        }
-        let total: f64 = each.iter().sum();
-        let capacity = capacity.min(model.bus);
-        let limit = (capacity / device_share).min(model.cache_rate / (1.0 - waiting_share));
-        let scale = (limit / total).min(1.0);
-        each.iter_mut().for_each(|rate| *rate *= scale);
-        let total = total * scale;
-        let spare = (capacity - total * device_share).max(0.0);
-        Rates { each, total, device_share, waiting_share, hit, spare }
+        let runs = |i: usize| everyone || self.active(&self.courses[i]);
+        Rates::of(self.model, runs, self.read_flowed, self.full())
+    }
+
+    /// Whether no more can be accepted than is written at the same time.
+    fn full(&self) -> bool {
+        self.dirty >= self.model.write_cache * (1.0 - 1e-9)
     }
 
     /// Goes on to the next event, `until` at the latest.
     fn step(&mut self, until: f64) {
-        let rates = self.rates(false);
+        let rates = self.known.take().unwrap_or_else(|| self.rates(false));
+        let (from, full) = (self.now_s, self.full());
         let end = self.next_event(until, &rates);
-        let (seconds, from) = ((end - self.now_s).max(0.0), self.now_s);
+        let seconds = end - from;
         self.now_s = end;
         self.move_device_bytes(&rates, seconds);
         for i in 0..self.courses.len() {
-            let course = &self.courses[i];
+            let course = &mut self.courses[i];
             if course.stopped_s.is_some() || course.starts_s > from {
                 continue;
             }
-            let flowed = course.flowed + rates.each[i] * self.factor * seconds;
             let before = course.ops;
-            let ops = self.model.ops_in(flowed);
-            self.courses[i].flowed = flowed;
-            self.courses[i].ops = ops;
-            self.complete(i, before, rates.each[i] * self.factor, &rates);
+            course.flowed += rates.each[i] * self.factor * seconds;
+            course.ops = self.model.ops_in(course.flowed);
+            if course.ops > before {
+                self.complete(i, before, rates.each[i] * self.factor, &rates);
+            }
         }
+        let running = self.running();
+        if !self.window_closed && (self.is_over() || running.1 > 0) {
+            self.last_completion_s = self.now_s - self.idle_s(&rates);
+        }
+        let same = running == self.ran && full == self.full() && self.model.returning == 0.0;
+        self.ran = running;
+        self.known = same.then_some(rates);
         self.close_window_when_one_stopped();
         self.open_window();
         if self.is_over() {
             self.finish();
         }
+    }
+
+    /// How long ago any operation was completed.
+    fn idle_s(&self, rates: &Rates) -> f64 {
+        let since = self.courses.iter().zip(&rates.each).map(|(course, rate)| {
+            let under_way = course.flowed - self.model.bytes_of(course.ops) as f64;
+            under_way.max(0.0) / (rate * self.factor)
+        });
+        since.filter(|seconds| seconds.is_finite()).fold(self.now_s, f64::min)
+    }
+
+    /// How many have started, and how many have stopped.
+    fn running(&self) -> (usize, usize) {
+        let started = self.courses.iter().filter(|course| course.starts_s <= self.now_s).count();
+        let stopped = self.courses.iter().filter(|course| course.stopped_s.is_some()).count();
+        (started, stopped)
     }
 
     fn next_event(&self, until: f64, rates: &Rates) -> f64 {
@@ -282,10 +278,11 @@ impl<'a> Run<'a> {
             next = next.min(self.now_s + seconds);
         }
         let growth = (rates.total * (1.0 - model.read_share) - rates.spare) * self.factor;
-        if self.dirty < model.write_cache * (1.0 - 1e-9) && growth > 0.0 {
+        if !self.full() && growth > 0.0 {
             next = next.min(self.now_s + (model.write_cache - self.dirty) / growth);
         }
-        next.max(self.now_s)
+        // A step too short for floating point to tell would never end.
+        next.max(self.now_s + 1e-9).min(until)
     }
 
     /// Whole operations that make up a timed part of so many bytes.
@@ -302,22 +299,22 @@ impl<'a> Run<'a> {
         self.read_flowed += moved * model.read_share;
         self.device_read += moved * model.read_share * (1.0 - rates.hit);
         let written = moved * (1.0 - model.read_share);
-        let through = written.min(moved * rates.device_share);
         if model.write_cache == 0.0 {
             self.device_written += written;
-        } else {
-            let waits = rates.device_share > rates.waiting_share;
-            let absorbed = if waits { 0.0 } else { written };
-            let drained = (rates.spare * self.factor * seconds).min(self.dirty + absorbed);
-            self.dirty = (self.dirty + absorbed - drained).min(model.write_cache);
-            self.device_written += drained + if waits { through } else { 0.0 };
+            return;
         }
+        // Once the cache is full, as much is written as is accepted, and `spare` beside.
+        let through = if rates.device_share > rates.waiting_share { written } else { 0.0 };
+        let absorbed = written - through;
+        let drained = (rates.spare * self.factor * seconds).min(self.dirty + absorbed);
+        self.dirty = (self.dirty + absorbed - drained).min(model.write_cache);
+        self.device_written += drained + through;
     }
 
     /// Takes note of the operations that stream `i` has completed beyond `before`.
     fn complete(&mut self, i: usize, before: u64, rate: f64, rates: &Rates) {
         let course = &self.courses[i];
-        if self.window_start.is_some() && !self.window_closed && course.ops > before {
+        if self.window_start.is_some() && !self.window_closed {
             let mut earlier = course.clone();
             earlier.ops = before;
             let new = self.done(course).since(&self.done(&earlier));
@@ -350,10 +347,14 @@ impl<'a> Run<'a> {
         let copy_ns = (self.model.block as f64 / self.model.cache_rate * 1e9).min(mean_ns);
         let slow_ns =
             if cached < 1.0 { (mean_ns - cached * copy_ns) / (1.0 - cached) } else { mean_ns };
+        if ops == 0 {
+            return;
+        }
         let histogram = match kind {
-            Operation::Read => &mut self.read_latency,
-            Operation::Write => &mut self.write_latency,
+            Operation::Read => &mut self.latency[0],
+            Operation::Write => &mut self.latency[1],
         };
+        let histogram = histogram.get_or_insert_with(latency_histogram);
         let mut left = ops;
         while left > 0 {
             let chunk = left.min(LATENCY_CHUNK);
@@ -381,12 +382,14 @@ impl<'a> Run<'a> {
 
     fn close_window(&mut self) {
         self.window_closed = true;
-        self.window = self.window_so_far();
+        // It begins with a completion. Would it end anywhere, half an operation were lost on
+        // average: 5 % of ten blocks.
+        self.window = self.window_until(self.last_completion_s);
     }
 
-    fn window_so_far(&self) -> Option<Window> {
+    fn window_until(&self, end_s: f64) -> Option<Window> {
         let (start_s, before) = self.window_start?;
-        let (start_ns, end_ns) = (ns(start_s), ns(self.now_s));
+        let (start_ns, end_ns) = (ns(start_s), ns(end_s));
         let done = self.all_done().since(&before);
         (end_ns > start_ns).then_some(Window { start_ns, end_ns, done })
     }
@@ -401,7 +404,7 @@ impl<'a> Run<'a> {
 
     fn has_settled(&self) -> bool {
         self.model.until_steady
-            && self.window_so_far().is_some_and(|window| {
+            && self.window_until(self.now_s).is_some_and(|window| {
                 settled(&steady::rounds(&self.load, &window, self.model.round_ns))
             })
     }

@@ -32,9 +32,9 @@ fn on_devices(evidence: &Evidence, settings: &Settings) -> Option<Note> {
     let others_read = own_read(evidence, settings).map_or(0, |own| read.saturating_sub(own));
     let others_wrote =
         own_write_at_most(evidence, settings).map_or(0, |own| written.saturating_sub(own));
-    let others = others_read + others_wrote;
+    let others = others_read.saturating_add(others_wrote);
     // A load that lives in memory is not slowed by what little the devices do for others.
-    let all = (read + written).max(evidence.delivered.bytes());
+    let all = read.saturating_add(written).max(evidence.delivered.bytes());
     let share = others as f64 / all.max(1) as f64;
     (share > OTHERS_SHARE).then(|| {
         let text = format!(
@@ -64,7 +64,7 @@ fn own_read(evidence: &Evidence, settings: &Settings) -> Option<u64> {
 fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
     let own = evidence.process_write_bytes.unwrap_or(0).max(evidence.delivered.write_bytes);
     if evidence.delivered.write_bytes == 0 {
-        return Some(own + COMMIT_BYTES);
+        return Some(own.saturating_add(COMMIT_BYTES));
     }
     let rewriting = evidence.filesystem.split('+').any(|name| REWRITING.contains(&name));
     // An fsync commits the journal: several blocks for each write, however small.

@@ -124,19 +124,32 @@ fn our_cpus(measurement: &Measurement, span: Span) -> Option<BTreeSet<u64>> {
     if most.is_some_and(|most| most > MOST_THREADS as u64) {
         return None;
     }
-    let threads = series(measurement, "threads")?;
     let mut cpus = BTreeSet::new();
-    for (name, used) in thread_columns(threads) {
-        let Some(seen) = threads.column(&format!("{name}.cpu")) else { continue };
-        let rows = span.rows(threads);
-        // The CPU of a row is one on which the thread ran before that row, if it ran at all.
-        for row in rows.start + 1..rows.end {
-            if used.get(row) > used.get(row - 1) {
-                cpus.extend(seen.values.get(row));
-            }
+    // The only thread is the process, which is read ten times as often.
+    let alone = process.filter(|_| most == Some(1));
+    if let Some((process, used)) = alone.and_then(|only| Some((only, only.column("cpu_ns")?))) {
+        cpus.extend(seen(process, &used.values, "cpu", span));
+    }
+    if let Some(threads) = series(measurement, "threads") {
+        for (name, used) in thread_columns(threads) {
+            cpus.extend(seen(threads, used, &format!("{name}.cpu"), span));
         }
     }
     (!cpus.is_empty()).then_some(cpus)
+}
+
+/// The CPUs of the gauge `column` in rows before which the processor time `used` has grown: the
+/// last CPU of something that has not run since the row before says nothing about the span.
+fn seen<'a>(
+    series: &'a Series,
+    used: &'a [u64],
+    column: &str,
+    span: Span,
+) -> impl Iterator<Item = u64> + use<'a> {
+    let cpus = series.column(column).map_or(&[][..], |column| &column.values);
+    let rows = span.rows(series);
+    let ran = (rows.start + 1..rows.end).filter(|row| used.get(*row) > used.get(row - 1));
+    ran.filter_map(|row| cpus.get(row).copied())
 }
 
 /// Name and processor time of each watched thread.
@@ -161,7 +174,7 @@ fn busiest_thread(measurement: &Measurement, span: Span) -> Option<f64> {
         let length = at(rows.end.saturating_sub(1)).zip(at(rows.start)).map(|(b, a)| b - a);
         let length = length.filter(|length| *length >= SHORTEST_NS);
         thread_columns(threads).filter_map(move |(_, used)| {
-            let grown = used.get(rows.end - 1)?.checked_sub(*used.get(rows.start)?)?;
+            let grown = used.get(rows.end.checked_sub(1)?)?.checked_sub(*used.get(rows.start)?)?;
             Some(grown as f64 / length? as f64)
         })
     });

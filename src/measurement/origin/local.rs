@@ -97,8 +97,8 @@ impl Facts<'_> {
             return verdict(Verdict::Cache, Some(self.share(process)), reason);
         }
         unknown(format!(
-            "the load had only {} read, and {} of the files were in memory before: neither explains \
-             the {} delivered (the devices read {})",
+            "the load had only {} read, and {} of the files were in memory before: neither \
+             explains the {} delivered (the devices read {})",
             bytes(process as f64),
             bytes(resident as f64),
             bytes(self.delivered()),

@@ -21,7 +21,8 @@ impl Facts<'_> {
             }
             Some(sent) if !self.covers(sent) && self.share(sent) > AGREEMENT => {
                 let reason = format!(
-                    "the server sent at most {} of the bytes, the rest was in this machine's memory",
+                    "the server sent at most {} of the bytes, the rest was in this machine's \
+                     memory",
                     percent(self.share(sent))
                 );
                 verdict(Verdict::Mixed, None, reason)

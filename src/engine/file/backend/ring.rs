@@ -212,3 +212,17 @@ impl Backend for Ring {
         count
     }
 }
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // A ring is torn down some time after its descriptor is closed, and holds its files until
+        // then: a file system could not be unmounted straight after a trial.
+        let submitter = self.ring.submitter();
+        if self.files_fixed {
+            let _ = submitter.unregister_files();
+        }
+        if self.fixed != Fixed::No {
+            let _ = submitter.unregister_buffers();
+        }
+    }
+}

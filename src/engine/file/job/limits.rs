@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn too_many_streams_are_refused_with_the_number_that_would_work() {
         let (_root, host) = machine(1 << 20, 1 << 20);
-        let what = refused(10_000, &host, 1);
+        let what = refused(400, &host, 1);
         // 0.8 GiB for 16 MiB and a little each.
         assert!(
             what.ends_with("streams=49 would work") || what.ends_with("50 would work"),

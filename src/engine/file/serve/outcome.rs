@@ -121,8 +121,9 @@ fn second_pass(first: First, yields: &[Yield]) -> Option<SecondPass> {
 fn note_rate(job: &Job, yields: &[Yield]) -> Option<Note> {
     let behind: u64 = yields.iter().map(|yielded| yielded.done.behind).sum();
     let done: u64 = yields.iter().map(|yielded| yielded.done.total.ops()).sum();
-    // A few are always on their way.
-    let excused = (done / 100).max(u64::from(job.depth) * yields.len() as u64);
+    // Some are always on their way, and a thread may lose its processor for a moment.
+    let moment = job.rate / 10 * yields.len() as u64;
+    let excused = moment.max(done / 100).max(u64::from(job.depth) * yields.len() as u64);
     (job.rate > 0 && behind > excused).then(|| {
         Note::new(
             "rate-missed",

@@ -61,6 +61,8 @@ struct Watch<'a> {
     told: Amount,
     rounds: Vec<f64>,
     round: Option<(u64, u64)>,
+    drained: usize,
+    flushed: usize,
 }
 
 impl Watch<'_> {
@@ -93,6 +95,8 @@ impl Watch<'_> {
             told: Amount::default(),
             rounds: Vec::new(),
             round: None,
+            drained: 0,
+            flushed: 0,
         };
         watch.sample(released_ns, Amount::default());
         trial.shared.open_gate(Gate::Run);
@@ -142,7 +146,8 @@ impl Watch<'_> {
                     self.watched.stopped_early = true;
                     break;
                 }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(event) => self.count(&event),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
@@ -150,6 +155,15 @@ impl Watch<'_> {
             self.watched.early = shared.marks().ended;
         }
         Ok(())
+    }
+
+    /// Streams that are not sustained come to their end while others run.
+    fn count(&mut self, event: &Event) {
+        match event {
+            Event::Drained => self.drained += 1,
+            Event::Flushed => self.flushed += 1,
+            _ => {}
+        }
     }
 
     /// Samples, tells, closes rounds.
@@ -226,24 +240,23 @@ impl Watch<'_> {
         let (job, shared) = (&self.trial.job, &self.trial.shared);
         let streams = self.trial.files.len();
         let flushes = job.direction.writes() && job.fsync == Fsync::End;
-        let (mut drained, mut flushed, mut told) = (0, 0, false);
+        let mut told = false;
         let ended_ns = monotonic_ns();
-        while drained < streams || (job.direction.writes() && flushed < streams) {
+        while self.drained < streams || (job.direction.writes() && self.flushed < streams) {
             if shared.marks().failure.is_some() {
                 break;
             }
             match talk.events.recv_timeout(Duration::from_nanos(SAMPLE_NS)) {
-                Ok(Event::Drained) => drained += 1,
-                Ok(Event::Flushed) => flushed += 1,
                 Ok(Event::Input(line)) if stops(line.as_deref(), talk) => {
                     self.watched.stopped_early = true;
                 }
-                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Ok(event) => self.count(&event),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             let now = monotonic_ns();
-            if drained < streams && now - ended_ns > HUNG_NS {
-                let hung = streams - drained;
+            if self.drained < streams && now - ended_ns > HUNG_NS {
+                let hung = streams - self.drained;
                 return Err(Error::Failed(format!(
                     "{hung} of {streams} streams have I/O that the kernel did not finish within \
                      {} s of the end",
@@ -251,7 +264,7 @@ impl Watch<'_> {
                 ))
                 .into());
             }
-            if drained == streams && flushes && !told {
+            if self.drained == streams && flushes && !told {
                 told = true;
                 talk.say(&Message::Flushing {})?;
             }

@@ -1,0 +1,249 @@
+//! The standard evaluation: probes, writes, buys cells with what is left of the budget, measures.
+
+use std::collections::BTreeMap;
+
+use super::{Run, layout};
+use crate::knob::Settings;
+use crate::plan::standard::{self, LAYOUT_STREAMS, REPLICATES, Shape, TRIAL_NS_MIN};
+use crate::plan::{self, Plan, Trial};
+use crate::progress::Event;
+use crate::store::NotBought;
+use crate::sys::filesystem::space;
+use crate::sys::{Error, clock, direct};
+use crate::value::{self, Stop, Value};
+
+/// The most streams of the standard evaluation.
+const STREAMS_MAX: u64 = 100;
+/// Files of the probe; together they bound what a probe can leave dirty in memory.
+const PROBE_FILE_BYTES_MAX: u64 = 256 << 20;
+/// Below this a file is too short to say anything about reading it.
+const FILE_BYTES_MIN: u64 = 64 << 10;
+
+/// What the user asked for.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// Checked directories.
+    pub directories: Vec<String>,
+    /// How long it may take, ns.
+    pub budget_ns: u64,
+    /// How much may be written in all, bytes; `None` leaves it to the probe.
+    pub space_bytes: Option<u64>,
+    /// Available memory, bytes.
+    pub memory_bytes: u64,
+}
+
+/// Runs the standard evaluation.
+///
+/// # Errors
+/// When the files do not fit or the store cannot be written.
+pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
+    let started_ns = clock::monotonic_ns();
+    run.ends_at_ns = Some(started_ns + request.budget_ns);
+    let mut direct = true;
+    for work in run.work.values() {
+        direct &= direct::accepted(work.path())?;
+    }
+    if !direct {
+        run.observer.tell(&Event::Say(
+            "this file system refuses O_DIRECT: everything goes through the page cache".to_owned(),
+        ));
+    }
+    let rate = probe(run, request, direct)?;
+    if run.stopped() {
+        return Ok(());
+    }
+    let Some(rate) = rate else { return Ok(()) };
+    let files = standard::files(STREAMS_MAX);
+    let file_size = file_size(run, request, rate, files)?;
+    let shape = Shape {
+        engine: run.engine.name(),
+        directories: request.directories.clone(),
+        direct,
+        file_size,
+        files,
+        // Enough to be far from every CPU cache, and quick to fill from a slow disk.
+        cache_bytes: (request.memory_bytes / 8).min(512 << 20).min((rate / 2.0) as u64),
+    };
+    announce(run, request, &shape, rate);
+    write(run, &shape)?;
+    if run.stopped() {
+        return Ok(());
+    }
+    let spent_ns = spent_ns(run, started_ns);
+    read(run, request, &shape, spent_ns)
+}
+
+/// Time spent so far. A simulated server's time passes faster than ours.
+fn spent_ns(run: &Run<'_>, started_ns: u64) -> u64 {
+    if run.engine.name() != "sim" {
+        return clock::monotonic_ns() - started_ns;
+    }
+    let done = run.records.iter().filter_map(|record| record.outcome.measurement());
+    done.map(|measurement| measurement.elapsed_ns).sum()
+}
+
+/// Writes for two seconds in each directory; gives the slowest durable rate, bytes per second, or
+/// `None` when nothing could be written.
+fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f64>, Error> {
+    let mut slowest = f64::INFINITY;
+    let mut random = run.campaign.seed;
+    for name in &request.directories {
+        let usable = usable_bytes(run, name)?;
+        let size = (usable / 64).min(PROBE_FILE_BYTES_MAX) >> 20 << 20;
+        if size == 0 {
+            return Err(full(name, usable));
+        }
+        let mut settings = writing(run.engine.name(), std::slice::from_ref(name), size, 1);
+        settings.set("direct", Value::Flag(direct));
+        settings.set("queue-depth", Value::Count(4));
+        settings.set("stop", Value::Stop(Stop::After(TRIAL_NS_MIN)));
+        settings.set("at-least", Value::Duration(0));
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let seed = plan::exact_in_json(random);
+        let group = "probe".to_owned();
+        let trial = Trial { number: 0, replicate: 1, group, settings, first_file: 0, seed };
+        let record = run.trial(trial)?;
+        let durable = record.outcome.measurement().and_then(|measurement| measurement.durable);
+        if let Some(durable) = durable.filter(|durable| durable.durable_ns > 0) {
+            slowest = slowest.min(durable.bytes as f64 * 1e9 / durable.durable_ns as f64);
+        }
+    }
+    Ok(slowest.is_finite().then_some(slowest))
+}
+
+fn usable_bytes(run: &Run<'_>, name: &str) -> Result<u64, Error> {
+    match run.work.get(name) {
+        Some(work) => Ok(space(work.path())?.usable_bytes()),
+        None => Ok(1 << 40), // a simulated server has room
+    }
+}
+
+fn full(name: &str, usable: u64) -> Error {
+    let why = format!(
+        "only {} may be used there (5 % of the file system stay free)",
+        value::bytes(usable as f64)
+    );
+    Error::new(format!("cannot measure in {name}"), why)
+        .hint("make room, or name a directory on another file system")
+}
+
+/// Settings of a writing trial that makes `files` files for each of its streams.
+fn writing(engine: &str, names: &[String], file_size: u64, files: u64) -> Settings {
+    let mut settings = Settings::defaults(engine);
+    settings.set("access", Value::Word("write".into()));
+    settings.set("direct", Value::Flag(false));
+    settings.set("streams", Value::Count(LAYOUT_STREAMS));
+    settings.set("files", Value::Count(files));
+    settings.set("file-size", Value::Bytes(file_size));
+    let block = (file_size & file_size.wrapping_neg()).min(1 << 20);
+    settings.set("block-size", Value::Bytes(block));
+    settings.set("stop", Value::Stop(Stop::Pass));
+    settings.set("at-least", Value::Duration(TRIAL_NS_MIN));
+    settings.set("directories", Value::Words(names.to_vec()));
+    settings
+}
+
+/// How large each file may be: what a quarter of the budget can write, at most a quarter of what
+/// is free, or what the user said.
+fn file_size(run: &Run<'_>, request: &Request, rate: f64, files: u64) -> Result<u64, Error> {
+    let places = request.directories.len() as u64;
+    let mut by_device: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for name in &request.directories {
+        let device = run.work.get(name).map_or(Ok(0), |_| super::directory::device(name))?;
+        let entry = by_device.entry(device).or_insert((usable_bytes(run, name)?, 0));
+        entry.1 += 1;
+    }
+    let quarter_of_free = by_device.values().map(|(usable, sharing)| usable / 4 / sharing).min();
+    let in_time = (rate * request.budget_ns as f64 / 4e9) as u64 / places;
+    let each = match request.space_bytes {
+        Some(bytes) => bytes / places,
+        None => in_time.min(quarter_of_free.unwrap_or(0)),
+    };
+    let size = each / files;
+    let size = if size >= 4 << 20 { size >> 20 << 20 } else { size >> 16 << 16 };
+    if size < FILE_BYTES_MIN {
+        let least = Value::Bytes(FILE_BYTES_MIN * files * places);
+        let what = format!("cannot make {files} files of {} each", value::bytes(size as f64));
+        return Err(Error::new(what, "they are too small to measure anything with")
+            .hint(format!("--space {least} at least, or a longer --budget")));
+    }
+    let settings = writing(run.engine.name(), &request.directories, size, files / LAYOUT_STREAMS);
+    if run.engine.name() != "sim" {
+        let alone = request.directories.iter().map(|name| {
+            let mut alone = settings.clone();
+            alone.set("directories", Value::Words(vec![name.clone()]));
+            alone
+        });
+        let alone: Vec<Settings> = alone.collect();
+        layout::check_space(alone.iter().map(|settings| (settings, 0)))?;
+    }
+    Ok(size)
+}
+
+fn announce(run: &mut Run<'_>, request: &Request, shape: &Shape, rate: f64) {
+    let places = shape.directories.len() as u64;
+    let total = shape.file_size * shape.files * places;
+    run.observer.tell(&Event::Say(format!(
+        "writes at {}: will write {} in {} files and remove them at the end; \
+         about {} in all (--budget, --space change that)",
+        value::throughput(rate),
+        value::bytes(total as f64),
+        shape.files * places,
+        value::duration(request.budget_ns as f64),
+    )));
+}
+
+/// Writes all files, a third in each replicate: that is the writing measured, and the layout.
+fn write(run: &mut Run<'_>, shape: &Shape) -> Result<(), Error> {
+    let part = shape.files / u64::from(REPLICATES);
+    let cell = |name: &String| {
+        let names = std::slice::from_ref(name);
+        let files = part / LAYOUT_STREAMS;
+        ("write".to_owned(), writing(shape.engine, names, shape.file_size, files))
+    };
+    let cells: Vec<(String, Settings)> = shape.directories.iter().map(cell).collect();
+    let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed);
+    run.of = run.records.len() as u32 + trials.len() as u32;
+    for mut trial in trials {
+        if run.stopped() {
+            break;
+        }
+        trial.first_file = (trial.replicate - 1) * part as u32;
+        run.lay(trial)?;
+    }
+    Ok(())
+}
+
+/// Buys cells with what is left, says which, and runs them.
+fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, spent_ns: u64) -> Result<(), Error> {
+    let wishes = standard::wishes(shape);
+    let left_ns = request.budget_ns.saturating_sub(spent_ns);
+    let bought = standard::buy(&wishes, left_ns);
+    // Probes are what the budget pays besides writing, which gets a quarter of it.
+    let probes_ns = shape.directories.len() as u64 * TRIAL_NS_MIN;
+    let budgets = standard::budgets_ns(&wishes, probes_ns);
+    let rest = wishes.iter().zip(&budgets).skip(bought.cells);
+    run.campaign.not_bought = rest
+        .map(|(wish, &budget)| NotBought {
+            cell: wish.name.clone(),
+            // Writing may have taken longer than its quarter; never name less than was given.
+            budget_ns: budget.max(request.budget_ns + 10_000_000_000),
+        })
+        .collect();
+    run.store.update(&run.campaign)?;
+    let names: Vec<&str> = wishes[..bought.cells].iter().map(|wish| wish.name.as_str()).collect();
+    run.observer.tell(&Event::Say(format!(
+        "{} of {} cells, {REPLICATES} trials of {} each, about {}: {}",
+        bought.cells,
+        wishes.len(),
+        value::duration(bought.trial_ns as f64),
+        value::duration(bought.total_ns as f64),
+        if names.is_empty() { "none within the budget".to_owned() } else { names.join("; ") },
+    )));
+    run.ends_at_ns = Some(clock::monotonic_ns() + bought.total_ns);
+    let cells: Vec<(String, Settings)> =
+        wishes[..bought.cells].iter().map(|wish| standard::timed(wish, bought.trial_ns)).collect();
+    let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed.rotate_left(17));
+    let (name, engine) = (run.campaign.plan.clone(), shape.engine);
+    run.plan(&Plan { name, engine, seed: run.campaign.seed, replicates: REPLICATES, trials })
+}

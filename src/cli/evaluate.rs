@@ -1,0 +1,76 @@
+//! `brickyard evaluate`: from nothing to a report.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::outcome::{self, Request as Kept};
+use super::{Common, talk};
+use crate::campaign::{Run, directory, evaluate};
+use crate::sys::{Error, signal};
+use crate::value;
+
+/// What `evaluate` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// Directories of the storage in question; several are measured each alone, then all at once
+    #[arg(value_name = "DIR")]
+    directories: Vec<String>,
+    /// How long it may take
+    #[arg(long, value_name = "TIME", default_value = "3m")]
+    budget: String,
+    /// How much may be written in all [default: what a quarter of the budget can write, at most a
+    /// quarter of what is free]
+    #[arg(long, value_name = "SIZE")]
+    space: Option<String>,
+    /// What runs the trials: `file`, or `sim`, a simulated server
+    #[arg(long, default_value = "file")]
+    engine: String,
+    /// Repeats the order of trials and the blocks of an earlier campaign
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Where the report goes
+    #[arg(long, value_name = "FILE", default_value = "brickyard-report.html")]
+    report: PathBuf,
+}
+
+/// No evaluation is shorter: the probe and one cell would not fit.
+const BUDGET_NS_MIN: u64 = 20_000_000_000;
+
+/// Runs the standard evaluation.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let engine = outcome::engine(&arguments.engine)?;
+    let wrong = |name: &str, why: String| Error::new(format!("cannot use {name}"), why);
+    let budget_ns = value::parse_duration_ns(&arguments.budget)
+        .map_err(|why| wrong("--budget", why).hint("--budget 3m"))?;
+    if budget_ns < BUDGET_NS_MIN {
+        let why = format!("{} is too short to measure anything", arguments.budget);
+        return Err(wrong("--budget", why).hint("--budget 20s at least; 3m is usual").into());
+    }
+    let space_bytes = arguments.space.as_deref().map(value::parse_bytes).transpose();
+    let space_bytes = space_bytes.map_err(|why| wrong("--space", why).hint("--space 4GiB"))?;
+    let directories =
+        outcome::directories(engine.name(), &arguments.directories, directory::checked)?;
+    let kept = Kept {
+        plan: "evaluate".to_owned(),
+        engine,
+        directories: directories.clone(),
+        seed: arguments.seed,
+        report: Some(arguments.report.clone()),
+    };
+    let stop = signal::stop_flag()?;
+    let mut session = outcome::Session::open(kept, common)?;
+    session.introduce();
+    let memory_bytes = session.memory_bytes();
+    let request = evaluate::Request { directories, budget_ns, space_bytes, memory_bytes };
+    let done = {
+        let outcome::Session { host, store, campaign, kept, talk, .. } = &mut session;
+        let work = if kept.engine.name() == "sim" { &[][..] } else { &kept.directories[..] };
+        let campaign = campaign.clone();
+        let mut run = Run::begin(host, store, campaign, kept.engine, work, talk, &stop)?;
+        let result = evaluate::evaluate(&mut run, &request);
+        let done = run.finish();
+        result?;
+        done?
+    };
+    session.conclude(done, common).inspect(|_| talk::line(""))
+}

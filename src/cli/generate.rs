@@ -1,0 +1,180 @@
+//! `brickyard generate`: manual pages, completions and the reference, all from the program itself.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Subcommand};
+use clap_complete::Shell;
+use serde_json::Value;
+
+use super::list::{self, Table};
+use super::{Cli, talk};
+use crate::sys::{Error, Host, write_whole};
+
+/// What `generate` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Manual pages, one a command, into a directory
+    Man {
+        /// Where they go
+        #[arg(long, default_value = ".")]
+        out: PathBuf,
+    },
+    /// Completions for a shell, to standard output
+    Completions {
+        /// Which shell
+        shell: Shell,
+    },
+    /// The reference of commands and tables, as Markdown
+    Reference {
+        /// Where it goes
+        #[arg(long, default_value = "docs/reference")]
+        out: PathBuf,
+        /// Only says whether what is there is current; exit status 1 when not
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+/// Generates.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    match &arguments.what {
+        What::Man { out } => man(out)?,
+        What::Completions { shell } => {
+            let mut text = Vec::new();
+            clap_complete::generate(*shell, &mut Cli::command(), "brickyard", &mut text);
+            talk::data(&String::from_utf8_lossy(&text))?;
+        }
+        What::Reference { out, check } => return reference(out, *check),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn man(out: &Path) -> anyhow::Result<()> {
+    let mut command = Cli::command();
+    command.build();
+    let visible = command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned();
+    let pages: Vec<clap::Command> = visible.chain([command.clone()]).collect();
+    for page in pages {
+        let title = page.get_display_name().unwrap_or(page.get_name()).to_owned();
+        let mut text = Vec::new();
+        clap_mangen::Man::new(page).title(title.to_uppercase()).render(&mut text)?;
+        write_whole(&out.join(format!("{title}.1")), &text)?;
+    }
+    Ok(())
+}
+
+/// The files of the reference: name and text.
+pub fn pages() -> Vec<(&'static str, String)> {
+    let table = |title: &str, intro: &str, table: Table| {
+        let mut text = format!("# {title}\n\n{GENERATED}\n\n{intro}\n\n");
+        for row in list::rows(table) {
+            row_text(&mut text, &row);
+        }
+        text
+    };
+    vec![
+        ("commands.md", commands()),
+        (
+            "knobs.md",
+            table(
+                "Knobs",
+                "Everything that can be varied: `brickyard run WORKLOAD knob=level,level`.",
+                Table::Knobs,
+            ),
+        ),
+        (
+            "workloads.md",
+            table(
+                "Workloads",
+                "Named presets of knobs; any knob given on the command line wins.",
+                Table::Workloads,
+            ),
+        ),
+        ("engines.md", table("Engines", "What can run a trial: `--engine NAME`.", Table::Engines)),
+        (
+            "counters.md",
+            table("Counters", "What the kernel is asked while a trial runs.", Table::Counters),
+        ),
+        ("questions.md", table("Questions", "What the analysis answers.", Table::Questions)),
+        (
+            "formats.md",
+            table("Formats", "What a report can be: `report --format NAME`.", Table::Formats),
+        ),
+    ]
+}
+
+const GENERATED: &str = "<!-- made by `brickyard generate reference`; do not edit -->";
+
+fn row_text(text: &mut String, row: &Value) {
+    let word = |key: &str| row[key].as_str().filter(|word| !word.is_empty());
+    let _ =
+        write!(text, "## `{}`\n\n{}.\n\n", word("name").unwrap_or(""), word("about").unwrap_or(""));
+    for (key, label) in [
+        ("takes", "Takes"),
+        ("default", "Default"),
+        ("scope", "Scope"),
+        ("fio", "fio calls it"),
+        ("settings", "Stands for"),
+    ] {
+        if let Some(value) = word(key) {
+            let quoted = if key == "takes" { value.to_owned() } else { format!("`{value}`") };
+            let _ = writeln!(text, "- {label}: {quoted}");
+        }
+    }
+    let engines = row["engines"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let engines: Vec<&str> = engines.iter().filter_map(Value::as_str).collect();
+    if !engines.is_empty() {
+        let _ = writeln!(text, "- Only for the engine: {}", engines.join(", "));
+    }
+    while text.ends_with('\n') {
+        text.pop();
+    }
+    text.push_str("\n\n");
+}
+
+fn commands() -> String {
+    let mut command = Cli::command().term_width(96);
+    command.build();
+    let mut text = format!("# Commands\n\n{GENERATED}\n\n");
+    let visible: Vec<clap::Command> =
+        command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned().collect();
+    let _ = writeln!(text, "```text\n{}\n```\n", command.render_long_help().to_string().trim_end());
+    for mut sub in visible.into_iter().filter(|sub| sub.get_name() != "help") {
+        let help = sub.render_long_help().to_string();
+        let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+        let name = sub.get_name();
+        let _ = writeln!(text, "## `{name}`\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
+    }
+    text
+}
+
+fn reference(out: &Path, check: bool) -> anyhow::Result<ExitCode> {
+    let mut stale = Vec::new();
+    for (name, text) in pages() {
+        let text = format!("{}\n", text.trim_end());
+        let path = out.join(name);
+        if check {
+            let absolute = std::path::absolute(&path)
+                .map_err(|error| Error::new(format!("cannot find {}", path.display()), error))?;
+            if Host::live().read(&absolute).ok().as_deref() != Some(text.as_str()) {
+                stale.push(path.display().to_string());
+            }
+        } else {
+            write_whole(&path, text.as_bytes())?;
+        }
+    }
+    if stale.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    talk::line(&format!("error: not current: {}", stale.join(", ")));
+    talk::line("hint: brickyard generate reference");
+    Ok(ExitCode::from(1))
+}

@@ -1,0 +1,136 @@
+//! `brickyard list`: every table of the program, and the campaigns of a store.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use clap::ValueEnum;
+use serde_json::{Value, json};
+
+use super::{Common, talk};
+use crate::store::Store;
+use crate::{analysis, counters, engine, knob, report, workload};
+
+/// What `list` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// Which table
+    #[arg(value_enum, default_value_t = Table::Workloads)]
+    table: Table,
+}
+
+/// The tables that can be listed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Table {
+    /// Everything that can be varied
+    Knobs,
+    /// Named presets of knobs
+    Workloads,
+    /// What can run a trial
+    Engines,
+    /// What the kernel is asked while a trial runs
+    Counters,
+    /// What the analysis answers
+    Questions,
+    /// What a report can be printed as
+    Formats,
+    /// What the store holds
+    Campaigns,
+}
+
+/// Prints a table.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let rows = match arguments.table {
+        Table::Campaigns => campaigns(common)?,
+        table => rows(table),
+    };
+    if common.json {
+        talk::data(&serde_json::to_string_pretty(&rows)?)?;
+    } else {
+        talk::data(&text(&rows))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One JSON object a row; the first two keys are `name` and `about`.
+pub fn rows(table: Table) -> Vec<Value> {
+    let plain = |name: &str, about: &str| json!({ "name": name, "about": about });
+    match table {
+        Table::Knobs => knob::KNOBS
+            .iter()
+            .map(|knob| {
+                json!({
+                    "name": knob.name,
+                    "about": knob.about,
+                    "takes": knob.domain.describe(),
+                    "default": knob.default,
+                    "scope": knob.scope.name(),
+                    "fio": knob.fio,
+                    "engines": knob.engines,
+                })
+            })
+            .collect(),
+        Table::Workloads => workload::WORKLOADS
+            .iter()
+            .map(|workload| {
+                let pairs = workload.settings.iter();
+                let settings: Vec<String> =
+                    pairs.map(|(name, value)| format!("{name}={value}")).collect();
+                json!({
+                    "name": workload.name,
+                    "about": workload.about,
+                    "settings": settings.join(" "),
+                })
+            })
+            .collect(),
+        Table::Engines => {
+            engine::ENGINES.iter().map(|engine| plain(engine.name(), engine.about())).collect()
+        }
+        Table::Counters => {
+            counters::SOURCES.iter().map(|source| plain(source.name, source.about)).collect()
+        }
+        Table::Questions => {
+            analysis::QUESTIONS.iter().map(|asked| plain(asked.name, asked.about)).collect()
+        }
+        Table::Formats => {
+            report::FORMATS.iter().map(|format| plain(format.name, format.about)).collect()
+        }
+        Table::Campaigns => Vec::new(),
+    }
+}
+
+fn campaigns(common: &Common) -> anyhow::Result<Vec<Value>> {
+    let store = Store::open_read_only(&common.store)?;
+    let campaigns = store.campaigns()?;
+    Ok(campaigns
+        .iter()
+        .map(|campaign| {
+            json!({
+                "name": campaign.id.to_string(),
+                "about": format!("{} on {}", campaign.plan, campaign.host),
+                "command": campaign.argv.join(" "),
+                "started_unix_ns": campaign.started_unix_ns,
+            })
+        })
+        .collect())
+}
+
+fn text(rows: &[Value]) -> String {
+    let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let width = rows.iter().map(|row| word(row, "name").len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for row in rows {
+        let _ = writeln!(text, "{:width$}  {}", word(row, "name"), word(row, "about"));
+        for key in ["takes", "settings", "command"] {
+            let more = word(row, key);
+            if more.is_empty() {
+                continue;
+            }
+            let default = match word(row, "default") {
+                default if default.is_empty() => String::new(),
+                default => format!("; default {default}"),
+            };
+            let _ = writeln!(text, "{:width$}    {more}{default}", "");
+        }
+    }
+    text
+}

@@ -1,0 +1,187 @@
+//! What every measuring command has in common: what it begins with, and what it ends with.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{Common, talk};
+use crate::campaign::{Done, new_uid};
+use crate::engine::{self, Engine};
+use crate::inventory;
+use crate::knob;
+use crate::measurement::Outcome;
+use crate::plan;
+use crate::report::{self, Input};
+use crate::store::{Campaign, Store};
+use crate::sys::{Error, Host, clock};
+
+/// What is asked for.
+pub struct Request {
+    /// The plan's name.
+    pub plan: String,
+    /// What runs the trials.
+    pub engine: &'static dyn Engine,
+    /// Checked directories.
+    pub directories: Vec<String>,
+    /// The seed, when the user gave one.
+    pub seed: Option<u64>,
+    /// Where the HTML report goes, if anywhere.
+    pub report: Option<PathBuf>,
+}
+
+/// A measuring command on its way.
+pub struct Session {
+    /// The machine.
+    pub host: Host,
+    /// Where results are kept.
+    pub store: Store,
+    /// What will be run.
+    pub campaign: Campaign,
+    /// What is asked for.
+    pub kept: Request,
+    /// Who tells the user.
+    pub talk: talk::Talk,
+    machine: inventory::Machine,
+    targets: Vec<inventory::Target>,
+}
+
+/// The engine of that name.
+///
+/// # Errors
+/// When there is none; with the nearest.
+pub fn engine(name: &str) -> Result<&'static dyn Engine, Error> {
+    engine::find(name).ok_or_else(|| {
+        let names = || engine::ENGINES.iter().map(|engine| engine.name());
+        let near = knob::nearest(name, names());
+        let hint = near.map_or_else(
+            || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean --engine {near}?"),
+        );
+        Error::new(format!("cannot use the engine `{name}`"), "there is none of that name")
+            .hint(hint)
+    })
+}
+
+/// The directories to measure in, checked; this one when none was named.
+///
+/// # Errors
+/// When one of them cannot be measured in.
+pub fn directories(
+    engine: &str,
+    named: &[String],
+    check: impl Fn(&str) -> Result<String, Error>,
+) -> Result<Vec<String>, Error> {
+    if engine == "sim" {
+        return Ok(if named.is_empty() { vec!["sim".to_owned()] } else { named.to_vec() });
+    }
+    let here = ["."].map(str::to_owned);
+    let named = if named.is_empty() { &here[..] } else { named };
+    let mut checked = Vec::new();
+    for name in named {
+        let real = check(name)?;
+        if checked.contains(&real) {
+            let what = format!("cannot measure in {name} twice");
+            return Err(Error::new(what, format!("it is {real}, which is named already"))
+                .hint("name each directory once"));
+        }
+        checked.push(real);
+    }
+    Ok(checked)
+}
+
+impl Session {
+    /// Looks at the machine and opens the store; nothing is written into the directories yet.
+    ///
+    /// # Errors
+    /// When the store cannot be used or a directory cannot be looked at.
+    pub fn open(kept: Request, common: &Common) -> Result<Session, Error> {
+        let host = Host::live();
+        let machine = inventory::machine(&host);
+        let real = if kept.engine.name() == "sim" { &[][..] } else { &kept.directories[..] };
+        let targets: Result<Vec<inventory::Target>, Error> =
+            real.iter().map(|name| inventory::target(&host, name.as_ref())).collect();
+        let targets = targets?;
+        let store = Store::open(&common.store)?;
+        let started_unix_ns = clock::unix_ns();
+        let seed = kept.seed.unwrap_or(started_unix_ns ^ u64::from(std::process::id()) << 20);
+        let campaign = Campaign {
+            id: 0,
+            uid: new_uid(seed),
+            plan: kept.plan.clone(),
+            engine: kept.engine.name().to_owned(),
+            host: machine.hostname.clone().unwrap_or_else(|| "unknown".to_owned()),
+            started_unix_ns,
+            seed: plan::exact_in_json(seed),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            argv: std::env::args().collect(),
+            inventory: serde_json::json!({ "machine": machine, "targets": targets }),
+            not_bought: Vec::new(),
+        };
+        let talk = talk::Talk::new(common.quiet);
+        Ok(Session { host, store, campaign, kept, talk, machine, targets })
+    }
+
+    /// Available memory, bytes.
+    pub fn memory_bytes(&self) -> u64 {
+        self.machine.memory_available_bytes.unwrap_or(0)
+    }
+
+    /// Says what will be measured, and on what.
+    pub fn introduce(&self) {
+        self.talk.say(&format!("brickyard {} on {}", self.campaign.version, self.machine));
+        for target in &self.targets {
+            self.talk.say(&format!("{target}"));
+            if target.memory {
+                self.talk.say(&format!(
+                    "warning: {} is in memory: every figure is the memory's, none a disk's",
+                    target.directory
+                ));
+            }
+        }
+        self.talk.say(&format!("seed {}", self.campaign.seed));
+    }
+
+    /// Prints what came of it, draws the report, and gives the exit status.
+    ///
+    /// # Errors
+    /// When the report cannot be written.
+    pub fn conclude(&self, done: Done, common: &Common) -> anyhow::Result<ExitCode> {
+        self.talk.end();
+        let input = Input::new(&done.campaign, &done.records);
+        let format = report::find(if common.json { "json" } else { "text" });
+        let format = format.expect("the formats include text and json");
+        talk::data(&(format.render)(&input)?)?;
+        if let Some(path) = &self.kept.report {
+            write_report(path, &input)?;
+            self.talk.say(&format!("report: {}", path.display()));
+        }
+        self.talk.say(&format!(
+            "kept as campaign {} in {}",
+            done.campaign.id,
+            common.store.display()
+        ));
+        Ok(status(&done))
+    }
+}
+
+/// Draws the HTML report into a file.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_report(path: &std::path::Path, input: &Input<'_>) -> anyhow::Result<()> {
+    let html = report::find("html").expect("the formats include html");
+    let text = (html.render)(input)?;
+    crate::sys::write_whole(path, text.as_bytes())?;
+    Ok(())
+}
+
+/// 130 when the user stopped it, 1 when a trial failed, else 0.
+fn status(done: &Done) -> ExitCode {
+    let failed = |record: &crate::measurement::Record| matches!(record.outcome, Outcome::Failed(_));
+    if done.interrupted {
+        ExitCode::from(130)
+    } else if done.records.iter().any(failed) {
+        ExitCode::from(1)
+    } else {
+        ExitCode::SUCCESS
+    }
+}

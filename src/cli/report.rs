@@ -1,0 +1,74 @@
+//! `brickyard report`: what was measured before, once more.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{Common, outcome, talk};
+use crate::knob;
+use crate::report::{self, Input};
+use crate::store::{Campaign, Store};
+use crate::sys::Error;
+
+/// What `report` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// The campaign's number [default: the newest]
+    #[arg(value_name = "CAMPAIGN")]
+    campaign: Option<u64>,
+    /// How: html, text, json, ...; `brickyard list formats` shows all
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// Where it goes [default: brickyard-report.html for html, standard output for the rest]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Prints or draws a campaign.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let name = match (&arguments.format, common.json) {
+        (Some(name), _) => name.as_str(),
+        (None, true) => "json",
+        (None, false) => "html",
+    };
+    let format = report::find(name).ok_or_else(|| {
+        let names = || report::FORMATS.iter().map(|format| format.name);
+        let near = knob::nearest(name, names());
+        let hint = near.map_or_else(
+            || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean --format {near}?"),
+        );
+        Error::new(format!("cannot print as `{name}`"), "there is no such format").hint(hint)
+    })?;
+    let store = Store::open_read_only(&common.store)?;
+    let campaign = find(&store, arguments.campaign, common)?;
+    let records = store.records(campaign.id)?;
+    let input = Input::new(&campaign, &records);
+    let default = (name == "html").then(|| PathBuf::from("brickyard-report.html"));
+    match arguments.output.clone().or(default) {
+        Some(path) if name == "html" => {
+            outcome::write_report(&path, &input)?;
+            if !common.quiet {
+                talk::line(&format!("report: {}", path.display()));
+            }
+        }
+        Some(path) => crate::sys::write_whole(&path, (format.render)(&input)?.as_bytes())?,
+        None => talk::data(&(format.render)(&input)?)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The campaign of that number, or the newest.
+fn find(store: &Store, number: Option<u64>, common: &Common) -> Result<Campaign, Error> {
+    let campaigns = store.campaigns()?;
+    let what = || format!("cannot report from {}", common.store.display());
+    let Some(newest) = campaigns.last().cloned() else {
+        return Err(Error::new(what(), "there is no campaign in it")
+            .hint("run `brickyard evaluate DIR` first"));
+    };
+    let Some(number) = number else { return Ok(newest) };
+    let newest = newest.id;
+    campaigns.into_iter().find(|campaign| campaign.id == number).ok_or_else(|| {
+        Error::new(what(), format!("there is no campaign {number}; the newest is {newest}"))
+            .hint("`brickyard list campaigns` shows all")
+    })
+}

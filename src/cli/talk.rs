@@ -1,0 +1,161 @@
+//! What is said: data to standard output, talk to standard error, progress while a campaign runs.
+
+use std::io::{IsTerminal, Write};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::measurement::{Outcome, Record, figures};
+use crate::plan::Trial;
+use crate::plan::expand::Refused;
+use crate::progress::{Event, Observer, Progress};
+use crate::sys::clock;
+use crate::value;
+
+/// Prints data. A reader that has seen enough is no error.
+///
+/// # Errors
+/// When standard output cannot be written for another reason.
+pub fn data(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let written = out
+        .write_all(text.as_bytes())
+        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
+    match written.and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("cannot write to standard output"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Prints a line of talk.
+pub fn line(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
+/// Prints an error with what to do about it.
+pub fn error(error: &anyhow::Error) {
+    line(&format!("error: {error:#}"));
+    let hint = error.chain().find_map(|cause| {
+        if let Some(error) = cause.downcast_ref::<crate::sys::Error>() {
+            return error.hint.clone();
+        }
+        Some(cause.downcast_ref::<Refused>()?.hint.clone())
+    });
+    if let Some(hint) = hint {
+        line(&format!("hint: {hint}"));
+    }
+}
+
+/// How long a line of plain progress stays the last one.
+const PLAIN_EVERY_NS: u64 = 10_000_000_000;
+
+/// Tells a person how a campaign goes: a bar on a terminal, plain lines elsewhere.
+pub struct Talk {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    doing: String,
+    left_ns: Option<u64>,
+    said_ns: u64,
+}
+
+impl Talk {
+    /// A talker; `quiet` says nothing at all.
+    pub fn new(quiet: bool) -> Talk {
+        let terminal = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some();
+        let bar = (terminal && !quiet).then(|| {
+            let bar = ProgressBar::new_spinner();
+            let style = ProgressStyle::with_template("{spinner} {wide_msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Talk { bar, quiet, doing: String::new(), left_ns: None, said_ns: 0 }
+    }
+
+    /// Says a line above the bar.
+    pub fn say(&self, text: &str) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.suspend(|| line(text)),
+            None => line(text),
+        }
+    }
+
+    /// Takes the bar away.
+    pub fn end(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn show(&mut self, now: &str) {
+        let left = self.left_ns.map_or(String::new(), |left| {
+            format!(", {} left", value::duration((left / 1_000_000_000) as f64 * 1e9))
+        });
+        let text = format!("{}: {now}{left}", self.doing);
+        if let Some(bar) = &self.bar {
+            bar.set_message(text);
+        } else if !self.quiet && clock::monotonic_ns() - self.said_ns > PLAIN_EVERY_NS {
+            self.said_ns = clock::monotonic_ns();
+            line(&text);
+        }
+    }
+}
+
+impl Observer for Talk {
+    fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Say(text) => self.say(text),
+            Event::Begin { trial, of, left_ns } => {
+                self.doing = format!("[{}/{}] {}", trial.number, of, described(trial));
+                self.left_ns = *left_ns;
+                self.said_ns = clock::monotonic_ns();
+                self.show("preparing");
+            }
+            Event::During(Progress::Preparing) => self.show("preparing"),
+            Event::During(Progress::Flushing) => self.show("making it durable"),
+            Event::During(Progress::Running { bytes_per_s, ops_per_s, .. }) => self.show(&format!(
+                "{}, {} I/O per s",
+                value::throughput(*bytes_per_s),
+                value::iops(*ops_per_s)
+            )),
+            Event::End(record) => self.say(&ended(record, &self.doing)),
+        }
+    }
+}
+
+fn described(trial: &Trial) -> String {
+    let settings = &trial.settings;
+    format!(
+        "{}: {}, {} x {}, depth {}, replicate {}",
+        trial.group,
+        settings.word("access"),
+        settings.get("streams"),
+        settings.get("block-size"),
+        settings.get("queue-depth"),
+        trial.replicate
+    )
+}
+
+fn ended(record: &Record, doing: &str) -> String {
+    match &record.outcome {
+        Outcome::Done(measurement) => {
+            let figures = figures::figures(record);
+            let figure = |name: &str| figures.get(name).map_or(f64::NAN, |figure| figure.value);
+            let notes: Vec<&str> =
+                measurement.notes.iter().map(|note| note.kind.as_str()).collect();
+            let notes =
+                if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+            format!(
+                "{doing}: {}, {} I/O per s{notes}",
+                value::throughput(figure("throughput_bytes_per_s")),
+                value::iops(figure("iops"))
+            )
+        }
+        Outcome::Failed(why) => format!("{doing}: failed: {why}"),
+        Outcome::Skipped(why) => format!("{doing}: skipped: {why}"),
+        Outcome::Interrupted => format!("{doing}: stopped"),
+    }
+}

@@ -1,0 +1,192 @@
+//! (pure) What the machine says about the bytes of a trial, before anybody judges it.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Amount, Ceiling};
+use crate::counters::Snapshot;
+use crate::inventory::Target;
+
+/// What the machine says about the bytes of a trial. Device counts cover the same time as the
+/// process's: from just before the streams are let go to just after the last has stopped.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Evidence {
+    /// What the load did, whole trial, as the load itself counts it.
+    pub delivered: Amount,
+    /// `read_bytes` of /proc/PID/io of the worker process.
+    pub process_read_bytes: Option<u64>,
+    /// `write_bytes` of /proc/PID/io of the worker process.
+    pub process_write_bytes: Option<u64>,
+    /// Sectors read by the devices under the target, in bytes.
+    pub device_read_bytes: Option<u64>,
+    /// Sectors written by the devices under the target, in bytes.
+    pub device_write_bytes: Option<u64>,
+    /// Those devices' kernel names.
+    pub devices: Vec<String>,
+    /// The file system's type, as in /proc/self/mountinfo; several joined with `+`.
+    pub filesystem: String,
+    /// Bytes of the files in memory just before the streams were let go.
+    pub resident_before_bytes: Option<u64>,
+    /// Bytes of the files in all.
+    pub file_bytes: u64,
+    /// What no cache-free figure can exceed, bytes per second, and why.
+    pub ceiling: Option<Ceiling>,
+    /// Whether `process_read_bytes` is evidence here: reads submit their bios in the reader's
+    /// context. Not so on FUSE, ZFS and network file systems; `false` when nobody knows.
+    pub process_io_reliable: bool,
+    /// Whether the bytes come over a wire: a network file system, or a network block device.
+    pub remote: bool,
+    /// Whether the files are memory, as on tmpfs.
+    pub memory: bool,
+    /// Bytes that a network file system received from its server for reading (NFS mountstats).
+    pub remote_read_bytes: Option<u64>,
+    /// Of `delivered`, bytes that the load had already read in this trial and had not dropped from
+    /// memory since, where the engine knows; `Some(0)` when no block was read twice.
+    pub reread_bytes: Option<u64>,
+    /// The disks at the bottom of `devices`; the same names where a device is a disk.
+    pub disks: Vec<String>,
+    /// Whether those disks turn; `None` when that is not known, or they are of both kinds. On
+    /// virtual disks and RAID cards it is what the kernel says, which means little.
+    pub rotational: Option<bool>,
+}
+
+impl Evidence {
+    /// What is known beforehand of a trial in directories on `targets`; counts are still missing.
+    pub fn on(targets: &[Target]) -> Evidence {
+        let distinct = |of: &dyn Fn(&Target) -> Vec<String>| {
+            let mut names: Vec<String> = Vec::new();
+            for name in targets.iter().flat_map(of) {
+                if !names.contains(&name) {
+                    names.push(name);
+                }
+            }
+            names
+        };
+        let filesystems = distinct(&|target| {
+            let mut names = vec![target.filesystem.clone(), target.holding_filesystem.clone()];
+            names.retain(|name| !name.is_empty());
+            names
+        });
+        let all = |is: &dyn Fn(&Target) -> bool| !targets.is_empty() && targets.iter().all(is);
+        let some_remote = targets.iter().any(|target| target.remote && target.on.is_empty());
+        // Where some directories lie on no block device, sectors say nothing about those.
+        let on_devices = targets.iter().all(|target| !target.on.is_empty());
+        Evidence {
+            devices: if on_devices { distinct(&|target| target.on.clone()) } else { Vec::new() },
+            disks: if on_devices { distinct(&|target| target.disks.clone()) } else { Vec::new() },
+            filesystem: filesystems.join("+"),
+            ceiling: ceiling(targets),
+            process_io_reliable: all(&|target| target.process_io_reliable) && !some_remote,
+            remote: all(&|target| target.remote),
+            memory: all(&|target| target.memory),
+            rotational: rotational(targets),
+            ..Evidence::default()
+        }
+    }
+
+    /// Takes what was `added` between just before the streams were let go and just after the last
+    /// had stopped.
+    pub fn count(&mut self, added: &Snapshot) {
+        self.process_read_bytes = added.process_read_bytes;
+        self.process_write_bytes = added.process_write_bytes;
+        self.device_read_bytes = added.device_read_bytes;
+        self.device_write_bytes = added.device_write_bytes;
+        self.remote_read_bytes = added.remote_read_bytes;
+    }
+}
+
+/// Whether the disks turn, when all are of one kind.
+fn rotational(targets: &[Target]) -> Option<bool> {
+    let disks = targets.iter().flat_map(|target| {
+        let of = |name: &String| target.devices.iter().find(|device| device.name == *name);
+        target.disks.iter().map(move |name| of(name).and_then(|device| device.rotational))
+    });
+    let kinds: Vec<Option<bool>> = disks.collect();
+    let first = kinds.first().copied().flatten();
+    first.filter(|_| kinds.iter().all(|kind| *kind == first))
+}
+
+/// The ceilings of targets that share no disk, added up; one ceiling for targets on the same
+/// disks; `None` when they share some, or one has none.
+fn ceiling(targets: &[Target]) -> Option<Ceiling> {
+    let (first, others) = targets.split_first()?;
+    let mut sum = first.ceiling.clone()?;
+    let mut counted = vec![first];
+    for target in others {
+        if counted.iter().any(|known| known.disks == target.disks) {
+            continue;
+        }
+        let shared = |disk: &String| counted.iter().any(|known| known.disks.contains(disk));
+        let more = target.ceiling.as_ref().filter(|_| !target.disks.iter().any(shared))?;
+        let plus = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+        sum.bytes_per_s = plus(sum.bytes_per_s, more.bytes_per_s);
+        sum.ops_per_s = plus(sum.ops_per_s, more.ops_per_s);
+        sum.why = format!("{} and {}", sum.why, more.why);
+        counted.push(target);
+    }
+    Some(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(filesystem: &str, disks: &[&str], limit: Option<f64>) -> Target {
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+        Target {
+            directory: "/srv".into(),
+            filesystem: filesystem.into(),
+            holding_filesystem: filesystem.into(),
+            mount_point: "/".into(),
+            mount_options: "rw".into(),
+            source: "x".into(),
+            on: words(disks),
+            disks: words(disks),
+            devices: Vec::new(),
+            total_bytes: None,
+            available_bytes: None,
+            read_only: false,
+            process_io_reliable: filesystem == "ext4",
+            remote: filesystem == "nfs4",
+            memory: filesystem == "tmpfs",
+            ceiling: limit.map(|limit| Ceiling {
+                bytes_per_s: Some(limit),
+                ops_per_s: None,
+                why: disks.join(" "),
+            }),
+        }
+    }
+
+    #[test]
+    fn directories_on_different_disks_add_up_and_on_one_disk_they_do_not() {
+        let (a, b) = (target("ext4", &["sda"], Some(1.0)), target("ext4", &["sdb"], Some(2.0)));
+        let evidence = Evidence::on(&[a.clone(), b.clone()]);
+        assert_eq!(evidence.devices, ["sda", "sdb"]);
+        assert_eq!(evidence.ceiling.unwrap().bytes_per_s, Some(3.0));
+        let same = Evidence::on(&[a.clone(), a.clone()]);
+        assert_eq!((same.devices.len(), same.ceiling.unwrap().bytes_per_s), (1, Some(1.0)));
+        let both = target("ext4", &["sda", "sdb"], Some(3.0));
+        assert_eq!(Evidence::on(&[a.clone(), both]).ceiling, None, "sda would count twice");
+        assert_eq!(Evidence::on(&[a, target("ext4", &["sdc"], None)]).ceiling, None);
+    }
+
+    #[test]
+    fn one_directory_of_which_nothing_is_sure_makes_the_evidence_unsure() {
+        let (disk, nfs) = (target("ext4", &["sda"], None), target("nfs4", &[], None));
+        let evidence = Evidence::on(&[disk.clone(), nfs]);
+        assert_eq!(evidence.filesystem, "ext4+nfs4");
+        assert!(!evidence.process_io_reliable && !evidence.remote && evidence.devices.is_empty());
+        let half = Evidence::on(&[disk, target("tmpfs", &[], None)]);
+        assert!(!half.memory && !half.process_io_reliable);
+        let none = Evidence::on(&[]);
+        assert!(!none.memory && !none.remote && !none.process_io_reliable);
+    }
+
+    #[test]
+    fn what_was_counted_is_taken_over() {
+        let mut evidence = Evidence::default();
+        let added = Snapshot { process_read_bytes: Some(7), ..Snapshot::default() };
+        evidence.count(&added);
+        assert_eq!((evidence.process_read_bytes, evidence.device_read_bytes), (Some(7), None));
+    }
+}

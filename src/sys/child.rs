@@ -1,0 +1,129 @@
+//! This program once more, as a process of its own that speaks lines.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::{Error, clock};
+
+/// How much of what a worker said last on standard error is kept, bytes.
+const SAID_BYTES_MAX: u64 = 8192;
+
+/// A process that this program started of itself.
+#[derive(Debug)]
+pub struct Worker {
+    child: Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    said: Option<JoinHandle<String>>,
+}
+
+/// What a worker is up to.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Heard {
+    /// It said this line.
+    Line(String),
+    /// It says nothing just now.
+    Silence,
+    /// It is gone, or has closed its output.
+    Ended,
+}
+
+impl Worker {
+    /// Starts this program with one argument, in a process group of its own: Ctrl-C reaches only
+    /// us, who then end the load in order.
+    ///
+    /// # Errors
+    /// When the kernel starts no more processes or threads.
+    #[expect(clippy::disallowed_methods, reason = "this module is the door")]
+    pub fn start(argument: &str) -> Result<Worker, Error> {
+        let failed = |error| Error::new(format!("cannot start `brickyard {argument}`"), error);
+        let mut child = Command::new("/proc/self/exe")
+            .arg0("brickyard")
+            .arg(argument)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        let input = child.stdin.take();
+        let output = child.stdout.take().expect("was piped");
+        let errors = child.stderr.take().expect("was piped");
+        let (tell, lines) = mpsc::channel();
+        let listen = move || {
+            for line in BufReader::new(output).lines().map_while(Result::ok) {
+                if tell.send(line).is_err() {
+                    break;
+                }
+            }
+        };
+        std::thread::Builder::new().name("worker".into()).spawn(listen).map_err(failed)?;
+        let collect = move || {
+            let mut said = Vec::new();
+            let _ = errors.take(SAID_BYTES_MAX).read_to_end(&mut said);
+            String::from_utf8_lossy(&said).trim().to_owned()
+        };
+        let said =
+            std::thread::Builder::new().name("said".into()).spawn(collect).map_err(failed)?;
+        Ok(Worker { child, input, lines, said: Some(said) })
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a line; a worker that is gone shows in [`Worker::hear`].
+    pub fn say(&mut self, line: &str) {
+        if let Some(input) = &mut self.input {
+            let _ = writeln!(input, "{line}").and_then(|()| input.flush());
+        }
+    }
+
+    /// Waits for a line, at most this long.
+    pub fn hear(&self, at_most: Duration) -> Heard {
+        match self.lines.recv_timeout(at_most) {
+            Ok(line) => Heard::Line(line),
+            Err(RecvTimeoutError::Timeout) => Heard::Silence,
+            Err(RecvTimeoutError::Disconnected) => Heard::Ended,
+        }
+    }
+
+    /// Closes its input and waits; kills it when it does not end within `at_most`. Gives what it
+    /// said on standard error, or `None` when not even a kill ended it: then it hangs in the kernel
+    /// and is left behind.
+    pub fn end(mut self, at_most: Duration) -> Option<String> {
+        drop(self.input.take());
+        if !self.wait(at_most) {
+            let _ = self.child.kill();
+            if !self.wait(Duration::from_secs(5)) {
+                return None;
+            }
+        }
+        self.said.take().and_then(|said| said.join().ok())
+    }
+
+    fn wait(&mut self, at_most: Duration) -> bool {
+        let end_ns = clock::monotonic_ns() + at_most.as_nanos() as u64;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(_)) | Err(_) => return true,
+                Ok(None) if clock::monotonic_ns() >= end_ns => return false,
+                Ok(None) => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+}
+
+/// A worker that is let go of is killed, so that no load outlives its trial.
+impl Drop for Worker {
+    fn drop(&mut self) {
+        if let Ok(None) = self.child.try_wait() {
+            let _ = self.child.kill();
+        }
+    }
+}

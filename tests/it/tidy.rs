@@ -1,0 +1,163 @@
+//! Checks what the compiler does not: the order of the modules, their purity, the size of files,
+//! that every file is compiled, and that nothing of a workplace is in the source.
+
+use std::path::{Path, PathBuf};
+
+const LINES_MAX: usize = 600;
+const COLUMNS_MAX: usize = 100;
+/// What a module marked (pure) may not touch: files, sockets, processes, clocks.
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "std::env",
+    "Instant::now",
+    "SystemTime::now",
+    "crate::sys",
+    "rustix::",
+    "libc::",
+];
+/// Where `unsafe` may stand.
+const UNSAFE: &[&str] = &["src/engine/", "src/sys/", "src/pattern/"];
+
+#[test]
+fn the_source_is_tidy() {
+    let modules = modules();
+    assert!(modules.len() > 10, "src/lib.rs lists the modules");
+    let mut problems = Vec::new();
+    for (rank, (name, pure)) in modules.iter().enumerate() {
+        let later: Vec<&str> = modules[rank + 1..].iter().map(|(name, _)| name.as_str()).collect();
+        for path in files_of(name) {
+            problems.extend(check(&path, &read(&path), &later, *pure));
+            problems.extend(orphan(&path));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+#[test]
+fn every_source_file_belongs_to_a_module_of_the_map() {
+    let mut listed: Vec<PathBuf> = modules().iter().flat_map(|(name, _)| files_of(name)).collect();
+    listed.extend([PathBuf::from("src/lib.rs"), PathBuf::from("src/main.rs")]);
+    let lost: Vec<PathBuf> =
+        rust_files(Path::new("src")).into_iter().filter(|path| !listed.contains(path)).collect();
+    assert!(lost.is_empty(), "not in src/lib.rs's list: {lost:?}");
+}
+
+#[test]
+fn the_tests_are_tidy_too() {
+    let mut problems = Vec::new();
+    for path in rust_files(Path::new("tests")) {
+        problems.extend(check(&path, &read(&path), &[], false));
+    }
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+/// Reads `mod plan; // (pure) factors and levels` out of the map.
+fn modules() -> Vec<(String, bool)> {
+    let lib = read(Path::new("src/lib.rs"));
+    let module = |line: &str| {
+        let line = line.trim_start_matches("pub ").strip_prefix("mod ")?;
+        let (name, about) = line.split_once(';')?;
+        assert!(about.trim_start().starts_with("//"), "mod {name}: say what it is");
+        Some((name.to_owned(), about.contains("(pure)")))
+    };
+    lib.lines().filter_map(module).collect()
+}
+
+fn files_of(module: &str) -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from(format!("src/{module}.rs"))];
+    files.extend(rust_files(&PathBuf::from(format!("src/{module}"))));
+    files
+}
+
+fn rust_files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = folder.read_dir() else { return Vec::new() };
+    let mut files = Vec::new();
+    for entry in entries {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            files.extend(rust_files(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A source file that no `mod` line names is compiled by nobody.
+fn orphan(path: &Path) -> Option<String> {
+    let folder = path.parent()?;
+    if folder == Path::new("src") {
+        return None;
+    }
+    let parent = folder.with_extension("rs");
+    let child = path.file_stem()?.to_str()?;
+    let text = read(&parent);
+    let named = text.lines().any(|line| {
+        let line = line.trim().trim_start_matches("pub(crate) ").trim_start_matches("pub(super) ");
+        line.trim_start_matches("pub ") == format!("mod {child};")
+    });
+    (!named).then(|| format!("{}: no `mod {child};` in {}", path.display(), parent.display()))
+}
+
+fn check(path: &Path, text: &str, later: &[&str], pure: bool) -> Vec<String> {
+    let mut problems = Vec::new();
+    let name = path.display().to_string();
+    if text.lines().count() > LINES_MAX {
+        problems.push(format!("{name}: longer than {LINES_MAX} lines"));
+    }
+    if !text.starts_with("//!") {
+        problems.push(format!("{name}: opens without `//!`"));
+    }
+    let mut in_tests = name.contains("tests");
+    for (number, line) in text.lines().enumerate() {
+        let at = format!("{name}:{}", number + 1);
+        in_tests |= line.trim() == "#[cfg(test)]";
+        if line.chars().count() > COLUMNS_MAX {
+            problems.push(format!("{at}: longer than {COLUMNS_MAX} columns"));
+        }
+        if line.trim_start().starts_with("//") {
+            continue;
+        }
+        if has_word(line, "unsafe") && !UNSAFE.iter().any(|at| name.starts_with(at)) && !in_tests {
+            problems.push(format!("{at}: `unsafe` outside {}", UNSAFE.join(", ")));
+        }
+        if in_tests {
+            continue;
+        }
+        for module in later.iter().filter(|module| has_word(line, &format!("crate::{module}"))) {
+            problems.push(format!("{at}: uses `{module}`, which comes later in src/lib.rs"));
+        }
+        for banned in IMPURE.iter().filter(|banned| pure && line.contains(*banned)) {
+            problems.push(format!("{at}: `{banned}` in a module marked (pure)"));
+        }
+    }
+    problems
+}
+
+fn has_word(line: &str, word: &str) -> bool {
+    let inside = |c: char| c.is_alphanumeric() || c == '_';
+    line.match_indices(word).any(|(at, _)| {
+        !line[at + word.len()..].starts_with(inside) && !line[..at].ends_with(inside)
+    })
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The rules themselves: each is broken once.
+#[test]
+fn sees_what_it_is_there_to_see() {
+    let text = "//! x\nuse crate::engine::Sim;\nuse crate::engine_x::Y;\nlet t = Instant::now();\n\
+                std::fs::write(p);\nunsafe { f() }\n// crate::engine in a comment\n";
+    let problems = check(Path::new("src/plan.rs"), text, &["engine"], true);
+    assert_eq!(problems.len(), 4, "{problems:?}");
+    let long = format!("//! x\n{}", "a\n".repeat(LINES_MAX));
+    assert_eq!(check(Path::new("src/x.rs"), &long, &[], false).len(), 1);
+    assert_eq!(check(Path::new("src/x.rs"), &"é".repeat(101), &[], false).len(), 2);
+    assert!(check(Path::new("src/sys/x.rs"), "//! x\nunsafe {}", &[], false).is_empty());
+}

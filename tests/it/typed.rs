@@ -1,0 +1,162 @@
+//! The program as people type it: what it refuses, and what it prints.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("brickyard can be started")
+}
+
+/// Runs what must be refused: exit status 2, an error with a hint, and nothing left behind.
+fn refused(folder: &Path, arguments: &[&str]) -> String {
+    let before = listing(folder);
+    let output = brickyard(folder, arguments);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    assert!(output.stdout.is_empty(), "{arguments:?} printed data");
+    assert!(said.starts_with("error: "), "{arguments:?}: {said}");
+    assert!(said.contains("hint: "), "{arguments:?}: {said}");
+    assert_eq!(listing(folder), before, "{arguments:?} left something behind");
+    said
+}
+
+fn listing(folder: &Path) -> Vec<String> {
+    let entries = folder.read_dir().expect("readable").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| !name.starts_with("brickyard.db")).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn directories_that_cannot_be_measured_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join("file"), "x").expect("written");
+    std::os::unix::fs::symlink("b", at.join("a")).expect("linked");
+    std::os::unix::fs::symlink("a", at.join("b")).expect("linked");
+    std::fs::create_dir(at.join("good")).expect("made");
+    assert!(refused(at, &["evaluate", "missing"]).contains("mkdir -p missing"));
+    assert!(refused(at, &["evaluate", "file"]).contains("not a directory"));
+    assert!(refused(at, &["evaluate", "a"]).contains("circle"));
+    assert!(refused(at, &["evaluate", "good", "good/../good"]).contains("twice"));
+    assert!(refused(at, &["evaluate", "/proc"]).contains("error: "));
+    assert!(refused(at, &["evaluate", ""]).contains("error: "));
+}
+
+#[test]
+fn budgets_spaces_and_names_that_make_no_sense_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    for budget in ["0", "0s", "-1s", "soon", "1ms"] {
+        let budget = format!("--budget={budget}");
+        assert!(refused(at, &["evaluate", ".", &budget]).contains("--budget"));
+    }
+    assert!(refused(at, &["evaluate", ".", "--space", "much"]).contains("--space"));
+    assert!(refused(at, &["evaluate", "--engine", "smi"]).contains("--engine sim"));
+    assert!(refused(at, &["run", "random-raed"]).contains("random-read"));
+    assert!(refused(at, &["run", "random-read", "queue-dept=1"]).contains("queue-depth"));
+    assert!(refused(at, &["run", "random-read", "block-size=1000"]).contains("multiple of 512B"));
+    assert!(refused(at, &["run", "random-read", "streams=0"]).contains("outside 1 to"));
+    assert!(refused(at, &["report", "--format", "hmtl"]).contains("html"));
+}
+
+/// Ten thousand streams would need more descriptors or memory than there are: refused before
+/// anything is made, with the number that would work.
+#[test]
+fn ten_thousand_streams_are_refused_with_the_number_that_would_work() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let knobs = ["streams=10000", "file-size=64KiB", "block-size=64KiB", "queue-depth=4096"];
+    let mut arguments = vec!["run", "random-read", "--dir", "."];
+    arguments.extend(knobs);
+    let said = refused(folder.path(), &arguments);
+    assert!(said.contains("streams="), "{said}");
+}
+
+#[test]
+fn stores_that_cannot_be_used_are_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join("letter.txt"), "Dear all, this is no database.\n").expect("written");
+    let sim = ["evaluate", "--engine", "sim", "--quiet", "--store"];
+    let with =
+        |store: &str| [&sim[..], &[store]].concat().into_iter().collect::<Vec<_>>().join(" ");
+    for store in ["letter.txt", "no/such/folder/x.db"] {
+        let line = with(store);
+        let arguments: Vec<&str> = line.split(' ').collect();
+        assert!(refused(at, &arguments).contains("--store"), "{store}");
+    }
+    let text = std::fs::read_to_string(at.join("letter.txt")).expect("still there");
+    assert!(text.starts_with("Dear all"));
+    assert!(refused(at, &["report", "--store", "none.db"]).contains("no such file"));
+}
+
+/// A whole evaluation of the simulated server, through every layer but the disk.
+#[test]
+fn a_simulated_evaluation_goes_from_arguments_to_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output =
+        brickyard(folder.path(), &["evaluate", "--engine", "sim", "--json", "--seed", "5"]);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert_eq!(document["campaign"]["seed"], 5);
+    assert_eq!(document["campaign"]["plan"], "evaluate");
+    let trials = document["trials"].as_array().expect("trials");
+    assert!(trials.len() > 30, "{} trials", trials.len());
+    assert!(trials.iter().all(|trial| trial["outcome"] == "done"), "{said}");
+    let html = std::fs::read_to_string(folder.path().join("brickyard-report.html"));
+    assert!(html.expect("the report is drawn").contains("Content-Security-Policy"));
+
+    // The store tells the same story again.
+    let again = brickyard(folder.path(), &["report", "--format", "json"]);
+    let again: Value = serde_json::from_slice(&again.stdout).expect("one JSON document");
+    assert_eq!(again["trials"], document["trials"]);
+    let text = brickyard(folder.path(), &["report", "--format", "text"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(!text.contains('\u{1b}'), "no colour without a terminal");
+}
+
+/// The same seed gives the same order and the same blocks.
+#[test]
+fn a_seed_repeats_a_campaign() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = || {
+        let output = brickyard(
+            folder.path(),
+            &["run", "random-read", "--engine", "sim", "queue-depth=1,8,32", "--json", "--seed=9"],
+        );
+        let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+        document["trials"].clone()
+    };
+    let (first, second) = (run(), run());
+    assert!(first.as_array().is_some_and(|trials| trials.len() == 9), "{first:#}");
+    assert_eq!(first, second);
+}
+
+#[test]
+fn what_is_printed_for_people_fits_a_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for table in ["knobs", "workloads", "engines", "counters", "questions", "formats"] {
+        let output = brickyard(folder.path(), &["list", table]);
+        assert!(output.status.success() && !output.stdout.is_empty(), "{table}");
+        let json = brickyard(folder.path(), &["list", table, "--json"]);
+        let rows: Value = serde_json::from_slice(&json.stdout).expect("one JSON document");
+        assert!(rows.as_array().is_some_and(|rows| !rows.is_empty()), "{table}");
+    }
+    for shell in ["bash", "zsh", "fish"] {
+        let output = brickyard(folder.path(), &["generate", "completions", shell]);
+        assert!(String::from_utf8_lossy(&output.stdout).contains("brickyard"), "{shell}");
+    }
+    let output = brickyard(folder.path(), &["generate", "man", "--out", "."]);
+    assert!(output.status.success());
+    assert!(folder.path().join("brickyard-evaluate.1").exists());
+}

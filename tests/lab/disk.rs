@@ -1,0 +1,181 @@
+//! Disks of known speed: loop devices over files in memory, throttled by the kernel, with a file
+//! system on top.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard};
+
+/// Whether the lab can be used at all; prints SKIP for `test` when not.
+pub fn usable(test: &str, tools: &[&str]) -> bool {
+    let missing = tools.iter().find(|tool| !has(tool));
+    let why = if !rustix::process::geteuid().is_root() {
+        "needs root for loop devices and mounts".to_owned()
+    } else if let Some(tool) = missing {
+        format!("{tool} is not installed")
+    } else if !Path::new("/dev/loop-control").exists() {
+        "this kernel has no loop devices".to_owned()
+    } else {
+        return true;
+    };
+    println!("SKIP {test}: {why}");
+    false
+}
+
+fn has(tool: &str) -> bool {
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folders = path.split(':').chain(["/usr/sbin", "/sbin", "/usr/bin"]);
+    folders.into_iter().any(|folder| Path::new(folder).join(tool).exists())
+}
+
+/// One measuring test at a time: they share processors and memory.
+pub fn alone() -> MutexGuard<'static, ()> {
+    static LOCK: Mutex<()> = Mutex::new(());
+    LOCK.lock().unwrap_or_else(|broken| broken.into_inner())
+}
+
+/// Runs a command that must succeed; gives what it printed.
+pub fn sh(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .output()
+        .unwrap_or_else(|error| panic!("{program}: {error}"));
+    assert!(
+        output.status.success(),
+        "{program} {arguments:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+fn try_sh(program: &str, arguments: &[&str]) {
+    if let Ok(output) = Command::new(program).args(arguments).output()
+        && !output.status.success()
+    {
+        eprintln!("{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// A loop device that we made; gone, with its limits and its file, when dropped.
+#[derive(Debug)]
+pub struct Disk {
+    /// `/dev/loop3`
+    pub device: String,
+    image: PathBuf,
+    limited: bool,
+}
+
+impl Disk {
+    /// A disk of `mib` MiB, kept in memory.
+    pub fn new(mib: u64) -> Disk {
+        Disk::over(Path::new("/dev/shm"), mib, &[])
+    }
+
+    /// A disk whose image lies in `folder`, with further options for losetup.
+    pub fn over(folder: &Path, mib: u64, options: &[&str]) -> Disk {
+        let image = tempfile::Builder::new()
+            .prefix("brickyard-lab-")
+            .suffix(".img")
+            .tempfile_in(folder)
+            .expect("room for a disk image")
+            .into_temp_path()
+            .keep()
+            .expect("keep the image");
+        let file = std::fs::OpenOptions::new().write(true).open(&image).expect("open the image");
+        file.set_len(mib << 20).expect("size the image");
+        let mut arguments = vec!["--find", "--show"];
+        arguments.extend(options);
+        let path = image.display().to_string();
+        arguments.push(&path);
+        let device = sh("losetup", &arguments);
+        Disk { device, image, limited: false }
+    }
+
+    fn number(&self) -> String {
+        sh("lsblk", &["-dno", "MAJ:MIN", &self.device])
+    }
+
+    /// Lets no more than this through, in bytes per second. False when this kernel has no throttle
+    /// that holds for every process.
+    ///
+    /// The limit lies in the root group of cgroup v1, so that write-back by kernel threads is held
+    /// to it as well.
+    pub fn limit(&mut self, read_bytes_per_s: u64, write_bytes_per_s: u64) -> bool {
+        let number = self.number();
+        let mut set = true;
+        for (kind, limit) in [("read", read_bytes_per_s), ("write", write_bytes_per_s)] {
+            let path = format!("/sys/fs/cgroup/blkio/blkio.throttle.{kind}_bps_device");
+            set &= std::fs::write(path, format!("{number} {limit}")).is_ok();
+        }
+        self.limited = set;
+        set
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if self.limited {
+            // Limits outlive the device: they are kept by number.
+            self.limit(0, 0);
+        }
+        try_sh("losetup", &["-d", &self.device]);
+        let _ = std::fs::remove_file(&self.image);
+    }
+}
+
+/// A mount that we made; gone when dropped.
+#[derive(Debug)]
+pub struct Mount {
+    /// Where.
+    pub path: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Mount {
+    /// Makes a file system of that kind on the disk and mounts it.
+    pub fn format(disk: &Disk, kind: &str) -> Mount {
+        let quiet = match kind {
+            "ext4" => vec!["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"],
+            "xfs" => vec!["-q", "-f"],
+            "btrfs" => vec!["-q", "-f"],
+            other => panic!("no recipe for {other}"),
+        };
+        let mut arguments = quiet;
+        arguments.push(&disk.device);
+        sh(&format!("mkfs.{kind}"), &arguments);
+        Mount::new(kind, &disk.device, "")
+    }
+
+    /// Mounts something on a fresh directory.
+    pub fn new(kind: &str, source: &str, options: &str) -> Mount {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("mnt");
+        std::fs::create_dir(&path).expect("a mount point");
+        let at = path.display().to_string();
+        let mut arguments = vec!["-t", kind, source, &at];
+        if !options.is_empty() {
+            arguments.extend(["-o", options]);
+        }
+        sh("mount", &arguments);
+        Mount { path, _folder: folder }
+    }
+
+    /// A FUSE file system that passes everything on to `below`.
+    pub fn fuse(below: &Path) -> Mount {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("mnt");
+        std::fs::create_dir(&path).expect("a mount point");
+        sh("bindfs", &[&below.display().to_string(), &path.display().to_string()]);
+        Mount { path, _folder: folder }
+    }
+
+    /// As text.
+    pub fn name(&self) -> String {
+        self.path.display().to_string()
+    }
+}
+
+impl Drop for Mount {
+    fn drop(&mut self) {
+        try_sh("umount", &[&self.name()]);
+    }
+}

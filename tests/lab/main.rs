@@ -1,0 +1,12 @@
+//! The lab: the real kernel with known limits. Needs root; what cannot run prints `SKIP name: why`.
+//!
+//! The truth is drawn anew in every run; the seed is printed, and `BRICKYARD_LAB_SEED` replays it.
+//! The program is told nothing but the path. Everything that is made here is unmade when a test
+//! ends, however it ends, and no device is touched that a test did not make.
+
+mod disk;
+mod faults;
+mod origin;
+mod referee;
+mod run;
+mod sustained;

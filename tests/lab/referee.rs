@@ -1,0 +1,101 @@
+//! Other tools as referees: the same target, in the same minute.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::disk::{Disk, Mount, alone, sh, usable};
+use crate::run::{draw, figure, json, trials};
+
+/// fio's figures for the same reading: bytes per second and operations per second.
+fn fio(directory: &Path, access: &str, block: &str, depth: u32) -> (f64, f64) {
+    let said = sh(
+        "fio",
+        &[
+            "--name=referee",
+            &format!("--directory={}", directory.display()),
+            &format!("--rw={access}"),
+            &format!("--bs={block}"),
+            &format!("--iodepth={depth}"),
+            "--size=128m",
+            "--direct=1",
+            "--ioengine=io_uring",
+            "--time_based",
+            "--runtime=4",
+            "--output-format=json",
+        ],
+    );
+    let start = said.find('{').expect("fio prints JSON");
+    let document: Value = serde_json::from_str(&said[start..]).expect("fio prints JSON");
+    let read = &document["jobs"][0]["read"];
+    let number = |name: &str| read[name].as_f64().expect("a number");
+    (number("bw_bytes"), number("iops"))
+}
+
+#[test]
+fn fio_agrees_on_disks_with_a_limit_and_the_limit_is_the_truth() {
+    if !usable("fio as referee", &["fio", "mkfs.ext4", "mkfs.xfs"]) {
+        return;
+    }
+    let _alone = alone();
+    for kind in ["ext4", "xfs"] {
+        let limit = draw("limit, MB/s", 30, 120) * 1_000_000;
+        let mut disk = Disk::new(600);
+        let mount = Mount::format(&disk, kind);
+        if !disk.limit(limit, 0) {
+            println!("SKIP fio as referee: this kernel has no cgroup v1 block throttle");
+            return;
+        }
+        for (workload, access, block, depth) in
+            [("sequential-read", "read", "256k", 8), ("random-read", "randread", "4k", 32)]
+        {
+            let folder = tempfile::tempdir().expect("a folder");
+            let (block_size, queue_depth) =
+                (format!("block-size={block}"), format!("queue-depth={depth}"));
+            let name = mount.name();
+            let document = json(
+                folder.path(),
+                &[
+                    "run",
+                    workload,
+                    "--dir",
+                    &name,
+                    "--replicates",
+                    "1",
+                    "stop=4s",
+                    "file-size=128MiB",
+                    &block_size,
+                    &queue_depth,
+                ],
+            );
+            let trial = trials(&document)[0].clone();
+            let ours = figure(&trial, "throughput_bytes_per_s");
+            let (theirs, _) = fio(&mount.path, access, block, depth);
+            let (truth, agreement) = (ours / limit as f64, ours / theirs);
+            println!("{kind} {workload}: {truth:.4} of the limit, {agreement:.4} of fio");
+            assert!((0.98..1.02).contains(&truth), "{trial:#}");
+            assert!((0.97..1.03).contains(&agreement), "fio says {theirs}: {trial:#}");
+        }
+    }
+}
+
+/// A scenario without a limit: nothing may be claimed that was not planted, and the figure is far
+/// above every limit that the lab sets elsewhere.
+#[test]
+fn a_disk_without_a_limit_is_not_given_one() {
+    if !usable("a disk without a limit", &["mkfs.ext4"]) {
+        return;
+    }
+    let _alone = alone();
+    let disk = Disk::new(600);
+    let mount = Mount::format(&disk, "ext4");
+    let folder = tempfile::tempdir().expect("a folder");
+    let name = mount.name();
+    let document = json(
+        folder.path(),
+        &["run", "sequential-read", "--dir", &name, "stop=1s", "file-size=128MiB"],
+    );
+    for trial in trials(&document) {
+        assert!(figure(trial, "throughput_bytes_per_s") > 200e6, "{trial:#}");
+    }
+}

@@ -1,0 +1,65 @@
+//! Runs the program as a user would, and reads what it says.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// The program under test, in a folder of its own, so that its store and report go there.
+pub fn brickyard(folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brickyard"));
+    command.current_dir(folder).args(arguments).env("NO_COLOR", "1");
+    command
+}
+
+/// Runs it to its end and reads its JSON document.
+pub fn json(folder: &Path, arguments: &[&str]) -> Value {
+    let mut all = arguments.to_vec();
+    all.push("--json");
+    let output = brickyard(folder, &all).output().expect("brickyard can be started");
+    parse(&output)
+}
+
+/// The JSON document on standard output.
+pub fn parse(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
+        panic!("no JSON ({error}); exit {}; it said:\n{said}", output.status)
+    })
+}
+
+/// The trials that measured something other than making the files.
+pub fn trials(document: &Value) -> Vec<&Value> {
+    let all = document["trials"].as_array().expect("trials are an array");
+    all.iter().filter(|trial| trial["group"] != "layout").collect()
+}
+
+/// A figure's value.
+pub fn figure(trial: &Value, name: &str) -> f64 {
+    trial["figures"][name]["value"]
+        .as_f64()
+        .unwrap_or_else(|| panic!("no figure {name} in {trial:#}"))
+}
+
+/// Whether a trial carries a note of that kind.
+pub fn noted(trial: &Value, kind: &str) -> bool {
+    let notes = trial["notes"].as_array().map(Vec::as_slice).unwrap_or_default();
+    notes.iter().any(|note| note["kind"] == kind)
+}
+
+/// A number of the lab's truth, drawn from `low..high`, printed so that a failure can be replayed.
+pub fn draw(what: &str, low: u64, high: u64) -> u64 {
+    let seed = match std::env::var("BRICKYARD_LAB_SEED") {
+        Ok(text) => text.parse().expect("BRICKYARD_LAB_SEED is a number"),
+        Err(_) => {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+            now.expect("the clock is past 1970").as_nanos() as u64
+        }
+    };
+    let name = what.bytes().fold(seed, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3).rotate_left(29)
+    });
+    let drawn = low + (name ^ (name >> 31)) % (high - low);
+    println!("{what} = {drawn} (BRICKYARD_LAB_SEED={seed})");
+    drawn
+}
