@@ -4,7 +4,7 @@
 //! when somebody copies only that line.
 
 use super::{Input, cells, words};
-use crate::analysis::Severity;
+use crate::analysis::{Finding, Severity};
 use crate::measurement::Outcome;
 
 mod grid;
@@ -51,7 +51,9 @@ fn findings(input: &Input<'_>, text: &mut String) {
         return;
     }
     text.push_str("\nFindings\n");
-    for finding in &input.findings {
+    let mut gravest: Vec<&Finding> = input.findings.iter().collect();
+    gravest.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    for finding in gravest {
         let severity = match finding.severity {
             Severity::Info => "",
             Severity::Warning => "WARNING: ",

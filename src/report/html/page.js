@@ -160,7 +160,8 @@
       timeline.lines.some((of) => of.panel === panel[0]));
     const layout = shared();
     const traces = [];
-    const gap = 0.32 / panels.length;
+    // Legends stand between the panels, in more lines where it is narrow.
+    const gap = (byId('timeline-plot').clientWidth < 480 ? 0.55 : 0.32) / panels.length;
     panels.forEach(([panel, title], row) => {
       const n = row === 0 ? '' : String(row + 1);
       const top = 1 - row / panels.length - gap * 0.5;

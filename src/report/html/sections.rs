@@ -43,13 +43,15 @@ pub fn answer(input: &Input<'_>) -> Markup {
     }
 }
 
-/// What the analysis claims, with what it rests on.
+/// What the analysis claims, the gravest first, with what it rests on.
 pub fn findings(findings: &[Finding]) -> Markup {
+    let mut gravest: Vec<&Finding> = findings.iter().collect();
+    gravest.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     html! {
         section aria-labelledby="findings" {
             h2 #findings { "Findings" }
             @if findings.is_empty() { p { "None." } }
-            ul.findings { @for finding in findings { (one_finding(finding)) } }
+            ul.findings { @for finding in gravest { (one_finding(finding)) } }
         }
     }
 }
