@@ -22,7 +22,6 @@ mod tests;
 mod words;
 
 pub use answer::answer;
-pub use notes::notes_of;
 
 /// Something that people ask of the results.
 pub struct Question {

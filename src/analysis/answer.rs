@@ -1,8 +1,9 @@
 //! The answer in three sentences: how fast, where it stops growing, whether to believe it.
 
 use super::curve::{Cell, cells, stray};
-use super::{Finding, Severity, notes_of, words};
+use super::{Finding, Severity, words};
 use crate::measurement::Record;
+use crate::measurement::judge::all as notes_of;
 use crate::measurement::steady::{Steady, steady};
 use crate::stats::{Estimate, mean_interval};
 

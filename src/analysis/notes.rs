@@ -1,35 +1,11 @@
 //! What must be known before the figures are used.
 
 use super::{Finding, Question};
-use crate::measurement::figures::window_disagrees;
-use crate::measurement::steady::{Steady, steady};
+use crate::measurement::judge::all as notes_of;
 use crate::measurement::{Note, Record};
-use crate::value::percent;
 
 pub const QUESTION: Question =
     Question { name: "notes", about: "What must be known before the figures are used?", answer };
-
-/// All notes on a trial: those that were taken while it ran, and those that follow from what it
-/// yielded: that it had not settled, and that the naive figure would have been wrong.
-pub fn notes_of(record: &Record) -> Vec<Note> {
-    let Some(measurement) = record.outcome.measurement() else { return Vec::new() };
-    let mut notes = measurement.notes.clone();
-    if steady(measurement, &record.trial.settings) == Steady::Tested(false) {
-        let text = "throughput had not settled: its last five rounds range over more than 20 % of \
-                    their average, or rise or fall by more than 10 %";
-        notes.push(Note::new("not-steady", text));
-    }
-    if let Some(share) = window_disagrees(record) {
-        let word = if share < 0.0 { "too low" } else { "too high" };
-        let share = percent(share.abs());
-        let text = format!(
-            "timed bytes over the time of the last stream would have been {share} {word}: the \
-             streams did not all run all the time, or not equally fast"
-        );
-        notes.push(Note::new("window-differs", text));
-    }
-    notes
-}
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let mut kinds: Vec<(Note, Vec<u32>)> = Vec::new();

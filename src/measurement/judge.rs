@@ -5,28 +5,35 @@
 use super::{Note, Record, confession, figures, steady};
 use crate::value;
 
+/// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
+pub fn all(record: &Record) -> Vec<Note> {
+    let Some(measurement) = record.outcome.measurement() else { return Vec::new() };
+    let mut all = measurement.notes.clone();
+    // A stored record has them already, as they were judged when it was measured.
+    let new = notes(record).into_iter();
+    let new: Vec<Note> = new.filter(|note| all.iter().all(|had| had.kind != note.kind)).collect();
+    all.extend(new);
+    all
+}
+
 /// Every note that follows from what was measured.
 pub fn notes(record: &Record) -> Vec<Note> {
     let Some(measurement) = record.outcome.measurement() else { return Vec::new() };
     let settings = &record.trial.settings;
     let mut notes = confession::confessions(measurement, settings);
     if let Some(share) = figures::window_disagrees(record) {
-        notes.push(Note::new(
-            "naive-differs",
-            format!(
-                "bytes of the timed passes over the time of the last finish would be {} {}; \
-                 the streams were not equally fast",
-                value::percent(share.abs()),
-                if share < 0.0 { "too low" } else { "too high" },
-            ),
-        ));
+        let word = if share < 0.0 { "too low" } else { "too high" };
+        let share = value::percent(share.abs());
+        let text = format!(
+            "timed bytes over the time of the last stream would have been {share} {word}: the \
+             streams did not all run all the time, or not equally fast"
+        );
+        notes.push(Note::new("window-differs", text));
     }
-    if let steady::Steady::Tested(false) = steady::steady(measurement, settings) {
-        notes.push(Note::new(
-            "not-steady",
-            "had not settled: five rounds ranged over more than 20 % of their average, or drifted \
-             by more than 10 % of it (SNIA)",
-        ));
+    if steady::steady(measurement, settings) == steady::Steady::Tested(false) {
+        let text = "throughput had not settled: its last five rounds range over more than 20 % of \
+                    their average, or rise or fall by more than 10 % (SNIA)";
+        notes.push(Note::new("not-steady", text));
     }
     let wrote = measurement.evidence.delivered.write_bytes > 0;
     if wrote && measurement.evidence.rotational == Some(false) {

@@ -2,10 +2,10 @@
 
 use super::{Input, OriginView, TrialView};
 use crate::analysis;
-use crate::measurement::Record;
 use crate::measurement::figures::{cells, figures};
 use crate::measurement::origin::{Verdict, origin};
 use crate::measurement::steady::{Steady, steady};
+use crate::measurement::{Record, judge};
 use crate::store::Campaign;
 
 impl<'a> Input<'a> {
@@ -45,7 +45,7 @@ impl TrialView {
             }),
             steady,
             steady_text,
-            notes: measurement.notes.clone(),
+            notes: judge::all(record),
         }
     }
 }
