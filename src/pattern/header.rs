@@ -5,7 +5,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 0..4 | `BRK1`: magic and version |
-//! | 4..8 | generation: how often the stream had been through its files, from a start of its trial |
+//! | 4..8 | generation: how often the stream had been through its files, from its trial's seed |
 //! | 8..16 | campaign |
 //! | 16..24 | file: stream << 32, plus the file's number in the stream |
 //! | 24..32 | offset in the file, of this header, in bytes |

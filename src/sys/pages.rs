@@ -1,6 +1,6 @@
 //! The page cache of one file: how much of it is there, and asking the kernel to drop it.
 //!
-//! `cachestat(2)` (Linux 6.5) counts without touching; `mincore(2)` on a fresh map is the older way.
+//! `cachestat(2)` (Linux 6.5) counts without touching; `mincore(2)` on a fresh map is older.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;

@@ -1,4 +1,4 @@
-//! SIGBUS, which is how a memory map tells of a device's error or a file cut short, becomes a count.
+//! SIGBUS, by which a memory map tells of a device error or a file cut short, becomes a count.
 //!
 //! The handler puts a page of zeros where the fault was, so that the copy ends, and counts; the
 //! copy then fails with EIO and the trial with it, not the process. Only threads that copy to or
