@@ -1,5 +1,5 @@
-//! (pure) The figures of the report: what each shows, what it says in a sentence, and, where nothing
-//! was measured, what would have to be.
+//! (pure) The figures of the report: what each shows, what it says in a sentence, and, where
+//! nothing was measured, what would have to be.
 
 use super::curves::{self, Curve};
 use super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace, count_tick, time_tick};
@@ -125,7 +125,8 @@ fn blocks(groups: &[Group<'_>]) -> Planned {
     let mut panels = panel("blocks-throughput", &curves, "block-size", Axis::linear("MB/s"), rate);
     panels.extend(panel("blocks-iops", &curves, "block-size", axis, iops));
     let about = about(
-        "Bytes and operations per second. Small blocks are bound by operations, large ones by bytes.",
+        "Bytes and operations per second. Small blocks are bound by operations, large ones by \
+         bytes.",
         beyond,
     );
     let title = "Block size";

@@ -19,7 +19,9 @@ pub fn header(input: &Input<'_>, title: &str) -> Markup {
                 (campaign.plan) ", " (words::date(campaign.started_unix_ns)) ", "
                 (done) " of " (input.records.len()) " trials done. Brickyard " (campaign.version)
                 ", campaign " (campaign.id) "."
-                @if campaign.engine == "sim" { " " strong { "A simulated server, not a real one." } }
+                @if campaign.engine == "sim" {
+                    " " strong { "A simulated server, not a real one." }
+                }
             }
             nav aria-label="Contents" {
                 @for (id, name) in [
@@ -93,7 +95,8 @@ pub fn drawings(figures: &[Figure]) -> Markup {
         section aria-labelledby="figures" {
             h2 #figures { "Figures" }
             noscript { p.missing {
-                "Figures are drawn by a script, which is off. Their data is in the tables below each."
+                "Figures are drawn by a script, which is off. "
+                "Their data is in the tables below each."
             } }
             @if figures.is_empty() { p { "This plan varied nothing that a figure could show." } }
             @for figure in figures { (drawing(figure)) }
@@ -153,7 +156,8 @@ pub fn courses(timelines: &[Timeline], without: usize) -> Markup {
                     button #timeline-on type="button" { "Next" }
                 }
                 p #timeline-says aria-live="polite" {}
-                div.plot.timeline #timeline-plot role="img" aria-label="Timeline of the chosen trial" {}
+                div.plot.timeline #timeline-plot role="img"
+                    aria-label="Timeline of the chosen trial" {}
             }
         }
     }
@@ -167,8 +171,9 @@ pub fn results(input: &Input<'_>) -> Markup {
         section aria-labelledby="results" {
             h2 #results { "Results" }
             p.quiet {
-                "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1). p50 and p99 "
-                "are the latency of one operation. Hatched grey figures are not the device\u{2019}s: "
+                "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1). p50 and "
+                "p99 are the latency of one operation. Hatched grey figures are not the "
+                "device\u{2019}s: "
                 "c from cache, m mixed, d from a cache behind the kernel, r remote, ? not known, "
                 "v not the same in every replicate."
             }
@@ -176,7 +181,10 @@ pub fn results(input: &Input<'_>) -> Markup {
             @if !not_bought.is_empty() {
                 h3 { "Not bought by this budget" }
                 ul.plain { @for left_out in not_bought {
-                    li { code { "--budget " (words::budget(left_out.budget_ns)) } " " (left_out.cell) }
+                    li {
+                        code { "--budget " (words::budget(left_out.budget_ns)) } " "
+                        (left_out.cell)
+                    }
                 } }
             }
         }
@@ -189,7 +197,10 @@ pub fn results(input: &Input<'_>) -> Markup {
             }
             (trials)
             @if left_out > 0 {
-                p { (left_out) " more trials are in the store: " code { "brickyard report --format json" } }
+                p {
+                    (left_out) " more trials are in the store: "
+                    code { "brickyard report --format json" }
+                }
             }
         }
     }

@@ -190,7 +190,9 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
             thead { tr {
                 th.number scope="col" data-sort="number" { "trial" }
                 th scope="col" data-sort="text" { "group" }
-                @for knob in &varying { th scope="col" data-sort="number" { (knob.replace('-', " ")) } }
+                @for knob in &varying {
+                    th scope="col" data-sort="number" { (knob.replace('-', " ")) }
+                }
                 th.number scope="col" data-sort="number" { "rep." }
                 th.number scope="col" data-sort="number" { "MB/s" }
                 th.number scope="col" data-sort="number" { "IOPS" }
@@ -304,7 +306,10 @@ pub fn settings(input: &Input<'_>) -> Markup {
                 @if let Some(held) = values.get(knob.name) {
                     tr {
                         th scope="row" { code { (knob.name) } }
-                        td.wraps { (print(held)) @if varying.contains(&knob.name) { " " span.badge { "varies" } } }
+                        td.wraps {
+                            (print(held))
+                            @if varying.contains(&knob.name) { " " span.badge { "varies" } }
+                        }
                         td.quiet { (coded(knob.about)) }
                     }
                 }

@@ -58,7 +58,7 @@ pub const PANELS: &[(&str, &str)] = &[
     ("pressure", "waiting, %"),
 ];
 
-/// Timelines of the trials that findings cite, and of up to 100 more; and how many trials have none.
+/// Timelines of the trials that findings cite, and of up to 100 more; and how many have none.
 pub fn timelines(input: &Input<'_>) -> (Vec<Timeline>, usize) {
     let cited: BTreeSet<u32> =
         input.findings.iter().flat_map(|finding| finding.evidence.iter().copied()).collect();
