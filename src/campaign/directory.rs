@@ -32,6 +32,10 @@ pub fn checked(name: &str) -> Result<String, Error> {
             .hint(format!("name a directory on that file system, such as {parent}")));
     }
     let room = space(&real)?;
+    if room.total_bytes == 0 {
+        return Err(Error::new(what(), "that file system holds no files of ours (it has no room)")
+            .hint("name a directory on a disk"));
+    }
     if room.read_only {
         return Err(Error::new(what(), "it is mounted read-only")
             .hint("files must be written to be read: name a directory on a writable mount"));

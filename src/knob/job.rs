@@ -93,7 +93,7 @@ pub const COLD: Knob = knob(
     "invalidate",
     Domain::Flag,
     "true",
-    "Reads start with no page of the files in memory, proved; `false` starts with all of them there",
+    "Reads start with no page of the files in memory, proved; `false`: with all of them",
 );
 pub const IO_ENGINE: Knob = knob(
     "io-engine",

@@ -39,8 +39,8 @@ pub fn notes(record: &Record) -> Vec<Note> {
     if wrote && measurement.evidence.rotational == Some(false) {
         notes.push(Note::new(
             "not-preconditioned",
-            "flash writes faster while it has erased blocks left; no run has written this one until \
-             it dropped",
+            "flash writes faster while it has erased blocks left; no run has written this one \
+             until it dropped",
         ));
     }
     notes

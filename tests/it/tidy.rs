@@ -112,7 +112,8 @@ fn check(path: &Path, text: &str, later: &[&str], pure: bool) -> Vec<String> {
     if !text.starts_with("//!") {
         problems.push(format!("{name}: opens without `//!`"));
     }
-    let mut in_tests = name.contains("tests");
+    // Files of tests: `tests.rs`, `tests/`, and `testing.rs`, compiled for tests alone.
+    let mut in_tests = name.contains("tests") || name.ends_with("testing.rs");
     for (number, line) in text.lines().enumerate() {
         let at = format!("{name}:{}", number + 1);
         in_tests |= line.trim() == "#[cfg(test)]";

@@ -176,6 +176,14 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
+        // The kernel closes a ring's files a moment after the process that had it has ended.
+        for _ in 0..20 {
+            let done = Command::new("umount").arg(self.name()).output();
+            if done.is_ok_and(|output| output.status.success()) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
         try_sh("umount", &[&self.name()]);
     }
 }

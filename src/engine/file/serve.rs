@@ -19,7 +19,6 @@ use crate::sys::{self, Host, direct};
 
 mod outcome;
 mod second;
-mod settled;
 mod watch;
 
 /// Stack of a stream's thread; it calls nothing deep.

@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::settled::settled;
 use super::{Stopped, Talk};
 use crate::engine::Error;
 use crate::engine::file::control::{Event, Gate};
@@ -13,6 +12,7 @@ use crate::engine::file::job::{Direction, Fsync};
 use crate::engine::file::protocol::{Command, Message, Running};
 use crate::engine::file::stream::Trial;
 use crate::measurement::{Amount, Column, Kind, Series};
+use crate::stats::settled;
 use crate::sys::clock::{monotonic_ns, unix_ns};
 use crate::value::Stop;
 
