@@ -21,7 +21,7 @@ fn fio(directory: &Path, access: &str, block: &str, depth: u32) -> (f64, f64) {
             "--direct=1",
             "--ioengine=io_uring",
             "--time_based",
-            "--runtime=4",
+            "--runtime=8",
             "--output-format=json",
         ],
     );
@@ -32,6 +32,8 @@ fn fio(directory: &Path, access: &str, block: &str, depth: u32) -> (f64, f64) {
     (number("bw_bytes"), number("iops"))
 }
 
+/// The kernel's throttle lets up to 0.2 s worth of bytes pass at once when its slice began before
+/// the load did, as XFS makes happen by reading metadata: 1.2 % of 16 s, and not ours.
 #[test]
 fn fio_agrees_on_disks_with_a_limit_and_the_limit_is_the_truth() {
     if !usable("fio as referee", &["fio", "mkfs.ext4", "mkfs.xfs"]) {
@@ -62,7 +64,7 @@ fn fio_agrees_on_disks_with_a_limit_and_the_limit_is_the_truth() {
                     &name,
                     "--replicates",
                     "1",
-                    "stop=4s",
+                    "stop=16s",
                     "file-size=128MiB",
                     &block_size,
                     &queue_depth,

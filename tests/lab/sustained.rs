@@ -45,7 +45,7 @@ fn measure(lab: &Unequal, sustained: bool) -> Value {
             "--replicates",
             "1",
             "streams=2",
-            "file-size=48MiB",
+            "file-size=96MiB",
             "block-size=128KiB",
             "queue-depth=8",
             "stop=pass",
