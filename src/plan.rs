@@ -29,6 +29,19 @@ pub struct Trial {
     pub seed: u64,
 }
 
+/// Groups of trials that make ready for others: they are kept and shown, and nothing is claimed
+/// from them.
+pub const PROBE: &str = "probe";
+/// See [`PROBE`].
+pub const LAYOUT: &str = "layout";
+
+impl Trial {
+    /// Whether it only makes ready for others: its files, or knowledge of how fast they are made.
+    pub fn prepares(&self) -> bool {
+        self.group == PROBE || self.group == LAYOUT
+    }
+}
+
 /// Keeps a seed within 53 bits, so that JSON readers that use doubles show it exactly.
 pub fn exact_in_json(seed: u64) -> u64 {
     seed & ((1 << 53) - 1)

@@ -67,8 +67,9 @@ fn where_it_stops(findings: &[Finding]) -> String {
 }
 
 fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Finding]) -> String {
+    let records: Vec<&Record> = records.iter().filter(|record| !record.trial.prepares()).collect();
     let done: Vec<&Record> =
-        records.iter().filter(|record| record.outcome.measurement().is_some()).collect();
+        records.iter().copied().filter(|record| record.outcome.measurement().is_some()).collect();
     if done.is_empty() {
         return "There is nothing to believe yet.".to_owned();
     }

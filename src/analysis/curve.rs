@@ -41,7 +41,9 @@ pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
     let mut cells: Vec<Cell<'_>> = replicates(records)
         .into_iter()
         .filter_map(|group| {
-            let done = |record: &&Record| record.outcome.measurement().is_some();
+            let done = |record: &&Record| {
+                record.outcome.measurement().is_some() && !record.trial.prepares()
+            };
             let records: Vec<&Record> = group.into_iter().filter(done).collect();
             Some(Cell { settings: &records.first()?.trial.settings, records })
         })
@@ -90,7 +92,7 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
     let mut curves: Vec<Curve<'a>> = Vec::new();
     for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
         let settings = &record.trial.settings;
-        if !settings.has(knob) {
+        if !settings.has(knob) || record.trial.prepares() {
             continue;
         }
         let point = Point { record, at: settings.number(knob) };

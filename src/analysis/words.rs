@@ -7,6 +7,7 @@ use crate::value::{Value, percent, significant, throughput};
 /// A throughput with what is known of its precision, from `replicates` runs:
 /// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.
 pub fn rate(estimate: &Estimate, replicates: usize) -> String {
+    let estimate = estimate.not_negative();
     let plain = throughput(estimate.value);
     let plain = plain.trim_end_matches(')');
     match estimate.interval {

@@ -100,7 +100,7 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f6
         settings.set("at-least", Value::Duration(0));
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let seed = plan::exact_in_json(random);
-        let group = "probe".to_owned();
+        let group = plan::PROBE.to_owned();
         let trial = Trial { number: 0, replicate: 1, group, settings, first_file: 0, seed };
         let record = run.trial(trial)?;
         let durable = record.outcome.measurement().and_then(|measurement| measurement.durable);

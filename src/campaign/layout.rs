@@ -77,7 +77,8 @@ impl Run<'_> {
         // As large as the file allows, but never a block that the file is not a multiple of.
         let block = (size & size.wrapping_neg()).clamp(512, 1 << 20);
         layout.set("block-size", Value::Bytes(block));
-        let trial = Trial { group: "layout".to_owned(), settings: layout, ..trial.clone() };
+        let trial =
+            Trial { group: crate::plan::LAYOUT.to_owned(), settings: layout, ..trial.clone() };
         self.lay(trial)
     }
 

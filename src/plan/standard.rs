@@ -150,7 +150,9 @@ impl List<'_> {
         }
         let group = if direct { "streams, direct" } else { "streams, cold-buffered" };
         for &streams in levels {
-            let name = format!("{streams} streams, {}", if direct { "direct" } else { "buffered" });
+            let count =
+                if streams == 1 { "1 stream".to_owned() } else { format!("{streams} streams") };
+            let name = format!("{count}, {}", if direct { "direct" } else { "buffered" });
             let set = [
                 ("access", Value::Word("read".into())),
                 ("direct", Value::Flag(direct)),

@@ -61,6 +61,8 @@ struct Trial<'a> {
     started_unix_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     elapsed_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    second_pass_ns: Option<u64>,
     settings: &'a Settings,
     figures: &'a Figures,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -134,6 +136,8 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         group: &record.trial.group,
         started_unix_ns: measurement.map(|measurement| measurement.started_unix_ns),
         elapsed_ns: measurement.map(|measurement| measurement.elapsed_ns),
+        second_pass_ns: measurement
+            .and_then(|measurement| Some(measurement.second_pass?.second_ns)),
         settings: &record.trial.settings,
         figures: &view.figures,
         origin: view.origin.as_ref().map(|origin| Origin {
