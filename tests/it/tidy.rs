@@ -150,6 +150,20 @@ fn read(path: &Path) -> String {
     std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
+/// A page that the book does not list is read by nobody.
+#[test]
+fn the_book_lists_every_page() {
+    let summary = read(Path::new("docs/SUMMARY.md"));
+    for part in ["guides", "concepts", "reference", "internals"] {
+        let pages = Path::new("docs").join(part).read_dir().expect("a part of the book");
+        for page in pages {
+            let name = page.expect("readable").file_name().to_string_lossy().into_owned();
+            let listed = !name.ends_with(".md") || summary.contains(&format!("({part}/{name})"));
+            assert!(listed, "docs/SUMMARY.md does not list {part}/{name}");
+        }
+    }
+}
+
 /// The rules themselves: each is broken once.
 #[test]
 fn sees_what_it_is_there_to_see() {
