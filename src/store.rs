@@ -95,8 +95,15 @@ impl Store {
                 .hint("name it with --store FILE, or run `brickyard evaluate DIR` first"));
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
-            Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
+        let mut connection = Connection::open_with_flags(path, flags);
+        if !writable(path) {
+            // A log that nobody can write holds nothing that is not in the file; without this,
+            // SQLite wants to make its shared memory beside it.
+            let uri = format!("file:{}?immutable=1", escaped(path));
+            let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+            connection = Connection::open_with_flags(uri, flags);
+        }
+        let connection = connection.map_err(|error| refused(path, &error))?;
         let store = Store { path: path.to_owned(), connection };
         store.connection.busy_timeout(BUSY_MAX).map_err(|error| refused(path, &error))?;
         match store.version()? {
@@ -221,6 +228,28 @@ impl Store {
     }
 }
 
+/// Whether an existing file, and the log beside it, can be written.
+fn writable(path: &Path) -> bool {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let access = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
+    access(path) && access(parent.unwrap_or(Path::new(".")))
+}
+
+/// A path as it stands in a URI (RFC 3986): what could end it or mean something else is escaped.
+fn escaped(path: &Path) -> String {
+    use std::fmt::Write;
+    use std::os::unix::ffi::OsStrExt;
+    let mut text = String::new();
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
+            text.push(char::from(byte));
+        } else {
+            let _ = write!(text, "%{byte:02X}");
+        }
+    }
+    text
+}
+
 /// SQLite's refusals, with what to do about them.
 fn refused(path: &Path, error: &rusqlite::Error) -> Error {
     let what = format!("cannot use the store {}", path.display());
@@ -232,6 +261,9 @@ fn refused(path: &Path, error: &rusqlite::Error) -> Error {
             "another program has locked it".to_owned(),
             "wait for that program to end, or use another file: --store FILE",
         ),
+        Some(ErrorCode::CannotOpen) if path.exists() && !writable(path) => {
+            ("it is read-only".to_owned(), "make it writable, or use another file: --store FILE")
+        }
         Some(ErrorCode::ReadOnly) => {
             ("it is read-only".to_owned(), "make it writable, or use another file: --store FILE")
         }
