@@ -14,9 +14,13 @@ use crate::run::{brickyard, draw, figure, json, noted, parse, trials};
 /// One reading trial of 64 MiB in `directory`, with further knobs.
 fn read(directory: &str, knobs: &[&str]) -> Value {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut arguments =
-        vec!["run", "sequential-read", "--dir", directory, "--replicates", "1", "stop=1s"];
-    arguments.push("file-size=64MiB");
+    let mut arguments = vec!["run", "sequential-read", "--dir", directory, "--replicates", "1"];
+    for default in ["stop=1s", "file-size=64MiB"] {
+        let (knob, _) = default.split_at(default.find('=').expect("knob=level") + 1);
+        if !knobs.iter().any(|given| given.starts_with(knob)) {
+            arguments.push(default);
+        }
+    }
     arguments.extend(knobs);
     let document = json(folder.path(), &arguments);
     let trials = trials(&document);
