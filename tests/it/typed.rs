@@ -61,6 +61,12 @@ fn budgets_spaces_and_names_that_make_no_sense_are_refused() {
     }
     assert!(refused(at, &["evaluate", ".", "--space", "much"]).contains("--space"));
     assert!(refused(at, &["evaluate", "--engine", "smi"]).contains("--engine sim"));
+    // The files' least room is known before the first byte; what the disk has is, too.
+    assert!(refused(at, &["evaluate", ".", "--space", "1MiB"]).contains("--space 6912KiB"));
+    assert!(refused(at, &["evaluate", ".", "--space", "1000TiB"]).contains("at most"));
+    // The later of the two won, and the earlier was forgotten.
+    let twice = ["run", "random-read", "block-size=4KiB", "block-size=8KiB"];
+    assert!(refused(at, &twice).contains("given twice"));
     assert!(refused(at, &["run", "random-raed"]).contains("random-read"));
     assert!(refused(at, &["run", "random-read", "queue-dept=1"]).contains("queue-depth"));
     assert!(refused(at, &["run", "random-read", "block-size=1000"]).contains("multiple of 512B"));
