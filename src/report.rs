@@ -19,7 +19,7 @@ mod json;
 mod machine;
 mod markdown;
 mod text;
-mod words;
+pub mod words;
 
 /// One way to print a campaign.
 pub struct Format {

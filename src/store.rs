@@ -3,10 +3,11 @@
 //! Keeps raw counts and gives them back; computes nothing. A kill at any instant loses at most the
 //! trial in hand, because nothing is open while one runs.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use crate::measurement::Record;
@@ -28,6 +29,8 @@ const BUSY_MAX: Duration = Duration::from_secs(5);
 pub struct Store {
     path: PathBuf,
     connection: Connection,
+    /// Device and inode, to tell whether the file of that name is still this one.
+    identity: Option<(u64, u64)>,
 }
 
 /// One execution of a plan on one server.
@@ -78,9 +81,10 @@ impl Store {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection =
             Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
-        let mut store = Store { path: path.to_owned(), connection };
+        let mut store = Store { path: path.to_owned(), connection, identity: None };
         store.prepare().map_err(|error| refused(path, &error))?;
         store.migrate()?;
+        store.identity = identity(path);
         Ok(store)
     }
 
@@ -104,7 +108,7 @@ impl Store {
             connection = Connection::open_with_flags(uri, flags);
         }
         let connection = connection.map_err(|error| refused(path, &error))?;
-        let store = Store { path: path.to_owned(), connection };
+        let store = Store { path: path.to_owned(), connection, identity: identity(path) };
         store.connection.busy_timeout(BUSY_MAX).map_err(|error| refused(path, &error))?;
         match store.version()? {
             0 => Err(store.foreign()),
@@ -160,7 +164,14 @@ impl Store {
             self.connection.pragma_update(None, "synchronous", "FULL")?;
             self.connection.pragma_update(None, "foreign_keys", true)?;
             for (number, sql) in MIGRATIONS.iter().enumerate().skip(version) {
-                let transaction = self.connection.transaction()?;
+                let transaction =
+                    self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+                // Another program may have taken this step while we waited for the lock.
+                let now: i32 =
+                    transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+                if now as usize > number {
+                    continue;
+                }
                 transaction.execute_batch(sql)?;
                 transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
                 transaction.pragma_update(None, "user_version", number as i32 + 1)?;
@@ -211,6 +222,20 @@ impl Store {
             .map_err(|error| refused(&self.path, &error))
     }
 
+    /// Whether what was kept can be found again: SQLite writes happily into a file that has lost
+    /// its name.
+    ///
+    /// # Errors
+    /// When the file was removed or replaced after it was opened.
+    pub fn still_there(&self) -> Result<(), Error> {
+        if self.identity == identity(&self.path) {
+            return Ok(());
+        }
+        let what = format!("cannot keep this campaign in {}", self.path.display());
+        Err(Error::new(what, "that file was removed or replaced while we measured")
+            .hint("what was printed is all there is: save it, or measure again"))
+    }
+
     /// All campaigns, oldest first.
     ///
     /// # Errors
@@ -248,6 +273,10 @@ fn escaped(path: &Path) -> String {
         }
     }
     text
+}
+
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// SQLite's refusals, with what to do about them.

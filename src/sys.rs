@@ -126,7 +126,9 @@ impl Host {
     }
 }
 
-/// Writes a file whole or not at all: beside its place first, then renamed over it.
+/// Writes a file whole or not at all: beside its place first, then renamed over it. A link stays a
+/// link: the file that it leads to is written. A device, a pipe or a terminal is written into:
+/// renaming over `/dev/null` would take it away from everybody.
 ///
 /// # Errors
 /// When it cannot be written there.
@@ -135,6 +137,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         Error::new(format!("cannot write {}", path.display()), error)
             .hint("name a file in a directory that you may write in")
     };
+    if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
+        return write_into(path, bytes).map_err(failed);
+    }
+    let real = path.canonicalize();
+    let path = real.as_deref().unwrap_or(path);
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
     let Some(name) = name else {
         return Err(failed(std::io::Error::from_raw_os_error(libc::EISDIR)));
@@ -145,6 +152,11 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         let _ = rustix::fs::unlink(&beside);
         failed(error)
     })
+}
+
+fn write_into(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write;
+    std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes)
 }
 
 fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {

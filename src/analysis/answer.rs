@@ -20,7 +20,16 @@ pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
 fn is_devices(cell: &Cell<'_>) -> bool {
     let settings = cell.settings;
     let reads = settings.word("access").contains("read");
-    (settings.flag("direct") || (reads && settings.flag("cold"))) && cell.strays() == 0
+    // Reads have their origin; a write that asked for O_DIRECT may have been taken by memory.
+    let by_memory = |record: &&Record| {
+        record.outcome.measurement().is_some_and(|measurement| {
+            measurement.evidence.memory
+                || measurement.notes.iter().any(|note| note.kind == "direct-ignored")
+        })
+    };
+    (settings.flag("direct") || (reads && settings.flag("cold")))
+        && cell.strays() == 0
+        && !cell.records.iter().any(by_memory)
 }
 
 fn how_fast(cells: &[Cell<'_>]) -> String {
@@ -83,6 +92,7 @@ fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Findin
     let tested: Vec<bool> = tested.collect();
     let settled = tested.iter().filter(|settled| **settled).count();
     let repeats = match fewest {
+        1 if done.len() == 1 => "run once only, without an interval".to_owned(),
         1 => "some or all of them run once only, without an interval".to_owned(),
         n => format!("each cell run at least {n} times"),
     };
@@ -109,5 +119,6 @@ fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Findin
         (true, _) => "nothing speaks against it".to_owned(),
         (false, _) => doubts.join(", "),
     };
-    format!("This rests on {} trials, {repeats}; {steadiness}; {doubts}.", done.len())
+    let trials = if done.len() == 1 { "trial" } else { "trials" };
+    format!("This rests on {} {trials}, {repeats}; {steadiness}; {doubts}.", done.len())
 }

@@ -100,19 +100,19 @@ struct Strays {
 fn tell_strays(strays: &Strays) -> Finding {
     let Strays { verdict, cached, trials } = strays;
     let what = match verdict {
-        Verdict::Cache => "were answered from memory, not by the device",
-        Verdict::Mixed => "were answered partly from memory, partly by the device",
+        Verdict::Cache => "got bytes from memory, not from the device",
+        Verdict::Mixed => "got bytes partly from memory, partly from the device",
         Verdict::DeviceCache => {
-            "were answered by a cache behind the kernel (of a controller, a drive or a hypervisor)"
+            "got bytes from a cache behind the kernel (of a controller, a drive or a hypervisor)"
         }
-        Verdict::Device | Verdict::Remote => "were not answered from memory",
-        Verdict::Unknown | Verdict::None => "have bytes of unknown origin",
+        Verdict::Device | Verdict::Remote => "got bytes that did not come from memory",
+        Verdict::Unknown | Verdict::None => "got bytes of unknown origin",
     };
     let meant = if *cached { "from memory" } else { "by the device" };
     let (first, reason) = &trials[0];
     let count = trials.len();
     let claim = format!(
-        "{count} reading {} meant to be answered {meant} {what}: their figures are not those of \
+        "{count} reading {} meant to be answered {meant} {what}: such figures are not those of \
          what was asked for. Trial {first}: {reason}.",
         if count == 1 { "trial that was" } else { "trials that were" },
     );

@@ -262,6 +262,26 @@ fn a_device_cache_is_told_and_its_figures_are_not_called_the_devices() {
     assert!(believe.contains("4 did not surely read from where they should"), "{believe}");
 }
 
+/// On tmpfs every write is the memory's; the answer said that "the device accepts" them.
+#[test]
+fn writes_that_memory_took_are_not_called_the_devices() {
+    let direct = [("access", "write"), ("direct", "true")];
+    let mut records = campaign(&cells("streams", &["4"], &[LOAD, &direct].concat()), 2, 1);
+    let [fast, ..] = answer(&records, &[]);
+    assert!(fast.starts_with("The device accepts"), "{fast}");
+    for ignored in [false, true] {
+        for record in &mut records {
+            let Outcome::Done(measurement) = &mut record.outcome else { continue };
+            measurement.evidence.memory = !ignored;
+            if ignored {
+                measurement.notes.push(Note::new("direct-ignored", "pages were left"));
+            }
+        }
+        let [fast, ..] = answer(&records, &[]);
+        assert!(fast.starts_with("No figure is surely the device's"), "{fast}");
+    }
+}
+
 #[test]
 fn notes_are_grouped_and_failures_are_results() {
     let mut records = small_campaign();

@@ -26,10 +26,43 @@ pub struct Request {
     pub directories: Vec<String>,
     /// How long it may take, ns.
     pub budget_ns: u64,
-    /// How much may be written in all, bytes; `None` leaves it to the probe.
+    /// How much room its files may take in all, bytes; `None` leaves it to the probe.
     pub space_bytes: Option<u64>,
     /// Available memory, bytes.
     pub memory_bytes: u64,
+}
+
+/// Refuses what there is no room for, before anything is made or kept.
+///
+/// # Errors
+/// When `space_bytes` is too little to measure anything with or more than may be used, or a
+/// directory lies on a file system that is full.
+pub fn check_room(directories: &[String], space_bytes: Option<u64>) -> Result<(), Error> {
+    let (places, files) = (directories.len() as u64, standard::files(STREAMS_MAX));
+    if let Some(bytes) = space_bytes.filter(|bytes| bytes / places / files < FILE_BYTES_MIN) {
+        return Err(too_small(bytes / places / files, files, places));
+    }
+    let mut asked: BTreeMap<u64, u64> = BTreeMap::new();
+    for name in directories {
+        let usable = space(name.as_ref())?.usable_bytes();
+        if probe_file_bytes(usable, None) == 0 {
+            return Err(full(name, usable));
+        }
+        let asked = asked.entry(super::directory::device(name)?).or_default();
+        *asked += space_bytes.unwrap_or(0) / places;
+        if *asked > usable {
+            return Err(full(name, usable)
+                .hint(format!("--space {} at most", Value::Bytes(usable >> 20 << 20))));
+        }
+    }
+    Ok(())
+}
+
+/// How large each file of a probe is: together they take a quarter of what may be used, and of
+/// what the user allows for the directory.
+fn probe_file_bytes(usable: u64, allowed: Option<u64>) -> u64 {
+    let size = (usable / 4).min(allowed.unwrap_or(u64::MAX)) / LAYOUT_STREAMS;
+    size.min(PROBE_FILE_BYTES_MAX) >> 20 << 20
 }
 
 /// Runs the standard evaluation.
@@ -89,7 +122,8 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f6
     let mut random = run.campaign.seed;
     for name in &request.directories {
         let usable = usable_bytes(run, name)?;
-        let size = (usable / 64).min(PROBE_FILE_BYTES_MAX) >> 20 << 20;
+        let places = request.directories.len() as u64;
+        let size = probe_file_bytes(usable, request.space_bytes.map(|bytes| bytes / places));
         if size == 0 {
             return Err(full(name, usable));
         }
@@ -162,10 +196,7 @@ fn file_size(run: &Run<'_>, request: &Request, rate: f64, files: u64) -> Result<
     let size = each / files;
     let size = if size >= 4 << 20 { size >> 20 << 20 } else { size >> 16 << 16 };
     if size < FILE_BYTES_MIN {
-        let least = Value::Bytes(FILE_BYTES_MIN * files * places);
-        let what = format!("cannot make {files} files of {} each", value::bytes(size as f64));
-        return Err(Error::new(what, "they are too small to measure anything with")
-            .hint(format!("--space {least} at least, or a longer --budget")));
+        return Err(too_small(size, files, places));
     }
     let settings = writing(run.engine.name(), &request.directories, size, files / LAYOUT_STREAMS);
     if run.engine.name() != "sim" {
@@ -180,11 +211,18 @@ fn file_size(run: &Run<'_>, request: &Request, rate: f64, files: u64) -> Result<
     Ok(size)
 }
 
+fn too_small(size: u64, files: u64, places: u64) -> Error {
+    let least = Value::Bytes(FILE_BYTES_MIN * files * places);
+    let what = format!("cannot make {files} files of {} each", value::bytes(size as f64));
+    Error::new(what, "they are too small to measure anything with")
+        .hint(format!("--space {least} at least, or a longer --budget"))
+}
+
 fn announce(run: &mut Run<'_>, request: &Request, shape: &Shape, rate: f64) {
     let places = shape.directories.len() as u64;
     let total = shape.file_size * shape.files * places;
     run.observer.tell(&Event::Say(format!(
-        "writes at {}: will write {} in {} files and remove them at the end; \
+        "writes at {}: will fill {} with {} files and remove them at the end; \
          about {} in all (--budget, --space change that)",
         value::throughput(rate),
         value::bytes(total as f64),

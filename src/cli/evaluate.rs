@@ -18,7 +18,7 @@ pub struct Arguments {
     /// How long it may take
     #[arg(long, value_name = "TIME", default_value = "3m")]
     budget: String,
-    /// How much may be written in all [default: what a quarter of the budget can write, at most a
+    /// How much room its files may take in all [default: what a quarter of the budget can write, at most a
     /// quarter of what is free]
     #[arg(long, value_name = "SIZE")]
     space: Option<String>,
@@ -50,6 +50,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let space_bytes = space_bytes.map_err(|why| wrong("--space", why).hint("--space 4GiB"))?;
     let directories =
         outcome::directories(engine.name(), &arguments.directories, directory::checked)?;
+    if engine.name() != "sim" {
+        evaluate::check_room(&directories, space_bytes)?;
+    }
     let kept = Kept {
         plan: "evaluate".to_owned(),
         engine,

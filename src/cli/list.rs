@@ -115,8 +115,13 @@ fn campaigns(common: &Common) -> anyhow::Result<Vec<Value>> {
         .map(|campaign| {
             json!({
                 "name": campaign.id.to_string(),
-                "about": format!("{} on {}", campaign.plan, campaign.host),
-                "command": campaign.argv.join(" "),
+                "about": format!(
+                    "{} on {}, {}",
+                    campaign.plan,
+                    campaign.host,
+                    report::words::date(campaign.started_unix_ns)
+                ),
+                "command": report::words::command(&campaign.argv),
                 "started_unix_ns": campaign.started_unix_ns,
             })
         })

@@ -154,6 +154,7 @@ impl Session {
             write_report(path, &input)?;
             self.talk.say(&format!("report: {}", path.display()));
         }
+        self.store.still_there()?;
         self.talk.say(&format!(
             "kept as campaign {} in {}",
             done.campaign.id,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use super::{Amount, Measurement, Operation, Record, Stream};
+use super::{Amount, Measurement, Operation, Record, Stream, Window};
 use crate::knob::Settings;
 use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval};
 
@@ -63,10 +63,11 @@ pub fn figures(record: &Record) -> Figures {
 /// `durable_throughput_bytes_per_s`. `None` when the trial has no such figure.
 pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let measurement = record.outcome.measurement()?;
-    let window = measurement.window.filter(|window| window.seconds() > 0.0);
+    let window = counted(measurement);
     let durable = measurement.durable;
     let value = match name {
         "throughput_bytes_per_s" => window.map(|it| it.done.bytes() as f64 / it.seconds())?,
+        "durable_throughput_bytes_per_s" if measurement.evidence.memory => return None,
         "iops" => window.map(|it| it.done.ops() as f64 / it.seconds())?,
         "latency_ns_mean" => {
             let parts = measurement.latency.iter().filter(|(_, histogram)| !histogram.is_empty());
@@ -82,6 +83,12 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
         _ => return None,
     };
     value.is_finite().then_some(value)
+}
+
+/// The window, when something was done in it. A trial of one operation a stream has all of them
+/// before its window opens: that is no figure, and not a figure of zero.
+fn counted(measurement: &Measurement) -> Option<Window> {
+    measurement.window.filter(|window| window.seconds() > 0.0 && window.done.ops() > 0)
 }
 
 /// Records grouped by settings, in the order in which the first of each appears.
@@ -136,7 +143,7 @@ pub fn window_disagrees(record: &Record) -> Option<f64> {
 }
 
 fn window_figures(measurement: &Measurement, figures: &mut Figures) {
-    let Some(window) = measurement.window.filter(|window| window.seconds() > 0.0) else { return };
+    let Some(window) = counted(measurement) else { return };
     let done = window.done;
     let mut add = |name, amount: u64, columns: &[&str]| {
         let value = amount as f64 / window.seconds();
@@ -276,7 +283,10 @@ fn other_figures(measurement: &Measurement, figures: &mut Figures) {
     if let Some(durable) = measurement.durable {
         let bytes = durable.bytes as f64;
         add("accepted_throughput_bytes_per_s", bytes, durable.accepted_ns as f64 / 1e9);
-        add("durable_throughput_bytes_per_s", bytes, durable.durable_ns as f64 / 1e9);
+        // Memory keeps nothing through a power cut: fsync on it succeeds and means nothing.
+        if !measurement.evidence.memory {
+            add("durable_throughput_bytes_per_s", bytes, durable.durable_ns as f64 / 1e9);
+        }
     }
     if let Some(pass) = measurement.second_pass {
         add("second_pass_ratio", pass.first_ns as f64, pass.second_ns as f64);
@@ -292,7 +302,7 @@ fn other_figures(measurement: &Measurement, figures: &mut Figures) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Durable, Outcome, SecondPass, Window, latency_histogram};
+    use crate::measurement::{Durable, Outcome, SecondPass, latency_histogram};
     use crate::plan::Trial;
 
     fn record(measurement: Measurement, streams: u64) -> Record {
@@ -389,6 +399,30 @@ mod tests {
         assert_eq!(figures["accepted_throughput_bytes_per_s"].value, 4000.0);
         assert_eq!(figures["durable_throughput_bytes_per_s"].value, 1000.0);
         assert_eq!(figures["second_pass_ratio"].value, 3.0);
+    }
+
+    /// A file of one block was written: its only operation came before the window opened, and the
+    /// answer said that the most was 0 MB/s.
+    #[test]
+    fn a_window_in_which_nothing_was_done_gives_no_figure() {
+        let mut measurement = two_streams();
+        measurement.window =
+            Some(Window { start_ns: 0, end_ns: 1_000_000, done: Amount::default() });
+        let record = record(measurement, 2);
+        assert!(!figures(&record).contains_key("throughput_bytes_per_s"));
+        assert_eq!((rate(&record, "throughput_bytes_per_s"), rate(&record, "iops")), (None, None));
+    }
+
+    /// fsync on tmpfs succeeds: a durable figure of it was printed as "on the device".
+    #[test]
+    fn nothing_is_durable_in_memory() {
+        let mut measurement = two_streams();
+        measurement.durable = Some(Durable { bytes: 1, accepted_ns: 1, durable_ns: 1 });
+        measurement.evidence.memory = true;
+        let record = record(measurement, 2);
+        assert!(!figures(&record).contains_key("durable_throughput_bytes_per_s"));
+        assert_eq!(rate(&record, "durable_throughput_bytes_per_s"), None);
+        assert!(figures(&record).contains_key("accepted_throughput_bytes_per_s"));
     }
 
     #[test]

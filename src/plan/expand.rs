@@ -56,8 +56,16 @@ pub fn cells(
         preset.set(name, knob.domain.parse(text).expect("a test checks every workload's values"));
     }
     let mut cells = vec![(workload.name.to_owned(), preset)];
+    let mut given: Vec<&'static str> = Vec::new();
     for argument in arguments {
         let (knob, levels) = factor(engine, argument)?;
+        if given.contains(&knob) {
+            return Err(Refused {
+                why: format!("`{knob}` is given twice"),
+                hint: format!("give all its levels at once: {knob}=level,level"),
+            });
+        }
+        given.push(knob);
         if cells.len() * levels.len() > CELLS_MAX {
             return Err(Refused {
                 why: format!("that makes more than {CELLS_MAX} combinations"),

@@ -45,6 +45,35 @@ fn take_latency(records: &mut [Record]) -> Vec<(Operation, hdrhistogram::Histogr
     std::mem::take(&mut first.latency)
 }
 
+/// Programs that were started together found no tables, all made them, and all but one failed with
+/// "table campaign already exists".
+#[test]
+fn a_new_store_can_be_opened_by_several_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    for round in 0..20 {
+        let path = folder.path().join(format!("{round}.db"));
+        let open = || Store::open(&path).map(|_| ());
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(open)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert!(opened.iter().all(Result::is_ok), "{opened:?}");
+    }
+}
+
+/// The store was removed while trials ran, and the end said "kept".
+#[test]
+fn a_store_that_lost_its_name_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let store = Store::open(&path).unwrap();
+    store.still_there().unwrap();
+    std::fs::remove_file(&path).unwrap();
+    assert!(store.still_there().unwrap_err().why.contains("removed"));
+    drop(Store::open(&path).unwrap());
+    assert!(store.still_there().is_err(), "another file of that name is not this one");
+}
+
 #[test]
 fn what_went_in_comes_out() {
     let folder = tempfile::tempdir().unwrap();

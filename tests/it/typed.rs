@@ -61,11 +61,46 @@ fn budgets_spaces_and_names_that_make_no_sense_are_refused() {
     }
     assert!(refused(at, &["evaluate", ".", "--space", "much"]).contains("--space"));
     assert!(refused(at, &["evaluate", "--engine", "smi"]).contains("--engine sim"));
+    // The files' least room is known before the first byte; what the disk has is, too.
+    assert!(refused(at, &["evaluate", ".", "--space", "1MiB"]).contains("--space 6912KiB"));
+    assert!(refused(at, &["evaluate", ".", "--space", "1000TiB"]).contains("at most"));
+    // The later of the two won, and the earlier was forgotten.
+    let twice = ["run", "random-read", "block-size=4KiB", "block-size=8KiB"];
+    assert!(refused(at, &twice).contains("given twice"));
     assert!(refused(at, &["run", "random-raed"]).contains("random-read"));
     assert!(refused(at, &["run", "random-read", "queue-dept=1"]).contains("queue-depth"));
     assert!(refused(at, &["run", "random-read", "block-size=1000"]).contains("multiple of 512B"));
     assert!(refused(at, &["run", "random-read", "streams=0"]).contains("outside 1 to"));
     assert!(refused(at, &["report", "--format", "hmtl"]).contains("html"));
+}
+
+/// Blocks larger than the file, and CPUs that are not there, were found out only after the files had
+/// been written, and the exit status was 0 with nothing measured.
+#[test]
+fn what_no_file_and_no_cpu_can_do_is_refused_before_anything_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = ["run", "random-read", "--dir", ".", "file-size=1MiB"];
+    let with = |knob: &'static str| [&run[..], &[knob]].concat();
+    assert!(refused(folder.path(), &with("block-size=2MiB")).contains("up to the file-size"));
+    assert!(refused(folder.path(), &with("cpu-pinning=1000")).contains("names CPU 1000"));
+}
+
+/// `--report /dev/full`, given by root, put a regular file in the place of the device; a link was
+/// replaced by a file likewise.
+#[test]
+fn a_report_goes_into_a_device_or_through_a_link_and_replaces_neither() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::os::unix::fs::symlink("/dev/full", at.join("full")).expect("linked");
+    std::fs::write(at.join("real.html"), "old").expect("written");
+    std::os::unix::fs::symlink("real.html", at.join("link.html")).expect("linked");
+    let run = ["run", "random-read", "--engine", "sim", "stop=1s", "--replicates=1", "--report"];
+    let said = refused(at, &[&run[..], &["full"]].concat());
+    assert!(said.contains("No space left on device"), "{said}");
+    assert!(at.join("full").is_symlink());
+    assert!(brickyard(at, &[&run[..], &["link.html"]].concat()).status.success());
+    assert!(at.join("link.html").is_symlink());
+    assert!(std::fs::read_to_string(at.join("real.html")).expect("read").contains("</html>"));
 }
 
 /// Ten thousand streams would need more descriptors or memory than there are: refused before

@@ -149,6 +149,14 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
         bench: super::protocol::Bench::default(),
     };
     let (job, _) = Job::new(&spec)?;
+    job.pinning.cpus()?;
+    if job.file_bytes < job.block_bytes {
+        return Err(Error::Unsupported(format!(
+            "a file-size of {} holds no block of {}; choose a block-size up to the file-size",
+            crate::value::bytes(job.file_bytes as f64),
+            crate::value::bytes(job.block_bytes as f64)
+        )));
+    }
     limits::check(&job, &crate::sys::Host::live(), settings.whole("files"))
 }
 

@@ -163,6 +163,8 @@ fn footnotes(input: &Input<'_>, numbers: &BTreeMap<&str, usize>, text: &mut Stri
             0 | 1 => String::new(),
             many => format!(", and {} like it", many - 1),
         };
+        // Some notes are sentences; the list goes on after them.
+        let first = first.trim_end_matches('.');
         let line = format!("{kind}: {first}{others} ({})", super::numbers(&trials));
         text.push_str(&wrapped(&format!("  [{number}] "), &line));
     }
