@@ -31,6 +31,10 @@ pub const P99: &str = "latency_ns_p99";
 pub const INCIDENTAL: &[&str] =
     &["file-size", "files", "stop", "at-least", "at-most", "second-pass", "batch"];
 
+/// The group of the short trials by which a plan learns how much it can buy; they are no result
+/// to set beside others.
+pub const PROBE: &str = "probe";
+
 /// Cells of one group of the plan.
 pub struct Group<'a> {
     /// Of the plan: `streams, direct`.
@@ -136,7 +140,7 @@ impl Source {
 }
 
 /// All cells, arranged: streams first, then block sizes and queue depths, then what was cached,
-/// what was written, and mixed loads.
+/// what was written, mixed loads, and probes.
 pub fn groups<'a>(input: &'a Input<'_>) -> Vec<Group<'a>> {
     let mut by_name: Vec<(&str, Vec<&Cell>)> = Vec::new();
     for cell in &input.cells {
@@ -246,7 +250,7 @@ fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
     }
 }
 
-type Rank = (bool, bool, bool, usize, bool, bool);
+type Rank = (bool, bool, bool, bool, usize, bool, bool);
 
 fn rank(group: &Group<'_>) -> Rank {
     let Some(row) = group.rows.first() else { return Rank::default() };
@@ -258,6 +262,7 @@ fn rank(group: &Group<'_>) -> Rank {
         Some(first) => 1 + axis.iter().position(|name| name == first).unwrap_or(axis.len()),
     };
     (
+        group.name == PROBE,
         words::mixes(settings),
         words::writes_only(settings),
         words::warm(settings),
@@ -270,10 +275,21 @@ fn rank(group: &Group<'_>) -> Rank {
 impl<'a> Group<'a> {
     /// What all its cells have in common and a reader wants to know: `read, 1 MiB blocks, direct`.
     pub fn common(&self) -> String {
+        self.told(&[
+            "access",
+            "streams",
+            "queue-depth",
+            "block-size",
+            "file-size",
+            "direct",
+            "cold",
+        ])
+    }
+
+    /// Those of `knobs` that all its cells have in common, in words.
+    pub fn told(&self, knobs: &[&str]) -> String {
         let Some(first) = self.rows.first() else { return String::new() };
-        let told =
-            ["access", "streams", "queue-depth", "block-size", "file-size", "direct", "cold"];
-        let told = told.iter().filter_map(|name| {
+        let told = knobs.iter().filter_map(|name| {
             let held = value(first.cell, name)?;
             // Nothing is cold or warm around the cache, and writes have no cold start.
             let direct = first.cell.settings.has("direct") && first.cell.settings.flag("direct");

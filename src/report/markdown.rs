@@ -40,7 +40,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     }
     text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.\n");
     // Four spaces make code, in which nothing but a line end means anything.
-    let command = words::command(&campaign.argv).replace(['\n', '\r'], " ");
+    let command = words::command(campaign).replace(['\n', '\r'], " ");
     text.push_str(&format!("\nRepeat it:\n\n    {command}\n"));
     Ok(text)
 }

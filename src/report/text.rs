@@ -27,7 +27,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     findings(input, &mut text);
     failures(input, &mut text);
     not_bought(input, &mut text);
-    text.push_str(&format!("\nRepeat it: {}\n", plain(&words::command(&input.campaign.argv))));
+    text.push_str(&format!("\nRepeat it: {}\n", plain(&words::command(input.campaign))));
     Ok(text)
 }
 
@@ -96,17 +96,8 @@ fn not_bought(input: &Input<'_>, text: &mut String) {
         return;
     }
     text.push_str("\nNot bought by this budget\n");
-    let mut by_budget: Vec<(u64, Vec<&str>)> = Vec::new();
-    for left_out in &input.campaign.not_bought {
-        match by_budget.iter_mut().find(|(budget_ns, _)| *budget_ns == left_out.budget_ns) {
-            Some((_, cells)) => cells.push(&left_out.cell),
-            None => by_budget.push((left_out.budget_ns, vec![&left_out.cell])),
-        }
-    }
-    by_budget.sort_by_key(|(budget_ns, _)| *budget_ns);
-    for (budget_ns, cells) in by_budget {
-        let line = format!("--budget {:<5} {}", words::budget(budget_ns), cells.join("; "));
-        text.push_str(&wrapped("  ", &line));
+    for (budget, cells) in words::by_budget(&input.campaign.not_bought) {
+        text.push_str(&wrapped(&format!("  --budget {budget:<4} "), &cells.join("; ")));
     }
 }
 

@@ -1,6 +1,7 @@
 //! (pure) Words that several formats share: dates, commands, names of settings.
 
 use crate::knob::Settings;
+use crate::store::{Campaign, NotBought};
 use crate::value::{self, Value};
 
 /// A time as `2026-11-21 21:43:13 UTC`, from Unix time in ns.
@@ -26,8 +27,24 @@ fn civil(days: u64) -> (u64, u64, u64) {
     (era * 400 + year_of_era + u64::from(month <= 2), month, day)
 }
 
-/// A command that a POSIX shell reads back as the same words.
-pub fn command(argv: &[String]) -> String {
+/// The command that repeats a campaign: the one that was typed, with the seed that was drawn where
+/// none was typed. The program is named as it is known, not by the path it was started from.
+pub fn command(campaign: &Campaign) -> String {
+    let mut argv = campaign.argv.clone();
+    if let Some(program) = argv.first_mut() {
+        "brickyard".clone_into(program);
+    }
+    // What follows `--` is no option.
+    let end = argv.iter().position(|word| word == "--").unwrap_or(argv.len());
+    let typed = |word: &String| word == "--seed" || word.starts_with("--seed=");
+    if !argv.is_empty() && !argv[..end].iter().any(typed) {
+        argv.splice(end..end, ["--seed".to_owned(), campaign.seed.to_string()]);
+    }
+    quoted(&argv)
+}
+
+/// Words that a POSIX shell reads back as the same words.
+fn quoted(argv: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let quoted = argv.iter().map(|word| match word.is_empty() || !word.chars().all(plain) {
         true => format!("'{}'", word.replace('\'', r"'\''")),
@@ -44,6 +61,21 @@ pub fn budget(ns: u64) -> String {
         120..7200 => format!("{}m", seconds.div_ceil(60)),
         _ => format!("{}h", seconds.div_ceil(3600)),
     }
+}
+
+/// Cells that were not bought under the budget that would buy them, the smallest first.
+pub fn by_budget(not_bought: &[NotBought]) -> Vec<(String, Vec<&str>)> {
+    let mut sorted: Vec<&NotBought> = not_bought.iter().collect();
+    sorted.sort_by_key(|left_out| left_out.budget_ns);
+    let mut budgets: Vec<(String, Vec<&str>)> = Vec::new();
+    for left_out in sorted {
+        let typed = budget(left_out.budget_ns);
+        match budgets.last_mut() {
+            Some((known, cells)) if *known == typed => cells.push(&left_out.cell),
+            _ => budgets.push((typed, vec![&left_out.cell])),
+        }
+    }
+    budgets
 }
 
 /// A value for people: sizes with a space and a binary unit.
@@ -123,11 +155,40 @@ mod tests {
         assert_eq!(date(u64::MAX).len(), "2554-07-21 23:34:33 UTC".len());
     }
 
+    fn campaign(argv: &[&str]) -> Campaign {
+        let mut campaign = crate::report::fixture::campaign_of(Vec::new(), 0).campaign;
+        campaign.argv = argv.iter().map(|word| (*word).to_owned()).collect();
+        campaign
+    }
+
     #[test]
     fn a_command_survives_the_shell() {
-        let argv = ["brickyard", "evaluate", "/srv/my disk's", "", "--budget", "3m"];
-        let argv: Vec<String> = argv.iter().map(|word| (*word).to_owned()).collect();
-        assert_eq!(command(&argv), r"brickyard evaluate '/srv/my disk'\''s' '' --budget 3m");
+        let argv = ["brickyard", "evaluate", "/srv/my disk's", "", "--seed=7"];
+        let told = command(&campaign(&argv));
+        assert_eq!(told, r"brickyard evaluate '/srv/my disk'\''s' '' --seed=7");
+    }
+
+    #[test]
+    fn a_command_names_the_program_and_the_seed_that_was_drawn() {
+        let told = |argv: &[&str]| command(&campaign(argv));
+        let drawn = told(&["/opt/b/brickyard", "evaluate", "/srv/a"]);
+        assert_eq!(drawn, "brickyard evaluate /srv/a --seed 42");
+        let given = told(&["./brickyard", "evaluate", "--seed", "9", "/srv/a"]);
+        assert_eq!(given, "brickyard evaluate --seed 9 /srv/a");
+        let closed = told(&["brickyard", "evaluate", "--", "--seed"]);
+        assert_eq!(closed, "brickyard evaluate --seed 42 -- --seed");
+        assert_eq!(told(&[]), "");
+    }
+
+    #[test]
+    fn budgets_that_print_alike_are_told_once() {
+        let left_out = |cell: &str, seconds: u64| NotBought {
+            cell: cell.into(),
+            budget_ns: seconds * 1_000_000_000,
+        };
+        let all = [left_out("c", 300), left_out("a", 190), left_out("b", 220)];
+        let told = by_budget(&all);
+        assert_eq!(told, [("4m".to_owned(), vec!["a", "b"]), ("5m".to_owned(), vec!["c"])]);
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub fn curves<'a>(
             points.retain(|(x, _)| x.is_finite() && *x > 0.0);
             points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             if points.len() > 1 {
-                curves.push(Curve { name: name(group.name, &others, &key), points });
+                curves.push(Curve { name: name(&title(group, axis), &others, &key), points });
             }
         }
     }
@@ -68,6 +68,15 @@ fn borrow<'a>(groups: &[Group<'a>], axis: &str, rows: &mut Vec<Row<'a>>) {
             rows.push(row.clone());
         }
     }
+}
+
+/// The group's name, or what it does where the name is only that of the axis.
+fn title(group: &Group<'_>, axis: &str) -> String {
+    let told = match group.name == axis.replace('-', " ") {
+        true => group.told(&["access", "block-size"]),
+        false => String::new(),
+    };
+    if told.is_empty() { group.name.to_owned() } else { told }
 }
 
 fn name(group: &str, others: &[&str], key: &[Option<&Value>]) -> String {

@@ -82,13 +82,27 @@ fn scaling(groups: &[Group<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::writes_only(settings) && !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "streams", fit);
     let mut traces = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
-    traces.extend(self::traces(&curves, cells::NAIVE, Dash::Broken, ", naive", megabytes));
+    let naive =
+        apart(self::traces(&curves, cells::NAIVE, Dash::Broken, ", naive", megabytes), &traces);
+    let told = match naive.is_empty() {
+        true => {
+            "The naive figure, timed bytes over the time of the last finish, is the same \
+                 within 2 %."
+        }
+        false => {
+            "Dashed: the naive figure, timed bytes over the time of the last finish, where \
+                  it is not the same within 2 %."
+        }
+    };
+    traces.extend(naive);
     let figure = Figure {
         id: "scaling",
         title: "Throughput against streams",
         about: about(
-            "Solid: all bytes in the time in which every stream ran, with the 95 % interval over \
-             replicates. Dashed: the naive figure, timed bytes over the time of the last finish.",
+            &format!(
+                "Solid: all bytes in the time in which every stream ran, with the 95 % interval \
+                 over replicates. {told}"
+            ),
             beyond,
         ),
         panels: panel("scaling-throughput", &curves, "streams", Axis::linear("MB/s"), traces),
@@ -103,6 +117,12 @@ fn depth(groups: &[Group<'_>]) -> Planned {
     let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
     let mut latency = traces(&curves, cells::P50, Dash::Solid, ", p50", nanoseconds);
     latency.extend(traces(&curves, cells::P99, Dash::Broken, ", p99", nanoseconds));
+    if let ([_], true) = (&curves[..], latency.len() > 1) {
+        // The name of the only curve stands in the panel beside this one.
+        for trace in &mut latency {
+            trace.name = trace.name.rsplit(", ").next().unwrap_or_default().to_owned();
+        }
+    }
     let axis = Axis::log("latency", heights(&latency), time_tick);
     let mut panels =
         panel("depth-iops", &curves, "queue-depth", Axis::linear("operations per second"), iops);
@@ -119,7 +139,8 @@ fn depth(groups: &[Group<'_>]) -> Planned {
 fn blocks(groups: &[Group<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "block-size", fit);
-    let rate = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
+    let mut rate = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
+    rate.extend(traces(&curves, cells::DURABLE, Dash::Broken, ", durable", megabytes));
     let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
     let axis = Axis::log("operations per second", heights(&iops), count_tick);
     let mut panels = panel("blocks-throughput", &curves, "block-size", Axis::linear("MB/s"), rate);
@@ -159,8 +180,16 @@ fn nanoseconds(ns: f64) -> (f64, String) {
 /// A line for each curve that has the figure `name`.
 fn traces(curves: &[Curve<'_>], name: &str, dash: Dash, suffix: &str, print: Print) -> Vec<Trace> {
     let trace = |(place, curve): (usize, &Curve<'_>)| {
+        // Of a mixed load both directions are told; what it wrote alone is another figure.
+        let written = curve.points.iter().all(|(_, row)| words::writes_only(&row.cell.settings));
+        if name == cells::DURABLE && !written {
+            return None;
+        }
+        let accepted = written && [cells::THROUGHPUT, cells::IOPS].contains(&name);
         let points = curve.points.iter().filter_map(|(x, row)| {
-            let estimate = cells::figure(row.cell, name)?;
+            let whole = cells::figure(row.cell, cells::ACCEPTED);
+            let whole = whole.filter(|_| written && name == cells::THROUGHPUT);
+            let estimate = whole.or_else(|| cells::figure(row.cell, name))?;
             Some(point(Place::Number(*x), row, estimate, print))
         });
         let points: Vec<Point> = points.collect();
@@ -168,13 +197,28 @@ fn traces(curves: &[Curve<'_>], name: &str, dash: Dash, suffix: &str, print: Pri
         let hue = if foreign { GREY } else { place as u8 };
         let dash = if foreign && dash == Dash::Solid { Dash::Dotted } else { dash };
         (!points.is_empty()).then(|| Trace {
-            name: format!("{}{suffix}", curve.name),
+            name: format!("{}{}{suffix}", curve.name, if accepted { ", accepted" } else { "" }),
             hue,
             dash,
             points,
         })
     };
     curves.iter().enumerate().filter_map(trace).collect()
+}
+
+/// Those of `seconds` that are more than 2 % off the line of the same cells among `firsts`: a line
+/// upon another one tells nothing.
+fn apart(mut seconds: Vec<Trace>, firsts: &[Trace]) -> Vec<Trace> {
+    seconds.retain(|second| {
+        let same = |first: &&Trace| first.hue == second.hue && second.name.starts_with(&first.name);
+        let first = firsts.iter().find(same);
+        second.points.iter().any(|point| {
+            let points = first.iter().flat_map(|first| &first.points);
+            let near = |other: &Point| (point.y - other.y).abs() <= 0.02 * other.y.abs();
+            !points.filter(|other| other.x == point.x).any(near)
+        })
+    });
+    seconds
 }
 
 fn point(x: Place, row: &Row<'_>, estimate: Estimate, print: Print) -> Point {
@@ -196,7 +240,12 @@ fn point(x: Place, row: &Row<'_>, estimate: Estimate, print: Print) -> Point {
 }
 
 fn heights(traces: &[Trace]) -> impl Iterator<Item = f64> + '_ {
-    traces.iter().flat_map(|trace| &trace.points).map(|point| point.y)
+    let ends = |point: &Point| {
+        let (low, high) = point.interval.unwrap_or((point.y, point.y));
+        // An interval may reach below 0, where a logarithmic axis does not.
+        [if low > 0.0 { low } else { point.y }, point.y, high]
+    };
+    traces.iter().flat_map(|trace| &trace.points).flat_map(ends)
 }
 
 /// A panel over a knob; none without traces.
@@ -247,6 +296,37 @@ mod tests {
         assert_eq!(names, [of(""), of(", naive")].concat());
         assert!(traces[0].points.iter().all(|point| point.interval.is_some()));
         assert_eq!(traces[0].points.last().unwrap().mark, "unknown");
+    }
+
+    #[test]
+    fn a_naive_figure_that_is_the_same_is_told_and_not_drawn() {
+        let mut fixture = fixture::evaluated();
+        for cell in &mut fixture.cells {
+            let throughput = cell.figures[cells::THROUGHPUT];
+            cell.figures.insert(cells::NAIVE, Estimate::bare(throughput.value * 0.99));
+        }
+        let figures = figures(&fixture.input());
+        assert!(figures[0].panels[0].traces.iter().all(|trace| !trace.name.contains("naive")));
+        assert!(figures[0].about.contains("the same within 2 %"), "{}", figures[0].about);
+    }
+
+    #[test]
+    fn what_was_written_is_called_accepted_and_durable() {
+        let (group, mut settings) = fixture::planned().remove(0);
+        settings.set("access", crate::value::Value::Word("write".into()));
+        let sizes = [4096, 1 << 20].map(|bytes| {
+            let mut settings = settings.clone();
+            settings.set("block-size", crate::value::Value::Bytes(bytes));
+            (group.clone(), settings)
+        });
+        let fixture = fixture::campaign_of(crate::plan::blocked(&sizes, 3, 1), 4);
+        let figures = figures(&fixture.input());
+        let blocks = figures.iter().find(|figure| figure.id == "blocks").unwrap();
+        let names = |place: usize| -> Vec<&str> {
+            blocks.panels[place].traces.iter().map(|trace| trace.name.as_str()).collect()
+        };
+        assert_eq!(names(0), [format!("{group}, accepted"), format!("{group}, durable")]);
+        assert_eq!(names(1), [format!("{group}, accepted")]);
     }
 
     #[test]

@@ -27,6 +27,12 @@
   // Plotly reads a little HTML in texts; names of directories and groups must stay text.
   const text = (words) => words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
     .replace(/\n/g, '<br>');
+  // In lines of at most so many letters, broken after a comma.
+  const broken = (words, most) => words.split(', ').reduce((lines, part) => {
+    const joined = `${lines.at(-1)}, ${part}`;
+    const ended = joined.length > most ? [`${lines.at(-1)},`, part] : [joined];
+    return [...lines.slice(0, -1), ...ended];
+  }, ['']).join('\n').replace(/^, /, '');
   const hue = (index) => (index === 255 ? GREY : HUES[index % HUES.length]);
 
   const shared = () => ({
@@ -34,12 +40,13 @@
     paper_bgcolor: 'rgba(0,0,0,0)', plot_bgcolor: 'rgba(0,0,0,0)',
     margin: { l: 8, r: 12, t: 8, b: 8 },
     dragmode: coarse ? false : 'zoom',
-    hovermode: 'closest',
+    hovermode: 'closest', separators: '.',
     hoverlabel: { align: 'left', namelength: -1, bgcolor: '#ffffff', font: { size: 13 } },
   });
   const axis = (of) => {
     const drawn = {
-      title: { text: text(of.title), standoff: 10, font: { size: 13 } }, automargin: true, gridcolor: '#dfe3e7', ticklabeloverflow: 'allow',
+      title: { text: text(of.title), standoff: 10, font: { size: 13 } }, automargin: true,
+      gridcolor: '#dfe3e7', ticklabeloverflow: 'allow',
       zeroline: false, ticks: 'outside', ticklen: 4, tickcolor: GREY,
     };
     if (of.log) drawn.type = 'log';
@@ -51,24 +58,39 @@
     return drawn;
   };
   const spread = (points, colours) => ({
-    type: 'data', symmetric: false, thickness: 1.6, width: 5, color: colours,
-    array: points.map((point) => (point.interval ? point.interval[1] - point.y : 0)),
-    arrayminus: points.map((point) => (point.interval ? point.y - point.interval[0] : 0)),
+    type: 'data', symmetric: false, thickness: 1.2, width: 4, color: colours,
+    array: points.map((point) => (point.interval ? point.interval[1] - point.y : NaN)),
+    arrayminus: points.map((point) => (point.interval ? point.y - point.interval[0] : NaN)),
     visible: points.some((point) => point.interval),
   });
   const hover = (trace, x) => trace.points.map((point) =>
     `<b>${text(trace.name)}</b><br>${text(x(point))}<br>${text(point.says)}`);
+
+  // How far apart lines stand at the same place, so that their intervals do not hide each other.
+  const span = (panel) => {
+    const places = panel.traces.flatMap((trace) => trace.points.map((point) => Math.log10(point.x)));
+    return [Math.min(...places), Math.max(...places)];
+  };
+  const aside = (panel, trace) => {
+    const [low, high] = span(panel);
+    const step = Math.min(0.01, 0.06 / panel.traces.length) * Math.max(high - low, 0.3);
+    return 10 ** ((panel.traces.indexOf(trace) - (panel.traces.length - 1) / 2) * step);
+  };
+  const pale = (colour) =>
+    `rgba(${[1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)).join(',')},0.6)`;
 
   function line(panel, trace) {
     const colour = hue(trace.hue);
     const second = trace.dash === 'dash';
     const label = (point) => {
       const tick = panel.x.ticks.find((known) => known[0] === point.x);
-      return `${panel.x.title} ${tick ? tick[1] : point.x}`;
+      return `${panel.x.title} ${tick ? tick[1] : point.x}`.replace(/^streams (.*)$/,
+        (all, many) => `${many} ${many === '1' ? 'stream' : 'streams'}`);
     };
+    const factor = aside(panel, trace);
     return {
       type: 'scatter', mode: 'lines+markers', name: text(trace.name),
-      x: trace.points.map((point) => point.x), y: trace.points.map((point) => point.y),
+      x: trace.points.map((point) => point.x * factor), y: trace.points.map((point) => point.y),
       line: { color: colour, width: second ? 1.4 : 2.2, dash: trace.dash },
       marker: {
         size: second ? 6 : 8, line: { width: 1.6, color: trace.points.map((p) => (p.mark ? GREY : colour)) },
@@ -76,7 +98,7 @@
         symbol: trace.points.map((point) =>
           SYMBOLS[trace.hue % SYMBOLS.length] + (point.mark || second ? '-open' : '')),
       },
-      error_y: spread(trace.points, colour),
+      error_y: spread(trace.points, pale(colour)),
       hoverinfo: 'text', hovertext: hover(trace, label),
     };
   }
@@ -104,13 +126,15 @@
 
   function draw(panel) {
     const kinds = { lines: line, bars };
+    const place = byId(panel.id);
     const traces = panel.traces.map((trace) => kinds[panel.kind](panel, trace));
     const layout = shared();
-    layout.xaxis = axis(panel.x);
+    // What all bars have in common may be longer than the axis.
+    const room = Math.max(place.clientWidth - 90, 120) / 6.8;
+    layout.xaxis = axis({ ...panel.x, title: broken(panel.x.title, room) });
     layout.yaxis = axis(panel.y);
     if (panel.kind === 'lines') {
-      const places = panel.traces.flatMap((trace) => trace.points.map((point) => Math.log10(point.x)));
-      const [low, high] = [Math.min(...places), Math.max(...places)];
+      const [low, high] = span(panel);
       const room = Math.max((high - low) * 0.06, 0.05);
       layout.xaxis.range = [low - room, high + room];
       layout.xaxis.showgrid = false;
@@ -118,6 +142,8 @@
       layout.xaxis.type = 'category';
       layout.xaxis.showgrid = false;
       layout.xaxis.ticks = '';
+      layout.xaxis.tickfont = { size: room < 50 ? 11 : 13 };
+      if (traces.every((trace) => trace.x.length <= 4)) layout.xaxis.tickangle = 0;
       layout.barmode = 'group';
       layout.bargap = traces.some((trace) => trace.x.length > 1) ? 0.35 : 0.7;
     }
@@ -126,10 +152,13 @@
       const tops = panel.traces.flatMap((trace) => trace.points.map((point) =>
         Math.max(point.y, point.interval ? point.interval[1] : point.y)));
       layout.yaxis.range = [0, Math.max(...tops) * 1.08 || 1];
+      // `10k MB/s` is no unit.
+      if (panel.y.title.startsWith('MB/s')) layout.yaxis.exponentformat = 'none';
     }
     layout.legend = { orientation: 'h', x: 0, xanchor: 'left', y: 1.03, yanchor: 'bottom' };
-    layout.showlegend = traces.length > 1;
-    return Plotly.newPlot(byId(panel.id), traces, layout, config);
+    // Beside another panel even one line has its legend, so that both begin at the same height.
+    layout.showlegend = traces.length > 1 || place.parentElement.children.length > 1;
+    return Plotly.newPlot(place, traces, layout, config);
   }
 
   // Intervals of a line are about as long as each other; the first begins one length before its end.
@@ -148,8 +177,11 @@
   function told(timeline) {
     const means = timeline.lines.map((of) => {
       const unit = data.timeline_panels.find((panel) => panel[0] === of.panel)[1];
-      const name = of.panel === 'cpu' ? `CPU ${of.name}` : of.panel === 'device' ? `${of.name} busy` : of.name;
-      return `${name} ${digits(mean(of))} ${unit.replace(/^.*, /, '')}`;
+      const names = {
+        cpu: `CPU ${of.name}`, device: `${of.name} busy`, pressure: `tasks waiting for ${of.name}`,
+      };
+      const name = names[of.panel] ?? of.name;
+      return `${name} ${digits(mean(of))}\u00a0${unit.replace(/^.*, /, '')}`;
     });
     return `${timeline.label}, on average from start to end: ${means.join('; ')}.`;
   }
@@ -161,14 +193,21 @@
     const layout = shared();
     const traces = [];
     // Legends stand between the panels, in more lines where it is narrow.
-    const gap = (byId('timeline-plot').clientWidth < 480 ? 0.55 : 0.32) / panels.length;
+    const gap = (byId('timeline-plot').clientWidth < 480 ? 0.45 : 0.32) / panels.length;
     panels.forEach(([panel, title], row) => {
       const n = row === 0 ? '' : String(row + 1);
       const top = 1 - row / panels.length - gap * 0.5;
       layout[`yaxis${n}`] = {
         ...axis({ title, log: false, ticks: [] }), rangemode: 'tozero', nticks: 5,
         domain: [1 - (row + 1) / panels.length + gap * 0.5, top],
+        exponentformat: panel === 'throughput' ? 'none' : 'SI',
       };
+      if (/%$/.test(title)) {
+        // Shares can be compared only where all axes end at the whole.
+        const alone = timeline.lines.filter((of) => of.panel === panel && panel !== 'cpu');
+        const most = Math.max(100, ...alone.flatMap((of) => of.v));
+        Object.assign(layout[`yaxis${n}`], { range: [0, most * 1.04], nticks: 3 });
+      }
       layout[`legend${n}`] = {
         orientation: 'h', x: 0, xanchor: 'left', y: top + 0.004, yanchor: 'bottom', font: { size: 12 },
       };

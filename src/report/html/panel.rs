@@ -115,7 +115,7 @@ impl Axis {
         }
         let mut ticks = Vec::new();
         if low <= high {
-            let steps: &[f64] = if high / low < 200.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+            let steps: &[f64] = if high / low < 400.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
             let decades = (low.log10().floor() as i32 - 1)..=(high.log10().ceil() as i32);
             let all = decades.flat_map(|decade| steps.iter().map(move |s| s * 10f64.powi(decade)));
             let near = all.filter(|tick| *tick >= low / 2.1 && *tick <= high * 2.1);

@@ -70,8 +70,8 @@ fn one_finding(finding: &Finding) -> Markup {
             p.kind { span.severity { (severity) } " " (finding.question)
                 @if let Some(limit) = &finding.limit { ", limit: " (limit) }
             }
-            p { (finding.claim) }
-            @if let Some(advice) = &finding.advice { p.advice { (advice) } }
+            p { (tables::coded(&finding.claim)) }
+            @if let Some(advice) = &finding.advice { p.advice { (tables::coded(advice)) } }
             @if !finding.evidence.is_empty() {
                 p.evidence {
                     "Rests on trials "
@@ -180,12 +180,14 @@ pub fn results(input: &Input<'_>) -> Markup {
             (tables::groups(input))
             @if !not_bought.is_empty() {
                 h3 { "Not bought by this budget" }
-                ul.plain { @for left_out in not_bought {
-                    li {
-                        code { "--budget " (words::budget(left_out.budget_ns)) } " "
-                        (left_out.cell)
-                    }
-                } }
+                p.quiet { "A budget buys all that stands above it too." }
+                table.budgets {
+                    thead { tr { th scope="col" { "budget" } th scope="col" { "buys" } } }
+                    tbody { @for (budget, cells) in words::by_budget(not_bought) { tr {
+                        th scope="row" { code { "--budget " (budget) } }
+                        td.wide-text { (cells.join("; ")) }
+                    } } }
+                }
             }
         }
         section aria-labelledby="trials" {
@@ -215,12 +217,13 @@ pub fn server(input: &Input<'_>) -> Markup {
         }
         section aria-labelledby="settings" {
             h2 #settings { "Every setting" }
-            p.quiet { "Those that vary stand in the table of trials, one column each." }
+            p.quiet { "Those that vary stand in the table of trials, one column each; those that say "
+                "how long and over how much, at its end." }
             (tables::settings(input))
         }
         section aria-labelledby="repeat" {
             h2 #repeat { "Repeat it" }
-            pre tabindex="0" { code { (words::command(&input.campaign.argv)) } }
+            pre tabindex="0" { code { (words::command(input.campaign)) } }
             p.quiet { "The order of the trials was drawn with seed " (input.campaign.seed) "." }
         }
     }

@@ -24,7 +24,7 @@ fn boxed(label: &str, table: &Markup) -> Markup {
 }
 
 /// Text with its `quoted` words set as code.
-fn coded(text: &str) -> Markup {
+pub fn coded(text: &str) -> Markup {
     html! { @for (place, part) in text.split('`').enumerate() {
         @if place % 2 == 1 { code { (part) } } @else { (part) }
     } }
@@ -80,6 +80,7 @@ pub fn groups(input: &Input<'_>) -> Markup {
 
 fn group_table(group: &Group<'_>) -> Markup {
     let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
+    let noted = group.rows.iter().any(|row| !row.notes.is_empty());
     html! {
         table {
             thead { tr {
@@ -96,15 +97,15 @@ fn group_table(group: &Group<'_>) -> Markup {
                 th.number scope="col" { "p50" }
                 th.number scope="col" { "p99" }
                 th.number scope="col" { "n" }
-                th scope="col" { "origin" }
-                th scope="col" { "notes" }
+                @if !written { th scope="col" { "origin" } }
+                @if noted { th scope="col" { "notes" } }
             } }
-            tbody { @for row in &group.rows { (group_row(group, row, written)) } }
+            tbody { @for row in &group.rows { (group_row(group, row, written, noted)) } }
         }
     }
 }
 
-fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool) -> Markup {
+fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool, noted: bool) -> Markup {
     let get = |name| cells::figure(row.cell, name);
     // The binary unit repeats the figure beside it, so it does without the interval.
     let bare = get(cells::THROUGHPUT).map(|estimate| Estimate::bare(estimate.value));
@@ -127,8 +128,8 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool) -> Markup {
             (figure(get(cells::P50), row.source, value::duration))
             (figure(get(cells::P99), row.source, value::duration))
             td.number { (row.cell.trials.len()) }
-            td { (row.source.name()) }
-            td { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) }
+            @if !written { td { (row.source.name()) } }
+            @if noted { td { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) } }
         }
     }
 }
@@ -173,11 +174,12 @@ pub fn panel(panel: &Panel) -> Markup {
 
 /// Every trial with its notes; and how many did not fit.
 pub fn trials(input: &Input<'_>) -> (Markup, usize) {
-    let varying = varying(input);
+    let (sizes, varying): (Vec<_>, Vec<_>) =
+        varying(input).into_iter().partition(|knob| cells::INCIDENTAL.contains(knob));
     let mut rows = Vec::new();
     let mut bytes = 0;
     for (record, view) in input.records.iter().zip(&input.trials) {
-        let row = trial(record, view, &varying);
+        let row = trial(record, view, &varying, &sizes);
         bytes += row.0.len();
         if bytes > TRIALS_BYTES_MAX {
             break;
@@ -201,6 +203,9 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
                 th scope="col" data-sort="text" { "origin" }
                 th scope="col" data-sort="text" { "steady" }
                 th scope="col" data-sort="text" { "notes" }
+                @for knob in &sizes {
+                    th.size scope="col" data-sort="number" { (knob.replace('-', " ")) }
+                }
             } }
             tbody { @for row in &rows { (row) } }
         }
@@ -212,6 +217,7 @@ fn trial(
     record: &crate::measurement::Record,
     view: &TrialView,
     varying: &[&'static str],
+    sizes: &[&'static str],
 ) -> Markup {
     let trial = &record.trial;
     let source = Source::of(view.origin.as_ref().map(|origin| origin.verdict));
@@ -231,12 +237,7 @@ fn trial(
         tr id=(format!("t{}", trial.number)) {
             th.number scope="row" data-v=(trial.number) { (trial.number) }
             td { (trial.group) }
-            @for knob in varying {
-                @let held = trial.settings.has(knob).then(|| trial.settings.get(knob));
-                td data-v=[sort_key(&trial.settings, knob)] {
-                    @if let Some(held) = held { (words::setting(held)) }
-                }
-            }
+            @for knob in varying { (held(&trial.settings, knob, false)) }
             td.number { (trial.replicate) }
             (figure(get(cells::THROUGHPUT), source, megabytes))
             (figure(get(cells::IOPS), source, value::iops))
@@ -253,8 +254,17 @@ fn trial(
                 @if let Some((outcome, why)) = why { p { strong { (outcome) } ": " (why) } }
                 @for note in &view.notes { details { summary { (note.kind) } p { (note.text) } } }
             }
+            @for knob in sizes { (held(&trial.settings, knob, true)) }
         }
     }
+}
+
+/// The cell of a setting in the table of trials.
+fn held(settings: &Settings, knob: &'static str, size: bool) -> Markup {
+    let held = settings.has(knob).then(|| settings.get(knob));
+    html! { td.size[size] data-v=[sort_key(settings, knob)] {
+        @if let Some(held) = held { (words::setting(held)) }
+    } }
 }
 
 fn sort_key(settings: &Settings, knob: &str) -> Option<String> {
@@ -329,10 +339,12 @@ fn nested(key: &str, json: &serde_json::Value, depth: usize) -> Markup {
     match json {
         Object(_) | Array(_) if depth >= DEPTH_MAX => html! { code { (json.to_string()) } },
         Object(object) => html! {
-            dl { @for (name, held) in object.iter().filter(|(_, held)| !held.is_null()) {
+            dl { @for (name, held) in object.iter().filter(|(_, held)| told(held)) {
                 div { dt { (title(name)) } dd { (nested(name, held, depth + 1)) } }
             } }
         },
+        // Of one alone, no number is needed.
+        Array(items) if items.len() == 1 => nested(key, &items[0], depth + 1),
         Array(items) if items.iter().any(|item| item.is_object() || item.is_array()) => html! {
             ol { @for item in items { li { (nested(key, item, depth + 1)) } } }
         },
@@ -348,9 +360,21 @@ fn nested(key: &str, json: &serde_json::Value, depth: usize) -> Markup {
     }
 }
 
+/// Whether there is anything to say: not so of what is empty or not known.
+fn told(json: &serde_json::Value) -> bool {
+    use serde_json::Value::{Array, Null, Object, String};
+    match json {
+        Null => false,
+        Array(items) => !items.is_empty(),
+        Object(object) => !object.is_empty(),
+        String(text) => !text.is_empty(),
+        _ => true,
+    }
+}
+
 /// A key without its unit, which the value carries.
 fn title(key: &str) -> String {
-    let units = ["_bytes_per_s", "_bytes", "_ns", "_ms"];
+    let units = ["_bytes_per_s", "_bytes", "_kib", "_ns", "_ms"];
     let bare = units.iter().find_map(|unit| key.strip_suffix(unit)).unwrap_or(key);
     bare.replace(['_', '-'], " ")
 }
@@ -359,9 +383,41 @@ fn measured(key: &str, number: &serde_json::Number) -> String {
     let Some(float) = number.as_f64() else { return number.to_string() };
     match () {
         () if key.ends_with("bytes_per_s") => value::throughput(float),
-        () if key.ends_with("bytes") => value::bytes(float),
+        () if key.ends_with("bytes") => size(float),
+        () if key.ends_with("_kib") => size(float * 1024.0),
         () if key.ends_with("_ns") => value::duration(float),
         () if key.ends_with("_ms") => value::duration(float * 1e6),
         () => number.to_string(),
+    }
+}
+
+/// A size in the largest unit of which it is a round number of at most four digits, else with
+/// three digits.
+fn size(bytes: f64) -> String {
+    let exact = words::setting(&Value::Bytes(bytes as u64));
+    let short = exact.split(' ').next().is_some_and(|number| number.len() <= 4);
+    if short { exact } else { value::bytes(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inventory_has_units_and_no_empty_lines() {
+        let json = serde_json::json!({
+            "read_ahead_kib": 8192, "size_bytes": 4096, "below": [], "label": "",
+            "available_bytes": 70_000_000_000_u64, "disks": [{"logical_block_bytes": 512}],
+        });
+        let told = inventory(&json).into_string();
+        for line in [
+            "<dt>read ahead</dt><dd>8 MiB</dd>",
+            "<dt>size</dt><dd>4 KiB</dd>",
+            "<dt>available</dt><dd>65.2 GiB</dd>",
+            "<dt>logical block</dt><dd>512 B</dd>",
+        ] {
+            assert!(told.contains(line), "{line}: {told}");
+        }
+        assert!(!told.contains("below") && !told.contains("label") && !told.contains("<ol>"));
     }
 }

@@ -55,7 +55,7 @@ pub const PANELS: &[(&str, &str)] = &[
     ("cpu", "CPU, %"),
     ("events", "per second"),
     ("device", "device busy, %"),
-    ("pressure", "waiting, %"),
+    ("pressure", "tasks waiting, %"),
 ];
 
 /// Timelines of the trials that findings cite, and of up to 100 more; and how many have none.
@@ -98,6 +98,8 @@ fn chosen<'a>(
         measured.iter().copied().partition(|(record, _)| cited.contains(&record.trial.number));
     others.sort_by_key(|(record, _)| (record.trial.replicate, record.trial.number));
     chosen.extend(others.into_iter().take(UNCITED_MAX));
+    // A probe is seldom what a reader looks for.
+    chosen.sort_by_key(|(record, _)| record.trial.group == crate::report::cells::PROBE);
     chosen
 }
 
@@ -158,9 +160,11 @@ fn timeline(
     }
     if let Some(pressure) = source(measurement, "pressure") {
         for resource in ["io", "cpu", "memory"] {
-            let name = format!("{resource}, some task");
             let column = format!("{resource}.some_ns");
-            lines.extend(rate(pressure, &column, points, 1e-7, "pressure", &name));
+            let line = rate(pressure, &column, points, 1e-7, "pressure", resource);
+            // Nothing waited for it: a line along the axis.
+            let idle = |line: &Line| resource != "io" && line.v.iter().all(|share| *share == 0.0);
+            lines.extend(line.filter(|line| !idle(line)));
         }
     }
     let seconds = |ns: u64| shortened(ns as f64 / 1e9);

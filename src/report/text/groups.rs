@@ -158,7 +158,8 @@ fn footnotes(input: &Input<'_>, numbers: &BTreeMap<&str, usize>, text: &mut Stri
                 }
             }
         }
-        let first = said.first().copied().unwrap_or_default();
+        // The trials follow, so the sentence does not end here.
+        let first = said.first().copied().unwrap_or_default().trim_end_matches('.');
         let others = match said.len() {
             0 | 1 => String::new(),
             many => format!(", and {} like it", many - 1),

@@ -51,7 +51,7 @@ pub fn cache(groups: &[Group<'_>]) -> Planned {
             "The same files, read from memory and from the device. Hatched grey is the speed of \
                 memory: it says nothing of the storage."
                 .to_owned(),
-        panels: panel("cache-throughput", &common, traces),
+        panels: panel("cache-throughput", "MB/s", &common, traces),
         message: String::new(),
     };
     (figure, &["cache", "memory"])
@@ -69,9 +69,30 @@ fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
 
 /// Writes: when the kernel had taken the bytes, and when they were on the device.
 pub fn durable(groups: &[Group<'_>]) -> Planned {
-    let rows = groups.iter().flat_map(|group| &group.rows);
-    let written = rows.filter(|row| cells::figure(row.cell, cells::DURABLE).is_some());
-    let written: Vec<&Row<'_>> = written.take(PLACES_MAX).collect();
+    let groups = groups.iter().filter(|group| group.name != cells::PROBE);
+    let rows: Vec<&Row<'_>> = groups
+        .flat_map(|group| &group.rows)
+        .filter(|row| cells::figure(row.cell, cells::DURABLE).is_some())
+        .collect();
+    // Apart, as what a mix of small operations writes would not be seen beside large writes.
+    let (mixed, alone): (Vec<_>, Vec<_>) =
+        rows.into_iter().partition(|row| words::mixes(&row.cell.settings));
+    let mut panels = durable_panel("durable-throughput", "MB/s", alone);
+    panels.extend(durable_panel("durable-mixed", "MB/s written", mixed));
+    let figure = Figure {
+        id: "durable",
+        title: "Accepted against durable",
+        about: "Writing: bytes over the time until the kernel had taken them (hatched grey: part \
+                of them is still in memory), and over the time until fsync had returned."
+            .to_owned(),
+        panels,
+        message: String::new(),
+    };
+    (figure, &["writ", "durable"])
+}
+
+fn durable_panel(id: &str, title: &str, mut written: Vec<&Row<'_>>) -> Vec<Panel> {
+    written.truncate(PLACES_MAX);
     let (common, names) = names(&written);
     let (mut accepted, mut durable) = (Vec::new(), Vec::new());
     for (row, name) in written.into_iter().zip(names) {
@@ -90,16 +111,7 @@ pub fn durable(groups: &[Group<'_>]) -> Planned {
     }
     let traces =
         vec![trace("accepted by the kernel", GREY, accepted), trace("durable", 0, durable)];
-    let figure = Figure {
-        id: "durable",
-        title: "Accepted against durable",
-        about: "Writing: bytes over the time until the kernel had taken them (hatched grey: part \
-                of them is still in memory), and over the time until fsync had returned."
-            .to_owned(),
-        panels: panel("durable-throughput", &common, traces),
-        message: String::new(),
-    };
-    (figure, &["writ", "durable"])
+    panel(id, title, &common, traces)
 }
 
 /// Knobs by which bars are named.
@@ -115,6 +127,8 @@ fn names(rows: &[&Row<'_>]) -> (String, Vec<String>) {
     for knob in NAMING {
         let Some(first) = rows.first().and_then(|row| told(row, knob)) else { continue };
         match rows.iter().all(|row| told(row, knob).as_ref() == Some(&first)) {
+            // One directory of all is in the title of the page.
+            true if *knob == "directories" => {}
             true => common.push(first),
             false => apart.push(*knob),
         }
@@ -130,11 +144,11 @@ fn trace(name: &str, hue: u8, points: Vec<Point>) -> Trace {
     Trace { name: name.to_owned(), hue, dash: Dash::Solid, points }
 }
 
-fn panel(id: &str, common: &str, mut traces: Vec<Trace>) -> Vec<Panel> {
+fn panel(id: &str, title: &str, common: &str, mut traces: Vec<Trace>) -> Vec<Panel> {
     traces.retain(|trace| !trace.points.is_empty());
     if traces.len() < 2 {
         return Vec::new();
     }
     let x = Axis::linear(common);
-    vec![Panel { id: id.to_owned(), kind: Kind::Bars, x, y: Axis::linear("MB/s"), traces }]
+    vec![Panel { id: id.to_owned(), kind: Kind::Bars, x, y: Axis::linear(title), traces }]
 }

@@ -14,7 +14,8 @@ pub fn of(panels: &[Panel]) -> String {
     told.collect::<Vec<_>>().join(" ")
 }
 
-/// `streams, direct: 532 MB/s (508 MiB/s) at 1, at most 1633 MB/s (1558 MiB/s) at 8.`
+/// `streams, direct: 532 MB/s (508 MiB/s) with 1 stream, highest 1633 MB/s (1558 MiB/s) with 8
+/// streams.`
 fn line(panel: &Panel, trace: &Trace) -> String {
     let (Some(first), Some(last)) = (trace.points.first(), trace.points.last()) else {
         return String::new();
@@ -35,7 +36,12 @@ fn at(panel: &Panel, point: &Point) -> String {
     let Place::Number(x) = point.x else { return point.figure.clone() };
     let tick = panel.x.ticks.iter().find(|(place, _)| *place == x);
     let place = tick.map_or_else(|| x.to_string(), |(_, label)| label.clone());
-    format!("{} at {} {place}{}", point.figure, panel.x.title, marked(point))
+    let place = match (panel.x.title.as_str(), place.as_str()) {
+        ("streams", "1") => "with 1 stream".to_owned(),
+        ("streams", many) => format!("with {many} streams"),
+        (title, place) => format!("at {title} {place}"),
+    };
+    format!("{} {place}{}", point.figure, marked(point))
 }
 
 fn marked(point: &Point) -> String {
