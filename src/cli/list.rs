@@ -121,7 +121,7 @@ fn campaigns(common: &Common) -> anyhow::Result<Vec<Value>> {
                     campaign.host,
                     report::words::date(campaign.started_unix_ns)
                 ),
-                "command": report::words::command(&campaign.argv),
+                "command": report::words::command(campaign),
                 "started_unix_ns": campaign.started_unix_ns,
             })
         })
