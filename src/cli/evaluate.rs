@@ -18,8 +18,8 @@ pub struct Arguments {
     /// How long it may take
     #[arg(long, value_name = "TIME", default_value = "3m")]
     budget: String,
-    /// How much room its files may take in all [default: what a quarter of the budget can write, at most a
-    /// quarter of what is free]
+    /// How much room its files may take in all [default: what a quarter of the budget can write, at
+    /// most a quarter of what is free]
     #[arg(long, value_name = "SIZE")]
     space: Option<String>,
     /// What runs the trials: `file`, or `sim`, a simulated server

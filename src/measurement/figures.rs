@@ -52,7 +52,7 @@ pub fn figures(record: &Record) -> Figures {
         window_figures(measurement, &mut figures);
         pass_figures(measurement, &mut figures);
         latency_figures(measurement, &mut figures);
-        other_figures(measurement, &mut figures);
+        other_figures(record, measurement, &mut figures);
     }
     figures.retain(|_, estimate| estimate.value.is_finite());
     figures
@@ -67,7 +67,6 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let durable = measurement.durable;
     let value = match name {
         "throughput_bytes_per_s" => window.map(|it| it.done.bytes() as f64 / it.seconds())?,
-        "durable_throughput_bytes_per_s" if measurement.evidence.memory => return None,
         "iops" => window.map(|it| it.done.ops() as f64 / it.seconds())?,
         "latency_ns_mean" => {
             let parts = measurement.latency.iter().filter(|(_, histogram)| !histogram.is_empty());
@@ -78,7 +77,8 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
             durable.map(|it| it.bytes as f64 * 1e9 / it.accepted_ns as f64)?
         }
         "durable_throughput_bytes_per_s" => {
-            durable.map(|it| it.bytes as f64 * 1e9 / it.durable_ns as f64)?
+            let bytes = durable_bytes(record)?;
+            durable.map(|it| bytes as f64 * 1e9 / it.durable_ns as f64)?
         }
         _ => return None,
     };
@@ -89,6 +89,29 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
 /// before its window opens: that is no figure, and not a figure of zero.
 fn counted(measurement: &Measurement) -> Option<Window> {
     measurement.window.filter(|window| window.seconds() > 0.0 && window.done.ops() > 0)
+}
+
+/// How many of the bytes that a trial wrote became durable; `None` when that is not known.
+///
+/// Memory keeps nothing through a power cut: fsync on it succeeds and means nothing. Bytes that
+/// were written over in the page cache before they had left it never became durable: of writes that
+/// went round their files, no more counts than the devices took, and where that is less than half
+/// the devices had idled: then there is no figure.
+pub fn durable_bytes(record: &Record) -> Option<u64> {
+    let measurement = record.outcome.measurement()?;
+    let (bytes, settings) = (measurement.durable?.bytes, &record.trial.settings);
+    if measurement.evidence.memory {
+        return None;
+    }
+    let ignored = measurement.notes.iter().any(|note| note.kind == "direct-ignored");
+    let one_by_one = (settings.flag("direct") && !ignored) || settings.word("fsync") == "every";
+    let of_files = ["streams", "files", "file-size"].map(|knob| settings.whole(knob));
+    let of_files = of_files.into_iter().fold(1, u64::saturating_mul);
+    if one_by_one || bytes <= of_files {
+        return Some(bytes);
+    }
+    let device = measurement.evidence.device_write_bytes?.min(bytes);
+    (device >= bytes / 2).then_some(device)
 }
 
 /// Records grouped by settings, in the order in which the first of each appears.
@@ -274,7 +297,7 @@ fn percentiles(histogram: &Histogram<u64>, names: &LatencyNames, figures: &mut F
     add(max, histogram.max() as f64);
 }
 
-fn other_figures(measurement: &Measurement, figures: &mut Figures) {
+fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figures) {
     let mut add = |name, top: f64, bottom: f64| {
         if top > 0.0 && bottom > 0.0 {
             figures.insert(name, Estimate::bare(top / bottom));
@@ -283,9 +306,8 @@ fn other_figures(measurement: &Measurement, figures: &mut Figures) {
     if let Some(durable) = measurement.durable {
         let bytes = durable.bytes as f64;
         add("accepted_throughput_bytes_per_s", bytes, durable.accepted_ns as f64 / 1e9);
-        // Memory keeps nothing through a power cut: fsync on it succeeds and means nothing.
-        if !measurement.evidence.memory {
-            add("durable_throughput_bytes_per_s", bytes, durable.durable_ns as f64 / 1e9);
+        if let Some(bytes) = durable_bytes(record) {
+            add("durable_throughput_bytes_per_s", bytes as f64, durable.durable_ns as f64 / 1e9);
         }
     }
     if let Some(pass) = measurement.second_pass {
@@ -411,6 +433,25 @@ mod tests {
         let record = record(measurement, 2);
         assert!(!figures(&record).contains_key("throughput_bytes_per_s"));
         assert_eq!((rate(&record, "throughput_bytes_per_s"), rate(&record, "iops")), (None, None));
+    }
+
+    /// Files of 32 MiB were written over for two seconds in the page cache: "durable 12053 MB/s".
+    #[test]
+    fn bytes_written_over_in_memory_are_not_durable() {
+        let durable = |bytes, device| {
+            let mut measurement = two_streams();
+            measurement.durable = Some(Durable { bytes, accepted_ns: 1, durable_ns: 1 });
+            measurement.evidence.device_write_bytes = device;
+            let mut record = record(measurement, 2);
+            record.trial.settings.set("direct", crate::value::Value::Flag(false));
+            record.trial.settings.set("file-size", crate::value::Value::Bytes(1000));
+            durable_bytes(&record)
+        };
+        assert_eq!(durable(2000, Some(900)), Some(2000), "each byte once");
+        assert_eq!(durable(9000, Some(8500)), Some(8500));
+        assert_eq!(durable(9000, Some(2500)), None, "the device idled: no rate of it");
+        assert_eq!(durable(9000, Some(9500)), Some(9000), "a journal and others write too");
+        assert_eq!(durable(9000, None), None);
     }
 
     /// fsync on tmpfs succeeds: a durable figure of it was printed as "on the device".

@@ -74,8 +74,8 @@ fn budgets_spaces_and_names_that_make_no_sense_are_refused() {
     assert!(refused(at, &["report", "--format", "hmtl"]).contains("html"));
 }
 
-/// Blocks larger than the file, and CPUs that are not there, were found out only after the files had
-/// been written, and the exit status was 0 with nothing measured.
+/// Blocks larger than the file, and CPUs that are not there, were found out only after the files
+/// had been written, and the exit status was 0 with nothing measured.
 #[test]
 fn what_no_file_and_no_cpu_can_do_is_refused_before_anything_is_written() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -95,7 +95,9 @@ fn a_report_goes_into_a_device_or_through_a_link_and_replaces_neither() {
     std::fs::write(at.join("real.html"), "old").expect("written");
     std::os::unix::fs::symlink("real.html", at.join("link.html")).expect("linked");
     let run = ["run", "random-read", "--engine", "sim", "stop=1s", "--replicates=1", "--report"];
-    let said = refused(at, &[&run[..], &["full"]].concat());
+    let output = brickyard(at, &[&run[..], &["full"]].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("No space left on device"), "{said}");
     assert!(at.join("full").is_symlink());
     assert!(brickyard(at, &[&run[..], &["link.html"]].concat()).status.success());
