@@ -12,6 +12,7 @@ use crate::value::Value;
 mod assets;
 mod curves;
 mod figures;
+mod inventory;
 mod panel;
 mod sections;
 mod tables;

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::figures::Figure;
-use super::tables;
 use super::timelines::Timeline;
+use super::{inventory, tables};
 use crate::analysis::{Finding, Severity};
 use crate::report::{Input, words};
 
@@ -39,7 +39,7 @@ pub fn answer(input: &Input<'_>) -> Markup {
     html! {
         section.answer aria-labelledby="answer" {
             h2 #answer { "The answer" }
-            @for sentence in &input.answer { p { (sentence) } }
+            @for sentence in &input.answer { p { (tables::coded(sentence)) } }
             @if input.answer.is_empty() { p { "Nothing was measured that would allow an answer." } }
         }
     }
@@ -213,7 +213,7 @@ pub fn server(input: &Input<'_>) -> Markup {
     html! {
         section aria-labelledby="server" {
             h2 #server { "The server" }
-            (tables::inventory(&input.campaign.inventory))
+            (inventory::inventory(&input.campaign.inventory))
         }
         section aria-labelledby="settings" {
             h2 #settings { "Every setting" }
