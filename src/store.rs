@@ -128,12 +128,15 @@ impl Store {
         let pragma = |name: &str| {
             self.connection.query_row(&format!("PRAGMA {name}"), [], |row| row.get::<_, i32>(0))
         };
+        // One snapshot for all three: another program may be making the tables just now.
+        let snapshot = self.connection.unchecked_transaction().map_err(failed)?;
         let (application, version) =
             (pragma("application_id").map_err(failed)?, pragma("user_version").map_err(failed)?);
         let tables: i64 = self
             .connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .map_err(failed)?;
+        drop(snapshot);
         if tables > 0 && application != APPLICATION_ID {
             return Err(self.foreign());
         }

@@ -1,7 +1,7 @@
 //! This program once more, as a process of its own that speaks lines.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
@@ -98,13 +98,20 @@ impl Worker {
     /// and is left behind.
     pub fn end(mut self, at_most: Duration) -> Option<String> {
         drop(self.input.take());
-        if !self.wait(at_most) {
+        let killed = !self.wait(at_most);
+        if killed {
             let _ = self.child.kill();
             if !self.wait(Duration::from_secs(5)) {
                 return None;
             }
         }
-        self.said.take().and_then(|said| said.join().ok())
+        let said = self.said.take()?.join().unwrap_or_default();
+        // A kill leaves no last words: the kernel's, for want of memory, or a person's.
+        let signal = self.child.try_wait().ok().flatten().and_then(|status| status.signal());
+        Some(match signal {
+            Some(signal) if !killed => format!("killed by signal {signal} {said}").trim().into(),
+            _ => said,
+        })
     }
 
     fn wait(&mut self, at_most: Duration) -> bool {

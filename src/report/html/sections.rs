@@ -217,8 +217,10 @@ pub fn server(input: &Input<'_>) -> Markup {
         }
         section aria-labelledby="settings" {
             h2 #settings { "Every setting" }
-            p.quiet { "Those that vary stand in the table of trials, one column each; those that say "
-                "how long and over how much, at its end." }
+            p.quiet {
+                "Those that vary stand in the table of trials, one column each; those that say "
+                "how long and over how much, at its end."
+            }
             (tables::settings(input))
         }
         section aria-labelledby="repeat" {
