@@ -13,7 +13,8 @@ fn an_evaluation_finds_the_limit_and_marks_what_memory_delivers() {
     }
     let _alone = alone();
     let limit = draw("limit, MB/s", 60, 200) * 1_000_000;
-    let mut disk = Disk::new(1500);
+    // Large enough that no buffered trial comes to a block twice.
+    let mut disk = Disk::new(3000);
     let mount = Mount::format(&disk, "ext4");
     if !disk.limit(limit, 0) {
         println!("SKIP an evaluation of a limited disk: no cgroup v1 block throttle");
