@@ -93,7 +93,8 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
     match job.engine {
         IoEngine::Uring => {
             let timeouts = job.rate > 0;
-            let wish = Wish { depth: job.depth, poll: job.poll, nop: job.nop, timeouts };
+            let (depth, direct) = (job.depth, job.direct);
+            let wish = Wish { depth, poll: job.poll, nop: job.nop, timeouts, direct };
             let (ring, notes) = Ring::new(files, buffers, wish).map_err(|why| {
                 (Failure::Failed, format!("cannot make an io_uring for stream {index}: {why}"))
             })?;

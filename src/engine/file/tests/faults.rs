@@ -1,10 +1,10 @@
 //! What happens when the machine refuses: a full disk, no io_uring, too little locked memory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::{MIB, directory, done, names, note, refused, trial, with};
+use super::{MIB, direct, directory, done, names, note, refused, trial, with};
 use crate::engine::file::protocol::Failure;
 
 /// A tiny file system, unmounted at the end.
@@ -18,7 +18,7 @@ impl Tiny {
         match command("mount", &["-t", "tmpfs", "-o", "size=8m", "tmpfs", &path]) {
             Ok(_) => Some(Tiny(folder)),
             Err(why) => {
-                skip(&why);
+                skip(&format!("a tiny tmpfs: {why}"));
                 None
             }
         }
@@ -140,7 +140,10 @@ fn buffers_beyond_the_limit_on_locked_memory_are_not_registered_and_that_is_note
     let Some(limit) = limit.filter(|limit| *limit < 64 * MIB) else { return };
     let folder = directory();
     let depth = (limit / MIB + 1).max(2);
-    let base = json!({"direct": false, "file-size": 4 * MIB, "stop": "pass"});
+    if !direct(folder.path()) {
+        return skip("a directory that takes O_DIRECT");
+    }
+    let base = json!({"direct": true, "file-size": 4 * MIB, "stop": "pass"});
     let files = names(folder.path(), 1, 1);
     done(with(&base, json!({"access": "write"})), files.clone());
     let limited = std::thread::spawn(move || {
@@ -150,6 +153,43 @@ fn buffers_beyond_the_limit_on_locked_memory_are_not_registered_and_that_is_note
     let result = limited.join().unwrap();
     assert!(note(&result, "memlock"), "{:?}", result.notes);
     assert_eq!(result.streams[0].pass.read_bytes, 4 * MIB);
+}
+
+/// Gives this thread, and those it starts, another user; root only.
+fn become_nobody() {
+    const NOBODY: libc::c_ulong = 65534;
+    // SAFETY: setresuid(2) by the system call itself, which changes the calling thread alone.
+    let status = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, NOBODY) };
+    assert_eq!(status, 0, "{}", std::io::Error::last_os_error());
+}
+
+/// Reads of files on a mount with access times wrote them, and asked for the time of day at each.
+/// The owner of a file can decline; who reads the files of another cannot, and reads all the same.
+#[test]
+fn reading_leaves_the_access_time_alone_and_goes_on_where_it_may_not_decline() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let folder = directory();
+    let files = names(folder.path(), 1, 1);
+    let base = json!({"direct": false, "cold": false, "file-size": 4 * MIB, "stop": "pass"});
+    done(with(&base, json!({"access": "write"})), files.clone());
+    let accessed = |path: &Path| {
+        let metadata = std::fs::metadata(path).unwrap();
+        (metadata.atime(), metadata.atime_nsec())
+    };
+    let before = accessed(&files[0][0]);
+    let read = with(&base, json!({"access": "read"}));
+    done(read.clone(), files.clone());
+    assert_eq!(accessed(&files[0][0]), before);
+    if !rustix::process::geteuid().is_root() {
+        return skip("root, to read as somebody else");
+    }
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(&files[0][0], std::fs::Permissions::from_mode(0o644)).unwrap();
+    let other = std::thread::spawn(move || {
+        become_nobody();
+        done(read, files)
+    });
+    assert_eq!(other.join().unwrap().streams[0].pass.read_bytes, 4 * MIB);
 }
 
 /// Runs a program that must succeed.
@@ -166,5 +206,5 @@ fn command(program: &str, arguments: &[&str]) -> Result<(), String> {
 /// Says that a test cannot run here; libtest shows it with `--nocapture`.
 #[expect(clippy::print_stdout, reason = "a test says that it is skipped")]
 fn skip(why: &str) {
-    println!("SKIP engine::file::tests::faults: needs a tiny tmpfs: {}", why.trim());
+    println!("SKIP engine::file::tests::faults: needs {}", why.trim());
 }

@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_ring_is_built_or_refused_with_a_reason() {
-        let wish = Wish { depth: 5, poll: false, nop: false, timeouts: true };
+        let wish = Wish { depth: 5, poll: false, nop: false, timeouts: true, direct: true };
         match refusal() {
             None => assert_eq!(build(wish, &mut Vec::new()).unwrap().params().sq_entries(), 8),
             Some(why) => assert!(why.starts_with("io_uring_setup: ")),
