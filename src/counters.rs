@@ -12,18 +12,23 @@ pub mod series;
 
 mod diskstats;
 mod generator;
+mod health;
 mod meminfo;
+mod patient;
 mod pressure;
 mod process;
 mod stat;
 mod table;
+mod temperature;
 mod text;
 mod threads;
+mod throttling;
 mod vmstat;
 
 pub use probe::{Probe, Snapshot};
 pub use sampler::Sampler;
 use table::{Field, Table};
+pub use temperature::ZERO_CELSIUS_MILLIKELVIN;
 pub use threads::MOST_THREADS;
 
 /// A file of the kernel, or a few that belong together, as columns of numbers.
@@ -83,6 +88,10 @@ pub const SOURCES: &[Source] = &[
     pressure::PRESSURE,
     process::PROCESS,
     threads::THREADS,
+    temperature::NVME,
+    temperature::SATA,
+    health::HEALTH,
+    throttling::THROTTLING,
     generator::GENERATOR,
 ];
 

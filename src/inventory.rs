@@ -18,9 +18,10 @@ mod mount;
 mod print;
 mod transport;
 #[cfg(test)]
-mod recording;
+pub mod recording;
 
 pub use device::{Device, Kind};
+pub use limit::nvme_controllers;
 pub use machine::{Machine, machine};
 pub use mount::Mount;
 use mount::nature;

@@ -10,6 +10,7 @@ pub mod arena;
 pub mod child;
 pub mod clock;
 pub mod filesystem;
+pub mod nvme;
 pub mod reread;
 pub mod signal;
 pub mod workdir;

@@ -60,7 +60,9 @@ impl Sampler {
     pub fn stop(self, trial_start_monotonic_ns: u64) -> Vec<Series> {
         drop(self.stop);
         let tables = self.thread.join().unwrap_or_default();
-        tables.into_iter().map(|table| table.into_series(trial_start_monotonic_ns)).collect()
+        let all = tables.into_iter().map(|table| table.into_series(trial_start_monotonic_ns));
+        // A source that could be opened and then said nothing, as one that takes root, has no rows.
+        all.filter(|series| !series.columns.is_empty()).collect()
     }
 }
 

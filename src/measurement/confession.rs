@@ -1,14 +1,15 @@
 //! (pure) What the generator confesses: signs that a figure may be ours, not the server's.
 //!
 //! DESIGN rule 6, from the counters inside the window, one file a sin: a busy core or thread of
-//! our own and stolen time (`processors`), traffic that was not the load's (`others`). A drive
-//! that throttled for heat needs sensors, which are not read yet; a disk that fills up fails its
-//! trial; the difference between window and naive figure is noted by who computes them.
+//! our own and stolen time (`processors`), traffic that was not the load's (`others`), drives and
+//! processors that were too hot (`heat`). A disk that fills up fails its trial; the difference
+//! between window and naive figure is noted by who computes them.
 
 use super::{Measurement, Note, Series};
 use crate::knob::Settings;
 use crate::value::{bytes, percent};
 
+mod heat;
 mod others;
 mod processors;
 
@@ -20,6 +21,7 @@ pub fn confessions(measurement: &Measurement, settings: &Settings) -> Vec<Note> 
     notes.extend(processors::stolen(measurement, span));
     notes.extend(others::moved(measurement, settings, span));
     notes.extend(swapped(measurement, span));
+    notes.extend(heat::heated(measurement, span));
     notes.extend(not_cold(measurement, settings));
     notes
 }
