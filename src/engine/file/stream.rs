@@ -11,6 +11,7 @@ use super::address::{Address, Shuffle, Walk, Zipf, below, mix};
 use super::backend::aio::Aio;
 use super::backend::mapped::Mapped;
 use super::backend::ring::{Ring, Wish};
+use super::backend::single::Single;
 use super::backend::sync::Blocking;
 use super::backend::{Backend, Buffers, Kind};
 use super::control::{Event, Gate, Shared};
@@ -112,15 +113,15 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
             })?;
             stream.with_address(aio)
         }
-        IoEngine::Sync => stream.with_address(Blocking::new(files, buffers)),
+        IoEngine::Sync => stream.with_address(Single::new(Blocking(files), buffers)),
         IoEngine::Mmap => {
             let bytes = trial.files[index].blocks_per_file * job.block_bytes;
             let random = matches!(job.order, Order::Uniform | Order::Zipf(_));
-            let mapped = Mapped::new(files, bytes, job.direction.writes(), random, buffers);
+            let mapped = Mapped::new(files, bytes, job.direction.writes(), random);
             let mapped = mapped.map_err(|why| {
                 (Failure::Failed, format!("cannot map the files of stream {index}: {why}"))
             })?;
-            stream.with_address(mapped)
+            stream.with_address(Single::new(mapped, buffers))
         }
     }
 }
