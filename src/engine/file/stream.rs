@@ -22,7 +22,6 @@ use super::protocol::Failure;
 use crate::measurement::Note;
 use crate::sys::arena::Pages;
 use crate::sys::clock::{monotonic_ns, thread_cpu_ns};
-use crate::sys::pages;
 
 /// What all streams of a trial are given.
 #[derive(Debug)]
@@ -198,7 +197,7 @@ impl Stream<'_> {
             at_least_ns: job.at_least_ns,
             sustained: job.sustained,
             sync_every: job.direction.writes() && job.fsync == Fsync::Every,
-            drop_at_wrap: job.drops_at_wrap(),
+            at_wrap: job.at_wrap(),
             read_share: match job.direction {
                 Direction::Mix(share) => share,
                 _ => 1.0,
@@ -220,9 +219,9 @@ impl Stream<'_> {
         let (job, shared) = (&self.trial.job, &self.trial.shared);
         let files = &self.trial.files[self.index];
         let terms = self.terms();
-        let forget = || files.files.iter().for_each(pages::forget);
         let first = address.clone();
-        let mut lane = Lane::new(backend, address, &terms, shared, self.buffers.clone(), &forget);
+        let buffers = self.buffers.clone();
+        let mut lane = Lane::new(backend, address, &terms, shared, buffers, &files.files);
         if W {
             lane.fill();
         }

@@ -11,6 +11,7 @@ use crate::measurement::Operation;
 use crate::pattern::Header;
 
 mod faults;
+mod wrap;
 
 const MIB: u64 = 1 << 20;
 
@@ -190,13 +191,13 @@ fn sustained_streams_go_on_and_others_do_not() {
     let base = json!({"block-size": 4096, "file-size": 4 * MIB, "direct": false, "stop": "pass"});
     let mut files = names(folder.path(), 2, 1);
     done(with(&base, json!({"access": "write"})), files.clone());
-    // Unequal streams: the second has four times the files, so its pass is the last.
-    files[1] = vec![files[1][0].clone(); 4];
+    // Unequal streams: the second has 16 times the files, so its pass is the last.
+    files[1] = vec![files[1][0].clone(); 16];
     for sustained in [true, false] {
         let settings = with(&base, json!({"access": "read", "sustained": sustained}));
         let result = done(settings, files.clone());
         let [short, long] = result.streams[..] else { panic!("{result:?}") };
-        assert_eq!((short.pass.read_bytes, long.pass.read_bytes), (4 * MIB, 16 * MIB));
+        assert_eq!((short.pass.read_bytes, long.pass.read_bytes), (4 * MIB, 64 * MIB));
         assert!(short.pass_end_ns < long.pass_end_ns);
         let end_ns = result.window.unwrap().end_ns;
         if sustained {
