@@ -11,6 +11,8 @@ use crate::measurement::Operation;
 use crate::pattern::Header;
 
 mod faults;
+mod orders;
+mod steady;
 mod wrap;
 
 const MIB: u64 = 1 << 20;
