@@ -291,19 +291,20 @@ fn an_open_loop_keeps_its_rate() {
 #[test]
 fn a_second_pass_reads_the_same_blocks_and_counts_apart() {
     let folder = directory();
-    let base = json!({"block-size": 65536, "file-size": 4 * MIB, "direct": false, "stop": "pass"});
+    // What is read in the first two seconds: little, for a disk that others keep busy.
+    let base = json!({"block-size": 65536, "file-size": MIB, "direct": false, "stop": "pass"});
     done(with(&base, json!({"access": "write"})), names(folder.path(), 2, 1));
     for engine in ["uring", "mmap"] {
         let more = json!({"access": "random-read", "second-pass": true, "io-engine": engine});
         let said = trial(with(&base, more), names(folder.path(), 2, 1));
-        assert_eq!(said.prepared.unwrap().file_bytes, 8 * MIB);
+        assert_eq!(said.prepared.unwrap().file_bytes, 2 * MIB);
         assert_eq!(said.words.last(), Some(&"second_pass"));
         let result = said.end.unwrap().unwrap();
         let second = result.second_pass.unwrap();
-        assert_eq!(second.bytes, 8 * MIB);
+        assert_eq!(second.bytes, 2 * MIB);
         assert!(second.first_ns > 0 && second.second_ns > 0);
         let total: u64 = result.streams.iter().map(|s| s.total.read_bytes).sum();
-        assert!(total < 16 * MIB, "the second pass is in the total: {total}");
+        assert!(total < 4 * MIB, "the second pass is in the total: {total}");
     }
 }
 
