@@ -349,6 +349,37 @@ mod tests {
     }
 
     #[test]
+    fn a_trial_that_runs_until_it_is_steady_ends_when_it_is_and_not_before() {
+        let steady = |changes: &[(&str, &str)]| {
+            let load = [("stop", "steady"), ("streams", "8"), ("at-most", "200s")];
+            let settings = settings(&[&load[..], changes].concat());
+            let measurement = run(&settings, 3).unwrap();
+            let verdict = crate::measurement::steady::steady(&measurement, &settings);
+            (measurement, verdict == crate::measurement::steady::Steady::Tested(true))
+        };
+        // Reading at one speed: five rounds of 1 s, and no more.
+        let (even, settled) = steady(&[]);
+        assert!(settled && (5.0..5.3).contains(&(even.elapsed_ns as f64 / 1e9)), "{even:?}");
+
+        // Writes fill a cache at 8 GB/s, of which the device takes 1: 21 s at one speed, which are
+        // no steady state. A round that reaches 200 ms into them is still near enough to the rest.
+        let fills = [("access", "write"), ("direct", "true"), ("sim-write-cache", "140GiB")];
+        let (writes, settled) = steady(&fills);
+        let seconds = writes.elapsed_ns as f64 / 1e9;
+        let end_ns = writes.window.unwrap().end_ns as i64;
+        let last = writes.load.growth("write_bytes", end_ns - 40_000_000_000, end_ns).unwrap();
+        assert!(settled && (71.0..75.0).contains(&seconds), "{seconds}");
+        assert!((last / 40e9 - 1.0).abs() < 0.05, "the device's rate: {last}");
+
+        // What never settles is cut, and says so.
+        let noise = [("sim-noise", "1"), ("sim-correlation", "0.99"), ("at-most", "9s")];
+        let (never, settled) = steady(&noise);
+        assert!(!settled && never.elapsed_ns == 9_000_000_000, "{}", never.elapsed_ns);
+        assert_eq!(never.notes[0].kind, "not-settled");
+        assert!(even.notes.is_empty() && writes.notes.is_empty());
+    }
+
+    #[test]
     fn one_seed_gives_one_measurement_and_stop_means_stop() {
         let model = settings(&[("streams", "3"), ("stop", "1s")]);
         let both = [run(&model, 4).unwrap(), run(&model, 4).unwrap()];

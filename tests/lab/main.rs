@@ -13,3 +13,4 @@ mod origin;
 mod referee;
 mod run;
 mod sustained;
+mod wrap;

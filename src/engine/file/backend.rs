@@ -12,6 +12,7 @@ use crate::sys::arena::{Arena, Pages};
 pub mod aio;
 pub mod mapped;
 pub mod ring;
+pub mod single;
 pub mod sync;
 
 /// What to do with a buffer.
@@ -52,7 +53,7 @@ pub trait Backend {
     /// Takes completions that have come, and tells how many.
     fn reap(&mut self, done: &mut [Completion]) -> usize;
 
-    /// Lets go of pages that it holds, so that the page cache can.
+    /// Lets go of pages that it holds, so that the page cache can; dirty ones stay to be written.
     fn let_go(&mut self) {}
 }
 

@@ -91,6 +91,7 @@ pub struct Shared {
     not_started: AtomicUsize,
     in_pass: AtomicUsize,
     stopping: AtomicBool,
+    flushing: AtomicUsize,
     marks: Mutex<Marks>,
     gate: Mutex<Gate>,
     gate_moved: Condvar,
@@ -115,6 +116,7 @@ impl Shared {
             not_started: AtomicUsize::new(streams),
             in_pass: AtomicUsize::new(streams),
             stopping: AtomicBool::new(false),
+            flushing: AtomicUsize::new(0),
             marks: Mutex::new(Marks::default()),
             gate: Mutex::new(Gate::Shut),
             gate_moved: Condvar::new(),
@@ -187,6 +189,19 @@ impl Shared {
         self.phase.store(Phase::Stop as u32, Relaxed);
         drop(marks);
         self.stopping.store(true, Relaxed);
+    }
+
+    /// A stream begins, or ends, to make durable what it has written, in the middle of its load.
+    pub fn flushing(&self, begins: bool) {
+        match begins {
+            true => self.flushing.fetch_add(1, Relaxed),
+            false => self.flushing.fetch_sub(1, Relaxed),
+        };
+    }
+
+    /// Whether some stream does that.
+    pub fn is_flushing(&self) -> bool {
+        self.flushing.load(Relaxed) > 0
     }
 
     /// Something went wrong in a stream: the first such thing is kept, and everybody stops.

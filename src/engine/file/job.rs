@@ -79,6 +79,23 @@ pub enum Fsync {
     Every,
 }
 
+/// What a stream does between two rounds through its files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AtWrap {
+    /// Makes what it has written durable, so that nothing is written over in memory.
+    pub flush: bool,
+    /// Drops the pages of its files, so that it does not meet them again.
+    pub forget: bool,
+}
+
+impl AtWrap {
+    /// Whether anything is done, for which nothing may be in flight.
+    #[inline]
+    pub fn anything(self) -> bool {
+        self.flush || self.forget
+    }
+}
+
 /// One trial's load.
 #[derive(Clone, Debug)]
 pub struct Job {
@@ -215,9 +232,19 @@ impl Job {
         self.direction == Direction::Read && matches!(self.stop, Stop::After(_) | Stop::Steady)
     }
 
-    /// Whether reads must not find their own earlier reads in memory.
-    pub fn drops_at_wrap(&self) -> bool {
-        self.direction == Direction::Read && !self.direct && self.cold
+    /// What is done before a stream goes through its files once more.
+    pub fn at_wrap(&self) -> AtWrap {
+        if self.direct || self.nop {
+            return AtWrap::default();
+        }
+        // A page that a block does not fill at once would have to be read before it is written:
+        // a writer's second round would be other work than its first.
+        let whole_pages = self.engine != IoEngine::Mmap
+            && self.block_bytes.is_multiple_of(rustix::param::page_size() as u64);
+        AtWrap {
+            flush: self.direction.writes() && self.fsync != Fsync::Every,
+            forget: self.cold && (self.direction.reads() || whole_pages),
+        }
     }
 
     /// How many operations one round of `blocks` blocks and this trial's stop make of a timed pass;
@@ -420,6 +447,30 @@ mod tests {
             let (job, notes) = job(settings).unwrap();
             assert!(!job.second_pass);
             assert_eq!(notes[0].kind, "no-second-pass");
+        }
+    }
+
+    #[test]
+    fn what_went_through_the_page_cache_is_flushed_and_dropped_between_rounds() {
+        let at_wrap = |access: &str, more: serde_json::Value| {
+            let mut settings = json!({"direct": false, "access": access, "block-size": 65536});
+            let more = more.as_object().unwrap().clone();
+            settings.as_object_mut().unwrap().extend(more);
+            let AtWrap { flush, forget } = job(settings).unwrap().0.at_wrap();
+            (flush, forget)
+        };
+        assert_eq!(at_wrap("write", json!({})), (true, true));
+        assert_eq!(at_wrap("random-write", json!({"fsync": "never"})), (true, true));
+        assert_eq!(at_wrap("random-mix", json!({"cold": false})), (true, false));
+        assert_eq!(at_wrap("random-mix", json!({"io-engine": "mmap"})), (true, true));
+        assert_eq!(at_wrap("read", json!({})), (false, true));
+        assert_eq!(at_wrap("read", json!({"cold": false})), (false, false));
+        assert_eq!(at_wrap("write", json!({"fsync": "every"})), (false, true));
+        // What must be read before it is written stays in memory.
+        assert_eq!(at_wrap("write", json!({"io-engine": "mmap"})), (true, false));
+        assert_eq!(at_wrap("write", json!({"block-size": 512})), (true, false));
+        for access in ["read", "write", "random-mix"] {
+            assert_eq!(at_wrap(access, json!({"direct": true})), (false, false));
         }
     }
 

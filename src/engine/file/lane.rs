@@ -2,8 +2,10 @@
 //!
 //! Compiled once for every backend, address generator, direction, and for latency on or off, so
 //! that inside the loop there is no map, no `dyn`, no allocation, no lock and no system call but
-//! the I/O itself. What a pass is, and when everybody stops, is decided in `control`.
+//! the I/O itself. What a pass is, and when everybody stops, is decided in `control`; what a stream
+//! does at the end of its files, before it begins again, in `wrap`.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -12,6 +14,7 @@ use hdrhistogram::Histogram;
 use super::address::{Address, Draws};
 use super::backend::{Backend, Buffers, Completion, Kind};
 use super::control::{Cell, Phase, Shared, amount};
+use super::job::AtWrap;
 use crate::measurement::{Amount, latency_histogram};
 use crate::pattern::{Data, Header, bodies_per_block, fill, stamp};
 use crate::sys::clock::monotonic_ns;
@@ -20,10 +23,12 @@ mod fault;
 mod paced;
 mod slots;
 mod tally;
+mod wrap;
 
 pub use fault::Fault;
 use slots::{Slot, Slots};
 use tally::Tally;
+pub use wrap::Wraps;
 
 /// What a lane needs to know of its trial and stream.
 #[derive(Clone, Debug)]
@@ -48,8 +53,8 @@ pub struct Terms {
     pub sustained: bool,
     /// Every write is followed by an fsync, as part of it.
     pub sync_every: bool,
-    /// Let the page cache forget the files when a round is over.
-    pub drop_at_wrap: bool,
+    /// What is done when a round is over.
+    pub at_wrap: AtWrap,
     /// Share of reads where there are both.
     pub read_share: f64,
     /// I/Os per second at fixed times; 0 is as fast as it can.
@@ -62,6 +67,13 @@ pub struct Terms {
     pub campaign: u64,
     /// Draws which operations read and which write.
     pub seed: u64,
+}
+
+impl Terms {
+    /// Blocks of all files: the operations of one round.
+    fn blocks(&self) -> u64 {
+        self.blocks_per_file * u64::from(self.files)
+    }
 }
 
 /// What one stream did, times on the monotonic clock.
@@ -79,6 +91,8 @@ pub struct Done {
     pub total: Amount,
     /// Operations that were due and had not been submitted, when there is a rate.
     pub behind: u64,
+    /// What was done whenever a round was over.
+    pub wraps: Wraps,
 }
 
 /// One stream.
@@ -98,11 +112,13 @@ pub struct Lane<'a, B, G> {
     round: u32,
     left_in_round: u64,
     in_flight: u32,
+    /// Some operation has come back.
+    begun: bool,
     counts: Counts,
     reads: Tally,
     writes: Tally,
-    /// Called when a round is over and pages are to be forgotten.
-    forget: &'a dyn Fn(),
+    files: &'a [File],
+    wraps: Wraps,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -121,10 +137,9 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         terms: &'a Terms,
         shared: &'a Shared,
         buffers: Arc<Buffers>,
-        forget: &'a dyn Fn(),
+        files: &'a [File],
     ) -> Lane<'a, B, G> {
         let count = buffers.count();
-        let blocks = terms.blocks_per_file * u64::from(terms.files);
         Lane {
             backend,
             address,
@@ -139,12 +154,14 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
             issued: 0,
             // Replicates of a trial write other generations over the same places.
             round: terms.seed as u32,
-            left_in_round: blocks,
+            left_in_round: terms.blocks(),
             in_flight: 0,
+            begun: false,
             counts: Counts::default(),
             reads: Tally::default(),
             writes: Tally::default(),
-            forget,
+            files,
+            wraps: Wraps::default(),
         }
     }
 
@@ -169,27 +186,16 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
     ) -> Result<Done, Fault> {
         let mut done = Done { started_ns: monotonic_ns(), ..Done::default() };
         self.limit = self.first_limit();
-        self.fill_up::<READS, WRITES, LATENCY>(done.started_ns);
-        let mut first = true;
         let mut now = done.started_ns;
+        self.fill_up::<READS, WRITES, LATENCY>(now)?;
         while self.in_flight > 0 {
-            self.backend.enter(self.want(), None)?;
-            let came = self.backend.reap(&mut self.done);
-            now = monotonic_ns();
-            let phase = self.shared.phase();
-            self.take::<READS, WRITES, LATENCY>(came, now, phase == Phase::Window)?;
-            self.publish::<READS, WRITES>(now);
-            if first && self.counts.reads + self.counts.writes > 0 {
-                first = false;
-                self.shared.started();
-            }
-            if done.pass_end_ns.is_none() {
-                self.watch_pass(now, &mut done);
-            }
+            let phase;
+            (now, phase) = self.step::<READS, WRITES, LATENCY>(self.want(), None)?;
+            self.tell::<READS, WRITES>(now, &mut done);
             if phase == Phase::Stop {
                 break;
             }
-            self.fill_up::<READS, WRITES, LATENCY>(now);
+            self.fill_up::<READS, WRITES, LATENCY>(now)?;
         }
         self.drain::<READS, WRITES>(now, done)
     }
@@ -214,10 +220,8 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
             if self.in_flight == 0 || self.shared.phase() == Phase::Stop {
                 break;
             }
-            self.backend.enter(self.terms.batch.min(self.in_flight), None)?;
-            let came = self.backend.reap(&mut self.done);
-            now = monotonic_ns();
-            self.take::<true, false, false>(came, now, false)?;
+            let want = self.terms.batch.min(self.in_flight);
+            (now, _) = self.step::<true, false, false>(want, None)?;
         }
         self.drain::<true, false>(now, done)
     }
@@ -250,19 +254,29 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
     /// batch at a time. I/O that is done as soon as it is handed over, as from the page cache, then
     /// goes through the buffers of one batch, which stay in the processor's cache.
     #[inline]
-    fn fill_up<const READS: bool, const WRITES: bool, const LATENCY: bool>(&mut self, now: u64) {
+    fn fill_up<const READS: bool, const WRITES: bool, const LATENCY: bool>(
+        &mut self,
+        mut now: u64,
+    ) -> Result<(), Fault> {
         let (room, batch) = (self.terms.depth - self.in_flight, self.terms.batch);
         let mut left = if batch > 1 && room >= 2 * batch { batch } else { room };
         while left > 0 && self.may_issue() {
+            if self.left_in_round == 0 {
+                if !self.come_round()? {
+                    break;
+                }
+                now = monotonic_ns();
+            }
             self.issue::<READS, WRITES, LATENCY>(now);
             left -= 1;
         }
+        Ok(())
     }
 
     /// How many completions to wait for: none while there is room for another batch.
     #[inline]
     fn want(&self) -> u32 {
-        if self.in_flight < self.terms.depth && self.may_issue() {
+        if self.in_flight < self.terms.depth && self.left_in_round > 0 && self.may_issue() {
             return 0;
         }
         self.terms.batch.min(self.in_flight)
@@ -276,9 +290,6 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
     /// Draws a block and queues an operation on it, which counts as begun at `begun_ns`.
     #[inline]
     fn issue<const READS: bool, const WRITES: bool, const LATENCY: bool>(&mut self, begun_ns: u64) {
-        if self.left_in_round == 0 {
-            self.wrap();
-        }
         self.left_in_round -= 1;
         let block = self.address.next();
         let (file, block) = match self.terms.files {
@@ -317,14 +328,19 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         stamp(unsafe { self.buffers.slice(slot) }, header);
     }
 
-    #[cold]
-    fn wrap(&mut self) {
-        self.left_in_round = self.terms.blocks_per_file * u64::from(self.terms.files);
-        self.round = self.round.wrapping_add(1);
-        if self.terms.drop_at_wrap {
-            self.backend.let_go();
-            (self.forget)();
-        }
+    /// Waits for completions and takes them; what time it is then, and the phase.
+    #[inline(always)]
+    fn step<const READS: bool, const WRITES: bool, const LATENCY: bool>(
+        &mut self,
+        want: u32,
+        until_ns: Option<u64>,
+    ) -> Result<(u64, Phase), Fault> {
+        self.backend.enter(want, until_ns)?;
+        let came = self.backend.reap(&mut self.done);
+        let now = monotonic_ns();
+        let phase = self.shared.phase();
+        self.take::<READS, WRITES, LATENCY>(came, now, phase == Phase::Window)?;
+        Ok((now, phase))
     }
 
     /// Counts what came; writes that must be made durable first are not yet complete.
@@ -374,6 +390,19 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         Ok(())
     }
 
+    /// Lets the others know what is done; the first operation and the end of the pass are events.
+    #[inline(always)]
+    fn tell<const READS: bool, const WRITES: bool>(&mut self, now: u64, done: &mut Done) {
+        self.publish::<READS, WRITES>(now);
+        if !self.begun && self.counts.reads + self.counts.writes > 0 {
+            self.begun = true;
+            self.shared.started();
+        }
+        if done.pass_end_ns.is_none() {
+            self.watch_pass(now, done);
+        }
+    }
+
     #[inline]
     fn publish<const READS: bool, const WRITES: bool>(&mut self, now: u64) {
         if READS {
@@ -390,8 +419,7 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
     /// The first round is over when the last of its operations is.
     #[inline]
     fn mark_round(&self, now: u64) {
-        let blocks = self.terms.blocks_per_file * u64::from(self.terms.files);
-        if self.counts.reads + self.counts.writes >= blocks
+        if self.counts.reads + self.counts.writes >= self.terms.blocks()
             && self.cell.round_end_ns.load(Relaxed) == 0
         {
             self.cell.round_end_ns.store(now, Relaxed);
@@ -424,12 +452,10 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         mut done: Done,
     ) -> Result<Done, Fault> {
         while self.in_flight > 0 {
-            self.backend.enter(self.in_flight, None)?;
-            let came = self.backend.reap(&mut self.done);
-            now = monotonic_ns();
-            self.take::<READS, WRITES, false>(came, now, false)?;
+            (now, _) = self.step::<READS, WRITES, false>(self.in_flight, None)?;
         }
         done.stopped_ns = now;
+        done.wraps = self.wraps;
         done.total = amount(self.counts.reads, self.counts.writes, self.terms.block_bytes);
         Ok(done)
     }

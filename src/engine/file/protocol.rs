@@ -169,6 +169,9 @@ pub struct LoadResult {
     pub resident_before_bytes: Option<u64>,
     /// Bytes of the files in all.
     pub file_bytes: u64,
+    /// As [`Evidence::reread_bytes`].
+    #[serde(default)]
+    pub reread_bytes: Option<u64>,
     /// All notes, those of `prepared` too.
     pub notes: Vec<Note>,
 }
@@ -195,6 +198,7 @@ impl LoadResult {
                 delivered,
                 resident_before_bytes: self.resident_before_bytes,
                 file_bytes: self.file_bytes,
+                reread_bytes: self.reread_bytes,
                 ..Evidence::default()
             },
             counters: Vec::new(),

@@ -11,6 +11,7 @@ use super::address::{Address, Shuffle, Walk, Zipf, below, mix};
 use super::backend::aio::Aio;
 use super::backend::mapped::Mapped;
 use super::backend::ring::{Ring, Wish};
+use super::backend::single::Single;
 use super::backend::sync::Blocking;
 use super::backend::{Backend, Buffers, Kind};
 use super::control::{Event, Gate, Shared};
@@ -21,7 +22,6 @@ use super::protocol::Failure;
 use crate::measurement::Note;
 use crate::sys::arena::Pages;
 use crate::sys::clock::{monotonic_ns, thread_cpu_ns};
-use crate::sys::pages;
 
 /// What all streams of a trial are given.
 #[derive(Debug)]
@@ -112,15 +112,15 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
             })?;
             stream.with_address(aio)
         }
-        IoEngine::Sync => stream.with_address(Blocking::new(files, buffers)),
+        IoEngine::Sync => stream.with_address(Single::new(Blocking(files), buffers)),
         IoEngine::Mmap => {
             let bytes = trial.files[index].blocks_per_file * job.block_bytes;
             let random = matches!(job.order, Order::Uniform | Order::Zipf(_));
-            let mapped = Mapped::new(files, bytes, job.direction.writes(), random, buffers);
+            let mapped = Mapped::new(files, bytes, job.direction.writes(), random);
             let mapped = mapped.map_err(|why| {
                 (Failure::Failed, format!("cannot map the files of stream {index}: {why}"))
             })?;
-            stream.with_address(mapped)
+            stream.with_address(Single::new(mapped, buffers))
         }
     }
 }
@@ -197,7 +197,7 @@ impl Stream<'_> {
             at_least_ns: job.at_least_ns,
             sustained: job.sustained,
             sync_every: job.direction.writes() && job.fsync == Fsync::Every,
-            drop_at_wrap: job.drops_at_wrap(),
+            at_wrap: job.at_wrap(),
             read_share: match job.direction {
                 Direction::Mix(share) => share,
                 _ => 1.0,
@@ -219,9 +219,9 @@ impl Stream<'_> {
         let (job, shared) = (&self.trial.job, &self.trial.shared);
         let files = &self.trial.files[self.index];
         let terms = self.terms();
-        let forget = || files.files.iter().for_each(pages::forget);
         let first = address.clone();
-        let mut lane = Lane::new(backend, address, &terms, shared, self.buffers.clone(), &forget);
+        let buffers = self.buffers.clone();
+        let mut lane = Lane::new(backend, address, &terms, shared, buffers, &files.files);
         if W {
             lane.fill();
         }

@@ -57,7 +57,7 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
         delivered: load.delivered,
         resident_before_bytes: load.resident_before_bytes,
         file_bytes: load.file_bytes,
-        reread_bytes: never_twice(trial, &measurement).then_some(0),
+        reread_bytes: load.reread_bytes,
         ..Evidence::on(&targets)
     };
     whole.count(&evidence.unwrap_or_default());
@@ -69,15 +69,6 @@ const HANGS: &str = "the load hangs in the kernel and cannot be killed; it was l
 
 fn failed(error: sys::Error) -> Error {
     Error::Failed(format!("{error}"))
-}
-
-/// Whether no stream can have read a block twice. All orders but Zipf's come to each block once
-/// before they come to one again, so a stream that read less than its files hold has not.
-fn never_twice(trial: &Trial, measurement: &Measurement) -> bool {
-    let settings = &trial.settings;
-    let holds = settings.whole("files").saturating_mul(settings.whole("file-size"));
-    settings.word("random-distribution") != "zipf"
-        && measurement.streams.iter().all(|stream| stream.total.read_bytes <= holds)
 }
 
 /// Rows were stamped on the absolute clock; from here on they count from the trial's start.

@@ -11,6 +11,9 @@ use crate::measurement::Operation;
 use crate::pattern::Header;
 
 mod faults;
+mod orders;
+mod steady;
+mod wrap;
 
 const MIB: u64 = 1 << 20;
 
@@ -190,13 +193,13 @@ fn sustained_streams_go_on_and_others_do_not() {
     let base = json!({"block-size": 4096, "file-size": 4 * MIB, "direct": false, "stop": "pass"});
     let mut files = names(folder.path(), 2, 1);
     done(with(&base, json!({"access": "write"})), files.clone());
-    // Unequal streams: the second has four times the files, so its pass is the last.
-    files[1] = vec![files[1][0].clone(); 4];
+    // Unequal streams: the second has 16 times the files, so its pass is the last.
+    files[1] = vec![files[1][0].clone(); 16];
     for sustained in [true, false] {
         let settings = with(&base, json!({"access": "read", "sustained": sustained}));
         let result = done(settings, files.clone());
         let [short, long] = result.streams[..] else { panic!("{result:?}") };
-        assert_eq!((short.pass.read_bytes, long.pass.read_bytes), (4 * MIB, 16 * MIB));
+        assert_eq!((short.pass.read_bytes, long.pass.read_bytes), (4 * MIB, 64 * MIB));
         assert!(short.pass_end_ns < long.pass_end_ns);
         let end_ns = result.window.unwrap().end_ns;
         if sustained {
@@ -288,19 +291,20 @@ fn an_open_loop_keeps_its_rate() {
 #[test]
 fn a_second_pass_reads_the_same_blocks_and_counts_apart() {
     let folder = directory();
-    let base = json!({"block-size": 65536, "file-size": 4 * MIB, "direct": false, "stop": "pass"});
+    // What is read in the first two seconds: little, for a disk that others keep busy.
+    let base = json!({"block-size": 65536, "file-size": MIB, "direct": false, "stop": "pass"});
     done(with(&base, json!({"access": "write"})), names(folder.path(), 2, 1));
     for engine in ["uring", "mmap"] {
         let more = json!({"access": "random-read", "second-pass": true, "io-engine": engine});
         let said = trial(with(&base, more), names(folder.path(), 2, 1));
-        assert_eq!(said.prepared.unwrap().file_bytes, 8 * MIB);
+        assert_eq!(said.prepared.unwrap().file_bytes, 2 * MIB);
         assert_eq!(said.words.last(), Some(&"second_pass"));
         let result = said.end.unwrap().unwrap();
         let second = result.second_pass.unwrap();
-        assert_eq!(second.bytes, 8 * MIB);
+        assert_eq!(second.bytes, 2 * MIB);
         assert!(second.first_ns > 0 && second.second_ns > 0);
         let total: u64 = result.streams.iter().map(|s| s.total.read_bytes).sum();
-        assert!(total < 16 * MIB, "the second pass is in the total: {total}");
+        assert!(total < 4 * MIB, "the second pass is in the total: {total}");
     }
 }
 

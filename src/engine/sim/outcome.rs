@@ -36,6 +36,10 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         let text = "the trial reached at-most before every stream had completed its timed pass";
         notes.push(Note::new("cut-short", text));
     }
+    if model.until_steady && run.now_s >= model.at_most_s {
+        let text = "the trial was cut by at-most before the load had settled";
+        notes.push(Note::new("not-settled", text));
+    }
     Measurement {
         started_unix_ns: EPOCH_NS + u64::from(trial.number) * MINUTE_NS,
         elapsed_ns: ns(run.now_s),

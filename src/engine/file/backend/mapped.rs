@@ -5,12 +5,11 @@
 use std::fs::File;
 use std::io;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
 
-use super::{Backend, Buffers, Completion, Kind, result_of};
-use crate::sys::clock;
+use super::Kind;
+use super::single::Medium;
 
 mod faults;
 
@@ -29,8 +28,6 @@ impl Drop for Map {
 /// Copies between maps and buffers.
 pub struct Mapped {
     maps: Vec<Map>,
-    buffers: Arc<Buffers>,
-    done: Option<Completion>,
 }
 
 impl Mapped {
@@ -38,13 +35,7 @@ impl Mapped {
     ///
     /// # Errors
     /// When a file cannot be mapped.
-    pub fn new(
-        files: &[File],
-        bytes: u64,
-        writes: bool,
-        random: bool,
-        buffers: Arc<Buffers>,
-    ) -> io::Result<Mapped> {
+    pub fn new(files: &[File], bytes: u64, writes: bool, random: bool) -> io::Result<Mapped> {
         faults::watch()?;
         let bytes = bytes as usize;
         let access = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
@@ -60,11 +51,14 @@ impl Mapped {
             // SAFETY: advice about our own mapping changes no content.
             let _ = unsafe { madvise(start.as_ptr().cast(), bytes, advice) };
         }
-        Ok(Mapped { maps, buffers, done: None })
+        Ok(Mapped { maps })
     }
+}
 
-    fn copy(&self, kind: Kind, slot: u32, file: u32, offset: u64) -> io::Result<usize> {
-        let length = self.buffers.block();
+impl Medium for Mapped {
+    #[inline]
+    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+        let length = buffer.len();
         let map = self.maps.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
         let offset = offset as usize;
         if offset + length > map.bytes {
@@ -75,10 +69,9 @@ impl Mapped {
         // that the device cannot give is replaced by zeros by the handler in `faults`.
         unsafe {
             let place = map.start.as_ptr().add(offset);
-            let buffer = self.buffers.pointer(slot);
             match kind {
-                Kind::Read => std::ptr::copy_nonoverlapping(place, buffer, length),
-                Kind::Write => std::ptr::copy_nonoverlapping(buffer, place, length),
+                Kind::Read => std::ptr::copy_nonoverlapping(place, buffer.as_mut_ptr(), length),
+                Kind::Write => std::ptr::copy_nonoverlapping(buffer.as_ptr(), place, length),
                 Kind::Sync => {
                     // msync wants the start of a page.
                     let head = offset % rustix::param::page_size();
@@ -91,38 +84,6 @@ impl Mapped {
             return Err(io::Error::from_raw_os_error(libc::EIO));
         }
         Ok(length)
-    }
-}
-
-impl Backend for Mapped {
-    #[inline]
-    fn whole(&self) -> i32 {
-        self.buffers.block() as i32
-    }
-
-    #[inline]
-    fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64) {
-        let result = result_of(self.copy(kind, slot, file, offset));
-        self.done = Some(Completion { slot, result });
-    }
-
-    #[inline]
-    fn enter(&mut self, _want: u32, until_ns: Option<u64>) -> io::Result<()> {
-        if let (None, Some(until_ns)) = (self.done, until_ns) {
-            clock::sleep_until(until_ns);
-        }
-        Ok(())
-    }
-
-    #[inline]
-    fn reap(&mut self, done: &mut [Completion]) -> usize {
-        match (self.done.take(), done.first_mut()) {
-            (Some(completion), Some(place)) => {
-                *place = completion;
-                1
-            }
-            _ => 0,
-        }
     }
 
     fn let_go(&mut self) {

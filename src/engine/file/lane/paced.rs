@@ -24,33 +24,27 @@ impl<B: Backend, G: Address> Lane<'_, B, G> {
     pub fn run_paced<const READS: bool, const WRITES: bool>(&mut self) -> Result<Done, Fault> {
         let mut done = Done { started_ns: monotonic_ns(), ..Done::default() };
         self.limit = self.first_limit();
-        let mut first = true;
         let mut now = done.started_ns;
         loop {
             let mut next_ns = self.next_ns(done.started_ns);
             while next_ns <= now && self.in_flight < self.terms.depth && self.may_issue() {
+                if self.left_in_round == 0 && !self.come_round()? {
+                    break;
+                }
                 self.issue::<READS, WRITES, true>(next_ns);
                 next_ns = self.next_ns(done.started_ns);
             }
-            if !self.may_issue() && self.in_flight == 0 {
+            // A stop may have come while a round was made durable.
+            let over = !self.may_issue() || self.shared.phase() == Phase::Stop;
+            if over && self.in_flight == 0 {
                 break;
             }
             // With no room for another operation, or none to come, only a completion helps.
-            let full = self.in_flight == self.terms.depth || !self.may_issue();
+            let full = self.in_flight == self.terms.depth || over || self.waits_at_wrap();
             let until_ns = if full { now + LOOK_NS } else { next_ns.min(now + LOOK_NS) };
-            self.backend.enter(1, Some(until_ns))?;
-            let came = self.backend.reap(&mut self.done);
-            now = monotonic_ns();
-            let phase = self.shared.phase();
-            self.take::<READS, WRITES, true>(came, now, phase == Phase::Window)?;
-            self.publish::<READS, WRITES>(now);
-            if first && self.counts.reads + self.counts.writes > 0 {
-                first = false;
-                self.shared.started();
-            }
-            if done.pass_end_ns.is_none() {
-                self.watch_pass(now, &mut done);
-            }
+            let phase;
+            (now, phase) = self.step::<READS, WRITES, true>(1, Some(until_ns))?;
+            self.tell::<READS, WRITES>(now, &mut done);
             if phase == Phase::Stop {
                 break;
             }

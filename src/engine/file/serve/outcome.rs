@@ -6,7 +6,7 @@ use super::second::First;
 use super::watch::Watched;
 use crate::engine::Error;
 use crate::engine::file::files::{push_once, resident};
-use crate::engine::file::job::{Fsync, Job};
+use crate::engine::file::job::{Fsync, Job, Order};
 use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
 use crate::engine::file::stream::{Trial, Yield};
 use crate::measurement::{Amount, Durable, Note, Operation, SecondPass, Stream};
@@ -30,10 +30,12 @@ pub fn gather(
     }
     notes.extend(note_rate(job, &yields));
     notes.extend(note_end(job, &watched));
+    notes.extend(note_flushes(&yields));
     if job.direct && !job.nop {
         notes.extend(note_ignored_direct(trial, prepared.resident_before_bytes, &streams));
     }
     let durable = durable(job, &yields, &streams, zero_ns);
+    let reread_bytes = reread_bytes(trial, &yields);
     Ok(LoadResult {
         started_monotonic_ns: zero_ns,
         started_unix_ns: watched.started_unix_ns,
@@ -46,6 +48,7 @@ pub fn gather(
         streams,
         resident_before_bytes: prepared.resident_before_bytes,
         file_bytes: prepared.file_bytes,
+        reread_bytes,
         notes,
     })
 }
@@ -110,6 +113,29 @@ fn durable(job: &Job, yields: &[Yield], streams: &[Stream], zero_ns: u64) -> Opt
     })
 }
 
+/// Bytes that were read again and may have been in memory still. All orders but Zipf's come to each
+/// block once a round; what the rounds after the first read had been dropped before, as far as it
+/// went, or not at all.
+fn reread_bytes(trial: &Trial, yields: &[Yield]) -> Option<u64> {
+    let job = &trial.job;
+    if matches!(job.order, Order::Zipf(_)) {
+        return None;
+    }
+    let one = |(yielded, blocks): (&Yield, u64)| {
+        let total = yielded.done.total;
+        let later = total.ops().saturating_sub(blocks).saturating_mul(job.block_bytes);
+        let stayed = match job.at_wrap().forget {
+            true => yielded.done.wraps.stayed_bytes,
+            false => Some(u64::MAX),
+        };
+        match later {
+            0 => Some(0),
+            _ => stayed.map(|stayed| stayed.min(later).min(total.read_bytes)),
+        }
+    };
+    yields.iter().zip(trial.files.iter().map(|files| files.blocks())).map(one).sum()
+}
+
 fn second_pass(first: First, yields: &[Yield]) -> Option<SecondPass> {
     let all = || yields.iter().filter_map(|yielded| yielded.second.as_ref());
     let started_ns = all().map(|done| done.started_ns).min()?;
@@ -131,6 +157,26 @@ fn note_rate(job: &Job, yields: &[Yield]) -> Option<Note> {
                 "rate={} was not kept up: {behind} operations were due and not begun at the end, \
                  {done} were done.",
                 job.rate
+            ),
+        )
+    })
+}
+
+/// Buffered writers that came to the end of their files before the trial did.
+fn note_flushes(yields: &[Yield]) -> Option<Note> {
+    let all = || yields.iter().map(|yielded| &yielded.done);
+    let flushes: u64 = all().map(|done| done.wraps.flushes).sum();
+    let flush_ns: u64 = all().map(|done| done.wraps.flush_ns).sum();
+    let run_ns: u64 = all().map(|done| done.stopped_ns.saturating_sub(done.started_ns)).sum();
+    (flushes > 0).then(|| {
+        Note::new(
+            "flushed-at-wrap",
+            format!(
+                "The files were smaller than what was written: {flushes} times a stream came to \
+                 the end of its own, made it durable and then wrote over it, which took {} of the \
+                 streams' time. So accepted bytes went to the device too; larger files show what \
+                 memory takes.",
+                value::percent(flush_ns as f64 / run_ns.max(1) as f64)
             ),
         )
     })

@@ -71,8 +71,11 @@ extern "C" fn handler(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Backend, Buffers, Completion, Kind, Mapped};
     use std::sync::Arc;
+
+    use super::super::{Kind, Mapped};
+    use crate::engine::file::backend::single::Single;
+    use crate::engine::file::backend::{Backend, Buffers, Completion};
 
     #[test]
     fn a_file_cut_short_under_its_map_is_an_error_and_not_the_end() {
@@ -80,7 +83,7 @@ mod tests {
         file.set_len(8192).unwrap();
         let buffers = Arc::new(Buffers::new(1, 4096, 4096, false).unwrap());
         let files = [file];
-        let mut mapped = Mapped::new(&files, 8192, false, true, buffers).unwrap();
+        let mut mapped = Single::new(Mapped::new(&files, 8192, false, true).unwrap(), buffers);
         files[0].set_len(4096).unwrap();
         let mut results = [0; 2];
         for (offset, result) in [0, 4096].into_iter().zip(&mut results) {

@@ -1,0 +1,72 @@
+//! One I/O at a time, done when it is pushed: what the backends `sync` and `mapped` share.
+
+use std::io;
+use std::sync::Arc;
+
+use super::{Backend, Buffers, Completion, Kind, result_of};
+use crate::sys::clock;
+
+/// Moves the bytes of one I/O.
+pub trait Medium {
+    /// Does one I/O between `buffer` and a place in a file; the bytes moved.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize>;
+
+    /// As [`Backend::let_go`].
+    fn let_go(&mut self) {}
+}
+
+/// One I/O at a time through `M`.
+pub struct Single<M> {
+    medium: M,
+    buffers: Arc<Buffers>,
+    done: Option<Completion>,
+}
+
+impl<M: Medium> Single<M> {
+    /// Between `medium` and `buffers`.
+    pub fn new(medium: M, buffers: Arc<Buffers>) -> Single<M> {
+        Single { medium, buffers, done: None }
+    }
+}
+
+impl<M: Medium> Backend for Single<M> {
+    #[inline]
+    fn whole(&self) -> i32 {
+        self.buffers.block() as i32
+    }
+
+    #[inline]
+    fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64) {
+        // SAFETY: the slot is the caller's and nothing else is ever in flight: each I/O is complete
+        // when this returns, and the slice is gone by then.
+        let buffer = unsafe { self.buffers.slice(slot) };
+        let result = result_of(self.medium.act(kind, buffer, file, offset));
+        self.done = Some(Completion { slot, result });
+    }
+
+    #[inline]
+    fn enter(&mut self, _want: u32, until_ns: Option<u64>) -> io::Result<()> {
+        if let (None, Some(until_ns)) = (self.done, until_ns) {
+            clock::sleep_until(until_ns);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, done: &mut [Completion]) -> usize {
+        match (self.done.take(), done.first_mut()) {
+            (Some(completion), Some(place)) => {
+                *place = completion;
+                1
+            }
+            _ => 0,
+        }
+    }
+
+    fn let_go(&mut self) {
+        self.medium.let_go();
+    }
+}

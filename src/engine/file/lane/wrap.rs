@@ -1,0 +1,113 @@
+//! What a stream does when it has been through its files and begins again at their start.
+//!
+//! Through the page cache the blocks of the last round may still be in memory: a reader would meet
+//! them there, and a writer would write over bytes that no device has seen. So what is in flight is
+//! let come back, what was written is made durable, and its pages are dropped, which is proved by
+//! counting them. All of it is part of the load and takes its time.
+
+use super::{Address, Backend, Fault, Kind, Lane, Phase, monotonic_ns};
+use crate::sys::{clock, pages};
+
+/// Pauses between askings to drop pages that are busy, ns: those that sit in a processor's batch of
+/// new pages go at the second asking, those that are still being read ahead a little later.
+const PAUSES_NS: [u64; 5] = [0, 0, 1_000_000, 4_000_000, 16_000_000];
+
+/// What the ends of one stream's rounds came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wraps {
+    /// How many times what was written was made durable before it was written over.
+    pub flushes: u64,
+    /// Time that this took, ns.
+    pub flush_ns: u64,
+    /// Bytes that stayed in memory although they were dropped, of all rounds together; `None` when
+    /// that cannot be told.
+    pub stayed_bytes: Option<u64>,
+}
+
+impl Default for Wraps {
+    fn default() -> Wraps {
+        Wraps { flushes: 0, flush_ns: 0, stayed_bytes: Some(0) }
+    }
+}
+
+impl<B: Backend, G: Address> Lane<'_, B, G> {
+    /// Whether another round waits for what is in flight.
+    #[inline]
+    pub(super) fn waits_at_wrap(&self) -> bool {
+        self.left_in_round == 0 && self.in_flight > 0 && self.terms.at_wrap.anything()
+    }
+
+    /// Begins another round; false when that must wait for what is in flight, or when the trial was
+    /// ended meanwhile.
+    ///
+    /// # Errors
+    /// When what was written cannot be made durable.
+    #[cold]
+    pub(super) fn come_round(&mut self) -> Result<bool, Fault> {
+        if self.waits_at_wrap() {
+            return Ok(false);
+        }
+        let at_wrap = self.terms.at_wrap;
+        if at_wrap.anything() && self.shared.phase() == Phase::Stop {
+            return Ok(false);
+        }
+        let began_ns = monotonic_ns();
+        if at_wrap.forget {
+            // Before the flush: unmapping tells the kernel which pages of a map are dirty.
+            self.backend.let_go();
+        }
+        if at_wrap.flush {
+            self.shared.flushing(true);
+            let flushed = self.flush();
+            self.shared.flushing(false);
+            flushed?;
+        }
+        if at_wrap.anything() && self.shared.phase() == Phase::Stop {
+            // Nothing is written over any more: this flush was the last one's share.
+            return Ok(false);
+        }
+        if at_wrap.flush {
+            self.wraps.flushes += 1;
+            self.wraps.flush_ns += monotonic_ns() - began_ns;
+        }
+        if at_wrap.forget {
+            self.forget();
+        }
+        self.left_in_round = self.terms.blocks();
+        self.round = self.round.wrapping_add(1);
+        Ok(true)
+    }
+
+    fn flush(&self) -> Result<(), Fault> {
+        for (file, number) in self.files.iter().zip(0..) {
+            file.sync_data().map_err(|why| Fault::Io {
+                kind: Kind::Sync,
+                file: number,
+                offset: 0,
+                wanted: 0,
+                moved: Err(why),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Drops the files' clean pages until none is left, or no more will go.
+    fn forget(&mut self) {
+        let half = self.terms.blocks() * self.terms.block_bytes / 2;
+        let mut stayed = None;
+        for (pause_ns, asking) in PAUSES_NS.into_iter().zip(1..) {
+            if pause_ns > 0 {
+                clock::sleep_until(monotonic_ns() + pause_ns);
+            }
+            self.files.iter().for_each(pages::forget);
+            stayed = self.files.iter().map(pages::resident_bytes).sum::<Result<u64, _>>().ok();
+            match stayed {
+                None | Some(0) => break,
+                // Files that live in memory go nowhere.
+                Some(bytes) if asking > 1 && bytes > half => break,
+                Some(_) => {}
+            }
+        }
+        self.wraps.stayed_bytes = self.wraps.stayed_bytes.zip(stayed).map(|(all, one)| all + one);
+    }
+}
