@@ -5,13 +5,13 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::{Context, Engine, Error as EngineError};
 use crate::measurement::{Outcome, Record, judge};
 use crate::plan::Trial;
 use crate::progress::{Event, Observer};
 use crate::store::{Campaign, Store};
+use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
 
@@ -32,7 +32,7 @@ pub struct Run<'a> {
     /// Who is told.
     pub observer: &'a mut dyn Observer,
     /// Set when the user wants to stop.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Stop,
     work: BTreeMap<String, WorkDir>,
     laid: BTreeMap<PathBuf, u64>,
     records: Vec<Record>,
@@ -64,7 +64,7 @@ impl<'a> Run<'a> {
         engine: &'static dyn Engine,
         directories: &[String],
         observer: &'a mut dyn Observer,
-        stop: &'a AtomicBool,
+        stop: &'a Stop,
     ) -> Result<Run<'a>, Error> {
         for directory in directories {
             tidy_up(Path::new(directory), observer);
@@ -163,7 +163,7 @@ impl<'a> Run<'a> {
 
     /// Whether the user wants to stop.
     pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.asked()
     }
 
     /// Removes the work directories and closes the campaign.
