@@ -17,6 +17,7 @@ use crate::sys::{Error, Host, clock};
 
 pub mod directory;
 pub mod evaluate;
+mod forecast;
 pub mod layout;
 
 /// One campaign on its way.
@@ -108,13 +109,18 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the store cannot be written; a trial that fails is a result, not an error.
     pub fn trials(&mut self, trials: Vec<Trial>) -> Result<(), Error> {
-        self.of = self.records.len() as u32 + trials.len() as u32;
+        let mut ahead = self.forecast(&trials);
+        self.of = self.records.len() as u32 + ahead.steps();
         for trial in trials {
+            self.ends_at_ns = ahead.ends_at_ns(&self.records);
             self.prepare(&trial)?;
+            ahead.laid();
             if self.stopped() {
                 break;
             }
+            self.ends_at_ns = ahead.ends_at_ns(&self.records);
             self.trial(trial)?;
+            ahead.ran();
         }
         Ok(())
     }

@@ -278,7 +278,6 @@ fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, spent_ns: u64) -> R
         value::duration(bought.total_ns as f64),
         if names.is_empty() { "none within the budget".to_owned() } else { names.join("; ") },
     )));
-    run.ends_at_ns = Some(clock::monotonic_ns() + bought.total_ns);
     let cells: Vec<(String, Settings)> =
         wishes[..bought.cells].iter().map(|wish| standard::timed(wish, bought.trial_ns)).collect();
     let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed.rotate_left(17));

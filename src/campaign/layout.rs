@@ -60,13 +60,10 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be written.
     pub(super) fn prepare(&mut self, trial: &Trial) -> Result<(), Error> {
-        let settings = &trial.settings;
-        let paths = self.paths(trial);
-        let size = settings.whole("file-size");
-        let there = paths.iter().all(|path| self.laid.get(path).is_some_and(|&had| had >= size));
-        if there || paths.is_empty() || settings.word("access") == "write" {
+        if !self.lacks_files(trial, &self.laid) {
             return Ok(());
         }
+        let (settings, size) = (&trial.settings, trial.settings.whole("file-size"));
         let mut layout = Settings::defaults(self.engine.name());
         for knob in ["streams", "files", "file-size", "directories", "data", "io-engine"] {
             layout.set(knob, settings.get(knob).clone());
@@ -82,6 +79,13 @@ impl Run<'_> {
         self.lay(trial)
     }
 
+    /// Whether a trial needs files that are not among those `laid`.
+    pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {
+        let size = trial.settings.whole("file-size");
+        let there = |path: &PathBuf| laid.get(path).is_some_and(|&had| had >= size);
+        trial.settings.word("access") != "write" && !self.paths(trial).iter().all(there)
+    }
+
     /// Writes files through and remembers that they are there.
     ///
     /// # Errors
@@ -95,7 +99,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    fn paths(&self, trial: &Trial) -> Vec<PathBuf> {
+    pub(super) fn paths(&self, trial: &Trial) -> Vec<PathBuf> {
         let names = trial.settings.directories();
         let path = |(place, number): (usize, usize)| {
             let work = self.work.get(names.get(place)?)?;

@@ -233,8 +233,20 @@ impl List<'_> {
 
 /// What a cell takes, ns, when its trials last `trial_ns`.
 fn cost_ns(wish: &Wish, trial_ns: u64) -> u64 {
-    let second = if wish.settings.flag("second-pass") { SECOND_PASS_NS } else { 0 };
-    u64::from(REPLICATES) * (trial_ns + second + OVERHEAD_NS)
+    u64::from(REPLICATES) * lasting_ns(&wish.settings, trial_ns)
+}
+
+/// What a trial takes from its start to the next one's, ns; `None` when it does not stop by time.
+pub fn expected_ns(settings: &Settings) -> Option<u64> {
+    match settings.stop() {
+        Stop::After(ns) => Some(lasting_ns(settings, ns)),
+        Stop::Bytes(_) | Stop::Pass | Stop::Steady => None,
+    }
+}
+
+fn lasting_ns(settings: &Settings, trial_ns: u64) -> u64 {
+    let second = if settings.flag("second-pass") { SECOND_PASS_NS } else { 0 };
+    trial_ns.saturating_add(second + OVERHEAD_NS)
 }
 
 /// Buys as many cells as `left_ns` allows, in order, at the shortest trials; then, if all were

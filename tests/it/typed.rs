@@ -187,6 +187,24 @@ fn a_simulated_evaluation_goes_from_arguments_to_report() {
     assert!(!text.contains('\u{1b}'), "no colour without a terminal");
 }
 
+/// Progress said `[1/2]`, `[2/2]`, `[3/3]`: the files that are laid out first were not counted.
+#[test]
+fn progress_counts_the_laying_out_of_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let knobs = ["streams=1,2", "file-size=1MiB", "stop=100ms", "--replicates=1", "--seed=1"];
+    let output = brickyard(folder.path(), &[&["run", "random-read"][..], &knobs].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let totals: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix('[')?.split_once(']')?.0.split_once('/'))
+        .map(|(_, total)| total)
+        .collect();
+    // One layout when the larger trial comes first, two when it comes last.
+    assert!(totals.len() >= 3, "{said}");
+    let all = totals.len().to_string();
+    assert!(totals.iter().all(|total| *total == all), "{said}");
+}
+
 /// The same seed gives the same order and the same blocks.
 #[test]
 fn a_seed_repeats_a_campaign() {
