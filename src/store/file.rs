@@ -63,7 +63,6 @@ pub(super) fn forget(path: &Path, new: &[PathBuf]) {
 
 /// Whether another process has the store open. Closing the file again would drop the locks that
 /// this process holds on it (fcntl(2)), so none of our own connections may be open.
-#[expect(clippy::disallowed_methods, reason = "asks for a lock; nothing is read")]
 fn in_use(path: &Path) -> bool {
     let shared = all(path).nth(2).and_then(|path| File::open(path).ok());
     let asked = Flock {
