@@ -77,8 +77,8 @@ impl Run<'_> {
         layout.set("access", Value::Word("write".into()));
         layout.set("direct", Value::Flag(false));
         layout.set("stop", Value::Stop(Stop::Pass));
-        // Nothing is measured, so nobody has to compete: a stream that is done would write its files
-        // over in memory, and keep the last one from the device for minutes.
+        // Nothing is measured, so nobody has to compete: a stream that is done would write its
+        // files over in memory, and keep the last one from the device for minutes.
         layout.set("sustained", Value::Flag(false));
         // As large as the file allows, but never a block that the file is not a multiple of.
         let block = (size & size.wrapping_neg()).clamp(512, 1 << 20);

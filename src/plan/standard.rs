@@ -349,8 +349,8 @@ mod tests {
         assert_eq!(files(100) % (3 * LAYOUT_STREAMS), 0);
     }
 
-    /// On a disk whose cache took 5 GB/s, 30 s bought 10 GB of files. The last of four streams found
-    /// memory full of what the other three wrote over and over, and the writing took five minutes.
+    /// On a disk whose cache took 5 GB/s, 30 s bought 10 GB of files. The last of four streams
+    /// found memory full of what the others wrote over and over: the writing took five minutes.
     #[test]
     fn writing_is_bounded_to_its_quarter_of_the_budget() {
         for (seconds, places) in [(20, 1), (30, 1), (40, 1), (180, 1), (3600, 1), (180, 8)] {
