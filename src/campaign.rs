@@ -5,18 +5,19 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::engine::{Context, Engine, Error as EngineError};
 use crate::measurement::{Outcome, Record, judge};
 use crate::plan::Trial;
 use crate::progress::{Event, Observer};
 use crate::store::{Campaign, Store};
+use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
 
 pub mod directory;
 pub mod evaluate;
+mod forecast;
 pub mod layout;
 
 /// One campaign on its way.
@@ -32,7 +33,7 @@ pub struct Run<'a> {
     /// Who is told.
     pub observer: &'a mut dyn Observer,
     /// Set when the user wants to stop.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Stop,
     work: BTreeMap<String, WorkDir>,
     laid: BTreeMap<PathBuf, u64>,
     records: Vec<Record>,
@@ -64,7 +65,7 @@ impl<'a> Run<'a> {
         engine: &'static dyn Engine,
         directories: &[String],
         observer: &'a mut dyn Observer,
-        stop: &'a AtomicBool,
+        stop: &'a Stop,
     ) -> Result<Run<'a>, Error> {
         for directory in directories {
             tidy_up(Path::new(directory), observer);
@@ -108,13 +109,18 @@ impl<'a> Run<'a> {
     /// # Errors
     /// When the store cannot be written; a trial that fails is a result, not an error.
     pub fn trials(&mut self, trials: Vec<Trial>) -> Result<(), Error> {
-        self.of = self.records.len() as u32 + trials.len() as u32;
+        let mut ahead = self.forecast(&trials);
+        self.of = self.records.len() as u32 + ahead.steps();
         for trial in trials {
+            self.ends_at_ns = ahead.ends_at_ns(&self.records);
             self.prepare(&trial)?;
+            ahead.laid();
             if self.stopped() {
                 break;
             }
+            self.ends_at_ns = ahead.ends_at_ns(&self.records);
             self.trial(trial)?;
+            ahead.ran();
         }
         Ok(())
     }
@@ -163,7 +169,7 @@ impl<'a> Run<'a> {
 
     /// Whether the user wants to stop.
     pub fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.stop.asked()
     }
 
     /// Removes the work directories and closes the campaign.

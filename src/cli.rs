@@ -10,6 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 mod evaluate;
 mod generate;
+mod hint;
 mod list;
 mod outcome;
 mod report;
@@ -62,7 +63,10 @@ enum Command {
 
 /// The program.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return hint::refuse(&error),
+    };
     let common = &cli.common;
     let result = match &cli.command {
         Command::Evaluate(arguments) => evaluate::run(arguments, common),

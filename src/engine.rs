@@ -4,12 +4,12 @@
 //! not store, judge or print.
 
 use std::path::PathBuf;
-use std::sync::atomic::AtomicBool;
 
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::progress::Progress;
+use crate::sys::signal::Stop;
 use crate::sys::{self, Host};
 
 pub mod file;
@@ -44,7 +44,7 @@ pub struct Context<'a> {
     /// Told of what happens, several times a second.
     pub progress: &'a mut dyn FnMut(Progress),
     /// Set when the user wants to stop.
-    pub stop: &'a AtomicBool,
+    pub stop: &'a Stop,
 }
 
 /// Why a trial has no measurement.

@@ -42,9 +42,13 @@ impl Trial {
     }
 }
 
-/// Keeps a seed within 53 bits, so that JSON readers that use doubles show it exactly.
+/// The largest seed: JSON readers that use doubles show whole numbers of 53 bits exactly (RFC 8259,
+/// section 6), and a seed that is shown wrongly repeats nothing.
+pub const SEED_MAX: u64 = (1 << 53) - 1;
+
+/// Cuts a seed that we drew ourselves to [`SEED_MAX`]; one that a person gave is refused instead.
 pub fn exact_in_json(seed: u64) -> u64 {
-    seed & ((1 << 53) - 1)
+    seed & SEED_MAX
 }
 
 /// Cells, expanded into trials: each replicate is a random permutation of all cells.

@@ -32,7 +32,7 @@ pub enum Event<'a> {
     Begin {
         /// Which.
         trial: &'a Trial,
-        /// How many trials there will be, as far as is known.
+        /// How many trials there will be, those that lay out files included, as far as is known.
         of: u32,
         /// When the campaign will be over, ns from now, as far as is known.
         left_ns: Option<u64>,

@@ -3,7 +3,6 @@
 //! Keeps raw counts and gives them back; computes nothing. A kill at any instant loses at most the
 //! trial in hand, because nothing is open while one runs.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -11,9 +10,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use crate::measurement::Record;
-use crate::sys::Error;
+use crate::sys::{Error, clock};
 
 mod codec;
+mod file;
 mod read;
 mod write;
 
@@ -31,6 +31,8 @@ pub struct Store {
     connection: Connection,
     /// Device and inode, to tell whether the file of that name is still this one.
     identity: Option<(u64, u64)>,
+    /// Files that we made and that hold no campaign yet.
+    new: Vec<PathBuf>,
 }
 
 /// One execution of a plan on one server.
@@ -71,20 +73,37 @@ pub struct NotBought {
 
 impl Store {
     /// Opens the store for writing; makes it when there is none, and brings an older one up to
-    /// this version.
+    /// this version. One that could not be made for want of room leaves nothing behind.
     ///
     /// # Errors
     /// When it cannot be written, is locked, is of a newer version, or is not ours.
     pub fn open(path: &Path) -> Result<Store, Error> {
+        file::regular(path)?;
+        let new = file::missing(path);
+        match Store::opened(path) {
+            Ok(store) => Ok(Store { new, ..store }),
+            Err((error, no_room)) => {
+                if no_room {
+                    file::forget(path, &new);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Opens or makes it; an error comes with whether there was no room for it.
+    fn opened(path: &Path) -> Result<Store, (Error, bool)> {
+        let failed = |error: rusqlite::Error| (refused(path, &error), no_room(path, &error));
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection =
-            Connection::open_with_flags(path, flags).map_err(|error| refused(path, &error))?;
-        let mut store = Store { path: path.to_owned(), connection, identity: None };
-        store.prepare().map_err(|error| refused(path, &error))?;
-        store.migrate()?;
-        store.identity = identity(path);
+        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+        let (path_owned, new) = (path.to_owned(), Vec::new());
+        let mut store = Store { path: path_owned, connection, identity: None, new };
+        store.prepare().map_err(failed)?;
+        let version = store.version().map_err(|error| (error, false))?;
+        store.migrate(version).map_err(failed)?;
+        store.identity = file::identity(path);
         Ok(store)
     }
 
@@ -93,6 +112,7 @@ impl Store {
     /// # Errors
     /// When there is none, or it is not ours or newer than this program.
     pub fn open_read_only(path: &Path) -> Result<Store, Error> {
+        file::regular(path)?;
         if !path.exists() {
             let what = format!("cannot read the store {}", path.display());
             return Err(Error::new(what, "there is no such file")
@@ -100,15 +120,16 @@ impl Store {
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = Connection::open_with_flags(path, flags);
-        if !writable(path) {
+        if !file::writable(path) {
             // A log that nobody can write holds nothing that is not in the file; without this,
             // SQLite wants to make its shared memory beside it.
-            let uri = format!("file:{}?immutable=1", escaped(path));
+            let uri = format!("file:{}?immutable=1", file::escaped(path));
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
             connection = Connection::open_with_flags(uri, flags);
         }
         let connection = connection.map_err(|error| refused(path, &error))?;
-        let store = Store { path: path.to_owned(), connection, identity: identity(path) };
+        let (identity, new) = (file::identity(path), Vec::new());
+        let store = Store { path: path.to_owned(), connection, identity, new };
         store.connection.busy_timeout(BUSY_MAX).map_err(|error| refused(path, &error))?;
         match store.version()? {
             0 => Err(store.foreign()),
@@ -159,39 +180,70 @@ impl Store {
             .hint("name another file: --store FILE")
     }
 
-    fn migrate(&mut self) -> Result<(), Error> {
-        let version = self.version()?;
-        let path = self.path.clone();
-        let steps = || -> rusqlite::Result<()> {
-            self.connection.pragma_update(None, "journal_mode", "WAL")?;
-            self.connection.pragma_update(None, "synchronous", "FULL")?;
-            self.connection.pragma_update(None, "foreign_keys", true)?;
-            for (number, sql) in MIGRATIONS.iter().enumerate().skip(version) {
-                let transaction =
-                    self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-                // Another program may have taken this step while we waited for the lock.
-                let now: i32 =
-                    transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
-                if now as usize > number {
-                    continue;
-                }
-                transaction.execute_batch(sql)?;
-                transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-                transaction.pragma_update(None, "user_version", number as i32 + 1)?;
-                transaction.commit()?;
+    /// Takes the steps that are missing since `version`.
+    fn migrate(&mut self, version: usize) -> rusqlite::Result<()> {
+        self.write_ahead()?;
+        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        self.connection.pragma_update(None, "foreign_keys", true)?;
+        for (number, sql) in MIGRATIONS.iter().enumerate().skip(version) {
+            let transaction =
+                self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Another program may have taken this step while we waited for the lock.
+            let now: i32 =
+                transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+            if now as usize > number {
+                continue;
             }
-            Ok(())
-        };
-        let mut steps = steps;
-        steps().map_err(|error| refused(&path, &error))
+            transaction.execute_batch(sql)?;
+            transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+            transaction.pragma_update(None, "user_version", number as i32 + 1)?;
+            transaction.commit()?;
+        }
+        Ok(())
     }
 
-    /// Keeps a new campaign and gives it its number.
+    /// Turns the write-ahead log on. Programs that do so at the same time are told "busy" without
+    /// the wait that SQLite makes everywhere else.
+    fn write_ahead(&self) -> rusqlite::Result<()> {
+        let end_ns = clock::monotonic_ns() + BUSY_MAX.as_nanos() as u64;
+        loop {
+            match self.connection.pragma_update(None, "journal_mode", "WAL") {
+                Err(error)
+                    if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                        && clock::monotonic_ns() < end_ns =>
+                {
+                    std::thread::sleep(Duration::from_millis(5));
+                }
+                other => return other,
+            }
+        }
+    }
+
+    /// Keeps a new campaign and gives it its number. A store that was made for it and has no room
+    /// for it is removed again.
     ///
     /// # Errors
-    /// When the store cannot be written.
+    /// When the store cannot be written; nothing more can be kept in it then.
     pub fn begin(&mut self, campaign: &Campaign) -> Result<u64, Error> {
-        write::campaign(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+        let error = match write::campaign(&self.connection, campaign) {
+            Ok(id) => {
+                self.new.clear();
+                return Ok(id);
+            }
+            Err(error) => error,
+        };
+        let new = std::mem::take(&mut self.new);
+        if !new.is_empty()
+            && no_room(&self.path, &error)
+            && self.campaigns().is_ok_and(|all| all.is_empty())
+        {
+            // Its files can go when nobody holds them open, and that is us.
+            if let Ok(nothing) = Connection::open_in_memory() {
+                drop(std::mem::replace(&mut self.connection, nothing));
+                file::forget(&self.path, &new);
+            }
+        }
+        Err(refused(&self.path, &error))
     }
 
     /// Keeps what was learned about a campaign after it began.
@@ -231,7 +283,7 @@ impl Store {
     /// # Errors
     /// When the file was removed or replaced after it was opened.
     pub fn still_there(&self) -> Result<(), Error> {
-        if self.identity == identity(&self.path) {
+        if self.identity == file::identity(&self.path) {
             return Ok(());
         }
         let what = format!("cannot keep this campaign in {}", self.path.display());
@@ -256,30 +308,14 @@ impl Store {
     }
 }
 
-/// Whether an existing file, and the log beside it, can be written.
-fn writable(path: &Path) -> bool {
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-    let access = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok();
-    access(path) && access(parent.unwrap_or(Path::new(".")))
-}
-
-/// A path as it stands in a URI (RFC 3986): what could end it or mean something else is escaped.
-fn escaped(path: &Path) -> String {
-    use std::fmt::Write;
-    use std::os::unix::ffi::OsStrExt;
-    let mut text = String::new();
-    for &byte in path.as_os_str().as_bytes() {
-        if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
-            text.push(char::from(byte));
-        } else {
-            let _ = write!(text, "%{byte:02X}");
-        }
+/// Whether an error comes from a full file system. SQLite calls it an I/O error where it was the
+/// memory shared by readers that found no room.
+fn no_room(path: &Path, error: &rusqlite::Error) -> bool {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => true,
+        Some(ErrorCode::SystemIoFailure) => file::is_full(path),
+        _ => false,
     }
-    text
-}
-
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    path.metadata().ok().map(|metadata| (metadata.dev(), metadata.ino()))
 }
 
 /// SQLite's refusals, with what to do about them.
@@ -293,7 +329,7 @@ fn refused(path: &Path, error: &rusqlite::Error) -> Error {
             "another program has locked it".to_owned(),
             "wait for that program to end, or use another file: --store FILE",
         ),
-        Some(ErrorCode::CannotOpen) if path.exists() && !writable(path) => {
+        Some(ErrorCode::CannotOpen) if path.exists() && !file::writable(path) => {
             ("it is read-only".to_owned(), "make it writable, or use another file: --store FILE")
         }
         Some(ErrorCode::ReadOnly) => {
@@ -303,7 +339,7 @@ fn refused(path: &Path, error: &rusqlite::Error) -> Error {
             format!("it cannot be opened or made there ({error})"),
             "choose a file in a directory that you may write in: --store FILE",
         ),
-        Some(ErrorCode::DiskFull) => {
+        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) if no_room(path, error) => {
             ("its file system is full".to_owned(), "make room, or use another file: --store FILE")
         }
         _ => (error.to_string(), "use another file: --store FILE"),

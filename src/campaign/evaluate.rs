@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Run, layout};
 use crate::knob::Settings;
-use crate::plan::standard::{self, LAYOUT_STREAMS, REPLICATES, Shape, TRIAL_NS_MIN};
+use crate::plan::standard::{self, LAYOUT_STREAMS, REPLICATES, Shape, TRIAL_NS_MIN, Writing};
 use crate::plan::{self, Trial};
 use crate::progress::Event;
 use crate::store::NotBought;
@@ -87,7 +87,8 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
     }
     let Some(rate) = rate else { return Ok(()) };
     let files = standard::files(STREAMS_MAX);
-    let file_size = file_size(run, request, rate, files)?;
+    let writing = standard::writing(request.budget_ns, request.directories.len() as u64, rate);
+    let file_size = file_size(run, request, &writing, files)?;
     let shape = Shape {
         engine: run.engine.name(),
         directories: request.directories.clone(),
@@ -98,7 +99,7 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
         cache_bytes: (request.memory_bytes / 8).min(512 << 20).min((rate / 2.0) as u64),
     };
     announce(run, request, &shape, rate);
-    write(run, &shape)?;
+    write(run, &shape, &writing)?;
     if run.stopped() {
         return Ok(());
     }
@@ -131,7 +132,6 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f6
         settings.set("direct", Value::Flag(direct));
         settings.set("queue-depth", Value::Count(4));
         settings.set("stop", Value::Stop(Stop::After(TRIAL_NS_MIN)));
-        settings.set("at-least", Value::Duration(0));
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         let seed = plan::exact_in_json(random);
         let group = plan::PROBE.to_owned();
@@ -172,14 +172,18 @@ fn writing(engine: &str, names: &[String], file_size: u64, files: u64) -> Settin
     let block = (file_size & file_size.wrapping_neg()).min(1 << 20);
     settings.set("block-size", Value::Bytes(block));
     settings.set("stop", Value::Stop(Stop::Pass));
-    settings.set("at-least", Value::Duration(TRIAL_NS_MIN));
     settings.set("directories", Value::Words(names.to_vec()));
     settings
 }
 
 /// How large each file may be: what a quarter of the budget can write, at most a quarter of what
 /// is free, or what the user said.
-fn file_size(run: &Run<'_>, request: &Request, rate: f64, files: u64) -> Result<u64, Error> {
+fn file_size(
+    run: &Run<'_>,
+    request: &Request,
+    writing_gets: &Writing,
+    files: u64,
+) -> Result<u64, Error> {
     let places = request.directories.len() as u64;
     let mut by_device: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for name in &request.directories {
@@ -188,7 +192,7 @@ fn file_size(run: &Run<'_>, request: &Request, rate: f64, files: u64) -> Result<
         entry.1 += 1;
     }
     let quarter_of_free = by_device.values().map(|(usable, sharing)| usable / 4 / sharing).min();
-    let in_time = (rate * request.budget_ns as f64 / 4e9) as u64 / places;
+    let in_time = writing_gets.files_bytes / places;
     let each = match request.space_bytes {
         Some(bytes) => bytes / places,
         None => in_time.min(quarter_of_free.unwrap_or(0)),
@@ -231,13 +235,17 @@ fn announce(run: &mut Run<'_>, request: &Request, shape: &Shape, rate: f64) {
     )));
 }
 
-/// Writes all files, a third in each replicate: that is the writing measured, and the layout.
-fn write(run: &mut Run<'_>, shape: &Shape) -> Result<(), Error> {
+/// Writes all files, a third in each replicate: that is the writing measured, and the layout. What
+/// a trial cannot write in its share of the time is written after it, as a layout.
+fn write(run: &mut Run<'_>, shape: &Shape, gets: &Writing) -> Result<(), Error> {
     let part = shape.files / u64::from(REPLICATES);
     let cell = |name: &String| {
         let names = std::slice::from_ref(name);
         let files = part / LAYOUT_STREAMS;
-        ("write".to_owned(), writing(shape.engine, names, shape.file_size, files))
+        let mut settings = writing(shape.engine, names, shape.file_size, files);
+        settings.set("at-least", Value::Duration(gets.at_least_ns));
+        settings.set("at-most", Value::Duration(gets.at_most_ns));
+        ("write".to_owned(), settings)
     };
     let cells: Vec<(String, Settings)> = shape.directories.iter().map(cell).collect();
     let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed);
@@ -247,7 +255,7 @@ fn write(run: &mut Run<'_>, shape: &Shape) -> Result<(), Error> {
             break;
         }
         trial.first_file = (trial.replicate - 1) * part as u32;
-        run.lay(trial)?;
+        run.lay_whole(trial)?;
     }
     Ok(())
 }
@@ -278,7 +286,6 @@ fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, spent_ns: u64) -> R
         value::duration(bought.total_ns as f64),
         if names.is_empty() { "none within the budget".to_owned() } else { names.join("; ") },
     )));
-    run.ends_at_ns = Some(clock::monotonic_ns() + bought.total_ns);
     let cells: Vec<(String, Settings)> =
         wishes[..bought.cells].iter().map(|wish| standard::timed(wish, bought.trial_ns)).collect();
     let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed.rotate_left(17));

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use super::Run;
 use crate::knob::Settings;
+use crate::measurement::Note;
 use crate::plan::Trial;
 use crate::plan::files::files_of;
 use crate::sys::Error;
@@ -60,13 +61,15 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be written.
     pub(super) fn prepare(&mut self, trial: &Trial) -> Result<(), Error> {
-        let settings = &trial.settings;
-        let paths = self.paths(trial);
-        let size = settings.whole("file-size");
-        let there = paths.iter().all(|path| self.laid.get(path).is_some_and(|&had| had >= size));
-        if there || paths.is_empty() || settings.word("access") == "write" {
+        if !self.lacks_files(trial, &self.laid) {
             return Ok(());
         }
+        self.lay(self.layout_for(trial))
+    }
+
+    /// The trial that writes another one's files.
+    fn layout_for(&self, trial: &Trial) -> Trial {
+        let (settings, size) = (&trial.settings, trial.settings.whole("file-size"));
         let mut layout = Settings::defaults(self.engine.name());
         for knob in ["streams", "files", "file-size", "directories", "data", "io-engine"] {
             layout.set(knob, settings.get(knob).clone());
@@ -74,28 +77,52 @@ impl Run<'_> {
         layout.set("access", Value::Word("write".into()));
         layout.set("direct", Value::Flag(false));
         layout.set("stop", Value::Stop(Stop::Pass));
+        // Nothing is measured, so nobody has to compete: a stream that is done would write its
+        // files over in memory, and keep the last one from the device for minutes.
+        layout.set("sustained", Value::Flag(false));
         // As large as the file allows, but never a block that the file is not a multiple of.
         let block = (size & size.wrapping_neg()).clamp(512, 1 << 20);
         layout.set("block-size", Value::Bytes(block));
-        let trial =
-            Trial { group: crate::plan::LAYOUT.to_owned(), settings: layout, ..trial.clone() };
-        self.lay(trial)
+        Trial { group: crate::plan::LAYOUT.to_owned(), settings: layout, ..trial.clone() }
     }
 
-    /// Writes files through and remembers that they are there.
+    /// Whether a trial needs files that are not among those `laid`.
+    pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {
+        trial.settings.word("access") != "write" && !self.is_laid(trial, laid)
+    }
+
+    fn is_laid(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {
+        let size = trial.settings.whole("file-size");
+        let there = |path: &PathBuf| laid.get(path).is_some_and(|&had| had >= size);
+        self.paths(trial).iter().all(there)
+    }
+
+    /// Runs a trial that writes files through; what it was cut short of is written after it.
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub(super) fn lay(&mut self, trial: Trial) -> Result<(), Error> {
+    pub(super) fn lay_whole(&mut self, trial: Trial) -> Result<(), Error> {
+        self.lay(trial.clone())?;
+        let last = self.records.last();
+        let done = last.is_some_and(|record| record.outcome.measurement().is_some());
+        if done && !self.stopped() && !self.is_laid(&trial, &self.laid) {
+            self.lay(self.layout_for(&trial))?;
+        }
+        Ok(())
+    }
+
+    /// Runs a trial that writes files through, and remembers that they are there.
+    fn lay(&mut self, trial: Trial) -> Result<(), Error> {
         let (paths, size) = (self.paths(&trial), trial.settings.whole("file-size"));
-        let done = self.trial(trial)?.outcome.measurement().is_some();
-        if done && !self.stopped() {
+        let done = self.trial(trial)?.outcome.measurement();
+        let cut = |note: &Note| note.kind == "cut-short";
+        if done.is_some_and(|done| !done.notes.iter().any(cut)) && !self.stopped() {
             self.laid.extend(paths.into_iter().map(|path| (path, size)));
         }
         Ok(())
     }
 
-    fn paths(&self, trial: &Trial) -> Vec<PathBuf> {
+    pub(super) fn paths(&self, trial: &Trial) -> Vec<PathBuf> {
         let names = trial.settings.directories();
         let path = |(place, number): (usize, usize)| {
             let work = self.work.get(names.get(place)?)?;
@@ -109,6 +136,11 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::{self, Context, Engine};
+    use crate::measurement::Measurement;
+    use crate::progress::{Event, Observer};
+    use crate::store::{Campaign, Store};
+    use crate::sys::{Host, signal};
 
     fn settings(streams: u64, files: u64, names: &[&str]) -> Settings {
         let mut settings = Settings::defaults("file");
@@ -117,6 +149,63 @@ mod tests {
         let names = names.iter().map(|name| (*name).to_owned()).collect();
         settings.set("directories", Value::Words(names));
         settings
+    }
+
+    /// An engine that writes nothing, and is as slow as the tests need.
+    struct Slow;
+
+    impl Engine for Slow {
+        fn name(&self) -> &'static str {
+            "file"
+        }
+        fn about(&self) -> &'static str {
+            ""
+        }
+        fn check(&self, _: &Settings) -> Result<(), Error> {
+            Ok(())
+        }
+        fn run(&self, trial: &Trial, _: &mut Context<'_>) -> Result<Measurement, engine::Error> {
+            let mut measurement = Measurement::default();
+            if trial.settings.whole("at-most") < 1_000_000_000 {
+                measurement.notes.push(Note::new("cut-short", "cut"));
+            }
+            Ok(measurement)
+        }
+    }
+
+    struct Deaf;
+
+    impl Observer for Deaf {
+        fn tell(&mut self, _: &Event<'_>) {}
+    }
+
+    /// A writing trial that was cut counted as if its files were there: the reading trials then
+    /// found files that ended early. The rest is written after it, once, by streams that stop.
+    #[test]
+    fn what_a_cut_trial_left_unwritten_is_laid_out_after_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+        let name = folder.path().to_str().unwrap().to_owned();
+        let (host, stop, mut deaf) = (Host::live(), signal::Stop::new(), Deaf);
+        let campaign = Campaign { uid: "u".into(), ..Campaign::default() };
+        let names = std::slice::from_ref(&name);
+        let mut run =
+            Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
+        let mut settings = settings(4, 2, &[&name]);
+        settings.set("access", Value::Word("write".into()));
+        settings.set("at-most", Value::Duration(500_000_000));
+        let group = "write".to_owned();
+        let trial = Trial { number: 1, replicate: 1, group, settings, first_file: 0, seed: 1 };
+        run.lay_whole(trial.clone()).unwrap();
+        let mut reads = trial;
+        reads.settings.set("access", Value::Word("read".into()));
+        run.prepare(&reads).unwrap();
+        assert_eq!(run.laid.len(), 8);
+        let done = run.finish().unwrap();
+        let groups: Vec<&str> =
+            done.records.iter().map(|record| record.trial.group.as_str()).collect();
+        assert_eq!(groups, ["write", "layout"]);
+        assert!(!done.records[1].trial.settings.flag("sustained"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use super::outcome::{self, Request as Kept};
 use super::{Common, talk};
 use crate::campaign::{Run, directory, evaluate};
+use crate::plan;
 use crate::sys::{Error, signal};
 use crate::value;
 
@@ -25,8 +26,8 @@ pub struct Arguments {
     /// What runs the trials: `file`, or `sim`, a simulated server
     #[arg(long, default_value = "file")]
     engine: String,
-    /// Repeats the order of trials and the blocks of an earlier campaign
-    #[arg(long)]
+    /// Repeats the order of trials and the blocks of an earlier campaign; at most 2^53 - 1
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=plan::SEED_MAX))]
     seed: Option<u64>,
     /// Where the report goes
     #[arg(long, value_name = "FILE", default_value = "brickyard-report.html")]
@@ -60,7 +61,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         seed: arguments.seed,
         report: Some(arguments.report.clone()),
     };
-    let stop = signal::stop_flag()?;
+    let stop = signal::stop()?;
     let mut session = outcome::Session::open(kept, common)?;
     session.introduce();
     let memory_bytes = session.memory_bytes();

@@ -8,7 +8,7 @@ use crate::campaign::{Done, new_uid};
 use crate::engine::{self, Engine};
 use crate::inventory;
 use crate::knob;
-use crate::measurement::Outcome;
+use crate::measurement::{Outcome, Record};
 use crate::plan;
 use crate::report::{self, Input};
 use crate::store::{Campaign, Store};
@@ -143,7 +143,7 @@ impl Session {
     /// Prints what came of it, draws the report, and gives the exit status.
     ///
     /// # Errors
-    /// When the report cannot be written.
+    /// When the report cannot be written, or when nothing that was asked for could be measured.
     pub fn conclude(&self, done: Done, common: &Common) -> anyhow::Result<ExitCode> {
         self.talk.end();
         let input = Input::new(&done.campaign, &done.records);
@@ -160,7 +160,10 @@ impl Session {
             done.campaign.id,
             common.store.display()
         ));
-        Ok(status(&done))
+        match nothing_measured(&done) {
+            Some(error) => Err(error.into()),
+            None => Ok(status(&done)),
+        }
     }
 }
 
@@ -175,14 +178,113 @@ pub fn write_report(path: &std::path::Path, input: &Input<'_>) -> anyhow::Result
     Ok(())
 }
 
+/// The reasons that are told one by one; the rest are in the report.
+const REASONS_MAX: usize = 3;
+
+/// Why a campaign came to nothing: no trial that was asked for was done, and none failed (a failure
+/// is a result). What only made ready for others does not count.
+fn nothing_measured(done: &Done) -> Option<Error> {
+    let asked = || done.records.iter().filter(|record| !record.trial.prepares());
+    let came_to_something =
+        |record: &Record| matches!(record.outcome, Outcome::Done(_) | Outcome::Failed(_));
+    let failed = |record: &Record| matches!(record.outcome, Outcome::Failed(_));
+    if done.interrupted || asked().any(came_to_something) || done.records.iter().any(failed) {
+        return None;
+    }
+    let mut reasons: Vec<(&str, usize)> = Vec::new();
+    for record in &done.records {
+        let Outcome::Skipped(why) = &record.outcome else { continue };
+        match reasons.iter_mut().find(|(reason, _)| *reason == why.as_str()) {
+            Some((_, times)) => *times += 1,
+            None => reasons.push((why, 1)),
+        }
+    }
+    let mut told: Vec<String> = reasons
+        .iter()
+        .take(REASONS_MAX)
+        .map(|(why, times)| format!("{times} skipped: {why}"))
+        .collect();
+    match (reasons.len(), asked().count()) {
+        (0, 0) => told.push("the probe wrote nothing, so no trial could be planned".to_owned()),
+        (0, _) => told.push("no trial ran".to_owned()),
+        (all, _) if all > REASONS_MAX => told.push(format!("{} more reasons", all - REASONS_MAX)),
+        _ => {}
+    }
+    let what = match asked().count() {
+        0 => format!("cannot measure anything by `{}`", done.campaign.plan),
+        trials => format!("cannot measure any of the {trials} trials of `{}`", done.campaign.plan),
+    };
+    Some(
+        Error::new(what, told.join("; "))
+            .hint("change the knobs that the reasons name; `brickyard list knobs` shows them all"),
+    )
+}
+
 /// 130 when the user stopped it, 1 when a trial failed, else 0.
 fn status(done: &Done) -> ExitCode {
-    let failed = |record: &crate::measurement::Record| matches!(record.outcome, Outcome::Failed(_));
+    let failed = |record: &Record| matches!(record.outcome, Outcome::Failed(_));
     if done.interrupted {
         ExitCode::from(130)
     } else if done.records.iter().any(failed) {
         ExitCode::from(1)
     } else {
         ExitCode::SUCCESS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::Settings;
+    use crate::measurement::Measurement;
+    use crate::plan::Trial;
+
+    fn done(outcomes: Vec<(&str, Outcome)>) -> Done {
+        let record = |(group, outcome): (&str, Outcome)| {
+            let settings = Settings::defaults("file");
+            let group = group.to_owned();
+            let (number, replicate, first_file, seed) = (1, 1, 0, 1);
+            Record {
+                trial: Trial { number, replicate, group, settings, first_file, seed },
+                outcome,
+            }
+        };
+        let campaign = Campaign { plan: "random-read".into(), ..Campaign::default() };
+        let records = outcomes.into_iter().map(record).collect();
+        Done { campaign, records, interrupted: false }
+    }
+
+    fn skipped(why: &str) -> Outcome {
+        Outcome::Skipped(why.to_owned())
+    }
+
+    /// `run random-read poll=true` on a disk without poll queues skipped every trial, printed a
+    /// table of dashes and exited 0: a script took it for a measurement.
+    #[test]
+    fn a_campaign_whose_every_trial_was_skipped_could_not_be_done() {
+        let measured = || Outcome::Done(Box::<Measurement>::default());
+        let all = done(vec![
+            ("layout", measured()),
+            ("random-read", skipped("no poll queues")),
+            ("random-read", skipped("no poll queues")),
+            ("random-read", skipped("blocks of 512 are too small")),
+        ]);
+        let error = nothing_measured(&all).unwrap();
+        assert!(error.what.contains("3 trials of `random-read`"), "{error}");
+        assert!(error.why.contains("2 skipped: no poll queues"), "{error}");
+        assert!(error.why.contains("1 skipped: blocks of 512"), "{error}");
+        assert!(error.hint.is_some_and(|hint| hint.contains("list knobs")));
+
+        // A probe that was skipped leaves nothing to plan; one that failed is a result, status 1.
+        assert!(nothing_measured(&done(vec![("probe", skipped("no io_uring"))])).is_some());
+        assert!(nothing_measured(&done(vec![])).is_some());
+        let failed = || Outcome::Failed("Input/output error (os error 5)".into());
+        assert!(nothing_measured(&done(vec![("probe", failed())])).is_none());
+        for other in [measured(), failed()] {
+            let some = done(vec![("random-read", skipped("x")), ("random-read", other)]);
+            assert!(nothing_measured(&some).is_none());
+        }
+        let stopped = Done { interrupted: true, ..done(vec![("random-read", skipped("x"))]) };
+        assert!(nothing_measured(&stopped).is_none(), "Ctrl-C has a status of its own");
     }
 }

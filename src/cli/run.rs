@@ -29,8 +29,8 @@ pub struct Arguments {
     /// What runs the trials: `file`, or `sim`, a simulated server
     #[arg(long, default_value = "file")]
     engine: String,
-    /// Repeats the order of trials and the blocks of an earlier campaign
-    #[arg(long)]
+    /// Repeats the order of trials and the blocks of an earlier campaign; at most 2^53 - 1
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=plan::SEED_MAX))]
     seed: Option<u64>,
     /// Draws the HTML report into FILE as well
     #[arg(long, value_name = "FILE")]
@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         seed: arguments.seed,
         report: arguments.report.clone(),
     };
-    let stop = signal::stop_flag()?;
+    let stop = signal::stop()?;
     let mut session = Session::open(kept, common)?;
     session.introduce();
     let done = {
@@ -73,4 +73,26 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         done?
     };
     session.conclude(done, common)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::cli::Cli;
+
+    /// A seed above 2^53 was cut to 53 bits without a word: the campaign that it should have
+    /// repeated was another one.
+    #[test]
+    fn a_seed_that_json_cannot_show_exactly_is_refused() {
+        for command in ["run random-read", "evaluate"] {
+            let parse = |seed: &str| {
+                let line = format!("brickyard {command} --seed {seed}");
+                Cli::try_parse_from(line.split_whitespace())
+            };
+            assert!(parse("9007199254740991").is_ok());
+            let error = parse("9007199254740992").unwrap_err().to_string();
+            assert!(error.contains("0..=9007199254740991"), "{error}");
+        }
+    }
 }

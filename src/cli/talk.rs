@@ -56,7 +56,8 @@ pub struct Talk {
     bar: Option<ProgressBar>,
     quiet: bool,
     doing: String,
-    left_ns: Option<u64>,
+    /// When the campaign will be over, monotonic clock, as far as is known.
+    ends_at_ns: Option<u64>,
     said_ns: u64,
 }
 
@@ -71,7 +72,7 @@ impl Talk {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Talk { bar, quiet, doing: String::new(), left_ns: None, said_ns: 0 }
+        Talk { bar, quiet, doing: String::new(), ends_at_ns: None, said_ns: 0 }
     }
 
     /// Says a line above the bar.
@@ -91,8 +92,9 @@ impl Talk {
     }
 
     fn show(&mut self, now: &str) {
-        let left = self.left_ns.map_or(String::new(), |left| {
-            format!(", {} left", value::duration((left / 1_000_000_000) as f64 * 1e9))
+        let left = self.ends_at_ns.map_or(String::new(), |end_ns| {
+            let left_ns = end_ns.saturating_sub(clock::monotonic_ns());
+            format!(", {} left", value::duration((left_ns / 1_000_000_000) as f64 * 1e9))
         });
         let text = format!("{}: {now}{left}", self.doing);
         if let Some(bar) = &self.bar {
@@ -110,8 +112,8 @@ impl Observer for Talk {
             Event::Say(text) => self.say(text),
             Event::Begin { trial, of, left_ns } => {
                 self.doing = format!("[{}/{}] {}", trial.number, of, described(trial));
-                self.left_ns = *left_ns;
                 self.said_ns = clock::monotonic_ns();
+                self.ends_at_ns = left_ns.map(|left_ns| self.said_ns.saturating_add(left_ns));
                 self.show("preparing");
             }
             Event::During(Progress::Preparing) => self.show("preparing"),

@@ -19,8 +19,6 @@
 //!
 //! What it cannot honour it refuses; see [`model`].
 
-use std::sync::atomic::Ordering;
-
 use super::{Context, Engine, Error};
 use crate::knob::Settings;
 use crate::measurement::Measurement;
@@ -63,7 +61,7 @@ impl Engine for Sim {
         (context.progress)(Progress::Preparing);
         let mut run = run::Run::new(&model, trial.seed);
         while run.advance() {
-            if context.stop.load(Ordering::Relaxed) {
+            if context.stop.asked() {
                 return Err(Error::Interrupted);
             }
             if let Some(progress) = run.progress() {

@@ -19,6 +19,37 @@ pub const SECOND_PASS_NS: u64 = 2_000_000_000;
 /// Streams that write the files; each replicate writes a third of them.
 pub const LAYOUT_STREAMS: u64 = 4;
 
+/// Writing gets one part in so many of the budget.
+const WRITING_PART: u64 = 4;
+/// Buffered writing moves each byte twice, into memory and out of it, where the direct writing of
+/// the probe moved it once: it takes up to this much longer.
+const COPIED: f64 = 2.0;
+
+/// How long a writing trial may take, and how much it may write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Writing {
+    /// It goes on for at least this long, ns.
+    pub at_least_ns: u64,
+    /// It is cut after this long, ns; what it accepted has to be made durable after that.
+    pub at_most_ns: u64,
+    /// Bytes of all files of all directories: they can be written in the time that writing gets.
+    pub files_bytes: u64,
+}
+
+/// Divides the quarter of a budget that writing gets among the trials that write in `places`
+/// directories, where a probe wrote `bytes_per_s`.
+pub fn writing(budget_ns: u64, places: u64, bytes_per_s: f64) -> Writing {
+    let quarter_ns = budget_ns / WRITING_PART;
+    let share_ns = quarter_ns / (u64::from(REPLICATES) * places.max(1));
+    let at_most_ns = share_ns.saturating_sub(OVERHEAD_NS).max(OVERHEAD_NS);
+    Writing {
+        // A short budget leaves time to make it durable rather than to write the files over.
+        at_least_ns: TRIAL_NS_MIN.min(at_most_ns / 4 * 3),
+        at_most_ns,
+        files_bytes: (bytes_per_s * quarter_ns as f64 / 1e9 / COPIED) as u64,
+    }
+}
+
 /// What the cells are made for.
 #[derive(Clone, Debug)]
 pub struct Shape {
@@ -233,8 +264,20 @@ impl List<'_> {
 
 /// What a cell takes, ns, when its trials last `trial_ns`.
 fn cost_ns(wish: &Wish, trial_ns: u64) -> u64 {
-    let second = if wish.settings.flag("second-pass") { SECOND_PASS_NS } else { 0 };
-    u64::from(REPLICATES) * (trial_ns + second + OVERHEAD_NS)
+    u64::from(REPLICATES) * lasting_ns(&wish.settings, trial_ns)
+}
+
+/// What a trial takes from its start to the next one's, ns; `None` when it does not stop by time.
+pub fn expected_ns(settings: &Settings) -> Option<u64> {
+    match settings.stop() {
+        Stop::After(ns) => Some(lasting_ns(settings, ns)),
+        Stop::Bytes(_) | Stop::Pass | Stop::Steady => None,
+    }
+}
+
+fn lasting_ns(settings: &Settings, trial_ns: u64) -> u64 {
+    let second = if settings.flag("second-pass") { SECOND_PASS_NS } else { 0 };
+    trial_ns.saturating_add(second + OVERHEAD_NS)
 }
 
 /// Buys as many cells as `left_ns` allows, in order, at the shortest trials; then, if all were
@@ -304,6 +347,20 @@ mod tests {
         assert_eq!(files(60), 60);
         assert_eq!(files(100), 108);
         assert_eq!(files(100) % (3 * LAYOUT_STREAMS), 0);
+    }
+
+    /// On a disk whose cache took 5 GB/s, 30 s bought 10 GB of files. The last of four streams
+    /// found memory full of what the others wrote over and over: the writing took five minutes.
+    #[test]
+    fn writing_is_bounded_to_its_quarter_of_the_budget() {
+        for (seconds, places) in [(20, 1), (30, 1), (40, 1), (180, 1), (3600, 1), (180, 8)] {
+            let (budget_ns, trials) = (seconds * SECOND, u64::from(REPLICATES) * places);
+            let writing = writing(budget_ns, places, 5e9);
+            assert!((writing.at_most_ns + OVERHEAD_NS) * trials <= budget_ns / 4, "{writing:?}");
+            assert!(writing.at_least_ns < writing.at_most_ns, "{writing:?}");
+            assert!(writing.files_bytes as f64 / 5e9 <= seconds as f64 / 8.0, "{writing:?}");
+        }
+        assert_eq!(writing(180 * SECOND, 1, 1e8).at_least_ns, TRIAL_NS_MIN);
     }
 
     #[test]

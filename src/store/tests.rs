@@ -150,6 +150,105 @@ fn stores_that_are_not_ours_are_refused_and_left_as_they_are() {
     assert!(!folder.path().join("none.db").exists());
 }
 
+/// `list campaigns --store /etc` said "disk I/O error".
+#[test]
+fn a_directory_or_a_device_is_no_store_and_is_named_as_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    for open in [Store::open, Store::open_read_only] {
+        let error = open(folder.path()).unwrap_err();
+        assert!(error.why.contains("Is a directory (os error 21)"), "{error}");
+        assert!(error.hint.unwrap().ends_with("/brickyard.db"));
+        assert!(open(Path::new("/dev/null")).unwrap_err().why.contains("not a regular file"));
+    }
+}
+
+/// A store that could not be made on a full disk left two or three files there, and was sometimes
+/// told as "disk I/O error".
+#[test]
+#[expect(clippy::print_stdout, reason = "says that it is skipped")]
+fn a_store_that_finds_no_room_leaves_nothing_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let mount = |options: &str| {
+        let program = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(folder.path())
+            .output();
+        program.is_ok_and(|output| output.status.success())
+    };
+    if !mount("size=16k") {
+        println!("SKIP store: needs a tiny tmpfs");
+        return;
+    }
+    let path = folder.path().join("a.db");
+    let mut problems = Vec::new();
+    // Each step of making it finds no room in its turn.
+    for size_kib in [4, 8, 16, 32, 48, 64, 96] {
+        if !mount(&format!("remount,size={size_kib}k")) {
+            problems.push(format!("{size_kib} KiB: not remounted"));
+        }
+        let large = Campaign { host: "h".repeat(64 << 10), ..Campaign::default() };
+        match Store::open(&path).and_then(|mut store| store.begin(&large)) {
+            Ok(_) => problems.push(format!("{size_kib} KiB: there was room")),
+            Err(error) if error.why == "its file system is full" => {}
+            Err(error) => problems.push(format!("{size_kib} KiB: {error}")),
+        }
+        let left = folder.path().read_dir().unwrap().count();
+        if left > 0 {
+            problems.push(format!("{size_kib} KiB: {left} files are left"));
+        }
+    }
+    let umounted = std::process::Command::new("umount").arg(folder.path()).status();
+    assert!(umounted.is_ok_and(|status| status.success()));
+    assert!(problems.is_empty(), "{problems:#?}");
+}
+
+/// What another program is making just now is not ours to remove.
+#[test]
+fn a_store_that_is_open_elsewhere_is_not_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let new = file::missing(&path);
+    assert_eq!(new.len(), 4);
+    drop(Store::open(&path).unwrap());
+    file::forget(&path, &new);
+    assert!(!path.exists(), "nobody had it open");
+
+    std::fs::write(&path, "half made").unwrap();
+    let shared = read_and_write(&folder.path().join("a.db-shm"));
+    let mut other = locked_by_another(&shared);
+    file::forget(&path, &new);
+    assert!(path.exists(), "another program had it open");
+    other.kill().unwrap();
+    other.wait().unwrap();
+    file::forget(&path, &new);
+    assert!(!path.exists() && !folder.path().join("a.db-shm").exists());
+}
+
+fn read_and_write(path: &Path) -> std::fs::File {
+    std::fs::File::options().read(true).write(true).create_new(true).open(path).unwrap()
+}
+
+/// A process that holds SQLite's lock of an open connection: those of this one would not show.
+fn locked_by_another(shared: &std::fs::File) -> std::process::Child {
+    use std::os::fd::AsRawFd;
+    use std::os::unix::process::CommandExt;
+    let file = shared.as_raw_fd();
+    let lock = move || {
+        // SAFETY: plain data, for which all zeros are a value.
+        let mut lock: libc::flock = unsafe { std::mem::zeroed() };
+        (lock.l_type, lock.l_start, lock.l_len) = (libc::F_RDLCK as libc::c_short, 128, 1);
+        // SAFETY: both calls take a descriptor that the parent keeps open; the lock lives through
+        // the second one. The first lets the descriptor, and so the lock, live through exec.
+        let status = unsafe {
+            libc::fcntl(file, libc::F_SETFD, 0) | libc::fcntl(file, libc::F_SETLK, &raw const lock)
+        };
+        if status == 0 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+    };
+    let mut command = std::process::Command::new("sleep");
+    // SAFETY: the closure calls nothing but fcntl(2), which signal-safety(7) allows after a fork.
+    unsafe { command.arg("60").pre_exec(lock) }.spawn().unwrap()
+}
+
 /// A backup tool that holds a lock for a moment must not cost a measured trial; one that holds it
 /// for good is named.
 #[test]

@@ -11,6 +11,9 @@ use super::{Error, clock};
 
 /// How much of what a worker said last on standard error is kept, bytes.
 const SAID_BYTES_MAX: u64 = 8192;
+/// A killed process that is still there after this long waits in the kernel for I/O that does not
+/// come back; no signal reaches it there.
+const KILLED_MAX: Duration = Duration::from_secs(5);
 
 /// A process that this program started of itself.
 #[derive(Debug)]
@@ -93,15 +96,15 @@ impl Worker {
         }
     }
 
-    /// Closes its input and waits; kills it when it does not end within `at_most`. Gives what it
-    /// said on standard error, or `None` when not even a kill ended it: then it hangs in the kernel
-    /// and is left behind.
-    pub fn end(mut self, at_most: Duration) -> Option<String> {
+    /// Closes its input and waits; kills it when it does not end within `at_most`, or as soon as
+    /// `hurry` says so. Gives what it said on standard error, or `None` when not even a kill ended
+    /// it: then it hangs in the kernel and is left behind.
+    pub fn end(mut self, at_most: Duration, hurry: impl FnMut() -> bool) -> Option<String> {
         drop(self.input.take());
-        let killed = !self.wait(at_most);
+        let killed = !self.wait(at_most, hurry);
         if killed {
             let _ = self.child.kill();
-            if !self.wait(Duration::from_secs(5)) {
+            if !self.wait(KILLED_MAX, || false) {
                 return None;
             }
         }
@@ -114,12 +117,12 @@ impl Worker {
         })
     }
 
-    fn wait(&mut self, at_most: Duration) -> bool {
+    fn wait(&mut self, at_most: Duration, mut hurry: impl FnMut() -> bool) -> bool {
         let end_ns = clock::monotonic_ns() + at_most.as_nanos() as u64;
         loop {
             match self.child.try_wait() {
                 Ok(Some(_)) | Err(_) => return true,
-                Ok(None) if clock::monotonic_ns() >= end_ns => return false,
+                Ok(None) if hurry() || clock::monotonic_ns() >= end_ns => return false,
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
             }
         }

@@ -3,5 +3,6 @@
 #![expect(clippy::disallowed_methods, reason = "tests are no part of the program")]
 
 mod readme;
+mod stopped;
 mod tidy;
 mod typed;

@@ -72,6 +72,31 @@ fn budgets_spaces_and_names_that_make_no_sense_are_refused() {
     assert!(refused(at, &["run", "random-read", "block-size=1000"]).contains("multiple of 512B"));
     assert!(refused(at, &["run", "random-read", "streams=0"]).contains("outside 1 to"));
     assert!(refused(at, &["report", "--format", "hmtl"]).contains("html"));
+    // What clap refuses has the form of all other errors.
+    assert!(refused(at, &["evaluat", "."]).contains("hint: did you mean `brickyard evaluate`?"));
+    assert!(refused(at, &["run"]).contains("hint: `brickyard help run`"));
+    assert!(refused(at, &["evaluate", "--seed", "9007199254740992"]).contains("9007199254740991"));
+}
+
+/// `poll=true` on a disk without poll queues skipped every trial and exited 0.
+#[test]
+fn a_run_whose_every_trial_is_skipped_could_not_be_done() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let knobs = ["poll=true", "file-size=1MiB", "stop=100ms", "--replicates=2", "--json"];
+    let output = brickyard(folder.path(), &[&["run", "random-read"][..], &knobs].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let document: Value = serde_json::from_slice(&output.stdout).expect("the trials are printed");
+    let trials = document["trials"].as_array().expect("trials");
+    let measured = || trials.iter().filter(|trial| trial["settings"]["access"] != "write");
+    assert_eq!(measured().count(), 2, "{document:#}");
+    if measured().all(|trial| trial["outcome"] == "skipped") {
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains("error: cannot measure any of the 2 trials"), "{said}");
+        assert!(said.contains("hint: "), "{said}");
+    } else {
+        // A disk that has poll queues.
+        assert_ne!(output.status.code(), Some(2), "{said}");
+    }
 }
 
 /// Blocks larger than the file, and CPUs that are not there, were found out only after the files
@@ -160,6 +185,24 @@ fn a_simulated_evaluation_goes_from_arguments_to_report() {
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(!text.contains('\u{1b}'), "no colour without a terminal");
+}
+
+/// Progress said `[1/2]`, `[2/2]`, `[3/3]`: the files that are laid out first were not counted.
+#[test]
+fn progress_counts_the_laying_out_of_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let knobs = ["streams=1,2", "file-size=1MiB", "stop=100ms", "--replicates=1", "--seed=1"];
+    let output = brickyard(folder.path(), &[&["run", "random-read"][..], &knobs].concat());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let totals: Vec<&str> = said
+        .lines()
+        .filter_map(|line| line.strip_prefix('[')?.split_once(']')?.0.split_once('/'))
+        .map(|(_, total)| total)
+        .collect();
+    // One layout when the larger trial comes first, two when it comes last.
+    assert!(totals.len() >= 3, "{said}");
+    let all = totals.len().to_string();
+    assert!(totals.iter().all(|total| *total == all), "{said}");
 }
 
 /// The same seed gives the same order and the same blocks.

@@ -39,13 +39,16 @@ fn stored(folder: &Path) -> usize {
     parse(&output)["trials"].as_array().map_or(0, Vec::len)
 }
 
-/// Processes whose parent was `pid` or that were left to init: brickyard's workers.
-fn workers() -> Vec<u32> {
+/// The workers of a brickyard started in `folder`, its parent alive or not. Those of somebody else
+/// on the same machine failed these tests once.
+fn workers(folder: &Path) -> Vec<u32> {
+    let folder = folder.canonicalize().expect("it is there");
     let processes = Path::new("/proc").read_dir().expect("proc").flatten();
     let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     pids.filter(|pid| {
         let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.starts_with(b"brickyard\0worker\0")
+        let at = std::fs::read_link(format!("/proc/{pid}/cwd"));
+        line.starts_with(b"brickyard\0worker\0") && at.is_ok_and(|at| at == folder)
     })
     .collect()
 }
@@ -68,7 +71,7 @@ fn a_kill_leaves_a_readable_store_and_the_next_start_removes_our_files_alone() {
     std::thread::sleep(Duration::from_millis(draw("killed after, ms", 1, 3000)));
     child.kill().expect("killed");
     child.wait().expect("gone");
-    wait_until("the worker to die with its parent", || workers().is_empty());
+    wait_until("the worker to die with its parent", || workers(folder.path()).is_empty());
     assert!(stored(folder.path()) >= 2, "what was measured stays");
     assert_eq!(ours(target.path()).len(), 2, "the killed run could not clean up");
 
@@ -105,7 +108,7 @@ fn ctrl_c_ends_in_order_with_what_was_measured() {
         assert!(!trials(&document).is_empty(), "what was measured is printed");
         assert!(ours(target.path()).is_empty(), "our files are gone");
         assert!(folder.path().join("brickyard-report.html").exists(), "the report is drawn");
-        assert!(workers().is_empty());
+        assert!(workers(folder.path()).is_empty());
     }
 }
 

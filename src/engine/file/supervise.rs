@@ -1,7 +1,6 @@
 //! The parent's side of a trial: starts the worker, counts what the kernel does meanwhile, and puts
 //! both together.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::protocol::{Command, LoadResult, LoadSpec, Message, Running};
@@ -15,12 +14,19 @@ use crate::progress::Progress;
 use crate::sys;
 use crate::sys::child::{Heard, Worker};
 use crate::sys::clock;
+use crate::sys::signal::Stop;
 use crate::sys::workdir::file_name;
 
 /// How often we look whether the user wants to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// A load that was told to stop and does not within this time hangs, and is killed.
 const STOPPING_MAX_NS: u64 = 30_000_000_000;
+/// A load that was stopped by the user is killed after this long. Nobody waits for its result, so
+/// all that it has to do is to let the I/O in flight come back: milliseconds on a disk that works,
+/// and longer only on one that does not, or when the load itself was stopped (SIGSTOP) or hangs.
+const INTERRUPTED_MAX_NS: u64 = 5_000_000_000;
+/// An ended load has nothing to do but to close its files.
+const ENDING_MAX: Duration = Duration::from_secs(10);
 /// How much longer than `at-most` a load may run before it is told to stop.
 const LATE_MAX_NS: u64 = 30_000_000_000;
 
@@ -38,8 +44,8 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     let watched = all(&targets, Target::device_names);
     let mut dialog = Dialog::new(worker, trial, context, &on, watched)?;
     let answer = dialog.talk();
-    let Dialog { worker, counters, evidence, interrupted, .. } = dialog;
-    let said = worker.end(Duration::from_secs(10));
+    let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
+    let said = worker.end(ENDING_MAX, || patience.is_over());
     let result = match (answer, said) {
         (_, None) => return Err(Error::Failed(HANGS.to_owned())),
         (Err(Error::Failed(why)), Some(said)) if !said.is_empty() => {
@@ -87,6 +93,24 @@ fn all(targets: &[Target], names: impl Fn(&Target) -> Vec<String>) -> Vec<String
     all
 }
 
+/// How long a load is waited for after the user wanted to stop.
+struct Patience<'a> {
+    stop: &'a Stop,
+    since_ns: Option<u64>,
+}
+
+impl Patience<'_> {
+    /// Whether the load is to be killed: it had its time, or the user asked again.
+    fn is_over(&mut self) -> bool {
+        if !self.stop.asked() {
+            return false;
+        }
+        let now_ns = clock::monotonic_ns();
+        let since_ns = *self.since_ns.get_or_insert(now_ns);
+        self.stop.insisted() || now_ns - since_ns > INTERRUPTED_MAX_NS
+    }
+}
+
 /// The talk with one worker.
 struct Dialog<'a, 'b> {
     worker: Worker,
@@ -98,6 +122,7 @@ struct Dialog<'a, 'b> {
     sampler: Option<Sampler>,
     counters: Vec<Series>,
     at_most_ns: u64,
+    patience: Patience<'b>,
     interrupted: bool,
     stopping_since_ns: Option<u64>,
 }
@@ -128,6 +153,7 @@ impl<'a, 'b> Dialog<'a, 'b> {
             bench: Default::default(),
         };
         worker.say(&serde_json::to_string(&spec).map_err(json)?);
+        let patience = Patience { stop: context.stop, since_ns: None };
         let probe = Probe::new(context.host, worker.pid(), on);
         Ok(Dialog {
             worker,
@@ -139,6 +165,7 @@ impl<'a, 'b> Dialog<'a, 'b> {
             sampler: None,
             counters: Vec::new(),
             at_most_ns: trial.settings.whole("at-most"),
+            patience,
             interrupted: false,
             stopping_since_ns: None,
         })
@@ -160,9 +187,12 @@ impl<'a, 'b> Dialog<'a, 'b> {
                     }
                 }
             }
-            if self.context.stop.load(Ordering::Relaxed) && !self.interrupted {
+            if self.context.stop.asked() && !self.interrupted {
                 self.interrupted = true;
                 self.stop();
+            }
+            if self.patience.is_over() {
+                return Err(Error::Interrupted);
             }
             let now_ns = clock::monotonic_ns();
             if self.stopping_since_ns.is_some_and(|since| now_ns - since > STOPPING_MAX_NS) {

@@ -1,12 +1,11 @@
 //! For tests alone: simulated trials and campaigns without a plan file or a store.
 
-use std::sync::atomic::AtomicBool;
-
 use super::{Context, Engine, Error, Sim};
 use crate::knob::{self, Settings};
 use crate::measurement::{Measurement, Outcome, Record};
 use crate::plan::{self, Trial};
 use crate::sys::Host;
+use crate::sys::signal::Stop;
 
 /// The defaults with some knobs changed, as one would type them.
 pub fn settings(changes: &[(&str, &str)]) -> Settings {
@@ -52,7 +51,7 @@ fn run_trial(trial: &Trial) -> Result<Measurement, Error> {
         work: &[],
         campaign: 1,
         progress: &mut |_| {},
-        stop: &AtomicBool::new(false),
+        stop: &Stop::new(),
     };
     Sim.run(trial, &mut context)
 }

@@ -1,0 +1,122 @@
+//! How many trials are still to come and how long they will take, the laying out of files included.
+
+use std::collections::VecDeque;
+
+use super::Run;
+use crate::measurement::Record;
+use crate::plan::Trial;
+use crate::plan::standard::{OVERHEAD_NS, expected_ns};
+use crate::sys::clock;
+
+/// What is still to be done, in order.
+#[derive(Debug, Default)]
+pub(super) struct Ahead(VecDeque<Step>);
+
+/// One trial, and the files that are laid out for it before.
+#[derive(Debug)]
+struct Step {
+    lays_bytes: Option<u64>,
+    takes_ns: Option<u64>,
+}
+
+impl Run<'_> {
+    /// What running these trials will come to, if every file that is laid out stays.
+    pub(super) fn forecast(&self, trials: &[Trial]) -> Ahead {
+        let mut laid = self.laid.clone();
+        let mut steps = VecDeque::with_capacity(trials.len());
+        for trial in trials {
+            let lacks = self.lacks_files(trial, &laid);
+            let (paths, size) = (self.paths(trial), trial.settings.whole("file-size"));
+            let lays_bytes = lacks.then(|| size.saturating_mul(paths.len() as u64));
+            if lacks {
+                laid.extend(paths.into_iter().map(|path| (path, size)));
+            }
+            steps.push_back(Step { lays_bytes, takes_ns: expected_ns(&trial.settings) });
+        }
+        Ahead(steps)
+    }
+}
+
+impl Ahead {
+    /// Trials to come, layouts counted.
+    pub(super) fn steps(&self) -> u32 {
+        let layouts = self.0.iter().filter(|step| step.lays_bytes.is_some()).count();
+        (self.0.len() + layouts) as u32
+    }
+
+    /// The next trial's files are there.
+    pub(super) fn laid(&mut self) {
+        if let Some(next) = self.0.front_mut() {
+            next.lays_bytes = None;
+        }
+    }
+
+    /// The next trial is over.
+    pub(super) fn ran(&mut self) {
+        self.0.pop_front();
+    }
+
+    /// When all of it will be over, monotonic clock; `None` while that cannot be told: a trial does
+    /// not stop by time, or files are to be laid out and none was written before.
+    pub(super) fn ends_at_ns(&self, so_far: &[Record]) -> Option<u64> {
+        let left_ns = self.left_ns(written_per_s(so_far))?;
+        Some(clock::monotonic_ns().saturating_add(left_ns))
+    }
+
+    fn left_ns(&self, written_per_s: Option<f64>) -> Option<u64> {
+        let step_ns = |step: &Step| {
+            let layout_ns = match step.lays_bytes {
+                Some(bytes) => (bytes as f64 * 1e9 / written_per_s?) as u64 + OVERHEAD_NS,
+                None => 0,
+            };
+            Some(step.takes_ns?.saturating_add(layout_ns))
+        };
+        self.0.iter().map(step_ns).try_fold(0_u64, |sum, ns| Some(sum.saturating_add(ns?)))
+    }
+}
+
+/// How fast files were last written and made durable, bytes per second.
+fn written_per_s(so_far: &[Record]) -> Option<f64> {
+    let durable = |record: &Record| {
+        let durable = record.outcome.measurement()?.durable.as_ref()?;
+        (durable.bytes > 0 && durable.durable_ns > 0)
+            .then(|| durable.bytes as f64 * 1e9 / durable.durable_ns as f64)
+    };
+    so_far.iter().rev().find_map(durable)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: u64 = 1_000_000_000;
+
+    fn step(lays_bytes: Option<u64>, takes_ns: Option<u64>) -> Step {
+        Step { lays_bytes, takes_ns }
+    }
+
+    /// The first of three trials was `[1/3]` while it was laid out, and the last one was `[4/4]`;
+    /// nobody was told that 60 files were to be written before it.
+    #[test]
+    fn what_is_laid_out_counts() {
+        let mut ahead = Ahead(VecDeque::from([
+            step(Some(2 << 30), Some(2 * SECOND)),
+            step(None, Some(2 * SECOND)),
+            step(Some(1 << 30), Some(2 * SECOND)),
+        ]));
+        assert_eq!(ahead.steps(), 5);
+        assert_eq!(ahead.left_ns(None), None, "nobody knows yet how fast it writes");
+        let rate = Some((1_u64 << 30) as f64);
+        assert_eq!(ahead.left_ns(rate), Some(9 * SECOND + 2 * OVERHEAD_NS));
+        ahead.laid();
+        assert_eq!((ahead.steps(), ahead.left_ns(rate)), (4, Some(7 * SECOND + OVERHEAD_NS)));
+        ahead.ran();
+        ahead.ran();
+        assert_eq!((ahead.steps(), ahead.left_ns(None)), (2, None));
+        ahead.laid();
+        assert_eq!(ahead.left_ns(None), Some(2 * SECOND), "what is there takes no time");
+        ahead.ran();
+        assert_eq!((ahead.steps(), ahead.left_ns(None)), (0, Some(0)));
+        assert_eq!(Ahead(VecDeque::from([step(None, None)])).left_ns(rate), None);
+    }
+}

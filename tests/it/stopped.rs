@@ -1,0 +1,83 @@
+//! What Ctrl-C does to a load that does not answer.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+fn start(folder: &Path) -> Child {
+    let knobs = ["--dir", ".", "file-size=1MiB", "stop=60s", "--replicates=1", "--quiet"];
+    Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(["run", "random-read"])
+        .args(knobs)
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("brickyard can be started")
+}
+
+/// The process that `parent` started, if it has one: the load's.
+fn worker(parent: u32) -> Option<Pid> {
+    let started_by = |pid: i32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let names = Path::new("/proc").read_dir().expect("proc").flatten();
+    let mut pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.find(|&pid| started_by(pid) == Some(parent)).and_then(Pid::from_raw)
+}
+
+/// The load of the reading trial: it has its file open, and runs for a minute.
+fn reading(child: &Child, folder: &Path) -> Pid {
+    let started = Instant::now();
+    let made = || folder.join("brickyard.db").exists();
+    let mut seen = None;
+    loop {
+        assert!(started.elapsed() < Duration::from_secs(60), "no load was started");
+        std::thread::sleep(Duration::from_millis(100));
+        let Some(pid) = made().then(|| worker(child.id())).flatten() else { continue };
+        // The load that lays out the file lives shortly; this one lives on.
+        match seen {
+            Some((same, at)) if same == pid => {
+                let at: Instant = at;
+                if at.elapsed() > Duration::from_secs(3) {
+                    return pid;
+                }
+            }
+            _ => seen = Some((pid, Instant::now())),
+        }
+    }
+}
+
+/// Signals so often, half a second apart; gives how long it took to end.
+fn interrupted(times: u32) -> Duration {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut child = start(folder.path());
+    let load = reading(&child, folder.path());
+    kill_process(load, Signal::STOP).expect("stopped");
+    let asked = Instant::now();
+    for time in 0..times {
+        std::thread::sleep(Duration::from_millis(500) * time.min(1));
+        kill_process(Pid::from_child(&child), Signal::INT).expect("signalled");
+    }
+    let status = child.wait().expect("it ends");
+    let took = asked.elapsed();
+    assert_eq!(status.code(), Some(130));
+    assert!(rustix::process::test_kill_process(load).is_err(), "the load lives on");
+    let left = folder.path().read_dir().expect("readable").flatten();
+    let ours = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("brickyard-"));
+    assert_eq!(ours.count(), 0, "the work directory is gone");
+    took
+}
+
+/// A load that was stopped by SIGSTOP, or that hung, held a Ctrl-C up for forty seconds, and a
+/// second Ctrl-C did nothing.
+#[test]
+fn a_load_that_does_not_answer_is_killed_soon_and_at_once_when_asked_again() {
+    let once = interrupted(1);
+    assert!(once < Duration::from_secs(20), "one Ctrl-C took {once:?}");
+    let twice = interrupted(2);
+    assert!(twice < Duration::from_secs(5), "two took {twice:?}, one took {once:?}");
+}
