@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Input, words};
 use crate::measurement::figures::Cell;
+use crate::plan;
 use crate::stats::Estimate;
 use crate::value::Value;
 
@@ -31,11 +32,7 @@ pub const P99: &str = "latency_ns_p99";
 pub const INCIDENTAL: &[&str] =
     &["file-size", "files", "stop", "at-least", "at-most", "second-pass", "batch"];
 
-/// The group of the short trials by which a plan learns how much it can buy; they are no result
-/// to set beside others.
-pub const PROBE: &str = "probe";
-
-/// Cells of one group of the plan.
+/// Cells of one group of the plan, and those of other groups that lie on its axis.
 pub struct Group<'a> {
     /// Of the plan: `streams, direct`.
     pub name: &'a str,
@@ -140,24 +137,72 @@ impl Source {
 }
 
 /// All cells, arranged: streams first, then block sizes and queue depths, then what was cached,
-/// what was written, mixed loads, and probes.
+/// what was written, mixed loads, and what only makes ready. A cell that lies on the axis of two
+/// groups stands in both.
 pub fn groups<'a>(input: &'a Input<'_>) -> Vec<Group<'a>> {
     let mut by_name: Vec<(&str, Vec<&Cell>)> = Vec::new();
     for cell in &input.cells {
-        match by_name.iter_mut().find(|(name, _)| *name == cell.group) {
-            Some((_, cells)) => cells.push(cell),
-            None => by_name.push((&cell.group, vec![cell])),
+        for asking in &cell.groups {
+            match by_name.iter_mut().find(|(name, _)| name == asking) {
+                Some((_, cells)) => cells.push(cell),
+                None => by_name.push((asking, vec![cell])),
+            }
         }
     }
     let views = Views::new(input);
-    let groups = by_name.into_iter().map(|(name, cells)| group(name, cells, &views));
+    let of_others = |name: &str, own: &[&'a Cell], axes: &[&str]| match plan::prepares(name) {
+        true => Vec::new(),
+        false => lent(own, axes, &input.cells),
+    };
+    let groups = by_name.into_iter().map(|(name, mut cells)| {
+        let varying = varying(&cells);
+        cells.extend(of_others(name, &cells, &varying));
+        group(name, varying, cells, &views)
+    });
     let mut groups: Vec<Group<'_>> = groups.collect();
     groups.sort_by_key(rank);
     groups
 }
 
-fn group<'a>(name: &'a str, mut cells: Vec<&'a Cell>, views: &Views<'a>) -> Group<'a> {
-    let varying = varying(&cells);
+/// Cells of other groups that are as one of a group's `own` but for the level of one of its axes,
+/// where the group has none. A cell on two axes is measured once, by whichever group asked first.
+fn lent<'a>(own: &[&'a Cell], varying: &[&str], all: &'a [Cell]) -> Vec<&'a Cell> {
+    let alike = |one: &Cell, other: &Cell, free: Option<&str>| {
+        one.settings.iter().all(|(knob, held)| {
+            Some(knob) == free || INCIDENTAL.contains(&knob) || value(other, knob) == Some(held)
+        })
+    };
+    let axes = || varying.iter().filter(|knob| AXES.contains(knob));
+    let mut lent: Vec<&Cell> = Vec::new();
+    for cell in all.iter().filter(|cell| !cell.groups.iter().any(|name| plan::prepares(name))) {
+        let fits = axes().any(|axis| own.iter().any(|other| alike(other, cell, Some(axis))));
+        if fits && !own.iter().chain(&lent).any(|other| alike(other, cell, None)) {
+            lent.push(cell);
+        }
+    }
+    lent
+}
+
+/// Every cell once, in the order of the groups.
+pub fn rows<'a, 'b>(groups: impl Iterator<Item = &'b Group<'a>>) -> Vec<&'b Row<'a>>
+where
+    'a: 'b,
+{
+    let mut rows: Vec<&Row<'_>> = Vec::new();
+    for row in groups.flat_map(|group| &group.rows) {
+        if !rows.iter().any(|known| std::ptr::eq(known.cell, row.cell)) {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn group<'a>(
+    name: &'a str,
+    varying: Vec<&'static str>,
+    mut cells: Vec<&'a Cell>,
+    views: &Views<'a>,
+) -> Group<'a> {
     cells.sort_by(|a, b| {
         let order = varying.iter().rev().map(|knob| compare(value(a, knob), value(b, knob)));
         order.fold(Ordering::Equal, Ordering::then)
@@ -262,7 +307,7 @@ fn rank(group: &Group<'_>) -> Rank {
         Some(first) => 1 + axis.iter().position(|name| name == first).unwrap_or(axis.len()),
     };
     (
-        group.name == PROBE,
+        plan::prepares(group.name),
         words::mixes(settings),
         words::writes_only(settings),
         words::warm(settings),
@@ -324,4 +369,71 @@ pub fn half_width(estimate: &Estimate) -> Option<f64> {
     let interval = estimate.interval?;
     let share = (interval.high - interval.low) / 2.0 / estimate.value.abs();
     share.is_finite().then_some(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::testing::settings;
+    use crate::plan::{LAYOUT, blocked};
+    use crate::report::fixture;
+
+    const RANDOM: (&str, &str) = ("access", "random-read");
+
+    fn labels<'a>(groups: &'a [Group<'a>], name: &str) -> (Vec<String>, Vec<usize>) {
+        let group = groups.iter().find(|group| group.name == name).unwrap();
+        let labels = group.rows.iter().map(|row| group.label(row)).collect();
+        (labels, group.rows.iter().map(|row| row.cell.trials.len()).collect())
+    }
+
+    /// 4 KiB random reading at depth 16 lies on the axis of the queue depth and on that of the
+    /// block size. Both groups of the standard evaluation bought it, its trials were pooled under
+    /// the first, and the table of block sizes began at 8 KiB.
+    #[test]
+    fn a_cell_on_two_axes_stands_in_both_tables_with_each_trial_once() {
+        let shared = |group: &str| {
+            let typed = [RANDOM, ("block-size", "4KiB"), ("queue-depth", "16")];
+            (group.to_owned(), settings(&typed))
+        };
+        let depth = settings(&[RANDOM, ("block-size", "4KiB"), ("queue-depth", "1")]);
+        let blocks = settings(&[RANDOM, ("block-size", "64KiB"), ("queue-depth", "16")]);
+        let mut plan = vec![("depth".to_owned(), depth), shared("depth")];
+        plan.push(("blocks".to_owned(), blocks));
+        for bought_twice in [false, true] {
+            if bought_twice {
+                plan.push(shared("blocks"));
+            }
+            let fixture = fixture::campaign_of(blocked(&plan, 3, 1), 4);
+            let input = fixture.input();
+            let groups = groups(&input);
+            let n = if bought_twice { 6 } else { 3 };
+            let found = |name| labels(&groups, name);
+            assert_eq!(found("depth"), (vec!["1".to_owned(), "16".to_owned()], vec![3, n]));
+            if bought_twice {
+                let told = vec!["4 KiB".to_owned(), "64 KiB".to_owned()];
+                assert_eq!(found("blocks"), (told, vec![n, 3]));
+            }
+            assert_eq!(rows(groups.iter()).len(), 3, "each once");
+        }
+    }
+
+    #[test]
+    fn a_group_borrows_what_lies_on_its_axis_and_nothing_that_makes_ready() {
+        let named = |group: &str, streams: &str, block: &str| {
+            (group.to_owned(), settings(&[("streams", streams), ("block-size", block)]))
+        };
+        let plan = [
+            named("streams", "1", "1MiB"),
+            named("streams", "8", "1MiB"),
+            named("blocks", "1", "4KiB"),
+            named("blocks", "1", "4MiB"),
+            named(LAYOUT, "1", "64KiB"),
+        ];
+        let fixture = fixture::campaign_of(blocked(&plan, 1, 1), 4);
+        let input = fixture.input();
+        let groups = groups(&input);
+        assert_eq!(labels(&groups, "blocks").0, ["4 KiB", "1 MiB", "4 MiB"]);
+        assert_eq!(labels(&groups, "streams").0, ["1", "8"]);
+        assert_eq!(labels(&groups, LAYOUT).1, [1]);
+    }
 }

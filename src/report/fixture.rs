@@ -269,11 +269,13 @@ fn view(record: &Record) -> TrialView {
 fn over_replicates(records: &[Record]) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for record in records {
-        let same = |cell: &&mut Cell| {
-            cell.group == record.trial.group && cell.settings == record.trial.settings
-        };
+        let group = &record.trial.group;
+        let same = |cell: &&mut Cell| cell.settings == record.trial.settings;
         if let Some(cell) = cells.iter_mut().find(same) {
             cell.trials.push(record.trial.number);
+            if !cell.groups.contains(group) {
+                cell.groups.push(group.clone());
+            }
             continue;
         }
         let mut figures = view(record).figures;
@@ -284,9 +286,9 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
                 *estimate = Estimate { value, interval: Some(interval) };
             }
         }
-        let group = record.trial.group.clone();
+        let groups = vec![group.clone()];
         let settings = record.trial.settings.clone();
-        cells.push(Cell { group, settings, trials: vec![record.trial.number], figures });
+        cells.push(Cell { groups, settings, trials: vec![record.trial.number], figures });
     }
     cells
 }

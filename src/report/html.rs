@@ -113,7 +113,9 @@ mod tests {
         }
         for cell in &mut fixture.cells {
             cell.settings.set("directories", Value::Words(vec![format!("/srv/{MARKUP}")]));
-            cell.group.push_str(MARKUP);
+            for group in &mut cell.groups {
+                group.push_str(MARKUP);
+            }
         }
         for view in &mut fixture.trials {
             view.notes.push(Note::new(MARKUP, MARKUP));

@@ -84,6 +84,7 @@ struct Origin<'a> {
 #[derive(Serialize)]
 struct Cell<'a> {
     group: &'a str,
+    groups: &'a [String],
     settings: &'a Settings,
     replicates: usize,
     trials: &'a [u32],
@@ -94,7 +95,8 @@ impl<'a> Document<'a> {
     fn of(input: &'a Input<'_>) -> Document<'a> {
         let campaign = input.campaign;
         let cells = input.cells.iter().map(|cell| Cell {
-            group: &cell.group,
+            group: cell.groups.first().map_or("", String::as_str),
+            groups: &cell.groups,
             settings: &cell.settings,
             replicates: cell.trials.len(),
             trials: &cell.trials,

@@ -346,7 +346,7 @@ mod tests {
     fn a_plan_that_was_asked_for_one_thing_lacks_nothing() {
         let mut fixture = fixture::evaluated();
         fixture.campaign.plan = "random-read".into();
-        fixture.cells.retain(|cell| cell.group == "queue depth");
+        fixture.cells.retain(|cell| cell.groups == ["queue depth"]);
         let figures = figures(&fixture.input());
         assert_eq!(figures.iter().map(|figure| figure.id).collect::<Vec<_>>(), ["depth"]);
     }
