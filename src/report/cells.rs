@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Input, words};
+use super::{Input, TrialView, words};
 use crate::measurement::figures::Cell;
+use crate::measurement::origin::Verdict;
 use crate::plan;
 use crate::stats::Estimate;
 use crate::value::Value;
@@ -59,33 +60,18 @@ pub struct Row<'a> {
 pub enum Source {
     /// Nothing was read, so nothing is to be said.
     Written,
-    /// From the device.
-    Device,
-    /// From the kernel's memory.
-    Cache,
-    /// From both.
-    Mixed,
-    /// From a cache behind the kernel.
-    DeviceCache,
-    /// Over the wire.
-    Remote,
-    /// Not known.
-    Unknown,
+    /// What was read, in every replicate.
+    Read(Verdict),
     /// Not the same in every replicate.
     Differs,
 }
 
 impl Source {
-    /// Of a verdict of the JSON contract.
-    pub fn of(verdict: Option<&str>) -> Source {
-        match verdict {
-            None => Source::Written,
-            Some("device") => Source::Device,
-            Some("cache") => Source::Cache,
-            Some("mixed") => Source::Mixed,
-            Some("device-cache") => Source::DeviceCache,
-            Some("remote") => Source::Remote,
-            Some(_) => Source::Unknown,
+    /// Of one trial.
+    pub fn of(view: &TrialView) -> Source {
+        match view.origin.as_ref().map(|origin| origin.verdict) {
+            None | Some(Verdict::None) => Source::Written,
+            Some(verdict) => Source::Read(verdict),
         }
     }
 
@@ -93,12 +79,7 @@ impl Source {
     pub fn name(self) -> &'static str {
         match self {
             Source::Written => "written",
-            Source::Device => "device",
-            Source::Cache => "cache",
-            Source::Mixed => "mixed",
-            Source::DeviceCache => "device-cache",
-            Source::Remote => "remote",
-            Source::Unknown => "unknown",
+            Source::Read(verdict) => verdict.name(),
             Source::Differs => "differs",
         }
     }
@@ -106,12 +87,12 @@ impl Source {
     /// Stands at the figure itself wherever it is not the device's; empty where it is.
     pub fn mark(self) -> &'static str {
         match self {
-            Source::Written | Source::Device => "",
-            Source::Cache => "c",
-            Source::Mixed => "m",
-            Source::DeviceCache => "d",
-            Source::Remote => "r",
-            Source::Unknown => "?",
+            Source::Written | Source::Read(Verdict::Device | Verdict::None) => "",
+            Source::Read(Verdict::Cache) => "c",
+            Source::Read(Verdict::Mixed) => "m",
+            Source::Read(Verdict::DeviceCache) => "d",
+            Source::Read(Verdict::Remote) => "r",
+            Source::Read(Verdict::Unknown) => "?",
             Source::Differs => "v",
         }
     }
@@ -119,20 +100,22 @@ impl Source {
     /// What the mark says.
     pub fn meaning(self) -> &'static str {
         match self {
-            Source::Written => "written",
-            Source::Device => "from the device",
-            Source::Cache => "from the kernel's cache, not from the device",
-            Source::Mixed => "partly from cache, partly from the device",
-            Source::DeviceCache => "from a cache behind the kernel, not from the media",
-            Source::Remote => "over the wire; the server's own cache is not known",
-            Source::Unknown => "origin of the bytes not known: may be a cache",
+            Source::Written | Source::Read(Verdict::None) => "written",
+            Source::Read(Verdict::Device) => "from the device",
+            Source::Read(Verdict::Cache) => "from the kernel's cache, not from the device",
+            Source::Read(Verdict::Mixed) => "partly from cache, partly from the device",
+            Source::Read(Verdict::DeviceCache) => {
+                "from a cache behind the kernel, not from the media"
+            }
+            Source::Read(Verdict::Remote) => "over the wire; the server's own cache is not known",
+            Source::Read(Verdict::Unknown) => "origin of the bytes not known: may be a cache",
             Source::Differs => "origin of the bytes not the same in every replicate",
         }
     }
 
     /// Whether the figure may stand for the device.
     pub fn is_device(self) -> bool {
-        matches!(self, Source::Written | Source::Device)
+        matches!(self, Source::Written | Source::Read(Verdict::Device))
     }
 }
 
@@ -212,7 +195,7 @@ fn group<'a>(
 }
 
 /// The trials by number, for looking up what a cell rests on.
-struct Views<'a>(BTreeMap<u32, &'a super::TrialView>);
+struct Views<'a>(BTreeMap<u32, &'a TrialView>);
 
 impl<'a> Views<'a> {
     fn new(input: &'a Input<'_>) -> Views<'a> {
@@ -222,8 +205,7 @@ impl<'a> Views<'a> {
 
     fn row(&self, cell: &'a Cell) -> Row<'a> {
         let views: Vec<_> = cell.trials.iter().filter_map(|number| self.0.get(number)).collect();
-        let mut sources =
-            views.iter().map(|view| Source::of(view.origin.as_ref().map(|origin| origin.verdict)));
+        let mut sources = views.iter().map(|view| Source::of(view));
         let first = sources.next().unwrap_or(Source::Written);
         let source = if sources.all(|other| other == first) { first } else { Source::Differs };
         let notes = views.iter().flat_map(|view| &view.notes);
@@ -375,6 +357,7 @@ pub fn half_width(estimate: &Estimate) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::engine::testing::settings;
+    use crate::measurement::origin::Origin;
     use crate::plan::{LAYOUT, blocked};
     use crate::report::fixture;
 
@@ -415,6 +398,24 @@ mod tests {
             }
             assert_eq!(rows(groups.iter()).len(), 3, "each once");
         }
+    }
+
+    /// The report read the words of the verdicts, and took one that it did not know for `unknown`.
+    #[test]
+    fn every_verdict_but_the_devices_is_marked_and_no_two_alike() {
+        use Verdict::{Cache, DeviceCache, Mixed, Remote, Unknown};
+        let of = |verdict| {
+            let origin = Origin { verdict, device_share: None, reason: String::new() };
+            Source::of(&TrialView { origin: Some(origin), ..TrialView::default() })
+        };
+        let foreign = [Cache, Mixed, DeviceCache, Remote, Unknown].map(of);
+        let mut marks: Vec<&str> = foreign.iter().map(|source| source.mark()).collect();
+        assert!(foreign.iter().all(|source| !source.is_device()));
+        marks.sort_unstable();
+        marks.dedup();
+        assert_eq!((marks.len(), marks[0].is_empty()), (foreign.len(), false));
+        assert!(of(Verdict::Device).is_device() && of(Verdict::Device).mark().is_empty());
+        assert_eq!(of(Verdict::None), Source::Written);
     }
 
     #[test]

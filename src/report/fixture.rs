@@ -2,10 +2,11 @@
 //!
 //! Figures follow simple laws without chance, so that snapshots hold on every machine.
 
-use super::{Input, OriginView, TrialView, cells};
+use super::{Input, TrialView, cells};
 use crate::analysis::{Finding, Severity};
 use crate::knob::Settings;
 use crate::measurement::figures::{Cell, Figures};
+use crate::measurement::origin::{Origin, Verdict};
 use crate::measurement::{
     Amount, Column, Kind, Measurement, Note, Outcome, Record, Series, Window,
 };
@@ -230,7 +231,7 @@ fn view(record: &Record) -> TrialView {
         ("latency_ns_p50", Estimate::bare((latency_ns * 0.93).round())),
         ("latency_ns_p99", Estimate::bare((latency_ns * 2.4).round())),
     ]);
-    let origin = |verdict, share, reason: &str| OriginView {
+    let origin = |verdict, share, reason: &str| Origin {
         verdict,
         device_share: Some(share),
         reason: reason.into(),
@@ -244,14 +245,14 @@ fn view(record: &Record) -> TrialView {
             None
         }
         () if super::words::warm(settings) => {
-            Some(origin("cache", 0.0, "the files were in memory before the trial"))
+            Some(origin(Verdict::Cache, 0.0, "the files were in memory before the trial"))
         }
-        () if settings.number("streams") > 90.0 => Some(OriginView {
-            verdict: "unknown",
+        () if settings.number("streams") > 90.0 => Some(Origin {
+            verdict: Verdict::Unknown,
             device_share: None,
             reason: "the process and the devices disagree".into(),
         }),
-        () => Some(origin("device", 1.0, "process and devices agree within 1 %")),
+        () => Some(origin(Verdict::Device, 1.0, "process and devices agree within 1 %")),
     };
     if settings.number("queue-depth") > 60.0 {
         let text = format!("trial {}: a core of ours was 97 % busy", record.trial.number);

@@ -12,6 +12,7 @@ use super::{Input, TrialView, machine};
 use crate::analysis::Finding;
 use crate::knob::Settings;
 use crate::measurement::figures::Figures;
+use crate::measurement::origin::Verdict;
 use crate::measurement::{Note, Outcome, Record};
 use crate::store::NotBought;
 
@@ -75,7 +76,7 @@ struct Trial<'a> {
 
 #[derive(Serialize)]
 struct Origin<'a> {
-    verdict: &'static str,
+    verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     device_share: Option<f64>,
     reason: &'a str,

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::panel::{Panel, Place};
 use crate::knob::{self, Settings};
 use crate::measurement::Outcome;
+use crate::measurement::origin::Verdict;
 use crate::report::cells::{self, Group, Row, Source};
 use crate::report::{Input, TrialView, words};
 use crate::stats::Estimate;
@@ -218,7 +219,7 @@ fn trial(
     sizes: &[&'static str],
 ) -> Markup {
     let trial = &record.trial;
-    let source = Source::of(view.origin.as_ref().map(|origin| origin.verdict));
+    let source = Source::of(view);
     let get = |name| view.figures.get(name).copied().filter(|e: &Estimate| e.value.is_finite());
     let steady = match view.steady {
         Some(true) => "yes",
@@ -242,8 +243,9 @@ fn trial(
             (figure(get(cells::P50), source, value::duration))
             (figure(get(cells::P99), source, value::duration))
             td { @if let Some(origin) = &view.origin {
-                (origin.verdict)
-                @if let Some(share) = origin.device_share.filter(|_| origin.verdict == "mixed") {
+                (origin.verdict.name())
+                @let mixed = origin.verdict == Verdict::Mixed;
+                @if let Some(share) = origin.device_share.filter(|_| mixed) {
                     " (" (value::percent(share)) " device)"
                 }
             } }
