@@ -4,7 +4,7 @@
 //! replicates. What a larger budget would buy is named with that budget.
 
 use crate::knob::Settings;
-use crate::value::{Stop, Value};
+use crate::value::{self, Stop, Value};
 
 /// Every cell is run this often.
 pub const REPLICATES: u32 = 3;
@@ -187,7 +187,8 @@ impl List<'_> {
     fn blocks(&mut self, group: &str, access: &str, kib: &[u64]) {
         for &kib in kib {
             let size = Value::Bytes(kib << 10);
-            let name = format!("{access}, blocks of {size}");
+            let order = if access == "read" { "sequential read" } else { "random read" };
+            let name = format!("{order}, blocks of {}", value::setting(&size));
             let set = [
                 ("access", Value::Word(access.into())),
                 ("direct", Value::Flag(self.shape.direct)),
@@ -332,6 +333,16 @@ mod tests {
         for group in ["cache", "mixed", "rewrite"] {
             assert_eq!(levels(group, "streams"), [1], "{group}");
         }
+    }
+
+    /// What a larger budget would buy was told as `random-read, blocks of 16KiB`.
+    #[test]
+    fn names_are_for_people_to_read() {
+        let all = wishes(&shape(&["/srv"]));
+        let names: Vec<&str> = all.iter().map(|wish| wish.name.as_str()).collect();
+        assert!(names.contains(&"random read, blocks of 16 KiB"), "{names:?}");
+        assert!(names.contains(&"sequential read, blocks of 4 MiB"), "{names:?}");
+        assert!(names.iter().all(|name| !name.contains("random-read")), "{names:?}");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::measurement::figures::Cell;
 use crate::measurement::origin::Verdict;
 use crate::plan;
 use crate::stats::Estimate;
-use crate::value::Value;
+use crate::value::{Value, setting};
 
 /// Knobs in the order in which they make the axis of a table or a figure.
 const AXES: &[&str] = &["directories", "streams", "queue-depth", "block-size"];
@@ -336,7 +336,7 @@ impl<'a> Group<'a> {
             return words.collect::<Vec<_>>().join(", ");
         }
         let values = self.varying.iter();
-        let values = values.filter_map(|knob| Some(words::setting(value(row.cell, knob)?)));
+        let values = values.filter_map(|knob| Some(setting(value(row.cell, knob)?)));
         values.collect::<Vec<_>>().join(", ")
     }
 }

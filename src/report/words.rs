@@ -2,7 +2,7 @@
 
 use crate::knob::Settings;
 use crate::store::{Campaign, NotBought};
-use crate::value::{self, Value};
+use crate::value::{Value, setting};
 
 /// A time as `2026-11-21 21:43:13 UTC`, from Unix time in ns.
 pub fn date(unix_ns: u64) -> String {
@@ -76,29 +76,6 @@ pub fn by_budget(not_bought: &[NotBought]) -> Vec<(String, Vec<&str>)> {
         }
     }
     budgets
-}
-
-/// A value for people: sizes with a space and a binary unit.
-pub fn setting(value: &Value) -> String {
-    let text = match value {
-        Value::Bytes(n) => {
-            let exact = value.to_string();
-            let unit = exact.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(exact.len());
-            match *n < 1024 || !exact.ends_with("iB") {
-                true => format!("{n} B"),
-                false => format!("{} {}", &exact[..unit], &exact[unit..]),
-            }
-        }
-        Value::Flag(true) => "yes".to_owned(),
-        Value::Flag(false) => "no".to_owned(),
-        Value::Words(words) if words.is_empty() => "none".to_owned(),
-        Value::Count(n) => value::count(*n),
-        other => other.to_string(),
-    };
-    match text.is_empty() {
-        true => "none".to_owned(),
-        false => text,
-    }
 }
 
 /// What a setting does, in a few words, for headings: `1 MiB blocks`, `8 streams`.
@@ -199,11 +176,9 @@ mod tests {
     }
 
     #[test]
-    fn settings_read_as_people_write_them() {
-        assert_eq!(setting(&Value::Bytes(1 << 20)), "1 MiB");
-        assert_eq!(setting(&Value::Bytes(512)), "512 B");
-        assert_eq!(setting(&Value::Bytes(4096 + 512)), "4608 B");
+    fn what_a_setting_does_is_told_in_few_words() {
         assert_eq!(phrase("streams", &Value::Count(1)), "1 stream");
         assert_eq!(phrase("streams", &Value::Count(60)), "60 streams");
+        assert_eq!(phrase("block-size", &Value::Bytes(4096)), "4 KiB blocks");
     }
 }

@@ -257,7 +257,7 @@ fn panel(id: &str, curves: &[Curve<'_>], knob: &str, y: Axis, traces: Vec<Trace>
     for (x, row) in curves.iter().flat_map(|curve| &curve.points) {
         let known = ticks.iter().any(|(known, _)| known == x);
         if let (false, Some(held)) = (known, cells::value(row.cell, knob)) {
-            ticks.push((*x, words::setting(held)));
+            ticks.push((*x, value::setting(held)));
         }
     }
     ticks.sort_by(|(a, _), (b, _)| a.total_cmp(b));

@@ -112,7 +112,7 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool, noted: bool) -> Ma
         tr {
             @for knob in &group.varying {
                 th scope="row" {
-                    @if let Some(held) = cells::value(row.cell, knob) { (words::setting(held)) }
+                    @if let Some(held) = cells::value(row.cell, knob) { (value::setting(held)) }
                 }
             }
             @if written {
@@ -263,7 +263,7 @@ fn trial(
 fn held(settings: &Settings, knob: &'static str, size: bool) -> Markup {
     let held = settings.has(knob).then(|| settings.get(knob));
     html! { td.size[size] data-v=[sort_key(settings, knob)] {
-        @if let Some(held) = held { (words::setting(held)) }
+        @if let Some(held) = held { (value::setting(held)) }
     } }
 }
 
@@ -303,7 +303,7 @@ pub fn settings(input: &Input<'_>) -> Markup {
         }
     }
     let print = |held: &[&Value]| {
-        let texts = held.iter().take(32).map(|held| words::setting(held)).collect::<Vec<_>>();
+        let texts = held.iter().take(32).map(|held| value::setting(held)).collect::<Vec<_>>();
         let more = if held.len() > 32 { ", \u{2026}" } else { "" };
         format!("{}{more}", texts.join(", "))
     };
