@@ -109,19 +109,11 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn settings(streams: u64, files: u64, names: &[&str]) -> Settings {
-        let mut settings = Settings::defaults("file");
-        settings.set("streams", Value::Count(streams));
-        settings.set("files", Value::Count(files));
-        let names = names.iter().map(|name| (*name).to_owned()).collect();
-        settings.set("directories", Value::Words(names));
-        settings
-    }
+    use crate::knob::testing::dealt;
 
     #[test]
     fn needs_are_the_largest_of_all_trials() {
-        let (few, many) = (settings(2, 1, &["/a"]), settings(4, 2, &["/a", "/b"]));
+        let (few, many) = (dealt(2, 1, &["/a"]), dealt(4, 2, &["/a", "/b"]));
         let needs = needs([(&few, 10), (&many, 0)].into_iter());
         assert_eq!(needs["/a"], (12, 1 << 30));
         assert_eq!(needs["/b"], (4, 1 << 30));

@@ -356,7 +356,7 @@ pub fn half_width(estimate: &Estimate) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::testing::settings;
+    use crate::knob::testing::settings;
     use crate::measurement::origin::Origin;
     use crate::plan::{LAYOUT, blocked};
     use crate::report::fixture;
@@ -376,10 +376,10 @@ mod tests {
     fn a_cell_on_two_axes_stands_in_both_tables_with_each_trial_once() {
         let shared = |group: &str| {
             let typed = [RANDOM, ("block-size", "4KiB"), ("queue-depth", "16")];
-            (group.to_owned(), settings(&typed))
+            (group.to_owned(), settings("file", &typed))
         };
-        let depth = settings(&[RANDOM, ("block-size", "4KiB"), ("queue-depth", "1")]);
-        let blocks = settings(&[RANDOM, ("block-size", "64KiB"), ("queue-depth", "16")]);
+        let depth = settings("file", &[RANDOM, ("block-size", "4KiB"), ("queue-depth", "1")]);
+        let blocks = settings("file", &[RANDOM, ("block-size", "64KiB"), ("queue-depth", "16")]);
         let mut plan = vec![("depth".to_owned(), depth), shared("depth")];
         plan.push(("blocks".to_owned(), blocks));
         for bought_twice in [false, true] {
@@ -421,7 +421,7 @@ mod tests {
     #[test]
     fn a_group_borrows_what_lies_on_its_axis_and_nothing_that_makes_ready() {
         let named = |group: &str, streams: &str, block: &str| {
-            (group.to_owned(), settings(&[("streams", streams), ("block-size", block)]))
+            (group.to_owned(), settings("file", &[("streams", streams), ("block-size", block)]))
         };
         let plan = [
             named("streams", "1", "1MiB"),

@@ -131,12 +131,8 @@ pub fn planned() -> Vec<(String, Settings)> {
     let depths: Vec<u64> = (0..8).map(|step| 1 << step).collect();
     let mut add = |group: &str, typed: &[(&str, &str)], knob: &str, levels: &[Value]| {
         for level in levels {
-            let mut settings = Settings::defaults("file");
+            let mut settings = crate::knob::testing::settings("file", typed);
             settings.set("directories", Value::Words(vec!["/srv/a".into()]));
-            for (name, value) in typed {
-                let domain = crate::knob::find(name).unwrap().domain;
-                settings.set(name, domain.parse(value).unwrap());
-            }
             settings.set(knob, level.clone());
             cells.push((group.to_owned(), settings));
         }

@@ -3,19 +3,14 @@
 use std::sync::atomic::AtomicBool;
 
 use super::{Context, Engine, Error, Sim};
-use crate::knob::{self, Settings};
+use crate::knob::{Settings, testing};
 use crate::measurement::{Measurement, Outcome, Record};
 use crate::plan::{self, Trial};
 use crate::sys::Host;
 
 /// The defaults with some knobs changed, as one would type them.
 pub fn settings(changes: &[(&str, &str)]) -> Settings {
-    let mut settings = Settings::defaults("sim");
-    for (name, text) in changes {
-        let known = knob::find(name).unwrap_or_else(|| panic!("no knob {name}"));
-        settings.set(known.name, known.domain.parse(text).unwrap());
-    }
-    settings
+    testing::settings("sim", changes)
 }
 
 /// One trial.

@@ -71,19 +71,12 @@ fn name(group: &str, others: &[&str], key: &[Option<&Value>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knob::testing::settings;
     use crate::plan::blocked;
     use crate::report::{cells, fixture};
 
-    fn settings(typed: &[(&str, &str)]) -> Settings {
-        let mut settings = Settings::defaults("file");
-        for (name, value) in typed {
-            settings.set(name, crate::knob::find(name).unwrap().domain.parse(value).unwrap());
-        }
-        settings
-    }
-
     fn named(group: &str, typed: &[(&str, &str)]) -> (String, Settings) {
-        (group.to_owned(), settings(typed))
+        (group.to_owned(), settings("file", typed))
     }
 
     #[test]
