@@ -99,6 +99,23 @@ pub fn phrase(name: &str, value: &Value) -> String {
     }
 }
 
+/// Text whose numbers stay on one line with their units: a no-break space is between them.
+pub fn bound(text: &str) -> String {
+    const UNITS: &[&str] = &[
+        "%", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "MiB/s", "IOPS", "ns", "us", "ms", "s", "min",
+    ];
+    let mut bound = String::with_capacity(text.len() + 16);
+    for (place, word) in text.split(' ').enumerate() {
+        if place > 0 {
+            let unit = word.trim_end_matches([',', ';', '.', ':', ')']);
+            let number = bound.ends_with(|c: char| c.is_ascii_digit());
+            bound.push(if number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        bound.push_str(word);
+    }
+    bound
+}
+
 /// Whether it writes and does not read.
 pub fn writes_only(settings: &Settings) -> bool {
     settings.has("access") && matches!(settings.word("access"), "write" | "random-write")
@@ -173,6 +190,13 @@ mod tests {
         assert_eq!(budget(61_000_000_001), "62s");
         assert_eq!(budget(181_000_000_000), "4m");
         assert_eq!(budget(7_201_000_000_000), "3h");
+    }
+
+    /// A list of what a larger budget buys broke its lines as `blocks of 64 / KiB`.
+    #[test]
+    fn no_line_breaks_between_a_number_and_its_unit() {
+        assert_eq!(bound("a 64 KiB; (5 %), 2 MB/s"), "a 64\u{a0}KiB; (5\u{a0}%), 2\u{a0}MB/s");
+        assert_eq!(bound("8 streams, s in  32"), "8 streams, s in  32");
     }
 
     #[test]

@@ -21,9 +21,9 @@ fn boxed(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
-/// Text with its `quoted` words set as code, and no line that begins with a percent sign.
+/// Text with its `quoted` words set as code, and no line that begins with a unit.
 pub fn coded(text: &str) -> Markup {
-    let text = text.replace(" %", "\u{a0}%");
+    let text = words::bound(text);
     html! { @for (place, part) in text.split('`').enumerate() {
         @if place % 2 == 1 { code { (part) } } @else { (part) }
     } }
@@ -128,7 +128,7 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool, noted: bool) -> Ma
             (figure(get(cells::P99), row.source, value::duration))
             td.number { (row.cell.trials.len()) }
             @if !written { td { (row.source.name()) } }
-            @if noted { td { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) } }
+            @if noted { td.wraps { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) } }
         }
     }
 }
