@@ -133,8 +133,8 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
 }
 
 /// Cells in the order in which their first trial appears. Replicates have the same settings,
-/// whichever group of the plan asked for them. A figure of a cell is the mean of its trials' figures with a 95 %
-/// interval; with one trial that has it there is no interval.
+/// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
+/// figures with a 95 % interval; with one trial that has it there is no interval.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
     replicates(records).iter().map(|records| cell(records)).collect()
 }
