@@ -11,6 +11,8 @@ use crate::value::{Domain, Stop, Value};
 
 mod job;
 mod sim;
+#[cfg(test)]
+pub mod testing;
 
 /// One thing that can be varied.
 #[derive(Debug)]

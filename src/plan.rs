@@ -38,8 +38,13 @@ pub const LAYOUT: &str = "layout";
 impl Trial {
     /// Whether it only makes ready for others: its files, or knowledge of how fast they are made.
     pub fn prepares(&self) -> bool {
-        self.group == PROBE || self.group == LAYOUT
+        prepares(&self.group)
     }
+}
+
+/// Whether the trials of `group` only make ready for others.
+pub fn prepares(group: &str) -> bool {
+    group == PROBE || group == LAYOUT
 }
 
 /// The largest seed: JSON readers that use doubles show whole numbers of 53 bits exactly (RFC 8259,

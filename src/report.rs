@@ -6,6 +6,7 @@
 
 use crate::analysis::Finding;
 use crate::measurement::figures::{Cell, Figures};
+use crate::measurement::origin::Origin;
 use crate::measurement::{Note, Record};
 use crate::store::Campaign;
 
@@ -95,24 +96,13 @@ pub struct TrialView {
     /// Its figures; empty when it was not done.
     pub figures: Figures,
     /// Where the bytes that it read came from; `None` when it read none or was not done.
-    pub origin: Option<OriginView>,
+    pub origin: Option<Origin>,
     /// Whether it had settled; `None` when that was not tested.
     pub steady: Option<bool>,
     /// The same in words, with the reason when it was not tested.
     pub steady_text: String,
     /// What whoever reads the figures must know: of the engine, and of the verdicts.
     pub notes: Vec<Note>,
-}
-
-/// Where bytes came from.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OriginView {
-    /// The word of the JSON contract.
-    pub verdict: &'static str,
-    /// The devices' share of the bytes, where it is known.
-    pub device_share: Option<f64>,
-    /// From what this follows, or why nothing does.
-    pub reason: String,
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ mod parse;
 mod print;
 
 pub use parse::{parse_bytes, parse_duration_ns};
-pub use print::{bytes, count, duration, iops, percent, significant, throughput};
+pub use print::{bytes, duration, iops, percent, setting, significant, throughput};
 
 /// One value of one knob.
 #[derive(Clone, Debug, PartialEq)]
@@ -138,14 +138,17 @@ impl Domain {
     }
 }
 
+/// A size in the largest unit of which it is a whole number.
+fn whole(bytes: u64) -> (u64, &'static str) {
+    let units = [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")];
+    let fits = |(shift, _): &(u32, &str)| bytes >= 1 << shift && bytes.trailing_zeros() >= *shift;
+    units.into_iter().find(fits).map_or((bytes, "B"), |(shift, unit)| (bytes >> shift, unit))
+}
+
 /// Writes a size so that reading it again gives the same number.
 fn exact(bytes: u64) -> String {
-    for (shift, unit) in [(40, "TiB"), (30, "GiB"), (20, "MiB"), (10, "KiB")] {
-        if bytes >= 1 << shift && bytes.trailing_zeros() >= shift {
-            return format!("{}{unit}", bytes >> shift);
-        }
-    }
-    format!("{bytes}B")
+    let (number, unit) = whole(bytes);
+    format!("{number}{unit}")
 }
 
 impl fmt::Display for Value {

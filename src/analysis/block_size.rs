@@ -5,7 +5,7 @@ use super::{Finding, Question, words};
 use crate::measurement::Record;
 use crate::stats::profile::{Level, fit};
 use crate::stats::{Interval, mean_interval};
-use crate::value::{Value, bytes, throughput};
+use crate::value::{Value, bytes, setting, throughput};
 
 pub const QUESTION: Question = Question {
     name: "block-size",
@@ -29,9 +29,11 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
     let reaches = |share: f64| levels.iter().find(|level| level.mean() >= share * top.mean());
     let (half, enough) = (reaches(0.5)?.at, reaches(ENOUGH)?.at);
     let most = words::rate(&mean_interval(&top.values)?, top.values.len());
-    let label = words::load(curve.settings, &["queue-depth", "streams", "directories"]);
+    let label = curve.load(&["queue-depth", "streams"]);
     let reached = if enough == levels[0].at {
         format!("gives 90 % of its most with blocks of {} already", size(enough))
+    } else if half == enough {
+        format!("gives half of its most, and 90 % of it, with blocks of {}", size(half))
     } else {
         format!(
             "gives half of its most with blocks of {} and 90 % with blocks of {}",
@@ -48,9 +50,9 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
     Some(finding.doubted(curve.strays(), curve.points.len()))
 }
 
-/// A size that was asked for, as one would type it.
-fn size(bytes: f64) -> Value {
-    Value::Bytes(bytes as u64)
+/// A size that was asked for.
+fn size(bytes: f64) -> String {
+    setting(&Value::Bytes(bytes as u64))
 }
 
 /// The size at which half of the bandwidth is reached when an operation takes a fixed time and a

@@ -47,8 +47,7 @@ fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
     let (fast, slow) = (cached.values(THROUGHPUT), device.values(THROUGHPUT));
     let ratio = ratio_of_means(&fast, &slow)?;
     let of = |values: &[f64]| Some(words::rate(&mean_interval(values)?, values.len()));
-    let knobs = ["block-size", "queue-depth", "streams", "directories"];
-    let label = words::load(cached.settings, &knobs);
+    let label = cached.load(&["block-size", "queue-depth", "streams"]);
     let claim = format!(
         "{label} gives {}, and {} {}: {}.",
         of(&fast)?,

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use super::words;
 use crate::knob::Settings;
 use crate::measurement::Record;
 use crate::measurement::figures::{rate, replicates};
@@ -26,6 +27,8 @@ pub struct Curve<'a> {
     pub settings: &'a Settings,
     /// In the order in which they ran.
     pub points: Vec<Point<'a>>,
+    /// Whether other trials of the campaign ran in other directories.
+    elsewhere: bool,
 }
 
 /// The replicates of one cell that were done, of which there is at least one.
@@ -34,10 +37,27 @@ pub struct Cell<'a> {
     pub settings: &'a Settings,
     /// In the order in which they ran.
     pub records: Vec<&'a Record>,
+    /// Whether other trials of the campaign ran in other directories.
+    elsewhere: bool,
+}
+
+/// Whether the records are not all of the same directories: only then have sentences to say of
+/// which they speak.
+fn in_several(records: &[Record]) -> bool {
+    let mut all = records.iter().map(|record| record.trial.settings.get("directories"));
+    let first = all.next();
+    all.any(|other| Some(other) != first)
+}
+
+/// As [`words::load`], with the directories where they tell it from others.
+fn load(settings: &Settings, knobs: &[&str], elsewhere: bool) -> String {
+    let directories: &[&str] = if elsewhere { &["directories"] } else { &[] };
+    words::load(settings, &[knobs, directories].concat())
 }
 
 /// The cells of which at least one trial was done.
 pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
+    let elsewhere = in_several(records);
     let mut cells: Vec<Cell<'_>> = replicates(records)
         .into_iter()
         .filter_map(|group| {
@@ -45,7 +65,7 @@ pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
                 record.outcome.measurement().is_some() && !record.trial.prepares()
             };
             let records: Vec<&Record> = group.into_iter().filter(done).collect();
-            Some(Cell { settings: &records.first()?.trial.settings, records })
+            Some(Cell { settings: &records.first()?.trial.settings, records, elsewhere })
         })
         .collect();
     cells.sort_by_key(|cell| rank(cell.settings));
@@ -53,6 +73,11 @@ pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
 }
 
 impl Cell<'_> {
+    /// What it does, and the settings among `knobs`.
+    pub fn load(&self, knobs: &[&str]) -> String {
+        load(self.settings, knobs, self.elsewhere)
+    }
+
     /// The rate `name` of each trial that has it.
     pub fn values(&self, name: &str) -> Vec<f64> {
         self.records.iter().filter_map(|record| rate(record, name)).collect()
@@ -89,6 +114,7 @@ fn rank(settings: &Settings) -> impl Ord + use<> {
 
 /// The curves over `knob` among the trials that were done; curves of a single level too.
 pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
+    let elsewhere = in_several(records);
     let mut curves: Vec<Curve<'a>> = Vec::new();
     for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
         let settings = &record.trial.settings;
@@ -98,7 +124,7 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
         let point = Point { record, at: settings.number(knob) };
         match curves.iter_mut().find(|curve| alike(curve.settings, settings, &[knob])) {
             Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { settings, points: vec![point] }),
+            None => curves.push(Curve { settings, points: vec![point], elsewhere }),
         }
     }
     curves.sort_by_key(|curve| rank(curve.settings));
@@ -106,6 +132,11 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
 }
 
 impl Curve<'_> {
+    /// What it does, and the settings among `knobs`.
+    pub fn load(&self, knobs: &[&str]) -> String {
+        load(self.settings, knobs, self.elsewhere)
+    }
+
     /// The rate `name` at each level, in ascending order.
     pub fn levels(&self, name: &str) -> Vec<Level> {
         let mut levels: Vec<Level> = Vec::new();

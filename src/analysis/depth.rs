@@ -21,7 +21,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 }
 
 fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
-    let label = words::load(curve.settings, &["block-size", "streams", "directories"]);
+    let label = curve.load(&["block-size", "streams"]);
     let latency = curve.levels("latency_ns_mean");
     let latency_at = |depth: f64| {
         let level = latency.iter().find(|level| level.at == depth)?;

@@ -38,8 +38,7 @@ fn gap(cell: &Cell<'_>) -> Option<Finding> {
     let of =
         |values: &[f64]| Some(words::rate(&mean_interval(values)?.not_negative(), values.len()));
     let (accepted, durable) = (of(&accepted)?, of(&durable)?);
-    let knobs = ["block-size", "queue-depth", "streams", "fsync", "directories"];
-    let label = words::load(cell.settings, &knobs);
+    let label = cell.load(&["block-size", "queue-depth", "streams", "fsync"]);
     let surely = ratio.interval.map_or(ratio.value, |ends| ends.low) > GAP_MIN;
     let surely_not = ratio.interval.map_or(ratio.value, |ends| ends.high) <= GAP_MIN;
     let finding = |verdict: String| {

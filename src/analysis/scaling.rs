@@ -33,7 +33,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 }
 
 fn label(curve: &Curve<'_>) -> String {
-    words::load(curve.settings, &["block-size", "queue-depth", "directories"])
+    curve.load(&["block-size", "queue-depth"])
 }
 
 fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {

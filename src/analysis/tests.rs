@@ -304,6 +304,38 @@ fn notes_are_grouped_and_failures_are_results() {
     assert!(believe.contains("2 carry notes, 2 have no result"), "{believe}");
 }
 
+/// Every sentence on one directory ended in `in /var/tmp`, and a load that reached all it had at
+/// once gave "half of its most with 64KiB and 90 % with 64KiB".
+#[test]
+fn what_is_the_same_is_told_once() {
+    let device = [("sim-service-time", "80us"), ("sim-stream-rate", "500MB/s")];
+    let sizes = ["512B", "1MiB", "2MiB", "4MiB"];
+    let in_all = |directories: &[&str]| {
+        let of = |directory: &&str| {
+            let mut all = cells("block-size", &sizes, &device);
+            all.extend(cells("streams", &["1", "4", "16"], LOAD));
+            for (_, settings) in &mut all {
+                settings.set("directories", Value::Words(vec![(*directory).to_owned()]));
+            }
+            all
+        };
+        let plan: Vec<_> = directories.iter().flat_map(of).collect();
+        let records = campaign(&plan, 2, 1);
+        let found = findings(&records);
+        let [fast, ..] = answer(&records, &found);
+        (fast, found)
+    };
+    let (fast, found) = in_all(&["/srv/a"]);
+    assert!(fast.contains("in /srv/a"), "{fast}");
+    assert!(found.iter().all(|finding| !finding.claim.contains("/srv/a")), "{found:?}");
+    let claim = &of(&found, "block-size")[0].claim;
+    assert!(claim.contains("half of its most, and 90 % of it, with blocks of 1 MiB"), "{claim}");
+    let (_, found) = in_all(&["/srv/a", "/srv/b"]);
+    let scaling = of(&found, "scaling");
+    assert!(scaling.len() >= 2, "{scaling:?}");
+    assert!(scaling.iter().all(|finding| finding.claim.contains("in /srv/")), "{scaling:?}");
+}
+
 #[test]
 fn the_answer_is_three_sentences_with_figures() {
     let records = small_campaign();

@@ -2,7 +2,7 @@
 
 use crate::knob::Settings;
 use crate::stats::Estimate;
-use crate::value::{Value, percent, significant, throughput};
+use crate::value::{Value, percent, setting, significant, throughput};
 
 /// A throughput with what is known of its precision, from `replicates` runs:
 /// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.
@@ -78,14 +78,14 @@ pub fn path(settings: &Settings) -> &'static str {
     }
 }
 
-/// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1MiB)`.
+/// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1 MiB)`.
 pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     let mut parts = vec![path(settings).to_owned()];
     for knob in knobs.iter().filter(|knob| settings.has(knob)) {
         match settings.get(knob) {
             Value::Words(words) if words.is_empty() => {}
             Value::Words(words) => parts.push(format!("in {}", words.join(" + "))),
-            value => parts.push(format!("{knob} {value}")),
+            value => parts.push(format!("{knob} {}", setting(value))),
         }
     }
     format!("{} ({})", access(settings), parts.join(", "))
@@ -112,7 +112,7 @@ mod tests {
         let knobs = ["block-size", "queue-depth", "directories"];
         assert_eq!(
             load(&settings, &knobs),
-            "Sequential reading (direct, block-size 1MiB, queue-depth 1)"
+            "Sequential reading (direct, block-size 1 MiB, queue-depth 1)"
         );
         settings.set("direct", Value::Flag(false));
         settings.set("cold", Value::Flag(false));

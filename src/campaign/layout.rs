@@ -137,19 +137,11 @@ impl Run<'_> {
 mod tests {
     use super::*;
     use crate::engine::{self, Context, Engine};
+    use crate::knob::testing::dealt;
     use crate::measurement::Measurement;
     use crate::progress::{Event, Observer};
     use crate::store::{Campaign, Store};
     use crate::sys::{Host, signal};
-
-    fn settings(streams: u64, files: u64, names: &[&str]) -> Settings {
-        let mut settings = Settings::defaults("file");
-        settings.set("streams", Value::Count(streams));
-        settings.set("files", Value::Count(files));
-        let names = names.iter().map(|name| (*name).to_owned()).collect();
-        settings.set("directories", Value::Words(names));
-        settings
-    }
 
     /// An engine that writes nothing, and is as slow as the tests need.
     struct Slow;
@@ -191,7 +183,7 @@ mod tests {
         let names = std::slice::from_ref(&name);
         let mut run =
             Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
-        let mut settings = settings(4, 2, &[&name]);
+        let mut settings = dealt(4, 2, &[&name]);
         settings.set("access", Value::Word("write".into()));
         settings.set("at-most", Value::Duration(500_000_000));
         let group = "write".to_owned();
@@ -210,7 +202,7 @@ mod tests {
 
     #[test]
     fn needs_are_the_largest_of_all_trials() {
-        let (few, many) = (settings(2, 1, &["/a"]), settings(4, 2, &["/a", "/b"]));
+        let (few, many) = (dealt(2, 1, &["/a"]), dealt(4, 2, &["/a", "/b"]));
         let needs = needs([(&few, 10), (&many, 0)].into_iter());
         assert_eq!(needs["/a"], (12, 1 << 30));
         assert_eq!(needs["/b"], (4, 1 << 30));

@@ -135,7 +135,7 @@ fn described(trial: &Trial) -> String {
         trial.group,
         settings.word("access"),
         settings.get("streams"),
-        settings.get("block-size"),
+        value::setting(settings.get("block-size")),
         settings.get("queue-depth"),
         trial.replicate
     )

@@ -24,8 +24,8 @@ const P999_OPERATIONS_MIN: u64 = 1000;
 /// All replicates of one combination of settings.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Which group of the plan it belongs to.
-    pub group: String,
+    /// The groups of the plan that asked for it, in the order in which they first did; one or more.
+    pub groups: Vec<String>,
     /// Its settings.
     pub settings: Settings,
     /// Numbers of its trials that were done; empty when every one failed.
@@ -114,11 +114,16 @@ pub fn durable_bytes(record: &Record) -> Option<u64> {
     (device >= bytes / 2).then_some(device)
 }
 
-/// Records grouped by settings, in the order in which the first of each appears.
+/// Records grouped by settings, in the order in which the first of each appears; what only makes
+/// ready for others is a group of its own, as nothing is claimed from it.
 pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
     let mut groups: Vec<Vec<&Record>> = Vec::new();
     for record in records {
-        let same = |group: &&mut Vec<&Record>| group[0].trial.settings == record.trial.settings;
+        let trial = &record.trial;
+        let same = |group: &&mut Vec<&Record>| {
+            let first = &group[0].trial;
+            first.settings == trial.settings && first.prepares() == trial.prepares()
+        };
         match groups.iter_mut().find(same) {
             Some(group) => group.push(record),
             None => groups.push(vec![record]),
@@ -127,14 +132,20 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
     groups
 }
 
-/// Cells in the order in which their first trial appears. Replicates have the same settings; the
-/// group is that of the first. A figure of a cell is the mean of its trials' figures with a 95 %
-/// interval; with one trial that has it there is no interval.
+/// Cells in the order in which their first trial appears. Replicates have the same settings,
+/// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
+/// figures with a 95 % interval; with one trial that has it there is no interval.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
-    replicates(records).iter().map(|records| cell(records[0], records)).collect()
+    replicates(records).iter().map(|records| cell(records)).collect()
 }
 
-fn cell(first: &Record, records: &[&Record]) -> Cell {
+fn cell(records: &[&Record]) -> Cell {
+    let mut groups: Vec<String> = Vec::new();
+    for record in records {
+        if !groups.contains(&record.trial.group) {
+            groups.push(record.trial.group.clone());
+        }
+    }
     let done = records.iter().filter(|record| record.outcome.measurement().is_some());
     let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
     for record in done.clone() {
@@ -147,8 +158,8 @@ fn cell(first: &Record, records: &[&Record]) -> Cell {
         Some((name, mean_interval(&values)?.not_negative()))
     });
     Cell {
-        group: first.trial.group.clone(),
-        settings: first.trial.settings.clone(),
+        groups,
+        settings: records[0].trial.settings.clone(),
         trials: done.map(|record| record.trial.number).collect(),
         figures: figures.collect(),
     }
@@ -479,5 +490,25 @@ mod tests {
         let pair = cells[0].figures["throughput_bytes_per_s"];
         assert_eq!((pair.value, pair.interval.is_some()), (1500.0, true));
         assert_eq!(cells[1].figures["throughput_bytes_per_s"].interval, None);
+    }
+
+    /// Depth 16 at 4 KiB stands in two groups of the standard evaluation; its six trials made a
+    /// cell of the first group, and the second one knew nothing of it.
+    #[test]
+    fn a_cell_knows_all_groups_that_asked_for_it_and_counts_each_trial_once() {
+        let mut records = [1, 2, 3, 4].map(|number| {
+            let mut record = record(two_streams(), 4);
+            record.trial.number = number;
+            record
+        });
+        records[1].trial.group = "other".into();
+        records[3].trial.group = "other".into();
+        let cells = cells(&records);
+        assert_eq!(cells.len(), 1);
+        assert_eq!(cells[0].groups, ["g", "other"]);
+        assert_eq!(cells[0].trials, [1, 2, 3, 4]);
+        records[3].trial.group = crate::plan::LAYOUT.into();
+        let trials = super::cells(&records).into_iter().map(|cell| cell.trials);
+        assert_eq!(trials.collect::<Vec<_>>(), [vec![1, 2, 3], vec![4]], "one made ready only");
     }
 }

@@ -119,12 +119,7 @@ mod tests {
     const FILE: u64 = 1000 * MIB;
 
     fn settings(knobs: &[(&str, &str)]) -> Settings {
-        let mut settings = Settings::defaults("file");
-        for (name, text) in knobs {
-            let domain = &crate::knob::find(name).unwrap().domain;
-            settings.set(name, domain.parse(text).unwrap());
-        }
-        settings
+        crate::knob::testing::settings("file", knobs)
     }
 
     /// 1000 MiB of one file read once, cold, from a disk: everything agrees.

@@ -20,20 +20,11 @@ pub fn files_of(settings: &Settings, first_file: u32) -> Vec<Vec<(usize, usize)>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::value::Value;
-
-    fn settings(streams: u64, files: u64, names: &[&str]) -> Settings {
-        let mut settings = Settings::defaults("file");
-        settings.set("streams", Value::Count(streams));
-        settings.set("files", Value::Count(files));
-        let names = names.iter().map(|name| (*name).to_owned()).collect();
-        settings.set("directories", Value::Words(names));
-        settings
-    }
+    use crate::knob::testing::dealt;
 
     #[test]
     fn streams_are_dealt_over_directories_and_share_no_file() {
-        let files = files_of(&settings(5, 3, &["/a", "/b"]), 0);
+        let files = files_of(&dealt(5, 3, &["/a", "/b"]), 0);
         let places: Vec<usize> = files.iter().map(|of| of[0].0).collect();
         assert_eq!(places, [0, 1, 0, 1, 0]);
         let mut all: Vec<_> = files.into_iter().flatten().collect();

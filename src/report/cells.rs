@@ -3,10 +3,12 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Input, words};
+use super::{Input, TrialView, words};
 use crate::measurement::figures::Cell;
+use crate::measurement::origin::Verdict;
+use crate::plan;
 use crate::stats::Estimate;
-use crate::value::Value;
+use crate::value::{Value, setting};
 
 /// Knobs in the order in which they make the axis of a table or a figure.
 const AXES: &[&str] = &["directories", "streams", "queue-depth", "block-size"];
@@ -31,11 +33,7 @@ pub const P99: &str = "latency_ns_p99";
 pub const INCIDENTAL: &[&str] =
     &["file-size", "files", "stop", "at-least", "at-most", "second-pass", "batch"];
 
-/// The group of the short trials by which a plan learns how much it can buy; they are no result
-/// to set beside others.
-pub const PROBE: &str = "probe";
-
-/// Cells of one group of the plan.
+/// Cells of one group of the plan, and those of other groups that lie on its axis.
 pub struct Group<'a> {
     /// Of the plan: `streams, direct`.
     pub name: &'a str,
@@ -62,33 +60,18 @@ pub struct Row<'a> {
 pub enum Source {
     /// Nothing was read, so nothing is to be said.
     Written,
-    /// From the device.
-    Device,
-    /// From the kernel's memory.
-    Cache,
-    /// From both.
-    Mixed,
-    /// From a cache behind the kernel.
-    DeviceCache,
-    /// Over the wire.
-    Remote,
-    /// Not known.
-    Unknown,
+    /// What was read, in every replicate.
+    Read(Verdict),
     /// Not the same in every replicate.
     Differs,
 }
 
 impl Source {
-    /// Of a verdict of the JSON contract.
-    pub fn of(verdict: Option<&str>) -> Source {
-        match verdict {
-            None => Source::Written,
-            Some("device") => Source::Device,
-            Some("cache") => Source::Cache,
-            Some("mixed") => Source::Mixed,
-            Some("device-cache") => Source::DeviceCache,
-            Some("remote") => Source::Remote,
-            Some(_) => Source::Unknown,
+    /// Of one trial.
+    pub fn of(view: &TrialView) -> Source {
+        match view.origin.as_ref().map(|origin| origin.verdict) {
+            None | Some(Verdict::None) => Source::Written,
+            Some(verdict) => Source::Read(verdict),
         }
     }
 
@@ -96,12 +79,7 @@ impl Source {
     pub fn name(self) -> &'static str {
         match self {
             Source::Written => "written",
-            Source::Device => "device",
-            Source::Cache => "cache",
-            Source::Mixed => "mixed",
-            Source::DeviceCache => "device-cache",
-            Source::Remote => "remote",
-            Source::Unknown => "unknown",
+            Source::Read(verdict) => verdict.name(),
             Source::Differs => "differs",
         }
     }
@@ -109,12 +87,12 @@ impl Source {
     /// Stands at the figure itself wherever it is not the device's; empty where it is.
     pub fn mark(self) -> &'static str {
         match self {
-            Source::Written | Source::Device => "",
-            Source::Cache => "c",
-            Source::Mixed => "m",
-            Source::DeviceCache => "d",
-            Source::Remote => "r",
-            Source::Unknown => "?",
+            Source::Written | Source::Read(Verdict::Device | Verdict::None) => "",
+            Source::Read(Verdict::Cache) => "c",
+            Source::Read(Verdict::Mixed) => "m",
+            Source::Read(Verdict::DeviceCache) => "d",
+            Source::Read(Verdict::Remote) => "r",
+            Source::Read(Verdict::Unknown) => "?",
             Source::Differs => "v",
         }
     }
@@ -122,42 +100,92 @@ impl Source {
     /// What the mark says.
     pub fn meaning(self) -> &'static str {
         match self {
-            Source::Written => "written",
-            Source::Device => "from the device",
-            Source::Cache => "from the kernel's cache, not from the device",
-            Source::Mixed => "partly from cache, partly from the device",
-            Source::DeviceCache => "from a cache behind the kernel, not from the media",
-            Source::Remote => "over the wire; the server's own cache is not known",
-            Source::Unknown => "origin of the bytes not known: may be a cache",
+            Source::Written | Source::Read(Verdict::None) => "written",
+            Source::Read(Verdict::Device) => "from the device",
+            Source::Read(Verdict::Cache) => "from the kernel's cache, not from the device",
+            Source::Read(Verdict::Mixed) => "partly from cache, partly from the device",
+            Source::Read(Verdict::DeviceCache) => {
+                "from a cache behind the kernel, not from the media"
+            }
+            Source::Read(Verdict::Remote) => "over the wire; the server's own cache is not known",
+            Source::Read(Verdict::Unknown) => "origin of the bytes not known: may be a cache",
             Source::Differs => "origin of the bytes not the same in every replicate",
         }
     }
 
     /// Whether the figure may stand for the device.
     pub fn is_device(self) -> bool {
-        matches!(self, Source::Written | Source::Device)
+        matches!(self, Source::Written | Source::Read(Verdict::Device))
     }
 }
 
 /// All cells, arranged: streams first, then block sizes and queue depths, then what was cached,
-/// what was written, mixed loads, and probes.
+/// what was written, mixed loads, and what only makes ready. A cell that lies on the axis of two
+/// groups stands in both.
 pub fn groups<'a>(input: &'a Input<'_>) -> Vec<Group<'a>> {
     let mut by_name: Vec<(&str, Vec<&Cell>)> = Vec::new();
     for cell in &input.cells {
-        match by_name.iter_mut().find(|(name, _)| *name == cell.group) {
-            Some((_, cells)) => cells.push(cell),
-            None => by_name.push((&cell.group, vec![cell])),
+        for asking in &cell.groups {
+            match by_name.iter_mut().find(|(name, _)| name == asking) {
+                Some((_, cells)) => cells.push(cell),
+                None => by_name.push((asking, vec![cell])),
+            }
         }
     }
     let views = Views::new(input);
-    let groups = by_name.into_iter().map(|(name, cells)| group(name, cells, &views));
+    let of_others = |name: &str, own: &[&'a Cell], axes: &[&str]| match plan::prepares(name) {
+        true => Vec::new(),
+        false => lent(own, axes, &input.cells),
+    };
+    let groups = by_name.into_iter().map(|(name, mut cells)| {
+        let varying = varying(&cells);
+        cells.extend(of_others(name, &cells, &varying));
+        group(name, varying, cells, &views)
+    });
     let mut groups: Vec<Group<'_>> = groups.collect();
     groups.sort_by_key(rank);
     groups
 }
 
-fn group<'a>(name: &'a str, mut cells: Vec<&'a Cell>, views: &Views<'a>) -> Group<'a> {
-    let varying = varying(&cells);
+/// Cells of other groups that are as one of a group's `own` but for the level of one of its axes,
+/// where the group has none. A cell on two axes is measured once, by whichever group asked first.
+fn lent<'a>(own: &[&'a Cell], varying: &[&str], all: &'a [Cell]) -> Vec<&'a Cell> {
+    let alike = |one: &Cell, other: &Cell, free: Option<&str>| {
+        one.settings.iter().all(|(knob, held)| {
+            Some(knob) == free || INCIDENTAL.contains(&knob) || value(other, knob) == Some(held)
+        })
+    };
+    let axes = || varying.iter().filter(|knob| AXES.contains(knob));
+    let mut lent: Vec<&Cell> = Vec::new();
+    for cell in all.iter().filter(|cell| !cell.groups.iter().any(|name| plan::prepares(name))) {
+        let fits = axes().any(|axis| own.iter().any(|other| alike(other, cell, Some(axis))));
+        if fits && !own.iter().chain(&lent).any(|other| alike(other, cell, None)) {
+            lent.push(cell);
+        }
+    }
+    lent
+}
+
+/// Every cell once, in the order of the groups.
+pub fn rows<'a, 'b>(groups: impl Iterator<Item = &'b Group<'a>>) -> Vec<&'b Row<'a>>
+where
+    'a: 'b,
+{
+    let mut rows: Vec<&Row<'_>> = Vec::new();
+    for row in groups.flat_map(|group| &group.rows) {
+        if !rows.iter().any(|known| std::ptr::eq(known.cell, row.cell)) {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+fn group<'a>(
+    name: &'a str,
+    varying: Vec<&'static str>,
+    mut cells: Vec<&'a Cell>,
+    views: &Views<'a>,
+) -> Group<'a> {
     cells.sort_by(|a, b| {
         let order = varying.iter().rev().map(|knob| compare(value(a, knob), value(b, knob)));
         order.fold(Ordering::Equal, Ordering::then)
@@ -167,7 +195,7 @@ fn group<'a>(name: &'a str, mut cells: Vec<&'a Cell>, views: &Views<'a>) -> Grou
 }
 
 /// The trials by number, for looking up what a cell rests on.
-struct Views<'a>(BTreeMap<u32, &'a super::TrialView>);
+struct Views<'a>(BTreeMap<u32, &'a TrialView>);
 
 impl<'a> Views<'a> {
     fn new(input: &'a Input<'_>) -> Views<'a> {
@@ -177,8 +205,7 @@ impl<'a> Views<'a> {
 
     fn row(&self, cell: &'a Cell) -> Row<'a> {
         let views: Vec<_> = cell.trials.iter().filter_map(|number| self.0.get(number)).collect();
-        let mut sources =
-            views.iter().map(|view| Source::of(view.origin.as_ref().map(|origin| origin.verdict)));
+        let mut sources = views.iter().map(|view| Source::of(view));
         let first = sources.next().unwrap_or(Source::Written);
         let source = if sources.all(|other| other == first) { first } else { Source::Differs };
         let notes = views.iter().flat_map(|view| &view.notes);
@@ -262,7 +289,7 @@ fn rank(group: &Group<'_>) -> Rank {
         Some(first) => 1 + axis.iter().position(|name| name == first).unwrap_or(axis.len()),
     };
     (
-        group.name == PROBE,
+        plan::prepares(group.name),
         words::mixes(settings),
         words::writes_only(settings),
         words::warm(settings),
@@ -309,7 +336,7 @@ impl<'a> Group<'a> {
             return words.collect::<Vec<_>>().join(", ");
         }
         let values = self.varying.iter();
-        let values = values.filter_map(|knob| Some(words::setting(value(row.cell, knob)?)));
+        let values = values.filter_map(|knob| Some(setting(value(row.cell, knob)?)));
         values.collect::<Vec<_>>().join(", ")
     }
 }
@@ -324,4 +351,90 @@ pub fn half_width(estimate: &Estimate) -> Option<f64> {
     let interval = estimate.interval?;
     let share = (interval.high - interval.low) / 2.0 / estimate.value.abs();
     share.is_finite().then_some(share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::testing::settings;
+    use crate::measurement::origin::Origin;
+    use crate::plan::{LAYOUT, blocked};
+    use crate::report::fixture;
+
+    const RANDOM: (&str, &str) = ("access", "random-read");
+
+    fn labels<'a>(groups: &'a [Group<'a>], name: &str) -> (Vec<String>, Vec<usize>) {
+        let group = groups.iter().find(|group| group.name == name).unwrap();
+        let labels = group.rows.iter().map(|row| group.label(row)).collect();
+        (labels, group.rows.iter().map(|row| row.cell.trials.len()).collect())
+    }
+
+    /// 4 KiB random reading at depth 16 lies on the axis of the queue depth and on that of the
+    /// block size. Both groups of the standard evaluation bought it, its trials were pooled under
+    /// the first, and the table of block sizes began at 8 KiB.
+    #[test]
+    fn a_cell_on_two_axes_stands_in_both_tables_with_each_trial_once() {
+        let shared = |group: &str| {
+            let typed = [RANDOM, ("block-size", "4KiB"), ("queue-depth", "16")];
+            (group.to_owned(), settings("file", &typed))
+        };
+        let depth = settings("file", &[RANDOM, ("block-size", "4KiB"), ("queue-depth", "1")]);
+        let blocks = settings("file", &[RANDOM, ("block-size", "64KiB"), ("queue-depth", "16")]);
+        let mut plan = vec![("depth".to_owned(), depth), shared("depth")];
+        plan.push(("blocks".to_owned(), blocks));
+        for bought_twice in [false, true] {
+            if bought_twice {
+                plan.push(shared("blocks"));
+            }
+            let fixture = fixture::campaign_of(blocked(&plan, 3, 1), 4);
+            let input = fixture.input();
+            let groups = groups(&input);
+            let n = if bought_twice { 6 } else { 3 };
+            let found = |name| labels(&groups, name);
+            assert_eq!(found("depth"), (vec!["1".to_owned(), "16".to_owned()], vec![3, n]));
+            if bought_twice {
+                let told = vec!["4 KiB".to_owned(), "64 KiB".to_owned()];
+                assert_eq!(found("blocks"), (told, vec![n, 3]));
+            }
+            assert_eq!(rows(groups.iter()).len(), 3, "each once");
+        }
+    }
+
+    /// The report read the words of the verdicts, and took one that it did not know for `unknown`.
+    #[test]
+    fn every_verdict_but_the_devices_is_marked_and_no_two_alike() {
+        use Verdict::{Cache, DeviceCache, Mixed, Remote, Unknown};
+        let of = |verdict| {
+            let origin = Origin { verdict, device_share: None, reason: String::new() };
+            Source::of(&TrialView { origin: Some(origin), ..TrialView::default() })
+        };
+        let foreign = [Cache, Mixed, DeviceCache, Remote, Unknown].map(of);
+        let mut marks: Vec<&str> = foreign.iter().map(|source| source.mark()).collect();
+        assert!(foreign.iter().all(|source| !source.is_device()));
+        marks.sort_unstable();
+        marks.dedup();
+        assert_eq!((marks.len(), marks[0].is_empty()), (foreign.len(), false));
+        assert!(of(Verdict::Device).is_device() && of(Verdict::Device).mark().is_empty());
+        assert_eq!(of(Verdict::None), Source::Written);
+    }
+
+    #[test]
+    fn a_group_borrows_what_lies_on_its_axis_and_nothing_that_makes_ready() {
+        let named = |group: &str, streams: &str, block: &str| {
+            (group.to_owned(), settings("file", &[("streams", streams), ("block-size", block)]))
+        };
+        let plan = [
+            named("streams", "1", "1MiB"),
+            named("streams", "8", "1MiB"),
+            named("blocks", "1", "4KiB"),
+            named("blocks", "1", "4MiB"),
+            named(LAYOUT, "1", "64KiB"),
+        ];
+        let fixture = fixture::campaign_of(blocked(&plan, 1, 1), 4);
+        let input = fixture.input();
+        let groups = groups(&input);
+        assert_eq!(labels(&groups, "blocks").0, ["4 KiB", "1 MiB", "4 MiB"]);
+        assert_eq!(labels(&groups, "streams").0, ["1", "8"]);
+        assert_eq!(labels(&groups, LAYOUT).1, [1]);
+    }
 }

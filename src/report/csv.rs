@@ -53,7 +53,7 @@ fn cells(
         trial.group.clone(),
         record.outcome.name().to_owned(),
         reason,
-        view.origin.as_ref().map_or(String::new(), |origin| origin.verdict.to_owned()),
+        view.origin.as_ref().map_or(String::new(), |origin| origin.verdict.name().to_owned()),
         view.steady.map_or(String::new(), |steady| steady.to_string()),
         kinds.join(" "),
     ];

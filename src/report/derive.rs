@@ -1,6 +1,6 @@
 //! Everything that is derived from a campaign's records, in one place.
 
-use super::{Input, OriginView, TrialView};
+use super::{Input, TrialView};
 use crate::analysis;
 use crate::measurement::figures::{cells, figures};
 use crate::measurement::origin::{Verdict, origin};
@@ -38,11 +38,7 @@ impl TrialView {
         };
         TrialView {
             figures: figures(record),
-            origin: read.then(|| OriginView {
-                verdict: from.verdict.name(),
-                device_share: from.device_share,
-                reason: from.reason,
-            }),
+            origin: read.then_some(from),
             steady,
             steady_text,
             notes: judge::all(record),

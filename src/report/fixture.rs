@@ -2,10 +2,11 @@
 //!
 //! Figures follow simple laws without chance, so that snapshots hold on every machine.
 
-use super::{Input, OriginView, TrialView, cells};
+use super::{Input, TrialView, cells};
 use crate::analysis::{Finding, Severity};
 use crate::knob::Settings;
 use crate::measurement::figures::{Cell, Figures};
+use crate::measurement::origin::{Origin, Verdict};
 use crate::measurement::{
     Amount, Column, Kind, Measurement, Note, Outcome, Record, Series, Window,
 };
@@ -130,12 +131,8 @@ pub fn planned() -> Vec<(String, Settings)> {
     let depths: Vec<u64> = (0..8).map(|step| 1 << step).collect();
     let mut add = |group: &str, typed: &[(&str, &str)], knob: &str, levels: &[Value]| {
         for level in levels {
-            let mut settings = Settings::defaults("file");
+            let mut settings = crate::knob::testing::settings("file", typed);
             settings.set("directories", Value::Words(vec!["/srv/a".into()]));
-            for (name, value) in typed {
-                let domain = crate::knob::find(name).unwrap().domain;
-                settings.set(name, domain.parse(value).unwrap());
-            }
             settings.set(knob, level.clone());
             cells.push((group.to_owned(), settings));
         }
@@ -230,7 +227,7 @@ fn view(record: &Record) -> TrialView {
         ("latency_ns_p50", Estimate::bare((latency_ns * 0.93).round())),
         ("latency_ns_p99", Estimate::bare((latency_ns * 2.4).round())),
     ]);
-    let origin = |verdict, share, reason: &str| OriginView {
+    let origin = |verdict, share, reason: &str| Origin {
         verdict,
         device_share: Some(share),
         reason: reason.into(),
@@ -244,14 +241,14 @@ fn view(record: &Record) -> TrialView {
             None
         }
         () if super::words::warm(settings) => {
-            Some(origin("cache", 0.0, "the files were in memory before the trial"))
+            Some(origin(Verdict::Cache, 0.0, "the files were in memory before the trial"))
         }
-        () if settings.number("streams") > 90.0 => Some(OriginView {
-            verdict: "unknown",
+        () if settings.number("streams") > 90.0 => Some(Origin {
+            verdict: Verdict::Unknown,
             device_share: None,
             reason: "the process and the devices disagree".into(),
         }),
-        () => Some(origin("device", 1.0, "process and devices agree within 1 %")),
+        () => Some(origin(Verdict::Device, 1.0, "process and devices agree within 1 %")),
     };
     if settings.number("queue-depth") > 60.0 {
         let text = format!("trial {}: a core of ours was 97 % busy", record.trial.number);
@@ -269,11 +266,13 @@ fn view(record: &Record) -> TrialView {
 fn over_replicates(records: &[Record]) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
     for record in records {
-        let same = |cell: &&mut Cell| {
-            cell.group == record.trial.group && cell.settings == record.trial.settings
-        };
+        let group = &record.trial.group;
+        let same = |cell: &&mut Cell| cell.settings == record.trial.settings;
         if let Some(cell) = cells.iter_mut().find(same) {
             cell.trials.push(record.trial.number);
+            if !cell.groups.contains(group) {
+                cell.groups.push(group.clone());
+            }
             continue;
         }
         let mut figures = view(record).figures;
@@ -284,9 +283,9 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
                 *estimate = Estimate { value, interval: Some(interval) };
             }
         }
-        let group = record.trial.group.clone();
+        let groups = vec![group.clone()];
         let settings = record.trial.settings.clone();
-        cells.push(Cell { group, settings, trials: vec![record.trial.number], figures });
+        cells.push(Cell { groups, settings, trials: vec![record.trial.number], figures });
     }
     cells
 }

@@ -113,7 +113,9 @@ mod tests {
         }
         for cell in &mut fixture.cells {
             cell.settings.set("directories", Value::Words(vec![format!("/srv/{MARKUP}")]));
-            cell.group.push_str(MARKUP);
+            for group in &mut cell.groups {
+                group.push_str(MARKUP);
+            }
         }
         for view in &mut fixture.trials {
             view.notes.push(Note::new(MARKUP, MARKUP));
@@ -185,6 +187,7 @@ mod tests {
         let fixture = fixture::evaluated();
         let page = page(&fixture);
         let body = page.split_once("<body>").unwrap().1.split_once("<script").unwrap().0;
+        let body = body.replace('\u{a0}', " ");
         assert!(body.contains(&fixture.answer[0]));
         assert!(body.contains("Throughput stops growing at 4 streams."));
         assert!(body.contains("No space left on device"));

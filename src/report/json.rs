@@ -12,6 +12,7 @@ use super::{Input, TrialView, machine};
 use crate::analysis::Finding;
 use crate::knob::Settings;
 use crate::measurement::figures::Figures;
+use crate::measurement::origin::Verdict;
 use crate::measurement::{Note, Outcome, Record};
 use crate::store::NotBought;
 
@@ -75,7 +76,7 @@ struct Trial<'a> {
 
 #[derive(Serialize)]
 struct Origin<'a> {
-    verdict: &'static str,
+    verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     device_share: Option<f64>,
     reason: &'a str,
@@ -84,6 +85,7 @@ struct Origin<'a> {
 #[derive(Serialize)]
 struct Cell<'a> {
     group: &'a str,
+    groups: &'a [String],
     settings: &'a Settings,
     replicates: usize,
     trials: &'a [u32],
@@ -94,7 +96,8 @@ impl<'a> Document<'a> {
     fn of(input: &'a Input<'_>) -> Document<'a> {
         let campaign = input.campaign;
         let cells = input.cells.iter().map(|cell| Cell {
-            group: &cell.group,
+            group: cell.groups.first().map_or("", String::as_str),
+            groups: &cell.groups,
             settings: &cell.settings,
             replicates: cell.trials.len(),
             trials: &cell.trials,

@@ -115,7 +115,7 @@ fn numbers(evidence: &[u32]) -> String {
 
 /// Lines no wider than [`WIDTH`], the first led by `lead`, the others indented as deep.
 fn wrapped(lead: &str, sentence: &str) -> String {
-    let sentence = plain(sentence);
+    let sentence = words::bound(&plain(sentence));
     let mut text = String::from(lead);
     let mut column = lead.len();
     for (place, word) in sentence.split(' ').filter(|word| !word.is_empty()).enumerate() {
@@ -128,7 +128,7 @@ fn wrapped(lead: &str, sentence: &str) -> String {
             text.push(' ');
             column += 1;
         }
-        text.push_str(word);
+        text.push_str(&word.replace('\u{a0}', " "));
         column += width;
     }
     text.push('\n');

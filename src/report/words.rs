@@ -2,7 +2,7 @@
 
 use crate::knob::Settings;
 use crate::store::{Campaign, NotBought};
-use crate::value::{self, Value};
+use crate::value::{Value, setting};
 
 /// A time as `2026-11-21 21:43:13 UTC`, from Unix time in ns.
 pub fn date(unix_ns: u64) -> String {
@@ -78,29 +78,6 @@ pub fn by_budget(not_bought: &[NotBought]) -> Vec<(String, Vec<&str>)> {
     budgets
 }
 
-/// A value for people: sizes with a space and a binary unit.
-pub fn setting(value: &Value) -> String {
-    let text = match value {
-        Value::Bytes(n) => {
-            let exact = value.to_string();
-            let unit = exact.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(exact.len());
-            match *n < 1024 || !exact.ends_with("iB") {
-                true => format!("{n} B"),
-                false => format!("{} {}", &exact[..unit], &exact[unit..]),
-            }
-        }
-        Value::Flag(true) => "yes".to_owned(),
-        Value::Flag(false) => "no".to_owned(),
-        Value::Words(words) if words.is_empty() => "none".to_owned(),
-        Value::Count(n) => value::count(*n),
-        other => other.to_string(),
-    };
-    match text.is_empty() {
-        true => "none".to_owned(),
-        false => text,
-    }
-}
-
 /// What a setting does, in a few words, for headings: `1 MiB blocks`, `8 streams`.
 pub fn phrase(name: &str, value: &Value) -> String {
     let many = |n: &Value, one: &str| match n {
@@ -120,6 +97,23 @@ pub fn phrase(name: &str, value: &Value) -> String {
         ("directories", list) => format!("in {}", setting(list)),
         (name, other) => format!("{name} {}", setting(other)),
     }
+}
+
+/// Text whose numbers stay on one line with their units: a no-break space is between them.
+pub fn bound(text: &str) -> String {
+    const UNITS: &[&str] = &[
+        "%", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "MiB/s", "IOPS", "ns", "us", "ms", "s", "min",
+    ];
+    let mut bound = String::with_capacity(text.len() + 16);
+    for (place, word) in text.split(' ').enumerate() {
+        if place > 0 {
+            let unit = word.trim_end_matches([',', ';', '.', ':', ')']);
+            let number = bound.ends_with(|c: char| c.is_ascii_digit());
+            bound.push(if number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        bound.push_str(word);
+    }
+    bound
 }
 
 /// Whether it writes and does not read.
@@ -198,12 +192,17 @@ mod tests {
         assert_eq!(budget(7_201_000_000_000), "3h");
     }
 
+    /// A list of what a larger budget buys broke its lines as `blocks of 64 / KiB`.
     #[test]
-    fn settings_read_as_people_write_them() {
-        assert_eq!(setting(&Value::Bytes(1 << 20)), "1 MiB");
-        assert_eq!(setting(&Value::Bytes(512)), "512 B");
-        assert_eq!(setting(&Value::Bytes(4096 + 512)), "4608 B");
+    fn no_line_breaks_between_a_number_and_its_unit() {
+        assert_eq!(bound("a 64 KiB; (5 %), 2 MB/s"), "a 64\u{a0}KiB; (5\u{a0}%), 2\u{a0}MB/s");
+        assert_eq!(bound("8 streams, s in  32"), "8 streams, s in  32");
+    }
+
+    #[test]
+    fn what_a_setting_does_is_told_in_few_words() {
         assert_eq!(phrase("streams", &Value::Count(1)), "1 stream");
         assert_eq!(phrase("streams", &Value::Count(60)), "60 streams");
+        assert_eq!(phrase("block-size", &Value::Bytes(4096)), "4 KiB blocks");
     }
 }

@@ -1,4 +1,6 @@
-//! How figures are printed: always with their unit, never a bare "MB".
+//! How figures and settings are printed: always with their unit, never a bare "MB".
+
+use super::{Stop, Value, whole};
 
 /// Three significant digits, without exponent: `1.23`, `45.6`, `789`, `12300`.
 pub fn significant(number: f64) -> String {
@@ -61,6 +63,28 @@ pub fn percent(share: f64) -> String {
     format!("{:.*} %", digits, share * 100.0)
 }
 
+/// A setting for people to read: sizes and rates with a space before the unit (`64 KiB`), which
+/// nobody types so. What is to be typed is the value's `Display`.
+pub fn setting(value: &Value) -> String {
+    let text = match value {
+        Value::Bytes(n) | Value::Stop(Stop::Bytes(n)) => {
+            let (number, unit) = whole(*n);
+            format!("{number} {unit}")
+        }
+        Value::BytesPerSecond(_) => {
+            let typed = value.to_string();
+            let unit = typed.find(|c: char| !c.is_ascii_digit()).unwrap_or(typed.len());
+            format!("{} {}", &typed[..unit], &typed[unit..])
+        }
+        Value::Flag(true) => "yes".to_owned(),
+        Value::Flag(false) => "no".to_owned(),
+        Value::Count(n) => count(*n),
+        other => other.to_string(),
+    };
+    // No directories, or an empty word.
+    if text.is_empty() { "none".to_owned() } else { text }
+}
+
 fn scale<'a>(number: f64, step: f64, units: &[&'a str]) -> (f64, &'a str) {
     let mut number = number;
     let mut unit = 0;
@@ -75,6 +99,21 @@ fn scale<'a>(number: f64, step: f64, units: &[&'a str]) -> (f64, &'a str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Plans, findings and the reports' settings said `64KiB`, where the tables beside them said
+    /// `64 KiB`.
+    #[test]
+    fn settings_read_as_people_write_them() {
+        assert_eq!(setting(&Value::Bytes(1 << 20)), "1 MiB");
+        assert_eq!(setting(&Value::Bytes(512)), "512 B");
+        assert_eq!(setting(&Value::Bytes(4096 + 512)), "4608 B");
+        assert_eq!(setting(&Value::Stop(Stop::Bytes(2 << 30))), "2 GiB");
+        assert_eq!(setting(&Value::BytesPerSecond(200_000_000)), "200 MB/s");
+        assert_eq!(setting(&Value::Count(10_000)), "10 000");
+        assert_eq!(setting(&Value::Flag(false)), "no");
+        assert_eq!(setting(&Value::Words(Vec::new())), "none");
+        assert_eq!(Value::Bytes(64 << 10).to_string(), "64KiB", "as typed");
+    }
 
     #[test]
     fn figures_read_as_people_write_them() {

@@ -99,6 +99,18 @@ async function page() {
   check('no cloud button', await browser.evaluate(`[...document.querySelectorAll('.modebar-btn')]
     .map((button) => (button.dataset.title ?? button.getAttribute('aria-label') ?? '') + (button.dataset.attr ?? ''))
     .filter((name) => /cloud|chart.?studio|upload|produced/i.test(name))`));
+  // They were white on white in the light, and lay on the legend in the dark.
+  check('the buttons of figures are seen and hide no legend', await browser.evaluate(`(() => {
+    const quiet = getComputedStyle(document.querySelector('p.quiet')).color;
+    const hides = (plot) => {
+      const [bar, legend] = ['.modebar', '.legend'].map((name) => plot.querySelector(name)?.getBoundingClientRect());
+      return bar?.width && legend?.width && bar.left < legend.right && bar.right > legend.left
+        && bar.top < legend.bottom && bar.bottom > legend.top;
+    };
+    const unseen = (plot) => [...plot.querySelectorAll('.modebar-btn path')]
+      .some((icon) => getComputedStyle(icon).fill !== quiet);
+    return [...document.querySelectorAll('.plot')].filter((plot) => hides(plot) || unseen(plot)).map((plot) => plot.id);
+  })()`));
   check('headings go down one step at a time', await browser.evaluate(`(() => {
     const levels = [...document.querySelectorAll('h1,h2,h3,h4')].map((h) => Number(h.tagName[1]));
     return levels.filter((level, at) => at && level > levels[at - 1] + 1).map((level) => 'h' + level);

@@ -292,7 +292,8 @@ pub fn amount(read_ops: u64, write_ops: u64, block_bytes: u64) -> Amount {
     }
 }
 
-fn sum(amounts: &[Amount]) -> Amount {
+/// What all streams did together.
+pub fn sum(amounts: &[Amount]) -> Amount {
     amounts.iter().fold(Amount::default(), |all, one| all.plus(one))
 }
 

@@ -20,7 +20,7 @@ use crate::engine::Error;
 use crate::measurement::Note;
 use crate::sys::direct::{Direct, alignment};
 use crate::sys::pages;
-use crate::value;
+use crate::value::{self, Value};
 
 /// The files of one stream: one row of blocks, file after file.
 #[derive(Debug)]
@@ -132,8 +132,8 @@ fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u
     if !bytes.is_multiple_of(job.block_bytes) {
         push_once(&mut opened.prepared.notes, "tail-left-out", || {
             format!(
-                "The last {} bytes of each file are less than a block and are not used.",
-                bytes % job.block_bytes
+                "The last {} of each file are less than a block and are not used.",
+                value::setting(&Value::Bytes(bytes % job.block_bytes))
             )
         });
     }

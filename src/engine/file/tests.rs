@@ -248,6 +248,31 @@ fn time_ends_a_pass_and_the_window_is_as_long_as_asked() {
     assert!(histogram.len() <= window.done.read_ops && !histogram.is_empty());
 }
 
+/// The last row of a writing trial was taken after fsync had returned: its last bucket began inside
+/// the window, ended seconds after it, and showed a load that had all but stopped.
+#[test]
+fn the_last_bucket_of_the_window_ends_where_the_window_does() {
+    let folder = directory();
+    let files = names(folder.path(), 2, 1);
+    let base = json!({ "file-size": 8 * MIB, "block-size": 65536, "direct": false });
+    for (access, stop) in [("write", "250ms"), ("write", "pass"), ("read", "330ms")] {
+        let result = done(with(&base, json!({ "access": access, "stop": stop })), files.clone());
+        let (window, load) = (result.window.unwrap(), &result.load);
+        let end = load.at_ns.iter().position(|&at_ns| at_ns == window.end_ns as i64).unwrap();
+        let bytes = |row: usize| -> u64 {
+            let columns = load.columns.iter().filter(|column| column.name.ends_with("bytes"));
+            columns.map(|column| column.values[row]).sum()
+        };
+        assert!(bytes(end) >= window.done.bytes(), "{access}: all of the window is before its end");
+        assert!(bytes(end) <= bytes(load.at_ns.len() - 1), "{access}");
+        assert!(load.at_ns.is_sorted_by(|a, b| a < b), "{access}: {:?}", load.at_ns);
+        if end > 1 {
+            let length_ns = load.at_ns[end] - load.at_ns[end - 1];
+            assert!(length_ns >= 50_000_000, "{access}: a bucket of {length_ns} ns");
+        }
+    }
+}
+
 #[test]
 fn an_fsync_after_every_write_belongs_to_the_write() {
     let folder = directory();

@@ -1,7 +1,7 @@
 //! For tests alone: simulated trials and campaigns without a plan file or a store.
 
 use super::{Context, Engine, Error, Sim};
-use crate::knob::{self, Settings};
+use crate::knob::{Settings, testing};
 use crate::measurement::{Measurement, Outcome, Record};
 use crate::plan::{self, Trial};
 use crate::sys::Host;
@@ -9,12 +9,7 @@ use crate::sys::signal::Stop;
 
 /// The defaults with some knobs changed, as one would type them.
 pub fn settings(changes: &[(&str, &str)]) -> Settings {
-    let mut settings = Settings::defaults("sim");
-    for (name, text) in changes {
-        let known = knob::find(name).unwrap_or_else(|| panic!("no knob {name}"));
-        settings.set(known.name, known.domain.parse(text).unwrap());
-    }
-    settings
+    testing::settings("sim", changes)
 }
 
 /// One trial.

@@ -35,8 +35,7 @@ pub fn curves<'a>(
                 None => bundles.push((key, vec![row.clone()])),
             }
         }
-        for (key, mut rows) in bundles {
-            borrow(groups, axis, &mut rows);
+        for (key, rows) in bundles {
             let mut points: Vec<(f64, Row<'a>)> =
                 rows.into_iter().map(|row| (row.cell.settings.number(axis), row)).collect();
             points.retain(|(x, _)| x.is_finite() && *x > 0.0);
@@ -49,25 +48,6 @@ pub fn curves<'a>(
     let beyond = curves.len().saturating_sub(CURVES_MAX);
     curves.truncate(CURVES_MAX);
     (curves, beyond)
-}
-
-/// A cell that belongs to two curves is measured once and stands in one group; the other curve
-/// takes it from there.
-fn borrow<'a>(groups: &[Group<'a>], axis: &str, rows: &mut Vec<Row<'a>>) {
-    let Some(first) = rows.first().cloned() else { return };
-    for row in groups.iter().flat_map(|group| &group.rows) {
-        let settings = &row.cell.settings;
-        let same = settings.iter().all(|(knob, held)| {
-            knob == axis
-                || cells::INCIDENTAL.contains(&knob)
-                || cells::value(first.cell, knob) == Some(held)
-        });
-        let known =
-            |other: &Row<'_>| cells::value(other.cell, axis) == cells::value(row.cell, axis);
-        if same && settings.has(axis) && !rows.iter().any(known) {
-            rows.push(row.clone());
-        }
-    }
 }
 
 /// The group's name, or what it does where the name is only that of the axis.
@@ -91,19 +71,12 @@ fn name(group: &str, others: &[&str], key: &[Option<&Value>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knob::testing::settings;
     use crate::plan::blocked;
     use crate::report::{cells, fixture};
 
-    fn settings(typed: &[(&str, &str)]) -> Settings {
-        let mut settings = Settings::defaults("file");
-        for (name, value) in typed {
-            settings.set(name, crate::knob::find(name).unwrap().domain.parse(value).unwrap());
-        }
-        settings
-    }
-
     fn named(group: &str, typed: &[(&str, &str)]) -> (String, Settings) {
-        (group.to_owned(), settings(typed))
+        (group.to_owned(), settings("file", typed))
     }
 
     #[test]

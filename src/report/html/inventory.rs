@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use crate::report::words;
 use crate::value::{self, Value};
 
 /// Objects and arrays nested deeper than this are printed as JSON.
@@ -73,7 +72,7 @@ fn measured(key: &str, number: &serde_json::Number) -> String {
 /// A size in the largest unit of which it is a round number of at most four digits, else with
 /// three digits.
 fn size(bytes: f64) -> String {
-    let exact = words::setting(&Value::Bytes(bytes as u64));
+    let exact = value::setting(&Value::Bytes(bytes as u64));
     let short = exact.split(' ').next().is_some_and(|number| number.len() <= 4);
     if short { exact } else { value::bytes(bytes) }
 }

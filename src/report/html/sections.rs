@@ -108,9 +108,12 @@ fn drawing(figure: &Figure) -> Markup {
     let caption = format!("{}-caption", figure.id);
     html! {
         figure id=(figure.id) aria-labelledby=(caption) {
-            figcaption #(caption) { h3 { (figure.title) } p.quiet { (figure.about) } }
+            figcaption #(caption) {
+                h3 { (figure.title) }
+                @if !figure.about.is_empty() { p.quiet { (figure.about) } }
+            }
             @if figure.panels.is_empty() {
-                p.missing { (figure.message) }
+                p.missing { (tables::coded(&figure.message)) }
             } @else {
                 div.panels {
                     @for panel in &figure.panels {
@@ -185,7 +188,7 @@ pub fn results(input: &Input<'_>) -> Markup {
                     thead { tr { th scope="col" { "budget" } th scope="col" { "buys" } } }
                     tbody { @for (budget, cells) in words::by_budget(not_bought) { tr {
                         th scope="row" { code { "--budget " (budget) } }
-                        td.wide-text { (cells.join("; ")) }
+                        td.wide-text { (words::bound(&cells.join("; "))) }
                     } } }
                 }
             }

@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use super::panel::{Panel, Place};
 use crate::knob::{self, Settings};
 use crate::measurement::Outcome;
+use crate::measurement::origin::Verdict;
 use crate::report::cells::{self, Group, Row, Source};
 use crate::report::{Input, TrialView, words};
 use crate::stats::Estimate;
@@ -20,9 +21,9 @@ fn boxed(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
-/// Text with its `quoted` words set as code, and no line that begins with a percent sign.
+/// Text with its `quoted` words set as code, and no line that begins with a unit.
 pub fn coded(text: &str) -> Markup {
-    let text = text.replace(" %", "\u{a0}%");
+    let text = words::bound(text);
     html! { @for (place, part) in text.split('`').enumerate() {
         @if place % 2 == 1 { code { (part) } } @else { (part) }
     } }
@@ -111,7 +112,7 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool, noted: bool) -> Ma
         tr {
             @for knob in &group.varying {
                 th scope="row" {
-                    @if let Some(held) = cells::value(row.cell, knob) { (words::setting(held)) }
+                    @if let Some(held) = cells::value(row.cell, knob) { (value::setting(held)) }
                 }
             }
             @if written {
@@ -127,7 +128,7 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool, noted: bool) -> Ma
             (figure(get(cells::P99), row.source, value::duration))
             td.number { (row.cell.trials.len()) }
             @if !written { td { (row.source.name()) } }
-            @if noted { td { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) } }
+            @if noted { td.wraps { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) } }
         }
     }
 }
@@ -218,7 +219,7 @@ fn trial(
     sizes: &[&'static str],
 ) -> Markup {
     let trial = &record.trial;
-    let source = Source::of(view.origin.as_ref().map(|origin| origin.verdict));
+    let source = Source::of(view);
     let get = |name| view.figures.get(name).copied().filter(|e: &Estimate| e.value.is_finite());
     let steady = match view.steady {
         Some(true) => "yes",
@@ -242,8 +243,9 @@ fn trial(
             (figure(get(cells::P50), source, value::duration))
             (figure(get(cells::P99), source, value::duration))
             td { @if let Some(origin) = &view.origin {
-                (origin.verdict)
-                @if let Some(share) = origin.device_share.filter(|_| origin.verdict == "mixed") {
+                (origin.verdict.name())
+                @let mixed = origin.verdict == Verdict::Mixed;
+                @if let Some(share) = origin.device_share.filter(|_| mixed) {
                     " (" (value::percent(share)) " device)"
                 }
             } }
@@ -261,7 +263,7 @@ fn trial(
 fn held(settings: &Settings, knob: &'static str, size: bool) -> Markup {
     let held = settings.has(knob).then(|| settings.get(knob));
     html! { td.size[size] data-v=[sort_key(settings, knob)] {
-        @if let Some(held) = held { (words::setting(held)) }
+        @if let Some(held) = held { (value::setting(held)) }
     } }
 }
 
@@ -301,7 +303,7 @@ pub fn settings(input: &Input<'_>) -> Markup {
         }
     }
     let print = |held: &[&Value]| {
-        let texts = held.iter().take(32).map(|held| words::setting(held)).collect::<Vec<_>>();
+        let texts = held.iter().take(32).map(|held| value::setting(held)).collect::<Vec<_>>();
         let more = if held.len() > 32 { ", \u{2026}" } else { "" };
         format!("{}{more}", texts.join(", "))
     };

@@ -99,7 +99,7 @@ fn chosen<'a>(
     others.sort_by_key(|(record, _)| (record.trial.replicate, record.trial.number));
     chosen.extend(others.into_iter().take(UNCITED_MAX));
     // A probe is seldom what a reader looks for.
-    chosen.sort_by_key(|(record, _)| record.trial.group == crate::report::cells::PROBE);
+    chosen.sort_by_key(|(record, _)| record.trial.prepares());
     chosen
 }
 
@@ -111,10 +111,12 @@ fn lines_of(measurement: &Measurement) -> usize {
     2 + CPU_KINDS.len() + 2 + devices.min(DEVICES_MAX) + 3
 }
 
-/// What tells the cells of each group apart.
-fn names(input: &Input<'_>) -> BTreeMap<u32, String> {
+/// What tells each trial from the others of a group in which it stands.
+type Names<'a> = BTreeMap<(&'a str, u32), String>;
+
+fn names<'a>(input: &'a Input<'_>) -> Names<'a> {
     let groups = crate::report::cells::groups(input);
-    let mut names = BTreeMap::new();
+    let mut names = Names::new();
     for group in &groups {
         for row in &group.rows {
             let label = match group.varying.is_empty() {
@@ -128,7 +130,7 @@ fn names(input: &Input<'_>) -> BTreeMap<u32, String> {
                 }
             };
             for number in &row.cell.trials {
-                names.insert(*number, label.clone());
+                names.insert((group.name, *number), label.clone());
             }
         }
     }
@@ -140,10 +142,10 @@ fn timeline(
     measurement: &Measurement,
     cited: bool,
     points: usize,
-    names: &BTreeMap<u32, String>,
+    names: &Names<'_>,
 ) -> Timeline {
     let trial = &record.trial;
-    let apart = names.get(&trial.number).map_or("", String::as_str);
+    let apart = names.get(&(trial.group.as_str(), trial.number)).map_or("", String::as_str);
     let mut lines = Vec::new();
     throughput(&measurement.load, points, &mut lines);
     if let Some(stat) = source(measurement, "stat") {

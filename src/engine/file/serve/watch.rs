@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::{Stopped, Talk};
 use crate::engine::Error;
-use crate::engine::file::control::{Event, Gate};
+use crate::engine::file::control::{Event, Gate, sum};
 use crate::engine::file::job::{Direction, Fsync};
 use crate::engine::file::protocol::{Command, Message, Running};
 use crate::engine::file::stream::Trial;
@@ -151,8 +151,12 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
+        let ended = shared.marks().ended;
+        if let Some((at_ns, amounts)) = &ended {
+            self.sample_end(*at_ns, sum(amounts));
+        }
         if self.watched.early.is_none() {
-            self.watched.early = shared.marks().ended;
+            self.watched.early = ended;
         }
         Ok(())
     }
@@ -201,6 +205,21 @@ impl Watch<'_> {
         for (column, value) in load.columns.iter_mut().zip(row) {
             column.values.push(value);
         }
+    }
+
+    /// The end gets a row: else the last bucket would reach to the end of the drain and of the
+    /// flush, in which next to nothing is moved. A row less than half an interval before it makes
+    /// room, as the rate of a short bucket says little.
+    fn sample_end(&mut self, at_ns: u64, total: Amount) {
+        let load = &mut self.watched.load;
+        let room_ns = at_ns.saturating_sub(self.released_ns + SAMPLE_NS / 2) as i64;
+        while load.at_ns.len() > 1 && load.at_ns.last().is_some_and(|&last| last > room_ns) {
+            load.at_ns.pop();
+            for column in &mut load.columns {
+                column.values.pop();
+            }
+        }
+        self.sample(at_ns, total);
     }
 
     fn close_round(&mut self, now: u64, total: Amount) {

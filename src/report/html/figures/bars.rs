@@ -2,6 +2,7 @@
 
 use super::super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace};
 use super::{Figure, Planned, megabytes, point};
+use crate::plan;
 use crate::report::cells::{self, Group, Row};
 use crate::report::words;
 
@@ -14,7 +15,7 @@ const CACHE_KNOBS: &[&str] = &["direct", "cold"];
 
 /// The same files from cache and from the device.
 pub fn cache(groups: &[Group<'_>]) -> Planned {
-    let rows: Vec<&Row<'_>> = groups.iter().flat_map(|group| &group.rows).collect();
+    let rows = cells::rows(groups.iter());
     let partners = |cached: &Row<'_>| -> Vec<&Row<'_>> {
         rows.iter().copied().filter(|row| same_but_for_cache(row, cached)).collect()
     };
@@ -69,14 +70,10 @@ fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
 
 /// Writes: when the kernel had taken the bytes, and when they were on the device.
 pub fn durable(groups: &[Group<'_>]) -> Planned {
-    let groups = groups.iter().filter(|group| group.name != cells::PROBE);
-    let rows: Vec<&Row<'_>> = groups
-        .flat_map(|group| &group.rows)
-        .filter(|row| cells::figure(row.cell, cells::DURABLE).is_some())
-        .collect();
+    let rows = cells::rows(groups.iter().filter(|group| !plan::prepares(group.name)));
+    let rows = rows.into_iter().filter(|row| cells::figure(row.cell, cells::DURABLE).is_some());
     // Apart, as what a mix of small operations writes would not be seen beside large writes.
-    let (mixed, alone): (Vec<_>, Vec<_>) =
-        rows.into_iter().partition(|row| words::mixes(&row.cell.settings));
+    let (mixed, alone): (Vec<_>, Vec<_>) = rows.partition(|row| words::mixes(&row.cell.settings));
     let mut panels = durable_panel("durable-throughput", "MB/s", alone);
     panels.extend(durable_panel("durable-mixed", "MB/s written", mixed));
     let figure = Figure {
