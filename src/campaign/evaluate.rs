@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Run, layout};
 use crate::knob::Settings;
-use crate::plan::standard::{self, LAYOUT_STREAMS, REPLICATES, Shape, TRIAL_NS_MIN, Writing};
+use crate::plan::standard::Writing;
+use crate::plan::standard::{self, LAYOUT_STREAMS, PROBE_NS, REPLICATES, Shape, TRIAL_NS_MIN};
 use crate::plan::{self, Trial};
 use crate::progress::Event;
 use crate::store::NotBought;
@@ -16,6 +17,8 @@ use crate::value::{self, Stop, Value};
 const STREAMS_MAX: u64 = 100;
 /// Files of the probe; together they bound what a probe can leave dirty in memory.
 const PROBE_FILE_BYTES_MAX: u64 = 256 << 20;
+/// Files of each stream of a probe through memory, which together may take as much as may be used.
+const PROBE_FILES_MAX: u64 = 4;
 /// Below this a file is too short to say anything about reading it.
 const FILE_BYTES_MIN: u64 = 64 << 10;
 
@@ -117,10 +120,11 @@ fn spent_ns(run: &Run<'_>, started_ns: u64) -> u64 {
 }
 
 /// Writes for two seconds in each directory; gives the slowest durable rate, bytes per second, or
-/// `None` when nothing could be written.
+/// `None` when nothing could be written. Around memory first, which takes no longer than it should
+/// however slow the disk is; then new files through memory, as those of the evaluation will be
+/// written: half as much, for memory and the file system make that slower, twice over and more.
 fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f64>, Error> {
     let mut slowest = f64::INFINITY;
-    let mut random = run.campaign.seed;
     for name in &request.directories {
         let usable = usable_bytes(run, name)?;
         let places = request.directories.len() as u64;
@@ -131,18 +135,31 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f6
         let mut settings = writing(run.engine.name(), std::slice::from_ref(name), size, 1);
         settings.set("direct", Value::Flag(direct));
         settings.set("queue-depth", Value::Count(4));
-        settings.set("stop", Value::Stop(Stop::After(TRIAL_NS_MIN)));
-        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let seed = plan::exact_in_json(random);
-        let group = plan::PROBE.to_owned();
-        let trial = Trial { number: 0, replicate: 1, group, settings, first_file: 0, seed };
-        let record = run.trial(trial)?;
-        let durable = record.outcome.measurement().and_then(|measurement| measurement.durable);
-        if let Some(durable) = durable.filter(|durable| durable.durable_ns > 0) {
-            slowest = slowest.min(durable.bytes as f64 * 1e9 / durable.durable_ns as f64);
-        }
+        settings.set("stop", Value::Stop(Stop::After(PROBE_NS)));
+        let Some(rate) = probed(run, settings)? else { continue };
+        let each = (rate * PROBE_NS as f64 / 2e9) as u64 / LAYOUT_STREAMS;
+        let files = each.div_ceil(size).clamp(1, PROBE_FILES_MAX);
+        let size = ((each / files) >> 20 << 20).clamp(1 << 20, size);
+        let mut settings = writing(run.engine.name(), std::slice::from_ref(name), size, files);
+        settings.set("sustained", Value::Flag(false));
+        let through = if run.stopped() { None } else { probed(run, settings)? };
+        slowest = slowest.min(rate).min(through.unwrap_or(rate));
     }
     Ok(slowest.is_finite().then_some(slowest))
+}
+
+/// Runs a probe; its durable rate, bytes per second.
+fn probed(run: &mut Run<'_>, settings: Settings) -> Result<Option<f64>, Error> {
+    let number = run.records.len() as u64;
+    let seed = plan::exact_in_json(run.campaign.seed.wrapping_add(number).rotate_left(29));
+    let group = plan::PROBE.to_owned();
+    // Not the files of the probe before: these have their blocks already.
+    let first_file = number as u32 * LAYOUT_STREAMS as u32;
+    let trial = Trial { number: 0, replicate: 1, group, settings, first_file, seed };
+    let record = run.trial(trial)?;
+    let durable = record.outcome.measurement().and_then(|measurement| measurement.durable);
+    let durable = durable.filter(|durable| durable.durable_ns > 0);
+    Ok(durable.map(|durable| durable.bytes as f64 * 1e9 / durable.durable_ns as f64))
 }
 
 fn usable_bytes(run: &Run<'_>, name: &str) -> Result<u64, Error> {

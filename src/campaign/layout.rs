@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Run;
 use crate::knob::Settings;
-use crate::measurement::Note;
+use crate::measurement::{Measurement, Note};
 use crate::plan::Trial;
 use crate::plan::files::files_of;
 use crate::sys::Error;
@@ -104,33 +104,62 @@ impl Run<'_> {
     pub(super) fn lay_whole(&mut self, trial: Trial) -> Result<(), Error> {
         self.lay(trial.clone())?;
         let last = self.records.last();
-        let done = last.is_some_and(|record| record.outcome.measurement().is_some());
-        if done && !self.stopped() && !self.is_laid(&trial, &self.laid) {
-            self.lay(self.layout_for(&trial))?;
+        let done = last.and_then(|record| record.outcome.measurement());
+        let whole = done.map(|done| whole_files(done, trial.settings.whole("file-size")));
+        if let (Some(whole), false) = (whole, self.stopped() || self.is_laid(&trial, &self.laid)) {
+            self.lay(self.layout_for(&without_first(trial, whole)))?;
         }
         Ok(())
     }
 
-    /// Runs a trial that writes files through, and remembers that they are there.
+    /// Runs a trial that writes files through, and remembers those that are there.
     fn lay(&mut self, trial: Trial) -> Result<(), Error> {
-        let (paths, size) = (self.paths(&trial), trial.settings.whole("file-size"));
+        let (of_streams, size) = (self.of_streams(&trial), trial.settings.whole("file-size"));
         let done = self.trial(trial)?.outcome.measurement();
         let cut = |note: &Note| note.kind == "cut-short";
-        if done.is_some_and(|done| !done.notes.iter().any(cut)) && !self.stopped() {
-            self.laid.extend(paths.into_iter().map(|path| (path, size)));
+        let Some(done) = done else { return Ok(()) };
+        let whole = match done.notes.iter().any(cut) {
+            true => whole_files(done, size),
+            false => usize::MAX,
+        };
+        if !self.stopped() {
+            let there = of_streams.into_iter().flat_map(|files| files.into_iter().take(whole));
+            self.laid.extend(there.map(|path| (path, size)));
         }
         Ok(())
     }
 
+    /// Every file of a trial.
     pub(super) fn paths(&self, trial: &Trial) -> Vec<PathBuf> {
+        self.of_streams(trial).into_iter().flatten().collect()
+    }
+
+    /// The files of each stream, in the order in which it goes through them.
+    fn of_streams(&self, trial: &Trial) -> Vec<Vec<PathBuf>> {
         let names = trial.settings.directories();
         let path = |(place, number): (usize, usize)| {
             let work = self.work.get(names.get(place)?)?;
             Some(work.path().join(file_name(number)))
         };
-        let files = files_of(&trial.settings, trial.first_file);
-        files.into_iter().flatten().filter_map(path).collect()
+        let of = files_of(&trial.settings, trial.first_file).into_iter();
+        of.map(|files| files.into_iter().filter_map(path).collect()).collect()
     }
+}
+
+/// How many files every stream wrote to the end. A stream writes one after the other.
+fn whole_files(done: &Measurement, size: u64) -> usize {
+    let whole = done.streams.iter().map(|stream| stream.pass.write_bytes / size.max(1));
+    whole.min().unwrap_or(0) as usize
+}
+
+/// A trial on what is left of its files when each stream leaves out its first ones.
+fn without_first(mut trial: Trial, files: usize) -> Trial {
+    let places = trial.settings.directories().len().max(1) as u64;
+    let per_place = trial.settings.whole("streams").div_ceil(places);
+    let skipped = (files as u64).min(trial.settings.whole("files") - 1);
+    trial.first_file += (skipped * per_place) as u32;
+    trial.settings.set("files", Value::Count(trial.settings.whole("files") - skipped));
+    trial
 }
 
 #[cfg(test)]
@@ -138,7 +167,7 @@ mod tests {
     use super::*;
     use crate::engine::{self, Context, Engine};
     use crate::knob::testing::dealt;
-    use crate::measurement::Measurement;
+    use crate::measurement::Stream;
     use crate::progress::{Event, Observer};
     use crate::store::{Campaign, Store};
     use crate::sys::{Host, signal};
@@ -160,9 +189,18 @@ mod tests {
             let mut measurement = Measurement::default();
             if trial.settings.whole("at-most") < 1_000_000_000 {
                 measurement.notes.push(Note::new("cut-short", "cut"));
+                // The last stream is in the middle of its second file.
+                let size = trial.settings.whole("file-size");
+                measurement.streams = [6, 5, 4, 3].map(|halves| half_files(halves, size)).into();
             }
             Ok(measurement)
         }
+    }
+
+    fn half_files(halves: u64, size: u64) -> Stream {
+        let mut stream = Stream::default();
+        stream.pass.write_bytes = halves * size / 2;
+        stream
     }
 
     struct Deaf;
@@ -172,7 +210,8 @@ mod tests {
     }
 
     /// A writing trial that was cut counted as if its files were there: the reading trials then
-    /// found files that ended early. The rest is written after it, once, by streams that stop.
+    /// found files that ended early. Then all of it was written again, which took as long as the
+    /// trial. What is missing is written after it, once, by streams that stop.
     #[test]
     fn what_a_cut_trial_left_unwritten_is_laid_out_after_it() {
         let folder = tempfile::tempdir().unwrap();
@@ -183,7 +222,7 @@ mod tests {
         let names = std::slice::from_ref(&name);
         let mut run =
             Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
-        let mut settings = dealt(4, 2, &[&name]);
+        let mut settings = dealt(4, 3, &[&name]);
         settings.set("access", Value::Word("write".into()));
         settings.set("at-most", Value::Duration(500_000_000));
         let group = "write".to_owned();
@@ -192,12 +231,14 @@ mod tests {
         let mut reads = trial;
         reads.settings.set("access", Value::Word("read".into()));
         run.prepare(&reads).unwrap();
-        assert_eq!(run.laid.len(), 8);
+        assert_eq!(run.laid.len(), 12);
         let done = run.finish().unwrap();
         let groups: Vec<&str> =
             done.records.iter().map(|record| record.trial.group.as_str()).collect();
         assert_eq!(groups, ["write", "layout"]);
-        assert!(!done.records[1].trial.settings.flag("sustained"));
+        let rest = &done.records[1].trial;
+        assert!(!rest.settings.flag("sustained"));
+        assert_eq!((rest.first_file, rest.settings.whole("files")), (4, 2));
     }
 
     #[test]

@@ -21,9 +21,12 @@ pub const LAYOUT_STREAMS: u64 = 4;
 
 /// Writing gets one part in so many of the budget.
 const WRITING_PART: u64 = 4;
-/// Buffered writing moves each byte twice, into memory and out of it, where the direct writing of
-/// the probe moved it once: it takes up to this much longer.
-const COPIED: f64 = 2.0;
+/// The part of writing's time that its bytes would take at the probe's rate: what a disk takes for a
+/// second it seldom takes for longer.
+const PLANNED_SHARE: f64 = 0.4;
+/// A probe lasts so long, ns: the half of it that goes around memory says how much the other may
+/// leave in it.
+pub const PROBE_NS: u64 = TRIAL_NS_MIN / 2;
 
 /// How long a writing trial may take, and how much it may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +40,7 @@ pub struct Writing {
 }
 
 /// Divides the quarter of a budget that writing gets among the trials that write in `places`
-/// directories, where a probe wrote `bytes_per_s`.
+/// directories, where a probe wrote `bytes_per_s` and made them durable.
 pub fn writing(budget_ns: u64, places: u64, bytes_per_s: f64) -> Writing {
     let quarter_ns = budget_ns / WRITING_PART;
     let share_ns = quarter_ns / (u64::from(REPLICATES) * places.max(1));
@@ -46,7 +49,7 @@ pub fn writing(budget_ns: u64, places: u64, bytes_per_s: f64) -> Writing {
         // A short budget leaves time to make it durable rather than to write the files over.
         at_least_ns: TRIAL_NS_MIN.min(at_most_ns / 4 * 3),
         at_most_ns,
-        files_bytes: (bytes_per_s * quarter_ns as f64 / 1e9 / COPIED) as u64,
+        files_bytes: (bytes_per_s * quarter_ns as f64 / 1e9 * PLANNED_SHARE) as u64,
     }
 }
 
@@ -360,7 +363,7 @@ mod tests {
             let writing = writing(budget_ns, places, 5e9);
             assert!((writing.at_most_ns + OVERHEAD_NS) * trials <= budget_ns / 4, "{writing:?}");
             assert!(writing.at_least_ns < writing.at_most_ns, "{writing:?}");
-            assert!(writing.files_bytes as f64 / 5e9 <= seconds as f64 / 8.0, "{writing:?}");
+            assert!(writing.files_bytes as f64 / 5e9 < seconds as f64 / 4.0, "{writing:?}");
         }
         assert_eq!(writing(180 * SECOND, 1, 1e8).at_least_ns, TRIAL_NS_MIN);
     }
