@@ -21,8 +21,8 @@ pub const LAYOUT_STREAMS: u64 = 4;
 
 /// Writing gets one part in so many of the budget.
 const WRITING_PART: u64 = 4;
-/// The part of writing's time that its bytes would take at the probe's rate: what a disk takes for a
-/// second it seldom takes for longer.
+/// The part of writing's time that its bytes would take at the probe's rate: what a disk takes for
+/// a second it seldom takes for longer.
 const PLANNED_SHARE: f64 = 0.4;
 /// A probe lasts so long, ns: the half of it that goes around memory says how much the other may
 /// leave in it.
