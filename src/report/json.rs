@@ -63,6 +63,8 @@ struct Trial<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     elapsed_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    durable_ns: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     second_pass_ns: Option<u64>,
     settings: &'a Settings,
     figures: &'a Figures,
@@ -139,6 +141,8 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         group: &record.trial.group,
         started_unix_ns: measurement.map(|measurement| measurement.started_unix_ns),
         elapsed_ns: measurement.map(|measurement| measurement.elapsed_ns),
+        durable_ns: measurement
+            .and_then(|measurement| Some(measurement.durable.as_ref()?.durable_ns)),
         second_pass_ns: measurement
             .and_then(|measurement| Some(measurement.second_pass?.second_ns)),
         settings: &record.trial.settings,
