@@ -10,6 +10,7 @@ use crate::knob::Settings;
 
 pub mod design;
 pub mod expand;
+pub mod file;
 pub mod files;
 pub mod order;
 pub mod standard;

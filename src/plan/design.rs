@@ -145,6 +145,14 @@ impl Load {
         places.filter(|(_, factor)| factor.levels.len() > 1).map(|(place, _)| place)
     }
 
+    /// Whether some cell may have `knob` at `level`.
+    pub fn takes(&self, knob: &Knob, level: &Value) -> bool {
+        match self.factors.iter().find(|factor| factor.knob.name == knob.name) {
+            Some(factor) => factor.levels.contains(level),
+            None => self.settings.has(knob.name) && self.settings.get(knob.name) == level,
+        }
+    }
+
     /// Settings of one combination.
     pub fn at(&self, levels: &[usize]) -> Settings {
         let mut settings = self.settings.clone();

@@ -1,0 +1,126 @@
+//! Plans as people write them, right and wrong.
+
+use super::*;
+
+const BRICK: &str = r#"
+[plan]
+name = "brick"
+about = "Which queue depth for large sequential reads?"
+replicates = 2
+seed = 42
+stop = { after = "20s", until = "steady", at-most = "120s" }
+
+[target]
+directories = ["/srv/a", "/srv/b"]
+
+[factors]
+queue-depth = [1, 8, 32]
+streams = [1, 2]
+
+[[workload]]
+use = "sequential-read"
+file-size = "512MiB"
+block-size = ["1MiB", "4MiB"]
+
+[[workload]]
+use = "random-read"
+streams = 4
+
+[[exclude]]
+workload = "sequential-read"
+streams = 2
+queue-depth = [8, 32]
+"#;
+
+fn refused(text: &str) -> Refused {
+    read(text, "p.toml", None).expect_err(text)
+}
+
+/// A plan with `more` after its head, and one workload at the end.
+fn with(more: &str) -> String {
+    format!("[plan]\nname = \"p\"\n{more}\n[[workload]]\nuse = \"random-read\"\n")
+}
+
+#[test]
+fn a_plan_is_read_as_written() {
+    let plan = read(BRICK, "brick.toml", None).unwrap();
+    assert_eq!((plan.name.as_str(), plan.replicates, plan.seed), ("brick", 2, Some(42)));
+    assert_eq!(plan.directories, ["/srv/a", "/srv/b"]);
+    // 3 depths x 2 streams x 2 sizes less 2 x 2, and 3 depths of four streams.
+    assert_eq!((plan.combinations(), plan.cells().count()), (15, 11));
+    let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
+    for settings in &all {
+        assert_eq!(settings.stop(), Stop::Steady);
+        assert_eq!(settings.whole("at-least"), 20_000_000_000);
+        assert_eq!(settings.whole("at-most"), 120_000_000_000);
+        assert_eq!(settings.directories(), ["/srv/a", "/srv/b"]);
+    }
+    assert_eq!(all[0].whole("file-size"), 512 << 20);
+    assert_eq!(all[10].whole("streams"), 4);
+    assert_eq!(all[10].word("access"), "random-read");
+}
+
+#[test]
+fn mistakes_are_shown_where_they_are_with_what_to_write() {
+    let cases = [
+        ("[factors]\nqueue-dept = [1]", "p.toml:4:1", "no knob `queue-dept`", "queue-depth"),
+        ("[factors]\nstreams = [1, 0]", "p.toml:4:15", "outside 1 to 10000", "1 to 10000"),
+        ("[factors]\nstreams = [1, 1]", "p.toml:4:15", "there twice", "replicates"),
+        ("[factors]\nstreams = []", "p.toml:4:11", "no level", "1 to 10000"),
+        ("[factors]\nstreams = {a = 1}", "p.toml:4:11", "no level of `streams`", "1 to 10000"),
+        ("[factors]\nsim-noise = 0.1", "p.toml:4:1", "no workload", "leave it out"),
+        ("replicate = 3", "p.toml:3:1", "no key `replicate`", "`replicates`"),
+        ("replicates = 0", "p.toml:3:14", "whole number from 1", "replicates = 3"),
+        ("seed = 99999999999999999", "p.toml:3:8", "whole number from 0", "seed"),
+        ("design = \"ful\"", "p.toml:3:10", "no design `ful`", "full"),
+        ("engine = \"files\"", "p.toml:3:10", "no engine `files`", "file"),
+        ("stop = { until = \"20s\" }", "p.toml:3:18", "\"steady\"", "leave it out"),
+        ("stop = { at-most = \"20s\" }", "p.toml:3:8", "`after` or `until`", "20s"),
+        ("stop = \"20 parsecs\"", "p.toml:3:8", "stop:", "a time"),
+        ("[target]\ndevices = [\"serial:1\"]", "p.toml:4:11", "takes no `devices`", "directories"),
+        ("[target]\ndirectories = []", "p.toml:4:15", "no directory", "name one"),
+        ("[tarket]\na = 1", "p.toml:3:2", "no key `tarket`", "target"),
+        ("[[exclude]]\nstreams = 7", "p.toml:4:11", "none of these levels", "factors"),
+        ("[[exclude]]\nworkload = \"x\"", "p.toml:4:12", "no workload of this plan", "random-read"),
+        ("[exclude]\nstreams = 7", "p.toml:3:1", "list of tables", "[[exclude]]"),
+        ("about = 7", "p.toml:3:9", "is text", "about = \"...\""),
+        ("about = \"", "p.toml:3:10", "not TOML", "toml.io"),
+    ];
+    for (more, place, what, hint) in cases {
+        let refused = refused(&with(more));
+        assert!(refused.why.contains(place), "{more}: {}", refused.why);
+        assert!(refused.why.contains(what), "{more}: {}", refused.why);
+        assert!(refused.why.contains('^'), "{more}: {}", refused.why);
+        assert!(refused.hint.contains(hint), "{more}: {}", refused.hint);
+    }
+    assert!(refused("").why.contains("`plan` is missing"));
+    assert!(refused("[plan]\nname = \"p\"").why.contains("`workload` is missing"));
+    assert!(
+        refused("[plan]\nname = \"p\"\n[[workload]]\ncommand = \"ls\"").why.contains("command")
+    );
+    let unknown = refused("[plan]\nname = \"p\"\n[[workload]]\nuse = \"random-raed\"");
+    assert!(unknown.hint.contains("random-read"), "{unknown:?}");
+}
+
+#[test]
+fn no_text_makes_the_reader_panic() {
+    for end in 0..BRICK.len() {
+        let _ = read(&BRICK[..end], "p.toml", None);
+        let mut broken = BRICK.as_bytes().to_vec();
+        broken[end] = b'=';
+        let _ = read(&String::from_utf8_lossy(&broken), "p.toml", None);
+    }
+    let _ = refused("ä = \u{1F9F1}");
+    let _ = refused("[plan]\nname = \"ä\u{1F9F1}\"\nseed = \"\u{1F9F1}\"");
+}
+
+#[test]
+fn the_engine_given_wins_and_the_stop_of_a_workload_too() {
+    let text = "[plan]\nname = \"p\"\nengine = \"file\"\nstop = \"9s\"\n[factors]\nsim-noise = [0, 0.1]\n\
+                [[workload]]\nuse = \"random-read\"\nstop = \"3s\"\n[[workload]]\nuse = \"mixed\"\n";
+    let plan = read(text, "p.toml", Some("sim")).unwrap();
+    assert_eq!((plan.engine.as_str(), plan.cells().count()), ("sim", 4));
+    let stops: Vec<Stop> = plan.cells().map(|cell| plan.settings(&cell).stop()).collect();
+    assert_eq!(stops[0], Stop::After(3_000_000_000));
+    assert_eq!(stops[3], Stop::After(9_000_000_000));
+}
