@@ -3,14 +3,14 @@
 //! A trial that fails is kept as a result and the campaign goes on. However a run ends, the work
 //! directories go; what was measured stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::engine::{Context, Engine, Error as EngineError};
-use crate::measurement::{Outcome, Record, judge};
+use crate::measurement::{Measurement, Outcome, Record, judge};
 use crate::plan::Trial;
 use crate::progress::{Event, Observer};
-use crate::store::{Campaign, Store};
+use crate::store::{Campaign, Store, Unfinished};
 use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
@@ -36,7 +36,14 @@ pub struct Run<'a> {
     pub stop: &'a Stop,
     work: BTreeMap<String, WorkDir>,
     laid: BTreeMap<PathBuf, u64>,
-    records: Vec<Record>,
+    /// Trials kept so far.
+    count: u32,
+    /// Time that trials took so far, ns; a simulated server's passes faster than ours.
+    measured_ns: u64,
+    /// How fast files were last written and made durable, bytes per second.
+    wrote_per_s: Option<f64>,
+    /// Places in the plan's order that an earlier run has been through.
+    over: BTreeSet<u32>,
     of: u32,
     ends_at_ns: Option<u64>,
 }
@@ -61,64 +68,113 @@ impl<'a> Run<'a> {
     pub fn begin(
         host: &'a Host,
         store: &'a mut Store,
-        mut campaign: Campaign,
+        campaign: Campaign,
         engine: &'static dyn Engine,
         directories: &[String],
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Run<'a>, Error> {
-        for directory in directories {
-            tidy_up(Path::new(directory), observer);
-        }
-        let mut work = BTreeMap::new();
-        for directory in directories {
-            let made = WorkDir::create(Path::new(directory), &campaign.uid);
-            match made {
-                Ok(made) => work.insert(directory.clone(), made),
-                Err(error) => {
-                    remove(work, observer);
-                    return Err(error);
-                }
-            };
-        }
-        match store.begin(&campaign) {
-            Ok(id) => campaign.id = id,
-            Err(error) => {
-                remove(work, observer);
-                return Err(error);
-            }
-        }
-        let (laid, records) = (BTreeMap::new(), Vec::new());
-        Ok(Run {
+        let mut run = Run {
             host,
             store,
             campaign,
             engine,
             observer,
             stop,
-            work,
-            laid,
-            records,
+            work: BTreeMap::new(),
+            laid: BTreeMap::new(),
+            count: 0,
+            measured_ns: 0,
+            wrote_per_s: None,
+            over: BTreeSet::new(),
             of: 0,
             ends_at_ns: None,
-        })
+        };
+        run.make_room(directories)?;
+        match run.store.begin(&run.campaign) {
+            Ok(id) => run.campaign.id = id,
+            Err(error) => {
+                remove(run.work, run.observer);
+                return Err(error);
+            }
+        }
+        Ok(run)
     }
 
-    /// Runs trials in order, until the user stops.
+    /// Goes on with a campaign that was stopped: its trials that are over are not run again.
+    ///
+    /// # Errors
+    /// As [`Run::begin`].
+    pub fn go_on(
+        host: &'a Host,
+        store: &'a mut Store,
+        unfinished: Unfinished,
+        engine: &'static dyn Engine,
+        directories: &[String],
+        observer: &'a mut dyn Observer,
+        stop: &'a Stop,
+    ) -> Result<Run<'a>, Error> {
+        let Unfinished { campaign, over, trials } = unfinished;
+        let mut run = Run {
+            host,
+            store,
+            campaign,
+            engine,
+            observer,
+            stop,
+            work: BTreeMap::new(),
+            laid: BTreeMap::new(),
+            count: trials,
+            measured_ns: 0,
+            wrote_per_s: None,
+            over,
+            of: 0,
+            ends_at_ns: None,
+        };
+        run.make_room(directories)?;
+        if let Err(error) = run.store.reopen(run.campaign.id) {
+            remove(run.work, run.observer);
+            return Err(error);
+        }
+        Ok(run)
+    }
+
+    /// Makes the work directories; what earlier runs left there goes first.
+    fn make_room(&mut self, directories: &[String]) -> Result<(), Error> {
+        for directory in directories {
+            tidy_up(Path::new(directory), self.observer);
+        }
+        for directory in directories {
+            match WorkDir::create(Path::new(directory), &self.campaign.uid) {
+                Ok(made) => self.work.insert(directory.clone(), made),
+                Err(error) => {
+                    remove(std::mem::take(&mut self.work), self.observer);
+                    return Err(error);
+                }
+            };
+        }
+        Ok(())
+    }
+
+    /// Runs trials in order, until the user stops. Those that an earlier run has been through are
+    /// left out.
     ///
     /// # Errors
     /// When the store cannot be written; a trial that fails is a result, not an error.
-    pub fn trials(&mut self, trials: Vec<Trial>) -> Result<(), Error> {
-        let mut ahead = self.forecast(&trials);
-        self.of = self.records.len() as u32 + ahead.steps();
+    pub fn trials(&mut self, trials: impl Iterator<Item = Trial> + Clone) -> Result<(), Error> {
+        let over = std::mem::take(&mut self.over);
+        let is_over = |trial: &Trial| trial.planned.is_some_and(|planned| over.contains(&planned));
+        let trials = trials.filter(|trial| !is_over(trial));
+        let mut ahead = self.forecast(trials.clone());
+        self.of = self.count + ahead.steps();
         for trial in trials {
-            self.ends_at_ns = ahead.ends_at_ns(&self.records);
+            self.ends_at_ns = ahead.ends_at_ns(self.wrote_per_s);
             self.prepare(&trial)?;
             ahead.laid();
             if self.stopped() {
                 break;
             }
-            self.ends_at_ns = ahead.ends_at_ns(&self.records);
+            self.ends_at_ns = ahead.ends_at_ns(self.wrote_per_s);
             self.trial(trial)?;
             ahead.ran();
         }
@@ -129,8 +185,8 @@ impl<'a> Run<'a> {
     ///
     /// # Errors
     /// When the store cannot be written.
-    pub fn trial(&mut self, mut trial: Trial) -> Result<&Record, Error> {
-        trial.number = self.records.len() as u32 + 1;
+    pub fn trial(&mut self, mut trial: Trial) -> Result<Record, Error> {
+        trial.number = self.count + 1;
         self.of = self.of.max(trial.number);
         let now_ns = clock::monotonic_ns();
         let left_ns = self.ends_at_ns.map(|end| end.saturating_sub(now_ns));
@@ -140,11 +196,13 @@ impl<'a> Run<'a> {
         let notes = judge::notes(&record);
         if let Outcome::Done(measurement) = &mut record.outcome {
             measurement.notes.extend(notes);
+            self.measured_ns += measurement.elapsed_ns;
+            self.wrote_per_s = wrote_per_s(measurement).or(self.wrote_per_s);
         }
         self.store.append(self.campaign.id, &record)?;
         self.observer.tell(&Event::End(&record));
-        self.records.push(record);
-        Ok(self.records.last().expect("just pushed"))
+        self.count += 1;
+        Ok(record)
     }
 
     fn measure(&mut self, trial: &Trial) -> Outcome {
@@ -175,14 +233,22 @@ impl<'a> Run<'a> {
     /// Removes the work directories and closes the campaign.
     ///
     /// # Errors
-    /// When the store cannot be written; the directories are gone all the same.
+    /// When the store cannot be written or read; the directories are gone all the same.
     pub fn finish(self) -> Result<Done, Error> {
         let interrupted = self.stopped();
         remove(self.work, self.observer);
         self.store.update(&self.campaign)?;
         self.store.end(self.campaign.id, clock::unix_ns())?;
-        Ok(Done { campaign: self.campaign, records: self.records, interrupted })
+        let records = self.store.records(self.campaign.id)?;
+        Ok(Done { campaign: self.campaign, records, interrupted })
     }
+}
+
+/// How fast a trial wrote what it made durable, bytes per second.
+fn wrote_per_s(measurement: &Measurement) -> Option<f64> {
+    let durable = measurement.durable.as_ref()?;
+    (durable.bytes > 0 && durable.durable_ns > 0)
+        .then(|| durable.bytes as f64 * 1e9 / durable.durable_ns as f64)
 }
 
 /// Removes what earlier runs left in `directory`, and says so.

@@ -13,6 +13,8 @@ mod generate;
 mod hint;
 mod list;
 mod outcome;
+mod plan;
+mod planned;
 mod report;
 mod run;
 mod talk;
@@ -48,8 +50,10 @@ struct Common {
 enum Command {
     /// The standard evaluation of the storage under DIR, start to report
     Evaluate(evaluate::Arguments),
-    /// Measure one workload: a name and knob=level,level
+    /// Measure: a workload's name, a plan that ships or a plan file, and knob=level,level
     Run(run::Arguments),
+    /// List plans; or show trials, order, time and space of one, without touching anything
+    Plan(plan::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
     /// What there is: knobs, workloads, engines, counters, questions, formats, campaigns
@@ -71,6 +75,7 @@ pub fn main() -> ExitCode {
     let result = match &cli.command {
         Command::Evaluate(arguments) => evaluate::run(arguments, common),
         Command::Run(arguments) => run::run(arguments, common),
+        Command::Plan(arguments) => plan::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
         Command::List(arguments) => list::run(arguments, common),
         Command::Generate(arguments) => generate::run(arguments),

@@ -8,6 +8,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::knob::Settings;
 
+pub mod builtin;
 pub mod design;
 pub mod expand;
 pub mod file;
@@ -30,6 +31,8 @@ pub struct Trial {
     pub first_file: u32,
     /// Draws the blocks that this trial reads or writes; fits in 53 bits.
     pub seed: u64,
+    /// Its place in the plan's order, 1 for the first; `None` for probes and layouts.
+    pub planned: Option<u32>,
 }
 
 /// Groups of trials that make ready for others: they are kept and shown, and nothing is claimed
@@ -75,6 +78,7 @@ pub fn blocked(cells: &[(String, Settings)], replicates: u32, seed: u64) -> Vec<
                 settings: settings.clone(),
                 first_file: 0,
                 seed: exact_in_json(random.next_u64()),
+                planned: None,
             });
         }
     }

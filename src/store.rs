@@ -3,6 +3,7 @@
 //! Keeps raw counts and gives them back; computes nothing. A kill at any instant loses at most the
 //! trial in hand, because nothing is open while one runs.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -20,7 +21,8 @@ mod write;
 /// "BRKY": tells our files from other people's databases.
 const APPLICATION_ID: i32 = 0x4252_4b59;
 /// One entry a version of the schema; each takes the store from the version before.
-const MIGRATIONS: &[&str] = &[include_str!("store/schema.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("store/schema.sql"), include_str!("store/schema-2.sql")];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 
@@ -60,6 +62,20 @@ pub struct Campaign {
     pub inventory: serde_json::Value,
     /// Cells that the budget did not buy, each with the budget that would.
     pub not_bought: Vec<NotBought>,
+    /// The plan as it was run, which a campaign that goes on must have too; `None` for `evaluate`.
+    #[serde(default)]
+    pub plan_json: Option<String>,
+}
+
+/// A campaign that can go on.
+#[derive(Clone, Debug)]
+pub struct Unfinished {
+    /// What it is.
+    pub campaign: Campaign,
+    /// Places in the plan's order of trials that need not be run again.
+    pub over: BTreeSet<u32>,
+    /// Trials kept so far, layouts and interrupted ones counted.
+    pub trials: u32,
 }
 
 /// A cell that was left out for want of time.
@@ -252,6 +268,30 @@ impl Store {
     /// When the store cannot be written.
     pub fn update(&mut self, campaign: &Campaign) -> Result<(), Error> {
         write::update(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// The newest campaign of that plan, with what is over of it.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn unfinished(&self, plan_json: &str) -> Result<Option<Unfinished>, Error> {
+        let campaigns = self.campaigns()?.into_iter().rev();
+        let mut same =
+            campaigns.filter(|campaign| campaign.plan_json.as_deref() == Some(plan_json));
+        let Some(campaign) = same.next() else { return Ok(None) };
+        let (over, trials) = read::over(&self.connection, campaign.id)
+            .map_err(|error| refused(&self.path, &error))?;
+        Ok(Some(Unfinished { campaign, over, trials }))
+    }
+
+    /// Marks a campaign that ended as going on.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn reopen(&mut self, campaign: u64) -> Result<(), Error> {
+        let sql = "UPDATE campaign SET ended_unix_ns = NULL WHERE id = ?1";
+        let done = self.connection.execute(sql, params![campaign as i64]);
+        done.map(|_| ()).map_err(|error| refused(&self.path, &error))
     }
 
     /// Marks a campaign as ended.

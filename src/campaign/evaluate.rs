@@ -115,8 +115,7 @@ fn spent_ns(run: &Run<'_>, started_ns: u64) -> u64 {
     if run.engine.name() != "sim" {
         return clock::monotonic_ns() - started_ns;
     }
-    let done = run.records.iter().filter_map(|record| record.outcome.measurement());
-    done.map(|measurement| measurement.elapsed_ns).sum()
+    run.measured_ns
 }
 
 /// Writes for two seconds in each directory; gives the slowest durable rate, bytes per second, or
@@ -150,12 +149,12 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f6
 
 /// Runs a probe; its durable rate, bytes per second.
 fn probed(run: &mut Run<'_>, settings: Settings) -> Result<Option<f64>, Error> {
-    let number = run.records.len() as u64;
+    let number = u64::from(run.count);
     let seed = plan::exact_in_json(run.campaign.seed.wrapping_add(number).rotate_left(29));
     let group = plan::PROBE.to_owned();
     // Not the files of the probe before: these have their blocks already.
     let first_file = number as u32 * LAYOUT_STREAMS as u32;
-    let trial = Trial { number: 0, replicate: 1, group, settings, first_file, seed };
+    let trial = Trial { number: 0, replicate: 1, group, settings, first_file, seed, planned: None };
     let record = run.trial(trial)?;
     let durable = record.outcome.measurement().and_then(|measurement| measurement.durable);
     let durable = durable.filter(|durable| durable.durable_ns > 0);
@@ -266,7 +265,7 @@ fn write(run: &mut Run<'_>, shape: &Shape, gets: &Writing) -> Result<(), Error> 
     };
     let cells: Vec<(String, Settings)> = shape.directories.iter().map(cell).collect();
     let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed);
-    run.of = run.records.len() as u32 + trials.len() as u32;
+    run.of = run.count + trials.len() as u32;
     for mut trial in trials {
         if run.stopped() {
             break;
@@ -306,5 +305,5 @@ fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, spent_ns: u64) -> R
     let cells: Vec<(String, Settings)> =
         wishes[..bought.cells].iter().map(|wish| standard::timed(wish, bought.trial_ns)).collect();
     let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed.rotate_left(17));
-    run.trials(trials)
+    run.trials(trials.into_iter())
 }

@@ -3,7 +3,6 @@
 use std::collections::VecDeque;
 
 use super::Run;
-use crate::measurement::Record;
 use crate::plan::Trial;
 use crate::plan::standard::{OVERHEAD_NS, expected_ns};
 use crate::sys::clock;
@@ -21,12 +20,12 @@ struct Step {
 
 impl Run<'_> {
     /// What running these trials will come to, if every file that is laid out stays.
-    pub(super) fn forecast(&self, trials: &[Trial]) -> Ahead {
+    pub(super) fn forecast(&self, trials: impl Iterator<Item = Trial>) -> Ahead {
         let mut laid = self.laid.clone();
-        let mut steps = VecDeque::with_capacity(trials.len());
+        let mut steps = VecDeque::new();
         for trial in trials {
-            let lacks = self.lacks_files(trial, &laid);
-            let (paths, size) = (self.paths(trial), trial.settings.whole("file-size"));
+            let lacks = self.lacks_files(&trial, &laid);
+            let (paths, size) = (self.paths(&trial), trial.settings.whole("file-size"));
             let lays_bytes = lacks.then(|| size.saturating_mul(paths.len() as u64));
             if lacks {
                 laid.extend(paths.into_iter().map(|path| (path, size)));
@@ -58,8 +57,8 @@ impl Ahead {
 
     /// When all of it will be over, monotonic clock; `None` while that cannot be told: a trial does
     /// not stop by time, or files are to be laid out and none was written before.
-    pub(super) fn ends_at_ns(&self, so_far: &[Record]) -> Option<u64> {
-        let left_ns = self.left_ns(written_per_s(so_far))?;
+    pub(super) fn ends_at_ns(&self, written_per_s: Option<f64>) -> Option<u64> {
+        let left_ns = self.left_ns(written_per_s)?;
         Some(clock::monotonic_ns().saturating_add(left_ns))
     }
 
@@ -73,16 +72,6 @@ impl Ahead {
         };
         self.0.iter().map(step_ns).try_fold(0_u64, |sum, ns| Some(sum.saturating_add(ns?)))
     }
-}
-
-/// How fast files were last written and made durable, bytes per second.
-fn written_per_s(so_far: &[Record]) -> Option<f64> {
-    let durable = |record: &Record| {
-        let durable = record.outcome.measurement()?.durable.as_ref()?;
-        (durable.bytes > 0 && durable.durable_ns > 0)
-            .then(|| durable.bytes as f64 * 1e9 / durable.durable_ns as f64)
-    };
-    so_far.iter().rev().find_map(durable)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::Run;
 use crate::knob::Settings;
-use crate::measurement::{Measurement, Note};
+use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::plan::files::files_of;
 use crate::sys::Error;
@@ -64,7 +64,7 @@ impl Run<'_> {
         if !self.lacks_files(trial, &self.laid) {
             return Ok(());
         }
-        self.lay(self.layout_for(trial))
+        self.lay(self.layout_for(trial)).map(|_| ())
     }
 
     /// The trial that writes another one's files.
@@ -83,7 +83,8 @@ impl Run<'_> {
         // As large as the file allows, but never a block that the file is not a multiple of.
         let block = (size & size.wrapping_neg()).clamp(512, 1 << 20);
         layout.set("block-size", Value::Bytes(block));
-        Trial { group: crate::plan::LAYOUT.to_owned(), settings: layout, ..trial.clone() }
+        let group = crate::plan::LAYOUT.to_owned();
+        Trial { group, settings: layout, planned: None, ..trial.clone() }
     }
 
     /// Whether a trial needs files that are not among those `laid`.
@@ -102,23 +103,20 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be written.
     pub(super) fn lay_whole(&mut self, trial: Trial) -> Result<(), Error> {
-        self.lay(trial.clone())?;
-        let last = self.records.last();
-        let done = last.and_then(|record| record.outcome.measurement());
-        let whole = done.map(|done| whole_files(done, trial.settings.whole("file-size")));
+        let whole = self.lay(trial.clone())?;
         if let (Some(whole), false) = (whole, self.stopped() || self.is_laid(&trial, &self.laid)) {
             self.lay(self.layout_for(&without_first(trial, whole)))?;
         }
         Ok(())
     }
 
-    /// Runs a trial that writes files through, and remembers those that are there.
-    fn lay(&mut self, trial: Trial) -> Result<(), Error> {
+    /// Runs a trial that writes files through, and remembers those that are there; how many every
+    /// stream wrote to the end, unless the trial failed.
+    fn lay(&mut self, trial: Trial) -> Result<Option<usize>, Error> {
         let (of_streams, size) = (self.of_streams(&trial), trial.settings.whole("file-size"));
-        let done = self.trial(trial)?.outcome.measurement();
-        let cut = |note: &Note| note.kind == "cut-short";
-        let Some(done) = done else { return Ok(()) };
-        let whole = match done.notes.iter().any(cut) {
+        let record = self.trial(trial)?;
+        let Some(done) = record.outcome.measurement() else { return Ok(None) };
+        let whole = match done.notes.iter().any(|note| note.kind == "cut-short") {
             true => whole_files(done, size),
             false => usize::MAX,
         };
@@ -126,7 +124,7 @@ impl Run<'_> {
             let there = of_streams.into_iter().flat_map(|files| files.into_iter().take(whole));
             self.laid.extend(there.map(|path| (path, size)));
         }
-        Ok(())
+        Ok(Some(whole))
     }
 
     /// Every file of a trial.
@@ -167,7 +165,7 @@ mod tests {
     use super::*;
     use crate::engine::{self, Context, Engine};
     use crate::knob::testing::dealt;
-    use crate::measurement::Stream;
+    use crate::measurement::{Note, Stream};
     use crate::progress::{Event, Observer};
     use crate::store::{Campaign, Store};
     use crate::sys::{Host, signal};
@@ -226,7 +224,7 @@ mod tests {
         settings.set("access", Value::Word("write".into()));
         settings.set("at-most", Value::Duration(500_000_000));
         let group = "write".to_owned();
-        let trial = Trial { number: 1, replicate: 1, group, settings, first_file: 0, seed: 1 };
+        let trial = Trial { number: 1, replicate: 1, group, settings, first_file: 0, seed: 1, planned: None };
         run.lay_whole(trial.clone()).unwrap();
         let mut reads = trial;
         reads.settings.set("access", Value::Word("read".into()));

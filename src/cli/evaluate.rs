@@ -60,6 +60,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         directories: directories.clone(),
         seed: arguments.seed,
         report: Some(arguments.report.clone()),
+        plan_json: None,
     };
     let stop = signal::stop()?;
     let mut session = outcome::Session::open(kept, common)?;

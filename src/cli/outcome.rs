@@ -26,6 +26,8 @@ pub struct Request {
     pub seed: Option<u64>,
     /// Where the HTML report goes, if anywhere.
     pub report: Option<PathBuf>,
+    /// The plan as it is run; `None` for `evaluate`.
+    pub plan_json: Option<String>,
 }
 
 /// A measuring command on its way.
@@ -115,6 +117,7 @@ impl Session {
             argv: std::env::args().collect(),
             inventory: serde_json::json!({ "machine": machine, "targets": targets }),
             not_bought: Vec::new(),
+            plan_json: kept.plan_json.clone(),
         };
         let talk = talk::Talk::new(common.quiet);
         Ok(Session { host, store, campaign, kept, talk, machine, targets })

@@ -1,73 +1,73 @@
-//! `brickyard run`: one workload, with every combination of the levels given.
+//! `brickyard run`: a plan, from its first trial or from where it was stopped.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::Common;
 use super::outcome::{self, Request, Session};
-use crate::campaign::{Run, directory, layout::check_space};
+use super::planned::{self, Planned};
+use super::Common;
+use crate::campaign::{Run, layout::check_space};
 use crate::knob::Settings;
-use crate::plan::{self, expand};
-use crate::sys::signal;
-use crate::value::Value;
+use crate::plan::expand::Refused;
+use crate::store::Unfinished;
+use crate::sys::{Error, signal};
 
 /// What `run` takes.
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
-    /// A workload; `brickyard list workloads` shows them
-    #[arg(value_name = "WORKLOAD")]
-    workload: String,
-    /// Knobs and their levels; several levels make several cells
-    #[arg(value_name = "KNOB=LEVEL,LEVEL")]
-    levels: Vec<String>,
-    /// Where the files go; again for several [default: here]
-    #[arg(long, value_name = "DIR")]
-    dir: Vec<String>,
-    /// How often each cell is run
-    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    replicates: u32,
-    /// What runs the trials: `file`, or `sim`, a simulated server
-    #[arg(long, default_value = "file")]
-    engine: String,
-    /// Repeats the order of trials and the blocks of an earlier campaign; at most 2^53 - 1
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=plan::SEED_MAX))]
-    seed: Option<u64>,
+    #[command(flatten)]
+    planned: planned::Arguments,
+    /// Go on with the newest campaign of this plan in the store where it was stopped
+    #[arg(long)]
+    resume: bool,
     /// Draws the HTML report into FILE as well
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
 
-/// Runs a workload.
+/// Runs a plan.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let engine = outcome::engine(&arguments.engine)?;
-    let workload = expand::workload(&arguments.workload)?;
-    let mut cells = expand::cells(engine.name(), workload, &arguments.levels)?;
-    let directories = outcome::directories(engine.name(), &arguments.dir, directory::checked)?;
-    for (_, settings) in &mut cells {
-        settings.set("directories", Value::Words(directories.clone()));
-        engine.check(settings)?;
+    let Planned { plan, engine } = planned::resolve(&arguments.planned)?;
+    for cell in plan.cells() {
+        engine.check(&plan.settings(&cell))?;
     }
     if engine.name() != "sim" {
-        let settings: Vec<&Settings> = cells.iter().map(|(_, settings)| settings).collect();
-        check_space(settings.into_iter().map(|settings| (settings, 0)))?;
+        let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
+        check_space(all.iter().map(|settings| (settings, 0)))?;
     }
     let kept = Request {
-        plan: workload.name.to_owned(),
+        plan: plan.name.clone(),
         engine,
-        directories,
-        seed: arguments.seed,
+        directories: plan.directories.clone(),
+        seed: plan.seed,
         report: arguments.report.clone(),
+        plan_json: Some(plan.identity()),
     };
     let stop = signal::stop()?;
     let mut session = Session::open(kept, common)?;
+    let unfinished = if arguments.resume { Some(unfinished(&session, common)?) } else { None };
+    if let Some(unfinished) = &unfinished {
+        session.campaign.seed = unfinished.campaign.seed;
+        session.campaign.id = unfinished.campaign.id;
+    }
     session.introduce();
     let done = {
         let Session { host, store, campaign, kept, talk, .. } = &mut session;
-        let campaign = campaign.clone();
-        let trials = plan::blocked(&cells, arguments.replicates, campaign.seed);
+        let (campaign, seed) = (campaign.clone(), campaign.seed);
         let work = if engine.name() == "sim" { &[][..] } else { &kept.directories[..] };
-        let mut run = Run::begin(host, store, campaign, engine, work, talk, &stop)?;
-        let result = run.trials(trials);
+        let mut run = match unfinished {
+            None => Run::begin(host, store, campaign, engine, work, talk, &stop)?,
+            Some(unfinished) => {
+                talk.say(&format!(
+                    "goes on with campaign {}: {} of {} trials are over",
+                    unfinished.campaign.id,
+                    unfinished.over.len(),
+                    plan.trials(seed).count()
+                ));
+                Run::go_on(host, store, unfinished, engine, work, talk, &stop)?
+            }
+        };
+        let result = run.trials(plan.trials(seed));
         let done = run.finish();
         result?;
         done?
@@ -75,24 +75,26 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     session.conclude(done, common)
 }
 
-#[cfg(test)]
-mod tests {
-    use clap::Parser;
-
-    use crate::cli::Cli;
-
-    /// A seed above 2^53 was cut to 53 bits without a word: the campaign that it should have
-    /// repeated was another one.
-    #[test]
-    fn a_seed_that_json_cannot_show_exactly_is_refused() {
-        for command in ["run random-read", "evaluate"] {
-            let parse = |seed: &str| {
-                let line = format!("brickyard {command} --seed {seed}");
-                Cli::try_parse_from(line.split_whitespace())
-            };
-            assert!(parse("9007199254740991").is_ok());
-            let error = parse("9007199254740992").unwrap_err().to_string();
-            assert!(error.contains("0..=9007199254740991"), "{error}");
+/// The campaign to go on with.
+fn unfinished(session: &Session, common: &Common) -> anyhow::Result<Unfinished> {
+    let kept = &session.kept;
+    let identity = kept.plan_json.as_deref().unwrap_or_default();
+    let Some(unfinished) = session.store.unfinished(identity)? else {
+        let why = format!(
+            "{} holds no campaign of it with the same knobs, directories and engine",
+            common.store.display()
+        );
+        return Err(Error::new(format!("cannot resume `{}`", kept.plan), why)
+            .hint("leave --resume out to begin it, or name its store with --store FILE")
+            .into());
+    };
+    let begun = unfinished.campaign.seed;
+    if let Some(seed) = kept.seed.filter(|seed| *seed != begun) {
+        return Err(Refused {
+            why: format!("campaign {} has the seed {begun}, not {seed}", unfinished.campaign.id),
+            hint: "leave --seed out: what goes on keeps its order".to_owned(),
         }
+        .into());
     }
+    Ok(unfinished)
 }

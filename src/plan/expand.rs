@@ -1,8 +1,10 @@
-//! A workload and `knob=level,level` arguments, expanded into cells: the full factorial.
+//! A workload's name as a plan, and `knob=level,level` arguments on top of any plan.
 
 use std::fmt;
 
-use crate::knob::{self, Settings};
+use super::design::{Design, Factor, Plan};
+use super::file;
+use crate::knob::{self, Knob};
 use crate::value::{Domain, Value};
 use crate::workload::{self, Workload};
 
@@ -23,9 +25,6 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// No plan asks for more cells than this: a full factorial grows faster than one thinks.
-const CELLS_MAX: usize = 10_000;
-
 /// The workload of that name.
 ///
 /// # Errors
@@ -41,52 +40,77 @@ pub fn workload(name: &str) -> Result<&'static Workload, Refused> {
     })
 }
 
-/// All combinations of the levels, in the order given, on top of the workload's preset.
-///
-/// # Errors
-/// For an unknown knob, a level outside its domain, or a knob that `engine` does not obey.
-pub fn cells(
-    engine: &str,
-    workload: &Workload,
-    arguments: &[String],
-) -> Result<Vec<(String, Settings)>, Refused> {
-    let mut preset = Settings::defaults(engine);
-    for (name, text) in workload.settings {
-        let knob = knob::find(name).expect("a test checks every workload's knobs");
-        preset.set(name, knob.domain.parse(text).expect("a test checks every workload's values"));
+/// The plan of one workload.
+pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
+    Plan {
+        name: workload.name.to_owned(),
+        about: workload.about.to_owned(),
+        engine: engine.to_owned(),
+        replicates: file::REPLICATES,
+        seed: None,
+        design: Design::Full,
+        directories: Vec::new(),
+        loads: vec![file::load(workload, engine, &[])],
+        excludes: Vec::new(),
     }
-    let mut cells = vec![(workload.name.to_owned(), preset)];
-    let mut given: Vec<&'static str> = Vec::new();
-    for argument in arguments {
-        let (knob, levels) = factor(engine, argument)?;
-        if given.contains(&knob) {
+}
+
+impl Plan {
+    /// Sets knobs as `knob=level,level` arguments say, whatever the plan says of them: in every
+    /// workload that obeys them, in the order given.
+    ///
+    /// # Errors
+    /// For an unknown knob, a level outside its domain, or a knob that no workload obeys.
+    pub fn vary(&mut self, arguments: &[String]) -> Result<(), Refused> {
+        let mut given: Vec<&'static str> = Vec::new();
+        for argument in arguments {
+            let (knob, levels) = factor(&self.engine, argument)?;
+            if given.contains(&knob.name) {
+                return Err(Refused {
+                    why: format!("`{}` is given twice", knob.name),
+                    hint: format!("give all its levels at once: {}=level,level", knob.name),
+                });
+            }
+            given.push(knob.name);
+            for load in &mut self.loads {
+                load.factors.retain(|factor| factor.knob.name != knob.name);
+                match &levels[..] {
+                    [level] => load.settings.set(knob.name, level.clone()),
+                    _ => load.factors.push(Factor { knob, levels: levels.clone() }),
+                }
+            }
+        }
+        self.check()
+    }
+
+    /// Whether its design can be made of its factors, and has any cell.
+    ///
+    /// # Errors
+    /// When a fraction is asked of a factor that has more than two levels, or all cells are
+    /// excluded.
+    pub fn check(&self) -> Result<(), Refused> {
+        let factors = || self.loads.iter().flat_map(|load| &load.factors);
+        if self.design == Design::Fractional {
+            if let Some(factor) = factors().find(|factor| factor.levels.len() > 2) {
+                let (name, levels) = (factor.knob.name, factor.levels.len());
+                return Err(Refused {
+                    why: format!("a fractional design has two levels a factor; `{name}` has {levels}"),
+                    hint: "give its lowest and its highest, or use design = \"one-at-a-time\"".into(),
+                });
+            }
+        }
+        if self.cells().next().is_none() {
             return Err(Refused {
-                why: format!("`{knob}` is given twice"),
-                hint: format!("give all its levels at once: {knob}=level,level"),
+                why: format!("every cell of the plan `{}` is excluded", self.name),
+                hint: "take a rule out of [[exclude]], or add a level".to_owned(),
             });
         }
-        given.push(knob);
-        if cells.len() * levels.len() > CELLS_MAX {
-            return Err(Refused {
-                why: format!("that makes more than {CELLS_MAX} combinations"),
-                hint: "give fewer levels".to_owned(),
-            });
-        }
-        let combine = |(group, settings): &(String, Settings)| -> Vec<(String, Settings)> {
-            let with = |level: &Value| {
-                let mut settings = settings.clone();
-                settings.set(knob, level.clone());
-                (group.clone(), settings)
-            };
-            levels.iter().map(with).collect()
-        };
-        cells = cells.iter().flat_map(combine).collect();
+        Ok(())
     }
-    Ok(cells)
 }
 
 /// Reads `knob=level,level`.
-fn factor(engine: &str, argument: &str) -> Result<(&'static str, Vec<Value>), Refused> {
+fn factor(engine: &str, argument: &str) -> Result<(&'static Knob, Vec<Value>), Refused> {
     let Some((name, levels)) = argument.split_once('=') else {
         return Err(Refused {
             why: format!("`{argument}` is not of the form knob=level,level"),
@@ -125,25 +149,28 @@ fn factor(engine: &str, argument: &str) -> Result<(&'static str, Vec<Value>), Re
         }
         values.push(value);
     }
-    Ok((knob.name, values))
+    Ok((knob, values))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knob::Settings;
 
-    fn expand(arguments: &[&str]) -> Result<Vec<(String, Settings)>, Refused> {
+    fn expand(arguments: &[&str]) -> Result<Vec<Settings>, Refused> {
         let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
-        cells("file", workload("random-read").unwrap(), &arguments)
+        let mut plan = of_workload("file", workload("random-read")?);
+        plan.vary(&arguments)?;
+        Ok(plan.cells().map(|cell| plan.settings(&cell)).collect())
     }
 
     #[test]
     fn levels_are_combined_and_what_is_typed_wins_over_the_preset() {
         let cells = expand(&["block-size=4KiB,8KiB", "queue-depth=1,8,32"]).unwrap();
         assert_eq!(cells.len(), 6);
-        let depths: Vec<u64> = cells.iter().map(|(_, s)| s.whole("queue-depth")).collect();
+        let depths: Vec<u64> = cells.iter().map(|s| s.whole("queue-depth")).collect();
         assert_eq!(depths, [1, 8, 32, 1, 8, 32]);
-        assert!(cells.iter().all(|(_, s)| s.word("access") == "random-read"));
+        assert!(cells.iter().all(|s| s.word("access") == "random-read"));
     }
 
     #[test]
@@ -156,6 +183,31 @@ mod tests {
         assert!(refused("block-size=elephant").hint.contains("512B to 1GiB"));
         assert!(refused("sim-noise=0.1").hint.contains("--engine sim"));
         assert!(workload("random-raed").unwrap_err().hint.contains("random-read"));
-        assert_eq!(expand(&["cpu-pinning=0-1,3"]).unwrap()[0].1.word("cpu-pinning"), "0-1,3");
+        assert_eq!(expand(&["cpu-pinning=0-1,3"]).unwrap()[0].word("cpu-pinning"), "0-1,3");
+    }
+
+    #[test]
+    fn what_is_typed_wins_over_what_a_plan_varies_and_what_it_sets() {
+        let text = "[plan]\nname = \"p\"\n[factors]\nstreams = [1, 2]\n[[workload]]\n\
+                    use = \"random-read\"\n[[workload]]\nuse = \"mixed\"\nstreams = 7\n";
+        let mut plan = file::read(text, "p.toml", None).unwrap();
+        assert_eq!(plan.combinations(), 3);
+        plan.vary(&["streams=4,8,16".to_owned(), "direct=false".to_owned()]).unwrap();
+        let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
+        let streams: Vec<u64> = all.iter().map(|settings| settings.whole("streams")).collect();
+        assert_eq!(streams, [4, 8, 16, 4, 8, 16]);
+        assert!(all.iter().all(|settings| !settings.flag("direct")));
+    }
+
+    #[test]
+    fn a_fraction_of_three_levels_and_a_plan_of_no_cells_are_refused() {
+        let mut plan = of_workload("file", workload("random-read").unwrap());
+        plan.design = Design::Fractional;
+        let refused = plan.vary(&["streams=1,2,3".to_owned()]).unwrap_err();
+        assert!(refused.why.contains("`streams` has 3"), "{refused}");
+        let mut plan = of_workload("file", workload("random-read").unwrap());
+        let all = (knob::find("streams").unwrap(), vec![Value::Count(1)]);
+        plan.excludes = vec![super::super::design::Exclude { workload: None, levels: vec![all] }];
+        assert!(plan.check().unwrap_err().why.contains("excluded"));
     }
 }

@@ -16,6 +16,7 @@ use crate::value::Value;
 type Keys = [u64; Scope::ALL.len()];
 
 /// The trials of a plan, one after another.
+#[derive(Clone)]
 pub struct Trials<'a> {
     plan: &'a Plan,
     seed: u64,
@@ -125,6 +126,7 @@ impl Iterator for Trials<'_> {
             settings: self.plan.settings(&cell),
             first_file: 0,
             seed: exact_in_json(drawn),
+            planned: Some(self.number),
         })
     }
 }

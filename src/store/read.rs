@@ -1,5 +1,7 @@
 //! Campaigns and trials out of tables.
 
+use std::collections::BTreeSet;
+
 use hdrhistogram::serialization::Deserializer;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Result, Row, params};
@@ -28,7 +30,29 @@ fn campaign(row: &Row<'_>) -> Result<Campaign> {
         argv: json(row, "argv")?.unwrap_or_default(),
         inventory: json(row, "inventory")?.unwrap_or_default(),
         not_bought: json(row, "not_bought")?.unwrap_or_default(),
+        plan_json: newer(row, "plan_json")?,
     })
+}
+
+/// Places in the plan's order that are over, and the number of the last trial. A trial that was
+/// interrupted is not over.
+pub(super) fn over(connection: &Connection, campaign: u64) -> Result<(BTreeSet<u32>, u32)> {
+    let sql = "SELECT planned FROM trial WHERE campaign = ?1 AND planned IS NOT NULL
+               AND outcome <> 'interrupted'";
+    let mut statement = connection.prepare(sql)?;
+    let over = statement.query_map([campaign as i64], |row| row.get(0))?;
+    let over = over.collect::<Result<BTreeSet<u32>>>()?;
+    let sql = "SELECT coalesce(max(number), 0) FROM trial WHERE campaign = ?1";
+    let last = connection.query_row(sql, [campaign as i64], |row| row.get(0))?;
+    Ok((over, last))
+}
+
+/// A column that older stores lack: one that is only read is not brought up to this version.
+fn newer<T: rusqlite::types::FromSql>(row: &Row<'_>, column: &str) -> Result<Option<T>> {
+    match row.as_ref().column_index(column) {
+        Ok(index) => row.get(index),
+        Err(_) => Ok(None),
+    }
 }
 
 pub(super) fn records(connection: &Connection, campaign: u64) -> Result<Vec<Record>> {
@@ -42,6 +66,7 @@ pub(super) fn records(connection: &Connection, campaign: u64) -> Result<Vec<Reco
             settings: Settings::from_json(&json(row, "settings")?.unwrap_or_default()),
             first_file: row.get("first_file")?,
             seed: whole(row, "seed")?,
+            planned: newer(row, "planned")?,
         };
         let reason = row.get::<_, Option<String>>("reason")?.unwrap_or_default();
         let outcome = match row.get::<_, String>("outcome")?.as_str() {

@@ -14,8 +14,9 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String> {
 pub(super) fn campaign(connection: &Connection, campaign: &Campaign) -> Result<u64> {
     connection.execute(
         "INSERT INTO campaign
-           (uid, plan, engine, host, started_unix_ns, seed, version, argv, inventory, not_bought)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+           (uid, plan, engine, host, started_unix_ns, seed, version, argv, inventory, not_bought,
+            plan_json)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             campaign.uid,
             campaign.plan,
@@ -27,6 +28,7 @@ pub(super) fn campaign(connection: &Connection, campaign: &Campaign) -> Result<u
             json(&campaign.argv)?,
             json(&campaign.inventory)?,
             json(&campaign.not_bought)?,
+            campaign.plan_json,
         ],
     )?;
     Ok(connection.last_insert_rowid() as u64)
@@ -49,8 +51,9 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
     };
     transaction.execute(
         "INSERT INTO trial
-           (campaign, number, replicate, cell_group, first_file, seed, settings, outcome, reason)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+           (campaign, number, replicate, cell_group, first_file, seed, settings, outcome, reason,
+            planned)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         params![
             campaign as i64,
             trial.number,
@@ -61,6 +64,7 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
             json(&trial.settings)?,
             record.outcome.name(),
             reason,
+            trial.planned,
         ],
     )?;
     let id = transaction.last_insert_rowid();

@@ -1,0 +1,88 @@
+//! What `run` and `plan` take alike: a plan by its name or file, and knobs that win over it.
+
+use std::path::Path;
+
+use crate::engine::Engine;
+use crate::plan::design::Plan;
+use crate::plan::expand::{self, Refused};
+use crate::plan::{builtin, file};
+use crate::sys::Host;
+use crate::value::Value;
+use crate::{campaign, knob, plan, workload};
+
+use super::outcome;
+
+/// A plan and what to change in it.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// A workload, a plan that ships, or a plan file; `brickyard plan` lists those that ship
+    #[arg(value_name = "PLAN")]
+    pub plan: String,
+    /// Knobs and their levels, which win over the plan's; several levels make several cells
+    #[arg(value_name = "KNOB=LEVEL,LEVEL")]
+    pub levels: Vec<String>,
+    /// Where the files go; again for several [default: the plan's, or here]
+    #[arg(long, value_name = "DIR")]
+    pub dir: Vec<String>,
+    /// How often each cell is run [default: the plan's, or 3]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub replicates: Option<u32>,
+    /// What runs the trials: `file`, or `sim`, a simulated server [default: the plan's, or file]
+    #[arg(long)]
+    pub engine: Option<String>,
+    /// Repeats the order of trials and the blocks of an earlier campaign
+    #[arg(long, value_parser = clap::value_parser!(u64).range(..=plan::SEED_MAX))]
+    pub seed: Option<u64>,
+}
+
+/// A plan that can be run.
+pub struct Planned {
+    /// With everything that was typed in it, its directories checked.
+    pub plan: Plan,
+    /// What runs it.
+    pub engine: &'static dyn Engine,
+}
+
+/// Finds the plan, changes it as was typed, and checks that it can be run here.
+///
+/// # Errors
+/// When there is no such plan, when it or what was typed is wrong, or a directory cannot be used.
+pub fn resolve(arguments: &Arguments) -> anyhow::Result<Planned> {
+    let named = arguments.engine.as_deref().map(outcome::engine).transpose()?;
+    let mut plan = find(&arguments.plan, named.map(|engine| engine.name()))?;
+    let engine = outcome::engine(&plan.engine)?;
+    plan.vary(&arguments.levels)?;
+    plan.replicates = arguments.replicates.unwrap_or(plan.replicates);
+    plan.seed = arguments.seed.or(plan.seed);
+    let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
+    plan.directories = outcome::directories(engine.name(), named, campaign::directory::checked)?;
+    for load in &mut plan.loads {
+        let names = Value::Words(plan.directories.clone());
+        load.settings.set("directories", names);
+    }
+    Ok(Planned { plan, engine })
+}
+
+/// A file where there is one or its name says so, a plan that ships, or a workload's name.
+fn find(name: &str, engine: Option<&str>) -> anyhow::Result<Plan> {
+    let path = Path::new(name);
+    if path.extension().is_some_and(|ending| ending == "toml") || name.contains('/') {
+        let text = Host::live().read(name).map_err(|error| {
+            error.hint("name a plan file, or one that ships: `brickyard plan` lists them")
+        })?;
+        return Ok(file::read(&text, name, engine)?);
+    }
+    if let Some(built_in) = builtin::find(name) {
+        return Ok(file::read(built_in.text, name, engine)?);
+    }
+    if let Some(workload) = workload::find(name) {
+        return Ok(expand::of_workload(engine.unwrap_or("file"), workload));
+    }
+    let plans = builtin::PLANS.iter().map(|plan| plan.name);
+    let names = || plans.clone().chain(workload::WORKLOADS.iter().map(|workload| workload.name));
+    let hint = match knob::nearest(name, names()) {
+        Some(near) => format!("did you mean `{near}`? `brickyard plan` shows all"),
+        None => format!("choose one of {}, or FILE.toml", names().collect::<Vec<_>>().join(", ")),
+    };
+    Err(Refused { why: format!("there is no plan or workload `{name}`"), hint }.into())
+}

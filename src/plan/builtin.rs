@@ -1,0 +1,42 @@
+//! The plans that ship, as files under `plans/`, each opening with the question it answers.
+//!
+//! A new one is a file there and a line in [`PLANS`].
+
+/// A plan that is built in.
+#[derive(Debug)]
+pub struct BuiltIn {
+    /// As typed after `run`; also its name in the file.
+    pub name: &'static str,
+    /// The file.
+    pub text: &'static str,
+}
+
+/// In the order in which they are listed.
+pub const PLANS: &[BuiltIn] =
+    &[BuiltIn { name: "streams", text: include_str!("../../plans/streams.toml") }];
+
+/// The plan of that name.
+pub fn find(name: &str) -> Option<&'static BuiltIn> {
+    PLANS.iter().find(|plan| plan.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::file;
+    use crate::workload;
+
+    #[test]
+    fn every_plan_that_ships_reads_and_opens_with_its_question() {
+        for built_in in PLANS {
+            let name = built_in.name;
+            let plan = file::read(built_in.text, name, None).unwrap_or_else(|why| panic!("{why}"));
+            assert_eq!(plan.name, name);
+            let first = built_in.text.lines().next().unwrap_or_default();
+            assert!(first.starts_with("# ") && first.ends_with('?'), "{name}: {first}");
+            assert!(plan.about.ends_with('?'), "{name}: {}", plan.about);
+            assert!(workload::find(name).is_none(), "{name} is a workload's name too");
+            assert!(plan.directories.is_empty(), "{name} names a directory of somebody's machine");
+        }
+    }
+}
