@@ -28,6 +28,12 @@ fn needs<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> BTreeMap<String,
     needs
 }
 
+/// Bytes of the files of a set of trials in each directory.
+pub fn bytes_needed<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> BTreeMap<String, u64> {
+    let bytes = |(count, size): (usize, u64)| (count as u64).saturating_mul(size);
+    needs(all).into_iter().map(|(name, need)| (name, bytes(need))).collect()
+}
+
 /// Refuses a plan whose files would not leave 5 % of a file system free.
 ///
 /// # Errors
@@ -35,10 +41,10 @@ fn needs<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> BTreeMap<String,
 pub fn check_space<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> Result<(), Error> {
     // Directories on one file system share its room; a device number tells which do.
     let mut by_device: BTreeMap<u64, (String, u64)> = BTreeMap::new();
-    for (name, (count, size)) in needs(all) {
+    for (name, bytes) in bytes_needed(all) {
         let device = super::directory::device(&name)?;
         let need = by_device.entry(device).or_insert_with(|| (name.clone(), 0));
-        need.1 = need.1.saturating_add((count as u64).saturating_mul(size));
+        need.1 = need.1.saturating_add(bytes);
     }
     for (name, bytes) in by_device.into_values() {
         let usable = space(name.as_ref())?.usable_bytes();
@@ -224,7 +230,15 @@ mod tests {
         settings.set("access", Value::Word("write".into()));
         settings.set("at-most", Value::Duration(500_000_000));
         let group = "write".to_owned();
-        let trial = Trial { number: 1, replicate: 1, group, settings, first_file: 0, seed: 1, planned: None };
+        let trial = Trial {
+            number: 1,
+            replicate: 1,
+            group,
+            settings,
+            first_file: 0,
+            seed: 1,
+            planned: None,
+        };
         run.lay_whole(trial.clone()).unwrap();
         let mut reads = trial;
         reads.settings.set("access", Value::Word("read".into()));

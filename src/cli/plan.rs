@@ -10,30 +10,224 @@ use super::planned::{self, Planned};
 use super::{Common, talk};
 use crate::campaign::layout;
 use crate::plan::design::Plan;
-use crate::plan::standard::{OVERHEAD_NS, expected_ns};
+use crate::plan::standard::expected_ns;
 use crate::plan::{builtin, file};
 use crate::value;
 
 /// What `plan` takes.
 #[derive(clap::Args, Debug)]
-#[command(args_conflicts_with_subcommands = true)]
 pub struct Arguments {
-    /// A workload, a plan that ships, or a plan file; nothing lists those that ship
-    #[arg(value_name = "PLAN")]
-    plan: Option<String>,
-    /// Knobs and their levels, which win over the plan's; several levels make several cells
-    #[arg(value_name = "KNOB=LEVEL,LEVEL")]
-    levels: Vec<String>,
-    /// Where the files would go; again for several [default: the plan's, or here]
-    #[arg(long, value_name = "DIR")]
-    dir: Vec<String>,
-    /// How often each cell is run [default: the plan's, or 3]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    replicates: Option<u32>,
-    /// What would run the trials [default: the plan's, or file]
-    #[arg(long)]
-    engine: Option<String>,
-    /// Shows the order that this seed gives [default: the plan's, or 1]
-    #[arg(long, value_parser = clap::value_parser!(u64).range(..=crate::plan::SEED_MAX))]
-    seed: Option<u64>,
+    #[command(flatten)]
+    planned: planned::Asked,
+}
+
+/// How many trials are shown one by one.
+const SHOWN: usize = 12;
+/// Cells beyond this many are not checked one by one here; `run` checks all.
+const CHECKED: usize = 20_000;
+
+/// Lists plans, or shows one.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let planned = &arguments.planned;
+    if planned.plan.is_none() {
+        let rows = listed();
+        talk::data(&match common.json {
+            true => serde_json::to_string_pretty(&rows)?,
+            false => list_text(&rows),
+        })?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Planned { plan, engine } = planned::resolve(planned)?;
+    for cell in plan.cells().take(CHECKED) {
+        engine.check(&plan.settings(&cell))?;
+    }
+    let shown = Shown::of(&plan)?;
+    talk::data(&match common.json {
+        true => serde_json::to_string_pretty(&shown.json(&plan))? + "\n",
+        false => shown.text(&plan),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The plans that ship, as rows of a table.
+pub fn listed() -> Vec<Value> {
+    let row = |built_in: &builtin::BuiltIn| {
+        let plan = file::read(built_in.text, built_in.name, None).ok()?;
+        Some(json!({ "name": plan.name, "about": plan.about, "trials": trials(&plan) }))
+    };
+    builtin::PLANS.iter().filter_map(row).collect()
+}
+
+fn list_text(rows: &[Value]) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+        let _ = writeln!(text, "{:16} {} ({} trials)", word("name"), word("about"), row["trials"]);
+    }
+    text + "\nbrickyard plan NAME shows one; a workload's name is a plan too\n"
+}
+
+fn trials(plan: &Plan) -> u64 {
+    plan.cells().count() as u64 * u64::from(plan.replicates)
+}
+
+/// What is worked out of a plan.
+struct Shown {
+    cells: u64,
+    trials: u64,
+    seed: u64,
+    /// Of the trials that stop by time, ns, and how many others there are.
+    takes_ns: u64,
+    untimed: u64,
+    space: Vec<(String, u64)>,
+    /// Why `run` would refuse it.
+    no_room: Option<String>,
+}
+
+impl Shown {
+    fn of(plan: &Plan) -> anyhow::Result<Shown> {
+        let replicates = u64::from(plan.replicates);
+        let (mut cells, mut takes_ns, mut untimed) = (0, 0_u64, 0);
+        // Few settings decide how long a trial takes; most cells share them.
+        let mut known: BTreeMap<(usize, Vec<usize>), Option<u64>> = BTreeMap::new();
+        for cell in plan.cells() {
+            let key = (cell.load, plan.deciding(&cell, &["stop", "second-pass"]));
+            let takes = *known.entry(key).or_insert_with(|| expected_ns(&plan.settings(&cell)));
+            match takes {
+                Some(ns) => takes_ns = takes_ns.saturating_add(ns.saturating_mul(replicates)),
+                None => untimed += replicates,
+            }
+            cells += 1;
+        }
+        let (mut space, mut no_room) = (Vec::new(), None);
+        if plan.engine != "sim" {
+            let mut largest: BTreeMap<(usize, Vec<usize>), _> = BTreeMap::new();
+            for cell in plan.cells() {
+                let key = (cell.load, plan.deciding(&cell, &["streams", "files", "file-size"]));
+                largest.entry(key).or_insert_with(|| plan.settings(&cell));
+            }
+            let all = largest.values().map(|settings| (settings, 0));
+            space = layout::bytes_needed(all.clone()).into_iter().collect();
+            no_room = layout::check_space(all).err().map(|error| error.why);
+        }
+        let (trials, seed) = (cells * replicates, plan.seed.unwrap_or(1));
+        Ok(Shown { cells, trials, seed, takes_ns, untimed, space, no_room })
+    }
+
+    /// In words: how long, as far as it can be told.
+    fn time(&self) -> String {
+        let timed = long(self.takes_ns);
+        match self.untimed {
+            0 if self.space.is_empty() => format!("about {timed}"),
+            0 => format!("about {timed}, and the laying out of files"),
+            some if some == self.trials => "not known before: no trial stops by time".to_owned(),
+            some => format!("about {timed}, and {some} trials that do not stop by time"),
+        }
+    }
+
+    fn text(&self, plan: &Plan) -> String {
+        let mut text = format!("{}: {}\n\n", plan.name, plan.about);
+        let each = match plan.replicates {
+            1 => "once each".to_owned(),
+            many => format!("{many} times each"),
+        };
+        let design = plan.design.name();
+        let excluded = match plan.combinations().saturating_sub(self.cells) {
+            0 => String::new(),
+            some => format!(", {some} excluded"),
+        };
+        let _ = writeln!(
+            text,
+            "{} cells ({design} design{excluded}), {each}: {} trials on the engine {}",
+            self.cells, self.trials, plan.engine
+        );
+        for load in &plan.loads {
+            let _ = writeln!(text, "  {}", load.name);
+            for factor in &load.factors {
+                let levels: Vec<String> = factor.levels.iter().map(ToString::to_string).collect();
+                let _ = writeln!(text, "    {} = {}", factor.knob.name, levels.join(", "));
+            }
+        }
+        let _ = writeln!(text, "time: {}", self.time());
+        for (name, bytes) in &self.space {
+            let bytes = value::bytes(*bytes as f64);
+            let _ = writeln!(text, "space: at most {bytes} in {name}");
+        }
+        if let Some(why) = &self.no_room {
+            let _ = writeln!(text, "does not fit: {why}");
+        }
+        for changed in self.changes(plan) {
+            let _ = writeln!(text, "changes: {changed}");
+        }
+        let _ = writeln!(text, "\norder (seed {}):", self.seed);
+        for trial in plan.trials(self.seed).take(SHOWN) {
+            let _ = writeln!(text, "  {:5}  {}", trial.number, said(plan, &trial));
+        }
+        if self.trials > SHOWN as u64 {
+            let _ = writeln!(text, "  ... {} more", self.trials - SHOWN as u64);
+        }
+        text
+    }
+
+    /// What would be changed on the machine.
+    fn changes(&self, plan: &Plan) -> Vec<String> {
+        match plan.engine.as_str() {
+            "sim" => vec!["nothing: the server is simulated".to_owned()],
+            _ => plan
+                .directories
+                .iter()
+                .map(|name| {
+                    format!("a directory {name}/brickyard-... is made, and removed at the end")
+                })
+                .collect(),
+        }
+    }
+
+    fn json(&self, plan: &Plan) -> Value {
+        let order = plan.trials(self.seed).take(SHOWN).map(|trial| {
+            json!({
+                "number": trial.number,
+                "replicate": trial.replicate,
+                "workload": trial.group,
+                "settings": trial.settings,
+            })
+        });
+        json!({
+            "plan": plan.name,
+            "about": plan.about,
+            "engine": plan.engine,
+            "design": plan.design.name(),
+            "replicates": plan.replicates,
+            "seed": self.seed,
+            "cells": self.cells,
+            "trials": self.trials,
+            "time_ns": self.takes_ns,
+            "trials_without_time": self.untimed,
+            "space_bytes": self.space.iter().cloned().collect::<BTreeMap<String, u64>>(),
+            "does_not_fit": self.no_room,
+            "changes": self.changes(plan),
+            "first_trials": order.collect::<Vec<_>>(),
+        })
+    }
+}
+
+/// A trial by what tells it from others.
+fn said(plan: &Plan, trial: &crate::plan::Trial) -> String {
+    let mut text = format!("replicate {}: {}", trial.replicate, trial.group);
+    let load = plan.loads.iter().find(|load| load.name == trial.group);
+    for factor in load.into_iter().flat_map(|load| &load.factors) {
+        let name = factor.knob.name;
+        let _ = write!(text, " {name}={}", trial.settings.get(name));
+    }
+    text
+}
+
+/// A time as one plans with it: seconds to weeks.
+fn long(ns: u64) -> String {
+    let hours = ns as f64 / 3.6e12;
+    match hours {
+        hours if hours < 48.0 => value::duration(ns as f64),
+        hours if hours < 24.0 * 14.0 => format!("{:.1} days", hours / 24.0),
+        hours => format!("{:.1} weeks", hours / 24.0 / 7.0),
+    }
 }

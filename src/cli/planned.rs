@@ -14,10 +14,10 @@ use super::outcome;
 
 /// A plan and what to change in it.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {
+pub struct Asked {
     /// A workload, a plan that ships, or a plan file; `brickyard plan` lists those that ship
     #[arg(value_name = "PLAN")]
-    pub plan: String,
+    pub plan: Option<String>,
     /// Knobs and their levels, which win over the plan's; several levels make several cells
     #[arg(value_name = "KNOB=LEVEL,LEVEL")]
     pub levels: Vec<String>,
@@ -47,9 +47,10 @@ pub struct Planned {
 ///
 /// # Errors
 /// When there is no such plan, when it or what was typed is wrong, or a directory cannot be used.
-pub fn resolve(arguments: &Arguments) -> anyhow::Result<Planned> {
+pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     let named = arguments.engine.as_deref().map(outcome::engine).transpose()?;
-    let mut plan = find(&arguments.plan, named.map(|engine| engine.name()))?;
+    let Some(name) = &arguments.plan else { return Err(none_named()) };
+    let mut plan = find(name, named.map(|engine| engine.name()))?;
     let engine = outcome::engine(&plan.engine)?;
     plan.vary(&arguments.levels)?;
     plan.replicates = arguments.replicates.unwrap_or(plan.replicates);
@@ -61,6 +62,12 @@ pub fn resolve(arguments: &Arguments) -> anyhow::Result<Planned> {
         load.settings.set("directories", names);
     }
     Ok(Planned { plan, engine })
+}
+
+/// Nobody said which.
+fn none_named() -> anyhow::Error {
+    let hint = "`brickyard plan` lists those that ship, `brickyard list workloads` the workloads";
+    Refused { why: "no plan is named".to_owned(), hint: hint.to_owned() }.into()
 }
 
 /// A file where there is one or its name says so, a plan that ships, or a workload's name.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::outcome::{self, Request, Session};
-use super::planned::{self, Planned};
 use super::Common;
+use super::outcome::{Request, Session};
+use super::planned::{self, Planned};
 use crate::campaign::{Run, layout::check_space};
 use crate::knob::Settings;
 use crate::plan::expand::Refused;
@@ -16,7 +16,7 @@ use crate::sys::{Error, signal};
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
-    planned: planned::Arguments,
+    planned: planned::Asked,
     /// Go on with the newest campaign of this plan in the store where it was stopped
     #[arg(long)]
     resume: bool,

@@ -2,6 +2,10 @@
 //!
 //! Cells are numbered, not listed: a full factorial of a million of them takes no room here.
 
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
 use crate::knob::{Knob, Settings};
 use crate::value::Value;
 
@@ -217,6 +221,42 @@ impl Plan {
             settings.set("directories", Value::Words(self.directories.clone()));
         }
         settings
+    }
+
+    /// The levels of those factors of a cell that are among `knobs`: cells of a load that agree in
+    /// them have the same settings there.
+    pub fn deciding(&self, cell: &Cell, knobs: &[&str]) -> Vec<usize> {
+        let factors = self.loads[cell.load].factors.iter().zip(&cell.levels);
+        let among = factors.filter(|(factor, _)| knobs.contains(&factor.knob.name));
+        among.map(|(_, level)| *level).collect()
+    }
+
+    /// The plan as it is run, in words that are the same whenever it is: what a campaign that goes
+    /// on must have too. The seed is not in it, nor is how the file was laid out.
+    pub fn identity(&self) -> String {
+        let levels = |of: &[Value]| of.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let loads = self.loads.iter().map(|load| {
+            let factors = load.factors.iter();
+            let factors = factors.map(|factor| json!([factor.knob.name, levels(&factor.levels)]));
+            let settings: BTreeMap<&str, String> =
+                load.settings.iter().map(|(name, value)| (name, value.to_string())).collect();
+            let factors: Vec<_> = factors.collect();
+            json!({ "name": load.name, "settings": settings, "factors": factors })
+        });
+        let excludes = self.excludes.iter().map(|rule| {
+            let of = rule.levels.iter().map(|(knob, of)| json!([knob.name, levels(of)]));
+            json!({ "workload": rule.workload, "levels": of.collect::<Vec<_>>() })
+        });
+        json!({
+            "name": self.name,
+            "engine": self.engine,
+            "replicates": self.replicates,
+            "design": self.design.name(),
+            "directories": self.directories,
+            "loads": loads.collect::<Vec<_>>(),
+            "exclude": excludes.collect::<Vec<_>>(),
+        })
+        .to_string()
     }
 
     /// Exclusions as they apply to one load.

@@ -6,7 +6,7 @@ use super::design::{Design, Factor, Plan};
 use super::file;
 use crate::knob::{self, Knob};
 use crate::value::{Domain, Value};
-use crate::workload::{self, Workload};
+use crate::workload::Workload;
 
 /// Why a plan was refused; nothing has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,21 +24,6 @@ impl fmt::Display for Refused {
 }
 
 impl std::error::Error for Refused {}
-
-/// The workload of that name.
-///
-/// # Errors
-/// When there is none; with the nearest name.
-pub fn workload(name: &str) -> Result<&'static Workload, Refused> {
-    workload::find(name).ok_or_else(|| {
-        let names = || workload::WORKLOADS.iter().map(|workload| workload.name);
-        let hint = match knob::nearest(name, names()) {
-            Some(near) => format!("did you mean `{near}`? `brickyard list workloads` shows all"),
-            None => format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
-        };
-        Refused { why: format!("there is no workload `{name}`"), hint }
-    })
-}
 
 /// The plan of one workload.
 pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
@@ -94,8 +79,11 @@ impl Plan {
             if let Some(factor) = factors().find(|factor| factor.levels.len() > 2) {
                 let (name, levels) = (factor.knob.name, factor.levels.len());
                 return Err(Refused {
-                    why: format!("a fractional design has two levels a factor; `{name}` has {levels}"),
-                    hint: "give its lowest and its highest, or use design = \"one-at-a-time\"".into(),
+                    why: format!(
+                        "a fractional design has two levels a factor; `{name}` has {levels}"
+                    ),
+                    hint: "give its lowest and its highest, or use design = \"one-at-a-time\""
+                        .into(),
                 });
             }
         }
@@ -157,9 +145,13 @@ mod tests {
     use super::*;
     use crate::knob::Settings;
 
+    fn random_reads() -> Plan {
+        of_workload("file", crate::workload::find("random-read").unwrap())
+    }
+
     fn expand(arguments: &[&str]) -> Result<Vec<Settings>, Refused> {
         let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
-        let mut plan = of_workload("file", workload("random-read")?);
+        let mut plan = random_reads();
         plan.vary(&arguments)?;
         Ok(plan.cells().map(|cell| plan.settings(&cell)).collect())
     }
@@ -182,7 +174,6 @@ mod tests {
         assert!(refused("queue-depth=1,1").why.contains("twice"));
         assert!(refused("block-size=elephant").hint.contains("512B to 1GiB"));
         assert!(refused("sim-noise=0.1").hint.contains("--engine sim"));
-        assert!(workload("random-raed").unwrap_err().hint.contains("random-read"));
         assert_eq!(expand(&["cpu-pinning=0-1,3"]).unwrap()[0].word("cpu-pinning"), "0-1,3");
     }
 
@@ -201,11 +192,11 @@ mod tests {
 
     #[test]
     fn a_fraction_of_three_levels_and_a_plan_of_no_cells_are_refused() {
-        let mut plan = of_workload("file", workload("random-read").unwrap());
+        let mut plan = random_reads();
         plan.design = Design::Fractional;
         let refused = plan.vary(&["streams=1,2,3".to_owned()]).unwrap_err();
         assert!(refused.why.contains("`streams` has 3"), "{refused}");
-        let mut plan = of_workload("file", workload("random-read").unwrap());
+        let mut plan = random_reads();
         let all = (knob::find("streams").unwrap(), vec![Value::Count(1)]);
         plan.excludes = vec![super::super::design::Exclude { workload: None, levels: vec![all] }];
         assert!(plan.check().unwrap_err().why.contains("excluded"));

@@ -24,7 +24,8 @@ pub const REPLICATES: u32 = 3;
 /// At the first mistake: what is wrong, with file, line and column, and what to write instead.
 pub fn read(text: &str, file: &str, engine: Option<&str>) -> Result<Plan, Refused> {
     let plan = parse(text, engine).map_err(|mistake| mistake.refuse(text, file))?;
-    plan.check().map_err(|refused| Refused { why: format!("{file}: {}", refused.why), ..refused })?;
+    plan.check()
+        .map_err(|refused| Refused { why: format!("{file}: {}", refused.why), ..refused })?;
     Ok(plan)
 }
 
