@@ -59,6 +59,9 @@ enum Command {
     /// Runs the load of one trial; started by brickyard itself
     #[command(hide = true)]
     Worker,
+    /// Watches over the programs of one trial; started by brickyard itself
+    #[command(hide = true)]
+    Programs,
 }
 
 /// The program.
@@ -75,6 +78,7 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::run(arguments, common),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Worker => worker::run(),
+        Command::Programs => worker::programs(),
     };
     match result {
         Ok(code) => code,

@@ -26,9 +26,9 @@ pub struct Arguments {
     /// How often each cell is run
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     replicates: u32,
-    /// What runs the trials: `file`, or `sim`, a simulated server
-    #[arg(long, default_value = "file")]
-    engine: String,
+    /// What runs the trials: `file`, or `sim`, a simulated server [default: what the workload needs]
+    #[arg(long)]
+    engine: Option<String>,
     /// Repeats the order of trials and the blocks of an earlier campaign; at most 2^53 - 1
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=plan::SEED_MAX))]
     seed: Option<u64>,
@@ -39,8 +39,9 @@ pub struct Arguments {
 
 /// Runs a workload.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let engine = outcome::engine(&arguments.engine)?;
     let workload = expand::workload(&arguments.workload)?;
+    let usual = workload.engines.first().copied().unwrap_or("file");
+    let engine = outcome::engine(arguments.engine.as_deref().unwrap_or(usual))?;
     let mut cells = expand::cells(engine.name(), workload, &arguments.levels)?;
     let directories = outcome::directories(engine.name(), &arguments.dir, directory::checked)?;
     for (_, settings) in &mut cells {

@@ -10,7 +10,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Measurement;
+use super::{Evidence, Measurement, Programs};
 use crate::knob::Settings;
 use facts::Facts;
 
@@ -73,6 +73,11 @@ pub const AGREEMENT: f64 = 0.05;
 /// Where the bytes that `measurement` counts as read came from.
 pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     let evidence = &measurement.evidence;
+    if let Some(programs) = &measurement.programs
+        && let Some(unknown) = past_storage(programs, evidence)
+    {
+        return unknown;
+    }
     if evidence.delivered.read_bytes == 0 {
         return verdict(Verdict::None, None, "nothing was read");
     }
@@ -97,6 +102,30 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
         },
         _ => local,
     }
+}
+
+/// Less than this is what starting a program reads: libraries, locales, settings.
+const STARTING_BYTES: u64 = 16 << 20;
+
+/// The verdict on programs whose reads were not storage's as far as their own account tells. Which
+/// of their calls read files is not known: the rest may be pipes, sockets or /dev/zero.
+fn past_storage(programs: &Programs, evidence: &Evidence) -> Option<Origin> {
+    let read = evidence.delivered.read_bytes;
+    if !evidence.process_io_reliable {
+        return Some(unknown(format!(
+            "what the programs read cannot be counted on {}",
+            evidence.filesystem
+        )));
+    }
+    let called = programs.called_read_bytes;
+    (called > STARTING_BYTES && (read as f64) < (1.0 - AGREEMENT) * called as f64).then(|| {
+        unknown(format!(
+            "the programs asked for {} by their calls, of which {} came from storage: the rest was \
+             in memory, or no file",
+            crate::value::bytes(called as f64),
+            crate::value::bytes(read as f64)
+        ))
+    })
 }
 
 fn verdict(verdict: Verdict, device_share: Option<f64>, reason: impl Into<String>) -> Origin {
@@ -166,6 +195,29 @@ mod tests {
                 assert_eq!(origin.device_share, Some(1.0));
             }
         }
+    }
+
+    /// dd read a file that was in memory: its rate is nobody's but the page cache's, and what else
+    /// it may have read from (a pipe, /dev/zero) cannot be told by its own account.
+    #[test]
+    fn programs_are_the_devices_only_where_all_that_they_asked_for_came_from_storage() {
+        let program = |read_bytes: u64, called_read_bytes, reliable| {
+            let mut trial = with(|e| {
+                e.delivered.read_bytes = read_bytes;
+                e.process_read_bytes = Some(read_bytes);
+                e.device_read_bytes = Some(read_bytes);
+                e.resident_before_bytes = None;
+                e.file_bytes = 0;
+                e.process_io_reliable = reliable;
+            });
+            trial.programs = Some(Programs { called_read_bytes, ..Programs::default() });
+            origin(&trial, &Settings::defaults("command")).verdict
+        };
+        assert_eq!(program(FILE, FILE + 5000, true), Verdict::Device);
+        assert_eq!(program(FILE / 2, FILE, true), Verdict::Unknown);
+        assert_eq!(program(0, FILE, true), Verdict::Unknown);
+        assert_eq!(program(0, MIB, true), Verdict::None);
+        assert_eq!(program(FILE, FILE, false), Verdict::Unknown);
     }
 
     #[test]

@@ -50,6 +50,12 @@ pub fn cells(
     workload: &Workload,
     arguments: &[String],
 ) -> Result<Vec<(String, Settings)>, Refused> {
+    if !workload.engines.contains(&engine) {
+        return Err(Refused {
+            why: format!("the engine `{engine}` cannot run `{}`", workload.name),
+            hint: format!("use --engine {}, or leave it out", workload.engines.join(" or ")),
+        });
+    }
     let mut preset = Settings::defaults(engine);
     for (name, text) in workload.settings {
         let knob = knob::find(name).expect("a test checks every workload's knobs");
@@ -59,6 +65,14 @@ pub fn cells(
     let mut given: Vec<&'static str> = Vec::new();
     for argument in arguments {
         let (knob, levels) = factor(engine, argument)?;
+        // Each argument is one more text; all of them together are one level.
+        if let (true, [Value::Words(more)]) = (is_texts(knob), &levels[..]) {
+            for (_, settings) in &mut cells {
+                let all = [settings.texts(knob), more].concat();
+                settings.set(knob, Value::Words(all));
+            }
+            continue;
+        }
         if given.contains(&knob) {
             return Err(Refused {
                 why: format!("`{knob}` is given twice"),
@@ -85,6 +99,10 @@ pub fn cells(
     Ok(cells)
 }
 
+fn is_texts(knob: &str) -> bool {
+    knob::find(knob).is_some_and(|knob| matches!(knob.domain, Domain::Texts))
+}
+
 /// Reads `knob=level,level`.
 fn factor(engine: &str, argument: &str) -> Result<(&'static str, Vec<Value>), Refused> {
     let Some((name, levels)) = argument.split_once('=') else {
@@ -106,9 +124,9 @@ fn factor(engine: &str, argument: &str) -> Result<(&'static str, Vec<Value>), Re
             hint: format!("use --engine {}, or leave it out", knob.engines.join(" or ")),
         });
     }
-    // A list of CPUs has commas of its own.
+    // A list of CPUs has commas of its own, and so has a text.
     let texts: Vec<&str> = match knob.domain {
-        Domain::Cpus => vec![levels],
+        Domain::Cpus | Domain::Text | Domain::Texts => vec![levels],
         _ => levels.split(',').collect(),
     };
     let mut values = Vec::with_capacity(texts.len());
@@ -144,6 +162,28 @@ mod tests {
         let depths: Vec<u64> = cells.iter().map(|(_, s)| s.whole("queue-depth")).collect();
         assert_eq!(depths, [1, 8, 32, 1, 8, 32]);
         assert!(cells.iter().all(|(_, s)| s.word("access") == "random-read"));
+    }
+
+    /// Commas in a command separate nothing, and a text that is given again is one more.
+    #[test]
+    fn texts_are_taken_whole() {
+        let arguments = [
+            "command=dd if=a,b",
+            "extract=a=(1,2)",
+            "extract=b=/c",
+            "streams=1,4",
+            "environment=A=1,2",
+        ];
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        let workload = workload("command").unwrap();
+        let cells = cells("command", workload, &arguments).unwrap();
+        assert_eq!(cells.len(), 2);
+        assert_eq!(cells[1].1.word("command"), "dd if=a,b");
+        assert_eq!(cells[1].1.texts("extract"), ["a=(1,2)", "b=/c"]);
+        assert_eq!(cells[0].1.texts("environment"), ["A=1,2"]);
+        assert!(super::cells("file", workload, &[]).unwrap_err().hint.contains("command"));
+        let refused = super::cells("command", workload, &["block-size=4KiB".into()]).unwrap_err();
+        assert!(refused.why.contains("no knob `block-size`"), "{refused}");
     }
 
     #[test]

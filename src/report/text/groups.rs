@@ -89,7 +89,7 @@ fn line(
     notes.sort_unstable();
     // The line above the table has said all that a lone cell did.
     let alone = group.varying.is_empty();
-    let label = if alone { String::new() } else { clipped(&plain(&group.label(row)), 26) };
+    let label = if alone { String::new() } else { words::clipped(&plain(&group.label(row)), 26) };
     vec![
         label,
         marked(megabytes(first)),
@@ -114,14 +114,6 @@ fn spread(estimate: Option<Estimate>) -> String {
     let share = estimate.as_ref().and_then(cells::half_width);
     share
         .map_or(String::new(), |share| format!("{}%", value::percent(share).trim_end_matches(" %")))
-}
-
-fn clipped(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width - 2).collect();
-    format!("{kept}..")
 }
 
 fn legend(groups: &[Group<'_>], text: &mut String) {
