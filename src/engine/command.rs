@@ -53,6 +53,3 @@ impl Engine for Command {
         supervise::run(trial, context)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,13 +10,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Evidence, Measurement, Programs};
+use super::Measurement;
 use crate::knob::Settings;
 use facts::Facts;
 
 mod facts;
 mod limits;
 mod local;
+mod programs;
 mod wire;
 
 /// Where a read's bytes came from.
@@ -73,10 +74,17 @@ pub const AGREEMENT: f64 = 0.05;
 /// Where the bytes that `measurement` counts as read came from.
 pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     let evidence = &measurement.evidence;
-    if let Some(programs) = &measurement.programs
-        && let Some(unknown) = past_storage(programs, evidence)
-    {
-        return unknown;
+    if let Some(of) = &measurement.programs {
+        let found = programs::origin(of, evidence);
+        return match limits::exceeded(measurement, settings) {
+            Some(reason) if found.verdict == Verdict::Device => {
+                verdict(Verdict::DeviceCache, found.device_share, reason)
+            }
+            _ if found.verdict == Verdict::Device && evidence.remote => {
+                verdict(Verdict::Remote, found.device_share, "the device is another machine's")
+            }
+            _ => found,
+        };
     }
     if evidence.delivered.read_bytes == 0 {
         return verdict(Verdict::None, None, "nothing was read");
@@ -104,30 +112,6 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     }
 }
 
-/// Less than this is what starting a program reads: libraries, locales, settings.
-const STARTING_BYTES: u64 = 16 << 20;
-
-/// The verdict on programs whose reads were not storage's as far as their own account tells. Which
-/// of their calls read files is not known: the rest may be pipes, sockets or /dev/zero.
-fn past_storage(programs: &Programs, evidence: &Evidence) -> Option<Origin> {
-    let read = evidence.delivered.read_bytes;
-    if !evidence.process_io_reliable {
-        return Some(unknown(format!(
-            "what the programs read cannot be counted on {}",
-            evidence.filesystem
-        )));
-    }
-    let called = programs.called_read_bytes;
-    (called > STARTING_BYTES && (read as f64) < (1.0 - AGREEMENT) * called as f64).then(|| {
-        unknown(format!(
-            "the programs asked for {} by their calls, of which {} came from storage: the rest was \
-             in memory, or no file",
-            crate::value::bytes(called as f64),
-            crate::value::bytes(read as f64)
-        ))
-    })
-}
-
 fn verdict(verdict: Verdict, device_share: Option<f64>, reason: impl Into<String>) -> Origin {
     Origin { verdict, device_share, reason: reason.into() }
 }
@@ -141,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measurement::{Amount, Ceiling, Evidence, SecondPass, Window};
+    use crate::measurement::{Amount, Ceiling, Evidence, Programs, SecondPass, Window};
     use crate::value::Value;
 
     const MIB: u64 = 1 << 20;

@@ -44,8 +44,6 @@ pub struct Gate {
 /// What wait4(2) says of a process that has ended, with the children that it had waited for.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ended {
-    /// Its process.
-    pub pid: i32,
     /// Exit status, unless a signal ended it.
     pub exit: Option<i32>,
     /// The signal that ended it.
@@ -339,7 +337,6 @@ pub fn reap(pid: i32) -> Option<Ended> {
     }
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1000;
     Some(Ended {
-        pid,
         exit: libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status)),
         signal: libc::WIFSIGNALED(status).then(|| libc::WTERMSIG(status)),
         user_ns: ns(usage.ru_utime),

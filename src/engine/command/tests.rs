@@ -1,1 +1,0 @@
-//! The engine `command`, with real programs.
