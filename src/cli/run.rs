@@ -26,7 +26,7 @@ pub struct Arguments {
     /// How often each cell is run
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     replicates: u32,
-    /// What runs the trials: `file`, or `sim`, a simulated server [default: what the workload needs]
+    /// What runs the trials: `file`, `command` or `sim` [default: what the workload needs]
     #[arg(long)]
     engine: Option<String>,
     /// Repeats the order of trials and the blocks of an earlier campaign; at most 2^53 - 1
