@@ -63,6 +63,9 @@ enum Command {
     /// Runs the load of one trial; started by brickyard itself
     #[command(hide = true)]
     Worker,
+    /// Watches over the programs of one trial; started by brickyard itself
+    #[command(hide = true)]
+    Programs,
 }
 
 /// The program.
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::List(arguments) => list::run(arguments, common),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Worker => worker::run(),
+        Command::Programs => worker::programs(),
     };
     match result {
         Ok(code) => code,

@@ -12,6 +12,7 @@ use crate::progress::Progress;
 use crate::sys::signal::Stop;
 use crate::sys::{self, Host};
 
+mod command;
 pub mod file;
 mod sim;
 
@@ -59,12 +60,13 @@ pub enum Error {
 }
 
 /// In the order of the reference.
-pub const ENGINES: &[&dyn Engine] = &[&file::File, &sim::Sim];
+pub const ENGINES: &[&dyn Engine] = &[&file::File, &command::Command, &sim::Sim];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }
 
+pub use command::worker as programs;
 #[cfg(test)]
 pub use sim::testing;

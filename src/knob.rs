@@ -9,6 +9,7 @@ use serde::{Serialize, Serializer};
 
 use crate::value::{Domain, Stop, Value};
 
+mod command;
 mod job;
 mod sim;
 #[cfg(test)]
@@ -81,6 +82,14 @@ pub const KNOBS: &[&Knob] = &[
     &job::CPU_PINNING,
     &job::HUGE_PAGES,
     &job::POLL,
+    &command::COMMAND,
+    &command::SHELL,
+    &command::PREPARE,
+    &command::CLEANUP,
+    &command::WORKING_DIRECTORY,
+    &command::ENVIRONMENT,
+    &command::TIMEOUT,
+    &command::EXTRACT,
     &sim::CAPACITY,
     &sim::STREAM_RATE,
     &sim::SERVICE_TIME,
@@ -160,37 +169,54 @@ impl Settings {
         self.0.get(name).unwrap_or_else(|| panic!("no knob `{name}` here"))
     }
 
-    /// The knob `name` as a number: bytes, ns, operations, or a plain number.
+    /// The value of the knob `name`, when the engine of these settings has it.
+    pub fn find(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The knob `name` as a number: bytes, ns, operations, or a plain number; not a number for
+    /// words and for what the engine does not have.
     pub fn number(&self, name: &str) -> f64 {
-        match self.get(name) {
-            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
-                *n as f64
-            }
-            Value::Number(n) => *n,
-            Value::Flag(on) => f64::from(u8::from(*on)),
-            Value::Word(_) | Value::Words(_) | Value::Stop(_) => f64::NAN,
+        match self.find(name) {
+            Some(
+                Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n),
+            ) => *n as f64,
+            Some(Value::Number(n)) => *n,
+            Some(Value::Flag(on)) => f64::from(u8::from(*on)),
+            Some(Value::Word(_) | Value::Words(_) | Value::Stop(_)) | None => f64::NAN,
         }
     }
 
-    /// The knob `name` as a whole number of its base unit; 0 for words.
+    /// The knob `name` as a whole number of its base unit; 0 for words and for what the engine does
+    /// not have.
     pub fn whole(&self, name: &str) -> u64 {
-        match self.get(name) {
-            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => *n,
-            Value::Flag(on) => u64::from(*on),
-            Value::Number(_) | Value::Word(_) | Value::Words(_) | Value::Stop(_) => 0,
+        match self.find(name) {
+            Some(
+                Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n),
+            ) => *n,
+            Some(Value::Flag(on)) => u64::from(*on),
+            _ => 0,
         }
     }
 
-    /// The switch `name`.
+    /// The switch `name`; off when the engine does not have it.
     pub fn flag(&self, name: &str) -> bool {
-        matches!(self.get(name), Value::Flag(true))
+        matches!(self.find(name), Some(Value::Flag(true)))
     }
 
-    /// The word `name`; empty when it is no word.
+    /// The word or text `name`; empty when it is none or the engine does not have it.
     pub fn word(&self, name: &str) -> &str {
-        match self.get(name) {
-            Value::Word(word) => word,
+        match self.find(name) {
+            Some(Value::Word(word)) => word,
             _ => "",
+        }
+    }
+
+    /// The texts `name`; none when the engine does not have it.
+    pub fn texts(&self, name: &str) -> &[String] {
+        match self.find(name) {
+            Some(Value::Words(texts)) => texts,
+            _ => &[],
         }
     }
 
@@ -254,9 +280,11 @@ impl Knob {
             Domain::Duration { .. } => Value::Duration(json.as_u64()?),
             Domain::Number { .. } => Value::Number(json.as_f64()?),
             Domain::Flag => Value::Flag(json.as_bool()?),
-            Domain::OneOf(_) | Domain::Cpus => Value::Word(json.as_str()?.to_owned()),
+            Domain::OneOf(_) | Domain::Cpus | Domain::Text => {
+                Value::Word(json.as_str()?.to_owned())
+            }
             Domain::Stop => self.domain.parse(json.as_str()?).ok()?,
-            Domain::Directories => {
+            Domain::Directories | Domain::Texts => {
                 let words = json.as_array()?.iter();
                 Value::Words(words.filter_map(|word| Some(word.as_str()?.to_owned())).collect())
             }
@@ -281,7 +309,7 @@ mod tests {
 
     #[test]
     fn defaults_are_in_their_domains_and_survive_the_store() {
-        for engine in ["file", "sim"] {
+        for engine in ["file", "sim", "command"] {
             let settings = Settings::defaults(engine);
             let json = serde_json::to_value(&settings).unwrap();
             for (name, value) in settings.iter() {
@@ -290,6 +318,23 @@ mod tests {
             }
             assert_eq!(Settings::from_json(&json), settings);
         }
+    }
+
+    /// A trial of a program has no block size: one in its settings would be a figure that nobody
+    /// obeyed.
+    #[test]
+    fn programs_have_only_the_knobs_that_they_obey() {
+        let settings = Settings::defaults("command");
+        for knob in ["streams", "directories", "sustained", "at-least", "at-most", "command"] {
+            assert!(settings.has(knob), "{knob}");
+        }
+        for knob in ["block-size", "access", "direct", "stop", "file-size", "sim-noise"] {
+            assert!(!settings.has(knob), "{knob}");
+        }
+        assert!(!Settings::defaults("file").has("command"));
+        let absent = (settings.word("access"), settings.whole("files"), settings.flag("direct"));
+        assert_eq!(absent, ("", 0, false));
+        assert!(settings.number("block-size").is_nan() && settings.texts("extract").is_empty());
     }
 
     #[test]

@@ -12,11 +12,13 @@ pub mod evidence;
 pub mod figures;
 pub mod judge;
 pub mod origin;
+pub mod programs;
 pub mod steady;
 
 pub use crate::counters::series::{Column, Kind, Series};
 pub use crate::inventory::Ceiling;
 pub use evidence::Evidence;
+pub use programs::Programs;
 
 /// Everything that one trial yielded.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +40,8 @@ pub struct Measurement {
     pub durable: Option<Durable>,
     /// A second reading of blocks just read, to catch a cache behind the kernel.
     pub second_pass: Option<SecondPass>,
+    /// The runs of the programs that were timed; `None` when the load was our own.
+    pub programs: Option<Programs>,
     /// Where the bytes came from and went to, as far as the machine can tell.
     pub evidence: Evidence,
     /// What the kernel counted, one series a source.

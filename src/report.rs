@@ -19,6 +19,7 @@ mod html;
 mod json;
 mod machine;
 mod markdown;
+mod programs;
 mod text;
 pub mod words;
 

@@ -21,7 +21,11 @@ mod write;
 /// "BRKY": tells our files from other people's databases.
 const APPLICATION_ID: i32 = 0x4252_4b59;
 /// One entry a version of the schema; each takes the store from the version before.
-const MIGRATIONS: &[&str] = &[include_str!("store/schema.sql"), include_str!("store/schema-2.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("store/schema.sql"),
+    include_str!("store/programs.sql"),
+    include_str!("store/plans.sql"),
+];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);
 

@@ -28,7 +28,7 @@ pub enum Value {
     Number(f64),
     /// A switch.
     Flag(bool),
-    /// One word of a fixed set, or a checked expression such as a list of CPUs.
+    /// One word of a fixed set, a checked expression such as a list of CPUs, or free text.
     Word(String),
     /// Several words, such as directories.
     Words(Vec<String>),
@@ -105,6 +105,10 @@ pub enum Domain {
     Stop,
     /// Existing directories; never typed as `knob=value`.
     Directories,
+    /// Free text, commas and all: one argument is one level. Becomes a [`Value::Word`].
+    Text,
+    /// Several free texts, one an argument that names the knob. Becomes [`Value::Words`].
+    Texts,
 }
 
 impl Domain {
@@ -134,6 +138,8 @@ impl Domain {
             Domain::Cpus => "none, spread, or CPUs such as 0-3,8".to_owned(),
             Domain::Stop => "a time (20s), bytes per stream (2GiB), pass, or steady".to_owned(),
             Domain::Directories => "existing directories, given with --dir".to_owned(),
+            Domain::Text => "a text; commas in it do not separate levels".to_owned(),
+            Domain::Texts => "a text; given again, one more".to_owned(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! A new workload is a file beside this one and a line in [`WORKLOADS`]. It holds no code: a name
 //! and what it stands for, as one would type it.
 
+mod command;
 mod mixed;
 mod random_read;
 mod random_write;
@@ -16,6 +17,8 @@ pub struct Workload {
     pub name: &'static str,
     /// One line.
     pub about: &'static str,
+    /// Engines that can run it; the first does unless another one is asked for.
+    pub engines: &'static [&'static str],
     /// Knobs and values, as one would type them.
     pub settings: &'static [(&'static str, &'static str)],
 }
@@ -27,6 +30,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &random_read::RANDOM_READ,
     &random_write::RANDOM_WRITE,
     &mixed::MIXED,
+    &command::COMMAND,
 ];
 
 /// The workload of that name.
@@ -46,6 +50,7 @@ mod tests {
                 let knob = knob::find(name)
                     .unwrap_or_else(|| panic!("{} sets unknown knob {name}", workload.name));
                 let parsed = knob.domain.parse(value);
+                assert!(workload.engines.iter().all(|engine| knob.obeyed_by(engine)), "{name}");
                 assert!(parsed.is_ok(), "{}: {name}: {}", workload.name, parsed.unwrap_err());
             }
         }

@@ -44,7 +44,7 @@ pub struct Cell<'a> {
 /// Whether the records are not all of the same directories: only then have sentences to say of
 /// which they speak.
 fn in_several(records: &[Record]) -> bool {
-    let mut all = records.iter().map(|record| record.trial.settings.get("directories"));
+    let mut all = records.iter().map(|record| record.trial.settings.directories());
     let first = all.next();
     all.any(|other| Some(other) != first)
 }
@@ -104,10 +104,7 @@ pub fn alike(one: &Settings, other: &Settings, free: &[&str]) -> bool {
 /// Where settings stand in a report, whatever the order of the trials was: all directories before
 /// each alone, direct before buffered.
 fn rank(settings: &Settings) -> impl Ord + use<> {
-    let directories = match settings.get("directories") {
-        Value::Words(words) => words.clone(),
-        _ => Vec::new(),
-    };
+    let directories = settings.directories().to_vec();
     let access = settings.word("access").to_owned();
     (access, Reverse(directories.len()), directories, !settings.flag("direct"))
 }

@@ -80,6 +80,10 @@ pub fn path(settings: &Settings) -> &'static str {
 
 /// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1 MiB)`.
 pub fn load(settings: &Settings, knobs: &[&str]) -> String {
+    if settings.has("command") {
+        let command: String = settings.word("command").chars().take(60).collect();
+        return format!("`{command}`");
+    }
     let mut parts = vec![path(settings).to_owned()];
     for knob in knobs.iter().filter(|knob| settings.has(knob)) {
         match settings.get(knob) {

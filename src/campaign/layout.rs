@@ -95,7 +95,9 @@ impl Run<'_> {
 
     /// Whether a trial needs files that are not among those `laid`.
     pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {
-        trial.settings.word("access") != "write" && !self.is_laid(trial, laid)
+        // Other people's programs make their files themselves.
+        let of_files = trial.settings.has("files");
+        of_files && trial.settings.word("access") != "write" && !self.is_laid(trial, laid)
     }
 
     fn is_laid(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {

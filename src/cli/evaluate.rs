@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use super::outcome::{self, Request as Kept};
 use super::{Common, talk};
 use crate::campaign::{Run, directory, evaluate};
+use crate::knob;
 use crate::plan;
 use crate::sys::{Error, signal};
 use crate::value;
@@ -40,6 +41,11 @@ const BUDGET_NS_MIN: u64 = 20_000_000_000;
 /// Runs the standard evaluation.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let engine = outcome::engine(&arguments.engine)?;
+    if !knob::Settings::defaults(engine.name()).has("access") {
+        let what = format!("cannot evaluate with the engine `{}`", engine.name());
+        let why = "the standard evaluation reads and writes files of its own";
+        return Err(Error::new(what, why).hint("brickyard run command command='...'").into());
+    }
     let wrong = |name: &str, why: String| Error::new(format!("cannot use {name}"), why);
     let budget_ns = value::parse_duration_ns(&arguments.budget)
         .map_err(|why| wrong("--budget", why).hint("--budget 3m"))?;

@@ -27,7 +27,8 @@ pub struct Asked {
     /// How often each cell is run [default: the plan's, or 3]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub replicates: Option<u32>,
-    /// What runs the trials: `file`, or `sim`, a simulated server [default: the plan's, or file]
+    /// What runs the trials: `file`, `command` or `sim` [default: the plan's, or what its workload
+    /// needs]
     #[arg(long)]
     pub engine: Option<String>,
     /// Repeats the order of trials and the blocks of an earlier campaign
@@ -57,9 +58,8 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     plan.seed = arguments.seed.or(plan.seed);
     let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
     plan.directories = outcome::directories(engine.name(), named, campaign::directory::checked)?;
-    for load in &mut plan.loads {
-        let names = Value::Words(plan.directories.clone());
-        load.settings.set("directories", names);
+    for load in plan.loads.iter_mut().filter(|load| load.settings.has("directories")) {
+        load.settings.set("directories", Value::Words(plan.directories.clone()));
     }
     Ok(Planned { plan, engine })
 }
@@ -83,7 +83,15 @@ fn find(name: &str, engine: Option<&str>) -> anyhow::Result<Plan> {
         return Ok(file::read(built_in.text, name, engine)?);
     }
     if let Some(workload) = workload::find(name) {
-        return Ok(expand::of_workload(engine.unwrap_or("file"), workload));
+        let engine = engine.or(workload.engines.first().copied()).unwrap_or("file");
+        if !workload.engines.contains(&engine) {
+            return Err(Refused {
+                why: format!("the engine `{engine}` cannot run `{name}`"),
+                hint: format!("use --engine {}, or leave it out", workload.engines.join(" or ")),
+            }
+            .into());
+        }
+        return Ok(expand::of_workload(engine, workload));
     }
     let plans = builtin::PLANS.iter().map(|plan| plan.name);
     let names = || plans.clone().chain(workload::WORKLOADS.iter().map(|workload| workload.name));

@@ -130,6 +130,11 @@ impl Observer for Talk {
 
 fn described(trial: &Trial) -> String {
     let settings = &trial.settings;
+    if settings.has("command") {
+        let (streams, command) = (settings.whole("streams"), settings.word("command"));
+        let command = crate::report::words::clipped(command, 60);
+        return format!("{}: {streams} x {command}, replicate {}", trial.group, trial.replicate);
+    }
     format!(
         "{}: {}, {} x {}, depth {}, replicate {}",
         trial.group,
@@ -150,6 +155,10 @@ fn ended(record: &Record, doing: &str) -> String {
                 measurement.notes.iter().map(|note| note.kind.as_str()).collect();
             let notes =
                 if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
+            if let Some(elapsed) = figures.get("elapsed_s") {
+                let elapsed = value::duration(elapsed.value * 1e9);
+                return format!("{doing}: {elapsed}{notes}");
+            }
             format!(
                 "{doing}: {}, {} I/O per s{notes}",
                 value::throughput(figure("throughput_bytes_per_s")),

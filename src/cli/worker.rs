@@ -2,10 +2,16 @@
 
 use std::process::ExitCode;
 
-use crate::engine::file;
+use crate::engine::{self, file};
 
 /// Serves one trial over standard input and output.
 pub fn run() -> anyhow::Result<ExitCode> {
     file::worker()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Watches over the programs of one trial.
+pub fn programs() -> anyhow::Result<ExitCode> {
+    engine::programs()?;
     Ok(ExitCode::SUCCESS)
 }

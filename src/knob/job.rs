@@ -6,7 +6,15 @@ use crate::value::Domain;
 const GIB: u64 = 1 << 30;
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// A job knob that every engine obeys.
+/// Engines that read and write files, blocks of them at a time.
+const OF_FILES: &[&str] = &["file", "sim"];
+
+/// The same knob, obeyed by every engine.
+const fn everywhere(knob: Knob) -> Knob {
+    Knob { engines: &[], ..knob }
+}
+
+/// A job knob of the engines that read and write files.
 const fn knob(
     name: &'static str,
     fio: &'static str,
@@ -14,7 +22,7 @@ const fn knob(
     default: &'static str,
     about: &'static str,
 ) -> Knob {
-    Knob { name, fio, about, domain, default, scope: Scope::Job, engines: &[] }
+    Knob { name, fio, about, domain, default, scope: Scope::Job, engines: OF_FILES }
 }
 
 pub const ACCESS: Knob = knob(
@@ -53,13 +61,13 @@ pub const BATCH: Knob = knob(
     "1",
     "I/Os that a stream waits for before it submits anew; above 1 saves CPU and adds latency",
 );
-pub const STREAMS: Knob = knob(
+pub const STREAMS: Knob = everywhere(knob(
     "streams",
     "numjobs",
     Domain::Count { min: 1, max: 10_000 },
     "1",
-    "Sequences of I/O at the same time, each with files of its own",
-);
+    "Sequences of I/O at the same time, each with files of its own, or copies of a program",
+));
 pub const FILE_SIZE: Knob = knob(
     "file-size",
     "size",
@@ -74,13 +82,13 @@ pub const FILES: Knob = knob(
     "1",
     "Files per stream, used one after the other",
 );
-pub const DIRECTORIES: Knob = knob(
+pub const DIRECTORIES: Knob = everywhere(knob(
     "directories",
     "directory",
     Domain::Directories,
     "",
     "Where the files are; streams are dealt to several in turn",
-);
+));
 pub const DIRECT: Knob = knob(
     "direct",
     "direct",
@@ -109,27 +117,27 @@ pub const STOP: Knob = knob(
     "10s",
     "When the timed part ends: a time, bytes per stream, `pass` (each file once), or `steady`",
 );
-pub const AT_LEAST: Knob = knob(
+pub const AT_LEAST: Knob = everywhere(knob(
     "at-least",
     "",
     Domain::Duration { min_ns: 0, max_ns: DAY_NS },
     "0s",
-    "A trial that stops by bytes or passes goes on for at least this long",
-);
-pub const AT_MOST: Knob = knob(
+    "A trial that stops by bytes, passes or the end of a program goes on for at least this long",
+));
+pub const AT_MOST: Knob = everywhere(knob(
     "at-most",
     "",
     Domain::Duration { min_ns: 1_000_000, max_ns: 31 * DAY_NS },
     "1h",
     "No trial runs longer than this, settled or not, complete or not",
-);
-pub const SUSTAINED: Knob = knob(
+));
+pub const SUSTAINED: Knob = everywhere(knob(
     "sustained",
     "",
     Domain::Flag,
     "true",
     "A stream that is done goes on untimed until all are; `false` repeats the old mistake",
-);
+));
 pub const SECOND_PASS: Knob = knob(
     "second-pass",
     "",

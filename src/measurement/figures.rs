@@ -3,16 +3,17 @@
 //! Of one trial: values with the interval that its own course allows. Of a cell: means over its
 //! replicates with Student's interval. Names are those of the JSON contract.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use super::{Amount, Measurement, Operation, Record, Stream, Window};
+use super::{Amount, Measurement, Operation, Record, Stream, Window, programs};
 use crate::knob::Settings;
 use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval};
 
 /// Figures by the names of the JSON contract, such as `throughput_bytes_per_s`.
-pub type Figures = BTreeMap<&'static str, Estimate>;
+pub type Figures = BTreeMap<Cow<'static, str>, Estimate>;
 
 /// The window figure and the naive one may differ by this share of the window's before the record
 /// carries a note (DESIGN rule 1).
@@ -46,6 +47,7 @@ pub struct Cell {
 /// - `accepted_throughput_bytes_per_s` and `durable_throughput_bytes_per_s` of writes.
 /// - `second_pass_ratio`: how many times faster the second pass was.
 /// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
+/// - Those of [`programs::figures`], when the load was a program.
 pub fn figures(record: &Record) -> Figures {
     let mut figures = Figures::new();
     if let Some(measurement) = record.outcome.measurement() {
@@ -53,6 +55,9 @@ pub fn figures(record: &Record) -> Figures {
         pass_figures(measurement, &mut figures);
         latency_figures(measurement, &mut figures);
         other_figures(record, measurement, &mut figures);
+        if let Some(of) = &measurement.programs {
+            programs::figures(of, &mut figures);
+        }
     }
     figures.retain(|_, estimate| estimate.value.is_finite());
     figures
@@ -67,7 +72,9 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let durable = measurement.durable;
     let value = match name {
         "throughput_bytes_per_s" => window.map(|it| it.done.bytes() as f64 / it.seconds())?,
-        "iops" => window.map(|it| it.done.ops() as f64 / it.seconds())?,
+        "iops" => {
+            window.filter(|it| it.done.ops() > 0).map(|it| it.done.ops() as f64 / it.seconds())?
+        }
         "latency_ns_mean" => {
             let parts = measurement.latency.iter().filter(|(_, histogram)| !histogram.is_empty());
             let sum: f64 = parts.clone().map(|(_, part)| part.mean() * part.len() as f64).sum();
@@ -88,7 +95,13 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
 /// The window, when something was done in it. A trial of one operation a stream has all of them
 /// before its window opens: that is no figure, and not a figure of zero.
 fn counted(measurement: &Measurement) -> Option<Window> {
-    measurement.window.filter(|window| window.seconds() > 0.0 && window.done.ops() > 0)
+    let done = |window: &Window| match &measurement.programs {
+        // Bytes of other people's programs are known from /proc/PID/io alone, their operations are
+        // not known at all.
+        Some(_) => window.done.bytes() > 0 && measurement.evidence.process_io_reliable,
+        None => window.done.ops() > 0,
+    };
+    measurement.window.filter(|window| window.seconds() > 0.0 && done(window))
 }
 
 /// How many of the bytes that a trial wrote became durable; `None` when that is not known.
@@ -147,7 +160,7 @@ fn cell(records: &[&Record]) -> Cell {
         }
     }
     let done = records.iter().filter(|record| record.outcome.measurement().is_some());
-    let mut values: BTreeMap<&'static str, Vec<f64>> = BTreeMap::new();
+    let mut values: BTreeMap<Cow<'static, str>, Vec<f64>> = BTreeMap::new();
     for record in done.clone() {
         for (name, estimate) in figures(record) {
             values.entry(name).or_default().push(estimate.value);
@@ -179,16 +192,20 @@ pub fn window_disagrees(record: &Record) -> Option<f64> {
 fn window_figures(measurement: &Measurement, figures: &mut Figures) {
     let Some(window) = counted(measurement) else { return };
     let done = window.done;
-    let mut add = |name, amount: u64, columns: &[&str]| {
+    let mut add = |name: &'static str, amount: u64, columns: &[&str]| {
         let value = amount as f64 / window.seconds();
         let interval = within_trial(measurement, columns, value);
-        figures.insert(name, Estimate { value, interval });
+        figures.insert(Cow::Borrowed(name), Estimate { value, interval });
     };
     add("throughput_bytes_per_s", done.bytes(), &["read_bytes", "write_bytes"]);
-    add("iops", done.ops(), &["read_ops", "write_ops"]);
-    if done.read_ops > 0 && done.write_ops > 0 {
+    if done.ops() > 0 {
+        add("iops", done.ops(), &["read_ops", "write_ops"]);
+    }
+    if done.read_bytes > 0 && done.write_bytes > 0 {
         add("read_throughput_bytes_per_s", done.read_bytes, &["read_bytes"]);
         add("write_throughput_bytes_per_s", done.write_bytes, &["write_bytes"]);
+    }
+    if done.read_ops > 0 && done.write_ops > 0 {
         add("read_iops", done.read_ops, &["read_ops"]);
         add("write_iops", done.write_ops, &["write_ops"]);
     }
@@ -227,17 +244,18 @@ fn pass_figures(measurement: &Measurement, figures: &mut Figures) {
     let streams = &measurement.streams;
     let bytes: u64 = streams.iter().map(|stream| stream.pass.bytes()).sum();
     let last = streams.iter().map(timed_end_ns).max().unwrap_or(0);
-    if last == 0 || bytes == 0 {
+    let known = measurement.programs.is_none() || measurement.evidence.process_io_reliable;
+    if last == 0 || bytes == 0 || !known {
         return;
     }
     let naive = bytes as f64 / (last as f64 / 1e9);
-    figures.insert("naive_throughput_bytes_per_s", Estimate::bare(naive));
+    figures.insert("naive_throughput_bytes_per_s".into(), Estimate::bare(naive));
     let own_rate = |stream: &Stream| {
         let ns = timed_end_ns(stream).saturating_sub(stream.started_ns);
         if ns > 0 { stream.pass.bytes() as f64 * 1e9 / ns as f64 } else { 0.0 }
     };
     let sum: f64 = streams.iter().map(own_rate).sum();
-    figures.insert("sum_of_streams_bytes_per_s", Estimate::bare(sum));
+    figures.insert("sum_of_streams_bytes_per_s".into(), Estimate::bare(sum));
 }
 
 fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
@@ -295,8 +313,8 @@ const WRITE_LATENCY: LatencyNames = [
 
 fn percentiles(histogram: &Histogram<u64>, names: &LatencyNames, figures: &mut Figures) {
     let [mean, p50, p90, p99, p999, max] = *names;
-    let mut add = |name, value: f64| {
-        figures.insert(name, Estimate::bare(value));
+    let mut add = |name: &'static str, value: f64| {
+        figures.insert(name.into(), Estimate::bare(value));
     };
     add(mean, histogram.mean());
     for (name, quantile) in [(p50, 0.5), (p90, 0.9), (p99, 0.99)] {
@@ -309,9 +327,9 @@ fn percentiles(histogram: &Histogram<u64>, names: &LatencyNames, figures: &mut F
 }
 
 fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figures) {
-    let mut add = |name, top: f64, bottom: f64| {
+    let mut add = |name: &'static str, top: f64, bottom: f64| {
         if top > 0.0 && bottom > 0.0 {
-            figures.insert(name, Estimate::bare(top / bottom));
+            figures.insert(name.into(), Estimate::bare(top / bottom));
         }
     };
     if let Some(durable) = measurement.durable {
@@ -329,6 +347,8 @@ fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figur
         .iter()
         .fold(Amount::default(), |total, stream| total.plus(&stream.total));
     let cpu_ns: u64 = measurement.streams.iter().map(|stream| stream.cpu_ns).sum();
+    let unknown = measurement.programs.is_some() && !measurement.evidence.process_io_reliable;
+    let cpu_ns = if unknown { 0 } else { cpu_ns };
     add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
 }
 

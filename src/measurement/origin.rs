@@ -17,6 +17,7 @@ use facts::Facts;
 mod facts;
 mod limits;
 mod local;
+mod programs;
 mod wire;
 
 /// Where a read's bytes came from.
@@ -73,6 +74,18 @@ pub const AGREEMENT: f64 = 0.05;
 /// Where the bytes that `measurement` counts as read came from.
 pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     let evidence = &measurement.evidence;
+    if let Some(of) = &measurement.programs {
+        let found = programs::origin(of, evidence);
+        return match limits::exceeded(measurement, settings) {
+            Some(reason) if found.verdict == Verdict::Device => {
+                verdict(Verdict::DeviceCache, found.device_share, reason)
+            }
+            _ if found.verdict == Verdict::Device && evidence.remote => {
+                verdict(Verdict::Remote, found.device_share, "the device is another machine's")
+            }
+            _ => found,
+        };
+    }
     if evidence.delivered.read_bytes == 0 {
         return verdict(Verdict::None, None, "nothing was read");
     }
@@ -112,7 +125,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measurement::{Amount, Ceiling, Evidence, SecondPass, Window};
+    use crate::measurement::{Amount, Ceiling, Evidence, Programs, SecondPass, Window};
     use crate::value::Value;
 
     const MIB: u64 = 1 << 20;
@@ -166,6 +179,29 @@ mod tests {
                 assert_eq!(origin.device_share, Some(1.0));
             }
         }
+    }
+
+    /// dd read a file that was in memory: its rate is nobody's but the page cache's, and what else
+    /// it may have read from (a pipe, /dev/zero) cannot be told by its own account.
+    #[test]
+    fn programs_are_the_devices_only_where_all_that_they_asked_for_came_from_storage() {
+        let program = |read_bytes: u64, called_read_bytes, reliable| {
+            let mut trial = with(|e| {
+                e.delivered.read_bytes = read_bytes;
+                e.process_read_bytes = Some(read_bytes);
+                e.device_read_bytes = Some(read_bytes);
+                e.resident_before_bytes = None;
+                e.file_bytes = 0;
+                e.process_io_reliable = reliable;
+            });
+            trial.programs = Some(Programs { called_read_bytes, ..Programs::default() });
+            origin(&trial, &Settings::defaults("command")).verdict
+        };
+        assert_eq!(program(FILE, FILE + 5000, true), Verdict::Device);
+        assert_eq!(program(FILE / 2, FILE, true), Verdict::Unknown);
+        assert_eq!(program(0, FILE, true), Verdict::Unknown);
+        assert_eq!(program(0, MIB, true), Verdict::None);
+        assert_eq!(program(FILE, FILE, false), Verdict::Unknown);
     }
 
     #[test]

@@ -35,6 +35,10 @@ impl Serialize for Steady {
 /// load's samples, backwards from the end of the window, and the last five must meet SNIA's
 /// criterion ([`settled`]).
 pub fn steady(measurement: &Measurement, settings: &Settings) -> Steady {
+    if measurement.programs.is_some() {
+        let why = "a program is timed from its start to its end, settled or not";
+        return Steady::NotTested(why.to_owned());
+    }
     let Some(window) = measurement.window else {
         return Steady::NotTested("there was no time in which all streams ran".to_owned());
     };

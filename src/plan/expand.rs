@@ -50,6 +50,14 @@ impl Plan {
         let mut given: Vec<&'static str> = Vec::new();
         for argument in arguments {
             let (knob, levels) = factor(&self.engine, argument)?;
+            // Each argument is one more text; all of them together are one level.
+            if let (Domain::Texts, [Value::Words(more)]) = (knob.domain, &levels[..]) {
+                for load in &mut self.loads {
+                    let all = [load.settings.texts(knob.name), more].concat();
+                    load.settings.set(knob.name, Value::Words(all));
+                }
+                continue;
+            }
             if given.contains(&knob.name) {
                 return Err(Refused {
                     why: format!("`{}` is given twice", knob.name),
@@ -118,9 +126,9 @@ fn factor(engine: &str, argument: &str) -> Result<(&'static Knob, Vec<Value>), R
             hint: format!("use --engine {}, or leave it out", knob.engines.join(" or ")),
         });
     }
-    // A list of CPUs has commas of its own.
+    // A list of CPUs has commas of its own, and so has a text.
     let texts: Vec<&str> = match knob.domain {
-        Domain::Cpus => vec![levels],
+        Domain::Cpus | Domain::Text | Domain::Texts => vec![levels],
         _ => levels.split(',').collect(),
     };
     let mut values = Vec::with_capacity(texts.len());
@@ -163,6 +171,29 @@ mod tests {
         let depths: Vec<u64> = cells.iter().map(|s| s.whole("queue-depth")).collect();
         assert_eq!(depths, [1, 8, 32, 1, 8, 32]);
         assert!(cells.iter().all(|s| s.word("access") == "random-read"));
+    }
+
+    /// Commas in a command separate nothing, and a text that is given again is one more.
+    #[test]
+    fn texts_are_taken_whole() {
+        let arguments = [
+            "command=dd if=a,b",
+            "extract=a=(1,2)",
+            "extract=b=/c",
+            "streams=1,4",
+            "environment=A=1,2",
+        ];
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        let command = || of_workload("command", crate::workload::find("command").unwrap());
+        let mut plan = command();
+        plan.vary(&arguments).unwrap();
+        let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
+        assert_eq!(all.len(), 2);
+        assert_eq!(all[1].word("command"), "dd if=a,b");
+        assert_eq!(all[1].texts("extract"), ["a=(1,2)", "b=/c"]);
+        assert_eq!(all[0].texts("environment"), ["A=1,2"]);
+        let refused = command().vary(&["block-size=4KiB".into()]).unwrap_err();
+        assert!(refused.why.contains("no knob `block-size`"), "{refused}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::knob::{self, Knob, Settings};
 use crate::value::{Stop, Value};
-use crate::workload;
+use crate::workload::{self, Workload};
 
 use super::SEED_MAX;
 use super::design::{Design, Exclude, Factor, Load, Plan};
@@ -81,7 +81,7 @@ fn design(entry: Entry<'_>) -> Result<Design, Mistake> {
 }
 
 fn engine_name(entry: Entry<'_>) -> Result<String, Mistake> {
-    const PLANNED: [&str; 2] = ["file", "sim"];
+    const PLANNED: [&str; 3] = ["file", "command", "sim"];
     let name = entry.text()?;
     match PLANNED.contains(&name.as_str()) {
         true => Ok(name),
@@ -170,20 +170,7 @@ fn loads(
     let mut loads: Vec<Load> = Vec::new();
     let mut used = vec![false; factors.len()];
     for mut table in tables {
-        let entry = match table.take("command") {
-            Some(entry) => {
-                return Err(entry.wrong(
-                    "this version runs its own workloads, and takes no `command` in a plan",
-                    "write use = \"sequential-read\" or another; see `brickyard list workloads`",
-                ));
-            }
-            None => table.need("use")?,
-        };
-        let preset = entry.text()?;
-        let Some(preset) = workload::find(&preset) else {
-            let names = workload::WORKLOADS.iter().map(|workload| workload.name);
-            return Err(entry.unknown("workload", &preset, names));
-        };
+        let preset = preset(&mut table, engine)?;
         let mut load = load(preset, engine, stop);
         // A workload that is used twice is told apart by its place.
         let same = loads.iter().filter(|other| other.name.starts_with(preset.name)).count();
@@ -218,8 +205,36 @@ fn loads(
     }
 }
 
+/// What a `[[workload]]` starts from: what it uses, or a command.
+fn preset(table: &mut Table<'_>, engine: &str) -> Result<&'static Workload, Mistake> {
+    let find = |name: &str| workload::find(name).filter(|found| found.engines.contains(&engine));
+    let entry = match (table.take("use"), table.get("command")) {
+        (Some(entry), _) => entry,
+        (None, Some(command)) => {
+            return find("command").ok_or_else(|| {
+                command.wrong_key(
+                    format!("the engine `{engine}` runs no commands, and a plan has one engine"),
+                    "write engine = \"command\" under [plan]; other workloads go into their own",
+                )
+            });
+        }
+        (None, None) => table.need("use")?,
+    };
+    let name = entry.text()?;
+    find(&name).ok_or_else(|| match workload::find(&name) {
+        Some(known) => entry.wrong(
+            format!("the engine `{engine}` cannot run `{name}`"),
+            format!("write engine = \"{}\" under [plan]", known.engines.join("\" or \"")),
+        ),
+        None => {
+            let names = workload::WORKLOADS.iter().map(|workload| workload.name);
+            entry.unknown("workload", &name, names)
+        }
+    })
+}
+
 /// A workload as it is before a plan says more.
-pub fn load(preset: &workload::Workload, engine: &str, stop: &[(&'static Knob, Value)]) -> Load {
+pub fn load(preset: &Workload, engine: &str, stop: &[(&'static Knob, Value)]) -> Load {
     let mut settings = Settings::defaults(engine);
     for (name, text) in preset.settings {
         let knob = knob::find(name).expect("a test checks every workload's knobs");
@@ -229,6 +244,9 @@ pub fn load(preset: &workload::Workload, engine: &str, stop: &[(&'static Knob, V
         }
     }
     for (knob, value) in stop {
+        if !settings.has(knob.name) {
+            continue;
+        }
         settings.set(knob.name, value.clone());
     }
     Load { name: preset.name.to_owned(), settings, factors: Vec::new() }

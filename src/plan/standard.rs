@@ -274,6 +274,9 @@ fn cost_ns(wish: &Wish, trial_ns: u64) -> u64 {
 
 /// What a trial takes from its start to the next one's, ns; `None` when it does not stop by time.
 pub fn expected_ns(settings: &Settings) -> Option<u64> {
+    if !settings.has("stop") {
+        return None;
+    }
     match settings.stop() {
         Stop::After(ns) => Some(lasting_ns(settings, ns)),
         Stop::Bytes(_) | Stop::Pass | Stop::Steady => None,

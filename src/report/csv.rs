@@ -16,7 +16,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         .flat_map(|(record, _)| record.trial.settings.iter().map(|(knob, _)| knob))
         .collect();
     let figures: BTreeSet<&str> =
-        trials().flat_map(|(_, view)| view.figures.keys().copied()).collect();
+        trials().flat_map(|(_, view)| view.figures.keys().map(AsRef::as_ref)).collect();
     let mut head: Vec<String> =
         ["trial", "replicate", "group", "outcome", "reason", "origin", "steady", "notes"]
             .map(str::to_owned)
@@ -67,7 +67,7 @@ fn cells(
         });
     }
     for name in figures {
-        let estimate = view.figures.get(name);
+        let estimate = view.figures.get(*name);
         let interval = estimate.and_then(|estimate| estimate.interval);
         cells.push(number(estimate.map(|estimate| estimate.value)));
         cells.push(number(interval.map(|interval| interval.low)));

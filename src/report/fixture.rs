@@ -220,13 +220,15 @@ fn view(record: &Record) -> TrialView {
     let parallel = settings.number("streams") * settings.number("queue-depth");
     let latency_ns = parallel * block / rate * 1e9;
     let within = Interval { low: rate * 0.985, high: rate * 1.015 };
-    let mut figures = Figures::from([
+    let mut figures: Figures = [
         ("throughput_bytes_per_s", Estimate { value: rate, interval: Some(within) }),
         ("naive_throughput_bytes_per_s", Estimate::bare(rate * 1.08)),
         ("iops", Estimate::bare(rate / block)),
         ("latency_ns_p50", Estimate::bare((latency_ns * 0.93).round())),
         ("latency_ns_p99", Estimate::bare((latency_ns * 2.4).round())),
-    ]);
+    ]
+    .map(|(name, estimate)| (name.into(), estimate))
+    .into();
     let origin = |verdict, share, reason: &str| Origin {
         verdict,
         device_share: Some(share),
@@ -235,8 +237,8 @@ fn view(record: &Record) -> TrialView {
     let mut notes = Vec::new();
     let origin = match () {
         () if super::words::writes_only(settings) => {
-            figures.insert(cells::ACCEPTED, Estimate::bare(rate));
-            figures.insert(cells::DURABLE, Estimate::bare(rate * 0.29));
+            figures.insert(cells::ACCEPTED.into(), Estimate::bare(rate));
+            figures.insert(cells::DURABLE.into(), Estimate::bare(rate * 0.29));
             notes.push(Note::new("not-preconditioned", "the flash was not filled beforehand"));
             None
         }

@@ -275,7 +275,7 @@ mod tests {
     #[test]
     fn sizes_are_integers_times_ns_and_what_is_not_finite_is_null() {
         let mut fixture = fixture::evaluated();
-        fixture.trials[0].figures.insert("iops", Estimate::bare(f64::NAN));
+        fixture.trials[0].figures.insert("iops".into(), Estimate::bare(f64::NAN));
         let text = render(&fixture.input()).unwrap();
         let document: Value = serde_json::from_str(&text).unwrap();
         let trial = &document["trials"][0];

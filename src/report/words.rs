@@ -4,6 +4,15 @@ use crate::knob::Settings;
 use crate::store::{Campaign, NotBought};
 use crate::value::{Value, setting};
 
+/// A text of no more than so many characters, its end left out where it has more.
+pub fn clipped(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(width.saturating_sub(2)).collect();
+    format!("{kept}..")
+}
+
 /// A time as `2026-11-21 21:43:13 UTC`, from Unix time in ns.
 pub fn date(unix_ns: u64) -> String {
     let seconds = unix_ns / 1_000_000_000;

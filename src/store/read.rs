@@ -8,7 +8,10 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::{Campaign, codec};
 use crate::knob::Settings;
-use crate::measurement::{Amount, Measurement, Note, Operation, Outcome, Record, Series, Window};
+use crate::measurement::programs::Output;
+use crate::measurement::{
+    Amount, Measurement, Note, Operation, Outcome, Programs, Record, Series, Window,
+};
 use crate::plan::Trial;
 
 pub(super) fn campaigns(connection: &Connection) -> Result<Vec<Campaign>> {
@@ -93,10 +96,32 @@ fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
         latency: latency(connection, id)?,
         durable: json(row, "durable")?,
         second_pass: json(row, "second_pass")?,
+        programs: programs(connection, row, id)?,
         evidence: json(row, "evidence")?.unwrap_or_default(),
         counters: all,
         notes: notes(connection, id)?,
     })
+}
+
+fn programs(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option<Programs>> {
+    // An older store that is only read has no such column.
+    if row.as_ref().column_index("programs").is_err() {
+        return Ok(None);
+    }
+    let Some(mut programs) = json::<Programs>(row, "programs")? else { return Ok(None) };
+    let sql = "SELECT copy, stream, bytes, head, tail FROM output WHERE trial = ?1 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([trial], |row| {
+        Ok(Output {
+            copy: row.get("copy")?,
+            stream: row.get("stream")?,
+            bytes: whole(row, "bytes")?,
+            head: row.get("head")?,
+            tail: row.get("tail")?,
+        })
+    })?;
+    programs.outputs = rows.collect::<Result<_>>()?;
+    Ok(Some(programs))
 }
 
 fn window(row: &Row<'_>) -> Result<Option<Window>> {

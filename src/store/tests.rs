@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::knob::Settings;
+use crate::measurement::programs::{Output, Run};
 use crate::measurement::{
-    Amount, Durable, Evidence, Measurement, Note, Operation, Outcome, SecondPass, Series, Stream,
-    Window, latency_histogram,
+    Amount, Durable, Evidence, Measurement, Note, Operation, Outcome, Programs, SecondPass, Series,
+    Stream, Window, latency_histogram,
 };
 use crate::plan::Trial;
 
@@ -20,6 +21,46 @@ fn record(number: u32, outcome: Outcome) -> Record {
     Record { trial, outcome }
 }
 
+fn programs() -> Programs {
+    let run = Run { copy: 1, timed: true, values: vec![("a".into(), 0.5)], ..Run::default() };
+    let output = |stream: &str| {
+        let (stream, head) = (stream.to_owned(), "said \u{fffd}\n".to_owned());
+        Output { copy: 1, stream, bytes: 9, head, tail: String::new() }
+    };
+    let outputs = vec![output("stdout"), output("stderr")];
+    Programs { runs: vec![run], outputs, memory_floor_bytes: 7, ..Programs::default() }
+}
+
+/// What a build before programs could be timed had written is opened, brought up to date, and read.
+#[test]
+fn a_store_of_the_first_version_is_brought_up_to_date() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.db");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection.execute_batch(super::MIGRATIONS[0]).unwrap();
+    connection.pragma_update(None, "application_id", super::APPLICATION_ID).unwrap();
+    connection.pragma_update(None, "user_version", 1).unwrap();
+    let insert = "INSERT INTO campaign VALUES
+        (1, 'u', 'p', 'file', 'h', 1, NULL, 1, '0', '[]', 'null', '[]');
+        INSERT INTO trial (campaign, number, replicate, cell_group, first_file, seed, settings,
+            outcome, started_unix_ns, elapsed_ns, streams, evidence)
+        VALUES (1, 1, 1, 'g', 0, 1, '{}', 'done', 5, 6, '[]', '{}');";
+    connection.execute_batch(insert).unwrap();
+    drop(connection);
+    let reader = Store::open_read_only(&path).unwrap();
+    assert_eq!(reader.records(1).unwrap().len(), 1, "also by one that may not write");
+    drop(reader);
+    let mut store = Store::open(&path).unwrap();
+    let old = store.records(1).unwrap();
+    assert_eq!(old[0].outcome.measurement().unwrap().elapsed_ns, 6);
+    assert_eq!(old[0].outcome.measurement().unwrap().programs, None);
+    let mut new = record(2, Outcome::Done(Box::new(measurement())));
+    new.trial.number = 2;
+    store.append(1, &new).unwrap();
+    let read = store.records(1).unwrap();
+    assert_eq!(read[1].outcome.measurement().unwrap().programs, Some(programs()));
+}
+
 fn measurement() -> Measurement {
     let mut latency = latency_histogram();
     latency.saturating_record(1_234_567);
@@ -33,6 +74,7 @@ fn measurement() -> Measurement {
         latency: vec![(Operation::Read, latency)],
         durable: Some(Durable { bytes: 7, accepted_ns: 8, durable_ns: 9 }),
         second_pass: Some(SecondPass { bytes: 1, first_ns: 2, second_ns: 3 }),
+        programs: Some(programs()),
         evidence: Evidence { devices: vec!["vda".into()], ..Evidence::default() },
         counters: vec![Series { source: "stat".into(), at_ns: vec![-3], columns: vec![] }],
         notes: vec![Note::new("steal", "the hypervisor took 7 %")],

@@ -4,7 +4,7 @@ use hdrhistogram::serialization::{Serializer, V2Serializer};
 use rusqlite::{Connection, Result, Transaction, params};
 
 use super::{Campaign, codec};
-use crate::measurement::{Measurement, Outcome, Record};
+use crate::measurement::{Measurement, Outcome, Programs, Record};
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value)
@@ -74,13 +74,36 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
     transaction.commit()
 }
 
+/// Programs without their outputs, which have a table of their own.
+fn runs(programs: &Programs) -> Result<String> {
+    json(&Programs { outputs: Vec::new(), ..programs.clone() })
+}
+
+fn outputs(to: &Transaction<'_>, trial: i64, programs: &Programs) -> Result<()> {
+    for output in &programs.outputs {
+        to.execute(
+            "INSERT INTO output (trial, copy, stream, bytes, head, tail)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            params![
+                trial,
+                output.copy,
+                output.stream,
+                output.bytes as i64,
+                output.head,
+                output.tail
+            ],
+        )?;
+    }
+    Ok(())
+}
+
 fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> Result<()> {
     let window = measurement.window.as_ref();
     to.execute(
         "UPDATE trial SET started_unix_ns = ?2, elapsed_ns = ?3, window_start_ns = ?4,
            window_end_ns = ?5, window_read_bytes = ?6, window_read_ops = ?7,
            window_write_bytes = ?8, window_write_ops = ?9, streams = ?10, durable = ?11,
-           second_pass = ?12, evidence = ?13 WHERE id = ?1",
+           second_pass = ?12, evidence = ?13, programs = ?14 WHERE id = ?1",
         params![
             trial,
             measurement.started_unix_ns as i64,
@@ -95,6 +118,7 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
             measurement.durable.as_ref().map(json).transpose()?,
             measurement.second_pass.as_ref().map(json).transpose()?,
             json(&measurement.evidence)?,
+            measurement.programs.as_ref().map(runs).transpose()?,
         ],
     )?;
     for series in std::iter::once(&measurement.load).chain(&measurement.counters) {
@@ -112,6 +136,9 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
             "INSERT INTO histogram (trial, operation, latency) VALUES (?1, ?2, ?3)",
             params![trial, operation.name(), latency],
         )?;
+    }
+    if let Some(programs) = &measurement.programs {
+        outputs(to, trial, programs)?;
     }
     for note in &measurement.notes {
         to.execute(

@@ -40,6 +40,77 @@ pub fn file_name(index: usize) -> String {
     format!("brick-{index:05}.dat")
 }
 
+/// The name of the folder in a work directory that the programs of a trial are given.
+pub fn folder_name(trial: u32) -> String {
+    format!("trial-{trial:05}")
+}
+
+fn is_folder(name: &str) -> bool {
+    let digits = name.strip_prefix("trial-");
+    digits.is_some_and(|digits| digits.len() >= 5 && digits.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// No program makes folders deeper than this in earnest; each level holds a descriptor.
+const DEPTH_MAX: usize = 256;
+
+/// Removes what is below `parent` under `name`: files, links themselves, folders of the same file
+/// system. What is mounted there stays, and so do the folders that lead to it.
+fn remove_tree(parent: &OwnedFd, name: &std::ffi::CStr, depth: usize) -> Result<(), Errno> {
+    match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Ok(()) | Err(Errno::NOENT) => return Ok(()),
+        Err(error) => return Err(error),
+    }
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = rustix::fs::openat(parent, name, flags, Mode::empty())?;
+    if rustix::fs::fstat(&folder)?.st_dev != rustix::fs::fstat(parent)?.st_dev {
+        return Err(Errno::XDEV);
+    }
+    if depth >= DEPTH_MAX {
+        return Err(Errno::NAMETOOLONG);
+    }
+    let names: Result<Vec<_>, Errno> = rustix::fs::Dir::read_from(&folder)?
+        .map(|entry| entry.map(|entry| entry.file_name().to_owned()))
+        .collect();
+    for name in names? {
+        if !matches!(name.to_bytes(), b"." | b"..") {
+            remove_tree(&folder, &name, depth + 1)?;
+        }
+    }
+    rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+}
+
+/// Makes the folder of a trial in a work directory of ours, anew.
+///
+/// # Errors
+/// When it cannot be made, or what was there cannot be removed.
+pub fn make_folder(work: &Path, trial: u32) -> Result<PathBuf, Error> {
+    remove_folder(work, trial)?;
+    let path = work.join(folder_name(trial));
+    rustix::fs::mkdir(&path, Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH)
+        .map_err(|error| {
+            let what = format!("cannot make {}", path.display());
+            Error::new(what, std::io::Error::from(error)).hint(advice(error))
+        })?;
+    Ok(path)
+}
+
+/// Removes the folder of a trial with all that its programs made there.
+///
+/// # Errors
+/// When something in it cannot be removed, as what is mounted there.
+pub fn remove_folder(work: &Path, trial: u32) -> Result<(), Error> {
+    let path = work.join(folder_name(trial));
+    let removed = open_directory(work).and_then(|directory| {
+        let name = std::ffi::CString::new(folder_name(trial)).map_err(|_| Errno::INVAL)?;
+        remove_tree(&directory, &name, 0)
+    });
+    removed.map_err(|error| {
+        let what = format!("cannot remove {}", path.display());
+        Error::new(what, std::io::Error::from(error)).hint(format!("rm -r {}", path.display()))
+    })
+}
+
 fn ours(name: &str) -> bool {
     let digits = name.strip_prefix("brick-").and_then(|rest| rest.strip_suffix(".dat"));
     digits.is_some_and(|digits| digits.len() >= 5 && digits.bytes().all(|b| b.is_ascii_digit()))
@@ -138,6 +209,9 @@ fn clear(path: &Path) -> Result<Swept, Error> {
         let name = entry.file_name().to_string_lossy().into_owned();
         match name.as_str() {
             "." | ".." | MARKER => {}
+            name if is_folder(name) => {
+                remove_tree(&directory, entry.file_name(), 0).map_err(failed)?;
+            }
             name if ours(name) => {
                 // Removes the name itself, never what a link of that name leads to.
                 match rustix::fs::unlinkat(directory.as_fd(), name, AtFlags::empty()) {
@@ -189,6 +263,31 @@ mod tests {
         let path = work.path().to_owned();
         assert_eq!(work.remove().unwrap(), Swept::Kept(path.clone(), vec!["thesis.doc".into()]));
         assert!(path.join("thesis.doc").exists());
+    }
+
+    /// A program leaves folders, and links that lead out of them.
+    #[test]
+    fn the_folder_of_a_trial_goes_with_all_that_is_in_it_and_nothing_outside() {
+        let parent = tempfile::tempdir().unwrap();
+        let precious = parent.path().join("precious");
+        std::fs::create_dir(&precious).unwrap();
+        File::create(precious.join("thesis.doc")).unwrap();
+        let work = WorkDir::create(parent.path(), "a").unwrap();
+        let fill = || {
+            let folder = make_folder(work.path(), 3).unwrap();
+            std::fs::create_dir_all(folder.join("x/y/z")).unwrap();
+            File::create(folder.join("x/y/f")).unwrap();
+            std::os::unix::fs::symlink(&precious, folder.join("x/link")).unwrap();
+            folder
+        };
+        let folder = fill();
+        remove_folder(work.path(), 3).unwrap();
+        assert!(!folder.exists() && precious.join("thesis.doc").exists());
+        fill();
+        // Also what a run that was killed left there.
+        let path = work.path().to_owned();
+        assert_eq!(work.remove().unwrap(), Swept::Removed(path));
+        assert!(precious.join("thesis.doc").exists());
     }
 
     #[test]

@@ -32,7 +32,18 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
         Domain::OneOf(words) => Err(format!("`{text}` is none of {}", words.join(", "))),
         Domain::Cpus => cpus(text),
         Domain::Stop => stop(text),
+        Domain::Text => free_text(text).map(Value::Word),
+        Domain::Texts if text.is_empty() => Ok(Value::Words(Vec::new())),
+        Domain::Texts => free_text(text).map(|text| Value::Words(vec![text])),
         Domain::Directories => Err("directories are given with --dir, once for each".to_owned()),
+    }
+}
+
+/// The kernel ends an argument at its first NUL: what follows it would be lost without a word.
+fn free_text(text: &str) -> Result<String, String> {
+    match text.contains('\0') {
+        true => Err("a NUL cannot be part of it".to_owned()),
+        false => Ok(text.to_owned()),
     }
 }
 
@@ -167,6 +178,15 @@ mod tests {
         for wrong in ["", "k", "-1", "1e3", "4 parsecs", "99999999999TiB", "..", "1.2.3k"] {
             assert!(parse_bytes(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn free_text_keeps_its_commas_and_refuses_what_no_argument_can_hold() {
+        let command = "dd if=a,b bs=1M";
+        assert_eq!(Domain::Text.parse(command), Ok(Value::Word(command.into())));
+        assert_eq!(Domain::Texts.parse("A=1,2"), Ok(Value::Words(vec!["A=1,2".into()])));
+        assert_eq!(Domain::Texts.parse(""), Ok(Value::Words(vec![])));
+        assert!(Domain::Text.parse("a\0b").is_err() && Domain::Texts.parse("\0").is_err());
     }
 
     #[test]

@@ -194,6 +194,7 @@ impl LoadResult {
             load: self.load,
             durable: self.durable,
             second_pass: self.second_pass,
+            programs: None,
             evidence: Evidence {
                 delivered,
                 resident_before_bytes: self.resident_before_bytes,

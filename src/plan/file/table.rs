@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::knob::{self, KNOBS, Knob};
 use crate::plan::expand::Refused;
-use crate::value::Value;
+use crate::value::{Domain, Value};
 
 /// What is wrong with a plan file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,11 @@ impl<'a> Table<'a> {
         self.known.push(key);
         let at = self.entries.iter().position(|entry| entry.key == key)?;
         Some(self.entries.remove(at))
+    }
+
+    /// A key that may be there, and stays.
+    pub fn get(&self, key: &str) -> Option<&Entry<'a>> {
+        self.entries.iter().find(|entry| entry.key == key)
     }
 
     /// Takes a key that must be there.
@@ -235,6 +240,11 @@ impl<'a> Entry<'a> {
             ));
         }
         let items = match self.value {
+            // All texts of a list together are one level.
+            DeValue::Array(_) if matches!(knob.domain, Domain::Texts) => {
+                let texts = self.list()?.iter().map(Entry::text).collect::<Result<_, _>>()?;
+                return Ok(vec![Value::Words(texts)]);
+            }
             DeValue::Array(_) => self.list()?,
             _ => vec![self.clone()],
         };

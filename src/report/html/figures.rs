@@ -305,7 +305,7 @@ mod tests {
         let mut fixture = fixture::evaluated();
         for cell in &mut fixture.cells {
             let throughput = cell.figures[cells::THROUGHPUT];
-            cell.figures.insert(cells::NAIVE, Estimate::bare(throughput.value * 0.99));
+            cell.figures.insert(cells::NAIVE.into(), Estimate::bare(throughput.value * 0.99));
         }
         let figures = figures(&fixture.input());
         assert!(figures[0].panels[0].traces.iter().all(|trace| !trace.name.contains("naive")));

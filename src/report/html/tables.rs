@@ -9,7 +9,7 @@ use crate::knob::{self, Settings};
 use crate::measurement::Outcome;
 use crate::measurement::origin::Verdict;
 use crate::report::cells::{self, Group, Row, Source};
-use crate::report::{Input, TrialView, words};
+use crate::report::{Input, TrialView, programs, words};
 use crate::stats::Estimate;
 use crate::value::{self, Value};
 
@@ -72,7 +72,33 @@ pub fn groups(input: &Input<'_>) -> Markup {
         @for group in cells::groups(input) {
             h3 { (group.name) }
             p.quiet { (group.common()) }
+            @if programs::are_in(&group) {
+                (boxed(&format!("Programs of {}", group.name), &of_programs(input, &group)))
+            }
             (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
+        }
+    }
+}
+
+/// Time, processor and memory of programs, and what they said themselves.
+fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
+    let said = programs::said(input, group);
+    let columns = programs::COLUMNS.iter().copied().chain(said.iter().map(|name| (*name, *name)));
+    let columns: Vec<(&str, &str)> = columns.collect();
+    html! {
+        table {
+            thead { tr {
+                @for knob in &group.varying { th scope="col" { (knob.replace('-', " ")) } }
+                @for (_, head) in &columns { th.number scope="col" { (head) } }
+                th.number scope="col" { "n" }
+            } }
+            tbody { @for row in &group.rows { tr {
+                @for knob in &group.varying { (held(&row.cell.settings, knob, false)) }
+                @for (name, _) in &columns {
+                    td.number { (programs::cell(row.cell.figures.get(*name).copied(), name)) }
+                }
+                td.number { (row.cell.trials.len()) }
+            } } }
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::grid::{Grid, Side};
 use super::{Input, cells, plain, wrapped};
 use crate::report::cells::{Group, Row, Source};
-use crate::report::words;
+use crate::report::{programs, words};
 use crate::stats::Estimate;
 use crate::value;
 
@@ -19,7 +19,12 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         if !common.is_empty() {
             text.push_str(&wrapped("  ", &common));
         }
-        text.push_str(&table(group, &numbers));
+        if programs::are_in(group) {
+            text.push_str(&of_programs(input, group, &numbers));
+        }
+        if !programs::are_in(group) || moved(group) {
+            text.push_str(&table(group, &numbers));
+        }
     }
     if !groups.is_empty() {
         legend(&groups, text);
@@ -35,6 +40,57 @@ fn note_numbers<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
         numbers.entry(*kind).or_insert(next);
     }
     numbers
+}
+
+/// Whether anything is known of what a group's programs read or wrote.
+fn moved(group: &Group<'_>) -> bool {
+    group.rows.iter().any(|row| cells::figure(row.cell, cells::THROUGHPUT).is_some())
+}
+
+/// Time, processor and memory of programs, then what they said themselves.
+fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
+    let axis = group.varying.join(", ");
+    let mut heads = vec![(axis.as_str(), Side::Left)];
+    heads.extend(programs::COLUMNS.iter().map(|(_, head)| (*head, Side::Right)));
+    heads.extend([("n", Side::Right), ("notes", Side::Left)]);
+    let label = |row: &Row<'_>| match group.varying.is_empty() {
+        true => String::new(),
+        false => words::clipped(&plain(&group.label(row)), 26),
+    };
+    let figure = |row: &Row<'_>, name: &str| {
+        let estimate = row.cell.figures.get(name).copied();
+        // Only the first column has room for an interval.
+        match name == "elapsed_s" {
+            true => programs::cell(estimate, name),
+            false => number(estimate, |value| programs::print(name, value)),
+        }
+    };
+    let mut grid = Grid::new(&heads);
+    for row in &group.rows {
+        let mut line = vec![label(row)];
+        line.extend(programs::COLUMNS.iter().map(|(name, _)| figure(row, name)));
+        let notes = row.notes.iter().filter_map(|kind| numbers.get(kind));
+        let mut notes: Vec<usize> = notes.copied().collect();
+        notes.sort_unstable();
+        line.push(row.cell.trials.len().to_string());
+        line.push(notes.iter().map(|number| format!("[{number}]")).collect());
+        grid.row(line);
+    }
+    let mut text = grid.render();
+    let said = programs::said(input, group);
+    // So many fit beside each other; all are in the other formats.
+    for names in said.chunks(3) {
+        let mut heads = vec![(axis.as_str(), Side::Left)];
+        heads.extend(names.iter().map(|name| (*name, Side::Right)));
+        let mut grid = Grid::new(&heads);
+        for row in &group.rows {
+            let said =
+                names.iter().map(|name| programs::cell(row.cell.figures.get(*name).copied(), name));
+            grid.row(std::iter::once(label(row)).chain(said).collect());
+        }
+        text.push_str(&grid.render());
+    }
+    text
 }
 
 fn table(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
@@ -89,7 +145,7 @@ fn line(
     notes.sort_unstable();
     // The line above the table has said all that a lone cell did.
     let alone = group.varying.is_empty();
-    let label = if alone { String::new() } else { clipped(&plain(&group.label(row)), 26) };
+    let label = if alone { String::new() } else { words::clipped(&plain(&group.label(row)), 26) };
     vec![
         label,
         marked(megabytes(first)),
@@ -114,14 +170,6 @@ fn spread(estimate: Option<Estimate>) -> String {
     let share = estimate.as_ref().and_then(cells::half_width);
     share
         .map_or(String::new(), |share| format!("{}%", value::percent(share).trim_end_matches(" %")))
-}
-
-fn clipped(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(width - 2).collect();
-    format!("{kept}..")
 }
 
 fn legend(groups: &[Group<'_>], text: &mut String) {

@@ -1,0 +1,109 @@
+//! Settings of a trial into what the worker is to do.
+
+use super::extract;
+use super::fill::{Here, fill, names_copy, words};
+use super::hint::Refusal;
+use super::protocol::{Spec, Start};
+use crate::knob::Settings;
+
+/// What the worker is to do for these settings, in these `places`, one a directory of the trial.
+///
+/// # Errors
+/// When a text cannot be filled in or split, or there is no command.
+pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
+    if settings.word("command").trim().is_empty() {
+        let why = "no command was given";
+        return Err(Refusal::new(why, "command='dd if=/srv/file of=/dev/null bs=1M'"));
+    }
+    for text in settings.texts("extract") {
+        extract::parse(text)?;
+    }
+    let copies = settings.whole("streams").max(1) as u32;
+    let place = |number: u32| places[(number as usize - 1) % places.len().max(1)].as_str();
+    let here = |copy: u32| Here { directory: place(copy), copy };
+    let each = |knob: &str, copies: u32| {
+        (1..=copies).map(|copy| start(settings, knob, here(copy))).collect::<Result<Vec<_>, _>>()
+    };
+    let beside = |knob: &str| match settings.word(knob) {
+        "" => Ok(Vec::new()),
+        text if names_copy(text) => each(knob, copies),
+        _ => each(knob, copies.min(places.len() as u32)),
+    };
+    Ok(Spec {
+        copies: each("command", copies)?,
+        prepare: beside("prepare")?,
+        cleanup: beside("cleanup")?,
+        extract: settings.texts("extract").to_vec(),
+        timeout_ns: settings.whole("timeout"),
+        at_least_ns: settings.whole("at-least"),
+        at_most_ns: settings.whole("at-most"),
+        sustained: settings.flag("sustained"),
+        parent: std::process::id(),
+    })
+}
+
+fn start(settings: &Settings, knob: &str, here: Here<'_>) -> Result<Start, Refusal> {
+    let plain = |text: &str| fill(text, settings, here, |value| value);
+    let words = words(settings.word(knob), settings, here)?;
+    if words.is_empty() {
+        return Err(Refusal::new(format!("{knob} names no program"), format!("leave {knob} out")));
+    }
+    let mut environment = Vec::new();
+    for text in settings.texts("environment") {
+        let set = plain(text)?;
+        match set.split_once('=') {
+            Some((name, value)) if !name.is_empty() => {
+                environment.push((name.to_owned(), value.to_owned()));
+            }
+            _ => {
+                let why = format!("environment: `{text}` is not NAME=VALUE");
+                return Err(Refusal::new(why, "environment=LANG=C, once for each"));
+            }
+        }
+    }
+    let directory = plain(settings.word("working-directory"))?;
+    if !directory.starts_with('/') {
+        let why = format!("working-directory: `{directory}` is not an absolute path");
+        return Err(Refusal::new(why, "working-directory={directory}, or a path from / on"));
+    }
+    Ok(Start { words, environment, directory })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::testing::settings;
+
+    fn places() -> Vec<String> {
+        vec!["/a".to_owned(), "/b".to_owned()]
+    }
+
+    #[test]
+    fn copies_are_dealt_to_the_directories_in_turn_and_prepared_once_in_each() {
+        let knobs = [
+            ("command", "cat {directory}/f{copy}"),
+            ("streams", "3"),
+            ("prepare", "touch {directory}/f"),
+            ("cleanup", "rm f{copy}"),
+            ("environment", "AT={directory}"),
+        ];
+        let spec = spec(&settings("command", &knobs), &places()).unwrap();
+        let words: Vec<&str> = spec.copies.iter().map(|copy| copy.words[1].as_str()).collect();
+        assert_eq!(words, ["/a/f1", "/b/f2", "/a/f3"]);
+        assert_eq!((spec.prepare.len(), spec.cleanup.len()), (2, 3));
+        assert_eq!(spec.copies[1].environment, [("AT".to_owned(), "/b".to_owned())]);
+        assert_eq!(spec.copies[1].directory, "/b");
+    }
+
+    #[test]
+    fn what_cannot_be_started_is_refused() {
+        let why =
+            |knobs: &[(&str, &str)]| spec(&settings("command", knobs), &places()).unwrap_err().why;
+        assert!(why(&[]).contains("no command"));
+        assert!(why(&[("command", "true"), ("environment", "A")]).contains("NAME=VALUE"));
+        assert!(why(&[("command", "true"), ("working-directory", "x")]).contains("absolute"));
+        assert!(why(&[("command", "true"), ("extract", "x")]).contains("NAME=REGEX"));
+        assert!(why(&[("command", "true"), ("prepare", "' '' ")]).contains("nothing closes"));
+        assert!(why(&[("command", "true"), ("cleanup", "{x}")]).contains("fill in"));
+    }
+}

@@ -1,0 +1,84 @@
+//! What the process that watches over the programs and its parent say to each other, one line of
+//! JSON each: parent: [`Spec`] · worker: `ready` · parent: `go` · worker: `running` now and then,
+//! then `result` or `failed` · parent: `bye`, or the end of the worker's input. `stop` at any time
+//! ends it early.
+
+use serde::{Deserialize, Serialize};
+
+use crate::measurement::{Note, Programs, Series, Stream, Window};
+
+/// A program and what it is started with.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// On top of our own environment.
+    pub environment: Vec<(String, String)>,
+    /// Where it is started.
+    pub directory: String,
+}
+
+/// What the worker is to do.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spec {
+    /// One a copy.
+    pub copies: Vec<Start>,
+    /// Run before, one after the other.
+    pub prepare: Vec<Start>,
+    /// Run after, one after the other.
+    pub cleanup: Vec<Start>,
+    /// As typed.
+    pub extract: Vec<String>,
+    /// See the knobs of these names.
+    pub timeout_ns: u64,
+    /// See the knob.
+    pub at_least_ns: u64,
+    /// See the knob.
+    pub at_most_ns: u64,
+    /// See the knob.
+    pub sustained: bool,
+    /// The process that started the worker; the programs do not outlive it.
+    pub parent: u32,
+}
+
+/// What the worker says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// Prepared; every copy waits to be let go.
+    Ready {},
+    /// The programs run.
+    Running {
+        /// Since they were let go, ns.
+        elapsed_ns: u64,
+        /// Since the last such line.
+        bytes_per_s: f64,
+    },
+    /// The trial is over.
+    Result(Box<Outcome>),
+    /// The trial has no result.
+    Failed(String),
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Outcome {
+    /// When the copies were let go, CLOCK_MONOTONIC in ns.
+    pub started_monotonic_ns: u64,
+    /// The same moment, Unix time in ns.
+    pub started_unix_ns: u64,
+    /// Until the last had ended, ns.
+    pub elapsed_ns: u64,
+    /// All copies let go until the first was told to stop.
+    pub window: Option<Window>,
+    /// One a copy.
+    pub streams: Vec<Stream>,
+    /// Bytes from and to storage, sampled.
+    pub load: Series,
+    /// Every run.
+    pub programs: Programs,
+    /// What whoever reads the figures must know.
+    pub notes: Vec<Note>,
+    /// Whether it was told to stop.
+    pub stopped: bool,
+}
