@@ -41,6 +41,9 @@ pub enum Scope {
 }
 
 impl Scope {
+    /// Dearest first.
+    pub const ALL: [Scope; 1] = [Scope::Job];
+
     /// As printed.
     pub fn name(self) -> &'static str {
         match self {

@@ -8,8 +8,10 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::knob::Settings;
 
+pub mod design;
 pub mod expand;
 pub mod files;
+pub mod order;
 pub mod standard;
 
 /// One run of one cell.
