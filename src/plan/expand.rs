@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::knob::{self, Settings};
-use crate::value::{Domain, Value};
+use crate::value::Value;
 use crate::workload::{self, Workload};
 
 /// Why a plan was refused; nothing has run.
@@ -107,9 +107,9 @@ fn factor(engine: &str, argument: &str) -> Result<(&'static str, Vec<Value>), Re
         });
     }
     // A list of CPUs has commas of its own.
-    let texts: Vec<&str> = match knob.domain {
-        Domain::Cpus => vec![levels],
-        _ => levels.split(',').collect(),
+    let texts: Vec<&str> = match knob.domain.has_commas() {
+        true => vec![levels],
+        false => levels.split(',').collect(),
     };
     let mut values = Vec::with_capacity(texts.len());
     for text in texts {
