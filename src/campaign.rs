@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::engine::{Context, Engine, Error as EngineError};
-use crate::measurement::{Outcome, Record, judge};
+use crate::inventory;
+use crate::journal;
+use crate::measurement::{Note, Outcome, Record, judge};
 use crate::plan::Trial;
 use crate::progress::{Event, Observer};
 use crate::store::{Campaign, Store};
@@ -15,6 +17,7 @@ use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
 
+pub mod apply;
 pub mod directory;
 pub mod evaluate;
 mod forecast;
@@ -34,6 +37,7 @@ pub struct Run<'a> {
     pub observer: &'a mut dyn Observer,
     /// Set when the user wants to stop.
     pub stop: &'a Stop,
+    machine: apply::Applier<'a>,
     work: BTreeMap<String, WorkDir>,
     laid: BTreeMap<PathBuf, u64>,
     records: Vec<Record>,
@@ -50,14 +54,17 @@ pub struct Done {
     pub records: Vec<Record>,
     /// Whether the user stopped it.
     pub interrupted: bool,
+    /// Settings of the machine that could not be put back.
+    pub left: Vec<journal::Said>,
 }
 
 impl<'a> Run<'a> {
     /// Keeps the campaign in the store and makes its work directories. What earlier runs left in
-    /// the same places is removed first, if it bears our marker and nobody uses it.
+    /// the same places is removed first, if it bears our marker and nobody uses it; what a killed
+    /// one left of its settings is put back.
     ///
     /// # Errors
-    /// When the store or a directory cannot be written.
+    /// When the store or a directory cannot be written, or settings of another run are in force.
     pub fn begin(
         host: &'a Host,
         store: &'a mut Store,
@@ -67,6 +74,12 @@ impl<'a> Run<'a> {
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Run<'a>, Error> {
+        let journal = journal::beside(store.path());
+        if !directories.is_empty() {
+            apply::recover(host, &journal, &mut |said| {
+                observer.tell(&Event::Say(format!("an earlier run was killed: {said}")));
+            })?;
+        }
         for directory in directories {
             tidy_up(Path::new(directory), observer);
         }
@@ -89,6 +102,7 @@ impl<'a> Run<'a> {
             }
         }
         let (laid, records) = (BTreeMap::new(), Vec::new());
+        let machine = apply::Applier::new(host, &journal, &campaign.uid);
         Ok(Run {
             host,
             store,
@@ -96,6 +110,7 @@ impl<'a> Run<'a> {
             engine,
             observer,
             stop,
+            machine,
             work,
             laid,
             records,
@@ -151,20 +166,48 @@ impl<'a> Run<'a> {
         let names = trial.settings.directories().iter();
         let work: Vec<PathBuf> =
             names.filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
-        let observer = &mut *self.observer;
+        let mut notes = match self.put_in_force(trial, &work) {
+            Ok(notes) => notes,
+            Err(outcome) => {
+                self.machine.after();
+                return outcome;
+            }
+        };
+        let (observer, machine) = (&mut *self.observer, &self.machine);
         let mut context = Context {
             host: self.host,
             work: &work,
             campaign: uid_number(&self.campaign.uid),
             progress: &mut |progress| observer.tell(&Event::During(progress)),
+            place: &|pid| machine.place(pid),
             stop: self.stop,
         };
-        match self.engine.run(trial, &mut context) {
-            Ok(measurement) => Outcome::Done(Box::new(measurement)),
+        let measured = self.engine.run(trial, &mut context);
+        notes.extend(self.machine.after());
+        match measured {
+            Ok(mut measurement) => {
+                measurement.notes.extend(notes);
+                Outcome::Done(Box::new(measurement))
+            }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
             Err(EngineError::Failed(why)) => Outcome::Failed(why),
             Err(EngineError::Interrupted) => Outcome::Interrupted,
         }
+    }
+
+    /// Puts the trial's system knobs in force; gives what the record must say of them.
+    fn put_in_force(&mut self, trial: &Trial, work: &[PathBuf]) -> Result<Vec<Note>, Outcome> {
+        let mut targets = Vec::new();
+        if apply::asks(&trial.settings) {
+            for directory in work {
+                let target = inventory::target(self.host, directory);
+                targets.push(target.map_err(|error| Outcome::Failed(error.to_string()))?);
+            }
+        }
+        self.machine.apply(&trial.settings, &targets).map_err(|error| {
+            let hint = error.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+            Outcome::Skipped(format!("{error}{hint}"))
+        })
     }
 
     /// Whether the user wants to stop.
@@ -172,16 +215,19 @@ impl<'a> Run<'a> {
         self.stop.asked()
     }
 
-    /// Removes the work directories and closes the campaign.
+    /// Puts the machine's settings back, removes the work directories and closes the campaign.
     ///
     /// # Errors
-    /// When the store cannot be written; the directories are gone all the same.
-    pub fn finish(self) -> Result<Done, Error> {
+    /// When the store cannot be written; settings are back and directories gone all the same.
+    pub fn finish(mut self) -> Result<Done, Error> {
         let interrupted = self.stopped();
+        let observer = &mut *self.observer;
+        let mut left = self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
+        left.retain(journal::Said::is_left);
         remove(self.work, self.observer);
         self.store.update(&self.campaign)?;
         self.store.end(self.campaign.id, clock::unix_ns())?;
-        Ok(Done { campaign: self.campaign, records: self.records, interrupted })
+        Ok(Done { campaign: self.campaign, records: self.records, interrupted, left })
     }
 }
 

@@ -16,6 +16,7 @@ mod outcome;
 mod report;
 mod run;
 mod talk;
+mod undo;
 mod worker;
 
 /// Evaluates a storage server: how fast, to how many at once, and whether to believe it.
@@ -52,6 +53,8 @@ enum Command {
     Run(run::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
+    /// Put back what a killed run has left changed on this machine
+    Undo(undo::Arguments),
     /// What there is: knobs, workloads, engines, counters, questions, formats, campaigns
     List(list::Arguments),
     /// Manual pages, shell completions, the reference
@@ -72,6 +75,7 @@ pub fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(arguments, common),
         Command::Run(arguments) => run::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
+        Command::Undo(arguments) => undo::run(arguments, common),
         Command::List(arguments) => list::run(arguments, common),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Worker => worker::run(),

@@ -20,7 +20,7 @@ mod identity;
 mod undo;
 
 pub use identity::Identity;
-pub use undo::{Fate, Said, in_force};
+pub use undo::{Said, in_force};
 
 /// What is appended to the store's name. SQLite has taken `-journal` for a file of its own.
 const BESIDE: &str = "-undo";
@@ -81,6 +81,8 @@ pub struct Journal {
     lines: Vec<Line>,
     /// Lines in the middle that nobody can read, by number.
     unreadable: Vec<usize>,
+    /// Where a last line begins that has no end.
+    torn: Option<u64>,
 }
 
 /// The journal that belongs to a store.
@@ -144,15 +146,15 @@ impl Journal {
             let there = path.symlink_metadata();
             if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
                 check(path, &ours)?;
-                let mut journal =
-                    Journal { path: path.into(), file, lines: Vec::new(), unreadable: Vec::new() };
+                let (lines, unreadable, torn) = (Vec::new(), Vec::new(), None);
+                let mut journal = Journal { path: path.into(), file, lines, unreadable, torn };
                 journal.read().map_err(failed)?;
                 return Ok(Some(journal));
             }
         }
     }
 
-    /// Reads all lines. The last one is cut off when it has no end: what it was to tell was not
+    /// Reads all lines. The last one does not count when it has no end: what it was to tell was not
     /// done, as a line is durable before its change.
     fn read(&mut self) -> std::io::Result<()> {
         let mut bytes = Vec::new();
@@ -165,9 +167,7 @@ impl Journal {
                 Err(_) => self.unreadable.push(number + 1),
             }
         }
-        if whole < bytes.len() {
-            self.file.set_len(whole as u64)?;
-        }
+        self.torn = (whole < bytes.len()).then_some(whole as u64);
         Ok(())
     }
 
@@ -183,6 +183,9 @@ impl Journal {
         let mut text = serde_json::to_string(&line).map_err(|error| failed(error.into()))?;
         text.push('\n');
         let first = self.lines.is_empty();
+        if let Some(end) = self.torn.take() {
+            self.file.set_len(end).map_err(failed)?;
+        }
         let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
         let durable = written.and_then(|()| if first { self.sync_folder() } else { Ok(()) });
         durable.map_err(failed)?;

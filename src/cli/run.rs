@@ -3,12 +3,14 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::Common;
 use super::outcome::{self, Request, Session};
+use super::{Common, talk};
+use crate::campaign::apply::{asks, preview};
 use crate::campaign::{Run, directory, layout::check_space};
 use crate::knob::Settings;
 use crate::plan::{self, expand};
-use crate::sys::signal;
+use crate::sys::{Host, signal};
+use crate::{inventory, journal};
 use crate::value::Value;
 
 /// What `run` takes.
@@ -32,6 +34,9 @@ pub struct Arguments {
     /// Repeats the order of trials and the blocks of an earlier campaign; at most 2^53 - 1
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=plan::SEED_MAX))]
     seed: Option<u64>,
+    /// Print what would be changed on this machine, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Draws the HTML report into FILE as well
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -51,6 +56,17 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         let settings: Vec<&Settings> = cells.iter().map(|(_, settings)| settings).collect();
         check_space(settings.into_iter().map(|settings| (settings, 0)))?;
     }
+    let settings = || cells.iter().map(|(_, settings)| settings);
+    let host = Host::live();
+    let mut targets = Vec::new();
+    if settings().any(asks) {
+        let found = directories.iter().map(|name| inventory::target(&host, name.as_ref()));
+        targets = found.collect::<Result<Vec<_>, _>>()?;
+    }
+    if arguments.dry_run {
+        return dry_run(&preview::writes(&host, settings(), &targets)?, &directories, common);
+    }
+    preview::check(&host, settings(), &targets)?;
     let kept = Request {
         plan: workload.name.to_owned(),
         engine,
@@ -73,6 +89,26 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         done?
     };
     session.conclude(done, common)
+}
+
+/// Prints what a run would change.
+fn dry_run(writes: &[String], directories: &[String], common: &Common) -> anyhow::Result<ExitCode> {
+    if common.json {
+        let document = serde_json::json!({ "directories": directories, "writes": writes });
+        talk::data(&serde_json::to_string_pretty(&document)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text: Vec<String> = Vec::new();
+    for name in directories {
+        text.push(format!("make {name}/brickyard-*, fill it with files, remove it at the end"));
+    }
+    text.extend_from_slice(writes);
+    if !writes.is_empty() {
+        let journal = journal::beside(&common.store);
+        text.push(format!("note each in {} before, and put it back at the end", journal.display()));
+    }
+    talk::data(&text.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
 }
 
 #[cfg(test)]

@@ -57,6 +57,11 @@ pub enum Fate {
 }
 
 impl Said {
+    /// Whether it could not be undone.
+    pub fn failed(&self) -> bool {
+        matches!(self.fate, Fate::Failed(_))
+    }
+
     /// Whether it is still to be undone.
     pub fn is_left(&self) -> bool {
         matches!(self.fate, Fate::Failed(_) | Fate::WouldRestore(..) | Fate::WouldRemove)
@@ -189,11 +194,6 @@ impl Journal {
             all.push(said);
         }
         all
-    }
-
-    /// Files and directories that are still to be undone, oldest first.
-    pub fn left(&self) -> Vec<String> {
-        outstanding(&self.lines).into_iter().map(|one| one.path).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use crate::value::Domain;
 pub mod group;
 mod place;
 
-pub use place::{Form, Place};
+pub use place::Place;
 
 const GIB: u64 = 1 << 30;
 
