@@ -222,7 +222,8 @@ impl<'a> Run<'a> {
     pub fn finish(mut self) -> Result<Done, Error> {
         let interrupted = self.stopped();
         let observer = &mut *self.observer;
-        let mut left = self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
+        let mut left =
+            self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
         left.retain(journal::Said::is_left);
         remove(self.work, self.observer);
         self.store.update(&self.campaign)?;

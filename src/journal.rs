@@ -120,7 +120,8 @@ impl Journal {
 
     fn locked(path: &Path, make: bool) -> Result<Option<Journal>, Error> {
         let failed = |error: std::io::Error| {
-            Error::new(what(path), error).hint("keep the store in a directory that you may write in")
+            Error::new(what(path), error)
+                .hint("keep the store in a directory that you may write in")
         };
         loop {
             let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
@@ -208,9 +209,9 @@ impl Journal {
             return Ok(());
         }
         let removed = rustix::fs::unlink(&self.path).map_err(std::io::Error::from);
-        removed.and_then(|()| self.sync_folder()).map_err(|error| {
-            Error::new(format!("cannot remove {}", self.path.display()), error)
-        })
+        removed
+            .and_then(|()| self.sync_folder())
+            .map_err(|error| Error::new(format!("cannot remove {}", self.path.display()), error))
     }
 }
 

@@ -10,8 +10,8 @@ use crate::campaign::{Run, directory, layout::check_space};
 use crate::knob::Settings;
 use crate::plan::{self, expand};
 use crate::sys::{Host, signal};
-use crate::{inventory, journal};
 use crate::value::Value;
+use crate::{inventory, journal};
 
 /// What `run` takes.
 #[derive(clap::Args, Debug)]

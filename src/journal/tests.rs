@@ -282,7 +282,8 @@ fn a_planted_journal_writes_nothing() {
     ] {
         machine.put("/etc/passwd", "root");
         machine.put("/proc/sys/kernel/core_pattern", "root");
-        let change = Change { path: path.into(), before: "evil".into(), ..machine.line(REQUESTS, "root") };
+        let change =
+            Change { path: path.into(), before: "evil".into(), ..machine.line(REQUESTS, "root") };
         let line = Line::Write(Change { device: None, ..change });
         machine.journal().note(line).unwrap();
         assert!(matches!(&machine.undo()[..], [Fate::Failed(_)]), "{path}");

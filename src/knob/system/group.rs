@@ -24,9 +24,9 @@ pub fn memory(host: &Host) -> Result<Parent, Error> {
     let mounts = inventory::mounts(host)?;
     let ours = host.read("/proc/self/cgroup")?;
     let words = |text: &str, word: &str| text.split(',').any(|one| one == word);
-    let first = mounts.iter().rfind(|mount| {
-        mount.filesystem == "cgroup" && words(&mount.super_options, "memory")
-    });
+    let first = mounts
+        .iter()
+        .rfind(|mount| mount.filesystem == "cgroup" && words(&mount.super_options, "memory"));
     if let Some(mount) = first {
         let path = ours.lines().find_map(|line| {
             let mut fields = line.splitn(3, ':').skip(1);

@@ -170,8 +170,7 @@ fn stack(target: &Target) -> Vec<String> {
     while let Some(name) = names.get(at) {
         let device = target.devices.iter().find(|device| device.name == *name);
         let below = device.map_or(&[][..], |device| &device.below);
-        let new: Vec<String> =
-            below.iter().filter(|name| !names.contains(name)).cloned().collect();
+        let new: Vec<String> = below.iter().filter(|name| !names.contains(name)).cloned().collect();
         names.extend(new);
         at += 1;
     }
@@ -184,8 +183,7 @@ pub(super) fn dirty_ratio(host: &Host, _: &[Target]) -> Result<Vec<Place>, Error
     const BYTES: &str = "/proc/sys/vm/dirty_bytes";
     let mut places = one(host, "/proc/sys/vm/dirty_ratio", Form::Number(1))?;
     let bytes = host.read(BYTES).ok().map(|text| in_force(&text).to_owned());
-    places[0].instead =
-        bytes.filter(|bytes| bytes != "0").map(|bytes| (BYTES.to_owned(), bytes));
+    places[0].instead = bytes.filter(|bytes| bytes != "0").map(|bytes| (BYTES.to_owned(), bytes));
     Ok(places)
 }
 
@@ -205,10 +203,8 @@ pub(super) fn cpu_governor(host: &Host, _: &[Target]) -> Result<Vec<Place>, Erro
     const FOLDER: &str = "/sys/devices/system/cpu/cpufreq";
     let policies = host.list(FOLDER).into_iter().filter(|name| name.starts_with("policy"));
     let paths = policies.map(|policy| format!("{FOLDER}/{policy}/scaling_governor"));
-    let places: Vec<Place> = paths
-        .filter(|path| host.exists(path))
-        .map(|path| of_machine(path, Form::Word))
-        .collect();
+    let places: Vec<Place> =
+        paths.filter(|path| host.exists(path)).map(|path| of_machine(path, Form::Word)).collect();
     match places.is_empty() {
         false => Ok(places),
         true => Err(Error::new(
