@@ -31,17 +31,17 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let all = journal.undo(&host, arguments.dry_run, &mut |_| {});
     let failed = all.iter().filter(|said| said.failed()).count();
     if common.json {
-        let row = |said: &Said| json!({ "path": said.path, "text": said.to_string(), "left": said.is_left() });
+        let row = |said: &Said| {
+            let text = said.to_string();
+            json!({ "path": said.path, "text": text, "left": said.is_left() })
+        };
         let rows: Vec<serde_json::Value> = all.iter().map(row).collect();
         let left = all.iter().filter(|said| said.is_left()).count();
         talk::data(&serde_json::to_string_pretty(&json!({ "undone": rows, "left": left }))?)?;
     } else {
         let lines: Vec<String> = all.iter().map(Said::to_string).collect();
-        talk::data(&if lines.is_empty() {
-            "nothing to undo".to_owned()
-        } else {
-            lines.join("\n")
-        })?;
+        let none = lines.is_empty();
+        talk::data(&if none { "nothing to undo".to_owned() } else { lines.join("\n") })?;
     }
     if !arguments.dry_run {
         journal.close()?;

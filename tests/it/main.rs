@@ -6,3 +6,4 @@ mod readme;
 mod stopped;
 mod tidy;
 mod typed;
+mod undo;
