@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::engine::{Context, Engine, Error as EngineError};
-use crate::measurement::{Measurement, Outcome, Record, judge};
+use crate::inventory;
+use crate::journal;
+use crate::measurement::{Measurement, Note, Outcome, Record, judge};
 use crate::plan::Trial;
 use crate::progress::{Event, Observer};
 use crate::store::{Campaign, Store, Unfinished};
@@ -15,6 +17,7 @@ use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
 
+pub mod apply;
 pub mod directory;
 pub mod evaluate;
 mod forecast;
@@ -34,6 +37,7 @@ pub struct Run<'a> {
     pub observer: &'a mut dyn Observer,
     /// Set when the user wants to stop.
     pub stop: &'a Stop,
+    machine: apply::Applier<'a>,
     work: BTreeMap<String, WorkDir>,
     laid: BTreeMap<PathBuf, u64>,
     /// Trials kept so far.
@@ -57,14 +61,17 @@ pub struct Done {
     pub records: Vec<Record>,
     /// Whether the user stopped it.
     pub interrupted: bool,
+    /// Settings of the machine that could not be put back.
+    pub left: Vec<journal::Said>,
 }
 
 impl<'a> Run<'a> {
     /// Keeps the campaign in the store and makes its work directories. What earlier runs left in
-    /// the same places is removed first, if it bears our marker and nobody uses it.
+    /// the same places is removed first, if it bears our marker and nobody uses it; what a killed
+    /// one left of its settings is put back.
     ///
     /// # Errors
-    /// When the store or a directory cannot be written.
+    /// When the store or a directory cannot be written, or settings of another run are in force.
     pub fn begin(
         host: &'a Host,
         store: &'a mut Store,
@@ -74,6 +81,8 @@ impl<'a> Run<'a> {
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Run<'a>, Error> {
+        recover(host, store, directories, observer)?;
+        let machine = machine(host, store, &campaign);
         let mut run = Run {
             host,
             store,
@@ -81,6 +90,7 @@ impl<'a> Run<'a> {
             engine,
             observer,
             stop,
+            machine,
             work: BTreeMap::new(),
             laid: BTreeMap::new(),
             count: 0,
@@ -115,6 +125,8 @@ impl<'a> Run<'a> {
         stop: &'a Stop,
     ) -> Result<Run<'a>, Error> {
         let Unfinished { campaign, over, trials } = unfinished;
+        recover(host, store, directories, observer)?;
+        let machine = machine(host, store, &campaign);
         let mut run = Run {
             host,
             store,
@@ -122,6 +134,7 @@ impl<'a> Run<'a> {
             engine,
             observer,
             stop,
+            machine,
             work: BTreeMap::new(),
             laid: BTreeMap::new(),
             count: trials,
@@ -209,20 +222,48 @@ impl<'a> Run<'a> {
         let names = trial.settings.directories().iter();
         let work: Vec<PathBuf> =
             names.filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
-        let observer = &mut *self.observer;
+        let mut notes = match self.put_in_force(trial, &work) {
+            Ok(notes) => notes,
+            Err(outcome) => {
+                self.machine.after();
+                return outcome;
+            }
+        };
+        let (observer, machine) = (&mut *self.observer, &self.machine);
         let mut context = Context {
             host: self.host,
             work: &work,
             campaign: uid_number(&self.campaign.uid),
             progress: &mut |progress| observer.tell(&Event::During(progress)),
+            place: &|pid| machine.place(pid),
             stop: self.stop,
         };
-        match self.engine.run(trial, &mut context) {
-            Ok(measurement) => Outcome::Done(Box::new(measurement)),
+        let measured = self.engine.run(trial, &mut context);
+        notes.extend(self.machine.after());
+        match measured {
+            Ok(mut measurement) => {
+                measurement.notes.extend(notes);
+                Outcome::Done(Box::new(measurement))
+            }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
             Err(EngineError::Failed(why)) => Outcome::Failed(why),
             Err(EngineError::Interrupted) => Outcome::Interrupted,
         }
+    }
+
+    /// Puts the trial's system knobs in force; gives what the record must say of them.
+    fn put_in_force(&mut self, trial: &Trial, work: &[PathBuf]) -> Result<Vec<Note>, Outcome> {
+        let mut targets = Vec::new();
+        if apply::asks(&trial.settings) {
+            for directory in work {
+                let target = inventory::target(self.host, directory);
+                targets.push(target.map_err(|error| Outcome::Failed(error.to_string()))?);
+            }
+        }
+        self.machine.apply(&trial.settings, &targets).map_err(|error| {
+            let hint = error.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+            Outcome::Skipped(format!("{error}{hint}"))
+        })
     }
 
     /// Whether the user wants to stop.
@@ -230,17 +271,22 @@ impl<'a> Run<'a> {
         self.stop.asked()
     }
 
-    /// Removes the work directories and closes the campaign.
+    /// Puts the machine's settings back, removes the work directories and closes the campaign.
     ///
     /// # Errors
-    /// When the store cannot be written or read; the directories are gone all the same.
-    pub fn finish(self) -> Result<Done, Error> {
+    /// When the store cannot be written or read; settings are back and directories gone all the
+    /// same.
+    pub fn finish(mut self) -> Result<Done, Error> {
         let interrupted = self.stopped();
+        let observer = &mut *self.observer;
+        let mut left =
+            self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
+        left.retain(journal::Said::is_left);
         remove(self.work, self.observer);
         self.store.update(&self.campaign)?;
         self.store.end(self.campaign.id, clock::unix_ns())?;
         let records = self.store.records(self.campaign.id)?;
-        Ok(Done { campaign: self.campaign, records, interrupted })
+        Ok(Done { campaign: self.campaign, records, interrupted, left })
     }
 }
 
@@ -249,6 +295,25 @@ fn wrote_per_s(measurement: &Measurement) -> Option<f64> {
     let durable = measurement.durable.as_ref()?;
     (durable.bytes > 0 && durable.durable_ns > 0)
         .then(|| durable.bytes as f64 * 1e9 / durable.durable_ns as f64)
+}
+
+/// Puts back what a run on this store left changed when it was killed, before anything else.
+fn recover(
+    host: &Host,
+    store: &Store,
+    directories: &[String],
+    observer: &mut dyn Observer,
+) -> Result<(), Error> {
+    if directories.is_empty() {
+        return Ok(());
+    }
+    apply::recover(host, &journal::beside(store.path()), &mut |said| {
+        observer.tell(&Event::Say(format!("an earlier run was killed: {said}")));
+    })
+}
+
+fn machine<'a>(host: &'a Host, store: &Store, campaign: &Campaign) -> apply::Applier<'a> {
+    apply::Applier::new(host, &journal::beside(store.path()), &campaign.uid)
 }
 
 /// Removes what earlier runs left in `directory`, and says so.

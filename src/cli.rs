@@ -18,6 +18,7 @@ mod planned;
 mod report;
 mod run;
 mod talk;
+mod undo;
 mod worker;
 
 /// Evaluates a storage server: how fast, to how many at once, and whether to believe it.
@@ -56,6 +57,8 @@ enum Command {
     Plan(plan::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
+    /// Put back what a killed run has left changed on this machine
+    Undo(undo::Arguments),
     /// What there is: knobs, workloads, engines, counters, questions, formats, campaigns
     List(list::Arguments),
     /// Manual pages, shell completions, the reference
@@ -80,6 +83,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments, common),
         Command::Plan(arguments) => plan::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
+        Command::Undo(arguments) => undo::run(arguments, common),
         Command::List(arguments) => list::run(arguments, common),
         Command::Generate(arguments) => generate::run(arguments),
         Command::Worker => worker::run(),

@@ -44,6 +44,9 @@ pub struct Context<'a> {
     pub campaign: u64,
     /// Told of what happens, several times a second.
     pub progress: &'a mut dyn FnMut(Progress),
+    /// Puts the load's process where the trial wants it (control group, CPUs). To be asked before
+    /// its first byte; when it fails the trial is not run.
+    pub place: &'a dyn Fn(u32) -> Result<(), sys::Error>,
     /// Set when the user wants to stop.
     pub stop: &'a Stop,
 }

@@ -85,6 +85,14 @@ impl Target {
     }
 }
 
+/// What is mounted, in the order of /proc/self/mountinfo.
+///
+/// # Errors
+/// When that cannot be read.
+pub fn mounts(host: &Host) -> Result<Vec<Mount>, Error> {
+    Ok(mount::parse(&host.read("/proc/self/mountinfo")?))
+}
+
 /// Finds out what `directory` lies on. A relative directory is taken from where we are.
 ///
 /// # Errors
@@ -99,7 +107,7 @@ pub fn target(host: &Host, directory: &Path) -> Result<Target, Error> {
         return Err(Error::new(what(), "it is not a directory").hint("name the one that holds it"));
     }
     let inside = host.resolve(&absolute).ok_or_else(|| Error::new(what(), "a link leads out"))?;
-    let mounts = mount::parse(&host.read("/proc/self/mountinfo")?);
+    let mounts = mounts(host)?;
     // Numbers of the machine that we run on mean nothing on a recording of another.
     let live = host.path("/") == Path::new("/");
     let identity = if live { mount_identity(&path)? } else { Default::default() };

@@ -7,11 +7,14 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
+use crate::inventory::Target;
+use crate::sys::{Error, Host};
 use crate::value::{Domain, Stop, Value};
 
 mod command;
 mod job;
 mod sim;
+pub mod system;
 #[cfg(test)]
 pub mod testing;
 
@@ -32,22 +35,42 @@ pub struct Knob {
     pub scope: Scope,
     /// Engines that obey it; empty means every engine.
     pub engines: &'static [&'static str],
+    /// How it is put in force.
+    pub apply: Apply,
+}
+
+/// How a knob is put in force.
+#[derive(Clone, Copy, Debug)]
+pub enum Apply {
+    /// By the engine, within the trial.
+    Engine,
+    /// By writing files of the machine: these, for trials on these targets.
+    Files(fn(&Host, &[Target]) -> Result<Vec<system::Place>, Error>),
+    /// By a control group around the load that may hold so many bytes of memory.
+    MemoryGroup,
+    /// By the processors that the load may run on.
+    Processors,
+    /// By dropping what memory holds of files before each trial.
+    DropCaches,
 }
 
 /// What it takes to change a knob, dearest first: a plan nests its trials in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
+    /// A setting of the machine; needs root, and is put back.
+    System,
     /// A parameter of the next trial; needs nothing.
     Job,
 }
 
 impl Scope {
     /// Dearest first.
-    pub const ALL: [Scope; 1] = [Scope::Job];
+    pub const ALL: [Scope; 2] = [Scope::System, Scope::Job];
 
     /// As printed.
     pub fn name(self) -> &'static str {
         match self {
+            Scope::System => "system",
             Scope::Job => "job",
         }
     }
@@ -90,6 +113,18 @@ pub const KNOBS: &[&Knob] = &[
     &command::ENVIRONMENT,
     &command::TIMEOUT,
     &command::EXTRACT,
+    &system::READ_AHEAD,
+    &system::IO_SCHEDULER,
+    &system::NR_REQUESTS,
+    &system::MAX_SECTORS,
+    &system::DIRTY_RATIO,
+    &system::DIRTY_EXPIRE,
+    &system::SWAPPINESS,
+    &system::CPU_GOVERNOR,
+    &system::TRANSPARENT_HUGEPAGES,
+    &system::DROP_CACHES,
+    &system::MEMORY_LIMIT,
+    &system::CPUSET,
     &sim::CAPACITY,
     &sim::STREAM_RATE,
     &sim::SERVICE_TIME,
@@ -273,23 +308,29 @@ impl Knob {
     }
 
     fn value_from_json(&self, json: &serde_json::Value) -> Option<Value> {
-        Some(match self.domain {
-            Domain::Bytes { .. } => Value::Bytes(json.as_u64()?),
-            Domain::BytesPerSecond => Value::BytesPerSecond(json.as_u64()?),
-            Domain::Count { .. } => Value::Count(json.as_u64()?),
-            Domain::Duration { .. } => Value::Duration(json.as_u64()?),
-            Domain::Number { .. } => Value::Number(json.as_f64()?),
-            Domain::Flag => Value::Flag(json.as_bool()?),
-            Domain::OneOf(_) | Domain::Cpus | Domain::Text => {
-                Value::Word(json.as_str()?.to_owned())
-            }
-            Domain::Stop => self.domain.parse(json.as_str()?).ok()?,
-            Domain::Directories | Domain::Texts => {
-                let words = json.as_array()?.iter();
-                Value::Words(words.filter_map(|word| Some(word.as_str()?.to_owned())).collect())
-            }
-        })
+        from_json(&self.domain, json)
     }
+}
+
+fn from_json(domain: &Domain, json: &serde_json::Value) -> Option<Value> {
+    Some(match domain {
+        Domain::Bytes { .. } => Value::Bytes(json.as_u64()?),
+        Domain::BytesPerSecond => Value::BytesPerSecond(json.as_u64()?),
+        Domain::Count { .. } => Value::Count(json.as_u64()?),
+        Domain::Duration { .. } => Value::Duration(json.as_u64()?),
+        Domain::Number { .. } => Value::Number(json.as_f64()?),
+        Domain::Flag => Value::Flag(json.as_bool()?),
+        Domain::OneOf(_) | Domain::Cpus | Domain::CpuList | Domain::Text => {
+            Value::Word(json.as_str()?.to_owned())
+        }
+        Domain::OrAsIs(_) if json == "as-is" => Value::as_is(),
+        Domain::OrAsIs(inner) => from_json(inner, json)?,
+        Domain::Stop => domain.parse(json.as_str()?).ok()?,
+        Domain::Directories | Domain::Texts => {
+            let words = json.as_array()?.iter();
+            Value::Words(words.filter_map(|word| Some(word.as_str()?.to_owned())).collect())
+        }
+    })
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ mod value; //       (pure) what a setting can hold: bytes, counts, durations, ra
 mod stats; //       (pure) numbers in, numbers out
 mod pattern; //     (pure) blocks that say who they are: fill
 mod sys; //         the one door to the machine: its files, commands, clock; rooted at a path
+mod journal; //     what must be undone, on disk before it is done
 mod inventory; //   what the server is made of, and what each part could do at most
 mod counters; //    what the kernel counted while a trial ran, one file a source
 mod knob; //        everything that can be varied, one constant each

@@ -110,6 +110,11 @@ impl Store {
         }
     }
 
+    /// Its file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Opens or makes it; an error comes with whether there was no room for it.
     fn opened(path: &Path) -> Result<Store, (Error, bool)> {
         let failed = |error: rusqlite::Error| (refused(path, &error), no_room(path, &error));

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod filesystem;
 pub mod held;
 pub mod nvme;
+pub mod processors;
 pub mod reread;
 pub mod signal;
 pub mod tree;
@@ -55,19 +56,36 @@ impl std::error::Error for Error {}
 #[derive(Clone, Debug)]
 pub struct Host {
     root: PathBuf,
+    /// What a test's kernel makes of a text written to a path of the machine.
+    #[cfg(test)]
+    kernel: Option<Kernel>,
 }
+
+/// See [`Host::with_kernel`].
+#[cfg(test)]
+pub type Kernel = fn(&Path, &str) -> std::io::Result<String>;
 
 #[expect(clippy::disallowed_methods, reason = "this module is the door")]
 impl Host {
     /// The machine that we run on.
     pub fn live() -> Host {
-        Host { root: PathBuf::from("/") }
+        Host {
+            root: PathBuf::from("/"),
+            #[cfg(test)]
+            kernel: None,
+        }
     }
 
     /// A recorded tree, for tests.
     #[cfg(test)]
     pub fn at(root: impl Into<PathBuf>) -> Host {
-        Host { root: root.into() }
+        Host { root: root.into(), kernel: None }
+    }
+
+    /// The same tree with a kernel that refuses what is written, or takes something else.
+    #[cfg(test)]
+    pub fn with_kernel(self, kernel: Kernel) -> Host {
+        Host { kernel: Some(kernel), ..self }
     }
 
     /// Where an absolute path of the machine really lies.
@@ -126,6 +144,71 @@ impl Host {
         let full = self.path(path);
         std::fs::File::open(&full)
             .map_err(|error| Error::new(format!("cannot read {}", full.display()), error))
+    }
+
+    /// Writes into an existing file, in one write(2): what files of /proc/sys, /sys and control
+    /// groups take.
+    ///
+    /// # Errors
+    /// With the path and the kernel's words: there is no such file, or it refuses the text.
+    pub fn write(&self, path: impl AsRef<Path>, text: &str) -> Result<(), Error> {
+        let full = self.path(path.as_ref());
+        let failed = |error| Error::new(format!("cannot write {}", full.display()), error);
+        #[cfg(test)]
+        let told = self.kernel.map_or(Ok(text.to_owned()), |kernel| kernel(path.as_ref(), text));
+        #[cfg(test)]
+        let text = told.map_err(failed)?;
+        #[cfg(test)]
+        let text = text.as_str();
+        use std::io::Write;
+        let opened = std::fs::OpenOptions::new().write(true).truncate(true).open(&full);
+        opened.and_then(|mut file| file.write_all(text.as_bytes())).map_err(failed)
+    }
+
+    /// Makes one directory.
+    ///
+    /// # Errors
+    /// With the path and the kernel's words.
+    pub fn make_directory(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let full = self.path(path);
+        rustix::fs::mkdir(&full, rustix::fs::Mode::from_raw_mode(0o755)).map_err(|error| {
+            let error = std::io::Error::from(error);
+            Error::new(format!("cannot make {}", full.display()), error)
+        })
+    }
+
+    /// Removes one empty directory. That a control group shows files does not make it full.
+    ///
+    /// # Errors
+    /// With the path and the kernel's words.
+    pub fn remove_directory(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        let full = self.path(path);
+        rustix::fs::rmdir(&full).map_err(|error| {
+            let error = std::io::Error::from(error);
+            Error::new(format!("cannot remove {}", full.display()), error)
+        })
+    }
+
+    /// Takes a file for ourselves for as long as what is given lives: of all processes that ask
+    /// so, only one gets it (flock(2)).
+    ///
+    /// # Errors
+    /// When another process has it, or there is no such file.
+    pub fn lock(&self, path: impl AsRef<Path>) -> Result<std::fs::File, Error> {
+        let file = self.open(path.as_ref())?;
+        let how = rustix::fs::FlockOperation::NonBlockingLockExclusive;
+        match rustix::fs::flock(&file, how) {
+            Ok(()) => Ok(file),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let what = format!("cannot change {}", path.as_ref().display());
+                Err(Error::new(what, "another run of brickyard holds it")
+                    .hint("wait until that run has ended"))
+            }
+            Err(error) => {
+                let what = format!("cannot lock {}", path.as_ref().display());
+                Err(Error::new(what, std::io::Error::from(error)))
+            }
+        }
     }
 }
 

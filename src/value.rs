@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 mod parse;
 mod print;
 
+pub(crate) use parse::cpu_list;
 pub use parse::{parse_bytes, parse_duration_ns};
 pub use print::{bytes, duration, iops, percent, setting, significant, throughput};
 
@@ -47,6 +48,18 @@ pub enum Stop {
     Pass,
     /// When it has settled by SNIA's criterion.
     Steady,
+}
+
+impl Value {
+    /// What is in force is left alone.
+    pub fn as_is() -> Value {
+        Value::Word(AS_IS.to_owned())
+    }
+
+    /// Whether what is in force is left alone.
+    pub fn is_as_is(&self) -> bool {
+        matches!(self, Value::Word(word) if word == AS_IS)
+    }
 }
 
 impl fmt::Display for Stop {
@@ -109,7 +122,14 @@ pub enum Domain {
     Text,
     /// Several free texts, one an argument that names the knob. Becomes [`Value::Words`].
     Texts,
+    /// CPUs such as `0-3,8`.
+    CpuList,
+    /// What another domain takes, or `as-is`: what is in force is left alone.
+    OrAsIs(&'static Domain),
 }
+
+/// The word for "what is in force is left alone".
+const AS_IS: &str = "as-is";
 
 impl Domain {
     /// Reads `text` as a value of this domain.
@@ -118,6 +138,15 @@ impl Domain {
     /// A sentence that says what would have been accepted.
     pub fn parse(&self, text: &str) -> Result<Value, String> {
         parse::value(self, text)
+    }
+
+    /// Whether a value of this domain has commas of its own, so that they part no levels.
+    pub fn has_commas(&self) -> bool {
+        match self {
+            Domain::Cpus | Domain::CpuList | Domain::Text | Domain::Texts => true,
+            Domain::OrAsIs(inner) => inner.has_commas(),
+            _ => false,
+        }
     }
 
     /// What is accepted, in words, for help and the generated reference.
@@ -140,6 +169,8 @@ impl Domain {
             Domain::Directories => "existing directories, given with --dir".to_owned(),
             Domain::Text => "a text; commas in it do not separate levels".to_owned(),
             Domain::Texts => "a text; given again, one more".to_owned(),
+            Domain::CpuList => "CPUs such as 0-3,8".to_owned(),
+            Domain::OrAsIs(inner) => format!("{AS_IS}, or {}", inner.describe()),
         }
     }
 }

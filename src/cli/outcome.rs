@@ -163,6 +163,11 @@ impl Session {
             done.campaign.id,
             common.store.display()
         ));
+        if !done.left.is_empty() {
+            let left = done.left.len();
+            self.talk.say(&format!("warning: {left} settings of this machine are not back"));
+            self.talk.say(&format!("hint: brickyard undo --store {}", common.store.display()));
+        }
         match nothing_measured(&done) {
             Some(error) => Err(error.into()),
             None => Ok(status(&done)),
@@ -223,12 +228,12 @@ fn nothing_measured(done: &Done) -> Option<Error> {
     )
 }
 
-/// 130 when the user stopped it, 1 when a trial failed, else 0.
+/// 130 when the user stopped it, 1 when a trial failed or a setting is not back, else 0.
 fn status(done: &Done) -> ExitCode {
     let failed = |record: &Record| matches!(record.outcome, Outcome::Failed(_));
     if done.interrupted {
         ExitCode::from(130)
-    } else if done.records.iter().any(failed) {
+    } else if done.records.iter().any(failed) || !done.left.is_empty() {
         ExitCode::from(1)
     } else {
         ExitCode::SUCCESS
@@ -254,7 +259,7 @@ mod tests {
         };
         let campaign = Campaign { plan: "random-read".into(), ..Campaign::default() };
         let records = outcomes.into_iter().map(record).collect();
-        Done { campaign, records, interrupted: false }
+        Done { campaign, records, interrupted: false, left: Vec::new() }
     }
 
     fn skipped(why: &str) -> Outcome {

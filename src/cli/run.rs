@@ -3,14 +3,16 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::Common;
 use super::outcome::{Request, Session};
 use super::planned::{self, Planned};
+use super::{Common, talk};
+use crate::campaign::apply::{asks, preview};
 use crate::campaign::{Run, layout::check_space};
 use crate::knob::Settings;
 use crate::plan::expand::Refused;
 use crate::store::Unfinished;
-use crate::sys::{Error, signal};
+use crate::sys::{Error, Host, signal};
+use crate::{inventory, journal};
 
 /// What `run` takes.
 #[derive(clap::Args, Debug)]
@@ -20,6 +22,9 @@ pub struct Arguments {
     /// Go on with the newest campaign of this plan in the store where it was stopped
     #[arg(long)]
     resume: bool,
+    /// Print what would be changed on this machine, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Draws the HTML report into FILE as well
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -34,6 +39,19 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     if engine.name() != "sim" {
         let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
         check_space(all.iter().map(|settings| (settings, 0)))?;
+        let (host, mut targets) = (Host::live(), Vec::new());
+        if all.iter().any(asks) {
+            let names = plan.directories.iter();
+            let found = names.map(|name| inventory::target(&host, name.as_ref()));
+            targets = found.collect::<Result<Vec<_>, _>>()?;
+        }
+        if arguments.dry_run {
+            let writes = preview::writes(&host, all.iter(), &targets)?;
+            return dry_run(&writes, &plan.directories, common);
+        }
+        preview::check(&host, all.iter(), &targets)?;
+    } else if arguments.dry_run {
+        return dry_run(&[], &[], common);
     }
     let kept = Request {
         plan: plan.name.clone(),
@@ -97,4 +115,46 @@ fn unfinished(session: &Session, common: &Common) -> anyhow::Result<Unfinished> 
         .into());
     }
     Ok(unfinished)
+}
+
+/// Prints what a run would change.
+fn dry_run(writes: &[String], directories: &[String], common: &Common) -> anyhow::Result<ExitCode> {
+    if common.json {
+        let document = serde_json::json!({ "directories": directories, "writes": writes });
+        talk::data(&serde_json::to_string_pretty(&document)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text: Vec<String> = Vec::new();
+    for name in directories {
+        text.push(format!("make {name}/brickyard-*, fill it with files, remove it at the end"));
+    }
+    text.extend_from_slice(writes);
+    if !writes.is_empty() {
+        let journal = journal::beside(&common.store);
+        text.push(format!("note each in {} before, and put it back at the end", journal.display()));
+    }
+    talk::data(&text.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use crate::cli::Cli;
+
+    /// A seed above 2^53 was cut to 53 bits without a word: the campaign that it should have
+    /// repeated was another one.
+    #[test]
+    fn a_seed_that_json_cannot_show_exactly_is_refused() {
+        for command in ["run random-read", "evaluate"] {
+            let parse = |seed: &str| {
+                let line = format!("brickyard {command} --seed {seed}");
+                Cli::try_parse_from(line.split_whitespace())
+            };
+            assert!(parse("9007199254740991").is_ok());
+            let error = parse("9007199254740992").unwrap_err().to_string();
+            assert!(error.contains("0..=9007199254740991"), "{error}");
+        }
+    }
 }

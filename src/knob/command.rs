@@ -1,6 +1,6 @@
 //! Knobs of the engine `command`: which program, with what around it, and what its output says.
 
-use super::{Knob, Scope};
+use super::{Apply, Knob, Scope};
 use crate::value::Domain;
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -13,7 +13,8 @@ const fn knob(
     default: &'static str,
     about: &'static str,
 ) -> Knob {
-    Knob { name, fio, about, domain, default, scope: Scope::Job, engines: &["command"] }
+    let (scope, engines, apply) = (Scope::Job, &["command"], Apply::Engine);
+    Knob { name, fio, about, domain, default, scope, engines, apply }
 }
 
 pub const COMMAND: Knob = knob(

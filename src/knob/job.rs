@@ -1,6 +1,6 @@
 //! Knobs of the load itself: what one trial does.
 
-use super::{Knob, Scope};
+use super::{Apply, Knob, Scope};
 use crate::value::Domain;
 
 const GIB: u64 = 1 << 30;
@@ -22,7 +22,8 @@ const fn knob(
     default: &'static str,
     about: &'static str,
 ) -> Knob {
-    Knob { name, fio, about, domain, default, scope: Scope::Job, engines: OF_FILES }
+    let (scope, engines, apply) = (Scope::Job, OF_FILES, Apply::Engine);
+    Knob { name, fio, about, domain, default, scope, engines, apply }
 }
 
 pub const ACCESS: Knob = knob(

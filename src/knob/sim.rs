@@ -1,6 +1,6 @@
 //! The planted truth of the simulated server (`--engine sim`).
 
-use super::{Knob, Scope};
+use super::{Apply, Knob, Scope};
 use crate::value::Domain;
 
 const fn knob(
@@ -9,7 +9,8 @@ const fn knob(
     default: &'static str,
     about: &'static str,
 ) -> Knob {
-    Knob { name, fio: "", about, domain, default, scope: Scope::Job, engines: &["sim"] }
+    let (scope, engines, apply) = (Scope::Job, &["sim"], Apply::Engine);
+    Knob { name, fio: "", about, domain, default, scope, engines, apply }
 }
 
 pub const CAPACITY: Knob = knob(

@@ -126,10 +126,10 @@ fn factor(engine: &str, argument: &str) -> Result<(&'static Knob, Vec<Value>), R
             hint: format!("use --engine {}, or leave it out", knob.engines.join(" or ")),
         });
     }
-    // A list of CPUs has commas of its own, and so has a text.
-    let texts: Vec<&str> = match knob.domain {
-        Domain::Cpus | Domain::Text | Domain::Texts => vec![levels],
-        _ => levels.split(',').collect(),
+    // A list of CPUs has commas of its own.
+    let texts: Vec<&str> = match knob.domain.has_commas() {
+        true => vec![levels],
+        false => levels.split(',').collect(),
     };
     let mut values = Vec::with_capacity(texts.len());
     for text in texts {

@@ -1,6 +1,6 @@
 //! How people write values: `4KiB`, `200MB/s`, `20s`, `0-3,8`.
 
-use super::{Domain, Stop, Value};
+use super::{AS_IS, Domain, Stop, Value};
 
 /// Reads `text` as a value of `domain`; the error says what would have been accepted.
 pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
@@ -36,6 +36,12 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
         Domain::Texts if text.is_empty() => Ok(Value::Words(Vec::new())),
         Domain::Texts => free_text(text).map(|text| Value::Words(vec![text])),
         Domain::Directories => Err("directories are given with --dir, once for each".to_owned()),
+        Domain::CpuList if cpu_list(text).is_some_and(|list| !list.is_empty()) => {
+            Ok(Value::Word(text.to_owned()))
+        }
+        Domain::CpuList => Err(format!("`{text}` is no list of CPUs such as 0-3,8")),
+        Domain::OrAsIs(_) if text == AS_IS => Ok(Value::as_is()),
+        Domain::OrAsIs(inner) => value(inner, text),
     }
 }
 
@@ -199,6 +205,24 @@ mod tests {
         assert!(Domain::Number { min: 0.0, max: 1.0 }.parse("NaN").is_err());
         assert!(Domain::Cpus.parse("3-1").is_err());
         assert!(Domain::Stop.parse("0s").is_err());
+    }
+
+    #[test]
+    fn what_may_be_left_as_it_is_takes_that_word_and_what_it_takes_besides() {
+        let domain = Domain::OrAsIs(&Domain::Count { min: 1, max: 8 });
+        assert_eq!(domain.parse("as-is"), Ok(Value::as_is()));
+        assert!(domain.parse("as-is").unwrap().is_as_is());
+        assert_eq!(domain.parse("3"), Ok(Value::Count(3)));
+        assert!(!Value::Count(3).is_as_is());
+        assert_eq!(domain.parse("9").unwrap_err(), "9 is outside 1 to 8");
+        assert_eq!(domain.describe(), "as-is, or 1 to 8");
+        assert!(Domain::Count { min: 1, max: 8 }.parse("as-is").is_err());
+        let cpus = Domain::OrAsIs(&Domain::CpuList);
+        assert_eq!(cpus.parse("0-3,8"), Ok(Value::Word("0-3,8".into())));
+        assert!(cpus.has_commas() && !domain.has_commas());
+        for wrong in ["", "none", "spread", "3-1", "0-99999999999"] {
+            assert!(cpus.parse(wrong).is_err(), "{wrong}");
+        }
     }
 
     proptest! {

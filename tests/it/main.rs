@@ -7,3 +7,4 @@ mod readme;
 mod stopped;
 mod tidy;
 mod typed;
+mod undo;

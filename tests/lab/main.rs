@@ -9,6 +9,7 @@
 mod disk;
 mod evaluation;
 mod faults;
+mod knobs;
 mod origin;
 mod referee;
 mod run;

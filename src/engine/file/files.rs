@@ -210,12 +210,15 @@ fn note_holes(path: &Path, file: &File, bytes: u64, notes: &mut Vec<Note>) {
 /// Drops or warms all files and counts what is resident.
 fn settle(job: &Job, opened: &mut Opened) -> Result<(), Error> {
     let files = || opened.streams.iter().flat_map(|s| s.files.iter().zip(&s.paths));
-    if job.cold || job.direct {
+    // Memory groups count a page for whoever touched it first (Documentation/admin-guide/cgroup-v1/
+    // memory.rst, section 2.3): those that laid the files out would be free under a limit.
+    if job.cold || job.direct || job.limited {
         for (file, path) in files() {
             pages::drop_cached(file)
                 .map_err(|why| Error::Failed(format!("{}: {why}", path.display())))?;
         }
-    } else if job.direction.reads() {
+    }
+    if !job.cold && !job.direct && job.direction.reads() {
         for (file, path) in files() {
             warm(file)
                 .map_err(|why| Error::Failed(format!("cannot read {}: {why}", path.display())))?;

@@ -115,6 +115,8 @@ pub struct Job {
     pub direct: bool,
     /// Starts without pages in memory.
     pub cold: bool,
+    /// Memory of the load is limited: pages that others have paid for must not help it.
+    pub limited: bool,
     /// How the kernel is asked.
     pub engine: IoEngine,
     /// When the timed part ends.
@@ -199,6 +201,7 @@ impl Job {
             file_bytes: settings.whole("file-size"),
             direct: settings.flag("direct"),
             cold: settings.flag("cold"),
+            limited: settings.has("memory-limit") && !settings.get("memory-limit").is_as_is(),
             engine: io_engine(settings.word("io-engine")),
             stop: settings.stop(),
             at_least_ns: settings.whole("at-least"),

@@ -40,6 +40,7 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
         targets.push(inventory::target(context.host, directory).map_err(failed)?);
     }
     let worker = Worker::start("worker").map_err(failed)?;
+    (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
     let on = Evidence::on(&targets).devices;
     let watched = all(&targets, Target::device_names);
     let mut dialog = Dialog::new(worker, trial, context, &on, watched)?;

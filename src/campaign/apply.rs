@@ -1,0 +1,379 @@
+//! Puts a trial's system knobs in force, and puts back what was there.
+//!
+//! Written is only what differs from what is in force; noted in the journal first, read back after.
+//! A kernel that takes something else near it is noted; one that refuses makes the trial skipped,
+//! never measured with another value. Where each knob lies is `knob`'s business.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::inventory::Target;
+use crate::journal::{Change, Identity, Journal, Line, Said, boot, in_force};
+use crate::knob::system::{Place, group};
+use crate::knob::{Apply, KNOBS, Settings};
+use crate::measurement::Note;
+use crate::sys::{Error, Host, processors};
+use crate::value::{self, Value};
+
+pub mod preview;
+#[cfg(test)]
+mod tests;
+
+/// What a trial's system knobs have changed so far; put back when dropped.
+#[derive(Debug)]
+pub struct Applier<'a> {
+    host: &'a Host,
+    journal_path: PathBuf,
+    /// Names the control groups.
+    uid: String,
+    journal: Option<Journal>,
+    held: BTreeMap<String, Held>,
+    /// So that no other run of ours changes these as long as this one lives.
+    locks: BTreeMap<String, File>,
+    /// The load's control group.
+    group: Option<String>,
+    groups: u32,
+    /// Where the load may run; empty for everywhere.
+    cpus: Vec<usize>,
+}
+
+/// A file that holds what a trial asked for.
+#[derive(Debug)]
+struct Held {
+    asked: String,
+    in_force: String,
+}
+
+/// What one place is to hold.
+struct Wanted {
+    knob: &'static str,
+    value: Value,
+    place: Place,
+    text: String,
+}
+
+/// What these settings want where.
+///
+/// # Errors
+/// When a knob has nowhere to be written here.
+fn wanted(host: &Host, settings: &Settings, targets: &[Target]) -> Result<Vec<Wanted>, Error> {
+    let mut all = Vec::new();
+    for (knob, value) in set(settings) {
+        let Apply::Files(places) = knob.apply else { continue };
+        let found = places(host, targets).map_err(|error| leave_out(error, knob.name))?;
+        all.extend(found.into_iter().map(|place| Wanted {
+            knob: knob.name,
+            value: value.clone(),
+            text: place.form.text(value),
+            place,
+        }));
+    }
+    Ok(all)
+}
+
+/// The system knobs that are not left as they are.
+fn set(settings: &Settings) -> impl Iterator<Item = (&'static crate::knob::Knob, &Value)> {
+    let applied = KNOBS.iter().filter(|knob| !matches!(knob.apply, Apply::Engine));
+    let values = applied.filter(|knob| settings.has(knob.name));
+    values.map(|knob| (*knob, settings.get(knob.name))).filter(|(_, value)| !value.is_as_is())
+}
+
+/// Whether these settings ask for anything of the machine.
+pub fn asks(settings: &Settings) -> bool {
+    set(settings).next().is_some()
+}
+
+fn leave_out(error: Error, knob: &str) -> Error {
+    let hint = match &error.hint {
+        Some(hint) if hint.contains("leave") => return error,
+        Some(hint) => format!("{hint}, or leave `{knob}` out"),
+        None if error.why.contains("denied") || error.why.contains("not permitted") => {
+            format!("run as root, or leave `{knob}` out of the plan")
+        }
+        None => format!("leave `{knob}` out of the plan"),
+    };
+    error.hint(hint)
+}
+
+impl<'a> Applier<'a> {
+    /// Changes nothing yet; `journal` is where it will be noted.
+    pub fn new(host: &'a Host, journal: &Path, uid: &str) -> Applier<'a> {
+        Applier {
+            host,
+            journal_path: journal.to_owned(),
+            uid: uid.to_owned(),
+            journal: None,
+            held: BTreeMap::new(),
+            locks: BTreeMap::new(),
+            group: None,
+            groups: 0,
+            cpus: Vec::new(),
+        }
+    }
+
+    /// Puts in force what the settings of the next trial ask for, and puts back what they leave as
+    /// it is. Gives what the record must say.
+    ///
+    /// # Errors
+    /// When it cannot be done exactly: then the trial must not be measured.
+    pub fn apply(&mut self, settings: &Settings, targets: &[Target]) -> Result<Vec<Note>, Error> {
+        let wanted = wanted(self.host, settings, targets)?;
+        self.release(&wanted)?;
+        let mut notes = Vec::new();
+        for one in &wanted {
+            notes.extend(self.put(one).map_err(|error| leave_out(error, one.knob))?);
+        }
+        self.cpus = Vec::new();
+        for (knob, value) in set(settings) {
+            let done = match knob.apply {
+                Apply::Engine | Apply::Files(_) => Ok(None),
+                Apply::MemoryGroup => self.make_group(value),
+                Apply::Processors => {
+                    self.cpus = value::cpu_list(&value.to_string()).unwrap_or_default();
+                    Ok(None)
+                }
+                Apply::DropCaches if *value == Value::Flag(true) => drop_caches(self.host),
+                Apply::DropCaches => Ok(None),
+            };
+            notes.extend(done.map_err(|error| leave_out(error, knob.name))?);
+        }
+        Ok(notes)
+    }
+
+    /// Puts back what is not wanted any more.
+    fn release(&mut self, wanted: &[Wanted]) -> Result<(), Error> {
+        let Some(journal) = &mut self.journal else { return Ok(()) };
+        let is_wanted = |path: &str| wanted.iter().any(|one| one.place.path == path);
+        // What a wanted setting disturbs is not as it was before; when a knob gives it up, the one
+        // that disturbs it is written anew, which gives it the kernel's value.
+        let given_up = |path: &String| self.held.contains_key(path) && !is_wanted(path);
+        let again = |one: &Wanted| one.place.disturbs.iter().any(given_up);
+        let mut keep: Vec<&str> = Vec::new();
+        for one in wanted.iter().filter(|one| !again(one)) {
+            keep.push(&one.place.path);
+            keep.extend(one.place.disturbs.iter().map(String::as_str));
+        }
+        let goes = |path: &str| !keep.contains(&path) && !is_group(path);
+        let said = journal.undo_some(self.host, false, &mut |_| {}, goes);
+        self.held.retain(|path, _| keep.contains(&path.as_str()));
+        match said.into_iter().find(Said::is_left) {
+            None => Ok(()),
+            Some(said) => Err(Error::new("cannot put a setting back", said).hint("brickyard undo")),
+        }
+    }
+
+    /// Writes one setting if it is not in force.
+    fn put(&mut self, one: &Wanted) -> Result<Option<Note>, Error> {
+        let (path, text) = (&one.place.path, &one.text);
+        let present = in_force(&self.host.read(path)?).to_owned();
+        match self.held.get(path) {
+            Some(held) if held.asked == *text && held.in_force == present => {
+                return Ok(rounded(one, &present));
+            }
+            Some(_) => {}
+            None => {
+                for path in std::iter::once(path).chain(&one.place.disturbs) {
+                    if !self.locks.contains_key(path) {
+                        self.locks.insert(path.clone(), self.host.lock(path)?);
+                    }
+                }
+                let (asked, in_force) = (present.clone(), present.clone());
+                self.held.insert(path.clone(), Held { asked, in_force });
+            }
+        }
+        let mut now = present.clone();
+        if present != *text {
+            self.note_write(&one.place, &present, text)?;
+            self.host.write(path, text).map_err(|error| self.choices(error, path))?;
+            now = in_force(&self.host.read(path)?).to_owned();
+        }
+        if now != *text {
+            // Whatever it is, we have made it so, and it is ours to put back.
+            self.note(Line::Took { path: path.clone(), value: now.clone() })?;
+            if now.parse::<u64>().is_err() || now == present {
+                let what = format!("cannot write {text} to {path}");
+                return Err(Error::new(what, format!("the kernel took it and holds {now}")));
+            }
+        }
+        if let Some(held) = self.held.get_mut(path) {
+            (held.asked, held.in_force) = (text.clone(), now.clone());
+        }
+        Ok(rounded(one, &now))
+    }
+
+    /// What the file would have taken, where it says so.
+    fn choices(&self, error: Error, path: &str) -> Error {
+        let text = self.host.word(path).unwrap_or_default();
+        match text.contains('[') {
+            true => error.hint(format!("it has {}; perhaps a module is missing", text.trim())),
+            false => error,
+        }
+    }
+
+    fn note_write(&mut self, place: &Place, before: &str, text: &str) -> Result<(), Error> {
+        let boot = boot(self.host)?;
+        let change = |path: &String, before: &str, written: &str| Change {
+            path: path.clone(),
+            device: place.device.clone(),
+            boot: boot.clone(),
+            before: before.to_owned(),
+            written: written.to_owned(),
+            instead: None,
+        };
+        for along in &place.disturbs {
+            let held = in_force(&self.host.read(along)?).to_owned();
+            self.note(Line::Disturb(change(along, &held, "")))?;
+        }
+        // The device may have gone, and another come, since it was looked at.
+        if place.device.as_ref().is_some_and(|device| !Identity::still_there(device, self.host)) {
+            let what = format!("cannot write {}", place.path);
+            return Err(Error::new(what, "another device has taken that name"));
+        }
+        let instead = place.instead.clone();
+        self.note(Line::Write(Change { instead, ..change(&place.path, before, text) }))
+    }
+
+    fn note(&mut self, line: Line) -> Result<(), Error> {
+        if self.journal.is_none() {
+            self.journal = Some(Journal::open(&self.journal_path)?);
+        }
+        match &mut self.journal {
+            Some(journal) => journal.note(line),
+            None => Ok(()),
+        }
+    }
+
+    /// A control group for the next load.
+    fn make_group(&mut self, limit: &Value) -> Result<Option<Note>, Error> {
+        let parent = group::memory(self.host)?;
+        self.groups += 1;
+        let folder = format!("{}/brickyard-{}-{}", parent.folder, self.uid, self.groups);
+        let boot = boot(self.host)?;
+        self.note(Line::Make { path: folder.clone(), boot })?;
+        self.host.make_directory(&folder)?;
+        self.group = Some(folder.clone());
+        let (Value::Bytes(bytes), path) = (limit, format!("{folder}/{}", parent.limit)) else {
+            return Err(Error::new("cannot limit memory", format!("{limit} is no size")));
+        };
+        self.host.write(&path, &bytes.to_string())?;
+        let text = self.host.read(&path)?;
+        match text.trim().parse::<u64>() {
+            Ok(now) if now == *bytes => Ok(None),
+            Ok(now) if now.abs_diff(*bytes) < 1 << 20 => Ok(Some(note_rounded(
+                "memory-limit",
+                &value::setting(limit),
+                &value::setting(&Value::Bytes(now)),
+            ))),
+            _ => Err(Error::new(
+                format!("cannot write {bytes} to {path}"),
+                format!("the kernel took it and holds {}", text.trim()),
+            )),
+        }
+    }
+
+    /// Puts the load's process where the trial wants it, before its first byte.
+    ///
+    /// # Errors
+    /// When the kernel does not take it: then the load must not run.
+    pub fn place(&self, pid: u32) -> Result<(), Error> {
+        if let Some(folder) = &self.group {
+            let path = format!("{folder}/cgroup.procs");
+            self.host.write(&path, &pid.to_string())?;
+            let text = self.host.read(&path)?;
+            if !text.lines().any(|line| line.trim() == pid.to_string()) {
+                let what = format!("cannot put process {pid} into {folder}");
+                return Err(Error::new(what, "the kernel took it, and it is not there"));
+            }
+        }
+        match self.cpus.is_empty() {
+            true => Ok(()),
+            false => processors::restrict(self.host, pid, &self.cpus),
+        }
+    }
+
+    /// After a trial: removes the load's control group, and looks whether somebody has changed what
+    /// was to be in force meanwhile. Gives what the record must say.
+    pub fn after(&mut self) -> Vec<Note> {
+        self.cpus = Vec::new();
+        if let (Some(folder), Some(journal)) = (self.group.take(), &mut self.journal) {
+            // What stays, as the group of a load that hangs, is tried again at the end.
+            journal.undo_some(self.host, false, &mut |_| {}, |path| path == folder);
+        }
+        let changed = |(path, held): (&String, &Held)| {
+            let now = self.host.read(path).map(|text| in_force(&text).to_owned());
+            let now = now.unwrap_or_else(|error| error.why);
+            (now != held.in_force).then(|| {
+                Note::new(
+                    "setting-changed",
+                    format!(
+                        "Somebody else changed {path} during the trial: {} was in force at its \
+                         start, {now} at its end.",
+                        held.in_force
+                    ),
+                )
+            })
+        };
+        self.held.iter().filter_map(changed).collect()
+    }
+
+    /// Puts everything back, newest first; gives what became of each.
+    pub fn restore(&mut self, tell: &mut dyn FnMut(&Said)) -> Vec<Said> {
+        let Some(mut journal) = self.journal.take() else { return Vec::new() };
+        let said = journal.undo(self.host, false, tell);
+        self.held.clear();
+        self.locks.clear();
+        let _ = journal.close();
+        said
+    }
+}
+
+impl Drop for Applier<'_> {
+    fn drop(&mut self) {
+        self.restore(&mut |_| {});
+    }
+}
+
+/// Undoes what a run that was killed has left, before another one measures.
+///
+/// # Errors
+/// When another run has the journal, or something could not be undone.
+pub fn recover(host: &Host, journal: &Path, tell: &mut dyn FnMut(&Said)) -> Result<(), Error> {
+    let Some(mut left) = Journal::existing(journal)? else { return Ok(()) };
+    let said = left.undo(host, false, tell);
+    left.close()?;
+    match said.into_iter().find(Said::is_left) {
+        None => Ok(()),
+        Some(said) => {
+            let what = "cannot measure while settings of an earlier run are in force";
+            Err(Error::new(what, said).hint("brickyard undo, as root"))
+        }
+    }
+}
+
+fn is_group(path: &str) -> bool {
+    path.rsplit('/').next().is_some_and(|name| name.starts_with("brickyard-"))
+}
+
+/// What a place that cannot hold the value exactly holds.
+fn rounded(one: &Wanted, now: &str) -> Option<Note> {
+    let in_force = one.place.form.value(now, &one.value)?;
+    if in_force.to_string() == one.value.to_string() {
+        return None;
+    }
+    let path = &one.place.path;
+    let asked = value::setting(&one.value);
+    Some(note_rounded(one.knob, &asked, &format!("{} ({path})", value::setting(&in_force))))
+}
+
+fn note_rounded(knob: &str, asked: &str, now: &str) -> Note {
+    let text = format!("{knob}: {asked} was asked for; in force was {now}.");
+    Note::new("setting-rounded", text)
+}
+
+/// Writes back what is dirty first: what is dirty cannot be dropped.
+fn drop_caches(host: &Host) -> Result<Option<Note>, Error> {
+    rustix::fs::sync();
+    host.write("/proc/sys/vm/drop_caches", "3")?;
+    Ok(None)
+}

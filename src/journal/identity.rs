@@ -1,0 +1,65 @@
+//! What tells a device from another one that has taken its name.
+
+use serde::{Deserialize, Serialize};
+
+use crate::sys::Host;
+
+/// What identifies the block device behind a setting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The kernel's name: `sda`, `md0`, `loop3`; for btrfs the file system's UUID.
+    pub name: String,
+    /// Major and minor number, `8:0`; none for a file system.
+    pub number: Option<String>,
+    /// Counts up with every disk that this boot has seen, so that it tells two on one loop device
+    /// apart; since Linux 5.15 (Documentation/ABI/stable/sysfs-block, `diskseq`).
+    pub sequence: Option<String>,
+    /// What it is known by elsewhere: a serial number, a WWID, a UUID, a loop's backing file.
+    pub known_as: Option<String>,
+}
+
+/// Files of a block device that tell it from others, with the word for it.
+const MARKS: [(&str, &str); 7] = [
+    ("wwid", "wwid"),
+    ("device/wwid", "wwid"),
+    ("serial", "serial"),
+    ("device/serial", "serial"),
+    ("dm/uuid", "dm"),
+    ("md/uuid", "md"),
+    ("loop/backing_file", "file"),
+];
+
+impl Identity {
+    /// Of a whole block device, by the kernel's name; `None` when there is none of that name.
+    pub fn of_device(host: &Host, name: &str) -> Option<Identity> {
+        let folder = format!("/sys/block/{name}");
+        let word = |file: &str| host.word(format!("{folder}/{file}"));
+        let mark = |(file, kind): &(&str, &str)| Some(format!("{kind}:{}", word(file)?));
+        Some(Identity {
+            name: name.to_owned(),
+            number: Some(word("dev")?),
+            sequence: word("diskseq"),
+            known_as: MARKS.iter().find_map(mark),
+        })
+    }
+
+    /// Of a mounted btrfs, by its UUID; `None` when there is none.
+    pub fn of_btrfs(host: &Host, uuid: &str) -> Option<Identity> {
+        let there = host.exists(format!("/sys/fs/btrfs/{uuid}"));
+        there.then(|| Identity {
+            name: uuid.to_owned(),
+            number: None,
+            sequence: None,
+            known_as: Some(format!("uuid:{uuid}")),
+        })
+    }
+
+    /// Whether the device of that name is still this one.
+    pub fn still_there(&self, host: &Host) -> bool {
+        let now = match self.number {
+            Some(_) => Identity::of_device(host, &self.name),
+            None => Identity::of_btrfs(host, &self.name),
+        };
+        now.as_ref() == Some(self)
+    }
+}

@@ -1,0 +1,314 @@
+//! Puts back what a journal tells, newest first.
+//!
+//! Nothing is written that somebody else has changed meanwhile, that belongs to another device by
+//! now, or that an earlier boot held; a value counts as back only when it was read back.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::{Change, Journal, Line, boot};
+use crate::sys::{Error, Host};
+
+/// Folders in which settings lie. A journal that tells of others was not written by us.
+const SETTINGS: [&str; 5] = [
+    "/sys/block/",
+    "/sys/fs/btrfs/",
+    "/sys/devices/system/cpu/",
+    "/sys/kernel/mm/transparent_hugepage/",
+    "/proc/sys/vm/",
+];
+/// How long processes of a left control group may take to end by themselves, and once killed. One
+/// that waits in the kernel for a disk that does not answer never does.
+const ENDING_MAX: Duration = Duration::from_secs(2);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// What became of one thing that was to be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Said {
+    /// The file or directory.
+    pub path: String,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// See [`Said`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It held the first and holds the second again, by reading it back.
+    Restored(String, String),
+    /// It would be written: it holds the first, and held the second before.
+    WouldRestore(String, String),
+    /// It held this already.
+    AsBefore(String),
+    /// The directory is gone.
+    Removed,
+    /// The directory would be removed.
+    WouldRemove,
+    /// Device or directory is not there any more.
+    Gone,
+    /// Another device has its name now.
+    AnotherDevice,
+    /// Of an earlier boot, which took the value with it: what it was before.
+    EarlierBoot(String),
+    /// Somebody else wrote this, and before us it was that; left alone.
+    ChangedByOthers(String, String),
+    /// Could not be undone; stays in the journal.
+    Failed(Error),
+}
+
+impl Said {
+    /// Whether it could not be undone.
+    pub fn failed(&self) -> bool {
+        matches!(self.fate, Fate::Failed(_))
+    }
+
+    /// Whether it is still to be undone.
+    pub fn is_left(&self) -> bool {
+        matches!(self.fate, Fate::Failed(_) | Fate::WouldRestore(..) | Fate::WouldRemove)
+    }
+}
+
+impl fmt::Display for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.fate {
+            Fate::Restored(from, to) => write!(f, "restored {path}: {to} (was {from})"),
+            Fate::WouldRestore(from, to) => write!(f, "would write {to} to {path} (is {from})"),
+            Fate::AsBefore(value) => write!(f, "{path} holds {value}, as before"),
+            Fate::Removed => write!(f, "removed {path}"),
+            Fate::WouldRemove => write!(f, "would remove {path}"),
+            Fate::Gone => write!(f, "{path} is not there any more: nothing to restore"),
+            Fate::AnotherDevice => {
+                write!(f, "left {path} alone: it belongs to another device now")
+            }
+            Fate::EarlierBoot(value) => write!(
+                f,
+                "left {path} alone: it was changed before the machine was started anew, which \
+                 undid it (it held {value})"
+            ),
+            Fate::ChangedByOthers(now, before) => write!(
+                f,
+                "left {path} alone: it holds {now}, which somebody else wrote (before us: {before})"
+            ),
+            Fate::Failed(error) => write!(f, "could not undo {path}: {error}"),
+        }
+    }
+}
+
+/// Something that is still to be undone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Outstanding {
+    path: String,
+    boot: String,
+    /// The first change; none for a directory.
+    change: Option<Change>,
+    /// Everything that we have had it hold.
+    ours: Vec<String>,
+    /// Changed along with something else, so that it may hold anything.
+    disturbed: bool,
+}
+
+/// What the lines leave to be undone, in the order in which it was first done.
+pub(super) fn outstanding(lines: &[Line]) -> Vec<Outstanding> {
+    let mut left: Vec<Outstanding> = Vec::new();
+    for line in lines {
+        let (Line::Write(Change { path, .. })
+        | Line::Disturb(Change { path, .. })
+        | Line::Took { path, .. }
+        | Line::Make { path, .. }
+        | Line::Done { path }) = line;
+        let place = left.iter().position(|one| one.path == *path);
+        match (line, place) {
+            (Line::Write(change), Some(place)) => {
+                let ours = [change.before.clone(), change.written.clone()];
+                left[place].ours.extend(ours);
+                left[place].ours.dedup();
+            }
+            (Line::Disturb(_), Some(place)) => left[place].disturbed = true,
+            (Line::Took { value, .. }, Some(place)) => left[place].ours.push(value.clone()),
+            (Line::Done { .. }, Some(place)) => drop(left.remove(place)),
+            (Line::Write(change) | Line::Disturb(change), None) => left.push(Outstanding {
+                path: path.clone(),
+                boot: change.boot.clone(),
+                change: Some(change.clone()),
+                ours: vec![change.written.clone()],
+                disturbed: matches!(line, Line::Disturb(_)),
+            }),
+            (Line::Make { boot, .. }, None) => left.push(Outstanding {
+                path: path.clone(),
+                boot: boot.clone(),
+                change: None,
+                ours: Vec::new(),
+                disturbed: false,
+            }),
+            (Line::Make { .. }, Some(_)) | (Line::Took { .. } | Line::Done { .. }, None) => {}
+        }
+    }
+    left
+}
+
+/// What a setting's file holds: the word in brackets of `none [mq-deadline]`, or all of it.
+pub fn in_force(text: &str) -> &str {
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    chosen.map_or(text, |(chosen, _)| chosen).trim()
+}
+
+impl Journal {
+    /// Undoes everything, newest first; only says what would be done when `dry`. What could not be
+    /// undone stays in the journal; [`Journal::close`] removes one that holds nothing more.
+    pub fn undo(&mut self, host: &Host, dry: bool, tell: &mut dyn FnMut(&Said)) -> Vec<Said> {
+        self.undo_some(host, dry, tell, |_| true)
+    }
+
+    /// The same for what `which` names.
+    pub fn undo_some(
+        &mut self,
+        host: &Host,
+        dry: bool,
+        tell: &mut dyn FnMut(&Said),
+        which: impl Fn(&str) -> bool,
+    ) -> Vec<Said> {
+        let now = boot(host);
+        let mut all = Vec::new();
+        for number in &self.unreadable {
+            let what = format!("cannot read line {number} of {}", self.path.display());
+            let error = Error::new(what, "it is damaged")
+                .hint("look into it, put back by hand what it tells, then remove it");
+            let fate = Fate::Failed(error);
+            all.push(Said { path: self.path.display().to_string(), fate });
+        }
+        all.iter().for_each(&mut *tell);
+        let mut left = outstanding(&self.lines);
+        left.retain(|one| which(&one.path));
+        for one in left.iter().rev() {
+            let fate = match &now {
+                Ok(now) => one.undo(host, now, dry),
+                Err(error) => Fate::Failed(error.clone()),
+            };
+            let said = Said { path: one.path.clone(), fate };
+            if !said.is_left() && !dry {
+                // On a full disk the line is missing: then the next undo finds it as it was before.
+                let _ = self.note(Line::Done { path: one.path.clone() });
+            }
+            tell(&said);
+            all.push(said);
+        }
+        all
+    }
+}
+
+impl Outstanding {
+    fn undo(&self, host: &Host, now: &str, dry: bool) -> Fate {
+        let before = || self.change.as_ref().map_or("", |change| &change.before).to_owned();
+        let Some(change) = &self.change else { return self.remove(host, dry) };
+        if self.boot != now {
+            return Fate::EarlierBoot(before());
+        }
+        if let Some(stranger) = self.stranger() {
+            let what = format!("cannot undo what the journal tells of {stranger}");
+            return Fate::Failed(Error::new(what, "no setting that brickyard changes lies there"));
+        }
+        if !host.exists(&self.path) {
+            return Fate::Gone;
+        }
+        if change.device.as_ref().is_some_and(|device| !device.still_there(host)) {
+            return Fate::AnotherDevice;
+        }
+        let present = match host.read(&self.path) {
+            Ok(text) => in_force(&text).to_owned(),
+            Err(error) => return Fate::Failed(error),
+        };
+        if present == change.before && change.instead.is_none() {
+            return Fate::AsBefore(present);
+        }
+        if present == change.before && self.instead_is_back(host, change) {
+            return Fate::AsBefore(present);
+        }
+        if !self.disturbed && present != change.before && !self.ours.contains(&present) {
+            return Fate::ChangedByOthers(present, before());
+        }
+        let own = (self.path.clone(), change.before.clone());
+        let (path, text) = change.instead.as_ref().unwrap_or(&own);
+        if dry {
+            return Fate::WouldRestore(present, text.clone());
+        }
+        if let Err(error) = host.write(path, text) {
+            return Fate::Failed(error.hint("run as root"));
+        }
+        match host.read(path) {
+            Ok(back) if in_force(&back) == text => Fate::Restored(present, text.clone()),
+            Ok(back) => {
+                let what = format!("cannot put {text} back into {path}");
+                Fate::Failed(Error::new(what, format!("it holds {} now", in_force(&back))))
+            }
+            Err(error) => Fate::Failed(error),
+        }
+    }
+
+    /// A path that is none of ours to write.
+    fn stranger(&self) -> Option<&str> {
+        let instead = self.change.as_ref().and_then(|change| change.instead.as_ref());
+        let paths = [Some(&self.path), instead.map(|(path, _)| path)].into_iter().flatten();
+        let ours = |path: &str| {
+            SETTINGS.iter().any(|folder| path.starts_with(folder))
+                && !path.split('/').any(|part| part == ".." || part == ".")
+        };
+        paths.map(String::as_str).find(|path| !ours(path))
+    }
+
+    fn instead_is_back(&self, host: &Host, change: &Change) -> bool {
+        let Some((path, text)) = &change.instead else { return true };
+        host.read(path).is_ok_and(|held| in_force(&held) == text)
+    }
+
+    /// Removes a control group of ours; processes that it still holds are our own load, and are
+    /// killed when they do not end.
+    fn remove(&self, host: &Host, dry: bool) -> Fate {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        if !name.starts_with("brickyard-") || !self.path.starts_with('/') || name.contains("..") {
+            let what = format!("cannot remove {}", self.path);
+            return Fate::Failed(Error::new(what, "it has not a name that brickyard gives"));
+        }
+        if !host.exists(&self.path) {
+            return Fate::Gone;
+        }
+        if dry {
+            return Fate::WouldRemove;
+        }
+        let mut killed = false;
+        let mut waited = Duration::ZERO;
+        loop {
+            let error = match host.remove_directory(&self.path) {
+                Ok(()) => return Fate::Removed,
+                Err(error) => error,
+            };
+            match waited > ENDING_MAX {
+                false => {}
+                true if killed => {
+                    return Fate::Failed(
+                        error.hint("a load hangs in it; once its disk answers: brickyard undo"),
+                    );
+                }
+                true => {
+                    kill(host, &self.path);
+                    (killed, waited) = (true, Duration::ZERO);
+                }
+            }
+            std::thread::sleep(LOOK_EVERY);
+            waited += LOOK_EVERY;
+        }
+    }
+}
+
+/// Kills what runs in a control group of ours.
+fn kill(host: &Host, group: &str) {
+    let text = host.read(format!("{group}/cgroup.procs")).unwrap_or_default();
+    for pid in text.lines().filter_map(|line| line.trim().parse().ok()) {
+        if let Some(pid) = rustix::process::Pid::from_raw(pid)
+            && pid != rustix::process::getpid()
+            && !pid.is_init()
+        {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
