@@ -98,6 +98,7 @@ pub fn pages() -> Vec<(&'static str, String)> {
                 Table::Workloads,
             ),
         ),
+        ("plans.md", table("Plans", "Plans that ship: `brickyard run NAME`.", Table::Plans)),
         ("engines.md", table("Engines", "What can run a trial: `--engine NAME`.", Table::Engines)),
         (
             "counters.md",
@@ -115,8 +116,9 @@ const GENERATED: &str = "<!-- made by `brickyard generate reference`; do not edi
 
 fn row_text(text: &mut String, row: &Value) {
     let word = |key: &str| row[key].as_str().filter(|word| !word.is_empty());
-    let _ =
-        write!(text, "## `{}`\n\n{}.\n\n", word("name").unwrap_or(""), word("about").unwrap_or(""));
+    let about = word("about").unwrap_or("");
+    let stop = if about.ends_with('?') { "" } else { "." };
+    let _ = write!(text, "## `{}`\n\n{about}{stop}\n\n", word("name").unwrap_or(""));
     for (key, label) in [
         ("takes", "Takes"),
         ("default", "Default"),

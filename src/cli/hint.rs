@@ -101,7 +101,9 @@ mod tests {
             hint("run random-read --block-size=4KiB"),
             "knobs stand without dashes: block-size=1MiB"
         );
-        for line in ["run", "run random-read --replicates 0", "run random-read --replicates x"] {
+        for line in
+            ["run --replicates", "run random-read --replicates 0", "run random-read --replicates x"]
+        {
             assert!(hint(line).starts_with("`brickyard help run`"), "{line}: {}", hint(line));
         }
         assert!(hint("generate").contains("`brickyard help generate`"));

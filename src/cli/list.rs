@@ -25,6 +25,8 @@ pub enum Table {
     Knobs,
     /// Named presets of knobs
     Workloads,
+    /// Plans that ship
+    Plans,
     /// What can run a trial
     Engines,
     /// What the kernel is asked while a trial runs
@@ -82,6 +84,7 @@ pub fn rows(table: Table) -> Vec<Value> {
                 })
             })
             .collect(),
+        Table::Plans => super::plan::listed(),
         Table::Engines => {
             engine::ENGINES.iter().map(|engine| plain(engine.name(), engine.about())).collect()
         }

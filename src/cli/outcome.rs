@@ -253,7 +253,15 @@ mod tests {
             let group = group.to_owned();
             let (number, replicate, first_file, seed) = (1, 1, 0, 1);
             Record {
-                trial: Trial { number, replicate, group, settings, first_file, seed },
+                trial: Trial {
+                    number,
+                    replicate,
+                    group,
+                    settings,
+                    first_file,
+                    seed,
+                    planned: None,
+                },
                 outcome,
             }
         };

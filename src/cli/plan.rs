@@ -8,10 +8,14 @@ use serde_json::{Value, json};
 
 use super::planned::{self, Planned};
 use super::{Common, talk};
+use crate::campaign::apply::{asks, preview};
 use crate::campaign::layout;
+use crate::inventory;
+use crate::knob::{self, Scope, Settings};
 use crate::plan::design::Plan;
 use crate::plan::standard::expected_ns;
 use crate::plan::{builtin, file};
+use crate::sys::Host;
 use crate::value;
 
 /// What `plan` takes.
@@ -82,6 +86,8 @@ struct Shown {
     space: Vec<(String, u64)>,
     /// Why `run` would refuse it.
     no_room: Option<String>,
+    /// Settings of the machine that would be written.
+    writes: Vec<String>,
 }
 
 impl Shown {
@@ -99,19 +105,25 @@ impl Shown {
             }
             cells += 1;
         }
-        let (mut space, mut no_room) = (Vec::new(), None);
+        let (mut space, mut no_room, mut writes) = (Vec::new(), None, Vec::new());
         if plan.engine != "sim" {
             let mut largest: BTreeMap<(usize, Vec<usize>), _> = BTreeMap::new();
+            let mut systems: BTreeMap<(usize, Vec<usize>), _> = BTreeMap::new();
+            let of_system = knob::KNOBS.iter().filter(|knob| knob.scope == Scope::System);
+            let system: Vec<&str> = of_system.map(|knob| knob.name).collect();
             for cell in plan.cells() {
                 let key = (cell.load, plan.deciding(&cell, &["streams", "files", "file-size"]));
                 largest.entry(key).or_insert_with(|| plan.settings(&cell));
+                let key = (cell.load, plan.deciding(&cell, &system));
+                systems.entry(key).or_insert_with(|| plan.settings(&cell));
             }
+            writes = written(plan, systems.values())?;
             let all = largest.values().map(|settings| (settings, 0));
             space = layout::bytes_needed(all.clone()).into_iter().collect();
             no_room = layout::check_space(all).err().map(|error| error.why);
         }
         let (trials, seed) = (cells * replicates, plan.seed.unwrap_or(1));
-        Ok(Shown { cells, trials, seed, takes_ns, untimed, space, no_room })
+        Ok(Shown { cells, trials, seed, takes_ns, untimed, space, no_room, writes })
     }
 
     /// In words: how long, as far as it can be told.
@@ -179,6 +191,7 @@ impl Shown {
                 .map(|name| {
                     format!("a directory {name}/brickyard-... is made, and removed at the end")
                 })
+                .chain(self.writes.iter().map(|write| format!("{write}, put back at the end")))
                 .collect(),
         }
     }
@@ -209,6 +222,21 @@ impl Shown {
             "first_trials": order.collect::<Vec<_>>(),
         })
     }
+}
+
+/// What the cells would have written to settings of the machine.
+fn written<'a>(
+    plan: &Plan,
+    cells: impl Iterator<Item = &'a Settings> + Clone,
+) -> anyhow::Result<Vec<String>> {
+    if !cells.clone().any(asks) {
+        return Ok(Vec::new());
+    }
+    let host = Host::live();
+    let names = plan.directories.iter();
+    let targets = names.map(|name| inventory::target(&host, name.as_ref()));
+    let targets = targets.collect::<Result<Vec<_>, _>>()?;
+    Ok(preview::writes(&host, cells, &targets)?)
 }
 
 /// A trial by what tells it from others.

@@ -361,8 +361,15 @@ mod tests {
     fn record(measurement: Measurement, streams: u64) -> Record {
         let mut settings = Settings::defaults("file");
         settings.set("streams", crate::value::Value::Count(streams));
-        let trial =
-            Trial { number: 7, replicate: 1, group: "g".into(), settings, seed: 1, first_file: 0 };
+        let trial = Trial {
+            number: 7,
+            replicate: 1,
+            group: "g".into(),
+            settings,
+            seed: 1,
+            first_file: 0,
+            planned: None,
+        };
         Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
     }
 

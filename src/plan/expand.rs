@@ -83,17 +83,13 @@ impl Plan {
     /// excluded.
     pub fn check(&self) -> Result<(), Refused> {
         let factors = || self.loads.iter().flat_map(|load| &load.factors);
-        if self.design == Design::Fractional {
-            if let Some(factor) = factors().find(|factor| factor.levels.len() > 2) {
-                let (name, levels) = (factor.knob.name, factor.levels.len());
-                return Err(Refused {
-                    why: format!(
-                        "a fractional design has two levels a factor; `{name}` has {levels}"
-                    ),
-                    hint: "give its lowest and its highest, or use design = \"one-at-a-time\""
-                        .into(),
-                });
-            }
+        let wide = || factors().find(|factor| factor.levels.len() > 2);
+        if let (Design::Fractional, Some(factor)) = (self.design, wide()) {
+            let (name, levels) = (factor.knob.name, factor.levels.len());
+            return Err(Refused {
+                why: format!("a fractional design has two levels a factor; `{name}` has {levels}"),
+                hint: "give its lowest and its highest, or use design = \"one-at-a-time\"".into(),
+            });
         }
         if self.cells().next().is_none() {
             return Err(Refused {

@@ -4,8 +4,8 @@
 //! Each replicate is one random order of all cells in which those that share their labels stand
 //! together, within these those that share a layout, and within these those that share the
 //! system's settings. An order is made by sorting: every combination of dear settings, and every
-//! cell, gets a random key from the seed and the replicate. It is thus the same whenever it is asked
-//! for, which `--resume` builds on, and holds 40 bytes a cell of one replicate.
+//! cell, gets a random key from the seed and the replicate. It is thus the same whenever it is
+//! asked for, which `--resume` builds on, and holds some 30 bytes a cell of one replicate.
 
 use super::design::{Cell, Load, Plan};
 use super::{Trial, exact_in_json};

@@ -75,6 +75,7 @@ pub fn campaign_of(trials: Vec<Trial>, rows: u64) -> Fixture {
                           "device": "nvme0n1", "scheduler": "none", "read_ahead_bytes": 131_072,
                           "rotational": false }]
         }),
+        plan_json: None,
         not_bought: vec![
             NotBought { cell: "mixed, 100 streams".into(), budget_ns: 5_400_000_000_000 },
             NotBought { cell: "queue depth 256".into(), budget_ns: 7_200_000_000_000 },

@@ -17,6 +17,7 @@ fn record(number: u32, outcome: Outcome) -> Record {
         settings: Settings::defaults("file"),
         first_file: 20,
         seed: (1 << 53) - 1,
+        planned: Some(number),
     };
     Record { trial, outcome }
 }
@@ -305,4 +306,37 @@ fn a_locked_store_is_waited_for_and_then_refused() {
     assert!(error.why.contains("locked"), "{error:?}");
     other.execute_batch("ROLLBACK").unwrap();
     store.begin(&Campaign::default()).unwrap();
+}
+
+/// The newest campaign of a plan goes on with what is over of it: a trial that was interrupted is
+/// not over, and a layout is none of the plan's.
+#[test]
+fn a_campaign_that_was_stopped_is_found_by_its_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+    let campaign = |uid: &str, plan: Option<&str>| Campaign {
+        uid: uid.into(),
+        plan_json: plan.map(str::to_owned),
+        ..Campaign::default()
+    };
+    store.begin(&campaign("a", Some("p"))).unwrap();
+    let id = store.begin(&campaign("b", Some("p"))).unwrap();
+    store.begin(&campaign("c", Some("q"))).unwrap();
+    store.begin(&campaign("d", None)).unwrap();
+    let mut layout = record(1, Outcome::Done(Box::new(measurement())));
+    layout.trial.planned = None;
+    let mut first = record(2, Outcome::Failed("why".into()));
+    first.trial.planned = Some(1);
+    let mut cut = record(3, Outcome::Interrupted);
+    cut.trial.planned = Some(2);
+    for record in [&layout, &first, &cut] {
+        store.append(id, record).unwrap();
+    }
+    store.end(id, 1).unwrap();
+    let found = store.unfinished("p").unwrap().unwrap();
+    assert_eq!((found.campaign.uid.as_str(), found.trials), ("b", 3));
+    assert_eq!(found.over.into_iter().collect::<Vec<_>>(), [1]);
+    assert!(store.unfinished("r").unwrap().is_none());
+    store.reopen(id).unwrap();
+    assert_eq!(store.records(id).unwrap()[1].trial.planned, Some(1));
 }

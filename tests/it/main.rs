@@ -4,6 +4,7 @@
 
 mod programs;
 mod readme;
+mod resume;
 mod stopped;
 mod tidy;
 mod typed;

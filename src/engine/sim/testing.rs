@@ -21,6 +21,7 @@ pub fn run(settings: &Settings, seed: u64) -> Result<Measurement, Error> {
         settings: settings.clone(),
         seed,
         first_file: 0,
+        planned: None,
     };
     run_trial(&trial)
 }
