@@ -74,7 +74,8 @@ fn none_named() -> anyhow::Error {
 fn find(name: &str, engine: Option<&str>) -> anyhow::Result<Plan> {
     let path = Path::new(name);
     if path.extension().is_some_and(|ending| ending == "toml") || name.contains('/') {
-        let text = Host::live().read(name).map_err(|error| {
+        let path = std::path::absolute(path)?;
+        let text = Host::live().read(path).map_err(|error| {
             error.hint("name a plan file, or one that ships: `brickyard plan` lists them")
         })?;
         return Ok(file::read(&text, name, engine)?);

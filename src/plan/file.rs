@@ -15,7 +15,8 @@ mod table;
 
 use table::{Entry, Mistake, Table};
 
-/// What a plan's replicates are where it does not say: the least that give an interval worth having.
+/// What a plan's replicates are where it does not say: the least that give an interval worth
+/// having.
 pub const REPLICATES: u32 = 3;
 
 /// Reads a plan; `file` is its name, for messages. `engine` wins over the plan's own.
@@ -89,7 +90,8 @@ fn engine_name(entry: Entry<'_>) -> Result<String, Mistake> {
     }
 }
 
-/// `stop = "20s"`, or `{ after, until = "steady", at-most }`: knobs that every workload starts with.
+/// `stop = "20s"`, or `{ after, until = "steady", at-most }`: knobs that every workload starts
+/// with.
 fn stops(entry: &Entry<'_>, engine: &str) -> Result<Vec<(&'static Knob, Value)>, Mistake> {
     let knob = |name| knob::find(name).expect("a test reads the keys of `stop`");
     if !entry.is_table() {
@@ -272,7 +274,7 @@ fn exclude(mut table: Table<'_>, loads: &[Load]) -> Result<Exclude, Mistake> {
         places.push(entry);
     }
     let rule = Exclude { workload, levels };
-    // A rule that matches nothing is a slip of the pen: the cell that it was to leave out would run.
+    // A rule that matches nothing is a slip of the pen: what it was to leave out would run.
     for ((knob, levels), entry) in rule.levels.iter().zip(&places) {
         let varies = |load: &&Load| rule.workload.as_ref().is_none_or(|name| *name == load.name);
         let has = |load: &Load| levels.iter().any(|level| load.takes(knob, level));

@@ -74,7 +74,7 @@ fn budgets_spaces_and_names_that_make_no_sense_are_refused() {
     assert!(refused(at, &["report", "--format", "hmtl"]).contains("html"));
     // What clap refuses has the form of all other errors.
     assert!(refused(at, &["evaluat", "."]).contains("hint: did you mean `brickyard evaluate`?"));
-    assert!(refused(at, &["run"]).contains("hint: `brickyard help run`"));
+    assert!(refused(at, &["run"]).contains("hint: `brickyard plan` lists those that ship"));
     assert!(refused(at, &["evaluate", "--seed", "9007199254740992"]).contains("9007199254740991"));
 }
 

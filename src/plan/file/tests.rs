@@ -116,8 +116,19 @@ fn no_text_makes_the_reader_panic() {
 
 #[test]
 fn the_engine_given_wins_and_the_stop_of_a_workload_too() {
-    let text = "[plan]\nname = \"p\"\nengine = \"file\"\nstop = \"9s\"\n[factors]\nsim-noise = [0, 0.1]\n\
-                [[workload]]\nuse = \"random-read\"\nstop = \"3s\"\n[[workload]]\nuse = \"mixed\"\n";
+    let text = r#"
+        [plan]
+        name = "p"
+        engine = "file"
+        stop = "9s"
+        [factors]
+        sim-noise = [0, 0.1]
+        [[workload]]
+        use = "random-read"
+        stop = "3s"
+        [[workload]]
+        use = "mixed"
+    "#;
     let plan = read(text, "p.toml", Some("sim")).unwrap();
     assert_eq!((plan.engine.as_str(), plan.cells().count()), ("sim", 4));
     let stops: Vec<Stop> = plan.cells().map(|cell| plan.settings(&cell).stop()).collect();
