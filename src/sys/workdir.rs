@@ -8,7 +8,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
 use super::Error;
@@ -62,10 +62,10 @@ fn remove_tree(parent: &OwnedFd, name: &std::ffi::CStr, depth: usize) -> Result<
         Err(error) => return Err(error),
     }
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = rustix::fs::openat(parent, name, flags, Mode::empty())?;
-    if rustix::fs::fstat(&folder)?.st_dev != rustix::fs::fstat(parent)?.st_dev {
-        return Err(Errno::XDEV);
-    }
+    // Refuses what is mounted there, a bind of the same file system too, which the device's number
+    // does not tell (openat2(2), Linux 5.6); where there is no such call, nothing is removed.
+    let resolve = ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS;
+    let folder = rustix::fs::openat2(parent, name, flags, Mode::empty(), resolve)?;
     if depth >= DEPTH_MAX {
         return Err(Errno::NAMETOOLONG);
     }
@@ -107,7 +107,11 @@ pub fn remove_folder(work: &Path, trial: u32) -> Result<(), Error> {
     });
     removed.map_err(|error| {
         let what = format!("cannot remove {}", path.display());
-        Error::new(what, std::io::Error::from(error)).hint(format!("rm -r {}", path.display()))
+        // Never "rm -r" alone: it would go into what is mounted there.
+        Error::new(what, std::io::Error::from(error)).hint(format!(
+            "`findmnt | grep {0}` shows what is mounted there: unmount it first, then rm -r {0}",
+            path.display()
+        ))
     })
 }
 
@@ -288,6 +292,28 @@ mod tests {
         let path = work.path().to_owned();
         assert_eq!(work.remove().unwrap(), Swept::Removed(path));
         assert!(precious.join("thesis.doc").exists());
+    }
+
+    /// A program may bind somebody's directory into the folder of its trial. It lies on the same
+    /// device then, and was taken for ours, with all that it held.
+    #[test]
+    fn what_is_bound_into_the_folder_of_a_trial_is_not_emptied() {
+        let parent = tempfile::tempdir().unwrap();
+        let precious = parent.path().join("precious");
+        std::fs::create_dir(&precious).unwrap();
+        File::create(precious.join("thesis.doc")).unwrap();
+        let work = WorkDir::create(parent.path(), "a").unwrap();
+        let bound = make_folder(work.path(), 3).unwrap().join("bound");
+        std::fs::create_dir(&bound).unwrap();
+        if rustix::mount::mount_bind(&precious, &bound).is_err() {
+            return; // it takes root
+        }
+        let refused = remove_folder(work.path(), 3);
+        let kept = precious.join("thesis.doc").exists();
+        rustix::mount::unmount(&bound, rustix::mount::UnmountFlags::DETACH).unwrap();
+        assert!(kept, "what was bound there is gone");
+        assert!(refused.unwrap_err().hint.unwrap_or_default().contains("unmount it first"));
+        remove_folder(work.path(), 3).unwrap();
     }
 
     #[test]
