@@ -12,8 +12,11 @@ pub struct BuiltIn {
 }
 
 /// In the order in which they are listed.
-pub const PLANS: &[BuiltIn] =
-    &[BuiltIn { name: "streams", text: include_str!("../../plans/streams.toml") }];
+pub const PLANS: &[BuiltIn] = &[
+    BuiltIn { name: "streams", text: include_str!("../../plans/streams.toml") },
+    BuiltIn { name: "readahead", text: include_str!("../../plans/readahead.toml") },
+    BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
+];
 
 /// The plan of that name.
 pub fn find(name: &str) -> Option<&'static BuiltIn> {
