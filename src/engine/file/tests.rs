@@ -201,12 +201,16 @@ fn sustained_streams_go_on_and_others_do_not() {
         let [short, long] = result.streams[..] else { panic!("{result:?}") };
         assert_eq!((short.pass.read_bytes, long.pass.read_bytes), (4 * MIB, 64 * MIB));
         assert!(short.pass_end_ns < long.pass_end_ns);
-        let end_ns = result.window.unwrap().end_ns;
+        let end_ns = result.window.map(|window| window.end_ns);
         if sustained {
             assert!(short.total.read_bytes > short.pass.read_bytes);
-            assert!(end_ns >= long.pass_end_ns.unwrap());
-        } else {
-            assert_eq!(short.total, short.pass);
+            assert!(end_ns.unwrap() >= long.pass_end_ns.unwrap());
+            continue;
+        }
+        assert_eq!(short.total, short.pass);
+        // On a busy machine the short one may be over before the other begins: then there was no
+        // time in which both ran.
+        if let Some(end_ns) = end_ns {
             assert!(end_ns < long.pass_end_ns.unwrap() && end_ns >= short.pass_end_ns.unwrap());
         }
     }
