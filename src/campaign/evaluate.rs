@@ -19,6 +19,9 @@ const STREAMS_MAX: u64 = 100;
 const PROBE_FILE_BYTES_MAX: u64 = 256 << 20;
 /// Files of each stream of a probe through memory, which together may take as much as may be used.
 const PROBE_FILES_MAX: u64 = 4;
+/// Slower disks take what memory hands them as fast as what goes around it; and half a second of
+/// their writing is mostly the wait for one fsync, which says nothing of the rest.
+const FAST_BYTES_PER_S: f64 = 500e6;
 /// Below this a file is too short to say anything about reading it.
 const FILE_BYTES_MIN: u64 = 64 << 10;
 
@@ -121,7 +124,7 @@ fn spent_ns(run: &Run<'_>, started_ns: u64) -> u64 {
 /// Writes for two seconds in each directory; gives the slowest durable rate, bytes per second, or
 /// `None` when nothing could be written. Around memory first, which takes no longer than it should
 /// however slow the disk is; then new files through memory, as those of the evaluation will be
-/// written: half as much, for memory and the file system make that slower, twice over and more.
+/// written: a quarter as much, for memory and the file system make that slower, by up to four.
 fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f64>, Error> {
     let mut slowest = f64::INFINITY;
     for name in &request.directories {
@@ -136,13 +139,20 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f6
         settings.set("queue-depth", Value::Count(4));
         settings.set("stop", Value::Stop(Stop::After(PROBE_NS)));
         let Some(rate) = probed(run, settings)? else { continue };
-        let each = (rate * PROBE_NS as f64 / 2e9) as u64 / LAYOUT_STREAMS;
+        // On a small file system, with the files of the first probe, no more than half of it.
+        let each = ((rate * PROBE_NS as f64 / 4e9) as u64).min(usable / 4) / LAYOUT_STREAMS;
         let files = each.div_ceil(size).clamp(1, PROBE_FILES_MAX);
         let size = ((each / files) >> 20 << 20).clamp(1 << 20, size);
         let mut settings = writing(run.engine.name(), std::slice::from_ref(name), size, files);
         settings.set("sustained", Value::Flag(false));
-        let through = if run.stopped() { None } else { probed(run, settings)? };
-        slowest = slowest.min(rate).min(through.unwrap_or(rate));
+        // Who says how much room the files take has no use for a second opinion on it.
+        let told = request.space_bytes.is_some();
+        let through = match run.stopped() || told || rate < FAST_BYTES_PER_S {
+            true => None,
+            false => probed(run, settings)?,
+        };
+        // Half a second may be a bad one; memory costs a factor of four, and never eight.
+        slowest = slowest.min(rate).min(through.unwrap_or(rate).max(rate / 8.0));
     }
     Ok(slowest.is_finite().then_some(slowest))
 }

@@ -24,9 +24,9 @@ const WRITING_PART: u64 = 4;
 /// The part of writing's time that its bytes would take at the probe's rate: what a disk takes for
 /// a second it seldom takes for longer.
 const PLANNED_SHARE: f64 = 0.4;
-/// A probe lasts so long, ns: the half of it that goes around memory says how much the other may
-/// leave in it.
-pub const PROBE_NS: u64 = TRIAL_NS_MIN / 2;
+/// A probe around memory lasts so long, ns: shorter, and a disk that is still busy with the making
+/// of its file system may do next to nothing in it.
+pub const PROBE_NS: u64 = TRIAL_NS_MIN;
 
 /// How long a writing trial may take, and how much it may write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
