@@ -81,32 +81,11 @@ impl<'a> Run<'a> {
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Run<'a>, Error> {
-        recover(host, store, directories, observer)?;
-        let machine = machine(host, store, &campaign);
-        let mut run = Run {
-            host,
-            store,
-            campaign,
-            engine,
-            observer,
-            stop,
-            machine,
-            work: BTreeMap::new(),
-            laid: BTreeMap::new(),
-            count: 0,
-            measured_ns: 0,
-            wrote_per_s: None,
-            over: BTreeSet::new(),
-            of: 0,
-            ends_at_ns: None,
-        };
-        run.make_room(directories)?;
+        let fresh = Unfinished { campaign, ..Unfinished::default() };
+        let mut run = Run::ready(host, store, fresh, engine, directories, observer, stop)?;
         match run.store.begin(&run.campaign) {
             Ok(id) => run.campaign.id = id,
-            Err(error) => {
-                remove(run.work, run.observer);
-                return Err(error);
-            }
+            Err(error) => return Err(run.give_up(error)),
         }
         Ok(run)
     }
@@ -124,17 +103,34 @@ impl<'a> Run<'a> {
         observer: &'a mut dyn Observer,
         stop: &'a Stop,
     ) -> Result<Run<'a>, Error> {
-        let Unfinished { campaign, over, trials } = unfinished;
-        recover(host, store, directories, observer)?;
-        let machine = machine(host, store, &campaign);
+        let run = Run::ready(host, store, unfinished, engine, directories, observer, stop)?;
+        match run.store.reopen(run.campaign.id) {
+            Ok(()) => Ok(run),
+            Err(error) => Err(run.give_up(error)),
+        }
+    }
+
+    /// A run whose work directories are there, and nothing of which is kept yet.
+    fn ready(
+        host: &'a Host,
+        store: &'a mut Store,
+        from: Unfinished,
+        engine: &'static dyn Engine,
+        directories: &[String],
+        observer: &'a mut dyn Observer,
+        stop: &'a Stop,
+    ) -> Result<Run<'a>, Error> {
+        let Unfinished { campaign, over, trials } = from;
+        let journal = journal::beside(store.path());
+        recover(host, &journal, directories, observer)?;
         let mut run = Run {
             host,
+            machine: apply::Applier::new(host, &journal, &campaign.uid),
             store,
             campaign,
             engine,
             observer,
             stop,
-            machine,
             work: BTreeMap::new(),
             laid: BTreeMap::new(),
             count: trials,
@@ -145,11 +141,13 @@ impl<'a> Run<'a> {
             ends_at_ns: None,
         };
         run.make_room(directories)?;
-        if let Err(error) = run.store.reopen(run.campaign.id) {
-            remove(run.work, run.observer);
-            return Err(error);
-        }
         Ok(run)
+    }
+
+    /// Removes what was made before anything was measured.
+    fn give_up(self, error: Error) -> Error {
+        remove(self.work, self.observer);
+        error
     }
 
     /// Makes the work directories; what earlier runs left there goes first.
@@ -300,20 +298,16 @@ fn wrote_per_s(measurement: &Measurement) -> Option<f64> {
 /// Puts back what a run on this store left changed when it was killed, before anything else.
 fn recover(
     host: &Host,
-    store: &Store,
+    journal: &Path,
     directories: &[String],
     observer: &mut dyn Observer,
 ) -> Result<(), Error> {
     if directories.is_empty() {
         return Ok(());
     }
-    apply::recover(host, &journal::beside(store.path()), &mut |said| {
+    apply::recover(host, journal, &mut |said| {
         observer.tell(&Event::Say(format!("an earlier run was killed: {said}")));
     })
-}
-
-fn machine<'a>(host: &'a Host, store: &Store, campaign: &Campaign) -> apply::Applier<'a> {
-    apply::Applier::new(host, &journal::beside(store.path()), &campaign.uid)
 }
 
 /// Removes what earlier runs left in `directory`, and says so.

@@ -71,7 +71,7 @@ pub struct Campaign {
 }
 
 /// A campaign that can go on.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Unfinished {
     /// What it is.
     pub campaign: Campaign,

@@ -8,10 +8,9 @@ use serde_json::{Value, json};
 
 use super::planned::{self, Planned};
 use super::{Common, talk};
-use crate::campaign::apply::{asks, preview};
+use crate::campaign::apply::preview;
 use crate::campaign::layout;
-use crate::inventory;
-use crate::knob::{self, Scope, Settings};
+use crate::knob::{self, Scope};
 use crate::plan::design::Plan;
 use crate::plan::standard::expected_ns;
 use crate::plan::{builtin, file};
@@ -117,7 +116,9 @@ impl Shown {
                 let key = (cell.load, plan.deciding(&cell, &system));
                 systems.entry(key).or_insert_with(|| plan.settings(&cell));
             }
-            writes = written(plan, systems.values())?;
+            let host = Host::live();
+            let targets = planned::targets(&host, plan, systems.values())?;
+            writes = preview::writes(&host, systems.values(), &targets)?;
             let all = largest.values().map(|settings| (settings, 0));
             space = layout::bytes_needed(all.clone()).into_iter().collect();
             no_room = layout::check_space(all).err().map(|error| error.why);
@@ -222,21 +223,6 @@ impl Shown {
             "first_trials": order.collect::<Vec<_>>(),
         })
     }
-}
-
-/// What the cells would have written to settings of the machine.
-fn written<'a>(
-    plan: &Plan,
-    cells: impl Iterator<Item = &'a Settings> + Clone,
-) -> anyhow::Result<Vec<String>> {
-    if !cells.clone().any(asks) {
-        return Ok(Vec::new());
-    }
-    let host = Host::live();
-    let names = plan.directories.iter();
-    let targets = names.map(|name| inventory::target(&host, name.as_ref()));
-    let targets = targets.collect::<Result<Vec<_>, _>>()?;
-    Ok(preview::writes(&host, cells, &targets)?)
 }
 
 /// A trial by what tells it from others.

@@ -2,11 +2,14 @@
 
 use std::path::Path;
 
+use crate::campaign::apply::asks;
 use crate::engine::Engine;
+use crate::inventory::{self, Target};
+use crate::knob::Settings;
 use crate::plan::design::Plan;
 use crate::plan::expand::{self, Refused};
 use crate::plan::{builtin, file};
-use crate::sys::Host;
+use crate::sys::{Error, Host};
 use crate::value::Value;
 use crate::{campaign, knob, plan, workload};
 
@@ -62,6 +65,21 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
         load.settings.set("directories", Value::Words(plan.directories.clone()));
     }
     Ok(Planned { plan, engine })
+}
+
+/// What the directories of a plan lie on; nothing when none of `cells` would change the machine.
+///
+/// # Errors
+/// When a directory cannot be looked at.
+pub fn targets<'a>(
+    host: &Host,
+    plan: &Plan,
+    mut cells: impl Iterator<Item = &'a Settings>,
+) -> Result<Vec<Target>, Error> {
+    if !cells.any(asks) {
+        return Ok(Vec::new());
+    }
+    plan.directories.iter().map(|name| inventory::target(host, name.as_ref())).collect()
 }
 
 /// Nobody said which.

@@ -6,13 +6,13 @@ use std::process::ExitCode;
 use super::outcome::{Request, Session};
 use super::planned::{self, Planned};
 use super::{Common, talk};
-use crate::campaign::apply::{asks, preview};
+use crate::campaign::apply::preview;
 use crate::campaign::{Run, layout::check_space};
+use crate::journal;
 use crate::knob::Settings;
 use crate::plan::expand::Refused;
 use crate::store::Unfinished;
 use crate::sys::{Error, Host, signal};
-use crate::{inventory, journal};
 
 /// What `run` takes.
 #[derive(clap::Args, Debug)]
@@ -39,12 +39,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     if engine.name() != "sim" {
         let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
         check_space(all.iter().map(|settings| (settings, 0)))?;
-        let (host, mut targets) = (Host::live(), Vec::new());
-        if all.iter().any(asks) {
-            let names = plan.directories.iter();
-            let found = names.map(|name| inventory::target(&host, name.as_ref()));
-            targets = found.collect::<Result<Vec<_>, _>>()?;
-        }
+        let host = Host::live();
+        let targets = planned::targets(&host, &plan, all.iter())?;
         if arguments.dry_run {
             let writes = preview::writes(&host, all.iter(), &targets)?;
             return dry_run(&writes, &plan.directories, common);

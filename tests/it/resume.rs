@@ -102,9 +102,11 @@ fn kills_at_random_instants_lose_no_trial_and_repeat_none() {
     }
     assert!(kills > 0, "nothing was ever killed");
     assert_eq!(trials(folder, "killed.db"), whole, "after {kills} kills");
+    assert_eq!(campaigns(folder).len(), 1, "it went on, and did not begin anew");
     // Nothing is left to do, and that is no error.
     assert!(run(folder, "killed.db", &["--resume"]).status.success());
     assert_eq!(trials(folder, "killed.db").len(), whole.len());
+    assert_eq!(campaigns(folder).len(), 1);
 }
 
 /// What the killed store holds; nothing while it was not even made.
