@@ -22,6 +22,7 @@ pub mod directory;
 pub mod evaluate;
 mod forecast;
 pub mod layout;
+pub mod layouts;
 
 /// One campaign on its way.
 pub struct Run<'a> {
@@ -37,8 +38,13 @@ pub struct Run<'a> {
     pub observer: &'a mut dyn Observer,
     /// Set when the user wants to stop.
     pub stop: &'a Stop,
-    machine: apply::Applier<'a>,
+    /// Above what holds the mounts: a marker that is open keeps a file system mounted.
     work: BTreeMap<String, WorkDir>,
+    machine: apply::Applier<'a>,
+    /// Below what undoes: the disks are ours until nothing stands on them.
+    layouts: Option<layouts::Provisioner>,
+    /// Why the next trial cannot run.
+    barred: Option<Outcome>,
     laid: BTreeMap<PathBuf, u64>,
     /// Trials kept so far.
     count: u32,
@@ -126,6 +132,8 @@ impl<'a> Run<'a> {
         let mut run = Run {
             host,
             machine: apply::Applier::new(host, &journal, &campaign.uid),
+            layouts: None,
+            barred: None,
             store,
             campaign,
             engine,
@@ -180,7 +188,10 @@ impl<'a> Run<'a> {
         self.of = self.count + ahead.steps();
         for trial in trials {
             self.ends_at_ns = ahead.ends_at_ns(self.wrote_per_s);
-            self.prepare(&trial)?;
+            self.barred = self.remake(&trial).err();
+            if self.barred.is_none() {
+                self.prepare(&trial)?;
+            }
             ahead.laid();
             if self.stopped() {
                 break;
@@ -217,6 +228,9 @@ impl<'a> Run<'a> {
     }
 
     fn measure(&mut self, trial: &Trial) -> Outcome {
+        if let Some(outcome) = self.barred.take() {
+            return outcome;
+        }
         let names = trial.settings.directories().iter();
         let work: Vec<PathBuf> =
             names.filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
@@ -241,6 +255,10 @@ impl<'a> Run<'a> {
         match measured {
             Ok(mut measurement) => {
                 measurement.notes.extend(notes);
+                if let Some(layouts) = &self.layouts {
+                    measurement.layout = layouts.times();
+                    measurement.notes.extend(layouts.notes());
+                }
                 Outcome::Done(Box::new(measurement))
             }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
@@ -276,6 +294,7 @@ impl<'a> Run<'a> {
     /// same.
     pub fn finish(mut self) -> Result<Done, Error> {
         let interrupted = self.stopped();
+        self.raze();
         let observer = &mut *self.observer;
         let mut left =
             self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));

@@ -13,6 +13,7 @@ use crate::value::{Domain, Stop, Value};
 
 mod command;
 mod job;
+mod layout;
 mod sim;
 pub mod system;
 #[cfg(test)]
@@ -52,11 +53,22 @@ pub enum Apply {
     Processors,
     /// By dropping what memory holds of files before each trial.
     DropCaches,
+    /// By making arrays and file systems anew on the plan's disks.
+    Layout,
+}
+
+impl Apply {
+    /// Whether it is a setting of the machine, in force for a trial and put back after it.
+    pub fn is_setting(self) -> bool {
+        !matches!(self, Apply::Engine | Apply::Layout)
+    }
 }
 
 /// What it takes to change a knob, dearest first: a plan nests its trials in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
+    /// What lies under the files: needs new arrays and file systems on disks that are destroyed.
+    Layout,
     /// A setting of the machine; needs root, and is put back.
     System,
     /// A parameter of the next trial; needs nothing.
@@ -65,11 +77,12 @@ pub enum Scope {
 
 impl Scope {
     /// Dearest first.
-    pub const ALL: [Scope; 2] = [Scope::System, Scope::Job];
+    pub const ALL: [Scope; 3] = [Scope::Layout, Scope::System, Scope::Job];
 
     /// As printed.
     pub fn name(self) -> &'static str {
         match self {
+            Scope::Layout => "layout",
             Scope::System => "system",
             Scope::Job => "job",
         }
@@ -113,6 +126,17 @@ pub const KNOBS: &[&Knob] = &[
     &command::ENVIRONMENT,
     &command::TIMEOUT,
     &command::EXTRACT,
+    &layout::DISKS,
+    &layout::RAID,
+    &layout::VOLUMES,
+    &layout::CHUNK_SIZE,
+    &layout::FILESYSTEM,
+    &layout::MKFS_OPTIONS,
+    &layout::MOUNT_OPTIONS,
+    &layout::JOURNAL,
+    &layout::ARRAY_STATE,
+    &layout::SNAPSHOT,
+    &layout::PRECONDITION,
     &system::READ_AHEAD,
     &system::IO_SCHEDULER,
     &system::NR_REQUESTS,

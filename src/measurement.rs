@@ -17,6 +17,7 @@ pub mod steady;
 
 pub use crate::counters::series::{Column, Kind, Series};
 pub use crate::inventory::Ceiling;
+pub use crate::provision::Times;
 pub use evidence::Evidence;
 pub use programs::Programs;
 
@@ -42,6 +43,8 @@ pub struct Measurement {
     pub second_pass: Option<SecondPass>,
     /// The runs of the programs that were timed; `None` when the load was our own.
     pub programs: Option<Programs>,
+    /// How long the layout that it ran on took to make; `None` in directories.
+    pub layout: Option<Times>,
     /// Where the bytes came from and went to, as far as the machine can tell.
     pub evidence: Evidence,
     /// What the kernel counted, one series a source.

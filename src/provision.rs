@@ -34,7 +34,8 @@ pub struct Layout {
 }
 
 /// How long each step took, ns: measured figures of every trial on the layout.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Times {
     /// Filling or discarding the disks; 0 without.
     pub precondition_ns: u64,
@@ -44,4 +45,55 @@ pub struct Times {
     pub mkfs_ns: u64,
     /// mount.
     pub mount_ns: u64,
+}
+
+// Stand-ins until the branch `provision` is merged.
+use std::path::{Path, PathBuf};
+
+use crate::journal::{Journal, Said};
+use crate::sys::{Error, Host};
+pub mod danger;
+
+impl Layout {
+    pub fn check(&self) -> Result<(), String> {
+        let least = match self.raid.as_str() {
+            "raid5" => 3,
+            "raid6" => 4,
+            "raid0" | "raid1" => 2,
+            _ => 1,
+        };
+        match self.disks.len() < least {
+            true => Err(format!("{} needs {least} disks", self.raid)),
+            false => Ok(()),
+        }
+    }
+    pub fn lacks(&self, _: &Host) -> Option<String> {
+        None
+    }
+    pub fn commands(&self, _: &Path) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+#[derive(Debug)]
+pub struct Made {
+    pub mount_point: PathBuf,
+    pub times: Times,
+    pub notes: Vec<String>,
+}
+
+impl Made {
+    pub fn unmake(self, _: &Host, _: &mut Journal) -> Vec<Said> {
+        Vec::new()
+    }
+}
+
+pub fn make(
+    _: &Host,
+    _: &Layout,
+    _: &mut Journal,
+    at: &Path,
+    _: &mut dyn FnMut(&str),
+) -> Result<Made, Error> {
+    Err(Error::new(format!("cannot make {}", at.display()), "stand-in"))
 }

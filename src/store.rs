@@ -25,6 +25,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("store/schema.sql"),
     include_str!("store/programs.sql"),
     include_str!("store/plans.sql"),
+    include_str!("store/layouts.sql"),
 ];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);

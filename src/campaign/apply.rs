@@ -74,7 +74,7 @@ fn wanted(host: &Host, settings: &Settings, targets: &[Target]) -> Result<Vec<Wa
 
 /// The system knobs that are not left as they are.
 fn set(settings: &Settings) -> impl Iterator<Item = (&'static crate::knob::Knob, &Value)> {
-    let applied = KNOBS.iter().filter(|knob| !matches!(knob.apply, Apply::Engine));
+    let applied = KNOBS.iter().filter(|knob| knob.apply.is_setting());
     let values = applied.filter(|knob| settings.has(knob.name));
     values.map(|knob| (*knob, settings.get(knob.name))).filter(|(_, value)| !value.is_as_is())
 }
@@ -127,7 +127,7 @@ impl<'a> Applier<'a> {
         self.cpus = Vec::new();
         for (knob, value) in set(settings) {
             let done = match knob.apply {
-                Apply::Engine | Apply::Files(_) => Ok(None),
+                Apply::Engine | Apply::Layout | Apply::Files(_) => Ok(None),
                 Apply::MemoryGroup => self.make_group(value),
                 Apply::Processors => {
                     self.cpus = value::cpu_list(&value.to_string()).unwrap_or_default();
@@ -160,6 +160,28 @@ impl<'a> Applier<'a> {
         match said.into_iter().find(Said::is_left) {
             None => Ok(()),
             Some(said) => Err(Error::new("cannot put a setting back", said).hint("brickyard undo")),
+        }
+    }
+
+    /// Puts all settings back before the devices that have them go.
+    ///
+    /// # Errors
+    /// When one cannot be put back.
+    pub fn let_go(&mut self) -> Result<(), Error> {
+        let released = self.release(&[]);
+        // What takes their names afterwards is another file.
+        self.locks.clear();
+        released
+    }
+
+    /// The journal, opened when there is none yet.
+    ///
+    /// # Errors
+    /// When it cannot be.
+    pub fn journal(&mut self) -> Result<&mut Journal, Error> {
+        match &mut self.journal {
+            Some(journal) => Ok(journal),
+            none => Ok(none.insert(Journal::open(&self.journal_path)?)),
         }
     }
 
@@ -235,13 +257,7 @@ impl<'a> Applier<'a> {
     }
 
     fn note(&mut self, line: Line) -> Result<(), Error> {
-        if self.journal.is_none() {
-            self.journal = Some(Journal::open(&self.journal_path)?);
-        }
-        match &mut self.journal {
-            Some(journal) => journal.note(line),
-            None => Ok(()),
-        }
+        self.journal()?.note(line)
     }
 
     /// A control group for the next load.

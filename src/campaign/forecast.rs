@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 
 use super::Run;
+use super::layouts::of_layout;
+use super::layouts::preview::MAKING_NS;
 use crate::plan::Trial;
 use crate::plan::standard::{OVERHEAD_NS, expected_ns};
 use crate::sys::clock;
+use crate::value::Value;
 
 /// What is still to be done, in order.
 #[derive(Debug, Default)]
@@ -23,16 +26,37 @@ impl Run<'_> {
     pub(super) fn forecast(&self, trials: impl Iterator<Item = Trial>) -> Ahead {
         let mut laid = self.laid.clone();
         let mut steps = VecDeque::new();
+        let mut stands = None;
         for trial in trials {
+            let makes_ns = match self.makes_layout(&trial, &mut stands) {
+                true => MAKING_NS,
+                false => 0,
+            };
+            if makes_ns > 0 {
+                laid.clear();
+            }
             let lacks = self.lacks_files(&trial, &laid);
             let (paths, size) = (self.paths(&trial), trial.settings.whole("file-size"));
             let lays_bytes = lacks.then(|| size.saturating_mul(paths.len() as u64));
             if lacks {
                 laid.extend(paths.into_iter().map(|path| (path, size)));
             }
-            steps.push_back(Step { lays_bytes, takes_ns: expected_ns(&trial.settings) });
+            let takes_ns = expected_ns(&trial.settings).map(|ns| ns.saturating_add(makes_ns));
+            steps.push_back(Step { lays_bytes, takes_ns });
         }
         Ahead(steps)
+    }
+
+    /// Whether a trial needs another layout than the one before it, which `stands`.
+    fn makes_layout(&self, trial: &Trial, stands: &mut Option<(u32, Vec<Value>)>) -> bool {
+        if self.layouts.is_none() {
+            return false;
+        }
+        let settings = of_layout(&trial.settings).map(|(_, value)| value.clone());
+        let wanted = Some((trial.replicate, settings.collect()));
+        let other = *stands != wanted;
+        *stands = wanted;
+        other
     }
 }
 

@@ -1,7 +1,7 @@
 //! Files that reading trials need: written before, as trials of their own, and never more than fit.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::Run;
 use crate::knob::Settings;
@@ -80,6 +80,7 @@ impl Run<'_> {
         for knob in ["streams", "files", "file-size", "directories", "data", "io-engine"] {
             layout.set(knob, settings.get(knob).clone());
         }
+        super::layouts::copy(settings, &mut layout);
         layout.set("access", Value::Word("write".into()));
         layout.set("direct", Value::Flag(false));
         layout.set("stop", Value::Stop(Stop::Pass));
@@ -144,8 +145,14 @@ impl Run<'_> {
     fn of_streams(&self, trial: &Trial) -> Vec<Vec<PathBuf>> {
         let names = trial.settings.directories();
         let path = |(place, number): (usize, usize)| {
-            let work = self.work.get(names.get(place)?)?;
-            Some(work.path().join(file_name(number)))
+            let name = names.get(place)?;
+            let folder = match self.work.get(name) {
+                Some(work) => work.path(),
+                // The layout that will hold it does not stand yet.
+                None if self.layouts.is_some() => Path::new(name),
+                None => return None,
+            };
+            Some(folder.join(file_name(number)))
         };
         let of = files_of(&trial.settings, trial.first_file).into_iter();
         of.map(|files| files.into_iter().filter_map(path).collect()).collect()

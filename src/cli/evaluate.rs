@@ -64,6 +64,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         plan: "evaluate".to_owned(),
         engine,
         directories: directories.clone(),
+        disks: Vec::new(),
         seed: arguments.seed,
         report: Some(arguments.report.clone()),
         plan_json: None,

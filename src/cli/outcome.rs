@@ -7,12 +7,14 @@ use super::{Common, talk};
 use crate::campaign::{Done, new_uid};
 use crate::engine::{self, Engine};
 use crate::inventory;
+use crate::inventory::disk::Disk;
 use crate::knob;
 use crate::measurement::{Outcome, Record};
 use crate::plan;
 use crate::report::{self, Input};
 use crate::store::{Campaign, Store};
 use crate::sys::{Error, Host, clock};
+use crate::value;
 
 /// What is asked for.
 pub struct Request {
@@ -22,6 +24,8 @@ pub struct Request {
     pub engine: &'static dyn Engine,
     /// Checked directories.
     pub directories: Vec<String>,
+    /// Disks that layouts are made on; then the directories are not there yet.
+    pub disks: Vec<Disk>,
     /// The seed, when the user gave one.
     pub seed: Option<u64>,
     /// Where the HTML report goes, if anywhere.
@@ -98,7 +102,8 @@ impl Session {
     pub fn open(kept: Request, common: &Common) -> Result<Session, Error> {
         let host = Host::live();
         let machine = inventory::machine(&host);
-        let real = if kept.engine.name() == "sim" { &[][..] } else { &kept.directories[..] };
+        let unreal = kept.engine.name() == "sim" || !kept.disks.is_empty();
+        let real = if unreal { &[][..] } else { &kept.directories[..] };
         let targets: Result<Vec<inventory::Target>, Error> =
             real.iter().map(|name| inventory::target(&host, name.as_ref())).collect();
         let targets = targets?;
@@ -115,7 +120,7 @@ impl Session {
             seed: plan::exact_in_json(seed),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             argv: std::env::args().collect(),
-            inventory: serde_json::json!({ "machine": machine, "targets": targets }),
+            inventory: described(&machine, &targets, &kept.disks),
             not_bought: Vec::new(),
             plan_json: kept.plan_json.clone(),
         };
@@ -139,6 +144,11 @@ impl Session {
                     target.directory
                 ));
             }
+        }
+        for disk in &self.kept.disks {
+            let (named, node) = (&disk.named, disk.node.display());
+            let bytes = value::bytes(disk.size_bytes as f64);
+            self.talk.say(&format!("{named} ({node}, {bytes}): all that is on it is destroyed"));
         }
         self.talk.say(&format!("seed {}", self.campaign.seed));
     }
@@ -173,6 +183,27 @@ impl Session {
             None => Ok(status(&done)),
         }
     }
+}
+
+/// What the server is made of, as campaigns keep it.
+fn described(
+    machine: &inventory::Machine,
+    targets: &[inventory::Target],
+    disks: &[Disk],
+) -> serde_json::Value {
+    let mut all = serde_json::json!({ "machine": machine, "targets": targets });
+    if !disks.is_empty() {
+        let disk = |disk: &Disk| {
+            serde_json::json!({
+                "named": disk.named,
+                "name": disk.name,
+                "size_bytes": disk.size_bytes,
+                "known_as": disk.identity.known_as,
+            })
+        };
+        all["disks"] = disks.iter().map(disk).collect();
+    }
+    all
 }
 
 /// Draws the HTML report into a file.

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::planned::{self, Planned};
 use super::{Common, talk};
 use crate::campaign::apply::preview;
-use crate::campaign::layout;
+use crate::campaign::{layout, layouts};
+use crate::inventory::disk::Disk;
 use crate::knob::{self, Scope};
 use crate::plan::design::Plan;
 use crate::plan::standard::expected_ns;
@@ -40,11 +41,11 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Planned { plan, engine } = planned::resolve(planned)?;
+    let Planned { plan, engine, disks } = planned::resolve(planned)?;
     for cell in plan.cells().take(CHECKED) {
         engine.check(&plan.settings(&cell))?;
     }
-    let shown = Shown::of(&plan)?;
+    let shown = Shown::of(&plan, &disks)?;
     talk::data(&match common.json {
         true => serde_json::to_string_pretty(&shown.json(&plan))? + "\n",
         false => shown.text(&plan),
@@ -87,10 +88,14 @@ struct Shown {
     no_room: Option<String>,
     /// Settings of the machine that would be written.
     writes: Vec<String>,
+    /// Layouts that would be made on the plan's disks.
+    layouts: layouts::preview::Preview,
+    /// Cells that make no sense, by the reason.
+    senseless: BTreeMap<String, u64>,
 }
 
 impl Shown {
-    fn of(plan: &Plan) -> anyhow::Result<Shown> {
+    fn of(plan: &Plan, disks: &[Disk]) -> anyhow::Result<Shown> {
         let replicates = u64::from(plan.replicates);
         let (mut cells, mut takes_ns, mut untimed) = (0, 0_u64, 0);
         // Few settings decide how long a trial takes; most cells share them.
@@ -105,6 +110,8 @@ impl Shown {
             cells += 1;
         }
         let (mut space, mut no_room, mut writes) = (Vec::new(), None, Vec::new());
+        let layouts = layouts::preview::Preview::of(&Host::live(), plan, disks);
+        takes_ns = takes_ns.saturating_add(layouts.takes_ns);
         if plan.engine != "sim" {
             let mut largest: BTreeMap<(usize, Vec<usize>), _> = BTreeMap::new();
             let mut systems: BTreeMap<(usize, Vec<usize>), _> = BTreeMap::new();
@@ -119,12 +126,29 @@ impl Shown {
             let host = Host::live();
             let targets = planned::targets(&host, plan, systems.values())?;
             writes = preview::writes(&host, systems.values(), &targets)?;
+            if !disks.is_empty() {
+                writes.extend(layouts::preview::later(systems.values()));
+            }
             let all = largest.values().map(|settings| (settings, 0));
             space = layout::bytes_needed(all.clone()).into_iter().collect();
-            no_room = layout::check_space(all).err().map(|error| error.why);
+            if disks.is_empty() {
+                no_room = layout::check_space(all).err().map(|error| error.why);
+            }
         }
         let (trials, seed) = (cells * replicates, plan.seed.unwrap_or(1));
-        Ok(Shown { cells, trials, seed, takes_ns, untimed, space, no_room, writes })
+        let senseless = plan.senseless();
+        Ok(Shown {
+            cells,
+            trials,
+            seed,
+            takes_ns,
+            untimed,
+            space,
+            no_room,
+            writes,
+            layouts,
+            senseless,
+        })
     }
 
     /// In words: how long, as far as it can be told.
@@ -145,7 +169,8 @@ impl Shown {
             many => format!("{many} times each"),
         };
         let design = plan.design.name();
-        let excluded = match plan.combinations().saturating_sub(self.cells) {
+        let senseless = self.senseless.values().sum::<u64>();
+        let excluded = match plan.combinations().saturating_sub(self.cells + senseless) {
             0 => String::new(),
             some => format!(", {some} excluded"),
         };
@@ -161,10 +186,27 @@ impl Shown {
                 let _ = writeln!(text, "    {} = {}", factor.knob.name, levels.join(", "));
             }
         }
+        for (why, count) in &self.senseless {
+            let many = if *count == 1 { "cell makes" } else { "cells make" };
+            let left = if *count == 1 { "is" } else { "are" };
+            let _ = writeln!(text, "{count} {many} no sense and {left} left out: {why}");
+        }
         let _ = writeln!(text, "time: {}", self.time());
+        if self.layouts.made > 0 {
+            let _ = writeln!(
+                text,
+                "      of which {} to make {} layouts (assumed: {} each, and {} per disk where one is \
+                 written through)",
+                long(self.layouts.takes_ns),
+                self.layouts.made,
+                value::duration(layouts::preview::MAKING_NS as f64),
+                value::throughput(layouts::preview::DISK_BYTES_PER_S as f64),
+            );
+        }
         for (name, bytes) in &self.space {
             let bytes = value::bytes(*bytes as f64);
-            let _ = writeln!(text, "space: at most {bytes} in {name}");
+            let each = if plan.disks.is_empty() { "" } else { ", wherever each layout is mounted" };
+            let _ = writeln!(text, "space: at most {bytes} in {name}{each}");
         }
         if let Some(why) = &self.no_room {
             let _ = writeln!(text, "does not fit: {why}");
@@ -186,6 +228,10 @@ impl Shown {
     fn changes(&self, plan: &Plan) -> Vec<String> {
         match plan.engine.as_str() {
             "sim" => vec!["nothing: the server is simulated".to_owned()],
+            _ if !plan.disks.is_empty() => {
+                let writes = self.writes.iter().map(|write| format!("{write}, put back after it"));
+                self.layouts.lines().into_iter().chain(writes).collect()
+            }
             _ => plan
                 .directories
                 .iter()
@@ -220,6 +266,10 @@ impl Shown {
             "space_bytes": self.space.iter().cloned().collect::<BTreeMap<String, u64>>(),
             "does_not_fit": self.no_room,
             "changes": self.changes(plan),
+            "layouts_made": self.layouts.made,
+            "layouts_time_ns": self.layouts.takes_ns,
+            "layouts_written_bytes": self.layouts.written_bytes,
+            "left_out": self.senseless,
             "first_trials": order.collect::<Vec<_>>(),
         })
     }

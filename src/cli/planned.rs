@@ -4,10 +4,12 @@ use std::path::Path;
 
 use crate::campaign::apply::asks;
 use crate::engine::Engine;
+use crate::inventory::disk::{self, Disk};
 use crate::inventory::{self, Target};
 use crate::knob::Settings;
 use crate::plan::design::Plan;
 use crate::plan::expand::{self, Refused};
+use crate::plan::layouts::TARGET;
 use crate::plan::{builtin, file};
 use crate::sys::{Error, Host};
 use crate::value::Value;
@@ -27,6 +29,11 @@ pub struct Asked {
     /// Where the files go; again for several [default: the plan's, or here]
     #[arg(long, value_name = "DIR")]
     pub dir: Vec<String>,
+    /// A disk that layouts are made on; again for several [default: the plan's]
+    ///
+    /// `serial:...`, a link in /dev/disk/by-id, `loop:FILE`. All that is on it will be destroyed
+    #[arg(long, value_name = "NAME", conflicts_with = "dir")]
+    pub device: Vec<String>,
     /// How often each cell is run [default: the plan's, or 3]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub replicates: Option<u32>,
@@ -45,6 +52,8 @@ pub struct Planned {
     pub plan: Plan,
     /// What runs it.
     pub engine: &'static dyn Engine,
+    /// The plan's disks as they are now; none where it measures in directories.
+    pub disks: Vec<Disk>,
 }
 
 /// Finds the plan, changes it as was typed, and checks that it can be run here.
@@ -59,12 +68,40 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     plan.vary(&arguments.levels)?;
     plan.replicates = arguments.replicates.unwrap_or(plan.replicates);
     plan.seed = arguments.seed.or(plan.seed);
-    let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
-    plan.directories = outcome::directories(engine.name(), named, campaign::directory::checked)?;
+    if !arguments.device.is_empty() {
+        plan.disks.clone_from(&arguments.device);
+    } else if !arguments.dir.is_empty() || engine.name() == "sim" {
+        plan.disks.clear();
+    }
+    plan.check_target()?;
+    let disks = disks(&plan.disks)?;
+    plan.directories = match disks.is_empty() {
+        false => vec![TARGET.to_owned()],
+        true => {
+            let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
+            outcome::directories(engine.name(), named, campaign::directory::checked)?
+        }
+    };
     for load in plan.loads.iter_mut().filter(|load| load.settings.has("directories")) {
         load.settings.set("directories", Value::Words(plan.directories.clone()));
     }
-    Ok(Planned { plan, engine })
+    Ok(Planned { plan, engine, disks })
+}
+
+/// The disks of these names, each once.
+fn disks(named: &[String]) -> Result<Vec<Disk>, Error> {
+    let host = Host::live();
+    let mut found: Vec<Disk> = Vec::new();
+    for name in named {
+        let disk = disk::find(&host, name)?;
+        if let Some(same) = found.iter().find(|other| other.name == disk.name) {
+            let what = format!("cannot use the disk `{name}` twice");
+            return Err(Error::new(what, format!("it is {}, as is `{}`", disk.name, same.named))
+                .hint("name each disk once"));
+        }
+        found.push(disk);
+    }
+    Ok(found)
 }
 
 /// What the directories of a plan lie on; nothing when none of `cells` would change the machine.
@@ -76,7 +113,8 @@ pub fn targets<'a>(
     plan: &Plan,
     mut cells: impl Iterator<Item = &'a Settings>,
 ) -> Result<Vec<Target>, Error> {
-    if !cells.any(asks) {
+    // What layouts lie on is known when they are made.
+    if !plan.disks.is_empty() || !cells.any(asks) {
         return Ok(Vec::new());
     }
     plan.directories.iter().map(|name| inventory::target(host, name.as_ref())).collect()

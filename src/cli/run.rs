@@ -7,6 +7,7 @@ use super::outcome::{Request, Session};
 use super::planned::{self, Planned};
 use super::{Common, talk};
 use crate::campaign::apply::preview;
+use crate::campaign::layouts::{self, Provisioner};
 use crate::campaign::{Run, layout::check_space};
 use crate::journal;
 use crate::knob::Settings;
@@ -19,6 +20,11 @@ use crate::sys::{Error, Host, signal};
 pub struct Arguments {
     #[command(flatten)]
     planned: planned::Asked,
+    /// Destroy all that is on this device of the plan; again for every one of them
+    ///
+    /// Named as the plan names it
+    #[arg(long, value_name = "NAME")]
+    wipe: Vec<String>,
     /// Go on with the newest campaign of this plan in the store where it was stopped
     #[arg(long)]
     resume: bool,
@@ -32,20 +38,32 @@ pub struct Arguments {
 
 /// Runs a plan.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let Planned { plan, engine } = planned::resolve(&arguments.planned)?;
+    let Planned { plan, engine, disks } = planned::resolve(&arguments.planned)?;
     for cell in plan.cells() {
         engine.check(&plan.settings(&cell))?;
     }
     if engine.name() != "sim" {
         let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
-        check_space(all.iter().map(|settings| (settings, 0)))?;
+        if disks.is_empty() {
+            check_space(all.iter().map(|settings| (settings, 0)))?;
+        }
         let host = Host::live();
         let targets = planned::targets(&host, &plan, all.iter())?;
         if arguments.dry_run {
-            let writes = preview::writes(&host, all.iter(), &targets)?;
-            return dry_run(&writes, &plan.directories, common);
+            let mut writes = preview::writes(&host, all.iter(), &targets)?;
+            if disks.is_empty() {
+                return dry_run(&writes, &plan.directories, common);
+            }
+            let layouts = layouts::preview::Preview::of(&host, &plan, &disks);
+            writes.splice(..0, layouts.lines());
+            writes.extend(layouts::preview::later(all.iter()));
+            return dry_run(&writes, &[], common);
         }
         preview::check(&host, all.iter(), &targets)?;
+        // What a killed run has left is undone first; until then its own mounts are in the way.
+        if !journal::beside(&common.store).exists() {
+            layouts::check(&host, &disks, &arguments.wipe, &common.store)?;
+        }
     } else if arguments.dry_run {
         return dry_run(&[], &[], common);
     }
@@ -53,6 +71,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         plan: plan.name.clone(),
         engine,
         directories: plan.directories.clone(),
+        disks,
         seed: plan.seed,
         report: arguments.report.clone(),
         plan_json: Some(plan.identity()),
@@ -68,7 +87,16 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let done = {
         let Session { host, store, campaign, kept, talk, .. } = &mut session;
         let (campaign, seed) = (campaign.clone(), campaign.seed);
-        let work = if engine.name() == "sim" { &[][..] } else { &kept.directories[..] };
+        let disks = kept.disks.clone();
+        let made = engine.name() == "sim" || !disks.is_empty();
+        let work = if made { &[][..] } else { &kept.directories[..] };
+        let provisioner = match disks.is_empty() {
+            true => None,
+            false => {
+                let wipe = &arguments.wipe;
+                Some(Provisioner::claim(host, &common.store, disks, wipe, talk)?)
+            }
+        };
         let mut run = match unfinished {
             None => Run::begin(host, store, campaign, engine, work, talk, &stop)?,
             Some(unfinished) => {
@@ -81,6 +109,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
                 Run::go_on(host, store, unfinished, engine, work, talk, &stop)?
             }
         };
+        if let Some(provisioner) = provisioner {
+            run.on_disks(provisioner);
+        }
         let result = run.trials(plan.trials(seed));
         let done = run.finish();
         result?;

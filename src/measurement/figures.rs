@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use super::{Amount, Measurement, Operation, Record, Stream, Window, programs};
+use super::{Amount, Measurement, Operation, Record, Stream, Times, Window, programs};
 use crate::knob::Settings;
 use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval};
 
@@ -47,6 +47,8 @@ pub struct Cell {
 /// - `accepted_throughput_bytes_per_s` and `durable_throughput_bytes_per_s` of writes.
 /// - `second_pass_ratio`: how many times faster the second pass was.
 /// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
+/// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the layout
+///   that the trial ran on: the same for all trials of one layout in one replicate.
 /// - Those of [`programs::figures`], when the load was a program.
 pub fn figures(record: &Record) -> Figures {
     let mut figures = Figures::new();
@@ -55,6 +57,9 @@ pub fn figures(record: &Record) -> Figures {
         pass_figures(measurement, &mut figures);
         latency_figures(measurement, &mut figures);
         other_figures(record, measurement, &mut figures);
+        if let Some(times) = &measurement.layout {
+            layout_figures(times, &mut figures);
+        }
         if let Some(of) = &measurement.programs {
             programs::figures(of, &mut figures);
         }
@@ -324,6 +329,19 @@ fn percentiles(histogram: &Histogram<u64>, names: &LatencyNames, figures: &mut F
         add(p999, histogram.value_at_quantile(0.999) as f64);
     }
     add(max, histogram.max() as f64);
+}
+
+/// What took no time was not done.
+fn layout_figures(times: &Times, figures: &mut Figures) {
+    let steps = [
+        ("precondition_ns", times.precondition_ns),
+        ("array_ns", times.array_ns),
+        ("mkfs_ns", times.mkfs_ns),
+        ("mount_ns", times.mount_ns),
+    ];
+    for (name, ns) in steps.into_iter().filter(|(_, ns)| *ns > 0) {
+        figures.insert(name.into(), Estimate::bare(ns as f64));
+    }
 }
 
 fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figures) {

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
+use super::layouts::{self, Sense};
 use crate::knob::{Knob, Settings};
 use crate::value::Value;
 
@@ -84,6 +85,9 @@ pub struct Plan {
     pub design: Design,
     /// Where; empty where the plan does not say.
     pub directories: Vec<String>,
+    /// Disks that are destroyed and on which layouts are made, as the plan names them; then there
+    /// are no directories.
+    pub disks: Vec<String>,
     /// What is run.
     pub loads: Vec<Load>,
     /// What is left out.
@@ -206,12 +210,35 @@ impl Plan {
     pub(super) fn combinations_of(&self, load: usize) -> impl Iterator<Item = (u64, Vec<usize>)> {
         let rules = self.rules(load);
         let load = &self.loads[load];
+        let sense = Sense::of(load, &self.disks);
         (0..load.combinations(self.design)).filter_map(move |index| {
             let mut levels = Vec::with_capacity(load.factors.len());
             load.combination(self.design, index, &mut levels);
             let excluded = rules.iter().any(|rule| rule.matches(&levels));
-            (!excluded).then_some((index, levels))
+            let left_out = || sense.as_ref().is_some_and(|sense| sense.lacks(&levels).is_some());
+            (!excluded && !left_out()).then_some((index, levels))
         })
+    }
+
+    /// Why cells are left out by themselves, because their layouts cannot be made of so many disks,
+    /// and how many for each reason.
+    pub fn senseless(&self) -> BTreeMap<String, u64> {
+        let mut all = BTreeMap::new();
+        for number in 0..self.loads.len() {
+            let (load, rules) = (&self.loads[number], self.rules(number));
+            let Some(sense) = Sense::of(load, &self.disks) else { continue };
+            let mut levels = Vec::new();
+            for index in 0..load.combinations(self.design) {
+                load.combination(self.design, index, &mut levels);
+                if rules.iter().any(|rule| rule.matches(&levels)) {
+                    continue;
+                }
+                if let Some(why) = sense.lacks(&levels) {
+                    *all.entry(why.to_owned()).or_default() += 1;
+                }
+            }
+        }
+        all
     }
 
     /// Settings of a cell.
@@ -219,6 +246,9 @@ impl Plan {
         let mut settings = self.loads[cell.load].at(&cell.levels);
         if settings.has("directories") {
             settings.set("directories", Value::Words(self.directories.clone()));
+        }
+        if !self.disks.is_empty() {
+            layouts::resolve(&mut settings, self.disks.len() as u64);
         }
         settings
     }
@@ -253,6 +283,7 @@ impl Plan {
             "replicates": self.replicates,
             "design": self.design.name(),
             "directories": self.directories,
+            "devices": self.disks,
             "loads": loads.collect::<Vec<_>>(),
             "exclude": excludes.collect::<Vec<_>>(),
         })
@@ -315,6 +346,7 @@ pub mod tests {
             seed: None,
             design,
             directories: Vec::new(),
+            disks: Vec::new(),
             loads: vec![Load { name: "read".into(), settings, factors }],
             excludes: Vec::new(),
         }

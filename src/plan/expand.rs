@@ -35,6 +35,7 @@ pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
         seed: None,
         design: Design::Full,
         directories: Vec::new(),
+        disks: Vec::new(),
         loads: vec![file::load(workload, engine, &[])],
         excludes: Vec::new(),
     }

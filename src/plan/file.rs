@@ -43,9 +43,9 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
     let engine = engine.map(str::to_owned).or(own).unwrap_or_else(|| "file".to_owned());
     let stop = head.take("stop").map(|entry| stops(&entry, &engine)).transpose()?;
     head.finish("a plan")?;
-    let directories = match document.take("target") {
+    let Target { directories, disks } = match document.take("target") {
         Some(entry) => target(entry.table()?)?,
-        None => Vec::new(),
+        None => Target::default(),
     };
     let factors = match document.take("factors") {
         Some(entry) => factors(entry.table()?)?,
@@ -66,6 +66,7 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         seed,
         design,
         directories,
+        disks,
         loads,
         excludes,
     };
@@ -127,21 +128,50 @@ fn stops(entry: &Entry<'_>, engine: &str) -> Result<Vec<(&'static Knob, Value)>,
     Ok(set)
 }
 
-fn target(mut table: Table<'_>) -> Result<Vec<String>, Mistake> {
-    for later in ["devices", "read-only-devices"] {
-        if let Some(entry) = table.take(later) {
-            return Err(entry.wrong(
-                format!("this version measures in directories, and takes no `{later}`"),
-                "make a file system there, mount it, and name it under `directories`",
-            ));
-        }
+/// Where a plan measures.
+#[derive(Default)]
+struct Target {
+    directories: Vec<String>,
+    disks: Vec<String>,
+}
+
+fn target(mut table: Table<'_>) -> Result<Target, Mistake> {
+    if let Some(entry) = table.take("read-only-devices") {
+        return Err(entry.wrong(
+            "this version does not read bare devices, and takes no `read-only-devices`",
+            "measure in `directories` of a file system that lies on them",
+        ));
     }
-    let entry = table.need("directories")?;
-    let items = entry.list()?;
-    let names = items.iter().map(Entry::text).collect::<Result<Vec<_>, _>>()?;
+    let Some(devices) = table.take("devices") else {
+        let directories = names(&table.need("directories")?, "directory")?;
+        table.finish("`target`")?;
+        return Ok(Target { directories, ..Target::default() });
+    };
+    if table.get("directories").is_some() {
+        return Err(devices.wrong_key(
+            "a target is either `directories` or `devices`",
+            "leave one of them out: file systems are made on devices, directories lie on some",
+        ));
+    }
+    let disks = names(&devices, "device")?;
     table.finish("`target`")?;
+    Ok(Target { disks, ..Target::default() })
+}
+
+/// A list of names, each once.
+fn names(entry: &Entry<'_>, kind: &str) -> Result<Vec<String>, Mistake> {
+    let mut names: Vec<String> = Vec::new();
+    for item in entry.list()? {
+        let name = item.text()?;
+        if names.contains(&name) {
+            return Err(item.wrong(format!("this {kind} is there twice"), "name each once"));
+        }
+        names.push(name);
+    }
     match names.is_empty() {
-        true => Err(entry.wrong("there is no directory here", "name one, or leave `target` out")),
+        true => {
+            Err(entry.wrong(format!("there is no {kind} here"), "name one, or leave `target` out"))
+        }
         false => Ok(names),
     }
 }

@@ -198,4 +198,27 @@ mod tests {
         assert_eq!(plan.combinations(), 1_000_000);
         assert_eq!(plan.trials(1).take(3).count(), 3);
     }
+
+    /// Recorded before the scopes `label` and `layout` were there: whoever resumes or repeats a plan
+    /// that knows nothing of them by its seed finds the order that it had.
+    #[test]
+    fn the_order_of_plans_without_layouts_is_what_it_was_before_there_were_any() {
+        let text = "[plan]\nname = \"p\"\nreplicates = 2\n[factors]\n\
+                    read-ahead = [\"128KiB\", \"1MiB\"]\nswappiness = [1, 60]\nstreams = [1, 2]\n\
+                    [[workload]]\nuse = \"random-read\"\n[[workload]]\nuse = \"mixed\"\n";
+        let plan = crate::plan::file::read(text, "p.toml", None).unwrap();
+        let said = |trial: Trial| {
+            let settings = &trial.settings;
+            let whole = |knob: &str| settings.whole(knob);
+            let ahead = whole("read-ahead") >> 17;
+            format!("{}{ahead}{}{}", &trial.group[..1], whole("swappiness"), whole("streams"))
+        };
+        let all: Vec<String> = plan.trials(7).map(said).collect();
+        assert_eq!(
+            all.join(" "),
+            "m1602 r1602 r1601 m1601 m111 r112 r111 m112 r8601 r8602 m8601 m8602 m812 r812 m811 \
+             r811 m8601 r8602 m8602 r8601 m812 m811 r811 r812 m1601 r1602 m1602 r1601 m111 r112 \
+             m112 r111"
+        );
+    }
 }

@@ -9,6 +9,7 @@ use crate::measurement::Outcome;
 
 mod grid;
 mod groups;
+mod layouts;
 
 /// No line is wider, but for a single word that is.
 pub const WIDTH: usize = 100;

@@ -10,7 +10,7 @@ use super::{Campaign, codec};
 use crate::knob::Settings;
 use crate::measurement::programs::Output;
 use crate::measurement::{
-    Amount, Measurement, Note, Operation, Outcome, Programs, Record, Series, Window,
+    Amount, Measurement, Note, Operation, Outcome, Programs, Record, Series, Times, Window,
 };
 use crate::plan::Trial;
 
@@ -97,10 +97,19 @@ fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
         durable: json(row, "durable")?,
         second_pass: json(row, "second_pass")?,
         programs: programs(connection, row, id)?,
+        layout: layout(row)?,
         evidence: json(row, "evidence")?.unwrap_or_default(),
         counters: all,
         notes: notes(connection, id)?,
     })
+}
+
+/// `None` in an older store that is only read, which has no such column.
+fn layout(row: &Row<'_>) -> Result<Option<Times>> {
+    match row.as_ref().column_index("layout") {
+        Ok(_) => json(row, "layout"),
+        Err(_) => Ok(None),
+    }
 }
 
 fn programs(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option<Programs>> {

@@ -5,7 +5,7 @@ use crate::knob::Settings;
 use crate::measurement::programs::{Output, Run};
 use crate::measurement::{
     Amount, Durable, Evidence, Measurement, Note, Operation, Outcome, Programs, SecondPass, Series,
-    Stream, Window, latency_histogram,
+    Stream, Times, Window, latency_histogram,
 };
 use crate::plan::Trial;
 
@@ -55,6 +55,7 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     let old = store.records(1).unwrap();
     assert_eq!(old[0].outcome.measurement().unwrap().elapsed_ns, 6);
     assert_eq!(old[0].outcome.measurement().unwrap().programs, None);
+    assert_eq!(old[0].outcome.measurement().unwrap().layout, None);
     let mut new = record(2, Outcome::Done(Box::new(measurement())));
     new.trial.number = 2;
     store.append(1, &new).unwrap();
@@ -76,6 +77,7 @@ fn measurement() -> Measurement {
         durable: Some(Durable { bytes: 7, accepted_ns: 8, durable_ns: 9 }),
         second_pass: Some(SecondPass { bytes: 1, first_ns: 2, second_ns: 3 }),
         programs: Some(programs()),
+        layout: Some(Times { mkfs_ns: 10, mount_ns: 11, ..Times::default() }),
         evidence: Evidence { devices: vec!["vda".into()], ..Evidence::default() },
         counters: vec![Series { source: "stat".into(), at_ns: vec![-3], columns: vec![] }],
         notes: vec![Note::new("steal", "the hypervisor took 7 %")],

@@ -195,6 +195,7 @@ impl LoadResult {
             durable: self.durable,
             second_pass: self.second_pass,
             programs: None,
+            layout: None,
             evidence: Evidence {
                 delivered,
                 resident_before_bytes: self.resident_before_bytes,

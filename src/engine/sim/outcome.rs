@@ -51,6 +51,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         durable,
         second_pass,
         programs: None,
+        layout: None,
         counters: Vec::new(),
         notes,
     }

@@ -1,0 +1,257 @@
+//! Layouts under trials: made on the plan's disks before the first trial that asks for them, and
+//! unmade before the next one and at the end.
+//!
+//! A replicate makes every layout anew, so that what mkfs and the allocator did by chance is part of
+//! what replicates differ by. How each is made and undone is the business of `provision`; which
+//! cells make sense, of `plan::layouts`.
+
+use std::path::{Path, PathBuf};
+
+use super::Run;
+use super::layout::bytes_needed;
+use crate::inventory::disk::Disk;
+use crate::journal::{self, Said};
+use crate::knob::{self, Scope, Settings};
+use crate::measurement::{Note, Outcome, Times};
+use crate::plan::Trial;
+use crate::plan::layouts::{TARGET, is_layout, layout};
+use crate::progress::{Event, Observer};
+use crate::provision::{self, Layout, Made, danger};
+use crate::sys::filesystem::space;
+use crate::sys::workdir::WorkDir;
+use crate::sys::{Error, Host};
+use crate::value;
+
+use super::apply;
+
+pub mod preview;
+
+/// Disks that a run may destroy, and what stands on them.
+#[derive(Debug)]
+pub struct Provisioner {
+    disks: Vec<Disk>,
+    /// Which layout was asked for last, in which replicate.
+    asked: Option<(u32, Layout)>,
+    stands: Option<Stands>,
+    /// Why trials on the layout asked for cannot run.
+    barred: Option<Outcome>,
+    /// Something could not be unmade: nothing more is made.
+    stuck: bool,
+    /// So that no other run uses the disks as long as this one lives.
+    _claims: Vec<danger::Claim>,
+}
+
+/// A layout that is mounted.
+#[derive(Debug)]
+struct Stands {
+    made: Made,
+    /// Room for files when it was new, bytes.
+    usable_bytes: u64,
+}
+
+impl Provisioner {
+    /// Takes the disks: what a killed run left on them is undone, every danger is looked for, and
+    /// they are ours until this is dropped. Nothing is written on them yet.
+    ///
+    /// # Errors
+    /// When settings or layouts of an earlier run cannot be undone, a disk is in use, bears
+    /// something or is not named by `wipe`, or another run has it.
+    pub fn claim(
+        host: &Host,
+        store: &Path,
+        disks: Vec<Disk>,
+        wipe: &[String],
+        observer: &mut dyn Observer,
+    ) -> Result<Provisioner, Error> {
+        let journal = journal::beside(store);
+        apply::recover(host, &journal, &mut |said| {
+            observer.tell(&Event::Say(format!("an earlier run was killed: {said}")));
+        })?;
+        check(host, &disks, wipe, store)?;
+        let claims: Result<Vec<_>, Error> =
+            disks.iter().map(|disk| danger::claim(host, disk)).collect();
+        // Between the look and the claim somebody may have taken one.
+        let claims = claims?;
+        check(host, &disks, wipe, store)?;
+        let (asked, stands, barred, stuck) = (None, None, None, false);
+        Ok(Provisioner { disks, asked, stands, barred, stuck, _claims: claims })
+    }
+
+    /// How long the layout that stands took to make.
+    pub(super) fn times(&self) -> Option<Times> {
+        self.stands.as_ref().map(|stands| stands.made.times)
+    }
+
+    /// What must be said of every trial on the layout that stands.
+    pub(super) fn notes(&self) -> Vec<Note> {
+        let notes = self.stands.iter().flat_map(|stands| &stands.made.notes);
+        notes.map(|text| Note::new("layout", text.clone())).collect()
+    }
+
+    /// Why a trial's files have no room on the layout that stands.
+    fn no_room(&self, settings: &Settings) -> Option<Outcome> {
+        let usable = self.stands.as_ref()?.usable_bytes;
+        let needed = *bytes_needed([(settings, 0)].into_iter()).values().next()?;
+        if needed <= usable {
+            return None;
+        }
+        let files = needed / settings.whole("file-size").max(1);
+        let fits = usable / files.max(1);
+        let [needed, usable, fits] =
+            [needed, usable, fits - fits % (1 << 20)].map(|bytes| value::bytes(bytes as f64));
+        Some(Outcome::Failed(format!(
+            "its {files} files need {needed}, and {usable} may be used on this layout (5 % stay \
+             free); file-size={fits} would fit"
+        )))
+    }
+}
+
+/// Whether these disks may be destroyed.
+///
+/// # Errors
+/// With every reason why not, and what would allow it.
+pub fn check(host: &Host, disks: &[Disk], wipe: &[String], store: &Path) -> Result<(), Error> {
+    danger::check(host, disks, wipe, &[store.to_owned()]).map_err(refused)
+}
+
+fn refused(refusals: Vec<danger::Refusal>) -> Error {
+    let errors = || refusals.iter().map(|refusal| &refusal.0);
+    let why: Vec<String> = errors().map(|error| error.why.clone()).collect();
+    let mut hints: Vec<String> = errors().filter_map(|error| error.hint.clone()).collect();
+    hints.dedup();
+    Error::new("cannot use the plan's devices", why.join("; ")).hint(hints.join("; "))
+}
+
+/// The settings of a trial that say what lies under its files.
+pub(super) fn of_layout(
+    settings: &Settings,
+) -> impl Iterator<Item = (&'static str, &value::Value)> {
+    let is_layout = |name: &str| knob::find(name).is_some_and(is_layout);
+    settings.iter().filter(move |(name, _)| is_layout(name))
+}
+
+/// What a layout is called: what its settings are besides the defaults.
+fn called(settings: &Settings) -> String {
+    let said = |name: &str| match settings.word(name) {
+        "as-is" | "none" | "clean" | "internal" => String::new(),
+        word => word.to_owned(),
+    };
+    let disks = settings.whole("disks");
+    let words = [
+        said("filesystem"),
+        format!("on {} of {disks}", said("raid")),
+        said("array-state"),
+        said("precondition"),
+    ];
+    words.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(", ")
+}
+
+impl Run<'_> {
+    /// Has the trials run on layouts that are made on these disks.
+    pub fn on_disks(&mut self, provisioner: Provisioner) {
+        self.layouts = Some(provisioner);
+    }
+
+    /// Sees to it that the layout of a trial stands.
+    ///
+    /// # Errors
+    /// With the trial's outcome when it cannot: its layout cannot be made, now or when it was first
+    /// asked for in this replicate, or its files have no room there.
+    pub(super) fn remake(&mut self, trial: &Trial) -> Result<(), Outcome> {
+        let Some(layouts) = &self.layouts else { return Ok(()) };
+        let failed = |why: String| Err(Outcome::Failed(why));
+        let wanted = match layout(&trial.settings, &layouts.disks) {
+            Ok(layout) => (trial.replicate, layout),
+            Err(why) => return failed(why),
+        };
+        if layouts.asked.as_ref() != Some(&wanted) {
+            self.raze();
+            if self.stopped() {
+                return Err(Outcome::Interrupted);
+            }
+            let made = self.lay_out(&wanted.1, &trial.settings);
+            let Some(layouts) = &mut self.layouts else { return Ok(()) };
+            (layouts.asked, layouts.barred) = (Some(wanted), made.err());
+        }
+        let Some(layouts) = &self.layouts else { return Ok(()) };
+        match layouts.barred.clone().or_else(|| layouts.no_room(&trial.settings)) {
+            Some(outcome) => Err(outcome),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a layout, and our directory on it.
+    fn lay_out(&mut self, layout: &Layout, settings: &Settings) -> Result<(), Outcome> {
+        let failed = |error: Error| Outcome::Failed(with_hint(&error));
+        let Some(layouts) = &mut self.layouts else { return Ok(()) };
+        if layouts.stuck {
+            let why = "what was made before on these disks could not be unmade: `brickyard undo`";
+            return Err(Outcome::Failed(why.to_owned()));
+        }
+        if let Some(lacks) = layout.lacks(self.host) {
+            return Err(Outcome::Skipped(lacks));
+        }
+        let observer = &mut *self.observer;
+        observer.tell(&Event::Say(format!("makes {}", called(settings))));
+        let at = mount_point(&self.campaign.uid);
+        let journal = self.machine.journal().map_err(failed)?;
+        let mut tell = |said: &str| observer.tell(&Event::Say(said.to_owned()));
+        let made = provision::make(self.host, layout, journal, &at, &mut tell).map_err(failed)?;
+        let mounted = made.mount_point.clone();
+        layouts.stands = Some(Stands { made, usable_bytes: 0 });
+        let usable_bytes = space(&mounted).map_err(failed)?.usable_bytes();
+        if let Some(stands) = &mut layouts.stands {
+            stands.usable_bytes = usable_bytes;
+        }
+        let work = WorkDir::create(&mounted, &self.campaign.uid).map_err(failed)?;
+        self.work.insert(TARGET.to_owned(), work);
+        Ok(())
+    }
+
+    /// Unmakes the layout that stands, newest first: our directory, the settings of the devices,
+    /// then mounts and arrays. Gives what could not be undone.
+    pub(super) fn raze(&mut self) -> Vec<Said> {
+        let Some(layouts) = &mut self.layouts else { return Vec::new() };
+        layouts.asked = None;
+        let Some(stands) = layouts.stands.take() else { return Vec::new() };
+        let observer = &mut *self.observer;
+        let mut say = |text: String| observer.tell(&Event::Say(text));
+        self.laid.clear();
+        // What is in it goes with the file system; an open marker would keep that from going.
+        drop(self.work.remove(TARGET));
+        if let Err(error) = self.machine.let_go() {
+            say(with_hint(&error));
+        }
+        let left = match self.machine.journal() {
+            Ok(journal) => stands.made.unmake(self.host, journal),
+            Err(error) => {
+                say(with_hint(&error));
+                layouts.stuck = true;
+                return Vec::new();
+            }
+        };
+        let left: Vec<Said> = left.into_iter().filter(Said::is_left).collect();
+        left.iter().for_each(|said| say(said.to_string()));
+        layouts.stuck |= !left.is_empty();
+        left
+    }
+}
+
+/// Where layouts of a campaign are mounted.
+fn mount_point(uid: &str) -> PathBuf {
+    PathBuf::from(format!("/run/brickyard-{uid}"))
+}
+
+fn with_hint(error: &Error) -> String {
+    let hint = error.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
+    format!("{error}{hint}")
+}
+
+/// Gives the knobs of layouts that `from` has to `to`, for what is written in its place.
+pub(super) fn copy(from: &Settings, to: &mut Settings) {
+    for knob in knob::KNOBS.iter().filter(|knob| knob.scope == Scope::Layout) {
+        if let (Some(value), true) = (from.find(knob.name), to.has(knob.name)) {
+            to.set(knob.name, value.clone());
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What a plan's layouts would come to, without touching anything.
+
+use std::collections::BTreeMap;
+
+use crate::inventory::disk::Disk;
+use crate::knob::{Apply, KNOBS, Settings};
+use crate::plan::design::Plan;
+use crate::plan::layouts::{is_layout, layout};
+use crate::provision::Layout;
+use crate::sys::Host;
+use crate::value::{self, Value};
+
+use super::mount_point;
+
+/// Assumed of a disk that is written or read through, bytes per second: a disk of 2010, or a slow
+/// SSD after its cache.
+pub const DISK_BYTES_PER_S: u64 = 150_000_000;
+/// Assumed of everything else about a layout: mdadm, mkfs, mount, and unmaking them.
+pub const MAKING_NS: u64 = 10_000_000_000;
+/// So many layouts have their commands shown; the others are counted.
+const SHOWN: usize = 12;
+
+/// What making the layouts of a plan comes to.
+#[derive(Debug, Default)]
+pub struct Preview {
+    /// How often a layout is made.
+    pub made: u64,
+    /// The disks that are destroyed, one a line.
+    pub destroyed: Vec<String>,
+    /// The commands of each different layout, with what it is called.
+    pub layouts: Vec<(String, Vec<String>)>,
+    /// Layouts whose trials are skipped, with what this machine lacks for them.
+    pub skipped: Vec<String>,
+    /// How long all of it takes, by [`DISK_BYTES_PER_S`] and [`MAKING_NS`].
+    pub takes_ns: u64,
+    /// Written before anything is measured: wear, bytes.
+    pub written_bytes: u64,
+}
+
+impl Preview {
+    /// Of a plan on these disks.
+    pub fn of(host: &Host, plan: &Plan, disks: &[Disk]) -> Preview {
+        if disks.is_empty() {
+            return Preview::default();
+        }
+        let destroyed = disks.iter().map(|disk| {
+            let bytes = value::bytes(disk.size_bytes as f64);
+            let (named, node) = (&disk.named, disk.node.display());
+            format!("all that is on {named} ({node}, {bytes}) is destroyed")
+        });
+        let mut preview = Preview { destroyed: destroyed.collect(), ..Preview::default() };
+        for (settings, layout) in distinct(plan, disks) {
+            let name = super::called(&settings);
+            if let Some(lacks) = layout.lacks(host) {
+                preview.skipped.push(format!("{name}: {lacks}"));
+                continue;
+            }
+            let times = u64::from(plan.replicates);
+            preview.made += times;
+            let (takes_ns, written_bytes) = costs(&layout);
+            preview.takes_ns = preview.takes_ns.saturating_add(takes_ns.saturating_mul(times));
+            preview.written_bytes =
+                preview.written_bytes.saturating_add(written_bytes.saturating_mul(times));
+            if preview.layouts.len() < SHOWN {
+                preview.layouts.push((name, layout.commands(&mount_point("..."))));
+            }
+        }
+        preview
+    }
+
+    /// In lines, for people: what is destroyed, and how.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = self.destroyed.clone();
+        if self.destroyed.is_empty() {
+            return lines;
+        }
+        lines.push(format!("{} layouts are made, each unmade before the next", self.made));
+        if self.written_bytes > 0 {
+            let bytes = value::bytes(self.written_bytes as f64);
+            lines.push(format!("preconditioning writes {bytes}: that wears flash"));
+        }
+        for (name, commands) in &self.layouts {
+            lines.extend(commands.iter().map(|command| format!("{name}: {command}")));
+        }
+        lines.extend(self.skipped.iter().map(|why| format!("skipped: {why}")));
+        lines
+    }
+}
+
+/// Each different layout of a plan, with settings of a cell that has it.
+fn distinct(plan: &Plan, disks: &[Disk]) -> Vec<(Settings, Layout)> {
+    let knobs: Vec<&str> =
+        KNOBS.iter().filter(|knob| is_layout(knob)).map(|knob| knob.name).collect();
+    let mut seen: BTreeMap<(usize, Vec<usize>), ()> = BTreeMap::new();
+    let mut found: Vec<(Settings, Layout)> = Vec::new();
+    for cell in plan.cells() {
+        if seen.insert((cell.load, plan.deciding(&cell, &knobs)), ()).is_some() {
+            continue;
+        }
+        let settings = plan.settings(&cell);
+        if let Ok(layout) = layout(&settings, disks)
+            && !found.iter().any(|(_, known)| *known == layout)
+        {
+            found.push((settings, layout));
+        }
+    }
+    found
+}
+
+/// How long a layout takes to make, ns, and what is written for it, bytes.
+fn costs(layout: &Layout) -> (u64, u64) {
+    let all: u64 = layout.disks.iter().map(|disk| disk.size_bytes).sum();
+    let largest = layout.disks.iter().map(|disk| disk.size_bytes).max().unwrap_or(0);
+    // Disks are written side by side.
+    let pass_ns =
+        |passes: u64| (largest as f64 * passes as f64 * 1e9 / DISK_BYTES_PER_S as f64) as u64;
+    let passes = match layout.precondition.as_str() {
+        "fill" => 1,
+        "fill-twice" => 2,
+        // One pass in order, and as much again at random.
+        "random" => 2,
+        _ => 0,
+    };
+    (MAKING_NS + pass_ns(passes), all.saturating_mul(passes))
+}
+
+/// Settings of devices that are known only once the layout is made.
+pub fn later<'a>(cells: impl Iterator<Item = &'a Settings>) -> Vec<String> {
+    const OF_DEVICES: [&str; 4] = ["read-ahead", "io-scheduler", "nr-requests", "max-sectors"];
+    let mut lines: Vec<String> = Vec::new();
+    for settings in cells {
+        for knob in KNOBS.iter().filter(|knob| matches!(knob.apply, Apply::Files(_))) {
+            let value = settings.find(knob.name).filter(|value| !Value::is_as_is(value));
+            let Some(value) = value.filter(|_| OF_DEVICES.contains(&knob.name)) else { continue };
+            let line = format!(
+                "{}={value}: written for the devices of each layout that has it, once it is made",
+                knob.name
+            );
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
