@@ -38,7 +38,7 @@ pub struct Provisioner {
     /// Something could not be unmade: nothing more is made.
     stuck: bool,
     /// So that no other run uses the disks as long as this one lives.
-    _claims: Vec<danger::Claim>,
+    claims: Vec<danger::Claim>,
 }
 
 /// A layout that is mounted.
@@ -70,11 +70,9 @@ impl Provisioner {
         check(host, &disks, wipe, store)?;
         let claims: Result<Vec<_>, Error> =
             disks.iter().map(|disk| danger::claim(host, disk)).collect();
-        // Between the look and the claim somebody may have taken one.
         let claims = claims?;
-        check(host, &disks, wipe, store)?;
         let (asked, stands, barred, stuck) = (None, None, None, false);
-        Ok(Provisioner { disks, asked, stands, barred, stuck, _claims: claims })
+        Ok(Provisioner { disks, asked, stands, barred, stuck, claims })
     }
 
     /// How long the layout that stands took to make.

@@ -90,6 +90,11 @@ impl Disk {
         Disk { device, image, limited: false }
     }
 
+    /// As a plan names it.
+    pub fn named(&self) -> String {
+        format!("loop:{}", self.image.display())
+    }
+
     fn number(&self) -> String {
         sh("lsblk", &["-dno", "MAJ:MIN", &self.device])
     }

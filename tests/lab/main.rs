@@ -10,6 +10,7 @@ mod disk;
 mod evaluation;
 mod faults;
 mod knobs;
+mod layouts;
 mod origin;
 mod referee;
 mod run;

@@ -1,0 +1,226 @@
+//! Plans over file systems and arrays on whole disks: made, measured, unmade; also when the run is
+//! killed. All on loop devices that these tests make.
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::disk::{Disk, alone, usable};
+use crate::run::{brickyard, figure, parse, trials};
+
+const TOOLS: &[&str] = &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "blkid"];
+
+/// Four disks, and a plan over what can be made of them.
+struct Bench {
+    disks: Vec<Disk>,
+    folder: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new(plan: &str) -> Bench {
+        let disks: Vec<Disk> = (0..4).map(|_| Disk::new(512)).collect();
+        let folder = tempfile::tempdir().expect("a folder");
+        let named: Vec<String> = disks.iter().map(|disk| format!("{:?}", disk.named())).collect();
+        let text = plan.replace("DEVICES", &format!("[{}]", named.join(", ")));
+        std::fs::write(folder.path().join("plan.toml"), text).expect("a plan");
+        Bench { disks, folder }
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// `run` with every disk confirmed.
+    fn run(&self, more: &[&str]) -> Command {
+        let mut arguments: Vec<String> = vec!["run".into(), "plan.toml".into()];
+        for disk in &self.disks {
+            arguments.extend(["--wipe".to_owned(), disk.named()]);
+        }
+        arguments.extend(more.iter().map(|word| (*word).to_owned()));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        brickyard(self.path(), &arguments)
+    }
+
+    /// Whether the machine is as it was: nothing mounted, nothing on the disks, no journal.
+    fn is_clean(&self) {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").expect("mounts");
+        for disk in &self.disks {
+            let mounted = |line: &&str| line.starts_with(&format!("{} ", disk.device));
+            assert_eq!(mounts.lines().find(mounted), None);
+            let found = Command::new("blkid").args(["-p", &disk.device]).output().expect("blkid");
+            let said = String::from_utf8_lossy(&found.stdout).into_owned();
+            assert_eq!((found.status.code(), said.as_str()), (Some(2), ""), "{}", disk.device);
+        }
+        let ours = |name: &String| name.starts_with("brickyard-") || name.ends_with("-undo");
+        let left: Vec<String> =
+            [Path::new("/run"), self.path()].into_iter().flat_map(names).filter(ours).collect();
+        assert_eq!(left, Vec::<String>::new());
+    }
+
+    /// Whether one of the disks is mounted.
+    fn is_mounted(&self) -> bool {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").expect("mounts");
+        self.disks.iter().any(|disk| mounts.contains(&format!("{} ", disk.device)))
+    }
+
+    /// What the newest campaign of a store did.
+    fn stored(&self, store: &str) -> Value {
+        let arguments = ["report", "--format", "json", "--store", store];
+        parse(&brickyard(self.path(), &arguments).output().expect("brickyard can be started"))
+    }
+
+    /// Kills a run without mercy once a layout is mounted and `trials` trials are kept.
+    fn kill_after(&self, store: &str, trials: usize, more: &[&str]) {
+        let mut arguments = vec!["--store", store, "--quiet"];
+        arguments.extend(more);
+        let mut child =
+            self.run(&arguments).stdout(Stdio::null()).spawn().expect("brickyard can be started");
+        let begun = Instant::now();
+        let kept = || {
+            self.path().join(store).exists()
+                && self.stored(store)["trials"].as_array().is_some_and(|all| all.len() >= trials)
+        };
+        while begun.elapsed() < Duration::from_secs(120) && !(self.is_mounted() && kept()) {
+            assert_eq!(child.try_wait().expect("waited for"), None, "it ended by itself");
+            std::thread::sleep(Duration::from_millis(200));
+        }
+        child.kill().expect("killed");
+        child.wait().expect("waited for");
+        assert!(self.is_mounted(), "nothing was mounted when it was killed");
+    }
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = folder.read_dir().expect("readable").flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+const SWEEP: &str = r#"
+[plan]
+name = "sweep"
+replicates = 1
+seed = 3
+stop = "1s"
+
+[target]
+devices = DEVICES
+
+[factors]
+streams = [1, 2]
+
+[[workload]]
+use = "sequential-read"
+file-size = "16MiB"
+disks = 1
+filesystem = ["ext4", "xfs", "btrfs", "jfs"]
+read-ahead = "192KiB"
+direct = false
+
+[[workload]]
+use = "random-read"
+file-size = "16MiB"
+filesystem = "btrfs"
+raid = ["raid0", "raid1", "raid10", "raid5"]
+"#;
+
+#[test]
+fn file_systems_and_arrays_are_made_measured_and_unmade() {
+    if !usable("layouts on loop devices", TOOLS) {
+        return;
+    }
+    let _alone = alone();
+    let bench = Bench::new(SWEEP);
+    let unconfirmed = brickyard(bench.path(), &["run", "plan.toml"]).output().expect("it runs");
+    assert_eq!(unconfirmed.status.code(), Some(2));
+    assert!(said(&unconfirmed).contains("--wipe"), "{}", said(&unconfirmed));
+    let dry = bench.run(&["--dry-run"]).output().expect("it runs");
+    let printed = String::from_utf8_lossy(&dry.stdout).into_owned();
+    assert!(printed.contains("mkfs.ext4") && printed.contains("raid10"), "{printed}");
+    assert!(printed.contains(&bench.disks[3].named()), "{printed}");
+    bench.is_clean();
+
+    let output = bench.run(&["--json"]).output().expect("it runs");
+    let document = parse(&output);
+    let all = trials(&document);
+    assert_eq!(all.len(), 16, "{}", said(&output));
+    for trial in &all {
+        let settings = &trial["settings"];
+        if settings["filesystem"] == "jfs" {
+            assert_eq!(trial["outcome"], "skipped");
+            assert!(trial["reason"].as_str().is_some_and(|why| why.contains("jfsutils")));
+            continue;
+        }
+        assert_eq!(trial["outcome"], "done", "{trial:#}");
+        assert!(figure(trial, "mkfs_ns") > 0.0 && figure(trial, "mount_ns") > 0.0);
+        assert!(figure(trial, "throughput_bytes_per_s") > 0.0);
+        let disks = if settings["raid"] == "single" { 1 } else { 4 };
+        assert_eq!(settings["disks"], disks);
+        assert_eq!(settings["directories"], serde_json::json!(["target"]));
+    }
+    assert_eq!(document["inventory"]["disks"].as_array().map(Vec::len), Some(4));
+    bench.is_clean();
+}
+
+/// What a plan decides of a trial, and how it ended.
+fn decided(document: &Value) -> Vec<Value> {
+    let of = |trial: &&Value| {
+        let of = |key: &str| trial[key].clone();
+        serde_json::json!([of("replicate"), of("group"), of("settings"), of("outcome")])
+    };
+    let all = trials(document);
+    all.iter().filter(|trial| trial["outcome"] != "interrupted").map(of).collect()
+}
+
+const SHORT: &str = r#"
+[plan]
+name = "short"
+replicates = 2
+seed = 5
+stop = "1s"
+
+[target]
+devices = DEVICES
+
+[[workload]]
+use = "sequential-write"
+file-size = "16MiB"
+filesystem = ["ext4", "btrfs"]
+disks = 1
+
+[[workload]]
+use = "random-read"
+file-size = "16MiB"
+filesystem = "btrfs"
+raid = ["raid1", "raid5"]
+"#;
+
+#[test]
+fn a_killed_run_is_undone_and_goes_on_where_it_was() {
+    if !usable("killed layouts on loop devices", TOOLS) {
+        return;
+    }
+    let _alone = alone();
+    let bench = Bench::new(SHORT);
+    bench.kill_after("undone.db", 1, &[]);
+    let undone = brickyard(bench.path(), &["undo", "--store", "undone.db"]).output();
+    let undone = undone.expect("it runs");
+    assert!(undone.status.success(), "{}", said(&undone));
+    bench.is_clean();
+
+    let whole = bench.run(&["--store", "whole.db", "--json"]).output().expect("it runs");
+    let whole = decided(&parse(&whole));
+    assert_eq!(whole.len(), 8);
+    bench.kill_after("killed.db", 1, &[]);
+    bench.kill_after("killed.db", 4, &["--resume"]);
+    let resumed = bench.run(&["--store", "killed.db", "--resume", "--json"]).output();
+    let resumed = resumed.expect("it runs");
+    assert!(resumed.status.success(), "{}", said(&resumed));
+    assert_eq!(decided(&bench.stored("killed.db")), whole);
+    bench.is_clean();
+}
