@@ -12,6 +12,7 @@ use crate::journal;
 use crate::measurement::{Measurement, Note, Outcome, Record, judge};
 use crate::plan::Trial;
 use crate::progress::{Event, Observer};
+use crate::provision;
 use crate::store::{Campaign, Store, Unfinished};
 use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
@@ -241,6 +242,15 @@ impl<'a> Run<'a> {
                 return outcome;
             }
         };
+        // What only makes ready for others is not slowed by a snapshot.
+        let layouts = self.layouts.as_ref().filter(|_| !trial.prepares());
+        let held = match layouts.map_or(Ok(None), layouts::Provisioner::hold) {
+            Ok(held) => held,
+            Err(error) => {
+                self.machine.after();
+                return Outcome::Failed(error.to_string());
+            }
+        };
         let (observer, machine) = (&mut *self.observer, &self.machine);
         let mut context = Context {
             host: self.host,
@@ -252,6 +262,9 @@ impl<'a> Run<'a> {
         };
         let measured = self.engine.run(trial, &mut context);
         notes.extend(self.machine.after());
+        if let Some(Err(error)) = held.map(provision::Held::release) {
+            self.observer.tell(&Event::Say(error.to_string()));
+        }
         match measured {
             Ok(mut measurement) => {
                 measurement.notes.extend(notes);

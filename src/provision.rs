@@ -29,6 +29,8 @@ pub use check::Senseless;
 pub use make::make_until;
 pub use snapshot::Held;
 
+pub mod danger;
+
 /// What is made of the target's disks before a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
@@ -58,7 +60,8 @@ pub struct Layout {
 }
 
 /// How long each step took, ns: measured figures of every trial on the layout.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(default)]
 pub struct Times {
     /// Filling or discarding the disks; 0 without.
     pub precondition_ns: u64,

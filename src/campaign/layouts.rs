@@ -16,7 +16,7 @@ use crate::measurement::{Note, Outcome, Times};
 use crate::plan::Trial;
 use crate::plan::layouts::{TARGET, is_layout, layout};
 use crate::progress::{Event, Observer};
-use crate::provision::{self, Layout, Made, danger};
+use crate::provision::{self, Held, Layout, Made, danger};
 use crate::sys::filesystem::space;
 use crate::sys::workdir::WorkDir;
 use crate::sys::{Error, Host};
@@ -61,13 +61,14 @@ impl Provisioner {
         store: &Path,
         disks: Vec<Disk>,
         wipe: &[String],
+        needed: &[PathBuf],
         observer: &mut dyn Observer,
     ) -> Result<Provisioner, Error> {
         let journal = journal::beside(store);
         apply::recover(host, &journal, &mut |said| {
             observer.tell(&Event::Say(format!("an earlier run was killed: {said}")));
         })?;
-        check(host, &disks, wipe, store)?;
+        check(host, &disks, wipe, needed)?;
         let claims: Result<Vec<_>, Error> =
             disks.iter().map(|disk| danger::claim(host, disk)).collect();
         let claims = claims?;
@@ -83,7 +84,12 @@ impl Provisioner {
     /// What must be said of every trial on the layout that stands.
     pub(super) fn notes(&self) -> Vec<Note> {
         let notes = self.stands.iter().flat_map(|stands| &stands.made.notes);
-        notes.map(|text| Note::new("layout", text.clone())).collect()
+        notes.map(|(kind, text)| Note::new(kind, text.clone())).collect()
+    }
+
+    /// Holds the snapshot that the layout asks for while a trial runs.
+    pub(super) fn hold(&self) -> Result<Option<Held>, Error> {
+        self.stands.as_ref().map_or(Ok(None), |stands| stands.made.hold_snapshot())
     }
 
     /// Why a trial's files have no room on the layout that stands.
@@ -104,20 +110,31 @@ impl Provisioner {
     }
 }
 
-/// Whether these disks may be destroyed.
+/// Whether these disks may be destroyed: none is in danger, and `wipe` names each of them, an empty
+/// one too, since it is for a person to say which disks are written. `needed` is what must not lie
+/// on them.
 ///
 /// # Errors
 /// With every reason why not, and what would allow it.
-pub fn check(host: &Host, disks: &[Disk], wipe: &[String], store: &Path) -> Result<(), Error> {
-    danger::check(host, disks, wipe, &[store.to_owned()]).map_err(refused)
-}
-
-fn refused(refusals: Vec<danger::Refusal>) -> Error {
-    let errors = || refusals.iter().map(|refusal| &refusal.0);
-    let why: Vec<String> = errors().map(|error| error.why.clone()).collect();
-    let mut hints: Vec<String> = errors().filter_map(|error| error.hint.clone()).collect();
-    hints.dedup();
-    Error::new("cannot use the plan's devices", why.join("; ")).hint(hints.join("; "))
+pub fn check(
+    host: &Host,
+    disks: &[Disk],
+    wipe: &[String],
+    needed: &[PathBuf],
+) -> Result<(), Error> {
+    danger::check(host, disks, wipe, needed)?;
+    let words = disks.iter().map(|disk| (disk, danger::wipe_words(host, disk)));
+    let open: Vec<_> =
+        words.filter(|(_, words)| !words.iter().any(|word| wipe.contains(word))).collect();
+    if open.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = open.iter().map(|(disk, _)| disk.named.as_str()).collect();
+    let word = |(_, words): &(&Disk, Vec<String>)| words.first().cloned();
+    let confirm: Vec<String> =
+        open.iter().filter_map(word).map(|word| format!("--wipe {word}")).collect();
+    let why = format!("nobody has confirmed that it may be destroyed: {}", names.join(", "));
+    Err(Error::new("cannot write on the disks of this plan", why).hint(confirm.join(" ")))
 }
 
 /// The settings of a trial that say what lies under its files.
@@ -194,7 +211,15 @@ impl Run<'_> {
         let at = mount_point(&self.campaign.uid);
         let journal = self.machine.journal().map_err(failed)?;
         let mut tell = |said: &str| observer.tell(&Event::Say(said.to_owned()));
-        let made = provision::make(self.host, layout, journal, &at, &mut tell).map_err(failed)?;
+        for claim in &mut layouts.claims {
+            claim.let_in(self.host).map_err(failed)?;
+        }
+        let (host, stop) = (self.host, self.stop);
+        let made = provision::make_until(host, layout, journal, &at, &mut tell, stop);
+        let made = made.map_err(|error| match stop.asked() {
+            true => Outcome::Interrupted,
+            false => failed(error),
+        })?;
         let mounted = made.mount_point.clone();
         layouts.stands = Some(Stands { made, usable_bytes: 0 });
         let usable_bytes = space(&mounted).map_err(failed)?.usable_bytes();
@@ -231,6 +256,13 @@ impl Run<'_> {
         let left: Vec<Said> = left.into_iter().filter(Said::is_left).collect();
         left.iter().for_each(|said| say(said.to_string()));
         layouts.stuck |= !left.is_empty();
+        for claim in &mut layouts.claims {
+            // Until the next layout nobody else shall take them. Who does is refused then.
+            if let (false, Err(error)) = (layouts.stuck, claim.alone(self.host)) {
+                say(with_hint(&error));
+                layouts.stuck = true;
+            }
+        }
         left
     }
 }

@@ -20,17 +20,15 @@ use crate::sys::{Error, Host, signal};
 pub struct Arguments {
     #[command(flatten)]
     planned: planned::Asked,
-    /// Destroy all that is on this device of the plan; again for every one of them
-    ///
-    /// Named as the plan names it
-    #[arg(long, value_name = "NAME")]
-    wipe: Vec<String>,
     /// Go on with the newest campaign of this plan in the store where it was stopped
     #[arg(long)]
     resume: bool,
     /// Print what would be changed on this machine, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Confirms that the disk of this serial number may be destroyed; again for each of the plan's
+    #[arg(long, value_name = "SERIAL")]
+    wipe: Vec<String>,
     /// Draws the HTML report into FILE as well
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -39,6 +37,9 @@ pub struct Arguments {
 /// Runs a plan.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let Planned { plan, engine, disks } = planned::resolve(&arguments.planned)?;
+    // What this run needs must not lie on a disk that it destroys.
+    let mut needed = vec![common.store.clone()];
+    needed.extend(std::env::current_exe().ok());
     for cell in plan.cells() {
         engine.check(&plan.settings(&cell))?;
     }
@@ -62,7 +63,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         preview::check(&host, all.iter(), &targets)?;
         // What a killed run has left is undone first; until then its own mounts are in the way.
         if !journal::beside(&common.store).exists() {
-            layouts::check(&host, &disks, &arguments.wipe, &common.store)?;
+            layouts::check(&host, &disks, &arguments.wipe, &needed)?;
         }
     } else if arguments.dry_run {
         return dry_run(&[], &[], common);
@@ -94,7 +95,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
             true => None,
             false => {
                 let wipe = &arguments.wipe;
-                Some(Provisioner::claim(host, &common.store, disks, wipe, talk)?)
+                Some(Provisioner::claim(host, &common.store, disks, wipe, &needed, talk)?)
             }
         };
         let mut run = match unfinished {

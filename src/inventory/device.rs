@@ -85,10 +85,15 @@ pub struct Backing {
 impl Device {
     /// Whether what it shows lies on another machine.
     pub fn over_a_wire(&self) -> bool {
-        const WIRES: [&str; 6] =
-            ["network", "iscsi", "fibre-channel", "nvme-tcp", "nvme-rdma", "nvme-fc"];
-        WIRES.contains(&self.transport.as_str())
+        is_wire(&self.transport)
     }
+}
+
+/// Whether a transport comes from another machine.
+pub fn is_wire(transport: &str) -> bool {
+    const WIRES: [&str; 6] =
+        ["network", "iscsi", "fibre-channel", "nvme-tcp", "nvme-rdma", "nvme-fc"];
+    WIRES.contains(&transport)
 }
 
 /// The devices that a file system lies on directly.
@@ -240,7 +245,8 @@ fn layout(host: &Host, path: &Path) -> Option<String> {
     host.word(path.join("md/level")).or_else(mapped)
 }
 
-fn serial(host: &Host, whole: &Path) -> Option<String> {
+/// The serial number of the whole device whose directory in /sys is `whole`.
+pub fn serial(host: &Host, whole: &Path) -> Option<String> {
     // virtio: serial; nvme: device/serial; SCSI and SATA: page 0x80 of the vital product data.
     let page = || {
         let page = super::limit::bytes_of(host, &whole.join("device/vpd_pg80"))?;

@@ -92,7 +92,8 @@ impl Plan {
                 hint: "give its lowest and its highest, or use design = \"one-at-a-time\"".into(),
             });
         }
-        if self.cells().next().is_none() {
+        // On disks it is their number too that decides which cells there are.
+        if self.disks.is_empty() && self.cells().next().is_none() {
             return Err(Refused {
                 why: format!("every cell of the plan `{}` is excluded", self.name),
                 hint: "take a rule out of [[exclude]], or add a level".to_owned(),

@@ -90,7 +90,8 @@ pub fn layout(settings: &Settings, disks: &[Disk]) -> Result<Layout, String> {
         snapshot: word("snapshot"),
         precondition: word("precondition"),
     };
-    layout.check().map(|()| layout)
+    let checked = layout.check();
+    checked.map(|()| layout).map_err(|senseless| senseless.why)
 }
 
 /// Which combinations of a load's layout factors make sense, looked up.
@@ -229,7 +230,7 @@ mod tests {
 
     #[test]
     fn what_is_not_said_is_stored_as_what_was_made() {
-        let plan = plan(5, &["filesystem=ext4,btrfs", "raid=single,raid10", "journal=internal"]);
+        let plan = plan(4, &["filesystem=ext4,btrfs", "raid=single,raid10", "journal=internal"]);
         let said: Vec<String> = plan
             .cells()
             .map(|cell| {
@@ -244,9 +245,9 @@ mod tests {
             said,
             [
                 "ext4 single of 1 by md clean",
-                "ext4 raid10 of 5 by md clean",
-                "btrfs single of 5 by btrfs clean",
-                "btrfs raid10 of 5 by btrfs clean"
+                "ext4 raid10 of 4 by md clean",
+                "btrfs single of 4 by btrfs clean",
+                "btrfs raid10 of 4 by btrfs clean"
             ]
         );
         let settings = plan.settings(&plan.cells().next().unwrap());

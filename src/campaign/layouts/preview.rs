@@ -109,19 +109,15 @@ fn distinct(plan: &Plan, disks: &[Disk]) -> Vec<(Settings, Layout)> {
 
 /// How long a layout takes to make, ns, and what is written for it, bytes.
 fn costs(layout: &Layout) -> (u64, u64) {
-    let all: u64 = layout.disks.iter().map(|disk| disk.size_bytes).sum();
     let largest = layout.disks.iter().map(|disk| disk.size_bytes).max().unwrap_or(0);
-    // Disks are written side by side.
-    let pass_ns =
-        |passes: u64| (largest as f64 * passes as f64 * 1e9 / DISK_BYTES_PER_S as f64) as u64;
-    let passes = match layout.precondition.as_str() {
-        "fill" => 1,
-        "fill-twice" => 2,
-        // One pass in order, and as much again at random.
-        "random" => 2,
-        _ => 0,
-    };
-    (MAKING_NS + pass_ns(passes), all.saturating_mul(passes))
+    let written = layout.precondition_bytes();
+    // Disks are written side by side, and an array is brought into step as fast as its disks.
+    let each = written / layout.disks.len().max(1) as u64;
+    let synchronised = layout.volumes == "md"
+        && !matches!(layout.raid.as_str(), "single" | "raid0")
+        && layout.array_state != "initialising";
+    let bytes = each + if synchronised { largest } else { 0 };
+    (MAKING_NS + (bytes as f64 * 1e9 / DISK_BYTES_PER_S as f64) as u64, written)
 }
 
 /// Settings of devices that are known only once the layout is made.
