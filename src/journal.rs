@@ -17,9 +17,11 @@ use serde::{Deserialize, Serialize};
 use crate::sys::{Error, Host};
 
 mod identity;
+mod layout;
 mod undo;
 
 pub use identity::Identity;
+pub use layout::{Act, lvm_config, mounted_at};
 pub use undo::{Said, in_force};
 
 /// What is appended to the store's name. SQLite has taken `-journal` for a file of its own.
@@ -49,9 +51,16 @@ pub enum Line {
         /// Boot id of the kernel that will hold it.
         boot: String,
     },
+    /// A directory, a superblock, an array, a mount of ours is about to be made.
+    Layout {
+        /// What.
+        act: Act,
+        /// Boot id of the kernel under which it is made.
+        boot: String,
+    },
     /// This is as it was before; the lines on it above are done with.
     Done {
-        /// Which file or directory.
+        /// Which file or directory, or what an act of provisioning is called.
         path: String,
     },
 }

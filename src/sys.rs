@@ -7,8 +7,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 pub mod arena;
+pub mod block;
 pub mod child;
 pub mod clock;
+pub mod command;
 pub mod filesystem;
 pub mod held;
 pub mod nvme;

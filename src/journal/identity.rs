@@ -62,4 +62,21 @@ impl Identity {
         };
         now.as_ref() == Some(self)
     }
+
+    /// The kernel's name of this disk after the machine was started anew, by its serial number or
+    /// WWID. `None` when it has neither (a loop device, many virtual disks), is not there, or when
+    /// more than one bears it, as on two paths to one disk.
+    pub fn name_after_reboot(&self, host: &Host) -> Option<String> {
+        let known_as = self.known_as.as_deref()?;
+        if !["wwid:", "serial:"].iter().any(|kind| known_as.starts_with(kind)) {
+            return None;
+        }
+        let names = host.list("/sys/block").into_iter();
+        let mut same = names.filter(|name| {
+            Identity::of_device(host, name).and_then(|now| now.known_as).as_deref()
+                == Some(known_as)
+        });
+        let first = same.next()?;
+        same.next().is_none().then_some(first)
+    }
 }

@@ -6,6 +6,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use super::layout::Act;
 use super::{Change, Journal, Line, boot};
 use crate::sys::{Error, Host};
 
@@ -52,6 +53,8 @@ pub enum Fate {
     EarlierBoot(String),
     /// Somebody else wrote this, and before us it was that; left alone.
     ChangedByOthers(String, String),
+    /// On a disk that nothing tells from another since the machine was started anew.
+    Unrecognised,
     /// Could not be undone; stays in the journal.
     Failed(Error),
 }
@@ -90,6 +93,11 @@ impl fmt::Display for Said {
                 f,
                 "left {path} alone: it holds {now}, which somebody else wrote (before us: {before})"
             ),
+            Fate::Unrecognised => write!(
+                f,
+                "left {path} alone: that disk has no serial number, and the machine was started \
+                 anew since (`wipefs` shows whether it is still there)"
+            ),
             Fate::Failed(error) => write!(f, "could not undo {path}: {error}"),
         }
     }
@@ -102,6 +110,10 @@ pub(super) struct Outstanding {
     boot: String,
     /// The first change; none for a directory.
     change: Option<Change>,
+    /// What was made, when it is no setting.
+    act: Option<Act>,
+    /// Which line noted it first, from 0.
+    line: usize,
     /// Everything that we have had it hold.
     ours: Vec<String>,
     /// Changed along with something else, so that it may hold anything.
@@ -111,13 +123,25 @@ pub(super) struct Outstanding {
 /// What the lines leave to be undone, in the order in which it was first done.
 pub(super) fn outstanding(lines: &[Line]) -> Vec<Outstanding> {
     let mut left: Vec<Outstanding> = Vec::new();
-    for line in lines {
-        let (Line::Write(Change { path, .. })
-        | Line::Disturb(Change { path, .. })
-        | Line::Took { path, .. }
-        | Line::Make { path, .. }
-        | Line::Done { path }) = line;
+    for (number, line) in lines.iter().enumerate() {
+        let path = &match line {
+            Line::Write(Change { path, .. })
+            | Line::Disturb(Change { path, .. })
+            | Line::Took { path, .. }
+            | Line::Make { path, .. }
+            | Line::Done { path } => path.clone(),
+            Line::Layout { act, .. } => act.called(),
+        };
         let place = left.iter().position(|one| one.path == *path);
+        let first = |boot: &str| Outstanding {
+            path: path.clone(),
+            boot: boot.to_owned(),
+            change: None,
+            act: None,
+            line: number,
+            ours: Vec::new(),
+            disturbed: false,
+        };
         match (line, place) {
             (Line::Write(change), Some(place)) => {
                 let ours = [change.before.clone(), change.written.clone()];
@@ -128,20 +152,17 @@ pub(super) fn outstanding(lines: &[Line]) -> Vec<Outstanding> {
             (Line::Took { value, .. }, Some(place)) => left[place].ours.push(value.clone()),
             (Line::Done { .. }, Some(place)) => drop(left.remove(place)),
             (Line::Write(change) | Line::Disturb(change), None) => left.push(Outstanding {
-                path: path.clone(),
-                boot: change.boot.clone(),
                 change: Some(change.clone()),
                 ours: vec![change.written.clone()],
                 disturbed: matches!(line, Line::Disturb(_)),
+                ..first(&change.boot)
             }),
-            (Line::Make { boot, .. }, None) => left.push(Outstanding {
-                path: path.clone(),
-                boot: boot.clone(),
-                change: None,
-                ours: Vec::new(),
-                disturbed: false,
-            }),
-            (Line::Make { .. }, Some(_)) | (Line::Took { .. } | Line::Done { .. }, None) => {}
+            (Line::Make { boot, .. }, None) => left.push(first(boot)),
+            (Line::Layout { act, boot }, None) => {
+                left.push(Outstanding { act: Some(act.clone()), ..first(boot) });
+            }
+            (Line::Make { .. } | Line::Layout { .. }, Some(_))
+            | (Line::Took { .. } | Line::Done { .. }, None) => {}
         }
     }
     left
@@ -157,16 +178,43 @@ impl Journal {
     /// Undoes everything, newest first; only says what would be done when `dry`. What could not be
     /// undone stays in the journal; [`Journal::close`] removes one that holds nothing more.
     pub fn undo(&mut self, host: &Host, dry: bool, tell: &mut dyn FnMut(&Said)) -> Vec<Said> {
-        self.undo_some(host, dry, tell, |_| true)
+        self.undo_those(host, dry, tell, |_| true)
     }
 
-    /// The same for what `which` names.
+    /// The same for the settings and control groups that `which` names; nothing that `provision` has
+    /// made is touched.
     pub fn undo_some(
         &mut self,
         host: &Host,
         dry: bool,
         tell: &mut dyn FnMut(&Said),
         which: impl Fn(&str) -> bool,
+    ) -> Vec<Said> {
+        self.undo_those(host, dry, tell, |one| one.act.is_none() && which(&one.path))
+    }
+
+    /// Where the journal stands now, for [`Journal::undo_layout`].
+    pub fn position(&self) -> usize {
+        self.lines.len()
+    }
+
+    /// Undoes what `provision` has noted since the journal stood at `position`, newest first.
+    pub fn undo_layout(&mut self, host: &Host, position: usize) -> Vec<Said> {
+        let since = |one: &Outstanding| one.act.is_some() && one.line >= position;
+        self.undo_those(host, false, &mut |_| {}, since)
+    }
+
+    /// What `provision` has noted and is not undone yet, oldest first.
+    pub fn acts(&self) -> Vec<Act> {
+        outstanding(&self.lines).into_iter().filter_map(|one| one.act).collect()
+    }
+
+    fn undo_those(
+        &mut self,
+        host: &Host,
+        dry: bool,
+        tell: &mut dyn FnMut(&Said),
+        which: impl Fn(&Outstanding) -> bool,
     ) -> Vec<Said> {
         let now = boot(host);
         let mut all = Vec::new();
@@ -179,7 +227,7 @@ impl Journal {
         }
         all.iter().for_each(&mut *tell);
         let mut left = outstanding(&self.lines);
-        left.retain(|one| which(&one.path));
+        left.retain(which);
         for one in left.iter().rev() {
             let fate = match &now {
                 Ok(now) => one.undo(host, now, dry),
@@ -200,6 +248,9 @@ impl Journal {
 impl Outstanding {
     fn undo(&self, host: &Host, now: &str, dry: bool) -> Fate {
         let before = || self.change.as_ref().map_or("", |change| &change.before).to_owned();
+        if let Some(act) = &self.act {
+            return act.undo(host, self.boot == now, dry);
+        }
         let Some(change) = &self.change else { return self.remove(host, dry) };
         if self.boot != now {
             return Fate::EarlierBoot(before());

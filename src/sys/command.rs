@@ -1,0 +1,215 @@
+//! Administration programs, run to their end: `mkfs`, `mdadm`, `mount` and their like.
+//!
+//! Without a shell and without input. A program that is started here ends with us, also when we are
+//! killed: nothing goes on writing to a disk that the next run is about to put back.
+
+use std::io::Read;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver};
+use std::time::Duration;
+
+use super::signal::Stop;
+use super::{Error, clock};
+
+/// How much of what a program says is kept, of each output, bytes.
+const KEPT_BYTES_MAX: u64 = 1 << 20;
+/// How much of it an error repeats, bytes.
+const TOLD_BYTES_MAX: usize = 600;
+/// A killed process that is still there after this long hangs in the kernel.
+const KILLED_MAX: Duration = Duration::from_secs(5);
+/// A helper that stays behind, as the cleaner of NILFS2, keeps our pipes open.
+const SAID_MAX: Duration = Duration::from_millis(500);
+/// Where administration programs lie when PATH does not say so, as in a plain user's shell.
+const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
+
+/// Where a program lies; `None` when it is not installed.
+pub fn find(program: &str) -> Option<PathBuf> {
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|path| path.is_file());
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folders = path.split(':').filter(|folder| folder.starts_with('/'));
+    let mut places = folders.chain(SYSTEM_FOLDERS).map(|folder| Path::new(folder).join(program));
+    places.find(|place| {
+        place.is_file() && rustix::fs::access(place, rustix::fs::Access::EXEC_OK).is_ok()
+    })
+}
+
+/// Runs `words[0]` with the other words as arguments and gives what it wrote to standard output.
+/// It is killed when it takes longer than `at_most`, or when `stop` is asked.
+///
+/// # Errors
+/// With the command line: it is not installed, it failed (with what it said), took too long, or was
+/// stopped.
+pub fn run(words: &[String], at_most: Duration, stop: &Stop) -> Result<String, Error> {
+    let what = || format!("cannot run `{}`", line(words));
+    let named = words.first().map_or("", String::as_str);
+    let Some(program) = find(named) else {
+        return Err(Error::new(what(), format!("{named} is not installed")));
+    };
+    let mut child = start(&program, words).map_err(|error| Error::new(what(), error))?;
+    let out = child.stdout.take().map(listen);
+    let err = child.stderr.take().map(listen);
+    let ended = wait(&mut child, at_most, &|| stop.asked());
+    let why = match ended {
+        Some(status) => {
+            let [out, err] = [out, err].map(|said| {
+                said.and_then(|said| said.recv_timeout(SAID_MAX).ok()).unwrap_or_default()
+            });
+            if status.success() {
+                return Ok(out);
+            }
+            failure(status, &out, &err)
+        }
+        None => {
+            let _ = child.kill();
+            let gone = wait(&mut child, KILLED_MAX, &|| false).is_some();
+            let why = match stop.asked() {
+                true => "it was stopped".to_owned(),
+                false => format!("it took longer than {} s", at_most.as_secs()),
+            };
+            if gone { why } else { format!("{why}, and hangs in the kernel") }
+        }
+    };
+    Err(Error::new(what(), why))
+}
+
+#[expect(clippy::disallowed_methods, reason = "this module is the door")]
+fn start(program: &Path, words: &[String]) -> std::io::Result<Child> {
+    let mut command = Command::new(program);
+    command
+        .args(words.iter().skip(1))
+        // Messages that we quote and search are English.
+        .env("LC_ALL", "C")
+        .env("LVM_SUPPRESS_FD_WARNINGS", "1")
+        .current_dir("/")
+        // Ctrl-C reaches only us, who then end it in order.
+        .process_group(0)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{path}:{}", SYSTEM_FOLDERS.join(":")));
+    let parent = std::process::id();
+    let tied = move || {
+        // SAFETY: two system calls on numbers, which signal-safety(7) allows after fork.
+        let (set, now) =
+            unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
+        // We were killed before it was tied to us.
+        match set == 0 && now == parent as i32 {
+            true => Ok(()),
+            false => Err(std::io::Error::from_raw_os_error(libc::ESRCH)),
+        }
+    };
+    // SAFETY: `tied` makes system calls alone; it neither allocates nor locks.
+    unsafe { command.pre_exec(tied) };
+    command.spawn()
+}
+
+fn listen(mut from: impl Read + Send + 'static) -> Receiver<String> {
+    let (tell, said) = mpsc::channel();
+    let collect = move || {
+        let mut kept = Vec::new();
+        let _ = (&mut from).take(KEPT_BYTES_MAX).read_to_end(&mut kept);
+        let _ = std::io::copy(&mut from, &mut std::io::sink());
+        let _ = tell.send(String::from_utf8_lossy(&kept).into_owned());
+    };
+    // Without a thread nothing is heard, and the program ends by SIGPIPE if it says much.
+    let _ = std::thread::Builder::new().name("said".into()).spawn(collect);
+    said
+}
+
+fn wait(child: &mut Child, at_most: Duration, hurry: &dyn Fn() -> bool) -> Option<ExitStatus> {
+    let begun_ns = clock::monotonic_ns();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status),
+            Err(_) => return None,
+            Ok(None) => {}
+        }
+        let waited = Duration::from_nanos(clock::monotonic_ns() - begun_ns);
+        if hurry() || waited >= at_most {
+            return None;
+        }
+        // Short programs are timed: the pause stays under a fiftieth of what has passed.
+        std::thread::sleep(pause);
+        pause = (waited / 50).clamp(Duration::from_millis(1), Duration::from_millis(50));
+    }
+}
+
+fn failure(status: ExitStatus, out: &str, err: &str) -> String {
+    let how = match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit status {code}"),
+        (None, Some(signal)) => format!("killed by signal {signal}"),
+        (None, None) => "it ended in an unknown way".to_owned(),
+    };
+    let said = if err.trim().is_empty() { out.trim() } else { err.trim() };
+    if said.is_empty() {
+        return how;
+    }
+    // The last words say why.
+    let mut from = said.len().saturating_sub(TOLD_BYTES_MAX);
+    while !said.is_char_boundary(from) {
+        from += 1;
+    }
+    let lines: Vec<&str> = said[from..].lines().map(str::trim).filter(|l| !l.is_empty()).collect();
+    format!("{how}: {}", lines.join("; "))
+}
+
+/// A command line as one would type it.
+pub fn line(words: &[String]) -> String {
+    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn try_run(list: &[&str], at_most: Duration) -> Result<String, Error> {
+        run(&words(list), at_most, &Stop::new())
+    }
+
+    #[test]
+    fn what_it_prints_is_given_and_why_it_failed_is_told() {
+        let long = Duration::from_secs(20);
+        assert_eq!(try_run(&["echo", "a b"], long).unwrap(), "a b\n");
+        let error = try_run(&["sh", "-c", "echo no room >&2; exit 3"], long).unwrap_err();
+        assert_eq!(error.what, "cannot run `sh -c 'echo no room >&2; exit 3'`");
+        assert_eq!(error.why, "exit status 3: no room");
+        let error = try_run(&["mkfs.nonsense", "-F"], long).unwrap_err();
+        assert_eq!(error.why, "mkfs.nonsense is not installed");
+        let error = try_run(&["sh", "-c", "kill -9 $$"], long).unwrap_err();
+        assert_eq!(error.why, "killed by signal 9");
+    }
+
+    #[test]
+    fn one_that_takes_too_long_or_is_stopped_is_killed() {
+        let error = try_run(&["sleep", "60"], Duration::from_millis(50)).unwrap_err();
+        assert!(error.why.contains("took longer"), "{error}");
+        let stop = Stop::new();
+        stop.ask();
+        let error = run(&words(&["sleep", "60"]), Duration::from_secs(60), &stop).unwrap_err();
+        assert_eq!(error.why, "it was stopped");
+    }
+
+    /// The cleaner of NILFS2 outlives the `mount` that started it, and holds its output open.
+    #[test]
+    fn a_helper_that_stays_behind_does_not_keep_us() {
+        let begun_ns = clock::monotonic_ns();
+        try_run(&["sh", "-c", "sleep 30 & exit 0"], Duration::from_secs(20)).unwrap();
+        assert!(clock::monotonic_ns() - begun_ns < 20_000_000_000);
+    }
+
+    #[test]
+    fn much_output_neither_blocks_nor_fills_memory() {
+        let much = try_run(&["head", "-c", "5000000", "/dev/zero"], Duration::from_secs(20));
+        assert_eq!(much.unwrap().len() as u64, KEPT_BYTES_MAX);
+    }
+}
