@@ -1,0 +1,331 @@
+//! md arrays by mdadm(8): the commands, and the wait for a state.
+//!
+//! `--assume-clean` is never used: an array that was not synchronised does work in the background,
+//! or answers with parity that is wrong. RAID 50 and 60 are a RAID 0 over two arrays of half the
+//! disks each.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::step::{Does, Ids, Phase, Step, node, signatures, words};
+use super::{Layout, Progress};
+use crate::inventory::disk::Disk;
+use crate::journal::Act;
+use crate::sys::{Error, Host, clock};
+
+/// How often the kernel is asked how far it is.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// A rebuild begins within this time of its disk's arrival, or not at all.
+const BEGINS_MAX: Duration = Duration::from_secs(30);
+
+/// When an array is in the state asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// All members hold what they should, and nothing works in the background.
+    Clean,
+    /// At once; how far it is is noted.
+    Initialising,
+    /// One member is missing.
+    Degraded,
+    /// A member is being filled; how far it is is noted.
+    Rebuilding,
+}
+
+impl Goal {
+    /// As the end of "wait until md100 ...".
+    pub fn words(self) -> &'static str {
+        match self {
+            Goal::Clean => "is synchronised",
+            Goal::Initialising => "synchronises",
+            Goal::Degraded => "is degraded",
+            Goal::Rebuilding => "rebuilds",
+        }
+    }
+}
+
+/// The levels of the lower arrays of a nested one.
+pub fn nested(raid: &str) -> Option<&'static str> {
+    match raid {
+        "raid50" => Some("raid5"),
+        "raid60" => Some("raid6"),
+        _ => None,
+    }
+}
+
+/// Whether a level can lose a disk, so that its array has states.
+pub fn is_redundant(raid: &str) -> bool {
+    !matches!(raid, "single" | "raid0")
+}
+
+/// Adds the steps that make the array, and gives its node.
+pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) -> Vec<PathBuf> {
+    let all: Vec<&Disk> = layout.disks.iter().collect();
+    let top = match nested(&layout.raid) {
+        None => {
+            create(layout, ids, 0, &layout.raid, &all, steps);
+            ids.arrays[0]
+        }
+        Some(level) => {
+            let (first, second) = all.split_at(all.len() / 2);
+            create(layout, ids, 0, level, first, steps);
+            create(layout, ids, 1, level, second, steps);
+            let lower = ids.arrays[..2].iter().map(|number| format!("/dev/md{number}"));
+            let lower: Vec<String> = lower.collect();
+            // The last array of these disks may still be seen in what the members held.
+            let mut wipe = words(&["wipefs", "--all", "--quiet"]);
+            wipe.extend(lower.iter().cloned());
+            steps.push(Step::run(Phase::Array, wipe));
+            let upper = command(layout, ids, 2, "raid0", &lower);
+            let act = act(ids, 2, &all);
+            steps.push(Step::run(Phase::Array, upper).noting(vec![act]));
+            ids.arrays[2]
+        }
+    };
+    if is_redundant(&layout.raid) {
+        states(layout, ids, steps);
+    }
+    vec![PathBuf::from(format!("/dev/md{top}"))]
+}
+
+fn create(
+    layout: &Layout,
+    ids: &Ids,
+    which: usize,
+    level: &str,
+    disks: &[&Disk],
+    steps: &mut Vec<Step>,
+) {
+    let nodes: Vec<String> = disks.iter().map(|disk| node(disk)).collect();
+    let mut acts = signatures(disks, "linux_raid_member", &ids.array_uuids[which]);
+    acts.push(act(ids, which, disks));
+    let words = command(layout, ids, which, level, &nodes);
+    steps.push(Step::run(Phase::Array, words).noting(acts));
+}
+
+fn act(ids: &Ids, which: usize, disks: &[&Disk]) -> Act {
+    Act::Array {
+        name: format!("md{}", ids.arrays[which]),
+        uuid: ids.array_uuids[which].clone(),
+        members: disks.iter().map(|disk| disk.identity.clone()).collect(),
+    }
+}
+
+fn command(layout: &Layout, ids: &Ids, which: usize, level: &str, nodes: &[String]) -> Vec<String> {
+    let mut command = words(&[
+        "mdadm",
+        "--create",
+        &format!("/dev/md{}", ids.arrays[which]),
+        // Asks nothing, and starts it whatever else it could be.
+        "--run",
+        "--homehost=any",
+        &format!("--name={}-{which}", ids.label),
+        &format!("--uuid={}", ids.array_uuids[which]),
+        "--metadata=1.2",
+        &format!("--level={level}"),
+        &format!("--raid-devices={}", nodes.len()),
+    ]);
+    if let Some(bytes) = layout.chunk_bytes {
+        command.push(format!("--chunk={}K", bytes / 1024));
+    }
+    command.extend(nodes.iter().cloned());
+    command
+}
+
+/// From created to the state asked for.
+fn states(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) {
+    let count = if nested(&layout.raid).is_some() { 2 } else { 1 };
+    let mut settle = |which: usize, goal| {
+        let array = format!("md{}", ids.arrays[which]);
+        steps.push(Step { phase: Phase::Array, acts: Vec::new(), does: Does::Settle(array, goal) });
+    };
+    let state = layout.array_state.as_str();
+    let goal = if state == "initialising" { Goal::Initialising } else { Goal::Clean };
+    (0..count).for_each(|which| settle(which, goal));
+    if !matches!(state, "degraded" | "rebuilding") {
+        return;
+    }
+    // The last member of the first array.
+    let Some(disk) = layout.disks.get(layout.disks.len() / count - 1) else { return };
+    let (array, disk) = (format!("/dev/md{}", ids.arrays[0]), node(disk));
+    let mut run = |list: &[&str]| steps.push(Step::run(Phase::Array, words(list)));
+    run(&["mdadm", &array, "--fail", &disk]);
+    run(&["mdadm", &array, "--remove", &disk]);
+    // With its superblock, udev would take it back in.
+    run(&["mdadm", "--zero-superblock", &disk]);
+    let mut goal = Goal::Degraded;
+    if state == "rebuilding" {
+        run(&["mdadm", &array, "--add", &disk]);
+        goal = Goal::Rebuilding;
+    }
+    let array = format!("md{}", ids.arrays[0]);
+    steps.push(Step { phase: Phase::Array, acts: Vec::new(), does: Does::Settle(array, goal) });
+}
+
+/// What the kernel says of an array; see Documentation/admin-guide/md.rst.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    action: String,
+    synchronised: bool,
+    degraded: bool,
+    /// Sectors done and to do.
+    progress: Option<(u64, u64)>,
+}
+
+fn state(host: &Host, array: &str) -> Result<State, Error> {
+    let read = |file: &str| host.read(format!("/sys/block/{array}/md/{file}"));
+    let completed = read("sync_completed")?;
+    let progress = completed
+        .trim()
+        .split_once('/')
+        .and_then(|(done, all)| Some((done.trim().parse().ok()?, all.trim().parse().ok()?)));
+    Ok(State {
+        action: read("sync_action")?.trim().to_owned(),
+        // `none` when all was synchronised: it would start again nowhere.
+        synchronised: read("resync_start")?.trim() == "none",
+        degraded: read("degraded")?.trim() != "0",
+        progress,
+    })
+}
+
+impl State {
+    fn reached(&self, goal: Goal) -> bool {
+        match goal {
+            Goal::Clean => self.action == "idle" && self.synchronised && !self.degraded,
+            Goal::Initialising => true,
+            Goal::Degraded => self.degraded && self.action == "idle",
+            Goal::Rebuilding => self.action == "recover",
+        }
+    }
+
+    fn percent(&self) -> Option<f64> {
+        let (done, all) = self.progress.filter(|(_, all)| *all > 0)?;
+        Some(done as f64 / all as f64 * 100.0)
+    }
+}
+
+/// Waits until the array is in the state asked for; gives a note where it goes on changing.
+///
+/// # Errors
+/// When the kernel does not tell, the user stops it, or a rebuild does not begin.
+pub fn settle(
+    host: &Host,
+    array: &str,
+    goal: Goal,
+    progress: &mut Progress<'_>,
+) -> Result<Option<(String, String)>, Error> {
+    let begun_ns = clock::monotonic_ns();
+    loop {
+        let state = state(host, array)?;
+        if state.reached(goal) {
+            return Ok(note(array, goal, &state));
+        }
+        let what = || format!("cannot wait until {array} {}", goal.words());
+        progress.check(&what())?;
+        let waited = Duration::from_nanos(clock::monotonic_ns() - begun_ns);
+        if goal == Goal::Rebuilding && waited > BEGINS_MAX {
+            let why = format!("it did not begin within {} s", BEGINS_MAX.as_secs());
+            return Err(Error::new(what(), why)
+                .hint("choose larger disks: a small array is rebuilt at once"));
+        }
+        let done = state.percent().map_or(String::new(), |done| format!(", {done:.0} %"));
+        progress.tell(&format!("{array}: {}{done}", state.action));
+        std::thread::sleep(LOOK_EVERY);
+    }
+}
+
+fn note(array: &str, goal: Goal, state: &State) -> Option<(String, String)> {
+    let done = state.percent().map_or("nearly all".to_owned(), |done| format!("{done:.1} %"));
+    let text = match goal {
+        Goal::Clean => return None,
+        Goal::Degraded => format!("{array} had lost a disk on purpose (array-state=degraded)."),
+        Goal::Initialising if state.reached(Goal::Clean) => format!(
+            "{array} was synchronised already when the trial's file system was made: \
+             array-state=initialising asked for one that is not."
+        ),
+        Goal::Initialising => {
+            format!("{array} was being synchronised; {done} was done when mkfs began.")
+        }
+        Goal::Rebuilding => format!("{array} was being rebuilt; {done} was done when mkfs began."),
+    };
+    Some(("array-state".to_owned(), text))
+}
+
+/// Numbers that no array has, for three.
+pub fn free_numbers(host: &Host) -> [u32; 3] {
+    let taken = host.list("/sys/block");
+    let mut free = (100..).filter(|number| !taken.contains(&format!("md{number}")));
+    std::array::from_fn(|_| free.next().unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
+mod tests {
+    use super::*;
+
+    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Host) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("sys/block/md100/md");
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.join(name), text).unwrap();
+        }
+        let host = Host::at(root.path());
+        (root, host)
+    }
+
+    fn files<'a>(
+        action: &'a str,
+        completed: &'a str,
+        start: &'a str,
+        degraded: &'a str,
+    ) -> [(&'a str, &'a str); 4] {
+        [
+            ("sync_action", action),
+            ("sync_completed", completed),
+            ("resync_start", start),
+            ("degraded", degraded),
+        ]
+    }
+
+    fn reaches(given: [(&str, &str); 4], goal: Goal) -> bool {
+        let (_root, host) = machine(&given);
+        state(&host, "md100").unwrap().reached(goal)
+    }
+
+    #[test]
+    fn an_array_is_clean_only_when_nothing_is_left_to_do() {
+        assert!(reaches(files("idle\n", "none\n", "none\n", "0\n"), Goal::Clean));
+        assert!(!reaches(files("resync\n", "128 / 1024\n", "0\n", "0\n"), Goal::Clean));
+        // Before the kernel's thread has begun it says idle, too.
+        assert!(!reaches(files("idle\n", "none\n", "0\n", "0\n"), Goal::Clean));
+        // RAID 5 is made by filling its last member.
+        assert!(!reaches(files("recover\n", "128 / 1024\n", "none\n", "1\n"), Goal::Clean));
+        assert!(!reaches(files("idle\n", "none\n", "none\n", "1\n"), Goal::Clean));
+        assert!(reaches(files("idle\n", "none\n", "none\n", "1\n"), Goal::Degraded));
+        assert!(reaches(files("recover\n", "1 / 4\n", "none\n", "1\n"), Goal::Rebuilding));
+    }
+
+    #[test]
+    fn how_far_it_is_is_noted_and_a_missing_file_is_an_error() {
+        let (_root, host) = machine(&files("resync\n", "256 / 1024\n", "0\n", "0\n"));
+        let (mut tell, stop) = (|_: &str| {}, crate::sys::signal::Stop::new());
+        let mut progress = Progress::new(&mut tell, &stop);
+        let noted = settle(&host, "md100", Goal::Initialising, &mut progress).unwrap().unwrap();
+        assert_eq!(noted.1, "md100 was being synchronised; 25.0 % was done when mkfs began.");
+        let error = settle(&host, "md101", Goal::Clean, &mut progress).unwrap_err();
+        assert!(error.what.contains("/sys/block/md101/md/sync_completed"), "{error}");
+        assert_eq!(free_numbers(&host), [101, 102, 103]);
+        stop.ask();
+        let mut progress = Progress::new(&mut tell, &stop);
+        let error = settle(&host, "md100", Goal::Clean, &mut progress).unwrap_err();
+        assert_eq!(error.why, "it was stopped");
+    }
+
+    #[test]
+    fn a_cut_progress_is_no_progress() {
+        for text in ["", "none", "1", "1 /", "/ 4", "1 / x", "delayed"] {
+            let (_root, host) = machine(&files("resync", text, "0", "0"));
+            assert_eq!(state(&host, "md100").unwrap().percent(), None, "{text}");
+        }
+    }
+}

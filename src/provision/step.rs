@@ -1,0 +1,185 @@
+//! (pure) What is done in which order to make a layout: the one list that is shown and that is run.
+
+use std::path::{Path, PathBuf};
+
+use super::{Layout, array, filesystem, volumes};
+use crate::inventory::disk::Disk;
+use crate::journal::{Act, Identity};
+use crate::sys::command;
+
+/// Which measured time a step belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// To none: looking, wiping, making a directory.
+    None,
+    /// [`super::Times::precondition_ns`].
+    Precondition,
+    /// [`super::Times::array_ns`].
+    Array,
+    /// [`super::Times::mkfs_ns`].
+    Mkfs,
+    /// [`super::Times::mount_ns`].
+    Mount,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// Where its time counts.
+    pub phase: Phase,
+    /// What is noted in the journal before it.
+    pub acts: Vec<Act>,
+    /// What is done.
+    pub does: Does,
+}
+
+/// What a step does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Does {
+    /// Runs a program, without a shell.
+    Run(Vec<String>),
+    /// Writes every byte of all disks, so often.
+    Fill(u32),
+    /// Waits until an array is in the state asked for.
+    Settle(String, array::Goal),
+    /// Makes durable what was written to these nodes.
+    Flush(Vec<PathBuf>),
+    /// Makes a directory that only we may enter.
+    Directory(PathBuf),
+}
+
+/// Names that are chosen before anything is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ids {
+    /// Of the file system.
+    pub uuid: String,
+    /// Of the file system where it takes no UUID; at most 16 bytes, as much as ext4, JFS and
+    /// ReiserFS hold.
+    pub label: String,
+    /// The volume group.
+    pub group: String,
+    /// Numbers of md arrays that are free, three of them.
+    pub arrays: [u32; 3],
+    /// Their UUIDs.
+    pub array_uuids: [String; 3],
+    /// Of an external journal of ext3 or ext4; one of XFS has its file system's.
+    pub journal_uuid: String,
+    /// UUIDs of physical volumes, as LVM writes them.
+    pub volume_uuids: Vec<String>,
+}
+
+impl Ids {
+    /// Stand-ins, to show what would be run.
+    pub fn shown(disks: usize) -> Ids {
+        Ids {
+            uuid: "UUID".into(),
+            label: "brickyard-ID".into(),
+            group: "brickyard_ID".into(),
+            arrays: [100, 101, 102],
+            array_uuids: ["UUID".into(), "UUID".into(), "UUID".into()],
+            journal_uuid: "UUID".into(),
+            volume_uuids: vec!["UUID".into(); disks],
+        }
+    }
+}
+
+impl Step {
+    /// A command that changes nothing which the journal does not hold already.
+    pub fn run(phase: Phase, words: Vec<String>) -> Step {
+        Step { phase, acts: Vec::new(), does: Does::Run(words) }
+    }
+
+    /// The same step, with what is noted before it.
+    #[must_use]
+    pub fn noting(self, acts: Vec<Act>) -> Step {
+        Step { acts, ..self }
+    }
+
+    /// As a line for people; commands can be typed as they stand.
+    pub fn shown(&self, layout: &Layout) -> String {
+        let nodes = |nodes: &[PathBuf]| {
+            nodes.iter().map(|node| node.display().to_string()).collect::<Vec<_>>().join(" ")
+        };
+        match &self.does {
+            Does::Run(words) => command::line(words),
+            Does::Fill(passes) => {
+                let disks: Vec<PathBuf> = layout.disks.iter().map(|d| d.node.clone()).collect();
+                let often = if *passes == 1 { "once" } else { "twice" };
+                format!("# write every byte of {} {often}", nodes(&disks))
+            }
+            Does::Settle(array, goal) => format!("# wait until {array} {}", goal.words()),
+            Does::Flush(all) => format!("sync {}", nodes(all)),
+            Does::Directory(path) => format!("mkdir -m 0700 {}", path.display()),
+        }
+    }
+}
+
+/// Words of a command.
+pub fn words(list: &[&str]) -> Vec<String> {
+    list.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// A node as a word.
+pub fn node(disk: &Disk) -> String {
+    disk.node.display().to_string()
+}
+
+/// The superblocks that are about to be put on these disks.
+pub fn signatures(disks: &[&Disk], kind: &str, mark: &str) -> Vec<Act> {
+    let one = |disk: &&Disk| Act::Signature {
+        disk: disk.identity.clone(),
+        kind: kind.to_owned(),
+        mark: mark.to_owned(),
+    };
+    disks.iter().map(one).collect()
+}
+
+/// What tells these disks from others.
+pub fn identities(disks: &[Disk]) -> Vec<Identity> {
+    disks.iter().map(|disk| disk.identity.clone()).collect()
+}
+
+/// All steps, in their order; `at` is where it is mounted.
+pub fn all(layout: &Layout, ids: &Ids, at: &Path) -> Vec<Step> {
+    let mut steps = vec![wipe(layout)];
+    steps.extend(precondition(layout));
+    let made = match layout.volumes() {
+        super::Volumes::Md => array::steps(layout, ids, &mut steps),
+        super::Volumes::Lvm => volumes::steps(layout, ids, &mut steps),
+        super::Volumes::None | super::Volumes::Btrfs => {
+            layout.disks.iter().map(|disk| disk.node.clone()).collect()
+        }
+    };
+    filesystem::steps(layout, ids, &made, &mut steps);
+    steps.push(Step {
+        phase: Phase::None,
+        acts: vec![Act::Directory { path: at.display().to_string() }],
+        does: Does::Directory(at.to_owned()),
+    });
+    steps.push(filesystem::mount(layout, &made, at));
+    steps
+}
+
+/// What earlier owners left on the disks would be found again by udev, or by our own undo.
+fn wipe(layout: &Layout) -> Step {
+    let nodes = layout.all_disks().map(node);
+    Step::run(
+        Phase::None,
+        words(&["wipefs", "--all", "--quiet"]).into_iter().chain(nodes).collect(),
+    )
+}
+
+fn precondition(layout: &Layout) -> Vec<Step> {
+    let fill = |passes| {
+        vec![Step { phase: Phase::Precondition, acts: Vec::new(), does: Does::Fill(passes) }]
+    };
+    match layout.precondition.as_str() {
+        "discard" => {
+            let one = |disk| Step::run(Phase::Precondition, words(&["blkdiscard", &node(disk)]));
+            layout.disks.iter().map(one).collect()
+        }
+        "fill" => fill(1),
+        "fill-twice" => fill(2),
+        _ => Vec::new(),
+    }
+}
