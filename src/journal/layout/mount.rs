@@ -30,7 +30,7 @@ pub fn mounted_at(host: &Host, at: &str) -> Option<Mounted> {
     let text = host.read("/proc/self/mountinfo").ok()?;
     // What has no line end was cut off.
     let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    lines.filter_map(|line| mounted(line, at)).last()
+    lines.filter_map(|line| mounted(line, at)).next_back()
 }
 
 fn mounted(line: &str, at: &str) -> Option<Mounted> {

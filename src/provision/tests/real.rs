@@ -136,7 +136,6 @@ fn file_systems_are_made_timed_and_unmade() {
 /// The journal of a whole layout, cut after each line: killed after an act was noted and before it
 /// was done, and after it was done.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "plays a kill")]
 fn a_kill_between_any_two_acts_is_undone_from_the_journal_alone() {
     let _alone = alone();
     let Some(bench) = Bench::new(3, 512 * MIB) else { return };
