@@ -22,7 +22,9 @@ mod undo;
 
 pub use identity::Identity;
 pub use layout::{Act, lvm_config, mounted_at};
-pub use undo::{Fate, Said, in_force};
+#[cfg(test)]
+pub use undo::Fate;
+pub use undo::{Said, in_force};
 
 /// What is appended to the store's name. SQLite has taken `-journal` for a file of its own.
 const BESIDE: &str = "-undo";

@@ -166,7 +166,7 @@ pub struct Durable {
 }
 
 /// The same blocks read twice, one pass straight after the other, by the same streams.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SecondPass {
     /// Bytes of each pass.
     pub bytes: u64,
@@ -174,6 +174,19 @@ pub struct SecondPass {
     pub first_ns: u64,
     /// Length of the second pass, ns.
     pub second_ns: u64,
+    /// How far the first pass had come, from time to time: ns since its start, and bytes. Its own
+    /// ups and downs say what a faster second pass is worth. Empty in old stores.
+    #[serde(default)]
+    pub first_marks: Vec<(u64, u64)>,
+}
+
+impl SecondPass {
+    /// The marks of a first pass that took so long, from the samples of the load.
+    pub fn marks(load: &Series, first_ns: u64) -> Vec<(u64, u64)> {
+        let Some(read) = load.column("read_bytes") else { return Vec::new() };
+        let rows = load.at_ns.iter().map(|&at_ns| at_ns as u64).zip(read.values.iter().copied());
+        rows.take_while(|(at_ns, _)| *at_ns <= first_ns).collect()
+    }
 }
 
 /// Something that whoever reads a figure must know.

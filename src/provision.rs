@@ -12,6 +12,7 @@ use crate::sys::{Error, Host, clock};
 
 mod array;
 mod check;
+pub mod danger;
 mod filesystem;
 mod lacks;
 mod make;
@@ -28,8 +29,6 @@ mod tests;
 pub use check::Senseless;
 pub use make::make_until;
 pub use snapshot::Held;
-
-pub mod danger;
 
 /// What is made of the target's disks before a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -357,7 +357,7 @@ fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figur
             add("durable_throughput_bytes_per_s", bytes as f64, durable.durable_ns as f64 / 1e9);
         }
     }
-    if let Some(pass) = measurement.second_pass {
+    if let Some(pass) = &measurement.second_pass {
         add("second_pass_ratio", pass.first_ns as f64, pass.second_ns as f64);
     }
     let total = measurement
@@ -468,7 +468,8 @@ mod tests {
         let mut measurement = two_streams();
         measurement.durable =
             Some(Durable { bytes: 4000, accepted_ns: 1_000_000_000, durable_ns: 4_000_000_000 });
-        measurement.second_pass = Some(SecondPass { bytes: 10, first_ns: 30, second_ns: 10 });
+        measurement.second_pass =
+            Some(SecondPass { bytes: 10, first_ns: 30, second_ns: 10, ..SecondPass::default() });
         let record = record(measurement, 1);
         let figures = figures(&record);
         for name in ["accepted_throughput_bytes_per_s", "durable_throughput_bytes_per_s", "iops"] {

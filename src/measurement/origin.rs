@@ -6,14 +6,17 @@
 //! must never come out as `device`; where the evidence could be read both ways, it is `unknown`.
 //!
 //! The rules for block devices are in `origin/local.rs`, those for network file systems in
-//! `origin/wire.rs`, what a device can deliver at all in `origin/limits.rs`.
+//! `origin/wire.rs`, what a device can deliver at all in `origin/limits.rs`,
+//! what a second pass says in `origin/again.rs`.
 
 use serde::{Deserialize, Serialize};
 
 use super::Measurement;
 use crate::knob::Settings;
 use facts::Facts;
+use limits::Exceeded;
 
+mod again;
 mod facts;
 mod limits;
 mod local;
@@ -77,9 +80,7 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     if let Some(of) = &measurement.programs {
         let found = programs::origin(of, evidence);
         return match limits::exceeded(measurement, settings) {
-            Some(reason) if found.verdict == Verdict::Device => {
-                verdict(Verdict::DeviceCache, found.device_share, reason)
-            }
+            Some(exceeded) if found.verdict == Verdict::Device => behind(found, exceeded),
             _ if found.verdict == Verdict::Device && evidence.remote => {
                 verdict(Verdict::Remote, found.device_share, "the device is another machine's")
             }
@@ -105,10 +106,18 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
             verdict(Verdict::Remote, local.device_share, reason)
         }
         Verdict::Device => match limits::exceeded(measurement, settings) {
-            Some(reason) => verdict(Verdict::DeviceCache, local.device_share, reason),
+            Some(exceeded) => behind(local, exceeded),
             None => local,
         },
         _ => local,
+    }
+}
+
+/// What left the kernel and need not have come from the media.
+fn behind(found: Origin, exceeded: Exceeded) -> Origin {
+    match exceeded {
+        Exceeded::Certainly(why) => verdict(Verdict::DeviceCache, found.device_share, why),
+        Exceeded::Perhaps(why) => verdict(Verdict::Unknown, found.device_share, why),
     }
 }
 
@@ -356,12 +365,16 @@ mod tests {
     #[test]
     fn a_loop_device_whose_backing_caches_is_a_device_cache_naive_device() {
         let mut trial = clean();
-        trial.second_pass =
-            Some(SecondPass { bytes: FILE, first_ns: 1_210_000_000, second_ns: 1_000_000_000 });
-        assert_eq!(judge(&trial, &[]).verdict, Verdict::DeviceCache);
-        trial.second_pass =
-            Some(SecondPass { bytes: FILE, first_ns: 1_190_000_000, second_ns: 1_000_000_000 });
-        assert_eq!(judge(&trial, &[]).verdict, Verdict::Device, "within the spread of two passes");
+        let slot = |tenth: u64| (tenth * 100_000_000, tenth * FILE / 20);
+        let first_marks: Vec<(u64, u64)> = (0..=20).map(slot).collect();
+        let mut at = |second_ns: u64, first_marks: &[(u64, u64)]| {
+            let (first_ns, first_marks) = (2_000_000_000, first_marks.to_vec());
+            trial.second_pass = Some(SecondPass { bytes: FILE, first_ns, second_ns, first_marks });
+            judge(&trial, &[]).verdict
+        };
+        assert_eq!(at(1_650_000_000, &first_marks), Verdict::DeviceCache);
+        assert_eq!(at(1_680_000_000, &first_marks), Verdict::Device, "within two passes' spread");
+        assert_eq!(at(1_650_000_000, &[]), Verdict::Unknown, "its ups and downs are not known");
     }
 
     #[test]

@@ -222,8 +222,9 @@ pub fn settle(
         let what = || format!("cannot wait until {array} {}", goal.words());
         progress.check(&what())?;
         let waited = Duration::from_nanos(clock::monotonic_ns() - begun_ns);
-        if goal == Goal::Rebuilding && waited > BEGINS_MAX {
-            let why = format!("it did not begin within {} s", BEGINS_MAX.as_secs());
+        let over = goal == Goal::Rebuilding && state.reached(Goal::Clean);
+        if goal == Goal::Rebuilding && (over || waited > BEGINS_MAX) {
+            let why = if over { "it is rebuilt already" } else { "it does not begin" };
             return Err(Error::new(what(), why)
                 .hint("choose larger disks: a small array is rebuilt at once"));
         }

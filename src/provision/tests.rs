@@ -29,16 +29,16 @@ fn on_one_disk(kind: &str) -> Vec<String> {
 #[test]
 fn every_kind_is_made_with_a_mark_that_was_chosen_before() {
     for (kind, mkfs) in [
-        ("ext4", "mkfs.ext4 -q -F -E 'lazy_itable_init=0,lazy_journal_init=0' -U UUID"),
+        ("ext4", "mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 -U UUID"),
         ("ext3", "mkfs.ext3 -q -F -U UUID"),
         ("ext2", "mkfs.ext2 -q -F -U UUID"),
-        ("xfs", "mkfs.xfs -q -f -m 'uuid=UUID'"),
+        ("xfs", "mkfs.xfs -q -f -m uuid=UUID"),
         ("btrfs", "mkfs.btrfs -q -f -U UUID"),
         ("jfs", "mkfs.jfs -q -L brickyard-ID"),
         ("nilfs2", "mkfs.nilfs2 -q -f -L brickyard-ID"),
         ("f2fs", "mkfs.f2fs -q -f -l brickyard-ID"),
         ("reiserfs", "mkfs.reiserfs -q -f -f -u UUID"),
-        ("bcachefs", "bcachefs format --quiet --force '--uuid=UUID'"),
+        ("bcachefs", "bcachefs format --quiet --force --uuid=UUID"),
     ] {
         let expected = [
             format!("{mkfs} /dev/loop0"),
@@ -53,8 +53,8 @@ fn every_kind_is_made_with_a_mark_that_was_chosen_before() {
 fn create(number: u32, level: &str, nodes: &str) -> String {
     let count = nodes.split(' ').count();
     format!(
-        "mdadm --create /dev/md{number} --run '--homehost=any' '--name=brickyard-ID-{}' \
-         '--uuid=UUID' '--metadata=1.2' '--level={level}' '--raid-devices={count}' {nodes}",
+        "mdadm --create /dev/md{number} --run --homehost=any --name=brickyard-ID-{} \
+         --uuid=UUID --metadata=1.2 --level={level} --raid-devices={count} {nodes}",
         number - 100
     )
 }
@@ -75,7 +75,7 @@ fn every_level_of_md_is_made_and_waited_for() {
     let chunk = Layout { chunk_bytes: Some(64 << 10), ..layout("md", "raid0", 4) };
     assert_eq!(
         commands(&chunk)[0],
-        create(100, "raid0", four).replace(four, &format!("'--chunk=64K' {four}"))
+        create(100, "raid0", four).replace(four, &format!("--chunk=64K {four}"))
     );
 }
 
@@ -129,7 +129,7 @@ fn btrfs_makes_its_own_arrays() {
     ] {
         let layout = Layout { filesystem: "btrfs".into(), ..layout("btrfs", level, 4) };
         let four = "/dev/loop0 /dev/loop1 /dev/loop2 /dev/loop3";
-        let others = "'device=/dev/loop1,device=/dev/loop2,device=/dev/loop3'";
+        let others = "device=/dev/loop1,device=/dev/loop2,device=/dev/loop3";
         let expected = [
             format!("mkfs.btrfs -q -f {profiles} -U UUID {four}"),
             format!("sync {four}"),
@@ -152,11 +152,11 @@ fn lvm_sees_our_disks_alone_and_leaves_room_for_a_snapshot() {
     assert!(
         all[2].starts_with("vgcreate ") && all[2].ends_with(" brickyard_ID /dev/loop0 /dev/loop1")
     );
-    assert!(all[3].ends_with("-l '100%FREE' -i 2 -I 128k -n data brickyard_ID"), "{}", all[3]);
+    assert!(all[3].ends_with("-l 100%FREE -i 2 -I 128k -n data brickyard_ID"), "{}", all[3]);
     assert!(all[4].ends_with(" /dev/mapper/brickyard_ID-data"), "{}", all[4]);
     let linear = Layout { snapshot: "lvm".into(), ..layout("lvm", "single", 1) };
     let all = commands(&linear);
-    assert!(all[2].ends_with("-l '80%VG' -n data brickyard_ID"), "{}", all[2]);
+    assert!(all[2].ends_with("-l 80%VG -n data brickyard_ID"), "{}", all[2]);
     assert!(volumes::hold(&linear, "g").ends_with(&step::words(&["-n", "held", "g/data"])));
 }
 
@@ -170,14 +170,14 @@ fn an_external_journal_is_made_first_and_bears_a_mark() {
     };
     let all = with("ext3", &[]);
     assert_eq!(all[0], "mke2fs -q -F -O journal_dev -b 4096 -U UUID /dev/loop8 262144");
-    assert_eq!(all[1], "mkfs.ext3 -q -F -b 4096 -J 'device=/dev/loop8' -U UUID /dev/loop0");
+    assert_eq!(all[1], "mkfs.ext3 -q -F -b 4096 -J device=/dev/loop8 -U UUID /dev/loop0");
     assert_eq!(all[2], "sync /dev/loop0 /dev/loop8");
     let all = with("ext3", &["-b", "1024"]);
     assert_eq!(all[0], "mke2fs -q -F -O journal_dev -b 1024 -U UUID /dev/loop8 1048576");
-    assert_eq!(all[1], "mkfs.ext3 -q -F -J 'device=/dev/loop8' -b 1024 -U UUID /dev/loop0");
+    assert_eq!(all[1], "mkfs.ext3 -q -F -J device=/dev/loop8 -b 1024 -U UUID /dev/loop0");
     let all = with("xfs", &[]);
-    assert_eq!(all[0], "mkfs.xfs -q -f -l 'logdev=/dev/loop8,size=1g' -m 'uuid=UUID' /dev/loop0");
-    assert_eq!(all[2], format!("mount -t xfs -o 'logdev=/dev/loop8' /dev/loop0 {AT}"));
+    assert_eq!(all[0], "mkfs.xfs -q -f -l logdev=/dev/loop8,size=1g -m uuid=UUID /dev/loop0");
+    assert_eq!(all[2], format!("mount -t xfs -o logdev=/dev/loop8 /dev/loop0 {AT}"));
 }
 
 /// mkfs discards the whole disk by itself: what was filled on purpose would be empty again.
@@ -217,11 +217,11 @@ fn the_plans_own_words_for_mkfs_and_mount_are_passed_on_and_win() {
     };
     assert_eq!(
         with(&["-E", "stride=16,lazy_itable_init=1", "-I", "512"]),
-        "mkfs.ext4 -q -F -E 'lazy_journal_init=0,stride=16,lazy_itable_init=1' -I 512 -U UUID \
+        "mkfs.ext4 -q -F -E lazy_journal_init=0,stride=16,lazy_itable_init=1 -I 512 -U UUID \
          /dev/loop0"
     );
     assert!(with(&["-E"]).contains(" -E -U"), "left for mkfs to refuse");
     let mount_options = "noatime,data=writeback".to_owned();
     let mounted = commands(&Layout { mount_options, ..plain });
-    assert_eq!(mounted[2], format!("mount -t ext4 -o 'noatime,data=writeback' /dev/loop0 {AT}"));
+    assert_eq!(mounted[2], format!("mount -t ext4 -o noatime,data=writeback /dev/loop0 {AT}"));
 }

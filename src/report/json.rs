@@ -144,7 +144,7 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         durable_ns: measurement
             .and_then(|measurement| Some(measurement.durable.as_ref()?.durable_ns)),
         second_pass_ns: measurement
-            .and_then(|measurement| Some(measurement.second_pass?.second_ns)),
+            .and_then(|measurement| Some(measurement.second_pass.as_ref()?.second_ns)),
         settings: &record.trial.settings,
         figures: &view.figures,
         origin: view.origin.as_ref().map(|origin| Origin {

@@ -75,7 +75,12 @@ fn measurement() -> Measurement {
         load: Series { source: "load".into(), at_ns: vec![0, 100], columns: vec![] },
         latency: vec![(Operation::Read, latency)],
         durable: Some(Durable { bytes: 7, accepted_ns: 8, durable_ns: 9 }),
-        second_pass: Some(SecondPass { bytes: 1, first_ns: 2, second_ns: 3 }),
+        second_pass: Some(SecondPass {
+            bytes: 1,
+            first_ns: 2,
+            second_ns: 3,
+            first_marks: vec![(0, 0), (2, 1)],
+        }),
         programs: Some(programs()),
         layout: Some(Times { mkfs_ns: 10, mount_ns: 11, ..Times::default() }),
         evidence: Evidence { devices: vec!["vda".into()], ..Evidence::default() },

@@ -161,7 +161,12 @@ fn failure(status: ExitStatus, out: &str, err: &str) -> String {
 
 /// A command line as one would type it.
 pub fn line(words: &[String]) -> String {
-    shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || "_@%+=:,./-".contains(sign);
+    let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
+        true => word.clone(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    };
+    words.iter().map(quoted).collect::<Vec<String>>().join(" ")
 }
 
 #[cfg(test)]
@@ -205,6 +210,13 @@ mod tests {
         let begun_ns = clock::monotonic_ns();
         try_run(&["sh", "-c", "sleep 30 & exit 0"], Duration::from_secs(20)).unwrap();
         assert!(clock::monotonic_ns() - begun_ns < 20_000_000_000);
+    }
+
+    #[test]
+    fn a_command_line_can_be_typed_as_it_is_shown() {
+        let list = ["mkfs", "-L", "it's", "a=b,c", "", "$x *"];
+        assert_eq!(line(&words(&list)), r"mkfs -L 'it'\''s' a=b,c '' '$x *'");
+        assert_eq!(shlex::split(&line(&words(&list))).unwrap(), list);
     }
 
     #[test]

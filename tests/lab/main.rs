@@ -6,9 +6,11 @@
 
 #![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
+mod arrays;
 mod disk;
 mod evaluation;
 mod faults;
+mod guest;
 mod knobs;
 mod layouts;
 mod origin;

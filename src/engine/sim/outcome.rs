@@ -107,7 +107,9 @@ fn second_pass(model: &Model, run: &mut Run<'_>, delivered: &Amount) -> Option<S
             break;
         }
     }
-    Some(SecondPass { bytes: bytes as u64, first_ns: ns(first_s), second_ns: ns(second_s) })
+    let (first_ns, second_ns) = (ns(first_s), ns(second_s));
+    let first_marks = SecondPass::marks(&run.load, first_ns);
+    Some(SecondPass { bytes: bytes as u64, first_ns, second_ns, first_marks })
 }
 
 /// The machine's side of it, in agreement with what was planted. The simulated file system is one

@@ -30,7 +30,7 @@ pub fn mounted_at(host: &Host, at: &str) -> Option<Mounted> {
     let text = host.read("/proc/self/mountinfo").ok()?;
     // What has no line end was cut off.
     let lines = text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    lines.filter_map(|line| mounted(line, at)).last()
+    lines.filter_map(|line| mounted(line, at)).next_back()
 }
 
 fn mounted(line: &str, at: &str) -> Option<Mounted> {
@@ -116,6 +116,8 @@ fn is_ours(now: &Now<'_>, there: &Mounted, disks: &[Identity]) -> bool {
 
 /// The kernel's name of a node, also of one that is a link into /dev/mapper.
 fn kernel_name(now: &Now<'_>, source: &str) -> Option<String> {
+    // `tmpfs` has a word of its own here, which is no path.
+    let source = Some(source).filter(|source| source.starts_with("/dev/"))?;
     let real = now.host.resolve(source).unwrap_or_else(|| source.into());
     let name = real.strip_prefix("/dev").ok()?.to_str()?.replace('/', "!");
     let mapped = name.strip_prefix("mapper!").and_then(|mapped| {

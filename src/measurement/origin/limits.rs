@@ -2,37 +2,36 @@
 
 use crate::knob::Settings;
 use crate::measurement::{Ceiling, Measurement};
-use crate::value::{iops, percent, throughput};
+use crate::value::{iops, throughput};
 
-/// A second pass over the same blocks that is faster by more came from a cache (DESIGN rule 2).
-pub const FASTER_AGAIN: f64 = 0.20;
+use super::again::{Again, again};
 
 /// A rate is above a ceiling when it is above by more than this: ceilings are nominal, and a
 /// link's clock may be 300 ppm off (SATA, PCIe) and ours a little more.
 pub const ABOVE_CEILING: f64 = 0.02;
 
-/// Why the bytes cannot have come from the media, if they cannot.
-pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<String> {
-    faster_again(measurement).or_else(|| {
+/// What speaks against the media, as far as something does.
+#[derive(Debug)]
+pub enum Exceeded {
+    /// The bytes cannot have come from the media; why.
+    Certainly(String),
+    /// They may not have; why.
+    Perhaps(String),
+}
+
+/// Whether the bytes can have come from the media.
+pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceeded> {
+    let above = || {
         let ceiling = measurement.evidence.ceiling.as_ref()?;
         above_bytes(measurement, settings, ceiling)
             .or_else(|| above_ops(measurement, settings, ceiling))
-    })
-}
-
-fn faster_again(measurement: &Measurement) -> Option<String> {
-    let pass = measurement.second_pass?;
-    if pass.bytes == 0 || pass.second_ns == 0 {
-        return None;
+            .map(Exceeded::Certainly)
+    };
+    match measurement.second_pass.as_ref().map(again) {
+        Some(Again::Kept(why)) => Some(Exceeded::Certainly(why)),
+        Some(Again::Unclear(why)) => above().or(Some(Exceeded::Perhaps(why))),
+        Some(Again::AsBefore) | None => above(),
     }
-    let faster = pass.first_ns as f64 / pass.second_ns as f64 - 1.0;
-    (faster > FASTER_AGAIN).then(|| {
-        format!(
-            "a second pass over the same blocks was {} faster, so something behind the kernel \
-             keeps them",
-            percent(faster)
-        )
-    })
 }
 
 /// Read operations and bytes that were begun and completed within a time, and that time. What was

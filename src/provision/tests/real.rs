@@ -136,7 +136,6 @@ fn file_systems_are_made_timed_and_unmade() {
 /// The journal of a whole layout, cut after each line: killed after an act was noted and before it
 /// was done, and after it was done.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "plays a kill")]
 fn a_kill_between_any_two_acts_is_undone_from_the_journal_alone() {
     let _alone = alone();
     let Some(bench) = Bench::new(3, 512 * MIB) else { return };
@@ -318,4 +317,57 @@ fn every_byte_of_a_disk_is_filled_and_a_snapshot_of_btrfs_is_held() {
     journal.close().unwrap();
     sh(&["wipefs", "--all", "--quiet", bench.disks[1].node.to_str().unwrap()]);
     bench.is_clean();
+}
+
+/// On a kernel that has md and the device mapper; elsewhere it says what is missing.
+#[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn arrays_are_made_in_the_state_asked_for_and_undone_from_the_journal() {
+    let _alone = alone();
+    let Some(bench) = Bench::new(6, 128 * MIB) else { return };
+    let host = Host::live();
+    for (volumes, raid, disks, state) in [
+        ("md", "raid0", 2, "clean"),
+        ("md", "raid1", 2, "initialising"),
+        ("md", "raid5", 3, "clean"),
+        ("md", "raid6", 4, "degraded"),
+        ("md", "raid10", 4, "rebuilding"),
+        ("md", "raid50", 6, "clean"),
+        // Once more on the same disks: nothing of the first may be seen again.
+        ("md", "raid50", 6, "degraded"),
+        ("lvm", "single", 1, "clean"),
+        ("lvm", "raid0", 3, "clean"),
+    ] {
+        let mut layout = bench.layout("ext4", raid, disks);
+        (layout.volumes, layout.array_state) = (volumes.into(), state.into());
+        layout.snapshot = if volumes == "lvm" { "lvm" } else { "none" }.into();
+        if let Some(lacks) = layout.lacks(&host) {
+            eprintln!("SKIP {volumes} {raid} {state}: {lacks}");
+            continue;
+        }
+        // So slowly that a state lasts.
+        let _ = host.write("/proc/sys/dev/raid/speed_limit_max", "40000");
+        let mut journal = bench.journal();
+        let made = bench
+            .make(&layout, &mut journal)
+            .unwrap_or_else(|error| panic!("{volumes} {raid} {state}: {error} {:?}", error.hint));
+        eprintln!("{volumes} {raid} {state}: {:?} {:?}", made.times, made.notes);
+        assert!(made.times.array_ns > 0);
+        assert_eq!(made.notes.iter().any(|(kind, _)| kind == "array-state"), state != "clean");
+        let held = made.hold_snapshot().unwrap();
+        File::create(made.mount_point.join("file")).unwrap().write_all_at(&[7; 9999], 0).unwrap();
+        assert_eq!(held.is_some(), volumes == "lvm");
+        held.map_or(Ok(()), Held::release).unwrap();
+        drop((made, journal));
+        let fates = bench.undo();
+        // The disk that was failed on purpose bears no superblock any more.
+        let gone = fates.iter().filter(|fate| **fate == Fate::Gone).count();
+        assert!(fates.iter().all(|fate| matches!(fate, Fate::Removed | Fate::Gone)), "{fates:?}");
+        assert_eq!(gone, usize::from(state == "degraded"), "{volumes} {raid} {state} {fates:?}");
+        bench.is_clean();
+        for disk in &bench.disks {
+            let holders = host.list(format!("/sys/block/{}/holders", disk.name));
+            assert!(holders.is_empty(), "{volumes} {raid} {state}: {holders:?}");
+        }
+    }
 }

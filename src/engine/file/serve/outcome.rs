@@ -9,7 +9,7 @@ use crate::engine::file::files::{push_once, resident};
 use crate::engine::file::job::{Fsync, Job, Order};
 use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
 use crate::engine::file::stream::{Trial, Yield};
-use crate::measurement::{Amount, Durable, Note, Operation, SecondPass, Stream};
+use crate::measurement::{Amount, Durable, Note, Operation, SecondPass, Series, Stream};
 use crate::value;
 use crate::value::Stop;
 
@@ -43,7 +43,7 @@ pub fn gather(
         window: trial.shared.window(),
         latency: latency(&yields)?,
         durable,
-        second_pass: second.and_then(|first| second_pass(first, &yields)),
+        second_pass: second.and_then(|first| second_pass(first, &yields, &watched.load)),
         load: watched.load,
         streams,
         resident_before_bytes: prepared.resident_before_bytes,
@@ -136,12 +136,14 @@ fn reread_bytes(trial: &Trial, yields: &[Yield]) -> Option<u64> {
     yields.iter().zip(trial.files.iter().map(|files| files.blocks())).map(one).sum()
 }
 
-fn second_pass(first: First, yields: &[Yield]) -> Option<SecondPass> {
+fn second_pass(first: First, yields: &[Yield], load: &Series) -> Option<SecondPass> {
     let all = || yields.iter().filter_map(|yielded| yielded.second.as_ref());
     let started_ns = all().map(|done| done.started_ns).min()?;
     let stopped_ns = all().map(|done| done.stopped_ns).max()?;
     let second_ns = stopped_ns.saturating_sub(started_ns);
-    Some(SecondPass { bytes: first.bytes, first_ns: first.length_ns, second_ns })
+    let (bytes, first_ns) = (first.bytes, first.length_ns);
+    let first_marks = SecondPass::marks(load, first_ns);
+    Some(SecondPass { bytes, first_ns, second_ns, first_marks })
 }
 
 fn note_rate(job: &Job, yields: &[Yield]) -> Option<Note> {

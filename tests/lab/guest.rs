@@ -1,0 +1,127 @@
+//! A guest with a kernel of its own: user-mode Linux, which has md, the device mapper and file
+//! systems that the machine at hand may lack. Its root is the host's, read-only, so every program
+//! here is there; its disks are throttled inside, to a speed that is known.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::disk::{sh, usable};
+
+/// What a guest left behind.
+pub struct Guest {
+    /// Everything that its script printed.
+    pub said: String,
+    /// Holds `out`, to which the guest's script writes as `/mnt/out`.
+    folder: tempfile::TempDir,
+}
+
+/// The disks of a guest: how many, of what size, how fast.
+#[derive(Clone, Copy)]
+pub struct Disks {
+    /// At most 16: `/dev/ubda` and on.
+    pub count: usize,
+    /// Each.
+    pub mib: u64,
+    /// Of each, reading and writing alike.
+    pub bytes_per_s: u64,
+}
+
+/// Whether a guest can be had; prints SKIP for `test` when not.
+pub fn bootable(test: &str, tools: &[&str]) -> bool {
+    let tools: Vec<&str> = ["linux.uml", "gcc"].iter().chain(tools).copied().collect();
+    usable(test, &tools)
+}
+
+impl Guest {
+    /// Boots a guest, runs `script` in it as root, and waits until it has ended.
+    ///
+    /// # Panics
+    /// When it does not end within `patience`, or the script fails.
+    pub fn run(disks: Disks, memory_mib: u64, script: &str, patience: Duration) -> Guest {
+        let folder = tempfile::tempdir().expect("a folder");
+        prepare(folder.path(), disks, script);
+        let console = std::fs::File::create(folder.path().join("console")).expect("a file");
+        let mut command = Command::new("linux.uml");
+        command
+            .arg(format!("mem={memory_mib}M"))
+            .arg(format!("init={}", folder.path().join("init.sh").display()))
+            .args(["root=/dev/root", "rootfstype=hostfs", "rootflags=/", "ro"])
+            .args(["con0=null,fd:1", "con=null", "quiet", "loglevel=3"])
+            .env("LD_PRELOAD", folder.path().join("xstate.so"))
+            .env("TMPDIR", folder.path())
+            .stdin(Stdio::null())
+            .stdout(console.try_clone().expect("a descriptor"))
+            .stderr(console);
+        for disk in 0..disks.count {
+            command.arg(format!("ubd{disk}={}", image(folder.path(), disk).display()));
+        }
+        let running = Running(command.spawn().expect("linux.uml can be started"));
+        let ended = running.wait(patience);
+        let read = |name: &str| std::fs::read_to_string(folder.path().join(name));
+        let (said, status) = (read("out/said").unwrap_or_default(), read("out/status"));
+        let console = read("console").unwrap_or_default();
+        assert!(ended, "the guest did not end within {patience:?}:\n{said}\n{console}");
+        let status = status.unwrap_or_else(|_| panic!("the guest died:\n{said}\n{console}"));
+        assert_eq!(status.trim(), "0", "the guest's script failed:\n{said}\n{console}");
+        Guest { said, folder }
+    }
+
+    /// What the guest's script wrote to `/mnt/out/NAME`.
+    pub fn wrote(&self, name: &str) -> String {
+        let path = self.folder.path().join("out").join(name);
+        std::fs::read_to_string(&path).unwrap_or_else(|error| {
+            panic!("the guest wrote no {name} ({error}); it said:\n{}", self.said)
+        })
+    }
+}
+
+fn image(folder: &Path, disk: usize) -> PathBuf {
+    folder.join(format!("disk{disk}.img"))
+}
+
+fn prepare(folder: &Path, disks: Disks, script: &str) {
+    let here = folder.display().to_string();
+    let limit = disks.bytes_per_s.to_string();
+    let write = |name: &str, text: &str| {
+        let text = text.replace("@HERE@", &here).replace("@LIMIT@", &limit);
+        std::fs::write(folder.join(name), text).expect("a file for the guest");
+    };
+    write("init.sh", include_str!("guest/init.sh"));
+    write("stage.sh", include_str!("guest/stage.sh"));
+    let program = env!("CARGO_BIN_EXE_brickyard");
+    write("script.sh", &format!("set -e\nbrickyard() {{ {program} \"$@\"; }}\n{script}\n"));
+    write("xstate.c", include_str!("guest/xstate.c"));
+    std::fs::create_dir(folder.join("out")).expect("a folder");
+    sh("chmod", &["+x", &format!("{here}/init.sh")]);
+    let (source, library) = (format!("{here}/xstate.c"), format!("{here}/xstate.so"));
+    sh("gcc", &["-O2", "-shared", "-fPIC", "-o", &library, &source]);
+    for disk in 0..disks.count {
+        let file = std::fs::File::create(image(folder, disk)).expect("a disk's image");
+        file.set_len(disks.mib << 20).expect("room for a disk");
+    }
+}
+
+/// The guest's process; killed, with those that it traces, when dropped.
+struct Running(Child);
+
+impl Running {
+    fn wait(mut self, patience: Duration) -> bool {
+        let begun = Instant::now();
+        while begun.elapsed() < patience {
+            if self.0.try_wait().expect("our own child").is_some() {
+                return true;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        false
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Its processes are traced by it, and are killed with it (PTRACE_O_EXITKILL).
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
