@@ -12,6 +12,7 @@ use crate::sys::filesystem::{Space, mount_identity, space};
 use crate::sys::{Error, Host};
 
 mod device;
+pub mod disk;
 mod limit;
 mod machine;
 mod mount;

@@ -11,6 +11,7 @@ mod sys; //         the one door to the machine: its files, commands, clock; roo
 mod journal; //     what must be undone, on disk before it is done
 mod inventory; //   what the server is made of, and what each part could do at most
 mod counters; //    what the kernel counted while a trial ran, one file a source
+mod provision; //   arrays, file systems, mounts: made and unmade, one file a kind
 mod knob; //        everything that can be varied, one constant each
 mod workload; //    (pure) named presets of knobs
 mod plan; //        (pure) factors and levels, expanded into trials
