@@ -94,6 +94,17 @@ pub fn mounts(host: &Host) -> Result<Vec<Mount>, Error> {
     Ok(mount::parse(&host.read("/proc/self/mountinfo")?))
 }
 
+/// What is mounted where process `pid` lives: a container has mounts of its own. Empty when we may
+/// not look, or it is gone.
+pub fn mounts_of_process(host: &Host, pid: &str) -> Vec<Mount> {
+    host.read(format!("/proc/{pid}/mountinfo")).map_or_else(|_| Vec::new(), |text| mount::parse(&text))
+}
+
+/// Kernel names of the block devices that a mounted file system lies on directly.
+pub fn mounted_on(host: &Host, mount: &Mount) -> Vec<String> {
+    device::of_mount(host, mount)
+}
+
 /// Finds out what `directory` lies on. A relative directory is taken from where we are.
 ///
 /// # Errors

@@ -6,7 +6,9 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+pub mod answer;
 pub mod arena;
+pub mod block;
 pub mod child;
 pub mod clock;
 pub mod filesystem;
@@ -129,6 +131,21 @@ impl Host {
         let full = self.path(path).canonicalize().ok()?;
         let root = self.root.canonicalize().ok()?;
         Some(Path::new("/").join(full.strip_prefix(root).ok()?))
+    }
+
+    /// Where a symbolic link itself says that it leads, without following further ones; `None` when
+    /// it is none. Relative to the link's directory, or a path of the machine.
+    pub fn link(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
+        let target = std::fs::read_link(self.path(path)).ok()?;
+        match target.strip_prefix(&self.root) {
+            Ok(inside) => Some(Path::new("/").join(inside)),
+            Err(_) => Some(target),
+        }
+    }
+
+    /// Whether this is the machine that we run on: a recording has files where it has devices.
+    pub fn is_live(&self) -> bool {
+        self.root == Path::new("/")
     }
 
     /// Whether there is such a file or directory.

@@ -240,7 +240,8 @@ fn layout(host: &Host, path: &Path) -> Option<String> {
     host.word(path.join("md/level")).or_else(mapped)
 }
 
-fn serial(host: &Host, whole: &Path) -> Option<String> {
+/// The serial number of the whole device whose directory in /sys is `whole`.
+pub fn serial(host: &Host, whole: &Path) -> Option<String> {
     // virtio: serial; nvme: device/serial; SCSI and SATA: page 0x80 of the vital product data.
     let page = || {
         let page = super::limit::bytes_of(host, &whole.join("device/vpd_pg80"))?;

@@ -1,0 +1,133 @@
+//! Block devices by their open descriptor: what the kernel says of the very device that is open,
+//! whatever a name leads to by now.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
+use rustix::ioctl::{Getter, Opcode, opcode};
+
+use super::clock;
+
+/// BLKGETSIZE64 of linux/fs.h: `_IOR(0x12, 114, size_t)`; the kernel writes 64 bits.
+const SIZE: Opcode = opcode::read::<usize>(0x12, 114);
+/// BLKGETDISKSEQ of linux/fs.h, since Linux 5.15.
+const SEQUENCE: Opcode = opcode::read::<u64>(0x12, 128);
+/// How long a lock that somebody holds is waited for. udev holds a shared one while it looks at a
+/// device (systemd's BLOCK_DEVICE_LOCKING), which takes it some tens of milliseconds.
+const LOCK_MAX_NS: u64 = 2_000_000_000;
+
+/// How a device is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// O_RDONLY.
+    Read,
+    /// O_RDONLY | O_EXCL: fails with EBUSY while anybody in the kernel, or another program that
+    /// asked so, has it or a partition of it (open(2)).
+    ReadAlone,
+    /// O_RDWR | O_EXCL.
+    WriteAlone,
+}
+
+/// Opens a device; its last part must not be a symbolic link. Neither waits for a medium nor
+/// becomes a controlling terminal.
+///
+/// # Errors
+/// The kernel's.
+#[expect(clippy::disallowed_methods, reason = "this module is the door")]
+pub fn open(node: &Path, how: How) -> std::io::Result<File> {
+    let alone = if how == How::Read { 0 } else { libc::O_EXCL };
+    let flags = alone | libc::O_NOFOLLOW | libc::O_NOCTTY | libc::O_NONBLOCK;
+    OpenOptions::new().read(true).write(how == How::WriteAlone).custom_flags(flags).open(node)
+}
+
+/// `8:16`, when the open file is a block device.
+pub fn number(file: &File) -> Option<String> {
+    file.metadata().ok().and_then(|there| number_in(&there))
+}
+
+/// `8:16`, when `node` is a block device itself and not a link to one.
+pub fn number_of(node: &Path) -> Option<String> {
+    node.symlink_metadata().ok().and_then(|there| number_in(&there))
+}
+
+fn number_in(there: &std::fs::Metadata) -> Option<String> {
+    let (device, block) = (there.rdev(), there.file_type().is_block_device());
+    block.then(|| format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device)))
+}
+
+/// Size of the open device, bytes.
+///
+/// # Errors
+/// When it is no block device.
+pub fn size_bytes(file: &File) -> std::io::Result<u64> {
+    // SAFETY: BLKGETSIZE64 writes 64 bits, whatever its number says.
+    let size = unsafe { rustix::ioctl::ioctl(file, Getter::<SIZE, u64>::new()) };
+    Ok(size?)
+}
+
+/// The sequence number of the disk behind the open device, which no other disk of this boot has;
+/// `None` on kernels before 5.15.
+pub fn sequence(file: &File) -> Option<u64> {
+    // SAFETY: BLKGETDISKSEQ writes 64 bits.
+    unsafe { rustix::ioctl::ioctl(file, Getter::<SEQUENCE, u64>::new()) }.ok()
+}
+
+/// Takes the device for ourselves by flock(2), as systemd's BLOCK_DEVICE_LOCKING asks of programs
+/// that write a disk: udev then leaves it alone, and so does another run of ours. Gives false when
+/// somebody else has it and keeps it.
+///
+/// # Errors
+/// The kernel's.
+pub fn lock(file: &File) -> std::io::Result<bool> {
+    let end_ns = clock::monotonic_ns().saturating_add(LOCK_MAX_NS);
+    loop {
+        match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(true),
+            Err(Errno::WOULDBLOCK) if clock::monotonic_ns() >= end_ns => return Ok(false),
+            Err(Errno::WOULDBLOCK) => std::thread::sleep(std::time::Duration::from_millis(20)),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Which file a path leads to: device and inode, alike for all names of one file.
+pub fn which_file(path: &Path) -> Option<(u64, u64)> {
+    let there = path.metadata().ok()?;
+    there.is_file().then(|| (there.dev(), there.ino()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_no_block_device_and_two_names_of_it_are_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, other) = (folder.path().join("a"), folder.path().join("b"));
+        std::fs::File::create(&one).unwrap().set_len(4096).unwrap();
+        std::fs::hard_link(&one, &other).unwrap();
+        assert_eq!(which_file(&one), which_file(&other));
+        assert!(which_file(&one).is_some() && which_file(folder.path()).is_none());
+        let file = open(&one, How::Read).unwrap();
+        assert_eq!((number(&file), number_of(&one), sequence(&file)), (None, None, None));
+        assert!(size_bytes(&file).is_err());
+        std::os::unix::fs::symlink("a", folder.path().join("link")).unwrap();
+        assert!(open(&folder.path().join("link"), How::Read).is_err(), "links are not followed");
+    }
+
+    #[test]
+    fn a_lock_that_another_has_is_not_given() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        std::fs::File::create(&path).unwrap();
+        let (first, second) =
+            (open(&path, How::Read).unwrap(), open(&path, How::Read).unwrap());
+        assert!(lock(&first).unwrap());
+        assert!(!lock(&second).unwrap());
+        drop(first);
+        assert!(lock(&second).unwrap());
+    }
+}
