@@ -21,11 +21,11 @@ mod transport;
 #[cfg(test)]
 pub mod recording;
 
-pub use device::{Device, Kind};
+pub use device::{Device, Kind, is_wire};
 pub use limit::nvme_controllers;
 pub use machine::{Machine, machine};
-pub use mount::Mount;
 use mount::nature;
+pub use mount::{Mount, unescape};
 
 /// A limit that holds whatever the software does.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,7 +97,15 @@ pub fn mounts(host: &Host) -> Result<Vec<Mount>, Error> {
 /// What is mounted where process `pid` lives: a container has mounts of its own. Empty when we may
 /// not look, or it is gone.
 pub fn mounts_of_process(host: &Host, pid: &str) -> Vec<Mount> {
-    host.read(format!("/proc/{pid}/mountinfo")).map_or_else(|_| Vec::new(), |text| mount::parse(&text))
+    host.read(format!("/proc/{pid}/mountinfo"))
+        .map_or_else(|_| Vec::new(), |text| mount::parse(&text))
+}
+
+/// How the whole device of that kernel name is attached: `sata`, `nvme-tcp`, `network`, ...
+pub fn transport_of(host: &Host, name: &str) -> String {
+    let path = format!("/sys/block/{name}");
+    let path = host.resolve(&path).unwrap_or_else(|| path.into());
+    transport::of(host, &path)
 }
 
 /// Kernel names of the block devices that a mounted file system lies on directly.

@@ -5,6 +5,8 @@
 
 use crate::inventory::disk::Disk;
 
+pub mod danger;
+
 /// What is made of the target's disks before a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {

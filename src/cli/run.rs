@@ -11,6 +11,7 @@ use crate::campaign::{Run, layout::check_space};
 use crate::journal;
 use crate::knob::Settings;
 use crate::plan::expand::Refused;
+use crate::provision::danger;
 use crate::store::Unfinished;
 use crate::sys::{Error, Host, signal};
 
@@ -25,6 +26,9 @@ pub struct Arguments {
     /// Print what would be changed on this machine, and change nothing
     #[arg(long)]
     dry_run: bool,
+    /// Confirms that the disk of this serial number may be destroyed; again for several
+    #[arg(long, value_name = "SERIAL")]
+    wipe: Vec<String>,
     /// Draws the HTML report into FILE as well
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -33,6 +37,11 @@ pub struct Arguments {
 /// Runs a plan.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let Planned { plan, engine } = planned::resolve(&arguments.planned)?;
+    // What this run needs must not lie on a disk that it destroys.
+    let mut needed = vec![common.store.clone()];
+    needed.extend(std::env::current_exe().ok());
+    needed.extend(plan.directories.iter().map(PathBuf::from));
+    danger::prepare(&Host::live(), &[], &arguments.wipe, &needed)?;
     for cell in plan.cells() {
         engine.check(&plan.settings(&cell))?;
     }

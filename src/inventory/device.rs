@@ -85,10 +85,15 @@ pub struct Backing {
 impl Device {
     /// Whether what it shows lies on another machine.
     pub fn over_a_wire(&self) -> bool {
-        const WIRES: [&str; 6] =
-            ["network", "iscsi", "fibre-channel", "nvme-tcp", "nvme-rdma", "nvme-fc"];
-        WIRES.contains(&self.transport.as_str())
+        is_wire(&self.transport)
     }
+}
+
+/// Whether a transport comes from another machine.
+pub fn is_wire(transport: &str) -> bool {
+    const WIRES: [&str; 6] =
+        ["network", "iscsi", "fibre-channel", "nvme-tcp", "nvme-rdma", "nvme-fc"];
+    WIRES.contains(&transport)
 }
 
 /// The devices that a file system lies on directly.

@@ -70,7 +70,7 @@ fn mount(line: &str) -> Option<Mount> {
 }
 
 /// The kernel writes blank, tab, newline and backslash as `\` and three octal digits.
-fn unescape(text: &str) -> String {
+pub fn unescape(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let [first, after @ ..] = rest {

@@ -17,7 +17,7 @@ const SIZE: Opcode = opcode::read::<usize>(0x12, 114);
 const SEQUENCE: Opcode = opcode::read::<u64>(0x12, 128);
 /// How long a lock that somebody holds is waited for. udev holds a shared one while it looks at a
 /// device (systemd's BLOCK_DEVICE_LOCKING), which takes it some tens of milliseconds.
-const LOCK_MAX_NS: u64 = 2_000_000_000;
+const LOCK_MAX_NS: u64 = 1_000_000_000;
 
 /// How a device is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,8 +123,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
         std::fs::File::create(&path).unwrap();
-        let (first, second) =
-            (open(&path, How::Read).unwrap(), open(&path, How::Read).unwrap());
+        let (first, second) = (open(&path, How::Read).unwrap(), open(&path, How::Read).unwrap());
         assert!(lock(&first).unwrap());
         assert!(!lock(&second).unwrap());
         drop(first);

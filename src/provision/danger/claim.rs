@@ -1,0 +1,114 @@
+//! A disk, taken at the moment of use: what was checked before is checked again on the descriptor
+//! that is open, which no other disk can slip under.
+//!
+//! Two descriptors. One holds flock(2) for as long as the claim lives: other runs of ours, udev and
+//! tools that keep to systemd's BLOCK_DEVICE_LOCKING leave the disk alone. The other holds O_EXCL,
+//! which keeps out mounts, arrays and mkfs: it would keep out our own as well, so it is let go right
+//! before a tool runs, and that tool takes O_EXCL itself.
+
+use std::fs::File;
+
+use crate::inventory::disk::Disk;
+use crate::journal::Identity;
+use crate::sys::block::{self, How};
+use crate::sys::{Error, Host};
+
+/// A disk that is ours until this is dropped.
+#[derive(Debug)]
+pub struct Claim {
+    disk: Disk,
+    /// Bears the flock; the lock goes with it.
+    lock: File,
+    /// O_EXCL, until a tool is let in.
+    alone: Option<File>,
+}
+
+/// Takes a disk that [`super::check`] has let through.
+///
+/// # Errors
+/// When somebody else has it by now, or another disk has taken its place.
+pub fn claim(host: &Host, disk: &Disk) -> Result<Claim, Error> {
+    let node = host.path(&disk.node);
+    let alone = open(disk, &node, How::WriteAlone)?;
+    same(host, disk, &alone)?;
+    let lock = open(disk, &node, How::Read)?;
+    same(host, disk, &lock)?;
+    match block::lock(&lock) {
+        Ok(true) => Ok(Claim { disk: disk.clone(), lock, alone: Some(alone) }),
+        Ok(false) => {
+            let why = "another run, or another tool that formats disks, has locked it";
+            Err(what(disk, why).hint("wait until it has ended"))
+        }
+        Err(error) => Err(what(disk, error)),
+    }
+}
+
+impl Claim {
+    /// The disk.
+    pub fn disk(&self) -> &Disk {
+        &self.disk
+    }
+
+    /// Lets a tool in that takes O_EXCL itself (mkfs, mdadm, mount), after a last look at who the
+    /// disk is. The flock stays: a tool told to wait for it (`--lock`, `LOCK_BLOCK_DEVICE`) would
+    /// wait for ever.
+    ///
+    /// # Errors
+    /// When another disk has taken its place: then no tool may run.
+    pub fn let_in(&mut self, host: &Host) -> Result<(), Error> {
+        same(host, &self.disk, &self.lock)?;
+        self.alone = None;
+        Ok(())
+    }
+
+    /// Takes the disk for us alone again, once what a tool made of it is gone; gives the
+    /// descriptor, for bytes that we write ourselves.
+    ///
+    /// # Errors
+    /// When somebody has it, or another disk has taken its place.
+    pub fn alone(&mut self, host: &Host) -> Result<&File, Error> {
+        same(host, &self.disk, &self.lock)?;
+        let file = match self.alone.take() {
+            Some(file) => file,
+            None => open(&self.disk, &host.path(&self.disk.node), How::WriteAlone)?,
+        };
+        same(host, &self.disk, &file)?;
+        Ok(self.alone.insert(file))
+    }
+}
+
+fn what(disk: &Disk, why: impl std::fmt::Display) -> Error {
+    Error::new(format!("cannot take the disk {} ({})", disk.named, disk.name), why)
+}
+
+fn open(disk: &Disk, node: &std::path::Path, how: How) -> Result<File, Error> {
+    block::open(node, how).map_err(|error| {
+        let hint = match super::scene::is_busy(&error) {
+            true => format!("somebody has it: lsblk {0}; fuser -v {0}", disk.node.display()),
+            false => "run as root".to_owned(),
+        };
+        what(disk, error).hint(hint)
+    })
+}
+
+/// Whether the open device is the disk that was found: by its number, by the kernel's count of
+/// disks, by its size, and by what it says of itself. While it is open its number is no other's.
+fn same(host: &Host, disk: &Disk, file: &File) -> Result<(), Error> {
+    let number = block::number(file);
+    let size = block::size_bytes(file).map_err(|error| what(disk, error))?;
+    let sequence = block::sequence(file).map(|sequence| sequence.to_string());
+    let identity = &disk.identity;
+    let now = Identity::of_device(host, &disk.name);
+    let known_as = now.as_ref().map(|now| &now.known_as);
+    let why = match () {
+        () if number.is_none() || number != identity.number => "its node is another device",
+        () if identity.sequence.is_some() && sequence != identity.sequence => {
+            "another disk is there now"
+        }
+        () if size != disk.size_bytes => "its size is another one now",
+        () if known_as != Some(&identity.known_as) => "it says that it is another disk now",
+        () => return Ok(()),
+    };
+    Err(what(disk, format!("{why} than when it was checked"))
+        .hint("look which disk it is, then start again"))
+}
