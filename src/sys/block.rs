@@ -13,6 +13,8 @@ use super::clock;
 
 /// BLKGETSIZE64 of linux/fs.h: `_IOR(0x12, 114, size_t)`; the kernel writes 64 bits.
 const SIZE: Opcode = opcode::read::<usize>(0x12, 114);
+/// BLKROGET of linux/fs.h: `_IO(0x12, 94)`.
+const READ_ONLY: Opcode = opcode::none(0x12, 94);
 /// BLKGETDISKSEQ of linux/fs.h, since Linux 5.15.
 const SEQUENCE: Opcode = opcode::read::<u64>(0x12, 128);
 /// How long a lock that somebody holds is waited for. udev holds a shared one while it looks at a
@@ -66,6 +68,16 @@ pub fn size_bytes(file: &File) -> std::io::Result<u64> {
     // SAFETY: BLKGETSIZE64 writes 64 bits, whatever its number says.
     let size = unsafe { rustix::ioctl::ioctl(file, Getter::<SIZE, u64>::new()) };
     Ok(size?)
+}
+
+/// Whether the kernel refuses writes on the open device. It opens one for writing all the same.
+///
+/// # Errors
+/// When it is no block device.
+pub fn is_read_only(file: &File) -> std::io::Result<bool> {
+    // SAFETY: BLKROGET writes an int.
+    let read_only = unsafe { rustix::ioctl::ioctl(file, Getter::<READ_ONLY, i32>::new()) };
+    Ok(read_only? != 0)
 }
 
 /// The sequence number of the disk behind the open device, which no other disk of this boot has;
