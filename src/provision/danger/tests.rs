@@ -1,5 +1,7 @@
 //! One machine for each danger, and one that has none.
 
+#![expect(clippy::disallowed_methods, reason = "makes fixtures")]
+
 use std::collections::BTreeSet;
 
 use super::*;

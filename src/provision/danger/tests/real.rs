@@ -1,10 +1,11 @@
 //! The same on the kernel that we run on, with loop devices that each test makes. Needs root; what
 //! cannot run says SKIP.
 
-#![expect(clippy::print_stdout, reason = "says what was skipped")]
+#![expect(clippy::disallowed_methods, clippy::print_stdout, reason = "makes disks, says SKIP")]
 
 use std::process::Command;
 
+use super::claim::claim;
 use super::*;
 
 /// A loop device of ours over a file in memory; gone, with its file, when dropped.
