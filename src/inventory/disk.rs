@@ -199,6 +199,9 @@ fn by_link(host: &Host, path: &Path) -> Result<String, Problem> {
     })
 }
 
+/// Where anybody may make files and links, though it is below /dev.
+const ANYBODYS: [&str; 2] = ["/dev/shm", "/dev/mqueue"];
+
 /// Follows a chain of links by hand, none of which may lead out of /dev: whoever may write where
 /// such a link leads could point it at any disk after it was checked.
 fn follow(host: &Host, path: &Path) -> Result<PathBuf, String> {
@@ -208,6 +211,9 @@ fn follow(host: &Host, path: &Path) -> Result<PathBuf, String> {
     for _ in 0..LINKS_MAX {
         if !at.starts_with("/dev") {
             return Err(format!("it leads to {}, outside /dev", at.display()));
+        }
+        if ANYBODYS.iter().any(|folder| at.starts_with(folder)) {
+            return Err(format!("it leads to {}, where anybody may write", at.display()));
         }
         let Some(target) = host.link(&at) else {
             // A directory on the way may be a link as well.

@@ -72,6 +72,8 @@ const MACHINE: &str = "\
 /dev/disk/by-id/ata-SERIAL-A-part1 -> /dev/sda1
 /dev/disk/by-id/out -> /srv/a.img
 /dev/disk/by-id/out-and-in -> /srv/evil
+/dev/shm/trap -> /dev/sda
+/dev/disk/by-id/trap -> /dev/shm/trap
 /dev/disk/by-id/circle -> /dev/disk/by-id/circle
 /dev/disk/by-id/dangling -> /dev/sdq
 /dev/disk/by-id/null -> /dev/null
@@ -119,6 +121,7 @@ fn every_other_name_is_refused_with_the_name_to_write() {
         ("/dev/disk/by-id/out", "leads to /srv/a.img, outside /dev", "disks of this machine"),
         ("/dev/disk/by-id/out-and-in", "leads to /srv/evil, outside", "disks of this machine"),
         ("/dev/disk/by-id/../../../srv/a.img", "outside /dev", "disks of this machine"),
+        ("/dev/disk/by-id/trap", "leads to /dev/shm/trap, where anybody", "disks of this machine"),
         ("/dev/disk/by-id/circle", "circle", "disks of this machine"),
         ("/dev/disk/by-id/dangling", "there is no /dev/sdq", "disks of this machine"),
         ("/dev/disk/by-id/null", "no block device", "disks of this machine"),

@@ -31,6 +31,10 @@ pub fn claim(host: &Host, disk: &Disk) -> Result<Claim, Error> {
     let node = host.path(&disk.node);
     let alone = open(disk, &node, How::WriteAlone)?;
     same(host, disk, &alone)?;
+    if block::is_read_only(&alone).map_err(|error| what(disk, error))? {
+        return Err(what(disk, "the kernel takes no writes for it")
+            .hint(format!("blockdev --setrw {}", disk.node.display())));
+    }
     let lock = open(disk, &node, How::Read)?;
     same(host, disk, &lock)?;
     match block::lock(&lock) {
