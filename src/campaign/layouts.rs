@@ -145,19 +145,17 @@ pub(super) fn of_layout(
     settings.iter().filter(move |(name, _)| is_layout(name))
 }
 
-/// What a layout is called: what its settings are besides the defaults.
+/// What a layout is called, for people: `xfs as raid5 of 4 disks`.
 fn called(settings: &Settings) -> String {
     let said = |name: &str| match settings.word(name) {
         "as-is" | "none" | "clean" | "internal" => String::new(),
         word => word.to_owned(),
     };
-    let disks = settings.whole("disks");
-    let words = [
-        said("filesystem"),
-        format!("on {} of {disks}", said("raid")),
-        said("array-state"),
-        said("precondition"),
-    ];
+    let on = match (settings.word("raid"), settings.whole("disks")) {
+        ("single", 1) => " on one disk".to_owned(),
+        (raid, disks) => format!(" as {raid} of {disks} disks"),
+    };
+    let words = [said("filesystem") + &on, said("array-state"), said("precondition")];
     words.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(", ")
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::grid::{Grid, Side};
 use super::{Input, cells, layouts, plain, wrapped};
+use crate::plan;
 use crate::report::cells::{Group, Row, Source};
 use crate::report::{programs, words};
 use crate::stats::Estimate;
@@ -25,7 +26,9 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         if !programs::are_in(group) || moved(group) {
             text.push_str(&table(group, &numbers));
         }
-        text.push_str(&layouts::table(group));
+        if !plan::prepares(group.name) {
+            text.push_str(&layouts::table(group));
+        }
     }
     if !groups.is_empty() {
         legend(&groups, text);
