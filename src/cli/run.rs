@@ -36,38 +36,14 @@ pub struct Arguments {
 
 /// Runs a plan.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let Planned { plan, engine, disks } = planned::resolve(&arguments.planned)?;
+    let planned = planned::resolve(&arguments.planned)?;
     // What this run needs must not lie on a disk that it destroys.
     let mut needed = vec![common.store.clone()];
     needed.extend(std::env::current_exe().ok());
-    for cell in plan.cells() {
-        engine.check(&plan.settings(&cell))?;
+    if let Some(dry) = look(arguments, &planned, &needed, common)? {
+        return Ok(dry);
     }
-    if engine.name() != "sim" {
-        let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
-        if disks.is_empty() {
-            check_space(all.iter().map(|settings| (settings, 0)))?;
-        }
-        let host = Host::live();
-        let targets = planned::targets(&host, &plan, all.iter())?;
-        if arguments.dry_run {
-            let mut writes = preview::writes(&host, all.iter(), &targets)?;
-            if disks.is_empty() {
-                return dry_run(&writes, &plan.directories, common);
-            }
-            let layouts = layouts::preview::Preview::of(&host, &plan, &disks);
-            writes.splice(..0, layouts.lines());
-            writes.extend(layouts::preview::later(all.iter()));
-            return dry_run(&writes, &[], common);
-        }
-        preview::check(&host, all.iter(), &targets)?;
-        // What a killed run has left is undone first; until then its own mounts are in the way.
-        if !journal::beside(&common.store).exists() {
-            layouts::check(&host, &disks, &arguments.wipe, &needed)?;
-        }
-    } else if arguments.dry_run {
-        return dry_run(&[], &[], common);
-    }
+    let Planned { plan, engine, disks } = planned;
     let kept = Request {
         plan: plan.name.clone(),
         engine,
@@ -119,6 +95,45 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         done?
     };
     session.conclude(done, common)
+}
+
+/// Looks at everything that would fail later, and prints what would be changed when no more than
+/// that was asked for.
+fn look(
+    arguments: &Arguments,
+    planned: &Planned,
+    needed: &[PathBuf],
+    common: &Common,
+) -> anyhow::Result<Option<ExitCode>> {
+    let Planned { plan, engine, disks } = planned;
+    for cell in plan.cells() {
+        engine.check(&plan.settings(&cell))?;
+    }
+    if engine.name() == "sim" {
+        return arguments.dry_run.then(|| dry_run(&[], &[], common)).transpose();
+    }
+    let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
+    if disks.is_empty() {
+        check_space(all.iter().map(|settings| (settings, 0)))?;
+    }
+    let host = Host::live();
+    let targets = planned::targets(&host, plan, all.iter())?;
+    if arguments.dry_run {
+        let mut writes = preview::writes(&host, all.iter(), &targets)?;
+        if disks.is_empty() {
+            return dry_run(&writes, &plan.directories, common).map(Some);
+        }
+        let layouts = layouts::preview::Preview::of(&host, plan, disks);
+        writes.splice(..0, layouts.lines());
+        writes.extend(layouts::preview::later(all.iter()));
+        return dry_run(&writes, &[], common).map(Some);
+    }
+    preview::check(&host, all.iter(), &targets)?;
+    // What a killed run has left is undone first; until then its own mounts are in the way.
+    if !journal::beside(&common.store).exists() {
+        layouts::check(&host, disks, &arguments.wipe, needed)?;
+    }
+    Ok(None)
 }
 
 /// The campaign to go on with.
