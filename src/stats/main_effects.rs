@@ -101,8 +101,7 @@ pub fn main_effects(factors: &[Factor], runs: &[Run]) -> Option<MainEffects> {
             let aliases = aliases(number, factors, &table.cells);
             return MainEffect { levels: Vec::new(), span: None, share: 0.0, aliases };
         };
-        let of_runs: Vec<f64> =
-            runs.iter().map(|run| levels[run.levels[number]].value).collect();
+        let of_runs: Vec<f64> = runs.iter().map(|run| levels[run.levels[number]].value).collect();
         let share = share(about_mean(&of_runs));
         MainEffect { levels, span: Some(span), share, aliases: Vec::new() }
     };
@@ -267,9 +266,9 @@ impl<'a> Columns<'a> {
             let weights = (0..many).map(|it| f64::from(u8::from(it == level)) - even);
             let weights = self.weights(&self.column_weights(number, weights))?;
             let contrast = table.strata.contrast(&weights)?;
-            let half = contrast.error.map(|error| {
-                t_quantile(0.975, error.freedom) * error.variance.sqrt()
-            });
+            let half = contrast
+                .error
+                .map(|error| t_quantile(0.975, error.freedom) * error.variance.sqrt());
             Some(around(contrast.value, half))
         };
         let levels: Vec<Estimate> = (0..many).map(level).collect::<Option<_>>()?;
@@ -325,18 +324,15 @@ fn around(value: f64, half: Option<f64>) -> Estimate {
 /// Factors without any one of which `number` could be told apart from the rest.
 fn aliases(number: usize, factors: &[Factor], cells: &[Vec<usize>]) -> Vec<usize> {
     let others = (0..factors.len()).filter(|other| *other != number);
-    let decides = |other: &usize| {
-        Columns::of(factors, cells, &|within| within != *other).separable(number)
-    };
+    let decides =
+        |other: &usize| Columns::of(factors, cells, &|within| within != *other).separable(number);
     others.filter(decides).collect()
 }
 
 /// Puts Holm's correction on the chances.
 fn holm(effects: &mut [MainEffect]) {
-    let mut spans: Vec<&mut f64> = effects
-        .iter_mut()
-        .filter_map(|effect| effect.span.as_mut()?.chance.as_mut())
-        .collect();
+    let mut spans: Vec<&mut f64> =
+        effects.iter_mut().filter_map(|effect| effect.span.as_mut()?.chance.as_mut()).collect();
     spans.sort_by(|a, b| a.total_cmp(b));
     let mut left = spans.len() as f64;
     let mut most = 0.0_f64;

@@ -304,9 +304,10 @@ impl Left {
         for (number, it) in of.iter().enumerate() {
             values[settings[it.cell]].push((number, it.value));
         }
-        let left = parts.iter().zip(&values).map(|(part, of_part)| {
-            part.squares(of, of_part, design).max(0.0)
-        });
+        let left = parts
+            .iter()
+            .zip(&values)
+            .map(|(part, of_part)| part.squares(of, of_part, design).max(0.0));
         let squares = left.sum();
         let freedom = parts.iter().map(|part| part.freedom).sum();
         let held = |plots: &Vec<usize>| {

@@ -94,8 +94,7 @@ impl Tally {
 
 /// What one gets who pools all trials: an error as if every trial had an array of its own.
 fn naive(runs: &[Run], factor: usize) -> Estimate {
-    let one: Vec<Factor> =
-        FACTORS.iter().map(|factor| Factor { stratum: 0, ..*factor }).collect();
+    let one: Vec<Factor> = FACTORS.iter().map(|factor| Factor { stratum: 0, ..*factor }).collect();
     let found = main_effects(&one, runs).unwrap();
     let span = found.effects[factor].span.unwrap();
     let flipped = |it: f64| if span.most == 1 { it } else { -it };
@@ -202,7 +201,10 @@ fn factors_that_always_change_together_are_not_separable() {
     let runs: Vec<Run> = (0..2).flat_map(run).collect();
     let found = main_effects(&three, &runs).unwrap();
     assert!(found.effects[0].span.is_none() && found.effects[1].span.is_none());
-    assert_eq!((&found.effects[0].aliases[..], &found.effects[1].aliases[..]), (&[1][..], &[0][..]));
+    assert_eq!(
+        (&found.effects[0].aliases[..], &found.effects[1].aliases[..]),
+        (&[1][..], &[0][..])
+    );
     let third = found.effects[2].span.unwrap();
     assert!((third.difference.value - 1.0).abs() < 1e-9);
     assert_eq!((third.most, third.least), (1, 0));
