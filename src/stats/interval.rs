@@ -28,8 +28,8 @@ pub fn t_quantile(probability: f64, freedom: f64) -> f64 {
     }
 }
 
-/// Student's t: how likely a value at least `t` from 0, on either side, is with `freedom` degrees of
-/// freedom (> 0) when the truth is 0; 1 where `freedom` is not positive.
+/// Student's t: how likely a value at least `t` from 0, on either side, is with `freedom` degrees
+/// of freedom (> 0) when the truth is 0; 1 where `freedom` is not positive.
 pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, freedom) {
         Ok(student) => (2.0 * student.cdf(-t.abs())).min(1.0),

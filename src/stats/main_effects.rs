@@ -94,7 +94,7 @@ pub fn main_effects(factors: &[Factor], runs: &[Run]) -> Option<MainEffects> {
     let columns = Columns::of(factors, &table.cells, &|_| true);
     let total = about_replicates(runs);
     let share = |squares: f64| if total > 0.0 { (squares / total).clamp(0.0, 1.0) } else { 0.0 };
-    let fitted = columns.fitted(&table.strata.cell_means());
+    let beyond = columns.beyond(&table.strata.cell_means());
     let effect = |number: usize| {
         let effect = columns.effect(number, &table);
         let Some((levels, span)) = effect else {
@@ -107,7 +107,7 @@ pub fn main_effects(factors: &[Factor], runs: &[Run]) -> Option<MainEffects> {
     };
     let mut effects: Vec<MainEffect> = (0..factors.len()).map(effect).collect();
     holm(&mut effects);
-    let together = fitted.iter().zip(table.strata.totals());
+    let together = beyond.iter().zip(table.strata.totals());
     let together = share(together.map(|(left, total)| left * left * total).sum());
     Some(MainEffects { effects, together, replicates: table.strata.replicates() })
 }
@@ -224,7 +224,7 @@ impl<'a> Columns<'a> {
     }
 
     /// What of each of `means`, one a cell, is beyond the additive model.
-    fn fitted(&self, means: &[f64]) -> Vec<f64> {
+    fn beyond(&self, means: &[f64]) -> Vec<f64> {
         let mut sums = vec![0.0; self.normal.len()];
         let rows: Vec<Vec<usize>> = self.cells.iter().map(|cell| row(&self.first, cell)).collect();
         for (row, mean) in rows.iter().zip(means) {

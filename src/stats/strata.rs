@@ -58,7 +58,6 @@ pub struct Strata {
     plots: Vec<Vec<usize>>,
     /// For each size of plot, the trial last.
     strata: Vec<Stratum>,
-    residual_squares: f64,
 }
 
 #[derive(Debug)]
@@ -171,10 +170,9 @@ impl Strata {
             .map(|of| Left::new(&observations, of, &plots, &design))
             .collect();
         let whole = Part::of(&(0..cells).collect::<Vec<_>>(), &design);
-        let residual_squares = levels[0].squares;
         levels.push(Left::nothing(plots.len() + 1));
         let strata = levels.windows(2).map(|two| Stratum::between(&two[0], &two[1])).collect();
-        Strata { observations, design, whole, plots, strata, residual_squares }
+        Strata { observations, design, whole, plots, strata }
     }
 
     /// How many replicates there are.
@@ -190,11 +188,6 @@ impl Strata {
     /// How often each cell was observed.
     pub fn totals(&self) -> &[f64] {
         &self.design.totals
-    }
-
-    /// The sum of squares that neither cells nor replicates make up.
-    pub fn residual_squares(&self) -> f64 {
-        self.residual_squares
     }
 
     /// The mean of each cell, freed of how well the replicates that it has went on the whole.

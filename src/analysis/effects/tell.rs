@@ -203,8 +203,8 @@ pub fn divided(workload: &Workload<'_>) -> Option<Finding> {
         }
     };
     let claim = format!(
-        "In `{}`, {told}. Figures of the one are not compared with those of the other; an effect is \
-         given only among trials whose bytes came from the same place.",
+        "In `{}`, {told}. Figures of the one are not compared with those of the other; an effect \
+         is given only among trials whose bytes came from the same place.",
         workload.group
     );
     let evidence = records.iter().map(|record| record.trial.number).collect();

@@ -62,7 +62,7 @@ fn layout(knob: &Knob) -> usize {
 
 const FACTORS: &[(&str, &[&str])] = &[
     ("io-engine", &["uring", "sync"]),
-    ("data", &["random", "zeros"]),
+    ("data", &["random", "zero"]),
     ("read-ahead", &["128KiB", "1MiB"]),
     ("streams", &["1", "8"]),
 ];
@@ -144,7 +144,7 @@ fn failed_trials_are_counted_and_allowed_for() {
 #[test]
 fn knobs_that_always_change_together_are_said_to_be_not_separable() {
     let mut cells = crossed(FACTORS, 2);
-    cells.retain(|(_, of)| (of.word("io-engine") == "sync") == (of.word("data") == "zeros"));
+    cells.retain(|(_, of)| (of.word("io-engine") == "sync") == (of.word("data") == "zero"));
     let records = records(cells, |_, settings| 1e8 * settings.number("streams"));
     let finding = tell::tell(&of_strata(&records, &layout)[0]);
     assert!(finding.claim.contains("`data` is not separable from `io-engine`"), "{finding:?}");

@@ -103,9 +103,8 @@ fn naive(runs: &[Run], factor: usize) -> Estimate {
     Estimate::within(flipped(span.difference.value), a.min(b), a.max(b))
 }
 
-/// The fifth source compared file systems on one array each with the scatter of trials on it. Pooled
-/// so, an interval of what the array was worth held the truth one time in three, and of arrays that
-/// did nothing most "mattered".
+/// File systems were compared on one array each, with the scatter of trials on it. Pooled so, an
+/// interval of what the array was worth holds the truth one time in three.
 #[test]
 fn each_stratum_covers_its_truth_where_pooling_all_trials_does_not() {
     let (mut tally, cells) = (Tally::default(), crossed(&FACTORS));
