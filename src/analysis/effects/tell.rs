@@ -54,7 +54,9 @@ impl Effects {
                 let least = span.detectable_ratio.map_or(String::new(), |ratio| {
                     format!("; {} would have been found 4 times in 5", more(ratio))
                 });
-                format!("`{name}`: no effect shown ({told}{least})")
+                // One pair of brackets for the interval and what it means.
+                let told = told.trim_end_matches(')');
+                format!("`{name}`: no effect shown: {told}{least})")
             }
             (None, _) => format!("`{name}`: {told}, without interval or test"),
         }

@@ -92,7 +92,7 @@ fn what_matters_is_named_first_and_what_does_not_is_named_with_what_would_have_b
     assert!(claim.starts_with("In `scan`: `io-engine` matters most: uring "), "{claim}");
     assert!(claim.contains("times what sync does (95 % interval "), "{claim}");
     assert!(claim.contains("; `streams` matters: streams 8 "), "{claim}");
-    assert!(claim.contains("`data`: no effect shown ("), "{claim}");
+    assert!(claim.contains("`data`: no effect shown: "), "{claim}");
     assert!(claim.contains("would have been found 4 times in 5"), "{claim}");
     assert!(claim.contains("on 48 trials in 3 replicates; each interval is 95 % by itself."));
 }
