@@ -14,8 +14,7 @@ pub fn generalized_inverse(mut a: Vec<Vec<f64>>) -> (Vec<Vec<f64>>, usize) {
     let mut rank = 0;
     for k in 0..size {
         let pivot = a[k][k];
-        // Not `<=`, so that what is not a number is dependent too.
-        if !(pivot > DEPENDENT * diagonal[k]) {
+        if pivot.is_nan() || pivot <= DEPENDENT * diagonal[k] {
             a[k].fill(0.0);
             a.iter_mut().for_each(|row| row[k] = 0.0);
             continue;
