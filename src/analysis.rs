@@ -14,6 +14,7 @@ mod cache;
 mod curve;
 mod depth;
 mod durability;
+pub mod effects;
 mod failures;
 mod notes;
 mod scaling;
@@ -35,6 +36,7 @@ pub struct Question {
 
 /// In the order of the report.
 pub const QUESTIONS: &[Question] = &[
+    effects::QUESTION,
     scaling::QUESTION,
     cache::QUESTION,
     durability::QUESTION,

@@ -5,6 +5,7 @@
 //! to the terminal is the caller's business.
 
 use crate::analysis::Finding;
+use crate::analysis::effects::Effects;
 use crate::measurement::figures::{Cell, Figures};
 use crate::measurement::origin::Origin;
 use crate::measurement::{Note, Record};
@@ -85,6 +86,8 @@ pub struct Input<'a> {
     pub trials: Vec<TrialView>,
     /// Figures over replicates.
     pub cells: Vec<Cell>,
+    /// What the knobs that a plan varies do.
+    pub effects: Vec<Effects>,
     /// What the analysis claims.
     pub findings: Vec<Finding>,
     /// The answer to "how fast is it, and what holds it back", in sentences.

@@ -1,4 +1,4 @@
-//! (pure) Numbers in, numbers out: intervals, quantiles, steadiness, knees.
+//! (pure) Numbers in, numbers out: intervals, quantiles, steadiness, knees, effects.
 //!
 //! Nothing here knows what was measured. Every function that cannot give an honest answer gives
 //! none: an interval that is too narrow is worse than no interval.
@@ -8,9 +8,12 @@ use serde::{Deserialize, Serialize};
 pub mod batch_means;
 pub mod interval;
 pub mod knee;
+pub mod main_effects;
 pub mod profile;
 pub mod ratio;
 pub mod steady;
+pub mod strata;
+pub mod sweep;
 #[cfg(test)]
 pub mod testing;
 

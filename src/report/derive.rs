@@ -18,6 +18,7 @@ impl<'a> Input<'a> {
             records,
             trials: records.iter().map(TrialView::new).collect(),
             cells: cells(records),
+            effects: analysis::effects::effects(records),
             findings,
             answer,
         }

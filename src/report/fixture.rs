@@ -32,6 +32,7 @@ impl Fixture {
             records: &self.records,
             trials: self.trials.clone(),
             cells: self.cells.clone(),
+            effects: Vec::new(),
             findings: self.findings.clone(),
             answer: self.answer.clone(),
         }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{Input, TrialView, machine};
 use crate::analysis::Finding;
+use crate::analysis::effects::Effects;
 use crate::knob::Settings;
 use crate::measurement::figures::Figures;
 use crate::measurement::origin::Verdict;
@@ -33,6 +34,7 @@ struct Document<'a> {
     answer: &'a [String],
     trials: Vec<Trial<'a>>,
     cells: Vec<Cell<'a>>,
+    effects: &'a [Effects],
     findings: &'a [Finding],
     not_bought: &'a [NotBought],
     inventory: &'a serde_json::Value,
@@ -120,6 +122,7 @@ impl<'a> Document<'a> {
             answer: &input.answer,
             trials: input.records.iter().zip(&input.trials).map(trial).collect(),
             cells: cells.collect(),
+            effects: &input.effects,
             findings: &input.findings,
             not_bought: &campaign.not_bought,
             inventory: &campaign.inventory,

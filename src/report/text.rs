@@ -7,6 +7,7 @@ use super::{Input, cells, words};
 use crate::analysis::{Finding, Severity};
 use crate::measurement::Outcome;
 
+mod effects;
 mod grid;
 mod groups;
 mod layouts;
@@ -25,6 +26,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         text.push_str(&wrapped("", sentence));
     }
     groups::render(input, &mut text);
+    effects::render(input, &mut text);
     findings(input, &mut text);
     failures(input, &mut text);
     not_bought(input, &mut text);

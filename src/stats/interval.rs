@@ -28,6 +28,15 @@ pub fn t_quantile(probability: f64, freedom: f64) -> f64 {
     }
 }
 
+/// Student's t: how likely a value at least `t` from 0, on either side, is with `freedom` degrees
+/// of freedom (> 0) when the truth is 0; 1 where `freedom` is not positive.
+pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(student) => (2.0 * student.cdf(-t.abs())).min(1.0),
+        Err(_) => 1.0,
+    }
+}
+
 /// The mean of independent replicates, with Student's 95 % interval; one value has no interval,
 /// nothing gives `None`, and neither does anything that is not finite.
 ///
@@ -65,6 +74,13 @@ mod tests {
         assert_eq!(mean_interval(&[5.0]), Some(Estimate::bare(5.0)));
         assert_eq!(mean_interval(&[]), None);
         assert_eq!(mean_interval(&[1.0, f64::NAN]), None);
+    }
+
+    #[test]
+    fn the_chance_of_a_t_is_that_of_the_table() {
+        assert!((t_two_sided(4.3027, 2.0) - 0.05).abs() < 1e-5);
+        assert!((t_two_sided(-2.2281, 10.0) - 0.05).abs() < 1e-5);
+        assert_eq!((t_two_sided(3.0, 0.0), t_two_sided(0.0, 5.0)), (1.0, 1.0));
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::stats::Estimate;
 use crate::value;
 
 mod bars;
+mod effects;
 mod message;
 
 /// One figure.
@@ -37,7 +38,7 @@ pub fn figures(input: &Input<'_>) -> Vec<Figure> {
         bars::durable(&groups),
     ];
     let standard = input.campaign.plan == "evaluate";
-    let mut figures = Vec::new();
+    let mut figures: Vec<Figure> = effects::figure(&input.effects).into_iter().collect();
     for (mut figure, words) in all {
         if figure.panels.is_empty() {
             // Any other plan measures what it was asked; nothing is missing from it.

@@ -124,8 +124,19 @@
     };
   }
 
+  function dots(panel, trace) {
+    const colour = hue(trace.hue);
+    return {
+      type: 'scatter', mode: 'markers', name: text(trace.name),
+      x: trace.points.map((point) => text(point.x)), y: trace.points.map((point) => point.y),
+      marker: { size: 9, color: colour, symbol: SYMBOLS[trace.hue % SYMBOLS.length] },
+      error_y: spread(trace.points, pale(colour)),
+      hoverinfo: 'text', hovertext: hover(trace, (point) => point.x),
+    };
+  }
+
   function draw(panel) {
-    const kinds = { lines: line, bars };
+    const kinds = { lines: line, bars, dots };
     const place = byId(panel.id);
     const traces = panel.traces.map((trace) => kinds[panel.kind](panel, trace));
     const layout = shared();

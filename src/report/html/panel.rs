@@ -27,6 +27,8 @@ pub enum Kind {
     Lines,
     /// Groups of bars, on names.
     Bars,
+    /// Points without lines, on names.
+    Dots,
 }
 
 /// An axis.

@@ -8,7 +8,7 @@ pub fn of(panels: &[Panel]) -> String {
         let solid = panel.traces.iter();
         solid.map(move |trace| match panel.kind {
             Kind::Lines => line(panel, trace),
-            Kind::Bars => bars(trace),
+            Kind::Bars | Kind::Dots => bars(trace),
         })
     });
     told.collect::<Vec<_>>().join(" ")

@@ -1,0 +1,342 @@
+//! Which of the knobs that a plan varies matter, and by how much?
+//!
+//! Only for planned trials: the standard evaluation varies one thing at a time around cells that
+//! other questions answer, and so does a plan of one knob that has a curve of its own. Rates are
+//! compared as ratios, by their logarithms: noise and most settings act in proportion, and what
+//! halves and what doubles are then equally far from nothing. Bytes from memory and bytes from the
+//! device are never put into one effect.
+//!
+//! The error of each effect is that of its scope (`stats::strata`); the sentences are in
+//! `effects/tell.rs`.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::curve::stray;
+use super::{Finding, Question};
+use crate::knob::{self, Knob, Settings};
+use crate::measurement::Record;
+use crate::measurement::figures::{figures, rate};
+use crate::measurement::origin::{Verdict, origin};
+use crate::stats::main_effects::{self, CHANCE, MainEffect};
+use crate::stats::{Estimate, Interval};
+use crate::value::Value;
+
+mod tell;
+#[cfg(test)]
+mod tests;
+
+pub const QUESTION: Question = Question {
+    name: "effects",
+    about: "Which of the knobs that a plan varies matter, and by how much?",
+    answer,
+};
+
+/// Knobs that other questions answer where they alone are varied.
+const ANSWERED: &[&str] = &["streams", "queue-depth", "block-size", "direct", "cold"];
+
+/// What the knobs of one workload of a plan do, among trials whose bytes came from one place.
+#[derive(Clone, Debug, Serialize)]
+pub struct Effects {
+    /// The workload's name in the plan.
+    pub group: String,
+    /// Where the bytes of all these trials came from; `none` when they only wrote.
+    pub origin: Verdict,
+    /// Whether the workload has trials of which that is not so.
+    #[serde(skip)]
+    pub divided: bool,
+    /// What is compared: the name of a figure.
+    pub figure: &'static str,
+    /// How many replicates there are.
+    pub replicates: usize,
+    /// Share of the variation that is of combinations: what one knob does depends on others.
+    pub together_share: f64,
+    /// What matters first, then by size.
+    pub knobs: Vec<KnobEffect>,
+    /// Numbers of the trials.
+    pub trials: Vec<u32>,
+    /// How many planned trials of the workload have no such figure.
+    pub missing: usize,
+    /// How many of the trials read from elsewhere than they should; see [`stray`].
+    #[serde(skip)]
+    pub strays: usize,
+    /// What the trials do, for the choice of a verb.
+    #[serde(skip)]
+    access: String,
+}
+
+/// What one knob does.
+#[derive(Clone, Debug, Serialize)]
+pub struct KnobEffect {
+    /// Its name.
+    pub knob: &'static str,
+    /// Its scope: the stratum whose error it is judged by.
+    pub scope: &'static str,
+    /// Whether it is more than chance; `None` when that cannot be tested.
+    pub matters: Option<bool>,
+    /// The two levels that are furthest apart; `None` when it cannot be told from other knobs.
+    pub span: Option<Span>,
+    /// Each level's ratio to the geometric mean over all levels.
+    pub levels: Vec<Level>,
+    /// Share of the variation that it explains.
+    pub share: f64,
+    /// Knobs that it cannot be told from in the cells that were measured.
+    pub inseparable_from: Vec<&'static str>,
+}
+
+/// A level of a knob.
+#[derive(Clone, Debug, Serialize)]
+pub struct Level {
+    /// The level.
+    pub level: Value,
+    /// Times the geometric mean over all levels.
+    pub ratio: Estimate,
+}
+
+/// The levels that are furthest apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct Span {
+    /// The level with the most.
+    pub most: Value,
+    /// The level with the least.
+    pub least: Value,
+    /// How many times as much; its interval allows for having picked this pair.
+    pub ratio: Estimate,
+    /// How likely so large a ratio were if no knob did anything (Holm's correction).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
+    /// The ratio that would have been found four times in five.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detectable_ratio: Option<f64>,
+}
+
+fn answer(records: &[Record]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = effects(records).iter().map(tell::tell).collect();
+    findings.extend(workloads(records).iter().filter_map(tell::divided));
+    findings
+}
+
+/// The effects of every workload of a plan.
+pub fn effects(records: &[Record]) -> Vec<Effects> {
+    of_strata(records, &|knob| knob.scope as usize)
+}
+
+/// The same, when `stratum` says how dear a knob is.
+fn of_strata(records: &[Record], stratum: &dyn Fn(&Knob) -> usize) -> Vec<Effects> {
+    let workloads = workloads(records);
+    let all = workloads.iter().flat_map(|workload| {
+        workload
+            .origins
+            .iter()
+            .filter_map(|(verdict, records)| workload.effects(*verdict, records, stratum))
+    });
+    all.collect()
+}
+
+/// The planned trials of one workload.
+struct Workload<'a> {
+    group: &'a str,
+    settings: &'a Settings,
+    /// All, done or not.
+    records: Vec<&'a Record>,
+    /// Those that were done, by where their bytes came from.
+    origins: Vec<(Verdict, Vec<&'a Record>)>,
+}
+
+fn workloads(records: &[Record]) -> Vec<Workload<'_>> {
+    let mut workloads: Vec<Workload<'_>> = Vec::new();
+    for record in records.iter().filter(|record| record.trial.planned.is_some()) {
+        let (group, settings) = (record.trial.group.as_str(), &record.trial.settings);
+        // Trials of another engine have other knobs, and are no replicates of these.
+        let same = |it: &Workload<'_>| it.group == group && names(it.settings).eq(names(settings));
+        let place = workloads.iter().position(same).unwrap_or_else(|| {
+            let (records, origins) = (Vec::new(), Vec::new());
+            workloads.push(Workload { group, settings, records, origins });
+            workloads.len() - 1
+        });
+        let workload = &mut workloads[place];
+        workload.records.push(record);
+        let Some(measurement) = record.outcome.measurement() else { continue };
+        let verdict = origin(measurement, settings).verdict;
+        match workload.origins.iter_mut().find(|(known, _)| *known == verdict) {
+            Some((_, of)) => of.push(record),
+            None => workload.origins.push((verdict, vec![record])),
+        }
+    }
+    workloads
+}
+
+fn names(settings: &Settings) -> impl Iterator<Item = &'static str> + '_ {
+    settings.iter().map(|(name, _)| name)
+}
+
+/// A knob that has several levels among some trials.
+struct Varied<'a> {
+    knob: &'static Knob,
+    levels: Vec<&'a Value>,
+}
+
+/// The knobs that differ among `records`, with their levels in order.
+fn varied<'a>(records: &[&'a Record]) -> Vec<Varied<'a>> {
+    let Some(first) = records.first() else { return Vec::new() };
+    let several = |(name, held): (&'static str, &'a Value)| {
+        let knob = knob::find(name)?;
+        let mut levels = vec![held];
+        for record in records {
+            let held = record.trial.settings.find(name)?;
+            if !levels.contains(&held) {
+                levels.push(held);
+            }
+        }
+        let number = |value: &Value| match value {
+            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
+                *n as f64
+            }
+            Value::Number(number) => *number,
+            _ => f64::INFINITY,
+        };
+        levels.sort_by(|a, b| {
+            let by_text = || a.to_string().cmp(&b.to_string());
+            number(a).total_cmp(&number(b)).then_with(by_text)
+        });
+        (levels.len() > 1).then_some(Varied { knob, levels })
+    };
+    first.trial.settings.iter().filter_map(several).collect()
+}
+
+/// What is compared: a program by its time, a writing by what was durable, all else by the bytes in
+/// the window.
+fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
+    let programs = |record: &&Record| {
+        record.outcome.measurement().is_some_and(|measurement| measurement.programs.is_some())
+    };
+    let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
+    if records.iter().any(programs) {
+        let name = "elapsed_s";
+        let of = |record: &&Record| positive(figures(record).get(name)?.value);
+        return (name, records.iter().map(of).collect());
+    }
+    let of = |name: &str| -> Vec<Option<f64>> {
+        records.iter().map(|record| positive(rate(record, name)?)).collect()
+    };
+    let writes = |record: &&Record| {
+        let access = record.trial.settings.word("access");
+        access.contains("write")
+    };
+    let (durable, throughput) = ("durable_throughput_bytes_per_s", "throughput_bytes_per_s");
+    let of_durable = of(durable);
+    match records.iter().all(writes) && of_durable.iter().any(Option::is_some) {
+        true => (durable, of_durable),
+        false => (throughput, of(throughput)),
+    }
+}
+
+impl Workload<'_> {
+    fn effects(
+        &self,
+        origin: Verdict,
+        records: &[&Record],
+        stratum: &dyn Fn(&Knob) -> usize,
+    ) -> Option<Effects> {
+        let (figure, values) = response(records);
+        let with: Vec<(&Record, f64)> = records
+            .iter()
+            .zip(values)
+            .filter_map(|(record, value)| Some((*record, value?)))
+            .collect();
+        let records: Vec<&Record> = with.iter().map(|(record, _)| *record).collect();
+        let varied = varied(&records);
+        match &varied[..] {
+            [] => return None,
+            [one] if ANSWERED.contains(&one.knob.name) => return None,
+            _ => {}
+        }
+        let factors: Vec<main_effects::Factor> = varied
+            .iter()
+            .map(|it| main_effects::Factor { levels: it.levels.len(), stratum: stratum(it.knob) })
+            .collect();
+        let run = |(record, value): &(&Record, f64)| main_effects::Run {
+            replicate: record.trial.replicate,
+            levels: varied.iter().map(|it| it.level(&record.trial.settings)).collect(),
+            value: value.ln(),
+        };
+        let runs: Vec<main_effects::Run> = with.iter().map(run).collect();
+        let found = main_effects::main_effects(&factors, &runs)?;
+        let mut knobs: Vec<KnobEffect> = varied
+            .iter()
+            .zip(&found.effects)
+            .map(|(it, effect)| it.effect(effect, &varied))
+            .collect();
+        knobs.sort_by(|a, b| b.rank().partial_cmp(&a.rank()).unwrap_or(std::cmp::Ordering::Equal));
+        let planned: BTreeSet<Option<u32>> =
+            self.records.iter().map(|record| record.trial.planned).collect();
+        let done: usize = self.origins.iter().map(|(_, of)| of.len()).sum();
+        Some(Effects {
+            group: self.group.to_owned(),
+            origin,
+            divided: self.origins.len() > 1,
+            figure,
+            replicates: found.replicates,
+            together_share: found.together,
+            knobs,
+            trials: records.iter().map(|record| record.trial.number).collect(),
+            missing: planned.len().saturating_sub(done) + (self.of(origin) - records.len()),
+            strays: records.iter().filter(|record| stray(record).is_some()).count(),
+            access: self.settings.word("access").to_owned(),
+        })
+    }
+
+    /// How many trials have this origin.
+    fn of(&self, origin: Verdict) -> usize {
+        self.origins.iter().find(|(known, _)| *known == origin).map_or(0, |(_, of)| of.len())
+    }
+}
+
+impl Varied<'_> {
+    fn level(&self, settings: &Settings) -> usize {
+        let held = settings.get(self.knob.name);
+        self.levels.iter().position(|level| *level == held).unwrap_or(0)
+    }
+
+    fn effect(&self, found: &MainEffect, all: &[Varied<'_>]) -> KnobEffect {
+        let value = |place: usize| self.levels[place].clone();
+        let span = found.span.map(|span| Span {
+            most: value(span.most),
+            least: value(span.least),
+            ratio: ratio(span.difference),
+            chance: span.chance,
+            detectable_ratio: span.detectable.map(f64::exp),
+        });
+        let levels = found.levels.iter().enumerate();
+        KnobEffect {
+            knob: self.knob.name,
+            scope: self.knob.scope.name(),
+            matters: span.as_ref().and_then(|span| Some(span.chance? <= CHANCE)),
+            span,
+            levels: levels
+                .map(|(place, level)| Level { level: value(place), ratio: ratio(*level) })
+                .collect(),
+            share: found.share,
+            inseparable_from: found.aliases.iter().map(|other| all[*other].knob.name).collect(),
+        }
+    }
+}
+
+impl KnobEffect {
+    /// What matters, then what may, by size; what cannot be told apart last.
+    fn rank(&self) -> (u8, f64) {
+        let size = self.span.as_ref().map_or(0.0, |span| span.ratio.value);
+        match (self.matters, &self.span) {
+            (Some(true), _) => (2, size),
+            (_, Some(_)) => (1, size),
+            (_, None) => (0, size),
+        }
+    }
+}
+
+/// A difference of logarithms, taken back.
+fn ratio(difference: Estimate) -> Estimate {
+    let back = |ends: Interval| Interval { low: ends.low.exp(), high: ends.high.exp() };
+    Estimate { value: difference.value.exp(), interval: difference.interval.map(back) }
+}

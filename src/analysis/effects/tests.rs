@@ -1,0 +1,234 @@
+//! Sentences and the choice of what is compared; coverage is tested in `stats::main_effects` and,
+//! through the whole program, on the simulated server.
+
+use super::*;
+use crate::analysis::{Severity, findings};
+use crate::engine::testing as sim;
+use crate::knob::testing::settings;
+use crate::measurement::{Amount, Measurement, Outcome, Window};
+use crate::plan::Trial;
+use crate::stats::testing::{Coverage, Random, null_limit, seeds};
+
+/// Every combination of the levels of the knobs given, in each replicate.
+fn crossed(factors: &[(&str, &[&str])], replicates: u32) -> Vec<(u32, Settings)> {
+    let mut cells: Vec<Vec<(&str, &str)>> = vec![vec![("access", "read")]];
+    for (knob, levels) in factors {
+        let grown = cells.iter().flat_map(|cell| {
+            levels.iter().map(move |level| [cell.as_slice(), &[(*knob, *level)]].concat())
+        });
+        cells = grown.collect();
+    }
+    let all = (1..=replicates)
+        .flat_map(|replicate| cells.iter().map(move |cell| (replicate, settings("file", cell))));
+    all.collect()
+}
+
+/// Planned trials that moved so many bytes in one second.
+fn records(
+    cells: Vec<(u32, Settings)>,
+    mut rate: impl FnMut(u32, &Settings) -> f64,
+) -> Vec<Record> {
+    let record = |(place, (replicate, settings)): (usize, (u32, Settings))| {
+        let done = Amount {
+            read_bytes: rate(replicate, &settings) as u64,
+            read_ops: 1,
+            ..Amount::default()
+        };
+        let window = Some(Window { start_ns: 0, end_ns: 1_000_000_000, done });
+        let number = place as u32 + 1;
+        let trial = Trial {
+            number,
+            replicate,
+            group: "scan".to_owned(),
+            settings,
+            first_file: 0,
+            seed: 1,
+            planned: Some(number),
+        };
+        let measurement = Measurement { window, ..Measurement::default() };
+        Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
+    };
+    cells.into_iter().enumerate().map(record).collect()
+}
+
+/// `io-engine` stands for a RAID level here, and `read-ahead` for itself.
+fn layout(knob: &Knob) -> usize {
+    match knob.name {
+        "io-engine" | "data" => 0,
+        "read-ahead" => 1,
+        _ => 2,
+    }
+}
+
+const FACTORS: &[(&str, &[&str])] = &[
+    ("io-engine", &["uring", "sync"]),
+    ("data", &["random", "zero"]),
+    ("read-ahead", &["128KiB", "1MiB"]),
+    ("streams", &["1", "8"]),
+];
+
+/// Rates with noise of arrays: `uring` is 4 times `sync`, 8 streams twice one, all else nothing.
+fn split_plot(seed: u64, replicates: u32) -> Vec<Record> {
+    let mut random = Random::new(seed);
+    let mut plots = std::collections::BTreeMap::new();
+    let cells = crossed(FACTORS, replicates);
+    records(cells, |replicate, settings| {
+        let (array, data) = (settings.word("io-engine"), settings.word("data"));
+        let plot = (replicate, array.to_owned(), data.to_owned());
+        let worth = *plots.entry(plot).or_insert_with(|| 0.05 * random.normal());
+        let gain =
+            if array == "uring" { 4.0 } else { 1.0 } * settings.number("streams").powf(1.0 / 3.0);
+        100e6 * gain * (worth + 0.01 * random.normal()).exp()
+    })
+}
+
+fn claim(records: &[Record]) -> String {
+    tell::tell(&of_strata(records, &layout)[0]).claim
+}
+
+#[test]
+fn what_matters_is_named_first_and_what_does_not_is_named_with_what_would_have_been_found() {
+    let claim = claim(&split_plot(1, 3));
+    assert!(claim.starts_with("In `scan`: `io-engine` matters most: uring "), "{claim}");
+    assert!(claim.contains("times what sync does (95 % interval "), "{claim}");
+    assert!(claim.contains("; `streams` matters: streams 8 "), "{claim}");
+    assert!(claim.contains("`data`: no effect shown: "), "{claim}");
+    assert!(claim.contains("would have been found 4 times in 5"), "{claim}");
+    assert!(claim.contains("on 48 trials in 3 replicates; each interval is 95 % by itself."));
+}
+
+/// Judged by the scatter of trials, what an array happened to be worth was an effect of its
+/// settings in most campaigns.
+#[test]
+fn an_array_that_does_nothing_matters_only_when_its_trials_are_taken_for_arrays() {
+    let (mut covered, mut claims, mut pooled) = (Coverage::default(), 0, 0);
+    for seed in seeds() {
+        let records = split_plot(seed, 3);
+        let matters = |all: &[Effects], knob: &str| {
+            all[0].knobs.iter().any(|of| of.knob == knob && of.matters == Some(true))
+        };
+        let right = of_strata(&records, &layout);
+        let array = right[0].knobs.iter().find(|of| of.knob == "io-engine").unwrap();
+        let span = array.span.as_ref().unwrap();
+        covered.add(span.ratio.interval, 4.0);
+        claims += u32::from(matters(&right, "data") || matters(&right, "read-ahead"));
+        pooled += u32::from(matters(&of_strata(&records, &|_| 0), "data"));
+    }
+    covered.check("io-engine");
+    let share = |claims: u32| f64::from(claims) / seeds().end as f64;
+    assert!(share(claims) <= null_limit(), "{claims} claims");
+    assert!(share(pooled) > 0.3, "pooled: {pooled} claims");
+}
+
+#[test]
+fn one_replicate_has_ratios_and_no_intervals_and_says_so() {
+    let records = split_plot(2, 1);
+    let finding = tell::tell(&of_strata(&records, &layout)[0]);
+    assert!(!finding.claim.contains("95 %") && !finding.claim.contains("matters"), "{finding:?}");
+    assert!(finding.claim.contains("without interval or test"), "{}", finding.claim);
+    assert!(finding.claim.contains("16 trials in one replicate."), "{}", finding.claim);
+    assert!(finding.advice.unwrap().contains("--replicates 3"));
+}
+
+#[test]
+fn failed_trials_are_counted_and_allowed_for() {
+    let mut records = split_plot(3, 3);
+    records[5].outcome = Outcome::Failed("cannot read x: Input/output error".into());
+    records[40].outcome = Outcome::Skipped("no such scheduler".into());
+    let claim = claim(&records);
+    assert!(claim.contains("on 46 trials in 3 replicates"), "{claim}");
+    assert!(claim.contains("2 more trials have no such figure"), "{claim}");
+    assert!(claim.contains("`io-engine` matters most"), "{claim}");
+}
+
+#[test]
+fn knobs_that_always_change_together_are_said_to_be_not_separable() {
+    let mut cells = crossed(FACTORS, 2);
+    cells.retain(|(_, of)| (of.word("io-engine") == "sync") == (of.word("data") == "zero"));
+    let records = records(cells, |_, settings| 1e8 * settings.number("streams"));
+    let finding = tell::tell(&of_strata(&records, &layout)[0]);
+    assert!(finding.claim.contains("`data` is not separable from `io-engine`"), "{finding:?}");
+    assert!(finding.claim.contains("`io-engine` is not separable from `data`"), "{finding:?}");
+    assert!(finding.claim.contains("`streams` matters most: streams 8 "), "{finding:?}");
+    assert_eq!(finding.severity, Severity::Warning);
+}
+
+/// The standard evaluation varies one knob a group; its questions answer that.
+#[test]
+fn nothing_is_said_of_what_was_not_planned_or_is_answered_elsewhere() {
+    let mut records = split_plot(4, 2);
+    assert_eq!(effects(&records).len(), 1);
+    for record in &mut records {
+        record.trial.planned = None;
+    }
+    assert!(effects(&records).is_empty());
+    let one = |factor| self::records(crossed(&[factor], 3), |_, _| 1e8);
+    assert!(effects(&one(("streams", &["1", "8"]))).is_empty());
+    assert_eq!(effects(&one(("read-ahead", &["128KiB", "1MiB"]))).len(), 1);
+    assert!(effects(&one(("read-ahead", &["1MiB"]))).is_empty());
+}
+
+/// A second pass under `memory-limit` came from the device, without one from memory; the ratio of
+/// the two would have been an "effect" of 40.
+#[test]
+fn bytes_from_memory_and_from_the_device_are_never_in_one_effect() {
+    let mut cells = Vec::new();
+    for cache in ["0B", "4GiB"] {
+        for (streams, depth) in [("1", "1"), ("1", "8"), ("4", "1"), ("4", "8")] {
+            let cell = [("sim-cache", cache), ("streams", streams), ("queue-depth", depth)];
+            let load = [("cold", "false"), ("direct", "false"), ("file-size", "64MiB")];
+            let load = [&cell[..], &load, &[("stop", "300ms")]].concat();
+            cells.push(("scan".to_owned(), sim::settings(&load)));
+        }
+    }
+    let mut records = sim::campaign(&cells, 2, 1);
+    for record in &mut records {
+        record.trial.planned = Some(record.trial.number);
+    }
+    let all = effects(&records);
+    let origins: Vec<Verdict> = all.iter().map(|of| of.origin).collect();
+    assert!(origins.contains(&Verdict::Device) && origins.contains(&Verdict::Cache), "{origins:?}");
+    for of in &all {
+        assert_eq!(of.trials.len(), 8);
+        assert!(of.knobs.iter().all(|knob| knob.knob != "sim-cache"), "{of:?}");
+    }
+    let found = findings(&records);
+    let told: Vec<&Finding> = found.iter().filter(|of| of.question == "effects").collect();
+    assert_eq!(told.len(), 3, "{told:?}");
+    let warned = told.iter().find(|of| of.claim.contains("decided where the bytes came from"));
+    let warned = warned.unwrap();
+    assert!(warned.claim.contains("with sim-cache 4 GiB bytes from memory"), "{warned:?}");
+    assert!(warned.claim.contains("with sim-cache 0 B bytes from the device"), "{warned:?}");
+    assert_eq!(warned.severity, Severity::Warning);
+    assert!(told[0].claim.starts_with("In `scan`, bytes from "), "{told:?}");
+}
+
+/// A knob without effect on the simulated server, and one with: found through the engine.
+#[test]
+fn on_the_simulated_server_the_planted_effect_is_named_and_no_other() {
+    let (mut coverage, mut claims) = (Coverage::default(), 0);
+    for seed in seeds() {
+        let mut cells = Vec::new();
+        for rate in ["20MB/s", "50MB/s"] {
+            for unused in ["0B", "1GiB"] {
+                let cell = [("sim-stream-rate", rate), ("sim-write-cache", unused)];
+                let noise = [("sim-trial-noise", "0.03"), ("stop", "300ms"), ("queue-depth", "8")];
+                let load = [&cell[..], &noise, &[("sim-service-time", "0s")]].concat();
+                cells.push(("scan".to_owned(), sim::settings(&load)));
+            }
+        }
+        let mut records = sim::campaign(&cells, 3, seed);
+        for record in &mut records {
+            record.trial.planned = Some(record.trial.number);
+        }
+        let found = effects(&records);
+        let knob = |name: &str| found[0].knobs.iter().find(|of| of.knob == name).unwrap();
+        let planted = knob("sim-stream-rate").span.as_ref().unwrap();
+        coverage.add(planted.ratio.interval, 2.5);
+        assert_eq!(found[0].knobs[0].matters, Some(true), "seed {seed}");
+        claims += u32::from(knob("sim-write-cache").matters == Some(true));
+    }
+    coverage.check("sim-stream-rate");
+    let share = f64::from(claims) / seeds().end as f64;
+    assert!(share <= null_limit(), "{claims} claims of what does nothing");
+}
