@@ -98,12 +98,13 @@ pub struct Made {
     since: usize,
 }
 
-/// Makes and mounts a layout; each act is in the journal before it is done. `at` is a directory that
-/// is not there yet, in one that is; a part of its path begins with `brickyard`, since undo unmounts
-/// nothing else. On an error everything made so far is unmade.
+/// Makes and mounts a layout; each act is in the journal before it is done. `at` is a directory
+/// that is not there yet, in one that is; a part of its path begins with `brickyard`, since undo
+/// unmounts nothing else. On an error everything made so far is unmade.
 ///
 /// # Errors
-/// When it makes no sense, this machine lacks something, a disk is not what it was, or a step fails.
+/// When it makes no sense, this machine lacks something, a disk is not what it was, or a step
+/// fails.
 pub fn make(
     host: &Host,
     layout: &Layout,

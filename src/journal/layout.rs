@@ -1,13 +1,13 @@
 //! Acts of provisioning, as the journal holds them, and how each is undone.
 //!
-//! No command line is stored: a line says what was about to be made of which disks, under which name
-//! or UUID. That was chosen before it was given, so a kill at any point leaves a line that tells ours
-//! from what somebody else has put there since. Making is the business of `provision`.
+//! No command line is stored: a line says what was about to be made of which disks, under which
+//! name or UUID. That was chosen before it was given, so a kill at any point leaves a line that
+//! tells ours from what somebody else has put there since. Making is the business of `provision`.
 //!
 //! After a reboot mounts are gone. Disks are known by serial number or WWID alone, and only what
 //! still bears our own UUID or label is taken from them; an array that was assembled by itself is
-//! stopped when it has our UUID and lies on our disks. A loop device is gone, and its file, which is
-//! the user's, keeps what was written in it. Directories stay, and are removed when empty.
+//! stopped when it has our UUID and lies on our disks. A loop device is gone, and its file, which
+//! is the user's, keeps what was written in it. Directories stay, and are removed when empty.
 
 use std::path::Path;
 use std::time::Duration;
@@ -162,7 +162,8 @@ fn is_busy(error: &Error) -> bool {
     ["busy", "in use", "exclusive access"].iter().any(|word| error.why.contains(word))
 }
 
-/// The disks that a device lies on, itself when it lies on none; empty when there is no such device.
+/// The disks that a device lies on, itself when it lies on none; empty when there is no such
+/// device.
 fn leaves(host: &Host, device: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut next = vec![device.to_owned()];

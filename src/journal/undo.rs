@@ -181,8 +181,8 @@ impl Journal {
         self.undo_those(host, dry, tell, |_| true)
     }
 
-    /// The same for the settings and control groups that `which` names; nothing that `provision` has
-    /// made is touched.
+    /// The same for the settings and control groups that `which` names; nothing that `provision`
+    /// has made is touched.
     pub fn undo_some(
         &mut self,
         host: &Host,

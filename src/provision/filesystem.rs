@@ -1,9 +1,9 @@
 //! File systems: one table of kinds, their mkfs and their mount.
 //!
-//! Each gets a UUID or a label that was chosen, and noted, before. Force flags are given because the
-//! disks were claimed and wiped before. Where mkfs would discard a disk that was filled on purpose, it
-//! is told not to; ext4 writes its inode tables and journal at once, not in the background of the
-//! trials that follow, unless the plan's mkfs-options say otherwise.
+//! Each gets a UUID or a label that was chosen, and noted, before. Force flags are given because
+//! the disks were claimed and wiped before. Where mkfs would discard a disk that was filled on
+//! purpose, it is told not to; ext4 writes its inode tables and journal at once, not in the
+//! background of the trials that follow, unless the plan's mkfs-options say otherwise.
 
 use std::path::{Path, PathBuf};
 
@@ -153,8 +153,8 @@ impl Kind {
     }
 }
 
-/// Profiles for mkfs.btrfs, of data and of metadata: metadata as btrfs(5) advises, since its own RAID
-/// 5 and 6 are not for metadata. `None` where btrfs has no such level.
+/// Profiles for mkfs.btrfs, of data and of metadata: metadata as btrfs(5) advises, since its own
+/// RAID 5 and 6 are not for metadata. `None` where btrfs has no such level.
 pub fn profiles(raid: &str) -> Option<(&'static str, &'static str)> {
     Some(match raid {
         "single" | "raid0" => (if raid == "raid0" { "raid0" } else { "single" }, "raid1"),

@@ -1,7 +1,7 @@
 //! What this machine lacks for a layout: parts of its kernel, and programs.
 //!
-//! Looks and changes nothing; a module that can be loaded counts as there. The kernel is asked first,
-//! as no package helps where it has no such file system.
+//! Looks and changes nothing; a module that can be loaded counts as there. The kernel is asked
+//! first, as no package helps where it has no such file system.
 
 use super::filesystem::{self, Kind};
 use super::{Layout, Volumes, array};

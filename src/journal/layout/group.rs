@@ -7,9 +7,9 @@ use crate::journal::Identity;
 use crate::journal::undo::Fate;
 use crate::sys::{Error, block, command};
 
-/// Settings for every LVM command of ours (lvm.conf(5)): it sees these nodes alone, so nobody else's
-/// volumes are touched; it makes nodes itself, with or without udev; it keeps no copies in /etc, and
-/// starts no daemon.
+/// Settings for every LVM command of ours (lvm.conf(5)): it sees these nodes alone, so nobody
+/// else's volumes are touched; it makes nodes itself, with or without udev; it keeps no copies in
+/// /etc, and starts no daemon.
 pub fn lvm_config(nodes: &[PathBuf]) -> String {
     let accept = |node: &PathBuf| format!("\"a|^{}$|\"", node.display());
     let mut rules: Vec<String> = nodes.iter().map(accept).collect();
