@@ -38,7 +38,7 @@ pub struct Provisioner {
     /// Something could not be unmade: nothing more is made.
     stuck: bool,
     /// So that no other run uses the disks as long as this one lives.
-    claims: Vec<danger::claim::Claim>,
+    claims: Vec<danger::Claim>,
 }
 
 /// A layout that is mounted.
@@ -70,7 +70,7 @@ impl Provisioner {
         })?;
         check(host, &disks, wipe, needed)?;
         let claims: Result<Vec<_>, Error> =
-            disks.iter().map(|disk| danger::claim::claim(host, disk)).collect();
+            disks.iter().map(|disk| danger::claim(host, disk)).collect();
         let claims = claims?;
         let (asked, stands, barred, stuck) = (None, None, None, false);
         Ok(Provisioner { disks, asked, stands, barred, stuck, claims })

@@ -31,8 +31,8 @@ pub struct Disk {
 }
 
 /// Finds the whole disk that a plan names: `serial:` and its serial number or world-wide name;
-/// a link in /dev/disk/by-id; `loop:` and the file that a loop device shows; and for a disk that has
-/// none of these `path:/dev/disk/by-path/...,size=BYTES` or `path:/dev/vdb,size=BYTES`.
+/// a link in /dev/disk/by-id; `loop:` and the file that a loop device shows; and for a disk that
+/// has none of these `path:/dev/disk/by-path/...,size=BYTES` or `path:/dev/vdb,size=BYTES`.
 ///
 /// # Errors
 /// When no disk, or more than one, bears the name; when it is a partition, an array or another

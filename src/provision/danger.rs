@@ -10,11 +10,12 @@ use crate::inventory::disk::{self, Disk};
 use crate::sys::{Error, Host};
 
 mod bearing;
-pub mod claim;
+mod claim;
 mod identity;
 mod in_use;
 mod scene;
 
+pub use claim::{Claim, claim};
 pub use scene::wipe_words;
 use scene::{Scene, Seen};
 

@@ -3,8 +3,8 @@
 //!
 //! Two descriptors. One holds flock(2) for as long as the claim lives: other runs of ours, udev and
 //! tools that keep to systemd's BLOCK_DEVICE_LOCKING leave the disk alone. The other holds O_EXCL,
-//! which keeps out mounts, arrays and mkfs: it would keep out our own as well, so it is let go right
-//! before a tool runs, and that tool takes O_EXCL itself.
+//! which keeps out mounts, arrays and mkfs: it would keep out our own as well, so it is let go
+//! right before a tool runs, and that tool takes O_EXCL itself.
 
 use std::fs::File;
 

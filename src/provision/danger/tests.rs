@@ -245,7 +245,8 @@ const CASES: &[Case] = &[
         std::fs::create_dir(lab.path("/sys/block/sdb/md")).unwrap();
         lab
     }, &["lost-name"], "made of other devices", "name its disks"),
-    ("not-a-device", not_a_device, &["busy", "unreadable"], "is a link, not the device 8:16", "udev"),
+    ("not-a-device", not_a_device, &["busy", "unreadable"],
+        "is a link, not the device 8:16", "udev"),
     ("lost-name", lost_name, &[], "outside /dev", "the disks of this machine are"),
     ("wrong-serial", wrong_serial, &[], "was sdb, and is sda now", "start again"),
     ("swapped", swapped, &[], "another disk than when it was found", "start again"),

@@ -5,7 +5,6 @@
 
 use std::process::Command;
 
-use super::claim::claim;
 use super::*;
 
 /// A loop device of ours over a file in memory; gone, with its file, when dropped.
