@@ -1,8 +1,8 @@
 //! Layouts under trials: made on the plan's disks before the first trial that asks for them, and
 //! unmade before the next one and at the end.
 //!
-//! A replicate makes every layout anew, so that what mkfs and the allocator did by chance is part of
-//! what replicates differ by. How each is made and undone is the business of `provision`; which
+//! A replicate makes every layout anew, so that what mkfs and the allocator did by chance is part
+//! of what replicates differ by. How each is made and undone is the business of `provision`; which
 //! cells make sense, of `plan::layouts`.
 
 use std::path::{Path, PathBuf};

@@ -195,8 +195,8 @@ impl Shown {
         if self.layouts.made > 0 {
             let _ = writeln!(
                 text,
-                "      of which {} to make {} layouts (assumed: {} each, and {} per disk where one is \
-                 written through)",
+                "      of which {} to make {} layouts (assumed: {} each, and {} per disk where \
+                 one is written through)",
                 long(self.layouts.takes_ns),
                 self.layouts.made,
                 value::duration(layouts::preview::MAKING_NS as f64),

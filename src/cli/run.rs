@@ -38,7 +38,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let planned = planned::resolve(&arguments.planned)?;
     // What this run needs must not lie on a disk that it destroys.
-    let mut needed = vec![common.store.clone()];
+    let mut needed = vec![std::path::absolute(&common.store)?];
     needed.extend(std::env::current_exe().ok());
     if let Some(dry) = look(arguments, &planned, &needed, common)? {
         return Ok(dry);

@@ -47,8 +47,8 @@ pub struct Cell {
 /// - `accepted_throughput_bytes_per_s` and `durable_throughput_bytes_per_s` of writes.
 /// - `second_pass_ratio`: how many times faster the second pass was.
 /// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
-/// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the layout
-///   that the trial ran on: the same for all trials of one layout in one replicate.
+/// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
+///   layout that the trial ran on: the same for all trials of one layout in one replicate.
 /// - Those of [`programs::figures`], when the load was a program.
 pub fn figures(record: &Record) -> Figures {
     let mut figures = Figures::new();

@@ -199,8 +199,8 @@ mod tests {
         assert_eq!(plan.trials(1).take(3).count(), 3);
     }
 
-    /// Recorded before the scopes `label` and `layout` were there: whoever resumes or repeats a plan
-    /// that knows nothing of them by its seed finds the order that it had.
+    /// Recorded before the scopes `label` and `layout` were there: whoever resumes or repeats, by
+    /// its seed, a plan that knows nothing of them finds the order that it had.
     #[test]
     fn the_order_of_plans_without_layouts_is_what_it_was_before_there_were_any() {
         let text = "[plan]\nname = \"p\"\nreplicates = 2\n[factors]\n\

@@ -79,8 +79,11 @@ impl Bench {
             self.run(&arguments).stdout(Stdio::null()).spawn().expect("brickyard can be started");
         let begun = Instant::now();
         let kept = || {
-            self.path().join(store).exists()
-                && self.stored(store)["trials"].as_array().is_some_and(|all| all.len() >= trials)
+            // A store that was made just now holds no campaign yet.
+            let arguments = ["report", "--format", "json", "--store", store];
+            let told = brickyard(self.path(), &arguments).output().expect("it runs");
+            let told: Value = serde_json::from_slice(&told.stdout).unwrap_or_default();
+            told["trials"].as_array().is_some_and(|all| all.len() >= trials)
         };
         while begun.elapsed() < Duration::from_secs(120) && !(kept() && self.is_mounted()) {
             assert_eq!(child.try_wait().expect("waited for"), None, "it ended by itself");
