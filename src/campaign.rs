@@ -57,7 +57,7 @@ pub struct Run<'a> {
 pub struct Done {
     /// What it was.
     pub campaign: Campaign,
-    /// Its trials.
+    /// Its trials, without their samples; those are in the store.
     pub records: Vec<Record>,
     /// Whether the user stopped it.
     pub interrupted: bool,
@@ -141,6 +141,7 @@ impl<'a> Run<'a> {
             ends_at_ns: None,
         };
         run.make_room(directories)?;
+        run.store.repeatable(run.engine.is_simulated())?;
         Ok(run)
     }
 
@@ -281,9 +282,11 @@ impl<'a> Run<'a> {
             self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
         left.retain(journal::Said::is_left);
         remove(self.work, self.observer);
+        // The last write waits for the disk, and with it all that went before.
+        self.store.repeatable(false)?;
         self.store.update(&self.campaign)?;
         self.store.end(self.campaign.id, clock::unix_ns())?;
-        let records = self.store.records(self.campaign.id)?;
+        let records = self.store.light_records(self.campaign.id)?;
         Ok(Done { campaign: self.campaign, records, interrupted, left })
     }
 }

@@ -27,6 +27,10 @@ pub trait Engine: Sync {
     /// # Errors
     /// With what is wrong and what would work.
     fn check(&self, settings: &Settings) -> Result<(), sys::Error>;
+    /// Whether its trials touch no machine, so that repeating them gives the same for nothing.
+    fn is_simulated(&self) -> bool {
+        false
+    }
     /// Runs one trial.
     ///
     /// # Errors

@@ -8,15 +8,18 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 pub mod confession;
+pub mod digest;
 pub mod evidence;
 pub mod figures;
 pub mod judge;
+pub mod machine;
 pub mod origin;
 pub mod programs;
 pub mod steady;
 
 pub use crate::counters::series::{Column, Kind, Series};
 pub use crate::inventory::Ceiling;
+pub use digest::Digest;
 pub use evidence::Evidence;
 pub use programs::Programs;
 
@@ -48,6 +51,21 @@ pub struct Measurement {
     pub counters: Vec<Series>,
     /// What whoever reads the figures must know.
     pub notes: Vec<Note>,
+    /// What was computed of it, when its samples were let go; see [`digest`].
+    pub digest: Option<Box<Digest>>,
+}
+
+impl Measurement {
+    /// Whether its course was sampled, so that it can be drawn.
+    pub fn has_course(&self) -> bool {
+        match &self.digest {
+            Some(digest) => digest.sampled,
+            None => {
+                self.load.at_ns.len() > 1
+                    || self.counters.iter().any(|series| series.at_ns.len() > 1)
+            }
+        }
+    }
 }
 
 /// What an operation did; latency is kept apart for each.

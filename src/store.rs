@@ -347,12 +347,44 @@ impl Store {
         read::campaigns(&self.connection).map_err(|error| refused(&self.path, &error))
     }
 
-    /// The trials of a campaign, in order.
+    /// The trials of a campaign, in order, with all their samples.
+    #[cfg(test)]
+    pub fn records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
+        read::records(&self.connection, campaign, |record| record)
+            .map_err(|error| refused(&self.path, &error))
+    }
+
+    /// The trials of a campaign, in order, without their samples: no more of these is in memory
+    /// than those of one trial; see [`Record::light`].
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
-        read::records(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+    pub fn light_records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
+        read::records(&self.connection, campaign, Record::light)
+            .map_err(|error| refused(&self.path, &error))
+    }
+
+    /// One trial with its samples; `None` when the campaign has none of that number.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn record(&self, campaign: u64, number: u32) -> Result<Option<Record>, Error> {
+        read::numbered(&self.connection, campaign, number)
+            .map_err(|error| refused(&self.path, &error))
+    }
+
+    /// Whether the next trials can be repeated for nothing, as simulated ones: a power cut may then
+    /// take the last of them with it. A transaction each remains, and a kill loses at most the
+    /// trial in hand: only the wait for the disk goes (`synchronous=NORMAL`,
+    /// <https://www.sqlite.org/pragma.html#pragma_synchronous>). What was kept before stays safe.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub fn repeatable(&mut self, repeatable: bool) -> Result<(), Error> {
+        let mode = if repeatable { "NORMAL" } else { "FULL" };
+        self.connection
+            .pragma_update(None, "synchronous", mode)
+            .map_err(|error| refused(&self.path, &error))
     }
 }
 

@@ -46,6 +46,21 @@ pub struct Session {
     targets: Vec<inventory::Target>,
 }
 
+/// Samples as the store keeps them.
+#[derive(Debug)]
+pub struct Kept<'a> {
+    /// Where.
+    pub store: &'a Store,
+    /// Of which campaign.
+    pub campaign: u64,
+}
+
+impl report::Samples for Kept<'_> {
+    fn of(&self, number: u32) -> Option<Record> {
+        self.store.record(self.campaign, number).ok().flatten()
+    }
+}
+
 /// The engine of that name.
 ///
 /// # Errors
@@ -149,7 +164,8 @@ impl Session {
     /// When the report cannot be written, or when nothing that was asked for could be measured.
     pub fn conclude(&self, done: Done, common: &Common) -> anyhow::Result<ExitCode> {
         self.talk.end();
-        let input = Input::new(&done.campaign, &done.records);
+        let samples = Kept { store: &self.store, campaign: done.campaign.id };
+        let input = Input::new(&done.campaign, &done.records).with(&samples);
         let format = report::find(if common.json { "json" } else { "text" });
         let format = format.expect("the formats include text and json");
         talk::data(&(format.render)(&input)?)?;

@@ -56,6 +56,10 @@ impl Engine for Sim {
         }
     }
 
+    fn is_simulated(&self) -> bool {
+        true
+    }
+
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         let model = model::Model::of(&trial.settings)?;
         (context.progress)(Progress::Preparing);

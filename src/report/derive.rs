@@ -1,6 +1,6 @@
 //! Everything that is derived from a campaign's records, in one place.
 
-use super::{Input, TrialView};
+use super::{Input, Samples, TrialView};
 use crate::analysis;
 use crate::measurement::figures::{cells, figures};
 use crate::measurement::origin::{Verdict, origin};
@@ -16,12 +16,20 @@ impl<'a> Input<'a> {
         Input {
             campaign,
             records,
+            samples: None,
             trials: records.iter().map(TrialView::new).collect(),
             cells: cells(records),
             effects: analysis::effects::effects(records),
             findings,
             answer,
         }
+    }
+}
+
+impl<'a> Input<'a> {
+    /// The same, with a place to have samples from.
+    pub fn with(self, samples: &'a dyn Samples) -> Input<'a> {
+        Input { samples: Some(samples), ..self }
     }
 }
 

@@ -28,6 +28,7 @@ pub struct Fixture {
 impl Fixture {
     pub fn input(&self) -> Input<'_> {
         Input {
+            samples: None,
             campaign: &self.campaign,
             records: &self.records,
             trials: self.trials.clone(),

@@ -84,6 +84,7 @@ fn measurement() -> Measurement {
         evidence: Evidence { devices: vec!["vda".into()], ..Evidence::default() },
         counters: vec![Series { source: "stat".into(), at_ns: vec![-3], columns: vec![] }],
         notes: vec![Note::new("steal", "the hypervisor took 7 %")],
+        digest: None,
     }
 }
 

@@ -204,6 +204,7 @@ impl LoadResult {
             },
             counters: Vec::new(),
             notes: self.notes,
+            digest: None,
         })
     }
 }

@@ -53,6 +53,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         programs: None,
         counters: Vec::new(),
         notes,
+        digest: None,
     }
 }
 
