@@ -13,11 +13,13 @@ use crate::measurement::{Measurement, Note, Outcome, Record, judge};
 use crate::plan::Trial;
 use crate::progress::{Event, Observer};
 use crate::store::{Campaign, Store, Unfinished};
+use crate::sys::kmsg::KernelLog;
 use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
 
 pub mod apply;
+mod barred;
 pub mod directory;
 pub mod evaluate;
 mod forecast;
@@ -40,6 +42,7 @@ pub struct Run<'a> {
     machine: apply::Applier<'a>,
     work: BTreeMap<String, WorkDir>,
     laid: BTreeMap<PathBuf, u64>,
+    barred: barred::Barred,
     /// Trials kept so far.
     count: u32,
     /// Time that trials took so far, ns; a simulated server's passes faster than ours.
@@ -63,6 +66,8 @@ pub struct Done {
     pub interrupted: bool,
     /// Settings of the machine that could not be put back.
     pub left: Vec<journal::Said>,
+    /// Work directories that stay, as a load hangs on what they lie on; with which.
+    pub behind: Vec<String>,
 }
 
 impl<'a> Run<'a> {
@@ -133,6 +138,7 @@ impl<'a> Run<'a> {
             stop,
             work: BTreeMap::new(),
             laid: BTreeMap::new(),
+            barred: barred::Barred::default(),
             count: trials,
             measured_ns: 0,
             wrote_per_s: None,
@@ -158,7 +164,12 @@ impl<'a> Run<'a> {
         }
         for directory in directories {
             match WorkDir::create(Path::new(directory), &self.campaign.uid) {
-                Ok(made) => self.work.insert(directory.clone(), made),
+                Ok(made) => {
+                    if let Ok(target) = inventory::target(self.host, Path::new(directory)) {
+                        self.barred.learn(directory, &target);
+                    }
+                    self.work.insert(directory.clone(), made)
+                }
                 Err(error) => {
                     remove(std::mem::take(&mut self.work), self.observer);
                     return Err(error);
@@ -203,8 +214,9 @@ impl<'a> Run<'a> {
         let now_ns = clock::monotonic_ns();
         let left_ns = self.ends_at_ns.map(|end| end.saturating_sub(now_ns));
         self.observer.tell(&Event::Begin { trial: &trial, of: self.of, left_ns });
-        let outcome = self.measure(&trial);
-        let mut record = Record { trial, outcome };
+        let (outcome, said) = self.measured(&trial);
+        let mut record = Record::new(trial, outcome);
+        record.notes = said;
         let notes = judge::notes(&record);
         if let Outcome::Done(measurement) = &mut record.outcome {
             measurement.notes.extend(notes);
@@ -215,6 +227,30 @@ impl<'a> Run<'a> {
         self.observer.tell(&Event::End(&record));
         self.count += 1;
         Ok(record)
+    }
+
+    /// Measures, and gives what the kernel said when that failed.
+    fn measured(&mut self, trial: &Trial) -> (Outcome, Vec<Note>) {
+        let names = trial.settings.directories();
+        if let Some(why) = self.barred.why_any(names) {
+            return (Outcome::Skipped(why), Vec::new());
+        }
+        if self.engine.is_simulated() {
+            return (self.measure(trial), Vec::new());
+        }
+        let log = KernelLog::from_now_on(self.host);
+        let mut outcome = self.measure(trial);
+        let mut said = Vec::new();
+        match (&mut outcome, log) {
+            (Outcome::Failed(_), Ok(mut log)) => said.extend(log.read().text().map(kernel_said)),
+            (Outcome::Failed(_), Err(why)) => said.push(kernel_said(why.to_string())),
+            (Outcome::Done(measurement), Ok(mut log)) => {
+                let trouble = log.read().of_trouble(&self.barred.devices(names));
+                measurement.notes.extend(trouble.text().map(kernel_said));
+            }
+            _ => {}
+        }
+        (outcome, said)
     }
 
     fn measure(&mut self, trial: &Trial) -> Outcome {
@@ -246,12 +282,21 @@ impl<'a> Run<'a> {
             }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
             Err(EngineError::Failed(why)) => Outcome::Failed(why),
+            Err(EngineError::Hung(why)) => {
+                self.barred.bar(self.host, trial.settings.directories(), trial.number);
+                Outcome::Failed(why)
+            }
             Err(EngineError::Interrupted) => Outcome::Interrupted,
         }
     }
 
     /// Puts the trial's system knobs in force; gives what the record must say of them.
     fn put_in_force(&mut self, trial: &Trial, work: &[PathBuf]) -> Result<Vec<Note>, Outcome> {
+        if self.barred.any() && trial.settings.flag("drop-caches") {
+            let why = "dropping caches writes everything back first, and would wait for the load \
+                       that hangs";
+            return Err(Outcome::Skipped(why.to_owned()));
+        }
         let mut targets = Vec::new();
         if apply::asks(&trial.settings) {
             for directory in work {
@@ -281,14 +326,27 @@ impl<'a> Run<'a> {
         let mut left =
             self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
         left.retain(journal::Said::is_left);
-        remove(self.work, self.observer);
+        let mut behind = Vec::new();
+        for (name, directory) in std::mem::take(&mut self.work) {
+            let Some(why) = self.barred.why(&name) else {
+                remove([(name, directory)].into(), self.observer);
+                continue;
+            };
+            behind.push(format!("{} is left: {why}", directory.path().display()));
+            directory.leave();
+        }
         // The last write waits for the disk, and with it all that went before.
         self.store.repeatable(false)?;
         self.store.update(&self.campaign)?;
         self.store.end(self.campaign.id, clock::unix_ns())?;
         let records = self.store.light_records(self.campaign.id)?;
-        Ok(Done { campaign: self.campaign, records, interrupted, left })
+        Ok(Done { campaign: self.campaign, records, interrupted, left, behind })
     }
+}
+
+/// What the kernel said while a trial ran, or why that is not known.
+fn kernel_said(text: String) -> Note {
+    Note::new("kernel-messages", text)
 }
 
 /// How fast a trial wrote what it made durable, bytes per second.

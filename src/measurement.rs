@@ -267,4 +267,13 @@ pub struct Record {
     pub trial: crate::plan::Trial,
     /// What came.
     pub outcome: Outcome,
+    /// What whoever reads of it must know, when there is no measurement that has its own notes.
+    pub notes: Vec<Note>,
+}
+
+impl Record {
+    /// A record without notes of its own.
+    pub fn new(trial: crate::plan::Trial, outcome: Outcome) -> Record {
+        Record { trial, outcome, notes: Vec::new() }
+    }
 }

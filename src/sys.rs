@@ -11,6 +11,7 @@ pub mod child;
 pub mod clock;
 pub mod filesystem;
 pub mod held;
+pub mod kmsg;
 pub mod nvme;
 pub mod processors;
 pub mod reread;

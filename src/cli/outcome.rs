@@ -12,7 +12,7 @@ use crate::measurement::{Outcome, Record};
 use crate::plan;
 use crate::report::{self, Input};
 use crate::store::{Campaign, Store};
-use crate::sys::{Error, Host, clock};
+use crate::sys::{Error, Host, child, clock};
 
 /// What is asked for.
 pub struct Request {
@@ -184,6 +184,14 @@ impl Session {
             self.talk.say(&format!("warning: {left} settings of this machine are not back"));
             self.talk.say(&format!("hint: brickyard undo --store {}", common.store.display()));
         }
+        for one in &done.behind {
+            self.talk.say(&format!("warning: {one}"));
+        }
+        if !done.behind.is_empty() {
+            let hint = "once its disk answers again, the next run there removes it";
+            self.talk.say(&format!("hint: {hint}; a load that was killed ends then by itself"));
+            child::end_apart()?;
+        }
         match nothing_measured(&done) {
             Some(error) => Err(error.into()),
             None => Ok(status(&done)),
@@ -268,22 +276,13 @@ mod tests {
             let settings = Settings::defaults("file");
             let group = group.to_owned();
             let (number, replicate, first_file, seed) = (1, 1, 0, 1);
-            Record {
-                trial: Trial {
-                    number,
-                    replicate,
-                    group,
-                    settings,
-                    first_file,
-                    seed,
-                    planned: None,
-                },
-                outcome,
-            }
+            let trial =
+                Trial { number, replicate, group, settings, first_file, seed, planned: None };
+            Record::new(trial, outcome)
         };
         let campaign = Campaign { plan: "random-read".into(), ..Campaign::default() };
         let records = outcomes.into_iter().map(record).collect();
-        Done { campaign, records, interrupted: false, left: Vec::new() }
+        Done { campaign, records, interrupted: false, left: Vec::new(), behind: Vec::new() }
     }
 
     fn skipped(why: &str) -> Outcome {

@@ -52,7 +52,7 @@ impl Engine for Sim {
                 Err(sys::Error::new("cannot simulate this", why)
                     .hint("leave that knob out, or use --engine file"))
             }
-            Ok(_) | Err(Error::Interrupted) => Ok(()),
+            Ok(_) | Err(Error::Interrupted | Error::Hung(_)) => Ok(()),
         }
     }
 

@@ -109,7 +109,7 @@ mod tests {
             seed: 1,
             planned: Some(1),
         };
-        Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
+        Record::new(trial, Outcome::Done(Box::new(measurement)))
     }
 
     /// `run` of 6421 simulated trials held 1.7 GB at its end: a quarter of a MiB each, for the

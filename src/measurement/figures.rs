@@ -379,7 +379,7 @@ mod tests {
             first_file: 0,
             planned: None,
         };
-        Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
+        Record::new(trial, Outcome::Done(Box::new(measurement)))
     }
 
     fn reads(bytes: u64) -> Amount {

@@ -36,7 +36,9 @@ impl<'a> Input<'a> {
 impl TrialView {
     /// Computes what is shown of one trial.
     pub fn new(record: &Record) -> TrialView {
-        let Some(measurement) = record.outcome.measurement() else { return TrialView::default() };
+        let Some(measurement) = record.outcome.measurement() else {
+            return TrialView { notes: judge::all(record), ..TrialView::default() };
+        };
         let settings = &record.trial.settings;
         let from = origin(measurement, settings);
         let read = from.verdict != Verdict::None;

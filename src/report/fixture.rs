@@ -213,7 +213,7 @@ fn record(trial: Trial, rows: u64) -> Record {
         ],
         ..Measurement::default()
     };
-    Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
+    Record::new(trial, Outcome::Done(Box::new(measurement)))
 }
 
 fn view(record: &Record) -> TrialView {

@@ -106,7 +106,11 @@ fn record(connection: &Connection, row: &Row<'_>, known: &mut Known) -> Result<R
         "skipped" => Outcome::Skipped(reason),
         _ => Outcome::Interrupted,
     };
-    Ok(Record { trial, outcome })
+    let mut record = Record::new(trial, outcome);
+    if record.outcome.measurement().is_none() {
+        record.notes = notes(connection, row.get("id")?)?;
+    }
+    Ok(record)
 }
 
 fn settings(row: &Row<'_>, known: &mut Known) -> Result<Settings> {

@@ -19,7 +19,7 @@ fn record(number: u32, outcome: Outcome) -> Record {
         seed: (1 << 53) - 1,
         planned: Some(number),
     };
-    Record { trial, outcome }
+    Record::new(trial, outcome)
 }
 
 fn programs() -> Programs {

@@ -4,7 +4,7 @@ use hdrhistogram::serialization::{Serializer, V2Serializer};
 use rusqlite::{Connection, Params, Result, Transaction, params};
 
 use super::{Campaign, codec};
-use crate::measurement::{Measurement, Outcome, Programs, Record};
+use crate::measurement::{Measurement, Note, Outcome, Programs, Record};
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value)
@@ -72,6 +72,7 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
     if let Some(measurement) = record.outcome.measurement() {
         self::measurement(&transaction, id, measurement)?;
     }
+    notes(&transaction, id, &record.notes)?;
     transaction.commit()
 }
 
@@ -150,7 +151,11 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
     if let Some(programs) = &measurement.programs {
         outputs(to, trial, programs)?;
     }
-    for note in &measurement.notes {
+    notes(to, trial, &measurement.notes)
+}
+
+fn notes(to: &Transaction<'_>, trial: i64, notes: &[Note]) -> Result<()> {
+    for note in notes {
         insert(
             to,
             "INSERT INTO note (trial, kind, text) VALUES (?1, ?2, ?3)",
