@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
@@ -155,6 +156,7 @@ impl Store {
         let (identity, new) = (file::identity(path), Vec::new());
         let store = Store { path: path.to_owned(), connection, identity, new };
         store.connection.busy_timeout(BUSY_MAX).map_err(|error| refused(path, &error))?;
+        steady_plans(&store.connection).map_err(|error| refused(path, &error))?;
         match store.version()? {
             0 => Err(store.foreign()),
             _ => Ok(store),
@@ -163,6 +165,7 @@ impl Store {
 
     fn prepare(&mut self) -> rusqlite::Result<()> {
         self.connection.busy_timeout(BUSY_MAX)?;
+        steady_plans(&self.connection)?;
         // Reading first: journal_mode would otherwise write into a file that is not ours.
         self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
     }
@@ -386,6 +389,12 @@ impl Store {
             .pragma_update(None, "synchronous", mode)
             .map_err(|error| refused(&self.path, &error))
     }
+}
+
+/// Statements that are compiled once stay as they are: without this SQLite, built to look at the
+/// values that it is asked for, compiles them anew for each.
+fn steady_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
 /// Whether an error comes from a full file system. SQLite calls it an I/O error where it was the

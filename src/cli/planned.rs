@@ -60,9 +60,17 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     plan.replicates = arguments.replicates.unwrap_or(plan.replicates);
     plan.seed = arguments.seed.or(plan.seed);
     let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
-    plan.directories = outcome::directories(engine.name(), named, campaign::directory::checked)?;
+    let named = named.clone();
+    plan.directories = outcome::directories(engine.name(), &named, campaign::directory::checked)?;
     for load in plan.loads.iter_mut().filter(|load| load.settings.has("directories")) {
-        load.settings.set("directories", Value::Words(plan.directories.clone()));
+        let own = load.settings.directories();
+        let real = named.iter().zip(&plan.directories);
+        let some: Vec<String> =
+            real.filter(|(name, _)| own.contains(name)).map(|(_, real)| real.clone()).collect();
+        // What is typed wins over what a workload chooses among the plan's own.
+        let all = some.is_empty() || !arguments.dir.is_empty();
+        let names = if all { plan.directories.clone() } else { some };
+        load.settings.set("directories", Value::Words(names));
     }
     Ok(Planned { plan, engine })
 }
