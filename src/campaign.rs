@@ -254,9 +254,9 @@ impl<'a> Run<'a> {
     }
 
     fn measure(&mut self, trial: &Trial) -> Outcome {
-        let names = trial.settings.directories().iter();
+        let names = trial.settings.directories();
         let work: Vec<PathBuf> =
-            names.filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
+            names.iter().filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
         let mut notes = match self.put_in_force(trial, &work) {
             Ok(notes) => notes,
             Err(outcome) => {
@@ -281,9 +281,13 @@ impl<'a> Run<'a> {
                 Outcome::Done(Box::new(measurement))
             }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
-            Err(EngineError::Failed(why)) => Outcome::Failed(why),
+            Err(EngineError::Failed(why)) => {
+                // A load can end and leave I/O in the kernel, which holds up whoever comes next.
+                let held = self.barred.bar_if_held(self.host, names, trial.number);
+                Outcome::Failed(held.map_or(why.clone(), |held| format!("{why}; {held}")))
+            }
             Err(EngineError::Hung(why)) => {
-                self.barred.bar(self.host, trial.settings.directories(), trial.number);
+                self.barred.bar(self.host, names, trial.number);
                 Outcome::Failed(why)
             }
             Err(EngineError::Interrupted) => Outcome::Interrupted,

@@ -5,9 +5,14 @@
 //! trials on them are skipped, and their work directories stay.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use crate::inventory::Target;
-use crate::sys::Host;
+use crate::sys::{Host, clock};
+
+/// What a disk does not complete in this time after its load has ended, it holds back: longer than
+/// the worst disk that works takes, shorter than a person waits.
+const HELD_NS: u64 = 10_000_000_000;
 
 /// What the directories of a campaign lie on, and what of it is barred.
 #[derive(Debug, Default)]
@@ -63,6 +68,44 @@ impl Barred {
         }
         for words in barred {
             self.barred.entry(words).or_insert(trial);
+        }
+    }
+
+    /// Bars what holds I/O back after a load has ended: devices with I/O in flight that complete
+    /// none in [`HELD_NS`]. Gives what to say of it; `None` when there is no such device.
+    pub(super) fn bar_if_held(
+        &mut self,
+        host: &Host,
+        directories: &[String],
+        trial: u32,
+    ) -> Option<String> {
+        let state = |name: &String| {
+            let of = |file: &str| host.word(format!("/sys/class/block/{name}/{file}"));
+            let busy = of("inflight")?.split_whitespace().any(|count| count != "0");
+            let stat = of("stat")?;
+            // Reads, their merges and sectors, their time, then the same of writes (stat.rst).
+            let done: Vec<&str> = stat.split_whitespace().take(7).collect();
+            let done = [0, 2, 4, 6].map(|at| done.get(at).map(|count| (*count).to_owned()));
+            busy.then_some(done)
+        };
+        let devices = self.devices(directories);
+        let before: Vec<_> = devices.iter().map(state).collect();
+        let end_ns = clock::monotonic_ns() + HELD_NS;
+        loop {
+            let held = devices
+                .iter()
+                .zip(&before)
+                .filter(|(name, before)| before.is_some() && state(name) == **before);
+            let held: Vec<&str> = held.map(|(name, _)| name.as_str()).collect();
+            if held.is_empty() {
+                return None;
+            }
+            if clock::monotonic_ns() > end_ns {
+                let held = held.join(", ");
+                self.bar(host, directories, trial);
+                return Some(format!("I/O in flight on {held} does not come back"));
+            }
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 
@@ -138,6 +181,28 @@ mod tests {
         assert_eq!(why, "the load of trial 3 hangs on loop0 (7:1), under /a");
         assert_eq!(barred.why_any(&names(&["/b", "/a"])), Some(why));
         assert!(barred.any());
+    }
+
+    /// A ring that is closed leaves its I/O to the kernel: the load ends, and its disk still hangs.
+    #[test]
+    fn io_that_is_in_flight_and_moves_is_waited_for() {
+        let (_folder, host) = machine(&[("loop0", "0 0")]);
+        let mut barred = known(&[("/a", place("a", &["loop0"]))]);
+        assert_eq!(barred.bar_if_held(&host, &names(&["/a"]), 1), None, "nothing is in flight");
+        let (folder, host) = machine(&[("loop0", "0 3")]);
+        let stat = folder.path().join("sys/class/block/loop0/stat");
+        std::fs::write(&stat, "1 0 8 0 5 0 40 0 3 9 9").unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(200));
+                std::fs::write(&stat, "1 0 8 0 6 0 48 0 2 9 9").unwrap();
+            });
+            assert_eq!(barred.bar_if_held(&host, &names(&["/a"]), 1), None, "it gets on");
+        });
+        assert!(!barred.any());
+        let said = barred.bar_if_held(&host, &names(&["/a"]), 4).unwrap();
+        assert_eq!(said, "I/O in flight on loop0 does not come back");
+        assert!(barred.why("/a").unwrap().contains("trial 4 hangs on loop0"));
     }
 
     #[test]

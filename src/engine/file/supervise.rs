@@ -51,7 +51,7 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
     let said = worker.end(ENDING_MAX, || patience.is_over());
     let result = match (answer, said) {
-        (Err(Error::Failed(why)), Err(place)) => {
+        (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
             return Err(Error::Hung(format!("{why}; {HANGS} ({place})")));
         }
         (_, Err(place)) => return Err(Error::Hung(format!("{HANGS} ({place})"))),
