@@ -123,7 +123,7 @@ fn plan(folder: &Path, one: &str, other: &str, io: &str) -> PathBuf {
          stop = {{ after = \"2s\", at-most = \"3s\" }}\n\
          [target]\ndirectories = [\"{one}\", \"{other}\"]\n\
          [[workload]]\nuse = \"sequential-write\"\ndirectories = [\"{one}\"]\n\
-         file-size = \"64MiB\"\nblock-size = \"64KiB\"\nio-engine = \"{io}\"\n\
+         file-size = \"64MiB\"\nblock-size = \"64KiB\"\nqueue-depth = 1\nio-engine = \"{io}\"\n\
          [[workload]]\nuse = \"random-read\"\ndirectories = [\"{other}\"]\n\
          file-size = \"32MiB\"\n"
     );
