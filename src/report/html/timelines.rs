@@ -92,8 +92,8 @@ pub fn timelines(input: &Input<'_>) -> (Vec<Timeline>, usize) {
     (timelines, without)
 }
 
-/// The cited ones first, as far as there is room for them; then the others, first replicates before second ones, as a second one
-/// mostly shows the same again.
+/// The cited ones first, as far as there is room for them; then the others, first replicates before
+/// second ones, as a second one mostly shows the same again.
 fn chosen<'a>(
     measured: &[(&'a Record, &'a Measurement)],
     cited: &BTreeSet<u32>,
