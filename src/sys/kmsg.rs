@@ -38,7 +38,6 @@ impl KernelLog {
     ///
     /// # Errors
     /// When it may not be read (it takes CAP_SYSLOG where kernel.dmesg_restrict is 1).
-    #[expect(clippy::disallowed_methods, reason = "this module is the door")]
     pub fn from_now_on(host: &Host) -> Result<KernelLog, Error> {
         let failed = |error| Error::new("cannot read the kernel's messages in /dev/kmsg", error);
         let mut options = std::fs::OpenOptions::new();
