@@ -62,8 +62,8 @@ pub enum Error {
     Unsupported(String),
     /// Was tried, and failed, with the kernel's words.
     Failed(String),
-    /// Its load hangs in the kernel, where no signal reaches it: it was left behind, and nothing must
-    /// touch what it hangs on. With where it hangs.
+    /// Its load hangs in the kernel, where no signal reaches it: it was left behind, and nothing
+    /// must touch what it hangs on. With where it hangs.
     Hung(String),
     /// The user stopped it.
     Interrupted,

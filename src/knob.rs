@@ -278,7 +278,8 @@ impl Settings {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
-    /// A number that is the same for equal settings, those of `but` left out; others seldom share it.
+    /// A number that is the same for equal settings, those of `but` left out; others seldom
+    /// share it.
     pub fn fingerprint(&self, but: &[&str]) -> u64 {
         let mut hasher = DefaultHasher::new();
         for (name, value) in self.iter().filter(|(name, _)| !but.contains(name)) {
