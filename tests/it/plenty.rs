@@ -23,7 +23,6 @@ fn run(folder: &Path, replicates: u32, arguments: &[&str]) -> (Value, u64) {
 }
 
 /// Waits for a child that must succeed; the largest resident set that it had, bytes.
-#[expect(clippy::zombie_processes, reason = "wait4 waits for it, and says more than `wait`")]
 fn peak_bytes(child: std::process::Child) -> u64 {
     let mut status = 0;
     // SAFETY: all zeros is a rusage.
@@ -45,7 +44,6 @@ fn memory_does_not_grow_with_the_samples_of_trials_that_are_over() {
     let count = |document: &Value| document["trials"].as_array().map_or(0, Vec::len) as u64;
     assert_eq!((count(&few), count(&many)), (250, 1500));
     let each = many_bytes.saturating_sub(few_bytes) / 1250;
-    println!("{few_bytes} bytes for 250 trials, {many_bytes} for 1500: {each} for one more");
     // What is printed of a trial, its figures and its settings, is a few KiB.
     assert!(each < 48 << 10, "{each} bytes for one more trial");
 
