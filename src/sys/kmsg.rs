@@ -211,7 +211,8 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
     fn the_log_is_read_from_the_moment_at_which_it_was_opened() {
         let mark = format!("<6>brickyard test {}", std::process::id());
-        let write = |text: &str| std::fs::write("/dev/kmsg", text);
+        // Without its newline a record stays open, and the next one ends it.
+        let write = |text: &str| std::fs::write("/dev/kmsg", format!("{text}\n"));
         let Ok(()) = write(&format!("{mark} before")) else {
             println!("SKIP kmsg: needs to write into /dev/kmsg");
             return;

@@ -1,7 +1,8 @@
 //! Whether a silent load still gets on.
 //!
 //! A load says nothing while it opens its files and while it makes writes durable, and both may
-//! take long. As long as its devices complete something, or it moves a byte itself, it is waited for.
+//! take long. As long as its devices complete something, or it moves a byte itself, it is waited
+//! for.
 
 use crate::sys::{Host, clock};
 
