@@ -14,11 +14,13 @@ use crate::plan::Trial;
 use crate::progress::{Event, Observer};
 use crate::provision;
 use crate::store::{Campaign, Store, Unfinished};
+use crate::sys::kmsg::KernelLog;
 use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
 
 pub mod apply;
+mod barred;
 pub mod directory;
 pub mod evaluate;
 mod forecast;
@@ -44,9 +46,10 @@ pub struct Run<'a> {
     machine: apply::Applier<'a>,
     /// Below what undoes: the disks are ours until nothing stands on them.
     layouts: Option<layouts::Provisioner>,
-    /// Why the next trial cannot run.
-    barred: Option<Outcome>,
+    /// Why the next trial has no layout to run on.
+    unmade: Option<Outcome>,
     laid: BTreeMap<PathBuf, u64>,
+    barred: barred::Barred,
     /// Trials kept so far.
     count: u32,
     /// Time that trials took so far, ns; a simulated server's passes faster than ours.
@@ -64,12 +67,14 @@ pub struct Run<'a> {
 pub struct Done {
     /// What it was.
     pub campaign: Campaign,
-    /// Its trials.
+    /// Its trials, without their samples; those are in the store.
     pub records: Vec<Record>,
     /// Whether the user stopped it.
     pub interrupted: bool,
     /// Settings of the machine that could not be put back.
     pub left: Vec<journal::Said>,
+    /// Work directories that stay, as a load hangs on what they lie on; with which.
+    pub behind: Vec<String>,
 }
 
 impl<'a> Run<'a> {
@@ -134,7 +139,7 @@ impl<'a> Run<'a> {
             host,
             machine: apply::Applier::new(host, &journal, &campaign.uid),
             layouts: None,
-            barred: None,
+            unmade: None,
             store,
             campaign,
             engine,
@@ -142,6 +147,7 @@ impl<'a> Run<'a> {
             stop,
             work: BTreeMap::new(),
             laid: BTreeMap::new(),
+            barred: barred::Barred::default(),
             count: trials,
             measured_ns: 0,
             wrote_per_s: None,
@@ -150,6 +156,7 @@ impl<'a> Run<'a> {
             ends_at_ns: None,
         };
         run.make_room(directories)?;
+        run.store.repeatable(run.engine.is_simulated())?;
         Ok(run)
     }
 
@@ -166,7 +173,12 @@ impl<'a> Run<'a> {
         }
         for directory in directories {
             match WorkDir::create(Path::new(directory), &self.campaign.uid) {
-                Ok(made) => self.work.insert(directory.clone(), made),
+                Ok(made) => {
+                    if let Ok(target) = inventory::target(self.host, Path::new(directory)) {
+                        self.barred.learn(directory, &target);
+                    }
+                    self.work.insert(directory.clone(), made)
+                }
                 Err(error) => {
                     remove(std::mem::take(&mut self.work), self.observer);
                     return Err(error);
@@ -189,8 +201,8 @@ impl<'a> Run<'a> {
         self.of = self.count + ahead.steps();
         for trial in trials {
             self.ends_at_ns = ahead.ends_at_ns(self.wrote_per_s);
-            self.barred = self.remake(&trial).err();
-            if self.barred.is_none() {
+            self.unmade = self.remake(&trial).err();
+            if self.unmade.is_none() {
                 self.prepare(&trial)?;
             }
             ahead.laid();
@@ -214,8 +226,9 @@ impl<'a> Run<'a> {
         let now_ns = clock::monotonic_ns();
         let left_ns = self.ends_at_ns.map(|end| end.saturating_sub(now_ns));
         self.observer.tell(&Event::Begin { trial: &trial, of: self.of, left_ns });
-        let outcome = self.measure(&trial);
-        let mut record = Record { trial, outcome };
+        let (outcome, said) = self.measured(&trial);
+        let mut record = Record::new(trial, outcome);
+        record.notes = said;
         let notes = judge::notes(&record);
         if let Outcome::Done(measurement) = &mut record.outcome {
             measurement.notes.extend(notes);
@@ -228,13 +241,37 @@ impl<'a> Run<'a> {
         Ok(record)
     }
 
+    /// Measures, and gives what the kernel said when that failed.
+    fn measured(&mut self, trial: &Trial) -> (Outcome, Vec<Note>) {
+        let names = trial.settings.directories();
+        if let Some(why) = self.barred.why_any(names) {
+            return (Outcome::Skipped(why), Vec::new());
+        }
+        if self.engine.is_simulated() {
+            return (self.measure(trial), Vec::new());
+        }
+        let log = KernelLog::from_now_on(self.host);
+        let mut outcome = self.measure(trial);
+        let mut said = Vec::new();
+        match (&mut outcome, log) {
+            (Outcome::Failed(_), Ok(mut log)) => said.extend(log.read().text().map(kernel_said)),
+            (Outcome::Failed(_), Err(why)) => said.push(kernel_said(why.to_string())),
+            (Outcome::Done(measurement), Ok(mut log)) => {
+                let trouble = log.read().of_trouble(&self.barred.devices(names));
+                measurement.notes.extend(trouble.text().map(kernel_said));
+            }
+            _ => {}
+        }
+        (outcome, said)
+    }
+
     fn measure(&mut self, trial: &Trial) -> Outcome {
-        if let Some(outcome) = self.barred.take() {
+        if let Some(outcome) = self.unmade.take() {
             return outcome;
         }
-        let names = trial.settings.directories().iter();
+        let names = trial.settings.directories();
         let work: Vec<PathBuf> =
-            names.filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
+            names.iter().filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
         let mut notes = match self.put_in_force(trial, &work) {
             Ok(notes) => notes,
             Err(outcome) => {
@@ -275,13 +312,26 @@ impl<'a> Run<'a> {
                 Outcome::Done(Box::new(measurement))
             }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
-            Err(EngineError::Failed(why)) => Outcome::Failed(why),
+            Err(EngineError::Failed(why)) => {
+                // A load can end and leave I/O in the kernel, which holds up whoever comes next.
+                let held = self.barred.bar_if_held(self.host, names, trial.number);
+                Outcome::Failed(held.map_or(why.clone(), |held| format!("{why}; {held}")))
+            }
+            Err(EngineError::Hung(why)) => {
+                self.barred.bar(self.host, names, trial.number);
+                Outcome::Failed(why)
+            }
             Err(EngineError::Interrupted) => Outcome::Interrupted,
         }
     }
 
     /// Puts the trial's system knobs in force; gives what the record must say of them.
     fn put_in_force(&mut self, trial: &Trial, work: &[PathBuf]) -> Result<Vec<Note>, Outcome> {
+        if self.barred.any() && trial.settings.flag("drop-caches") {
+            let why = "dropping caches writes everything back first, and would wait for the load \
+                       that hangs";
+            return Err(Outcome::Skipped(why.to_owned()));
+        }
         let mut targets = Vec::new();
         if apply::asks(&trial.settings) {
             for directory in work {
@@ -312,12 +362,27 @@ impl<'a> Run<'a> {
         let mut left =
             self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
         left.retain(journal::Said::is_left);
-        remove(self.work, self.observer);
+        let mut behind = Vec::new();
+        for (name, directory) in std::mem::take(&mut self.work) {
+            let Some(why) = self.barred.why(&name) else {
+                remove([(name, directory)].into(), self.observer);
+                continue;
+            };
+            behind.push(format!("{} is left: {why}", directory.path().display()));
+            directory.leave();
+        }
+        // The last write waits for the disk, and with it all that went before.
+        self.store.repeatable(false)?;
         self.store.update(&self.campaign)?;
         self.store.end(self.campaign.id, clock::unix_ns())?;
-        let records = self.store.records(self.campaign.id)?;
-        Ok(Done { campaign: self.campaign, records, interrupted, left })
+        let records = self.store.light_records(self.campaign.id)?;
+        Ok(Done { campaign: self.campaign, records, interrupted, left, behind })
     }
+}
+
+/// What the kernel said while a trial ran, or why that is not known.
+fn kernel_said(text: String) -> Note {
+    Note::new("kernel-messages", text)
 }
 
 /// How fast a trial wrote what it made durable, bytes per second.

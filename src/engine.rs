@@ -27,6 +27,10 @@ pub trait Engine: Sync {
     /// # Errors
     /// With what is wrong and what would work.
     fn check(&self, settings: &Settings) -> Result<(), sys::Error>;
+    /// Whether its trials touch no machine, so that repeating them gives the same for nothing.
+    fn is_simulated(&self) -> bool {
+        false
+    }
     /// Runs one trial.
     ///
     /// # Errors
@@ -58,6 +62,9 @@ pub enum Error {
     Unsupported(String),
     /// Was tried, and failed, with the kernel's words.
     Failed(String),
+    /// Its load hangs in the kernel, where no signal reaches it: it was left behind, and nothing
+    /// must touch what it hangs on. With where it hangs.
+    Hung(String),
     /// The user stopped it.
     Interrupted,
 }

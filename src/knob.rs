@@ -4,6 +4,8 @@
 //! store's settings, `list knobs`, the reference and the report's axis labels are all made from it.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
@@ -195,15 +197,15 @@ fn distance(from: &str, to: &str) -> usize {
     rows[from.len()][to.len()]
 }
 
-/// A value for every knob of an engine.
+/// A value for every knob of an engine. Copies share their values until one is changed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings(BTreeMap<&'static str, Value>);
+pub struct Settings(Arc<BTreeMap<&'static str, Value>>);
 
 impl Settings {
     /// Every knob that `engine` obeys, at its default.
     pub fn defaults(engine: &str) -> Settings {
         let obeyed = KNOBS.iter().filter(|knob| knob.obeyed_by(engine));
-        Settings(obeyed.map(|knob| (knob.name, knob.default_value())).collect())
+        Settings(Arc::new(obeyed.map(|knob| (knob.name, knob.default_value())).collect()))
     }
 
     /// Sets the knob `name`.
@@ -211,8 +213,8 @@ impl Settings {
     /// # Panics
     /// When the engine of these settings has no such knob: presets and arguments are checked.
     pub fn set(&mut self, name: &str, value: Value) {
-        let held = self.0.get_mut(name).unwrap_or_else(|| panic!("no knob `{name}` here"));
-        *held = value;
+        let held = Arc::make_mut(&mut self.0).get_mut(name);
+        *held.unwrap_or_else(|| panic!("no knob `{name}` here")) = value;
     }
 
     /// Whether these settings have the knob `name`.
@@ -300,6 +302,16 @@ impl Settings {
         self.0.iter().map(|(name, value)| (*name, value))
     }
 
+    /// A number that is the same for equal settings, those of `but` left out; others seldom
+    /// share it.
+    pub fn fingerprint(&self, but: &[&str]) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for (name, value) in self.iter().filter(|(name, _)| !but.contains(name)) {
+            (name, value).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
     /// Reads what [`Serialize`] wrote; knobs that this version does not know are left out.
     pub fn from_json(json: &serde_json::Value) -> Settings {
         let object = json.as_object().into_iter().flatten();
@@ -307,7 +319,7 @@ impl Settings {
             let knob = find(name)?;
             Some((knob.name, knob.value_from_json(value)?))
         });
-        Settings(known.collect())
+        Settings(Arc::new(known.collect()))
     }
 }
 

@@ -8,9 +8,11 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 pub mod confession;
+pub mod digest;
 pub mod evidence;
 pub mod figures;
 pub mod judge;
+pub mod machine;
 pub mod origin;
 pub mod programs;
 pub mod steady;
@@ -18,6 +20,7 @@ pub mod steady;
 pub use crate::counters::series::{Column, Kind, Series};
 pub use crate::inventory::Ceiling;
 pub use crate::provision::Times;
+pub use digest::Digest;
 pub use evidence::Evidence;
 pub use programs::Programs;
 
@@ -51,6 +54,21 @@ pub struct Measurement {
     pub counters: Vec<Series>,
     /// What whoever reads the figures must know.
     pub notes: Vec<Note>,
+    /// What was computed of it, when its samples were let go; see [`digest`].
+    pub digest: Option<Box<Digest>>,
+}
+
+impl Measurement {
+    /// Whether its course was sampled, so that it can be drawn.
+    pub fn has_course(&self) -> bool {
+        match &self.digest {
+            Some(digest) => digest.sampled,
+            None => {
+                self.load.at_ns.len() > 1
+                    || self.counters.iter().any(|series| series.at_ns.len() > 1)
+            }
+        }
+    }
 }
 
 /// What an operation did; latency is kept apart for each.
@@ -252,4 +270,13 @@ pub struct Record {
     pub trial: crate::plan::Trial,
     /// What came.
     pub outcome: Outcome,
+    /// What whoever reads of it must know, when there is no measurement that has its own notes.
+    pub notes: Vec<Note>,
+}
+
+impl Record {
+    /// A record without notes of its own.
+    pub fn new(trial: crate::plan::Trial, outcome: Outcome) -> Record {
+        Record { trial, outcome, notes: Vec::new() }
+    }
 }

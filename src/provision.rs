@@ -27,7 +27,7 @@ mod testing;
 mod tests;
 
 pub use check::Senseless;
-pub use make::make_until;
+pub use make::make;
 pub use snapshot::Held;
 
 /// What is made of the target's disks before a trial.
@@ -96,23 +96,6 @@ pub struct Made {
     group: String,
     /// Where the journal stood before.
     since: usize,
-}
-
-/// Makes and mounts a layout; each act is in the journal before it is done. `at` is a directory
-/// that is not there yet, in one that is; a part of its path begins with `brickyard`, since undo
-/// unmounts nothing else. On an error everything made so far is unmade.
-///
-/// # Errors
-/// When it makes no sense, this machine lacks something, a disk is not what it was, or a step
-/// fails.
-pub fn make(
-    host: &Host,
-    layout: &Layout,
-    journal: &mut Journal,
-    at: &Path,
-    tell: &mut dyn FnMut(&str),
-) -> Result<Made, Error> {
-    make_until(host, layout, journal, at, tell, &Stop::new())
 }
 
 impl Made {

@@ -18,7 +18,6 @@ mod derive;
 mod fixture;
 mod html;
 mod json;
-mod machine;
 mod markdown;
 mod programs;
 mod text;
@@ -75,6 +74,12 @@ pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
+/// Where the samples of single trials are had from, one at a time.
+pub trait Samples: std::fmt::Debug {
+    /// The trial of that number with its samples, when it has any.
+    fn of(&self, number: u32) -> Option<Record>;
+}
+
 /// All that a format prints.
 #[derive(Debug)]
 pub struct Input<'a> {
@@ -82,6 +87,8 @@ pub struct Input<'a> {
     pub campaign: &'a Campaign,
     /// Its trials, in the order in which they ran.
     pub records: &'a [Record],
+    /// Where the samples of records without them are; `None` when the records have them.
+    pub samples: Option<&'a dyn Samples>,
     /// What was computed of each trial; as many as `records`, in the same order.
     pub trials: Vec<TrialView>,
     /// Figures over replicates.

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
@@ -156,6 +157,7 @@ impl Store {
         let (identity, new) = (file::identity(path), Vec::new());
         let store = Store { path: path.to_owned(), connection, identity, new };
         store.connection.busy_timeout(BUSY_MAX).map_err(|error| refused(path, &error))?;
+        steady_plans(&store.connection).map_err(|error| refused(path, &error))?;
         match store.version()? {
             0 => Err(store.foreign()),
             _ => Ok(store),
@@ -164,6 +166,7 @@ impl Store {
 
     fn prepare(&mut self) -> rusqlite::Result<()> {
         self.connection.busy_timeout(BUSY_MAX)?;
+        steady_plans(&self.connection)?;
         // Reading first: journal_mode would otherwise write into a file that is not ours.
         self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
     }
@@ -348,13 +351,51 @@ impl Store {
         read::campaigns(&self.connection).map_err(|error| refused(&self.path, &error))
     }
 
-    /// The trials of a campaign, in order.
+    /// The trials of a campaign, in order, with all their samples.
+    #[cfg(test)]
+    pub fn records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
+        read::records(&self.connection, campaign, |record| record)
+            .map_err(|error| refused(&self.path, &error))
+    }
+
+    /// The trials of a campaign, in order, without their samples: no more of these is in memory
+    /// than those of one trial; see [`Record::light`].
     ///
     /// # Errors
     /// When the store cannot be read.
-    pub fn records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
-        read::records(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+    pub fn light_records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
+        read::records(&self.connection, campaign, Record::light)
+            .map_err(|error| refused(&self.path, &error))
     }
+
+    /// One trial with its samples; `None` when the campaign has none of that number.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn record(&self, campaign: u64, number: u32) -> Result<Option<Record>, Error> {
+        read::numbered(&self.connection, campaign, number)
+            .map_err(|error| refused(&self.path, &error))
+    }
+
+    /// Whether the next trials can be repeated for nothing, as simulated ones: a power cut may then
+    /// take the last of them with it. A transaction each remains, and a kill loses at most the
+    /// trial in hand: only the wait for the disk goes (`synchronous=NORMAL`,
+    /// <https://www.sqlite.org/pragma.html#pragma_synchronous>). What was kept before stays safe.
+    ///
+    /// # Errors
+    /// When the store cannot be used.
+    pub fn repeatable(&mut self, repeatable: bool) -> Result<(), Error> {
+        let mode = if repeatable { "NORMAL" } else { "FULL" };
+        self.connection
+            .pragma_update(None, "synchronous", mode)
+            .map_err(|error| refused(&self.path, &error))
+    }
+}
+
+/// Statements that are compiled once stay as they are: without this SQLite, built to look at the
+/// values that it is asked for, compiles them anew for each.
+fn steady_plans(connection: &Connection) -> rusqlite::Result<()> {
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
 }
 
 /// Whether an error comes from a full file system. SQLite calls it an I/O error where it was the

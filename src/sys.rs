@@ -14,6 +14,7 @@ pub mod clock;
 pub mod command;
 pub mod filesystem;
 pub mod held;
+pub mod kmsg;
 pub mod nvme;
 pub mod processors;
 pub mod reread;

@@ -4,6 +4,7 @@
 //! business of `knob`; this module only knows kinds.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 
 use serde::{Serialize, Serializer};
 
@@ -38,7 +39,7 @@ pub enum Value {
 }
 
 /// When the timed part of a trial ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stop {
     /// After this long, in ns.
     After(u64),
@@ -59,6 +60,23 @@ impl Value {
     /// Whether what is in force is left alone.
     pub fn is_as_is(&self) -> bool {
         matches!(self, Value::Word(word) if word == AS_IS)
+    }
+}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        std::mem::discriminant(self).hash(to);
+        match self {
+            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
+                n.hash(to)
+            }
+            // Equal numbers must have equal hashes, and 0 is equal to -0.
+            Value::Number(n) => (n + 0.0).to_bits().hash(to),
+            Value::Flag(on) => on.hash(to),
+            Value::Word(word) => word.hash(to),
+            Value::Words(words) => words.hash(to),
+            Value::Stop(stop) => stop.hash(to),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Cells that differ in one knob alone make a curve.
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 
 use super::words;
 use crate::knob::Settings;
@@ -113,15 +114,21 @@ fn rank(settings: &Settings) -> impl Ord + use<> {
 pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
     let elsewhere = in_several(records);
     let mut curves: Vec<Curve<'a>> = Vec::new();
+    let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+    let free = [EXTENT, &[knob]].concat();
     for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
         let settings = &record.trial.settings;
         if !settings.has(knob) || record.trial.prepares() {
             continue;
         }
         let point = Point { record, at: settings.number(knob) };
-        match curves.iter_mut().find(|curve| alike(curve.settings, settings, &[knob])) {
-            Some(curve) => curve.points.push(point),
-            None => curves.push(Curve { settings, points: vec![point], elsewhere }),
+        let near = places.entry(settings.fingerprint(&free)).or_default();
+        match near.iter().find(|place| alike(curves[**place].settings, settings, &[knob])) {
+            Some(place) => curves[*place].points.push(point),
+            None => {
+                near.push(curves.len());
+                curves.push(Curve { settings, points: vec![point], elsewhere });
+            }
         }
     }
     curves.sort_by_key(|curve| rank(curve.settings));

@@ -182,6 +182,10 @@ fn probed(run: &mut Run<'_>, settings: Settings) -> Result<Option<f64>, Error> {
 }
 
 fn usable_bytes(run: &Run<'_>, name: &str) -> Result<u64, Error> {
+    if let Some(why) = run.barred.why(name) {
+        return Err(Error::new(format!("cannot measure in {name}"), why)
+            .hint("name the other directories alone"));
+    }
     match run.work.get(name) {
         Some(work) => Ok(space(work.path())?.usable_bytes()),
         None => Ok(1 << 40), // a simulated server has room

@@ -10,9 +10,16 @@ use crate::plan::standard::{OVERHEAD_NS, expected_ns};
 use crate::sys::clock;
 use crate::value::Value;
 
-/// What is still to be done, in order.
+/// What is still to be done, in order, and what it comes to: a plan of many trials asks after each.
 #[derive(Debug, Default)]
-pub(super) struct Ahead(VecDeque<Step>);
+pub(super) struct Ahead {
+    steps: VecDeque<Step>,
+    layouts: usize,
+    lays_bytes: u64,
+    takes_ns: u64,
+    /// Trials of which nobody knows how long they take.
+    unknown: usize,
+}
 
 /// One trial, and the files that are laid out for it before.
 #[derive(Debug)]
@@ -25,7 +32,7 @@ impl Run<'_> {
     /// What running these trials will come to, if every file that is laid out stays.
     pub(super) fn forecast(&self, trials: impl Iterator<Item = Trial>) -> Ahead {
         let mut laid = self.laid.clone();
-        let mut steps = VecDeque::new();
+        let mut ahead = Ahead::default();
         let mut stands = None;
         for trial in trials {
             let makes_ns = match self.makes_layout(&trial, &mut stands) {
@@ -42,9 +49,9 @@ impl Run<'_> {
                 laid.extend(paths.into_iter().map(|path| (path, size)));
             }
             let takes_ns = expected_ns(&trial.settings).map(|ns| ns.saturating_add(makes_ns));
-            steps.push_back(Step { lays_bytes, takes_ns });
+            ahead.add(Step { lays_bytes, takes_ns });
         }
-        Ahead(steps)
+        ahead
     }
 
     /// Whether a trial needs another layout than the one before it, which `stands`.
@@ -61,22 +68,48 @@ impl Run<'_> {
 }
 
 impl Ahead {
+    fn add(&mut self, step: Step) {
+        self.count_layout(&step, true);
+        match step.takes_ns {
+            Some(ns) => self.takes_ns = self.takes_ns.saturating_add(ns),
+            None => self.unknown += 1,
+        }
+        self.steps.push_back(step);
+    }
+
+    fn count_layout(&mut self, step: &Step, comes: bool) {
+        let Some(bytes) = step.lays_bytes else { return };
+        if comes {
+            self.layouts += 1;
+            self.lays_bytes = self.lays_bytes.saturating_add(bytes);
+        } else {
+            self.layouts -= 1;
+            self.lays_bytes = self.lays_bytes.saturating_sub(bytes);
+        }
+    }
+
     /// Trials to come, layouts counted.
     pub(super) fn steps(&self) -> u32 {
-        let layouts = self.0.iter().filter(|step| step.lays_bytes.is_some()).count();
-        (self.0.len() + layouts) as u32
+        (self.steps.len() + self.layouts) as u32
     }
 
     /// The next trial's files are there.
     pub(super) fn laid(&mut self) {
-        if let Some(next) = self.0.front_mut() {
+        if let Some(mut next) = self.steps.pop_front() {
+            self.count_layout(&next, false);
             next.lays_bytes = None;
+            self.steps.push_front(next);
         }
     }
 
     /// The next trial is over.
     pub(super) fn ran(&mut self) {
-        self.0.pop_front();
+        let Some(step) = self.steps.pop_front() else { return };
+        self.count_layout(&step, false);
+        match step.takes_ns {
+            Some(ns) => self.takes_ns = self.takes_ns.saturating_sub(ns),
+            None => self.unknown -= 1,
+        }
     }
 
     /// When all of it will be over, monotonic clock; `None` while that cannot be told: a trial does
@@ -87,14 +120,13 @@ impl Ahead {
     }
 
     fn left_ns(&self, written_per_s: Option<f64>) -> Option<u64> {
-        let step_ns = |step: &Step| {
-            let layout_ns = match step.lays_bytes {
-                Some(bytes) => (bytes as f64 * 1e9 / written_per_s?) as u64 + OVERHEAD_NS,
-                None => 0,
-            };
-            Some(step.takes_ns?.saturating_add(layout_ns))
+        let layouts_ns = match self.layouts {
+            0 => 0,
+            some => {
+                (self.lays_bytes as f64 * 1e9 / written_per_s?) as u64 + some as u64 * OVERHEAD_NS
+            }
         };
-        self.0.iter().map(step_ns).try_fold(0_u64, |sum, ns| Some(sum.saturating_add(ns?)))
+        (self.unknown == 0).then(|| self.takes_ns.saturating_add(layouts_ns))
     }
 }
 
@@ -104,6 +136,12 @@ mod tests {
 
     const SECOND: u64 = 1_000_000_000;
 
+    fn steps(steps: impl IntoIterator<Item = Step>) -> Ahead {
+        let mut ahead = Ahead::default();
+        steps.into_iter().for_each(|step| ahead.add(step));
+        ahead
+    }
+
     fn step(lays_bytes: Option<u64>, takes_ns: Option<u64>) -> Step {
         Step { lays_bytes, takes_ns }
     }
@@ -112,11 +150,11 @@ mod tests {
     /// nobody was told that 60 files were to be written before it.
     #[test]
     fn what_is_laid_out_counts() {
-        let mut ahead = Ahead(VecDeque::from([
+        let mut ahead = steps([
             step(Some(2 << 30), Some(2 * SECOND)),
             step(None, Some(2 * SECOND)),
             step(Some(1 << 30), Some(2 * SECOND)),
-        ]));
+        ]);
         assert_eq!(ahead.steps(), 5);
         assert_eq!(ahead.left_ns(None), None, "nobody knows yet how fast it writes");
         let rate = Some((1_u64 << 30) as f64);
@@ -130,6 +168,6 @@ mod tests {
         assert_eq!(ahead.left_ns(None), Some(2 * SECOND), "what is there takes no time");
         ahead.ran();
         assert_eq!((ahead.steps(), ahead.left_ns(None)), (0, Some(0)));
-        assert_eq!(Ahead(VecDeque::from([step(None, None)])).left_ns(rate), None);
+        assert_eq!(steps([step(None, None)]).left_ns(rate), None);
     }
 }

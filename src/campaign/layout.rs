@@ -67,7 +67,9 @@ impl Run<'_> {
     /// # Errors
     /// When the store cannot be written.
     pub(super) fn prepare(&mut self, trial: &Trial) -> Result<(), Error> {
-        if !self.lacks_files(trial, &self.laid) {
+        // What is barred is told by the trial itself; its files are nobody's business then.
+        let barred = self.barred.why_any(trial.settings.directories()).is_some();
+        if barred || !self.lacks_files(trial, &self.laid) {
             return Ok(());
         }
         self.lay(self.layout_for(trial)).map(|_| ())

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::Run;
 use super::layout::bytes_needed;
-use crate::inventory::disk::Disk;
+use crate::inventory::{self, disk::Disk};
 use crate::journal::{self, Said};
 use crate::knob::{self, Scope, Settings};
 use crate::measurement::{Note, Outcome, Times};
@@ -178,6 +178,9 @@ impl Run<'_> {
             Err(why) => return failed(why),
         };
         if layouts.asked.as_ref() != Some(&wanted) {
+            if let Some(why) = self.barred.why(TARGET) {
+                return Err(Outcome::Skipped(why));
+            }
             self.raze();
             if self.stopped() {
                 return Err(Outcome::Interrupted);
@@ -213,7 +216,7 @@ impl Run<'_> {
             claim.let_in(self.host).map_err(failed)?;
         }
         let (host, stop) = (self.host, self.stop);
-        let made = provision::make_until(host, layout, journal, &at, &mut tell, stop);
+        let made = provision::make(host, layout, journal, &at, &mut tell, stop);
         let made = made.map_err(|error| match stop.asked() {
             true => Outcome::Interrupted,
             false => failed(error),
@@ -226,12 +229,19 @@ impl Run<'_> {
         }
         let work = WorkDir::create(&mounted, &self.campaign.uid).map_err(failed)?;
         self.work.insert(TARGET.to_owned(), work);
+        if let Ok(target) = inventory::target(host, &mounted) {
+            self.barred.learn(TARGET, &target);
+        }
         Ok(())
     }
 
     /// Unmakes the layout that stands, newest first: our directory, the settings of the devices,
-    /// then mounts and arrays. Gives what could not be undone.
+    /// then mounts and arrays. Gives what could not be undone. One that a load hangs on stays, in
+    /// the journal: whoever unmounted it would hang as well.
     pub(super) fn raze(&mut self) -> Vec<Said> {
+        if self.barred.why(TARGET).is_some() {
+            return Vec::new();
+        }
         let Some(layouts) = &mut self.layouts else { return Vec::new() };
         layouts.asked = None;
         let Some(stands) = layouts.stands.take() else { return Vec::new() };

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::{Common, talk};
+use crate::provision::danger;
 use crate::store::Store;
 use crate::{analysis, counters, engine, knob, report, workload};
 
@@ -35,6 +36,8 @@ pub enum Table {
     Questions,
     /// What a report can be printed as
     Formats,
+    /// Situations in which a disk is not written
+    Dangers,
     /// What the store holds
     Campaigns,
 }
@@ -106,6 +109,16 @@ pub fn rows(table: Table) -> Vec<Value> {
                 })
                 .collect()
         }
+        Table::Dangers => danger::DANGERS
+            .iter()
+            .map(|danger| {
+                json!({
+                    "name": danger.name,
+                    "about": danger.about,
+                    "allowed_by": danger.allowed_by,
+                })
+            })
+            .collect(),
         Table::Campaigns => Vec::new(),
     }
 }
@@ -137,10 +150,13 @@ fn text(rows: &[Value]) -> String {
     let mut text = String::new();
     for row in rows {
         let _ = writeln!(text, "{:width$}  {}", word(row, "name"), word(row, "about"));
-        for key in ["takes", "settings", "command"] {
-            let more = word(row, key);
+        for key in ["takes", "settings", "command", "allowed_by"] {
+            let mut more = word(row, key);
             if more.is_empty() {
                 continue;
+            }
+            if key == "allowed_by" {
+                more = format!("allowed by: {more}");
             }
             let default = match word(row, "default") {
                 default if default.is_empty() => String::new(),

@@ -13,7 +13,7 @@ use crate::measurement::{Outcome, Record};
 use crate::plan;
 use crate::report::{self, Input};
 use crate::store::{Campaign, Store};
-use crate::sys::{Error, Host, clock};
+use crate::sys::{Error, Host, child, clock};
 use crate::value;
 
 /// What is asked for.
@@ -48,6 +48,21 @@ pub struct Session {
     pub talk: talk::Talk,
     machine: inventory::Machine,
     targets: Vec<inventory::Target>,
+}
+
+/// Samples as the store keeps them.
+#[derive(Debug)]
+pub struct Kept<'a> {
+    /// Where.
+    pub store: &'a Store,
+    /// Of which campaign.
+    pub campaign: u64,
+}
+
+impl report::Samples for Kept<'_> {
+    fn of(&self, number: u32) -> Option<Record> {
+        self.store.record(self.campaign, number).ok().flatten()
+    }
 }
 
 /// The engine of that name.
@@ -159,7 +174,8 @@ impl Session {
     /// When the report cannot be written, or when nothing that was asked for could be measured.
     pub fn conclude(&self, done: Done, common: &Common) -> anyhow::Result<ExitCode> {
         self.talk.end();
-        let input = Input::new(&done.campaign, &done.records);
+        let samples = Kept { store: &self.store, campaign: done.campaign.id };
+        let input = Input::new(&done.campaign, &done.records).with(&samples);
         let format = report::find(if common.json { "json" } else { "text" });
         let format = format.expect("the formats include text and json");
         talk::data(&(format.render)(&input)?)?;
@@ -177,6 +193,14 @@ impl Session {
             let left = done.left.len();
             self.talk.say(&format!("warning: {left} settings of this machine are not back"));
             self.talk.say(&format!("hint: brickyard undo --store {}", common.store.display()));
+        }
+        for one in &done.behind {
+            self.talk.say(&format!("warning: {one}"));
+        }
+        if !done.behind.is_empty() {
+            let hint = "once its disk answers again, the next run there removes it";
+            self.talk.say(&format!("hint: {hint}; a load that was killed ends then by itself"));
+            child::end_apart()?;
         }
         match nothing_measured(&done) {
             Some(error) => Err(error.into()),
@@ -283,22 +307,13 @@ mod tests {
             let settings = Settings::defaults("file");
             let group = group.to_owned();
             let (number, replicate, first_file, seed) = (1, 1, 0, 1);
-            Record {
-                trial: Trial {
-                    number,
-                    replicate,
-                    group,
-                    settings,
-                    first_file,
-                    seed,
-                    planned: None,
-                },
-                outcome,
-            }
+            let trial =
+                Trial { number, replicate, group, settings, first_file, seed, planned: None };
+            Record::new(trial, outcome)
         };
         let campaign = Campaign { plan: "random-read".into(), ..Campaign::default() };
         let records = outcomes.into_iter().map(record).collect();
-        Done { campaign, records, interrupted: false, left: Vec::new() }
+        Done { campaign, records, interrupted: false, left: Vec::new(), behind: Vec::new() }
     }
 
     fn skipped(why: &str) -> Outcome {

@@ -4,13 +4,14 @@ use std::path::Path;
 
 use crate::campaign::apply::asks;
 use crate::engine::Engine;
-use crate::inventory::disk::{self, Disk};
+use crate::inventory::disk::Disk;
 use crate::inventory::{self, Target};
 use crate::knob::Settings;
 use crate::plan::design::Plan;
 use crate::plan::expand::{self, Refused};
 use crate::plan::layouts::TARGET;
 use crate::plan::{builtin, file};
+use crate::provision::danger;
 use crate::sys::{Error, Host};
 use crate::value::Value;
 use crate::{campaign, knob, plan, workload};
@@ -75,31 +76,34 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     }
     plan.check_target()?;
     let disks = disks(&plan.disks)?;
+    let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
+    let named = if disks.is_empty() { named.clone() } else { vec![TARGET.to_owned()] };
     plan.directories = match disks.is_empty() {
-        false => vec![TARGET.to_owned()],
-        true => {
-            let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
-            outcome::directories(engine.name(), named, campaign::directory::checked)?
-        }
+        false => named.clone(),
+        true => outcome::directories(engine.name(), &named, campaign::directory::checked)?,
     };
     for load in plan.loads.iter_mut().filter(|load| load.settings.has("directories")) {
-        load.settings.set("directories", Value::Words(plan.directories.clone()));
+        let own = load.settings.directories();
+        let real = named.iter().zip(&plan.directories);
+        let some: Vec<String> =
+            real.filter(|(name, _)| own.contains(name)).map(|(_, real)| real.clone()).collect();
+        // What is typed wins over what a workload chooses among the plan's own.
+        let all = some.is_empty() || !arguments.dir.is_empty();
+        let names = if all { plan.directories.clone() } else { some };
+        load.settings.set("directories", Value::Words(names));
     }
     Ok(Planned { plan, engine, disks })
 }
 
 /// The disks of these names, each once.
 fn disks(named: &[String]) -> Result<Vec<Disk>, Error> {
-    let host = Host::live();
-    let mut found: Vec<Disk> = Vec::new();
-    for name in named {
-        let disk = disk::find(&host, name)?;
-        if let Some(same) = found.iter().find(|other| other.name == disk.name) {
-            let what = format!("cannot use the disk `{name}` twice");
+    let found = danger::find_all(&Host::live(), named)?;
+    for (at, disk) in found.iter().enumerate() {
+        if let Some(same) = found[..at].iter().find(|other| other.name == disk.name) {
+            let what = format!("cannot use the disk `{}` twice", disk.named);
             return Err(Error::new(what, format!("it is {}, as is `{}`", disk.name, same.named))
                 .hint("name each disk once"));
         }
-        found.push(disk);
     }
     Ok(found)
 }

@@ -41,8 +41,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     })?;
     let store = Store::open_read_only(&common.store)?;
     let campaign = find(&store, arguments.campaign, common)?;
-    let records = store.records(campaign.id)?;
-    let input = Input::new(&campaign, &records);
+    let records = store.light_records(campaign.id)?;
+    let samples = outcome::Kept { store: &store, campaign: campaign.id };
+    let input = Input::new(&campaign, &records).with(&samples);
     let default = (name == "html").then(|| PathBuf::from("brickyard-report.html"));
     match arguments.output.clone().or(default) {
         Some(path) if name == "html" => {

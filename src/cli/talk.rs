@@ -123,6 +123,7 @@ impl Observer for Talk {
                 value::throughput(*bytes_per_s),
                 value::iops(*ops_per_s)
             )),
+            Event::End(_) if self.quiet => {}
             Event::End(record) => self.say(&ended(record, &self.doing)),
         }
     }

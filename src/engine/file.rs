@@ -19,6 +19,7 @@ pub mod protocol;
 mod serve;
 mod stream;
 mod supervise;
+mod vigil;
 
 pub use serve::worker;
 

@@ -52,8 +52,12 @@ impl Engine for Sim {
                 Err(sys::Error::new("cannot simulate this", why)
                     .hint("leave that knob out, or use --engine file"))
             }
-            Ok(_) | Err(Error::Interrupted) => Ok(()),
+            Ok(_) | Err(Error::Interrupted | Error::Hung(_)) => Ok(()),
         }
+    }
+
+    fn is_simulated(&self) -> bool {
+        true
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

@@ -4,7 +4,7 @@
 //! replicates with Student's interval. Names are those of the JSON contract.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use hdrhistogram::Histogram;
 
@@ -53,6 +53,9 @@ pub struct Cell {
 pub fn figures(record: &Record) -> Figures {
     let mut figures = Figures::new();
     if let Some(measurement) = record.outcome.measurement() {
+        if let Some(digest) = &measurement.digest {
+            return digest.figures.clone();
+        }
         window_figures(measurement, &mut figures);
         pass_figures(measurement, &mut figures);
         latency_figures(measurement, &mut figures);
@@ -73,6 +76,9 @@ pub fn figures(record: &Record) -> Figures {
 /// `durable_throughput_bytes_per_s`. `None` when the trial has no such figure.
 pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let measurement = record.outcome.measurement()?;
+    if let Some(digest) = &measurement.digest {
+        return digest.figures.get(name).map(|figure| figure.value);
+    }
     let window = counted(measurement);
     let durable = measurement.durable;
     let value = match name {
@@ -136,15 +142,16 @@ pub fn durable_bytes(record: &Record) -> Option<u64> {
 /// ready for others is a group of its own, as nothing is claimed from it.
 pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
     let mut groups: Vec<Vec<&Record>> = Vec::new();
+    let mut places: HashMap<(u64, bool), Vec<usize>> = HashMap::new();
     for record in records {
         let trial = &record.trial;
-        let same = |group: &&mut Vec<&Record>| {
-            let first = &group[0].trial;
-            first.settings == trial.settings && first.prepares() == trial.prepares()
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(record),
-            None => groups.push(vec![record]),
+        let alike = places.entry((trial.settings.fingerprint(&[]), trial.prepares())).or_default();
+        match alike.iter().find(|place| groups[**place][0].trial.settings == trial.settings) {
+            Some(place) => groups[*place].push(record),
+            None => {
+                alike.push(groups.len());
+                groups.push(vec![record]);
+            }
         }
     }
     groups
@@ -187,8 +194,10 @@ fn cell(records: &[&Record]) -> Cell {
 /// than 5 %; negative when the naive figure is too low. Such a record carries a note.
 pub fn window_disagrees(record: &Record) -> Option<f64> {
     let window = rate(record, "throughput_bytes_per_s")?;
+    let measurement = record.outcome.measurement()?;
     let mut figures = Figures::new();
-    pass_figures(record.outcome.measurement()?, &mut figures);
+    pass_figures(measurement, &mut figures);
+    let figures = measurement.digest.as_ref().map_or(&figures, |digest| &digest.figures);
     let naive = figures.get("naive_throughput_bytes_per_s")?.value;
     let share = naive / window - 1.0;
     (window > 0.0 && share.abs() > DISAGREEMENT).then_some(share)
@@ -269,7 +278,7 @@ fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
         merged(all.map(|(_, histogram)| histogram)).filter(|histogram| !histogram.is_empty())
     };
     let (read, write) = (of(Operation::Read), of(Operation::Write));
-    if let Some(all) = merged(read.iter().chain(&write)) {
+    if let Some(all) = merged(read.iter().chain(&write).map(AsRef::as_ref)) {
         percentiles(&all, &LATENCY, figures);
     }
     if let (Some(read), Some(write)) = (read, write) {
@@ -278,12 +287,15 @@ fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
     }
 }
 
-fn merged<'a>(parts: impl IntoIterator<Item = &'a Histogram<u64>>) -> Option<Histogram<u64>> {
+/// All in one; copied only when there are several, as each takes a quarter of a MiB.
+fn merged<'a>(
+    parts: impl IntoIterator<Item = &'a Histogram<u64>>,
+) -> Option<Cow<'a, Histogram<u64>>> {
     let mut parts = parts.into_iter();
-    let mut all = parts.next()?.clone();
+    let mut all = Cow::Borrowed(parts.next()?);
     for part in parts {
         // Fails only for values beyond the range of `all`, and all have one range.
-        all.add(part).ok()?;
+        all.to_mut().add(part).ok()?;
     }
     Some(all)
 }
@@ -388,7 +400,7 @@ mod tests {
             first_file: 0,
             planned: None,
         };
-        Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
+        Record::new(trial, Outcome::Done(Box::new(measurement)))
     }
 
     fn reads(bytes: u64) -> Amount {

@@ -7,7 +7,10 @@ use crate::value;
 
 /// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
 pub fn all(record: &Record) -> Vec<Note> {
-    let Some(measurement) = record.outcome.measurement() else { return Vec::new() };
+    let Some(measurement) = record.outcome.measurement() else { return record.notes.clone() };
+    if let Some(digest) = &measurement.digest {
+        return digest.notes.clone();
+    }
     let mut all = measurement.notes.clone();
     // A stored record has them already, as they were judged when it was measured.
     let new = notes(record).into_iter();

@@ -35,6 +35,9 @@ impl Serialize for Steady {
 /// load's samples, backwards from the end of the window, and the last five must meet SNIA's
 /// criterion ([`settled`]).
 pub fn steady(measurement: &Measurement, settings: &Settings) -> Steady {
+    if let Some(digest) = &measurement.digest {
+        return digest.steady.clone();
+    }
     if measurement.programs.is_some() {
         let why = "a program is timed from its start to its end, settled or not";
         return Steady::NotTested(why.to_owned());

@@ -244,7 +244,7 @@ impl Plan {
     /// Settings of a cell.
     pub fn settings(&self, cell: &Cell) -> Settings {
         let mut settings = self.loads[cell.load].at(&cell.levels);
-        if settings.has("directories") {
+        if settings.has("directories") && settings.directories().is_empty() {
             settings.set("directories", Value::Words(self.directories.clone()));
         }
         if !self.disks.is_empty() {

@@ -51,7 +51,8 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         Some(entry) => factors(entry.table()?)?,
         None => Vec::new(),
     };
-    let loads = loads(&mut document, &engine, stop.as_deref().unwrap_or_default(), &factors)?;
+    let stop = stop.unwrap_or_default();
+    let loads = loads(&mut document, &engine, &stop, &factors, &directories)?;
     let excludes = match document.take("exclude") {
         Some(entry) => entry.tables()?.into_iter().map(|table| exclude(table, &loads)).collect(),
         None => Ok(Vec::new()),
@@ -176,6 +177,23 @@ fn names(entry: &Entry<'_>, kind: &str) -> Result<Vec<String>, Mistake> {
     }
 }
 
+/// Those of the target's directories that one workload runs on.
+fn some_of(entry: &Entry<'_>, all: &[String]) -> Result<Vec<String>, Mistake> {
+    let mut some = Vec::new();
+    for item in entry.list()? {
+        let name = item.text()?;
+        if !all.contains(&name) {
+            let known = all.iter().map(String::as_str);
+            return Err(item.unknown("directory of [target]", &name, known));
+        }
+        some.push(name);
+    }
+    match some.is_empty() {
+        true => Err(entry.wrong("there is no directory here", "leave it out to run on all")),
+        false => Ok(some),
+    }
+}
+
 /// A factor and where it stands.
 struct Placed<'a> {
     factor: Factor,
@@ -197,6 +215,7 @@ fn loads(
     engine: &str,
     stop: &[(&'static Knob, Value)],
     factors: &[Placed<'_>],
+    directories: &[String],
 ) -> Result<Vec<Load>, Mistake> {
     let tables = document.need("workload")?.tables()?;
     let mut loads: Vec<Load> = Vec::new();
@@ -208,6 +227,9 @@ fn loads(
         let same = loads.iter().filter(|other| other.name.starts_with(preset.name)).count();
         if same > 0 {
             load.name = format!("{} {}", preset.name, same + 1);
+        }
+        if let Some(entry) = table.take("directories") {
+            load.settings.set("directories", Value::Words(some_of(&entry, directories)?));
         }
         let mut own = Vec::new();
         for entry in table.rest() {

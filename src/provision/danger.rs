@@ -318,42 +318,11 @@ impl From<Vec<Refusal>> for Error {
     }
 }
 
-/// Finds the disks that a plan destroys, and looks for every danger: what `brickyard run` does
-/// before it begins. Without disks only `wipe` is looked at.
+/// Finds the disks that a plan names.
 ///
 /// # Errors
-/// All names that lead to no disk; else all dangers.
-pub fn prepare(
-    host: &Host,
-    named: &[String],
-    wipe: &[String],
-    avoid: &[PathBuf],
-) -> Result<Vec<Disk>, Error> {
-    let disks = find_all(host, named)?;
-    check(host, &disks, wipe, avoid)?;
-    Ok(disks)
-}
-
-/// Finds the disks that a plan only reads: mounted ones are allowed, and nothing is confirmed.
-///
-/// # Errors
-/// All names that lead to no disk, and a disk that is named twice or has no bytes.
-pub fn prepare_read_only(host: &Host, named: &[String]) -> Result<Vec<Disk>, Error> {
-    let disks = find_all(host, named)?;
-    for (at, disk) in disks.iter().enumerate() {
-        let twice = disks[..at].iter().any(|other| other.name == disk.name);
-        let why = match disk.size_bytes {
-            _ if twice => "the plan names it twice",
-            0 => "it has no bytes: no medium is in it",
-            _ => continue,
-        };
-        let what = format!("cannot read the disk `{}` ({})", disk.named, disk.name);
-        return Err(Error::new(what, why).hint("change `read-only-devices` of the plan"));
-    }
-    Ok(disks)
-}
-
-fn find_all(host: &Host, named: &[String]) -> Result<Vec<Disk>, Error> {
+/// All names that lead to no disk.
+pub fn find_all(host: &Host, named: &[String]) -> Result<Vec<Disk>, Error> {
     let (mut disks, mut lost) = (Vec::new(), Vec::new());
     for name in named {
         match disk::find(host, name) {

@@ -12,11 +12,15 @@ use crate::sys::{Error, Host, block, clock, command};
 /// mkfs of a large array, with all its inode tables, takes minutes; a day means that it hangs.
 const AT_MOST: Duration = Duration::from_secs(24 * 3600);
 
-/// As [`make`]; what is asked of `stop` ends it, and unmakes what was made.
+/// Makes and mounts a layout; each act is in the journal before it is done. `at` is a directory
+/// that is not there yet, in one that is; a part of its path begins with `brickyard`, since undo
+/// unmounts nothing else. On an error, and when it is asked to `stop`, everything made so far is
+/// unmade.
 ///
 /// # Errors
-/// As [`make`].
-pub fn make_until(
+/// When it makes no sense, this machine lacks something, a disk is not what it was, a step fails,
+/// or it was stopped.
+pub fn make(
     host: &Host,
     layout: &Layout,
     journal: &mut Journal,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Input, TrialView, machine};
-use crate::measurement::{Outcome, Record};
+use super::{Input, TrialView};
+use crate::measurement::{Outcome, Record, machine};
 
 /// Columns: what the trial was, its verdicts, every setting, every figure with the ends of its
 /// interval, what the machine did. Numbers are in the units of the JSON contract.

@@ -1,6 +1,6 @@
 //! Everything that is derived from a campaign's records, in one place.
 
-use super::{Input, TrialView};
+use super::{Input, Samples, TrialView};
 use crate::analysis;
 use crate::measurement::figures::{cells, figures};
 use crate::measurement::origin::{Verdict, origin};
@@ -16,6 +16,7 @@ impl<'a> Input<'a> {
         Input {
             campaign,
             records,
+            samples: None,
             trials: records.iter().map(TrialView::new).collect(),
             cells: cells(records),
             effects: analysis::effects::effects(records),
@@ -25,10 +26,19 @@ impl<'a> Input<'a> {
     }
 }
 
+impl<'a> Input<'a> {
+    /// The same, with a place to have samples from.
+    pub fn with(self, samples: &'a dyn Samples) -> Input<'a> {
+        Input { samples: Some(samples), ..self }
+    }
+}
+
 impl TrialView {
     /// Computes what is shown of one trial.
     pub fn new(record: &Record) -> TrialView {
-        let Some(measurement) = record.outcome.measurement() else { return TrialView::default() };
+        let Some(measurement) = record.outcome.measurement() else {
+            return TrialView { notes: judge::all(record), ..TrialView::default() };
+        };
         let settings = &record.trial.settings;
         let from = origin(measurement, settings);
         let read = from.verdict != Verdict::None;

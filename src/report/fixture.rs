@@ -28,6 +28,7 @@ pub struct Fixture {
 impl Fixture {
     pub fn input(&self) -> Input<'_> {
         Input {
+            samples: None,
             campaign: &self.campaign,
             records: &self.records,
             trials: self.trials.clone(),
@@ -212,7 +213,7 @@ fn record(trial: Trial, rows: u64) -> Record {
         ],
         ..Measurement::default()
     };
-    Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
+    Record::new(trial, Outcome::Done(Box::new(measurement)))
 }
 
 fn view(record: &Record) -> TrialView {

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::{Input, TrialView, machine};
+use super::{Input, TrialView};
 use crate::analysis::Finding;
 use crate::analysis::effects::Effects;
 use crate::knob::Settings;
 use crate::measurement::figures::Figures;
 use crate::measurement::origin::Verdict;
-use crate::measurement::{Note, Outcome, Record};
+use crate::measurement::{Note, Outcome, Record, machine};
 use crate::store::NotBought;
 
 /// Prints the document, indented, with a line end.

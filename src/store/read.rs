@@ -1,6 +1,6 @@
 //! Campaigns and trials out of tables.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use hdrhistogram::serialization::Deserializer;
 use rusqlite::types::Type;
@@ -58,29 +58,70 @@ fn newer<T: rusqlite::types::FromSql>(row: &Row<'_>, column: &str) -> Result<Opt
     }
 }
 
-pub(super) fn records(connection: &Connection, campaign: u64) -> Result<Vec<Record>> {
+/// Settings that were read before, by their text: replicates share one copy.
+type Known = HashMap<String, Settings>;
+
+/// The trials of a campaign, in order, one at a time: what the caller does not keep of one is gone
+/// before the next is read.
+pub(super) fn records(
+    connection: &Connection,
+    campaign: u64,
+    keep: impl Fn(Record) -> Record,
+) -> Result<Vec<Record>> {
     let mut statement =
         connection.prepare("SELECT * FROM trial WHERE campaign = ?1 ORDER BY number")?;
+    let mut known = Known::new();
     let rows = statement.query_map(params![campaign as i64], |row| {
-        let trial = Trial {
-            number: row.get("number")?,
-            replicate: row.get("replicate")?,
-            group: row.get("cell_group")?,
-            settings: Settings::from_json(&json(row, "settings")?.unwrap_or_default()),
-            first_file: row.get("first_file")?,
-            seed: whole(row, "seed")?,
-            planned: newer(row, "planned")?,
-        };
-        let reason = row.get::<_, Option<String>>("reason")?.unwrap_or_default();
-        let outcome = match row.get::<_, String>("outcome")?.as_str() {
-            "done" => Outcome::Done(Box::new(measurement(connection, row)?)),
-            "failed" => Outcome::Failed(reason),
-            "skipped" => Outcome::Skipped(reason),
-            _ => Outcome::Interrupted,
-        };
-        Ok(Record { trial, outcome })
+        record(connection, row, &mut known).map(&keep)
     })?;
     rows.collect()
+}
+
+/// One trial of a campaign, by its number.
+pub(super) fn numbered(
+    connection: &Connection,
+    campaign: u64,
+    number: u32,
+) -> Result<Option<Record>> {
+    let sql = "SELECT * FROM trial WHERE campaign = ?1 AND number = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query(params![campaign as i64, number])?;
+    rows.next()?.map(|row| record(connection, row, &mut Known::new())).transpose()
+}
+
+fn record(connection: &Connection, row: &Row<'_>, known: &mut Known) -> Result<Record> {
+    let trial = Trial {
+        number: row.get("number")?,
+        replicate: row.get("replicate")?,
+        group: row.get("cell_group")?,
+        settings: settings(row, known)?,
+        first_file: row.get("first_file")?,
+        seed: whole(row, "seed")?,
+        planned: newer(row, "planned")?,
+    };
+    let reason = row.get::<_, Option<String>>("reason")?.unwrap_or_default();
+    let outcome = match row.get::<_, String>("outcome")?.as_str() {
+        "done" => Outcome::Done(Box::new(measurement(connection, row)?)),
+        "failed" => Outcome::Failed(reason),
+        "skipped" => Outcome::Skipped(reason),
+        _ => Outcome::Interrupted,
+    };
+    let mut record = Record::new(trial, outcome);
+    if record.outcome.measurement().is_none() {
+        record.notes = notes(connection, row.get("id")?)?;
+    }
+    Ok(record)
+}
+
+fn settings(row: &Row<'_>, known: &mut Known) -> Result<Settings> {
+    let text: Option<String> = row.get("settings")?;
+    let text = text.unwrap_or_default();
+    if let Some(settings) = known.get(&text) {
+        return Ok(settings.clone());
+    }
+    let settings = Settings::from_json(&json(row, "settings")?.unwrap_or_default());
+    known.insert(text, settings.clone());
+    Ok(settings)
 }
 
 fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
@@ -101,6 +142,7 @@ fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
         evidence: json(row, "evidence")?.unwrap_or_default(),
         counters: all,
         notes: notes(connection, id)?,
+        digest: None,
     })
 }
 

@@ -19,7 +19,7 @@ fn record(number: u32, outcome: Outcome) -> Record {
         seed: (1 << 53) - 1,
         planned: Some(number),
     };
-    Record { trial, outcome }
+    Record::new(trial, outcome)
 }
 
 fn programs() -> Programs {
@@ -86,6 +86,7 @@ fn measurement() -> Measurement {
         evidence: Evidence { devices: vec!["vda".into()], ..Evidence::default() },
         counters: vec![Series { source: "stat".into(), at_ns: vec![-3], columns: vec![] }],
         notes: vec![Note::new("steal", "the hypervisor took 7 %")],
+        digest: None,
     }
 }
 

@@ -1,10 +1,10 @@
 //! Campaigns and trials into tables.
 
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use rusqlite::{Connection, Result, Transaction, params};
+use rusqlite::{Connection, Params, Result, Transaction, params};
 
 use super::{Campaign, codec};
-use crate::measurement::{Measurement, Outcome, Programs, Record};
+use crate::measurement::{Measurement, Note, Outcome, Programs, Record};
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value)
@@ -49,7 +49,8 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
         Outcome::Failed(why) | Outcome::Skipped(why) => Some(why.as_str()),
         Outcome::Done(_) | Outcome::Interrupted => None,
     };
-    transaction.execute(
+    insert(
+        &transaction,
         "INSERT INTO trial
            (campaign, number, replicate, cell_group, first_file, seed, settings, outcome, reason,
             planned)
@@ -71,7 +72,13 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
     if let Some(measurement) = record.outcome.measurement() {
         self::measurement(&transaction, id, measurement)?;
     }
+    notes(&transaction, id, &record.notes)?;
     transaction.commit()
+}
+
+/// Executes what is executed for every trial, compiled once.
+fn insert(to: &Transaction<'_>, sql: &str, values: impl Params) -> Result<usize> {
+    to.prepare_cached(sql)?.execute(values)
 }
 
 /// Programs without their outputs, which have a table of their own.
@@ -81,7 +88,8 @@ fn runs(programs: &Programs) -> Result<String> {
 
 fn outputs(to: &Transaction<'_>, trial: i64, programs: &Programs) -> Result<()> {
     for output in &programs.outputs {
-        to.execute(
+        insert(
+            to,
             "INSERT INTO output (trial, copy, stream, bytes, head, tail)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![
@@ -99,7 +107,8 @@ fn outputs(to: &Transaction<'_>, trial: i64, programs: &Programs) -> Result<()> 
 
 fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> Result<()> {
     let window = measurement.window.as_ref();
-    to.execute(
+    insert(
+        to,
         "UPDATE trial SET started_unix_ns = ?2, elapsed_ns = ?3, window_start_ns = ?4,
            window_end_ns = ?5, window_read_bytes = ?6, window_read_ops = ?7,
            window_write_bytes = ?8, window_write_ops = ?9, streams = ?10, durable = ?11,
@@ -123,7 +132,8 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
         ],
     )?;
     for series in std::iter::once(&measurement.load).chain(&measurement.counters) {
-        to.execute(
+        insert(
+            to,
             "INSERT INTO sample (trial, source, rows, series) VALUES (?1, ?2, ?3, ?4)",
             params![trial, series.source, series.at_ns.len() as i64, codec::encode(series)],
         )?;
@@ -133,7 +143,8 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
         V2Serializer::new()
             .serialize(histogram, &mut latency)
             .expect("a histogram of known range fits in memory");
-        to.execute(
+        insert(
+            to,
             "INSERT INTO histogram (trial, operation, latency) VALUES (?1, ?2, ?3)",
             params![trial, operation.name(), latency],
         )?;
@@ -141,8 +152,13 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
     if let Some(programs) = &measurement.programs {
         outputs(to, trial, programs)?;
     }
-    for note in &measurement.notes {
-        to.execute(
+    notes(to, trial, &measurement.notes)
+}
+
+fn notes(to: &Transaction<'_>, trial: i64, notes: &[Note]) -> Result<()> {
+    for note in notes {
+        insert(
+            to,
             "INSERT INTO note (trial, kind, text) VALUES (?1, ?2, ?3)",
             params![trial, note.kind, note.text],
         )?;

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Error, clock};
+use super::{Error, Host, clock, tree};
 
 /// How much of what a worker said last on standard error is kept, bytes.
 const SAID_BYTES_MAX: u64 = 8192;
@@ -97,21 +97,24 @@ impl Worker {
     }
 
     /// Closes its input and waits; kills it when it does not end within `at_most`, or as soon as
-    /// `hurry` says so. Gives what it said on standard error, or `None` when not even a kill ended
-    /// it: then it hangs in the kernel and is left behind.
-    pub fn end(mut self, at_most: Duration, hurry: impl FnMut() -> bool) -> Option<String> {
+    /// `hurry` says so. Gives what it said on standard error, unless not even a kill ended
+    /// it: then it hangs in the kernel, is left behind, and where it hangs is told instead.
+    ///
+    /// # Errors
+    /// When it hangs; with where, as [`tree::hung`] tells it.
+    pub fn end(mut self, at_most: Duration, hurry: impl FnMut() -> bool) -> Result<String, String> {
         drop(self.input.take());
         let killed = !self.wait(at_most, hurry);
         if killed {
             let _ = self.child.kill();
             if !self.wait(KILLED_MAX, || false) {
-                return None;
+                return Err(tree::hung(&Host::live(), self.pid()));
             }
         }
-        let said = self.said.take()?.join().unwrap_or_default();
+        let said = self.said.take().and_then(|said| said.join().ok()).unwrap_or_default();
         // A kill leaves no last words: the kernel's, for want of memory, or a person's.
         let signal = self.child.try_wait().ok().flatten().and_then(|status| status.signal());
-        Some(match signal {
+        Ok(match signal {
             Some(signal) if !killed => format!("killed by signal {signal} {said}").trim().into(),
             _ => said,
         })
@@ -126,6 +129,43 @@ impl Worker {
                 Ok(None) => std::thread::sleep(Duration::from_millis(1)),
             }
         }
+    }
+}
+
+/// Lets this process end although a file that it has open lies on a file system that hangs, where
+/// closing it may wait for ever. To be called last of all.
+///
+/// A second process shares the table of open files (CLONE_FILES in clone(2)), so that nothing is
+/// closed when the first one ends. Then it closes what others may wait for, such as our standard
+/// output, and last, by ending, what may hang: that it waits there bothers nobody.
+///
+/// # Errors
+/// When the kernel starts no more processes.
+pub fn end_apart() -> Result<(), Error> {
+    let parent = std::process::id() as i32;
+    let flags = libc::c_long::from(libc::CLONE_FILES | libc::SIGCHLD);
+    // SAFETY: as fork(2), but for the shared table: no memory is shared, and the child only makes
+    // system calls on numbers.
+    let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0_usize, 0_usize, 0_usize, 0_usize) };
+    if pid < 0 {
+        let why = std::io::Error::last_os_error();
+        return Err(Error::new("cannot end without waiting for what hangs", why));
+    }
+    if pid > 0 {
+        return Ok(());
+    }
+    // SAFETY: system calls on numbers, safe after a fork (signal-safety(7)).
+    unsafe {
+        libc::setsid();
+        let pause = libc::timespec { tv_sec: 0, tv_nsec: 10_000_000 };
+        while libc::getppid() == parent {
+            libc::nanosleep(&raw const pause, std::ptr::null_mut());
+        }
+        // Standard input, output and error; what is behind them waits for their end.
+        for file in 0..3 {
+            libc::close(file);
+        }
+        libc::_exit(0)
     }
 }
 

@@ -105,6 +105,48 @@ pub fn stuck(host: &Host, process: &Process) -> String {
     }
 }
 
+/// Functions of the kernel that are shown of one that hangs: those that wait, and for what.
+const FRAMES_MAX: usize = 6;
+
+/// Where the threads of a process hang that no signal ends, in the kernel's words, those that hang
+/// in the same place told once: `2 threads in state D: io_schedule < folio_wait_bit_common < ...`,
+/// innermost first; the place alone where the stack may not be read (it takes CAP_SYS_ADMIN).
+pub fn hung(host: &Host, pid: u32) -> String {
+    let mut places: Vec<(String, usize)> = Vec::new();
+    for thread in host.list(format!("/proc/{pid}/task")) {
+        let of = |name: &str| host.word(format!("/proc/{pid}/task/{thread}/{name}"));
+        let state = of("stat").and_then(|text| process(&text)).map_or('?', |one| one.state);
+        if matches!(state, 'Z' | 'X') {
+            continue;
+        }
+        let stack = of("stack").map(|text| frames(&text)).filter(|text| !text.is_empty());
+        let place = stack.or_else(|| of("wchan").filter(|place| place != "0"));
+        let place = match place {
+            Some(place) => format!("in state {state}: {place}"),
+            None => format!("in state {state}"),
+        };
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, count)) => *count += 1,
+            None => places.push((place, 1)),
+        }
+    }
+    let told = places.iter().map(|(place, count)| match count {
+        1 => format!("1 thread {place}"),
+        some => format!("{some} threads {place}"),
+    });
+    format!("process {pid}: {}", told.collect::<Vec<_>>().join("; "))
+}
+
+/// The names of functions in /proc/PID/stack: `[<0>] io_schedule+0x46/0x70`.
+fn frames(text: &str) -> String {
+    let names = text.lines().filter_map(|line| {
+        let name = line.split_once("] ")?.1.split('+').next()?.trim();
+        let plain = name.chars().all(|c| c.is_ascii_alphanumeric() || "_.".contains(c));
+        (plain && !name.is_empty()).then_some(name)
+    });
+    names.take(FRAMES_MAX).collect::<Vec<_>>().join(" < ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,6 +168,19 @@ mod tests {
         for end in 0..IO.len() {
             let _ = super::moved(&IO[..end]);
         }
+    }
+
+    #[test]
+    fn a_stack_is_told_from_the_inside_and_a_cut_one_does_no_harm() {
+        let stack = "[<0>] io_schedule+0x46/0x70\n[<0>] folio_wait_bit_common+0x13d/0x340\n\
+                     [<0>] ext4_file_read_iter+0x5b/0x190 [ext4]\n[<0>] \u{1b}+0x1/0x2\n";
+        assert_eq!(frames(stack), "io_schedule < folio_wait_bit_common < ext4_file_read_iter");
+        for end in (0..stack.len()).filter(|end| stack.is_char_boundary(*end)) {
+            let _ = frames(&stack[..end]);
+        }
+        let own = hung(&Host::live(), std::process::id());
+        assert!(own.contains(&format!("process {}: ", std::process::id())), "{own}");
+        assert!(own.contains("in state "), "{own}");
     }
 
     #[test]

@@ -156,6 +156,12 @@ impl WorkDir {
         &self.path
     }
 
+    /// Leaves it as it is, its marker locked and open: closing a file can wait for a file system
+    /// that hangs. The kernel closes it when this process ends; see [`super::child::end_apart`].
+    pub fn leave(self) {
+        std::mem::forget(self.marker);
+    }
+
     /// Removes it with all that we made in it.
     ///
     /// # Errors

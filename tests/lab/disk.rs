@@ -82,12 +82,17 @@ impl Disk {
             .expect("keep the image");
         let file = std::fs::OpenOptions::new().write(true).open(&image).expect("open the image");
         file.set_len(mib << 20).expect("size the image");
+        Disk::on(&image, options)
+    }
+
+    /// A disk over a file that is there; the file goes with it.
+    pub fn on(image: &Path, options: &[&str]) -> Disk {
         let mut arguments = vec!["--find", "--show"];
         arguments.extend(options);
         let path = image.display().to_string();
         arguments.push(&path);
         let device = sh("losetup", &arguments);
-        Disk { device, image, limited: false }
+        Disk { device, image: image.to_owned(), limited: false }
     }
 
     /// As a plan names it.

@@ -11,6 +11,7 @@ mod disk;
 mod evaluation;
 mod faults;
 mod guest;
+mod hang;
 mod knobs;
 mod layouts;
 mod origin;

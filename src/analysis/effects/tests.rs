@@ -46,7 +46,7 @@ fn records(
             planned: Some(number),
         };
         let measurement = Measurement { window, ..Measurement::default() };
-        Record { trial, outcome: Outcome::Done(Box::new(measurement)) }
+        Record::new(trial, Outcome::Done(Box::new(measurement)))
     };
     cells.into_iter().enumerate().map(record).collect()
 }

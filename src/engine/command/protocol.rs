@@ -58,6 +58,8 @@ pub enum Message {
     Result(Box<Outcome>),
     /// The trial has no result.
     Failed(String),
+    /// It has none, and a program was left behind that no signal ends.
+    Hung(String),
 }
 
 /// What came of a trial.

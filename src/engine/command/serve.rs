@@ -24,6 +24,8 @@ const OUTPUTS_BYTES: usize = 1 << 20;
 enum End {
     /// It failed, with what to say.
     Failed(String),
+    /// A program was left behind that no signal ends, with what to say.
+    Hung(String),
     /// Nobody waits for a result.
     Gone,
 }
@@ -57,6 +59,7 @@ pub fn worker() -> Result<(), Error> {
     let message = match Trial::new(&spec, &mut copies).and_then(Trial::run) {
         Ok(outcome) => Message::Result(Box::new(outcome)),
         Err(End::Failed(why)) => Message::Failed(why),
+        Err(End::Hung(why)) => Message::Hung(why),
         Err(End::Gone) => {
             copies.end_all(&[], 0);
             return Ok(());
@@ -72,6 +75,17 @@ fn say(message: &Message) {
     if let Ok(line) = serde_json::to_string(message) {
         let mut output = std::io::stdout().lock();
         let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+    }
+}
+
+/// A program that not even SIGKILL ended. Nothing is cleaned up after it: whatever would, would
+/// hang as well.
+fn left_behind(ran: Result<(), End>, program: &str) -> End {
+    let how =
+        format!("SIGKILL did not end it, it hangs in the kernel and was left behind: {program}");
+    match ran {
+        Err(End::Failed(why) | End::Hung(why)) => End::Hung(format!("{why}; {how}")),
+        Ok(()) | Err(End::Gone) => End::Hung(how),
     }
 }
 
@@ -125,14 +139,19 @@ impl<'a> Trial<'a> {
         if matches!(ran, Err(End::Gone)) {
             return Err(End::Gone);
         }
-        let (_, stuck) = self.copies.end_all(&self.prepared, PATIENCE_NS);
-        let cleaned = self.beside("cleanup", &self.spec.cleanup);
-        let (_, also_stuck) = self.copies.end_all(&[], PATIENCE_NS);
-        ran?;
-        if let Some(one) = stuck.first().or(also_stuck.first()) {
-            let what = format!("a program hangs in the kernel and was left behind: {one}");
-            return Err(End::Failed(what));
+        if matches!(ran, Err(End::Hung(_))) {
+            return ran.map(|()| self.outcome);
         }
+        let (_, stuck) = self.copies.end_all(&self.prepared, PATIENCE_NS);
+        if let Some(one) = stuck.first() {
+            return Err(left_behind(ran, one));
+        }
+        let cleaned = self.beside("cleanup", &self.spec.cleanup);
+        let (_, stuck) = self.copies.end_all(&[], PATIENCE_NS);
+        if let Some(one) = stuck.first() {
+            return Err(left_behind(ran.and(cleaned), one));
+        }
+        ran?;
         cleaned?;
         Ok(self.outcome)
     }
@@ -170,12 +189,12 @@ impl<'a> Trial<'a> {
         let limit = crate::value::Value::Duration(self.spec.timeout_ns);
         let (over, stuck) = self.copies.end_all(&self.prepared, PATIENCE_NS);
         let killed = over.iter().any(|over| over.ended.signal == Some(9));
-        let how = match stuck.first() {
-            Some(one) => format!("SIGKILL did not end it: it was left behind, {one}"),
-            None if killed => "SIGTERM did not end it, SIGKILL did".to_owned(),
-            None => "SIGTERM ended it".to_owned(),
-        };
-        End::Failed(format!("{what} ran longer than timeout={limit}; {how}"))
+        let what = format!("{what} ran longer than timeout={limit}");
+        match stuck.first() {
+            Some(one) => left_behind(Err(End::Failed(what)), one),
+            None if killed => End::Failed(format!("{what}; SIGTERM did not end it, SIGKILL did")),
+            None => End::Failed(format!("{what}; SIGTERM ended it")),
+        }
     }
 
     fn measure(&mut self) -> Result<(), End> {

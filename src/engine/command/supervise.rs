@@ -45,6 +45,10 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     let measured = job::spec(&trial.settings, &places)
         .map_err(|refusal| Error::Failed(refusal.why))
         .and_then(|spec| measure(&spec, &targets, context));
+    if matches!(measured, Err(Error::Hung(_))) {
+        // Whoever looks into a place that hangs, hangs as well.
+        return measured;
+    }
     let mut left = Vec::new();
     for directory in context.work {
         left.extend(remove_folder(Path::new(directory), trial.number).err());
@@ -86,7 +90,14 @@ fn measure(
     let Dialog { worker, counters, added, stopping_since_ns, context, .. } = dialog;
     let said = worker.end(ENDING_MAX, || context.stop.insisted());
     let outcome = match (answer, said) {
-        (Err(Error::Failed(why)), Some(said)) if !said.is_empty() => {
+        (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
+            return Err(Error::Hung(format!("{why}; so does what watches over them ({place})")));
+        }
+        (_, Err(place)) => {
+            let what = "what watches over the programs hangs in the kernel: left behind";
+            return Err(Error::Hung(format!("{what} ({place})")));
+        }
+        (Err(Error::Failed(why)), Ok(said)) if !said.is_empty() => {
             return Err(Error::Failed(format!("{why}; it said: {said}")));
         }
         (Ok(outcome), _) if outcome.stopped || stopping_since_ns.is_some() => {
@@ -209,6 +220,7 @@ impl Dialog<'_, '_> {
                 return Ok(Some(*outcome));
             }
             Message::Failed(why) => return Err(self.stopped_or(&why)),
+            Message::Hung(why) => return Err(Error::Hung(why)),
         }
         Ok(None)
     }

@@ -132,6 +132,8 @@ pub enum Failure {
     Unsupported,
     /// Was tried and failed.
     Failed,
+    /// Has I/O in the kernel that does not come back.
+    Hung,
 }
 
 impl Failure {
@@ -140,6 +142,7 @@ impl Failure {
         match self {
             Failure::Unsupported => Error::Unsupported(what),
             Failure::Failed => Error::Failed(what),
+            Failure::Hung => Error::Hung(what),
         }
     }
 }
@@ -205,6 +208,7 @@ impl LoadResult {
             },
             counters: Vec::new(),
             notes: self.notes,
+            digest: None,
         })
     }
 }

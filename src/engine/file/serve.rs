@@ -92,6 +92,7 @@ fn failed(error: Error) -> Message {
     let (kind, what) = match error {
         Error::Unsupported(what) => (Failure::Unsupported, what),
         Error::Failed(what) => (Failure::Failed, what),
+        Error::Hung(what) => (Failure::Hung, what),
         Error::Interrupted => (Failure::Failed, "the trial was stopped".to_owned()),
     };
     Message::Failed { kind, what }

@@ -4,9 +4,11 @@
 use std::time::Duration;
 
 use super::protocol::{Command, LoadResult, LoadSpec, Message, Running};
+use super::vigil::Vigil;
 use crate::counters::{Probe, Sampler, Snapshot};
 use crate::engine::{Context, Error};
 use crate::inventory::{self, Target};
+use crate::knob::Settings;
 use crate::measurement::{Evidence, Measurement, Series};
 use crate::plan::Trial;
 use crate::plan::files::files_of;
@@ -16,6 +18,7 @@ use crate::sys::child::{Heard, Worker};
 use crate::sys::clock;
 use crate::sys::signal::Stop;
 use crate::sys::workdir::file_name;
+use crate::value::{self, Stop as Ending};
 
 /// How often we look whether the user wants to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -27,7 +30,7 @@ const STOPPING_MAX_NS: u64 = 30_000_000_000;
 const INTERRUPTED_MAX_NS: u64 = 5_000_000_000;
 /// An ended load has nothing to do but to close its files.
 const ENDING_MAX: Duration = Duration::from_secs(10);
-/// How much longer than `at-most` a load may run before it is told to stop.
+/// How much longer than it should a load may run before it is told to stop.
 const LATE_MAX_NS: u64 = 30_000_000_000;
 
 /// Runs one trial in a worker process of its own.
@@ -48,8 +51,11 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
     let said = worker.end(ENDING_MAX, || patience.is_over());
     let result = match (answer, said) {
-        (_, None) => return Err(Error::Failed(HANGS.to_owned())),
-        (Err(Error::Failed(why)), Some(said)) if !said.is_empty() => {
+        (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
+            return Err(Error::Hung(format!("{why}; {HANGS} ({place})")));
+        }
+        (_, Err(place)) => return Err(Error::Hung(format!("{HANGS} ({place})"))),
+        (Err(Error::Failed(why)), Ok(said)) if !said.is_empty() => {
             return Err(Error::Failed(format!("{why}; it said: {said}")));
         }
         (Err(error), _) => return Err(error),
@@ -72,7 +78,7 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     Ok(measurement)
 }
 
-const HANGS: &str = "the load hangs in the kernel and cannot be killed; it was left behind";
+const HANGS: &str = "the load hangs in the kernel, where SIGKILL does not end it: left behind";
 
 fn failed(error: sys::Error) -> Error {
     Error::Failed(format!("{error}"))
@@ -92,6 +98,15 @@ fn all(targets: &[Target], names: impl Fn(&Target) -> Vec<String>) -> Vec<String
     all.sort();
     all.dedup();
     all
+}
+
+/// When the timed part of a trial is over at the latest, ns since its start.
+fn limit_ns(settings: &Settings) -> u64 {
+    let at_most_ns = settings.whole("at-most");
+    match settings.stop() {
+        Ending::After(ns) => at_most_ns.min(ns.max(settings.whole("at-least"))),
+        _ => at_most_ns,
+    }
 }
 
 /// How long a load is waited for after the user wanted to stop.
@@ -122,7 +137,8 @@ struct Dialog<'a, 'b> {
     evidence: Option<Snapshot>,
     sampler: Option<Sampler>,
     counters: Vec<Series>,
-    at_most_ns: u64,
+    limit_ns: u64,
+    vigil: Vigil,
     patience: Patience<'b>,
     interrupted: bool,
     stopping_since_ns: Option<u64>,
@@ -155,6 +171,7 @@ impl<'a, 'b> Dialog<'a, 'b> {
         };
         worker.say(&serde_json::to_string(&spec).map_err(json)?);
         let patience = Patience { stop: context.stop, since_ns: None };
+        let vigil = Vigil::new(context.host, worker.pid(), &watched);
         let probe = Probe::new(context.host, worker.pid(), on);
         Ok(Dialog {
             worker,
@@ -165,7 +182,8 @@ impl<'a, 'b> Dialog<'a, 'b> {
             evidence: None,
             sampler: None,
             counters: Vec::new(),
-            at_most_ns: trial.settings.whole("at-most"),
+            limit_ns: limit_ns(&trial.settings),
+            vigil,
             patience,
             interrupted: false,
             stopping_since_ns: None,
@@ -183,6 +201,7 @@ impl<'a, 'b> Dialog<'a, 'b> {
                     return Err(Error::Failed(why.to_owned()));
                 }
                 Heard::Line(line) => {
+                    self.vigil.heard();
                     if let Some(result) = self.line(&line)? {
                         return Ok(result);
                     }
@@ -194,6 +213,11 @@ impl<'a, 'b> Dialog<'a, 'b> {
             }
             if self.patience.is_over() {
                 return Err(Error::Interrupted);
+            }
+            if let Some(stalled_ns) = self.vigil.stalled_ns() {
+                let long = value::duration(stalled_ns as f64);
+                let why = format!("neither the load nor its devices got on for {long}");
+                return Err(Error::Failed(why));
             }
             let now_ns = clock::monotonic_ns();
             if self.stopping_since_ns.is_some_and(|since| now_ns - since > STOPPING_MAX_NS) {
@@ -246,7 +270,7 @@ impl<'a, 'b> Dialog<'a, 'b> {
             bytes_per_s,
             ops_per_s,
         });
-        if elapsed_ns > self.at_most_ns.saturating_add(LATE_MAX_NS)
+        if elapsed_ns > self.limit_ns.saturating_add(LATE_MAX_NS)
             && self.stopping_since_ns.is_none()
         {
             self.stop();

@@ -54,6 +54,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         layout: None,
         counters: Vec::new(),
         notes,
+        digest: None,
     }
 }
 

@@ -36,7 +36,7 @@ pub fn campaign(cells: &[(String, Settings)], replicates: u32, seed: u64) -> Vec
     let trials = plan::blocked(cells, replicates, seed).into_iter();
     let record = |trial: Trial| {
         let outcome = Outcome::Done(Box::new(run_trial(&trial).unwrap()));
-        Record { trial, outcome }
+        Record::new(trial, outcome)
     };
     trials.map(record).collect()
 }

@@ -150,3 +150,22 @@ fn the_engine_given_wins_and_the_stop_of_a_workload_too() {
     assert_eq!(stops[0], Stop::After(3_000_000_000));
     assert_eq!(stops[3], Stop::After(9_000_000_000));
 }
+
+/// One disk that hangs barred every trial of a plan, as each ran on all of its directories.
+#[test]
+fn a_workload_may_run_on_some_of_the_directories() {
+    let text = |own: &str| {
+        format!(
+            "[plan]\nname = \"p\"\n[target]\ndirectories = [\"/a\", \"/b\"]\n\
+             [[workload]]\nuse = \"random-read\"\ndirectories = {own}\n\
+             [[workload]]\nuse = \"mixed\"\n"
+        )
+    };
+    let plan = read(&text("[\"/b\"]"), "p.toml", None).unwrap();
+    let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
+    assert_eq!(all[0].directories(), ["/b"]);
+    assert_eq!(all[1].directories(), ["/a", "/b"]);
+    let stranger = refused(&text("[\"/c\"]"));
+    assert!(stranger.why.contains("directory of [target]"), "{stranger}");
+    assert!(refused(&text("[]")).why.contains("no directory here"));
+}

@@ -48,11 +48,6 @@ pub fn claim(host: &Host, disk: &Disk) -> Result<Claim, Error> {
 }
 
 impl Claim {
-    /// The disk.
-    pub fn disk(&self) -> &Disk {
-        &self.disk
-    }
-
     /// Lets a tool in that takes O_EXCL itself (mkfs, mdadm, mount), after a last look at who the
     /// disk is. The flock stays: a tool told to wait for it (`--lock`, `LOCK_BLOCK_DEVICE`) would
     /// wait for ever.

@@ -398,9 +398,9 @@ fn a_word_of_wipe_that_names_no_disk_of_the_plan_is_refused() {
     assert_eq!(refusals.len(), 1, "{refusals:#?}");
     assert_eq!((refusals[0].disk.as_str(), refusals[0].danger), ("--wipe SYSTEM", "wrong-serial"));
     assert_eq!(refusals[0].hint, "its disks are TARGET");
-    let error = prepare(&host, &[], &words("TARGET"), &[]).unwrap_err();
-    assert!(error.why.contains("writes on no disk as a whole"), "{error}");
-    assert_eq!(prepare(&host, &[], &[], &[]), Ok(Vec::new()));
+    let refusals = check(&host, &[], &words("TARGET"), &[]).unwrap_err();
+    assert!(refusals[0].hint.contains("writes on no disk as a whole"), "{refusals:#?}");
+    assert_eq!(check(&host, &[], &[], &[]), Ok(()));
 }
 
 #[test]
@@ -418,16 +418,13 @@ fn what_cannot_be_looked_at_is_not_written() {
 }
 
 #[test]
-fn disks_that_are_only_read_may_be_mounted_and_are_named_once() {
-    let lab = mount("self", "8:16", "/dev/sdb");
+fn every_name_that_leads_to_no_disk_is_told() {
+    let lab = Lab::sdb("");
     let host = lab.machine.host();
-    let named = vec!["serial:TARGET".to_owned()];
-    assert_eq!(prepare_read_only(&host, &named).unwrap()[0].name, "sdb");
-    let twice = [named.clone(), named.clone()].concat();
-    assert!(prepare_read_only(&host, &twice).unwrap_err().why.contains("twice"));
-    let lost = ["serial:A".to_owned(), "serial:B".to_owned()];
-    let error = prepare(&host, &lost, &[], &[]).unwrap_err();
+    let lost = ["serial:A".to_owned(), "serial:TARGET".to_owned(), "serial:B".to_owned()];
+    let error = find_all(&host, &lost).unwrap_err();
     assert!(error.why.contains("`serial:A`") && error.why.contains("`serial:B`"), "{error}");
+    assert_eq!(find_all(&host, &lost[1..2]).unwrap()[0].name, "sdb");
 }
 
 #[test]

@@ -72,7 +72,7 @@ impl Bench {
     }
 
     fn make(&self, layout: &Layout, journal: &mut Journal) -> Result<Made, Error> {
-        make(&Host::live(), layout, journal, &self.at(), &mut |_| {})
+        make(&Host::live(), layout, journal, &self.at(), &mut |_| {}, &Stop::new())
     }
 
     /// As `brickyard undo` does it, in a process that knows nothing but the journal.
@@ -275,7 +275,9 @@ fn a_step_that_fails_unmakes_what_was_made_before_it() {
     let said = made.unmake(&Host::live(), &mut journal);
     assert!(matches!(&said[0].fate, Fate::Failed(error) if error.why.contains("busy")), "{said:?}");
     let other = bench.folder.path().join("brickyard-other");
-    let refused = make(&Host::live(), &plain, &mut journal, &other, &mut |_| {}).unwrap_err();
+    let stop = Stop::new();
+    let made = make(&Host::live(), &plain, &mut journal, &other, &mut |_| {}, &stop);
+    let refused = made.unwrap_err();
     assert!(refused.why.contains("could not be undone"), "{refused}");
     drop((used, journal));
     bench.undo();

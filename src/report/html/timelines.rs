@@ -13,6 +13,9 @@ use crate::report::{Input, words};
 
 /// Trials that no finding cites but that are shown all the same.
 const UNCITED_MAX: usize = 100;
+/// Trials that findings cite and that are shown: those of a large campaign cite thousands, of which
+/// nobody looks at the last.
+const CITED_MAX: usize = 400;
 /// Points of one line: more than a screen has room for are of no use.
 const POINTS_MAX: usize = 300;
 /// Numbers of all timelines together; at 7 bytes each this is about 8 MB of the page.
@@ -66,50 +69,49 @@ pub fn timelines(input: &Input<'_>) -> (Vec<Timeline>, usize) {
         .records
         .iter()
         .filter_map(|record| Some((record, record.outcome.measurement()?)))
-        .filter(|(_, measurement)| has_course(measurement))
+        .filter(|(_, measurement)| measurement.has_course())
         .collect();
     let chosen = chosen(&measured, &cited);
-    let lines = chosen.iter().map(|(_, measurement)| lines_of(measurement)).max().unwrap_or(1);
+    let lines = LINES_MAX;
     // Two numbers a point: its time and its value.
     let room = NUMBERS_MAX / (2 * chosen.len() * lines.max(1)).max(1);
     let points = room.clamp(2, POINTS_MAX);
     let most = NUMBERS_MAX / (2 * points * lines.max(1));
     let varying = names(input);
-    let timelines = chosen.iter().take(most).map(|(record, measurement)| {
-        timeline(record, measurement, cited.contains(&record.trial.number), points, &varying)
+    let timelines = chosen.iter().take(most).filter_map(|(record, measurement)| {
+        let cited = cited.contains(&record.trial.number);
+        if measurement.digest.is_none() {
+            return Some(timeline(record, measurement, cited, points, &varying));
+        }
+        // One at a time: those of all together may be more than the memory holds.
+        let full = input.samples?.of(record.trial.number)?;
+        Some(timeline(&full, full.outcome.measurement()?, cited, points, &varying))
     });
     let timelines: Vec<Timeline> = timelines.collect();
     let without = measured.len() - timelines.len();
     (timelines, without)
 }
 
-fn has_course(measurement: &Measurement) -> bool {
-    measurement.load.at_ns.len() > 1
-        || measurement.counters.iter().any(|series| series.at_ns.len() > 1)
-}
-
-/// The cited ones first; then the others, first replicates before second ones, as a second one
-/// mostly shows the same again.
+/// The cited ones first, as far as there is room for them; then the others, first replicates before
+/// second ones, as a second one mostly shows the same again.
 fn chosen<'a>(
     measured: &[(&'a Record, &'a Measurement)],
     cited: &BTreeSet<u32>,
 ) -> Vec<(&'a Record, &'a Measurement)> {
     let (mut chosen, mut others): (Vec<_>, Vec<_>) =
         measured.iter().copied().partition(|(record, _)| cited.contains(&record.trial.number));
-    others.sort_by_key(|(record, _)| (record.trial.replicate, record.trial.number));
+    let earliest = |(record, _): &(&Record, _)| (record.trial.replicate, record.trial.number);
+    others.sort_by_key(earliest);
+    chosen.sort_by_key(earliest);
+    chosen.truncate(CITED_MAX);
     chosen.extend(others.into_iter().take(UNCITED_MAX));
     // A probe is seldom what a reader looks for.
     chosen.sort_by_key(|(record, _)| record.trial.prepares());
     chosen
 }
 
-/// An upper bound on the lines of a trial.
-fn lines_of(measurement: &Measurement) -> usize {
-    let devices = source(measurement, "diskstats").map_or(0, |series| {
-        series.columns.iter().filter(|column| column.name.ends_with(".busy_ms")).count()
-    });
-    2 + CPU_KINDS.len() + 2 + devices.min(DEVICES_MAX) + 3
-}
+/// An upper bound on the lines of a trial: throughput, processors, events, devices, pressure.
+const LINES_MAX: usize = 2 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3;
 
 /// What tells each trial from the others of a group in which it stands.
 type Names<'a> = BTreeMap<(&'a str, u32), String>;

@@ -280,7 +280,7 @@ impl Watch<'_> {
             }
             if self.drained < streams && now - ended_ns > HUNG_NS {
                 let hung = streams - self.drained;
-                return Err(Error::Failed(format!(
+                return Err(Error::Hung(format!(
                     "{hung} of {streams} streams have I/O that the kernel did not finish within \
                      {} s of the end",
                     HUNG_NS / 1_000_000_000

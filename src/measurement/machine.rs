@@ -1,13 +1,16 @@
-//! (pure) What the machine did while a trial ran, as shares and rates.
+//! What the machine did while a trial ran, as shares and rates.
 
 use std::collections::BTreeMap;
 
-use crate::measurement::{Measurement, Series};
+use super::{Measurement, Series};
 
 /// `cpu_busy_share` of all processors, `interrupts_per_s`, `context_switches_per_s`, over the
 /// window in which all streams ran, or the whole trial when there was none. What was not counted,
 /// or not counted over all of that time, is left out.
 pub fn counters(measurement: &Measurement) -> BTreeMap<&'static str, f64> {
+    if let Some(digest) = &measurement.digest {
+        return digest.machine.clone();
+    }
     let mut counters = BTreeMap::new();
     let (start_ns, end_ns) = match measurement.window {
         Some(window) => (window.start_ns as i64, window.end_ns as i64),
@@ -44,8 +47,8 @@ fn busy_share(stat: &Series, start_ns: i64, end_ns: i64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Column, Kind, Window};
     use super::*;
-    use crate::measurement::{Column, Kind, Window};
 
     fn measured(columns: &[(&str, [u64; 3])]) -> Measurement {
         let columns = columns.iter().map(|(name, values)| Column {
