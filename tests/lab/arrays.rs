@@ -1,10 +1,12 @@
-//! Arrays of throttled disks, in a guest whose kernel has md.
+//! Arrays of throttled disks: by btrfs here, by md in a guest whose kernel has it.
 
 use std::time::Duration;
 
-use crate::disk::alone;
+use serde_json::Value;
+
+use crate::disk::{Disk, alone, usable};
 use crate::guest::{Disks, Guest, bootable};
-use crate::run::{draw, figure, trials};
+use crate::run::{draw, figure, json, trials};
 
 /// Four disks of a drawn speed deliver four times as much as a stripe, and the guest's kernel says
 /// so of an array that it was made without Brickyard's help.
@@ -32,4 +34,113 @@ brickyard run sequential-read --dir /srv/x file-size=96MiB streams=1,4 block-siz
         assert!((rate / truth - 1.0).abs() < within, "{streams:?} streams: {rate} of {truth}");
         assert_eq!(trial["origin"]["verdict"], "device");
     }
+}
+
+/// RAID levels by btrfs itself, on this machine: what a stripe delivers is known.
+#[test]
+fn btrfs_stripes_deliver_what_their_disks_do_and_the_level_is_named_as_what_matters() {
+    if !usable("RAID levels of btrfs", &["mkfs.btrfs"]) {
+        return;
+    }
+    let _alone = alone();
+    let mb = draw("MB/s of each disk", 18, 23);
+    let mut disks: Vec<Disk> = (0..4).map(|_| Disk::new(1024)).collect();
+    if !disks.iter_mut().all(|disk| disk.limit(mb * 1_000_000, mb * 1_000_000)) {
+        println!("SKIP RAID levels of btrfs: this kernel has no throttle for the whole machine");
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let named: Vec<String> = disks.iter().map(Disk::named).collect();
+    std::fs::write(folder.path().join("plan.toml"), plan(&named, &["btrfs"], "96MiB"))
+        .expect("a plan");
+    let mut arguments = vec!["run", "plan.toml"];
+    arguments.extend(named.iter().flat_map(|name| ["--wipe", name]));
+    let document = json(folder.path(), &arguments);
+    check_stripes(&document, mb, 2 * 4 * 2);
+    check_effects(&document, false);
+}
+
+/// The same levels by md under ext4 and XFS, in a guest whose kernel has md.
+#[test]
+fn md_stripes_deliver_what_their_disks_do_and_not_the_file_system_is_what_matters() {
+    if !bootable("RAID levels of md", &["mdadm", "mkfs.xfs", "mkfs.ext4"]) {
+        return;
+    }
+    let _alone = alone();
+    let mb = draw("MB/s of each disk", 18, 23);
+    // XFS makes nothing under 300 MB; the smaller, the sooner an array has synchronised.
+    let mib = 320;
+    let disks = Disks { count: 4, mib, bytes_per_s: mb * 1_000_000 };
+    let name = |letter: char| format!("path:/dev/ubd{letter},size={}", mib << 20);
+    let named: Vec<String> = "abcd".chars().map(name).collect();
+    let text = plan(&named, &["ext4", "xfs"], "40MiB");
+    let wiped: String = named.iter().map(|name| format!(" --wipe {name}")).collect();
+    let script = format!(
+        "cat > plan.toml <<'END'\n{text}\nEND\n\
+         brickyard run plan.toml{wiped} --json > /mnt/out/json\n\
+         cat /proc/mdstat; blkid -p /dev/ubd[abcd] && exit 1; test -z \"$(ls -d /run/brickyard-*)\""
+    );
+    let guest = Guest::run(disks, 640, &script, Duration::from_secs(1500));
+    let document = serde_json::from_str(&guest.wrote("json")).expect("JSON");
+    check_stripes(&document, mb, 2 * 2 * 4 * 2);
+    check_effects(&document, true);
+}
+
+/// RAID levels, file systems, one reader and four, twice.
+fn plan(disks: &[String], filesystems: &[&str], file_size: &str) -> String {
+    format!(
+        "[plan]
+name = \"levels\"
+replicates = 2
+stop = \"5s\"
+
+[target]
+devices = {disks:?}
+
+[factors]
+raid = [\"raid0\", \"raid1\", \"raid10\", \"raid5\"]
+filesystem = {filesystems:?}
+streams = [1, 4]
+
+[[workload]]
+use = \"sequential-read\"
+file-size = \"{file_size}\"
+# Of this size the throttle lets through what it says, and a stripe has work for every disk.
+block-size = \"512KiB\"
+queue-depth = 16
+"
+    )
+}
+
+/// Every trial was run on the device, and raid0 delivered what four disks do.
+fn check_stripes(document: &Value, mb: u64, count: usize) {
+    let all = trials(document);
+    assert_eq!(all.len(), count, "{:#}", document["findings"]);
+    for trial in all {
+        assert_eq!(
+            (&trial["outcome"], &trial["origin"]["verdict"]),
+            (&"done".into(), &"device".into())
+        );
+        assert!(figure(trial, "mkfs_ns") > 0.0 && figure(trial, "mount_ns") > 0.0);
+        if trial["settings"]["raid"] != "raid0" {
+            continue;
+        }
+        let share = figure(trial, "throughput_bytes_per_s") / (4 * mb * 1_000_000) as f64;
+        let within = if trial["settings"]["streams"] == 4 { 0.03 } else { 0.05 };
+        println!("raid0, {} streams: {share:.3} of four disks", trial["settings"]["streams"]);
+        assert!((share - 1.0).abs() < within, "{share} of four disks: {:#}", trial["settings"]);
+    }
+}
+
+/// The RAID level matters most, each knob with an interval; the file system does not.
+fn check_effects(document: &Value, filesystems: bool) {
+    let knobs = document["effects"][0]["knobs"].as_array().expect("effects");
+    println!("{:#}", document["effects"][0]["knobs"]);
+    assert_eq!((&knobs[0]["knob"], &knobs[0]["matters"]), (&"raid".into(), &true.into()));
+    for knob in knobs {
+        let ratio = &knob["span"]["ratio"];
+        assert!(ratio["low"].is_number() && ratio["high"].is_number(), "{knob:#}");
+    }
+    let filesystem = knobs.iter().find(|knob| knob["knob"] == "filesystem");
+    assert_eq!(filesystem.map(|knob| &knob["matters"]), filesystems.then_some(&false.into()));
 }
