@@ -18,7 +18,7 @@ fn held(path: &Path) -> String {
 }
 
 /// Control groups of campaigns that worked below `mount`.
-fn groups(uids: &[String]) -> Vec<PathBuf> {
+pub fn groups(uids: &[String]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut next = vec![PathBuf::from("/sys/fs/cgroup")];
     while let Some(folder) = next.pop() {

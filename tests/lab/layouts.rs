@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::disk::{Disk, alone, usable};
-use crate::run::{brickyard, figure, parse, trials};
+use crate::run::{brickyard, draw, figure, parse, trials};
 
 const TOOLS: &[&str] = &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "blkid"];
 
@@ -228,4 +228,110 @@ fn a_killed_run_is_undone_and_goes_on_where_it_was() {
     assert!(resumed.status.success(), "{}", said(&resumed));
     assert_eq!(decided(&bench.stored("killed.db")), whole);
     bench.is_clean();
+}
+
+const KILLED: &str = r#"
+[plan]
+name = "killed"
+replicates = 2
+seed = 11
+stop = "300ms"
+
+[target]
+devices = DEVICES
+
+[factors]
+read-ahead = ["64KiB", "256KiB"]
+memory-limit = ["64MiB", "as-is"]
+
+[[workload]]
+use = "sequential-read"
+file-size = "8MiB"
+direct = false
+disks = 1
+filesystem = ["ext4", "xfs"]
+"#;
+
+impl Bench {
+    /// How many trials a store holds; `None` when it holds no campaign yet.
+    fn kept(&self, store: &str) -> Option<usize> {
+        let arguments = ["report", "--format", "json", "--store", store];
+        let report = brickyard(self.path(), &arguments).output().expect("brickyard can be started");
+        report.status.success().then(|| trials(&parse(&report)).len())
+    }
+
+    /// Goes on with what a store holds, and kills that after so long; whether it had ended before.
+    fn killed(&self, store: &str, after: Duration) -> bool {
+        let before = self.kept(store);
+        let mut arguments = vec!["--store", store, "--quiet"];
+        arguments.extend(before.map(|_| "--resume"));
+        let mut child = self
+            .run(&arguments)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("brickyard can be started");
+        std::thread::sleep(after);
+        if let Some(status) = child.try_wait().expect("waited for") {
+            assert!(status.success(), "{status}");
+            return true;
+        }
+        child.kill().expect("killed");
+        child.wait().expect("waited for");
+        let now = self.kept(store);
+        assert!(now >= before, "{before:?} trials were kept, and {now:?} are");
+        false
+    }
+
+    /// What is not on the disks: what holds of the machine's settings.
+    fn settings(&self) -> Vec<String> {
+        let name = |disk: &Disk| disk.device.trim_start_matches("/dev/").to_owned();
+        let names = self.disks.iter().map(name);
+        let held = names.map(|name| {
+            let path = format!("/sys/block/{name}/queue/read_ahead_kb");
+            std::fs::read_to_string(path).expect("a setting")
+        });
+        let groups = crate::knobs::groups(&["brickyard-".to_owned()]);
+        held.chain(groups.iter().map(|group| group.display().to_string())).collect()
+    }
+}
+
+/// Killed wherever it is, fifty times: in mkfs, between a journal's line and its act, in the middle
+/// of a trial or of the undoing of an earlier kill.
+#[test]
+fn fifty_kills_lose_nothing_and_leave_nothing() {
+    if !usable("fifty kills", TOOLS) {
+        return;
+    }
+    let _alone = alone();
+    let bench = Bench::new(KILLED);
+    let settings = bench.settings();
+    let whole = bench.run(&["--store", "whole.db", "--json"]).output().expect("it runs");
+    assert!(whole.status.success(), "{}", said(&whole));
+    let whole = decided(&parse(&whole));
+    assert_eq!(whole.len(), 16);
+    let (mut rounds, mut kills) = (0, 0);
+    while kills < 50 {
+        let after = draw(&format!("kill {kills} of round {rounds}, ms"), 20, 2500);
+        let store = format!("round{rounds}.db");
+        if bench.killed(&store, Duration::from_millis(after)) {
+            assert_eq!(decided(&bench.stored(&store)), whole, "round {rounds}");
+            rounds += 1;
+        } else {
+            kills += 1;
+        }
+    }
+    let store = format!("round{rounds}.db");
+    let mut last = vec!["--store", &store, "--json"];
+    last.extend(bench.kept(&store).map(|_| "--resume"));
+    let output = bench.run(&last).output().expect("it runs");
+    if !output.status.success() {
+        // The last kill came after its last trial: then there is nothing to go on with.
+        let undone = brickyard(bench.path(), &["undo", "--store", &store]).output();
+        assert!(undone.expect("it runs").status.success(), "{}", said(&output));
+    }
+    assert_eq!(decided(&bench.stored(&store)), whole);
+    println!("{kills} kills in {} campaigns of {} trials", rounds + 1, whole.len());
+    bench.is_clean();
+    assert_eq!(bench.settings(), settings);
 }

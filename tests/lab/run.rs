@@ -47,15 +47,17 @@ pub fn noted(trial: &Value, kind: &str) -> bool {
     notes.iter().any(|note| note["kind"] == kind)
 }
 
-/// A number of the lab's truth, drawn from `low..high`, printed so that a failure can be replayed.
+/// A number of the lab's truth, drawn from `low..high`, printed so that a failure can be replayed:
+/// all that one run draws follows from one seed.
 pub fn draw(what: &str, low: u64, high: u64) -> u64 {
-    let seed = match std::env::var("BRICKYARD_LAB_SEED") {
+    static SEED: std::sync::OnceLock<u64> = std::sync::OnceLock::new();
+    let seed = *SEED.get_or_init(|| match std::env::var("BRICKYARD_LAB_SEED") {
         Ok(text) => text.parse().expect("BRICKYARD_LAB_SEED is a number"),
         Err(_) => {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
             now.expect("the clock is past 1970").as_nanos() as u64
         }
-    };
+    });
     let name = what.bytes().fold(seed, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3).rotate_left(29)
     });
