@@ -78,8 +78,9 @@ fn md_stripes_deliver_what_their_disks_do_and_not_the_file_system_is_what_matter
     let named: Vec<String> = "abcd".chars().map(name).collect();
     // An array takes its time to synchronise.
     let long = std::env::var("BRICKYARD_LONG").is_ok_and(|value| value == "1");
-    let levels: &[&str] = if long { &LEVELS } else { &["raid0", "raid5"] };
-    let text = plan(&named, levels, &["ext4", "xfs"], (2, "40MiB"));
+    let (levels, replicates): (&[&str], u32) =
+        if long { (&LEVELS, 2) } else { (&["raid0", "raid1"], 3) };
+    let text = plan(&named, levels, &["ext4", "xfs"], (replicates, "40MiB"));
     let wiped: String = named.iter().map(|name| format!(" --wipe {name}")).collect();
     let script = format!(
         "cat > plan.toml <<'END'\n{text}\nEND\n\
@@ -88,7 +89,7 @@ fn md_stripes_deliver_what_their_disks_do_and_not_the_file_system_is_what_matter
     );
     let guest = Guest::run(disks, 640, &script, Duration::from_secs(1500));
     let document = serde_json::from_str(&guest.wrote("json")).expect("JSON");
-    check_stripes(&document, mb, 2 * 2 * levels.len() * 2);
+    check_stripes(&document, mb, replicates as usize * 2 * levels.len() * 2);
     check_effects(&document, true);
 }
 
