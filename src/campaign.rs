@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::engine::{Context, Engine, Error as EngineError};
+use crate::engine::{self, Context, Engine, Error as EngineError};
 use crate::inventory;
 use crate::journal;
 use crate::measurement::{Measurement, Note, Outcome, Record, judge};
@@ -35,7 +35,7 @@ pub struct Run<'a> {
     pub store: &'a mut Store,
     /// What it is.
     pub campaign: Campaign,
-    /// What runs its trials.
+    /// What runs its trials, but for those whose settings are another engine's.
     pub engine: &'static dyn Engine,
     /// Who is told.
     pub observer: &'a mut dyn Observer,
@@ -297,7 +297,8 @@ impl<'a> Run<'a> {
             place: &|pid| machine.place(pid),
             stop: self.stop,
         };
-        let measured = self.engine.run(trial, &mut context);
+        let measured = engine_of(self.engine, trial).run(trial, &mut context);
+        let killed = apply::out_of_memory(self.machine.killed_for_memory(), &trial.settings);
         notes.extend(self.machine.after());
         if let Some(Err(error)) = held.map(provision::Held::release) {
             self.observer.tell(&Event::Say(error.to_string()));
@@ -309,13 +310,15 @@ impl<'a> Run<'a> {
                     measurement.layout = layouts.times();
                     measurement.notes.extend(layouts.notes());
                 }
+                measurement.notes.extend(killed.map(|text| Note::new("out-of-memory", text)));
                 Outcome::Done(Box::new(measurement))
             }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
             Err(EngineError::Failed(why)) => {
                 // A load can end and leave I/O in the kernel, which holds up whoever comes next.
                 let held = self.barred.bar_if_held(self.host, names, trial.number);
-                Outcome::Failed(held.map_or(why.clone(), |held| format!("{why}; {held}")))
+                let why = held.map_or(why.clone(), |held| format!("{why}; {held}"));
+                Outcome::Failed(killed.map_or(why.clone(), |text| format!("{why}. {text}")))
             }
             Err(EngineError::Hung(why)) => {
                 self.barred.bar(self.host, names, trial.number);
@@ -383,6 +386,15 @@ impl<'a> Run<'a> {
 /// What the kernel said while a trial ran, or why that is not known.
 fn kernel_said(text: String) -> Note {
     Note::new("kernel-messages", text)
+}
+
+/// The engine that a trial's settings name; `first` where they name it or none.
+fn engine_of(first: &'static dyn Engine, trial: &Trial) -> &'static dyn Engine {
+    let named = trial.settings.engine();
+    if named == first.name() {
+        return first;
+    }
+    engine::find(named).unwrap_or(first)
 }
 
 /// How fast a trial wrote what it made durable, bytes per second.

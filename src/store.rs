@@ -27,6 +27,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("store/programs.sql"),
     include_str!("store/plans.sql"),
     include_str!("store/layouts.sql"),
+    include_str!("store/engines.sql"),
 ];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -51,7 +52,7 @@ pub struct Campaign {
     pub uid: String,
     /// The plan's name: `evaluate`, or a workload's.
     pub plan: String,
-    /// The engine that ran it.
+    /// The engine that ran it; `file, command` where two did: each trial's settings know theirs.
     pub engine: String,
     /// The machine's name.
     pub host: String,

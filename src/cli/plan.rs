@@ -41,9 +41,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Planned { plan, engine, disks } = planned::resolve(planned)?;
+    let Planned { plan, disks, .. } = planned::resolve(planned)?;
     for cell in plan.cells().take(CHECKED) {
-        engine.check(&plan.settings(&cell))?;
+        planned::check(&plan.settings(&cell))?;
     }
     let shown = Shown::of(&plan, &disks)?;
     talk::data(&match common.json {
@@ -176,8 +176,10 @@ impl Shown {
         };
         let _ = writeln!(
             text,
-            "{} cells ({design} design{excluded}), {each}: {} trials on the engine {}",
-            self.cells, self.trials, plan.engine
+            "{} cells ({design} design{excluded}), {each}: {} trials on {}",
+            self.cells,
+            self.trials,
+            on_engines(&plan.engine)
         );
         for load in &plan.loads {
             let _ = writeln!(text, "  {}", load.name);
@@ -272,6 +274,13 @@ impl Shown {
             "left_out": self.senseless,
             "first_trials": order.collect::<Vec<_>>(),
         })
+    }
+}
+
+fn on_engines(names: &str) -> String {
+    match names.rsplit_once(", ") {
+        Some((first, last)) => format!("the engines {first} and {last}"),
+        None => format!("the engine {names}"),
     }
 }
 

@@ -55,6 +55,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     };
     let stop = signal::stop()?;
     let mut session = Session::open(kept, common)?;
+    session.campaign.engine = plan.engine.clone();
     let unfinished = if arguments.resume { Some(unfinished(&session, common)?) } else { None };
     if let Some(unfinished) = &unfinished {
         session.campaign.seed = unfinished.campaign.seed;
@@ -107,7 +108,7 @@ fn look(
 ) -> anyhow::Result<Option<ExitCode>> {
     let Planned { plan, engine, disks } = planned;
     for cell in plan.cells() {
-        engine.check(&plan.settings(&cell))?;
+        planned::check(&plan.settings(&cell))?;
     }
     if engine.name() == "sim" {
         return arguments.dry_run.then(|| dry_run(&[], &[], common)).transpose();

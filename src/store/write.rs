@@ -53,8 +53,8 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
         &transaction,
         "INSERT INTO trial
            (campaign, number, replicate, cell_group, first_file, seed, settings, outcome, reason,
-            planned)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            planned, engine)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             campaign as i64,
             trial.number,
@@ -66,6 +66,7 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
             record.outcome.name(),
             reason,
             trial.planned,
+            Some(trial.settings.engine()).filter(|engine| !engine.is_empty()),
         ],
     )?;
     let id = transaction.last_insert_rowid();

@@ -3,6 +3,7 @@
 #![expect(clippy::disallowed_methods, reason = "tests are no part of the program")]
 
 mod effects;
+mod engines;
 mod plenty;
 mod programs;
 mod readme;
