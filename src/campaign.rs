@@ -56,6 +56,8 @@ pub struct Run<'a> {
     measured_ns: u64,
     /// How fast files were last written and made durable, bytes per second.
     wrote_per_s: Option<f64>,
+    /// What the first trial that is measured must say.
+    notes: Vec<Note>,
     /// Places in the plan's order that an earlier run has been through.
     over: BTreeSet<u32>,
     of: u32,
@@ -151,6 +153,7 @@ impl<'a> Run<'a> {
             count: trials,
             measured_ns: 0,
             wrote_per_s: None,
+            notes: Vec::new(),
             over,
             of: 0,
             ends_at_ns: None,
@@ -216,6 +219,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Gives the first trial that will be measured a note.
+    pub fn note_next(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
     /// Runs one trial and keeps it.
     ///
     /// # Errors
@@ -232,6 +240,7 @@ impl<'a> Run<'a> {
         let notes = judge::notes(&record);
         if let Outcome::Done(measurement) = &mut record.outcome {
             measurement.notes.extend(notes);
+            measurement.notes.append(&mut self.notes);
             self.measured_ns += measurement.elapsed_ns;
             self.wrote_per_s = wrote_per_s(measurement).or(self.wrote_per_s);
         }

@@ -15,6 +15,7 @@ use crate::value::{Domain, Stop, Value};
 
 mod command;
 mod job;
+mod label;
 mod layout;
 mod sim;
 pub mod system;
@@ -57,18 +58,22 @@ pub enum Apply {
     DropCaches,
     /// By making arrays and file systems anew on the plan's disks.
     Layout,
+    /// By a person, between runs.
+    ByHand,
 }
 
 impl Apply {
     /// Whether it is a setting of the machine, in force for a trial and put back after it.
     pub fn is_setting(self) -> bool {
-        !matches!(self, Apply::Engine | Apply::Layout)
+        !matches!(self, Apply::Engine | Apply::Layout | Apply::ByHand)
     }
 }
 
 /// What it takes to change a knob, dearest first: a plan nests its trials in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
+    /// What only a person can change: a run stops, and says what.
+    Label,
     /// What lies under the files: needs new arrays and file systems on disks that are destroyed.
     Layout,
     /// A setting of the machine; needs root, and is put back.
@@ -79,11 +84,12 @@ pub enum Scope {
 
 impl Scope {
     /// Dearest first.
-    pub const ALL: [Scope; 3] = [Scope::Layout, Scope::System, Scope::Job];
+    pub const ALL: [Scope; 4] = [Scope::Label, Scope::Layout, Scope::System, Scope::Job];
 
     /// As printed.
     pub fn name(self) -> &'static str {
         match self {
+            Scope::Label => "label",
             Scope::Layout => "layout",
             Scope::System => "system",
             Scope::Job => "job",
@@ -151,6 +157,13 @@ pub const KNOBS: &[&Knob] = &[
     &system::DROP_CACHES,
     &system::MEMORY_LIMIT,
     &system::CPUSET,
+    &label::CARD,
+    &label::SLOT,
+    &label::DISK_MODEL,
+    &label::CARD_MEMORY,
+    &label::HARDWARE_RAID,
+    &label::BIOS,
+    &label::LABEL,
     &sim::CAPACITY,
     &sim::STREAM_RATE,
     &sim::SERVICE_TIME,
@@ -375,7 +388,7 @@ fn from_json(domain: &Domain, json: &serde_json::Value) -> Option<Value> {
         Domain::Duration { .. } => Value::Duration(json.as_u64()?),
         Domain::Number { .. } => Value::Number(json.as_f64()?),
         Domain::Flag => Value::Flag(json.as_bool()?),
-        Domain::OneOf(_) | Domain::Cpus | Domain::CpuList | Domain::Text => {
+        Domain::OneOf(_) | Domain::Cpus | Domain::CpuList | Domain::Label | Domain::Text => {
             Value::Word(json.as_str()?.to_owned())
         }
         Domain::OrAsIs(_) if json == "as-is" => Value::as_is(),

@@ -13,6 +13,7 @@ use crate::campaign::{layout, layouts};
 use crate::inventory::disk::Disk;
 use crate::knob::{self, Scope};
 use crate::plan::design::Plan;
+use crate::plan::labels::Setup;
 use crate::plan::standard::expected_ns;
 use crate::plan::{builtin, file};
 use crate::sys::Host;
@@ -80,6 +81,8 @@ struct Shown {
     cells: u64,
     trials: u64,
     seed: u64,
+    /// What a person must set up, in order.
+    setups: Vec<Setup>,
     /// Of the trials that stop by time, ns, and how many others there are.
     takes_ns: u64,
     untimed: u64,
@@ -137,10 +140,15 @@ impl Shown {
         }
         let (trials, seed) = (cells * replicates, plan.seed.unwrap_or(1));
         let senseless = plan.senseless();
+        let setups = match plan.labels().is_empty() {
+            true => Vec::new(),
+            false => plan.setups(seed),
+        };
         Ok(Shown {
             cells,
             trials,
             seed,
+            setups,
             takes_ns,
             untimed,
             space,
@@ -192,6 +200,15 @@ impl Shown {
             let many = if *count == 1 { "cell makes" } else { "cells make" };
             let left = if *count == 1 { "is" } else { "are" };
             let _ = writeln!(text, "{count} {many} no sense and {left} left out: {why}");
+        }
+        if self.setups.len() > 1 {
+            let count = self.setups.len();
+            let _ = writeln!(text, "by hand: {count} set-ups; the run stops after each");
+            for setup in &self.setups {
+                let trials = setup.cells * u64::from(plan.replicates);
+                let arguments = setup.arguments().join(" ");
+                let _ = writeln!(text, "  {trials:5} trials with {arguments}");
+            }
         }
         let _ = writeln!(text, "time: {}", self.time());
         if self.layouts.made > 0 {
@@ -254,6 +271,10 @@ impl Shown {
                 "settings": trial.settings,
             })
         });
+        let setups = self.setups.iter().map(|setup| {
+            let labels: BTreeMap<_, _> = setup.levels.iter().cloned().collect();
+            json!({ "labels": labels, "trials": setup.cells * u64::from(plan.replicates) })
+        });
         json!({
             "plan": plan.name,
             "about": plan.about,
@@ -263,6 +284,7 @@ impl Shown {
             "seed": self.seed,
             "cells": self.cells,
             "trials": self.trials,
+            "setups": setups.collect::<Vec<_>>(),
             "time_ns": self.takes_ns,
             "trials_without_time": self.untimed,
             "space_bytes": self.space.iter().cloned().collect::<BTreeMap<String, u64>>(),

@@ -4,6 +4,7 @@
 
 mod effects;
 mod engines;
+mod labels;
 mod plenty;
 mod programs;
 mod readme;
