@@ -3,7 +3,7 @@
 //! Keeps raw counts and gives them back; computes nothing. A kill at any instant loses at most the
 //! trial in hand, because nothing is open while one runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -71,6 +71,9 @@ pub struct Campaign {
     /// The plan as it was run, which a campaign that goes on must have too; `None` for `evaluate`.
     #[serde(default)]
     pub plan_json: Option<String>,
+    /// What parts of the server cost, as the plan says; none where it does not.
+    #[serde(default)]
+    pub prices: BTreeMap<String, f64>,
 }
 
 /// A campaign that can go on.

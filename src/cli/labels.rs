@@ -112,8 +112,8 @@ impl Labels {
         Some(Note::new(kind, text))
     }
 
-    /// Says what is left to do by hand, and what to type then; also to those who asked for quiet, as
-    /// the plan is not done without them.
+    /// Says what is left to do by hand, and what to type then; also to those who asked for quiet:
+    /// without them the plan is never done.
     ///
     /// # Errors
     /// When the store cannot be read.

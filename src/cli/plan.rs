@@ -201,6 +201,11 @@ impl Shown {
             let left = if *count == 1 { "is" } else { "are" };
             let _ = writeln!(text, "{count} {many} no sense and {left} left out: {why}");
         }
+        if !plan.prices.is_empty() {
+            let prices = plan.prices.iter().map(|(name, price)| format!("{name} {price}"));
+            let prices = prices.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "prices: {prices}; the report gives the price of a GB/s");
+        }
         if self.setups.len() > 1 {
             let count = self.setups.len();
             let _ = writeln!(text, "by hand: {count} set-ups; the run stops after each");
@@ -284,6 +289,7 @@ impl Shown {
             "seed": self.seed,
             "cells": self.cells,
             "trials": self.trials,
+            "prices": plan.prices,
             "setups": setups.collect::<Vec<_>>(),
             "time_ns": self.takes_ns,
             "trials_without_time": self.untimed,

@@ -65,6 +65,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let stop = signal::stop()?;
     let mut session = Session::open(kept, common)?;
     session.campaign.engine = plan.engine.clone();
+    session.campaign.prices = plan.prices.clone();
     let unfinished = if arguments.resume { Some(unfinished(&session, common)?) } else { None };
     if let Some(unfinished) = &unfinished {
         session.campaign.seed = unfinished.campaign.seed;

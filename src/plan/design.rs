@@ -92,6 +92,9 @@ pub struct Plan {
     pub loads: Vec<Load>,
     /// What is left out.
     pub excludes: Vec<Exclude>,
+    /// What a part of the server costs; no part of what is run, so that another price is no other
+    /// plan.
+    pub prices: BTreeMap<String, f64>,
 }
 
 /// A cell: the number of its load, and for each factor of that the number of a level.
@@ -373,6 +376,7 @@ pub mod tests {
             disks: Vec::new(),
             loads: vec![Load { name: "read".into(), settings, factors }],
             excludes: Vec::new(),
+            prices: BTreeMap::new(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! A workload's name as a plan, and `knob=level,level` arguments on top of any plan.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::design::{Design, Factor, Load, Plan};
@@ -38,6 +39,7 @@ pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
         disks: Vec::new(),
         loads: vec![file::load(workload, engine, &[])],
         excludes: Vec::new(),
+        prices: BTreeMap::new(),
     }
 }
 

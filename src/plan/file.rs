@@ -3,6 +3,8 @@
 //! What may stand in a file is DESIGN section 5. Nothing is guessed: unknown keys, unknown knobs,
 //! levels outside a domain and factors that no workload uses are refused before anything runs.
 
+use std::collections::BTreeMap;
+
 use crate::knob::{self, Knob, Settings};
 use crate::value::{Stop, Value};
 use crate::workload::{self, Workload};
@@ -81,6 +83,10 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         None => Ok(Vec::new()),
     };
     let excludes = excludes?;
+    let prices = match document.take("prices") {
+        Some(entry) => prices(entry.table()?)?,
+        None => BTreeMap::new(),
+    };
     document.finish("a plan file")?;
     let plan = Plan {
         name,
@@ -93,8 +99,15 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         disks,
         loads,
         excludes,
+        prices,
     };
     Ok(plan)
+}
+
+/// What each part costs, in whatever money the person counts.
+fn prices(table: Table<'_>) -> Result<BTreeMap<String, f64>, Mistake> {
+    let each = table.rest().into_iter();
+    each.map(|entry| Ok((entry.own_name()?, entry.above_zero()?))).collect()
 }
 
 fn design_of(entry: Entry<'_>) -> Result<Design, Mistake> {

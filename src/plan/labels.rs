@@ -156,8 +156,8 @@ impl Plan {
             }),
             (Some(first), Some(_)) => Err(Refused {
                 why: format!(
-                    "the plan `{}` has {} set-ups that only a person can change, and it is not said \
-                     which one is there: {}",
+                    "the plan `{}` has {} set-ups that only a person can change, and it is not \
+                     said which one is there: {}",
                     self.name,
                     setups.len(),
                     all()

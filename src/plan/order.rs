@@ -3,9 +3,10 @@
 //!
 //! All trials of one set-up (see `plan::labels`) stand together. Within it each replicate is one
 //! random order of its cells in which those that share a layout stand together, and within these
-//! those that share the system's settings. An order is made by sorting: every combination of dear settings, and every
-//! cell, gets a random key from the seed and the replicate. It is thus the same whenever it is
-//! asked for, which `--resume` builds on, and holds some 30 bytes a cell of one replicate.
+//! those that share the system's settings. An order is made by sorting: every combination of dear
+//! settings, and every cell, gets a random key from the seed and the replicate. It is thus the same
+//! whenever it is asked for, which `--resume` builds on, and holds some 30 bytes a cell of one
+//! replicate.
 
 use super::design::{Cell, Load, Plan};
 use super::{Trial, exact_in_json};

@@ -50,6 +50,8 @@ struct Campaign<'a> {
     engine: &'a str,
     uid: &'a str,
     command: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    prices: &'a BTreeMap<String, f64>,
 }
 
 #[derive(Serialize)]
@@ -121,6 +123,7 @@ impl<'a> Document<'a> {
                 engine: &campaign.engine,
                 uid: &campaign.uid,
                 command: &campaign.argv,
+                prices: &campaign.prices,
             },
             answer: &input.answer,
             trials: input.records.iter().zip(&input.trials).map(trial).collect(),

@@ -34,6 +34,10 @@ fn campaign(row: &Row<'_>) -> Result<Campaign> {
         inventory: json(row, "inventory")?.unwrap_or_default(),
         not_bought: json(row, "not_bought")?.unwrap_or_default(),
         plan_json: newer(row, "plan_json")?,
+        prices: match row.as_ref().column_index("prices") {
+            Ok(_) => json(row, "prices")?.unwrap_or_default(),
+            Err(_) => Default::default(),
+        },
     })
 }
 

@@ -131,6 +131,7 @@ fn what_went_in_comes_out() {
     let path = folder.path().join("a.db");
     let mut store = Store::open(&path).unwrap();
     let mut campaign = Campaign { uid: "u1".into(), seed: 42, ..Campaign::default() };
+    campaign.prices.insert("disk".into(), 310.5);
     campaign.argv = vec!["brickyard".into(), "evaluate".into(), "/srv/a b".into()];
     campaign.inventory = serde_json::json!({ "machine": { "cpus": 2 } });
     campaign.id = store.begin(&campaign).unwrap();

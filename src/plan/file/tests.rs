@@ -99,6 +99,9 @@ fn mistakes_are_shown_where_they_are_with_what_to_write() {
         ("[[exclude]]\nworkload = \"x\"", "p.toml:4:12", "no workload of this plan", "random-read"),
         ("[exclude]\nstreams = 7", "p.toml:3:1", "list of tables", "[[exclude]]"),
         ("about = 7", "p.toml:3:9", "is text", "about = \"...\""),
+        ("[prices]\ndisk = 0", "p.toml:4:8", "number above 0", "disk = 310.0"),
+        ("[prices]\ndisk = \"dear\"", "p.toml:4:8", "number above 0", "disk = 310.0"),
+        ("[prices]\n\"a disk\" = 1", "p.toml:4:1", "no name of small letters", "disk-shelf"),
         ("about = \"", "p.toml:3:10", "not TOML", "toml.io"),
     ];
     for (more, place, what, hint) in cases {
@@ -186,6 +189,10 @@ file-size = "512MiB"
 [[workload]]
 command = "make -j{streams} bzImage"
 prepare = "make mrproper defconfig"
+
+[prices]
+disk = 310.0
+controller = 640
 "#;
 
 /// A plan had one engine for all: reading files and compiling a kernel took two plans, whose
@@ -198,6 +205,7 @@ fn programs_stand_beside_workloads_each_with_the_knobs_that_it_obeys() {
     let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
     let of = |engine: &str| all.iter().filter(|one| one.engine() == engine).count();
     assert_eq!((of("file"), of("command"), all.len()), (12, 6, 18));
+    assert_eq!((plan.prices["disk"], plan.prices["controller"]), (310.0, 640.0));
     let program = all.last().unwrap();
     assert_eq!(program.word("command"), "make -j{streams} bzImage");
     assert_eq!(program.whole("read-ahead"), 8 << 20);
@@ -214,7 +222,8 @@ fn engines_that_cannot_go_together_are_refused_by_name() {
     let sim = read(MIXED, "p.toml", Some("sim")).unwrap_err();
     assert!(sim.why.contains("`sim` runs no programs") && sim.why.contains("make -j"), "{sim}");
     assert!(sim.why.contains("p.toml:17:11"), "{sim}");
-    let command = read(MIXED, "p.toml", Some("command")).unwrap_err();
+    let untimed = MIXED.replace("stop = {", "# {");
+    let command = read(&untimed, "p.toml", Some("command")).unwrap_err();
     assert!(command.why.contains("`command` cannot run `sequential-read`"), "{command}");
     let only = "[plan]\nname = \"p\"\n[[workload]]\ncommand = \"ls\"\n";
     assert_eq!(read(only, "p.toml", None).unwrap().engine, "command");
