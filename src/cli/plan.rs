@@ -170,6 +170,29 @@ impl Shown {
         }
     }
 
+    /// What is left out, what parts cost, and what a person does between the trials.
+    fn conditions(&self, plan: &Plan, text: &mut String) {
+        for (why, count) in &self.senseless {
+            let many = if *count == 1 { "cell makes" } else { "cells make" };
+            let left = if *count == 1 { "is" } else { "are" };
+            let _ = writeln!(text, "{count} {many} no sense and {left} left out: {why}");
+        }
+        if !plan.prices.is_empty() {
+            let prices = plan.prices.iter().map(|(name, price)| format!("{name} {price}"));
+            let prices = prices.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "prices: {prices}; the report gives the price of a GB/s");
+        }
+        if self.setups.len() > 1 {
+            let count = self.setups.len();
+            let _ = writeln!(text, "by hand: {count} set-ups; the run stops after each");
+            for setup in &self.setups {
+                let trials = setup.cells * u64::from(plan.replicates);
+                let arguments = setup.arguments().join(" ");
+                let _ = writeln!(text, "  {trials:5} trials with {arguments}");
+            }
+        }
+    }
+
     fn text(&self, plan: &Plan) -> String {
         let mut text = format!("{}: {}\n\n", plan.name, plan.about);
         let each = match plan.replicates {
@@ -196,25 +219,7 @@ impl Shown {
                 let _ = writeln!(text, "    {} = {}", factor.knob.name, levels.join(", "));
             }
         }
-        for (why, count) in &self.senseless {
-            let many = if *count == 1 { "cell makes" } else { "cells make" };
-            let left = if *count == 1 { "is" } else { "are" };
-            let _ = writeln!(text, "{count} {many} no sense and {left} left out: {why}");
-        }
-        if !plan.prices.is_empty() {
-            let prices = plan.prices.iter().map(|(name, price)| format!("{name} {price}"));
-            let prices = prices.collect::<Vec<_>>().join(", ");
-            let _ = writeln!(text, "prices: {prices}; the report gives the price of a GB/s");
-        }
-        if self.setups.len() > 1 {
-            let count = self.setups.len();
-            let _ = writeln!(text, "by hand: {count} set-ups; the run stops after each");
-            for setup in &self.setups {
-                let trials = setup.cells * u64::from(plan.replicates);
-                let arguments = setup.arguments().join(" ");
-                let _ = writeln!(text, "  {trials:5} trials with {arguments}");
-            }
-        }
+        self.conditions(plan, &mut text);
         let _ = writeln!(text, "time: {}", self.time());
         if self.layouts.made > 0 {
             let _ = writeln!(

@@ -170,7 +170,7 @@ fn a_workload_may_run_on_some_of_the_directories() {
     assert!(refused(&text("[]")).why.contains("no directory here"));
 }
 
-/// DESIGN section 5, but for what only a device as target has.
+/// Near to DESIGN section 5, in directories.
 const MIXED: &str = r#"
 [plan]
 name = "mixed"
@@ -248,4 +248,38 @@ fn a_knob_that_is_typed_goes_to_the_workloads_that_obey_it() {
     }
     let refused = plan.vary(&["sim-noise=0.1".to_owned()]).unwrap_err();
     assert!(refused.why.contains("`file, command` has no knob"), "{refused}");
+}
+
+/// The example of DESIGN section 5, word for word but for its comments, on disks.
+#[test]
+fn the_plan_of_the_design_is_read() {
+    let text = r#"
+        [plan]
+        name = "brick"
+        about = "Which file system and readahead for large sequential reads?"
+        replicates = 3
+        seed = 42
+        stop = { after = "20s", until = "steady", at-most = "120s" }
+        [target]
+        devices = ["serial:S4EVNX0R12345", "serial:S4EVNX0R12346"]
+        [factors]
+        raid = ["raid0"]
+        filesystem = ["ext4", "xfs", "btrfs"]
+        read-ahead = ["128KiB", "1MiB", "8MiB"]
+        streams = [1, 2, 4, 8, 16, 32, 60, 100]
+        [[workload]]
+        use = "sequential-read"
+        file-size = "512MiB"
+        block-size = "1MiB"
+        [[workload]]
+        command = "make -j{streams} bzImage"
+        prepare = "make mrproper defconfig"
+        [prices]
+        disk = 310.0
+        controller = 640.0
+    "#;
+    let plan = read(text, "brick.toml", None).unwrap();
+    assert_eq!(plan.check_target(), Ok(()));
+    assert_eq!(plan.cells().count(), 2 * 3 * 3 * 8);
+    assert_eq!((plan.engine.as_str(), plan.prices.len()), ("file, command", 2));
 }
