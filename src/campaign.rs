@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::engine::{Context, Engine, Error as EngineError};
+use crate::engine::{self, Context, Engine, Error as EngineError};
 use crate::inventory;
 use crate::journal;
 use crate::measurement::{Measurement, Note, Outcome, Record, judge};
@@ -35,7 +35,7 @@ pub struct Run<'a> {
     pub store: &'a mut Store,
     /// What it is.
     pub campaign: Campaign,
-    /// What runs its trials.
+    /// What runs its trials, but for those whose settings are another engine's.
     pub engine: &'static dyn Engine,
     /// Who is told.
     pub observer: &'a mut dyn Observer,
@@ -56,6 +56,8 @@ pub struct Run<'a> {
     measured_ns: u64,
     /// How fast files were last written and made durable, bytes per second.
     wrote_per_s: Option<f64>,
+    /// What the first trial that is measured must say.
+    notes: Vec<Note>,
     /// Places in the plan's order that an earlier run has been through.
     over: BTreeSet<u32>,
     of: u32,
@@ -151,6 +153,7 @@ impl<'a> Run<'a> {
             count: trials,
             measured_ns: 0,
             wrote_per_s: None,
+            notes: Vec::new(),
             over,
             of: 0,
             ends_at_ns: None,
@@ -216,6 +219,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Gives the first trial that will be measured a note.
+    pub fn note_next(&mut self, note: Note) {
+        self.notes.push(note);
+    }
+
     /// Runs one trial and keeps it.
     ///
     /// # Errors
@@ -232,6 +240,7 @@ impl<'a> Run<'a> {
         let notes = judge::notes(&record);
         if let Outcome::Done(measurement) = &mut record.outcome {
             measurement.notes.extend(notes);
+            measurement.notes.append(&mut self.notes);
             self.measured_ns += measurement.elapsed_ns;
             self.wrote_per_s = wrote_per_s(measurement).or(self.wrote_per_s);
         }
@@ -297,7 +306,8 @@ impl<'a> Run<'a> {
             place: &|pid| machine.place(pid),
             stop: self.stop,
         };
-        let measured = self.engine.run(trial, &mut context);
+        let measured = engine_of(self.engine, trial).run(trial, &mut context);
+        let killed = apply::out_of_memory(self.machine.killed_for_memory(), &trial.settings);
         notes.extend(self.machine.after());
         if let Some(Err(error)) = held.map(provision::Held::release) {
             self.observer.tell(&Event::Say(error.to_string()));
@@ -309,13 +319,15 @@ impl<'a> Run<'a> {
                     measurement.layout = layouts.times();
                     measurement.notes.extend(layouts.notes());
                 }
+                measurement.notes.extend(killed.map(|text| Note::new("out-of-memory", text)));
                 Outcome::Done(Box::new(measurement))
             }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
             Err(EngineError::Failed(why)) => {
                 // A load can end and leave I/O in the kernel, which holds up whoever comes next.
                 let held = self.barred.bar_if_held(self.host, names, trial.number);
-                Outcome::Failed(held.map_or(why.clone(), |held| format!("{why}; {held}")))
+                let why = held.map_or(why.clone(), |held| format!("{why}; {held}"));
+                Outcome::Failed(killed.map_or(why.clone(), |text| format!("{why}. {text}")))
             }
             Err(EngineError::Hung(why)) => {
                 self.barred.bar(self.host, names, trial.number);
@@ -383,6 +395,15 @@ impl<'a> Run<'a> {
 /// What the kernel said while a trial ran, or why that is not known.
 fn kernel_said(text: String) -> Note {
     Note::new("kernel-messages", text)
+}
+
+/// The engine that a trial's settings name; `first` where they name it or none.
+fn engine_of(first: &'static dyn Engine, trial: &Trial) -> &'static dyn Engine {
+    let named = trial.settings.engine();
+    if named == first.name() {
+        return first;
+    }
+    engine::find(named).unwrap_or(first)
 }
 
 /// How fast a trial wrote what it made durable, bytes per second.

@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 mod evaluate;
 mod generate;
 mod hint;
+mod labels;
 mod list;
 mod outcome;
 mod plan;

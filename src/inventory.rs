@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::sys::filesystem::{Space, mount_identity, space};
 use crate::sys::{Error, Host};
 
+mod changes;
 mod device;
 pub mod disk;
 mod limit;
@@ -21,6 +22,7 @@ mod transport;
 #[cfg(test)]
 pub mod recording;
 
+pub use changes::changes;
 pub use device::{Device, Kind, is_wire};
 pub use limit::nvme_controllers;
 pub use machine::{Machine, machine};

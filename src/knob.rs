@@ -15,6 +15,7 @@ use crate::value::{Domain, Stop, Value};
 
 mod command;
 mod job;
+mod label;
 mod layout;
 mod sim;
 pub mod system;
@@ -57,18 +58,22 @@ pub enum Apply {
     DropCaches,
     /// By making arrays and file systems anew on the plan's disks.
     Layout,
+    /// By a person, between runs.
+    ByHand,
 }
 
 impl Apply {
     /// Whether it is a setting of the machine, in force for a trial and put back after it.
     pub fn is_setting(self) -> bool {
-        !matches!(self, Apply::Engine | Apply::Layout)
+        !matches!(self, Apply::Engine | Apply::Layout | Apply::ByHand)
     }
 }
 
 /// What it takes to change a knob, dearest first: a plan nests its trials in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
+    /// What only a person can change: a run stops, and says what.
+    Label,
     /// What lies under the files: needs new arrays and file systems on disks that are destroyed.
     Layout,
     /// A setting of the machine; needs root, and is put back.
@@ -79,11 +84,12 @@ pub enum Scope {
 
 impl Scope {
     /// Dearest first.
-    pub const ALL: [Scope; 3] = [Scope::Layout, Scope::System, Scope::Job];
+    pub const ALL: [Scope; 4] = [Scope::Label, Scope::Layout, Scope::System, Scope::Job];
 
     /// As printed.
     pub fn name(self) -> &'static str {
         match self {
+            Scope::Label => "label",
             Scope::Layout => "layout",
             Scope::System => "system",
             Scope::Job => "job",
@@ -151,6 +157,13 @@ pub const KNOBS: &[&Knob] = &[
     &system::DROP_CACHES,
     &system::MEMORY_LIMIT,
     &system::CPUSET,
+    &label::CARD,
+    &label::SLOT,
+    &label::DISK_MODEL,
+    &label::CARD_MEMORY,
+    &label::HARDWARE_RAID,
+    &label::BIOS,
+    &label::LABEL,
     &sim::CAPACITY,
     &sim::STREAM_RATE,
     &sim::SERVICE_TIME,
@@ -197,15 +210,28 @@ fn distance(from: &str, to: &str) -> usize {
     rows[from.len()][to.len()]
 }
 
-/// A value for every knob of an engine. Copies share their values until one is changed.
+/// Names of the engines, whose code is the business of `engine`; a plan may name these.
+pub const ENGINES: [&str; 3] = ["file", "command", "sim"];
+
+/// A value for every knob of an engine, and which engine that is: two engines that obey the same
+/// knobs would otherwise make the same cell. Copies share their values until one is changed.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Settings(Arc<BTreeMap<&'static str, Value>>);
+pub struct Settings {
+    engine: &'static str,
+    values: Arc<BTreeMap<&'static str, Value>>,
+}
 
 impl Settings {
     /// Every knob that `engine` obeys, at its default.
     pub fn defaults(engine: &str) -> Settings {
         let obeyed = KNOBS.iter().filter(|knob| knob.obeyed_by(engine));
-        Settings(Arc::new(obeyed.map(|knob| (knob.name, knob.default_value())).collect()))
+        let values = obeyed.map(|knob| (knob.name, knob.default_value())).collect();
+        Settings { engine: known_engine(engine), values: Arc::new(values) }
+    }
+
+    /// The name of the engine that obeys them; empty when this version knows none of that name.
+    pub fn engine(&self) -> &'static str {
+        self.engine
     }
 
     /// Sets the knob `name`.
@@ -213,13 +239,13 @@ impl Settings {
     /// # Panics
     /// When the engine of these settings has no such knob: presets and arguments are checked.
     pub fn set(&mut self, name: &str, value: Value) {
-        let held = Arc::make_mut(&mut self.0).get_mut(name);
+        let held = Arc::make_mut(&mut self.values).get_mut(name);
         *held.unwrap_or_else(|| panic!("no knob `{name}` here")) = value;
     }
 
     /// Whether these settings have the knob `name`.
     pub fn has(&self, name: &str) -> bool {
-        self.0.contains_key(name)
+        self.values.contains_key(name)
     }
 
     /// The value of the knob `name`.
@@ -227,12 +253,12 @@ impl Settings {
     /// # Panics
     /// When the engine of these settings has no such knob.
     pub fn get(&self, name: &str) -> &Value {
-        self.0.get(name).unwrap_or_else(|| panic!("no knob `{name}` here"))
+        self.values.get(name).unwrap_or_else(|| panic!("no knob `{name}` here"))
     }
 
     /// The value of the knob `name`, when the engine of these settings has it.
     pub fn find(&self, name: &str) -> Option<&Value> {
-        self.0.get(name)
+        self.values.get(name)
     }
 
     /// The knob `name` as a number: bytes, ns, operations, or a plain number; not a number for
@@ -299,33 +325,39 @@ impl Settings {
 
     /// All, in alphabetical order.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.0.iter().map(|(name, value)| (*name, value))
+        self.values.iter().map(|(name, value)| (*name, value))
     }
 
     /// A number that is the same for equal settings, those of `but` left out; others seldom
     /// share it.
     pub fn fingerprint(&self, but: &[&str]) -> u64 {
         let mut hasher = DefaultHasher::new();
+        self.engine.hash(&mut hasher);
         for (name, value) in self.iter().filter(|(name, _)| !but.contains(name)) {
             (name, value).hash(&mut hasher);
         }
         hasher.finish()
     }
 
-    /// Reads what [`Serialize`] wrote; knobs that this version does not know are left out.
-    pub fn from_json(json: &serde_json::Value) -> Settings {
+    /// Reads what [`Serialize`] wrote for `engine`; knobs that this version does not know are left
+    /// out.
+    pub fn from_json(engine: &str, json: &serde_json::Value) -> Settings {
         let object = json.as_object().into_iter().flatten();
         let known = object.filter_map(|(name, value)| {
             let knob = find(name)?;
             Some((knob.name, knob.value_from_json(value)?))
         });
-        Settings(Arc::new(known.collect()))
+        Settings { engine: known_engine(engine), values: Arc::new(known.collect()) }
     }
+}
+
+fn known_engine(name: &str) -> &'static str {
+    ENGINES.into_iter().find(|known| *known == name).unwrap_or("")
 }
 
 impl Serialize for Settings {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.0.iter())
+        to.collect_map(self.values.iter())
     }
 }
 
@@ -356,7 +388,7 @@ fn from_json(domain: &Domain, json: &serde_json::Value) -> Option<Value> {
         Domain::Duration { .. } => Value::Duration(json.as_u64()?),
         Domain::Number { .. } => Value::Number(json.as_f64()?),
         Domain::Flag => Value::Flag(json.as_bool()?),
-        Domain::OneOf(_) | Domain::Cpus | Domain::CpuList | Domain::Text => {
+        Domain::OneOf(_) | Domain::Cpus | Domain::CpuList | Domain::Label | Domain::Text => {
             Value::Word(json.as_str()?.to_owned())
         }
         Domain::OrAsIs(_) if json == "as-is" => Value::as_is(),
@@ -386,14 +418,15 @@ mod tests {
 
     #[test]
     fn defaults_are_in_their_domains_and_survive_the_store() {
-        for engine in ["file", "sim", "command"] {
+        for engine in ENGINES {
             let settings = Settings::defaults(engine);
             let json = serde_json::to_value(&settings).unwrap();
             for (name, value) in settings.iter() {
                 let stored = find(name).unwrap().value_from_json(&json[name]);
                 assert_eq!(stored.as_ref(), Some(value), "{name}");
             }
-            assert_eq!(Settings::from_json(&json), settings);
+            assert_eq!(Settings::from_json(engine, &json), settings);
+            assert_eq!(settings.engine(), engine);
         }
     }
 

@@ -13,6 +13,7 @@ pub mod design;
 pub mod expand;
 pub mod file;
 pub mod files;
+pub mod labels;
 pub mod layouts;
 pub mod order;
 pub mod standard;

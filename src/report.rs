@@ -19,6 +19,7 @@ mod fixture;
 mod html;
 mod json;
 mod markdown;
+mod prices;
 mod programs;
 mod text;
 pub mod words;

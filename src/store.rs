@@ -3,7 +3,7 @@
 //! Keeps raw counts and gives them back; computes nothing. A kill at any instant loses at most the
 //! trial in hand, because nothing is open while one runs.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -27,6 +27,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("store/programs.sql"),
     include_str!("store/plans.sql"),
     include_str!("store/layouts.sql"),
+    include_str!("store/engines.sql"),
 ];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -51,7 +52,7 @@ pub struct Campaign {
     pub uid: String,
     /// The plan's name: `evaluate`, or a workload's.
     pub plan: String,
-    /// The engine that ran it.
+    /// The engine that ran it; `file, command` where two did: each trial's settings know theirs.
     pub engine: String,
     /// The machine's name.
     pub host: String,
@@ -70,6 +71,9 @@ pub struct Campaign {
     /// The plan as it was run, which a campaign that goes on must have too; `None` for `evaluate`.
     #[serde(default)]
     pub plan_json: Option<String>,
+    /// What parts of the server cost, as the plan says; none where it does not.
+    #[serde(default)]
+    pub prices: BTreeMap<String, f64>,
 }
 
 /// A campaign that can go on.

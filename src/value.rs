@@ -142,6 +142,8 @@ pub enum Domain {
     Texts,
     /// CPUs such as `0-3,8`.
     CpuList,
+    /// A name that somebody gave, without blanks or commas. Becomes a [`Value::Word`].
+    Label,
     /// What another domain takes, or `as-is`: what is in force is left alone.
     OrAsIs(&'static Domain),
 }
@@ -188,6 +190,7 @@ impl Domain {
             Domain::Text => "a text; commas in it do not separate levels".to_owned(),
             Domain::Texts => "a text; given again, one more".to_owned(),
             Domain::CpuList => "CPUs such as 0-3,8".to_owned(),
+            Domain::Label => "a name of letters, digits and . _ + - /".to_owned(),
             Domain::OrAsIs(inner) => format!("{AS_IS}, or {}", inner.describe()),
         }
     }

@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use super::curve::stray;
 use super::{Finding, Question};
-use crate::knob::{self, Knob, Settings};
+use crate::knob::{self, Knob, Scope, Settings};
 use crate::measurement::Record;
 use crate::measurement::figures::{figures, rate};
 use crate::measurement::origin::{Verdict, origin};
@@ -300,13 +300,17 @@ impl Varied<'_> {
     }
 
     fn effect(&self, found: &MainEffect, all: &[Varied<'_>]) -> KnobEffect {
+        // A person sets each level up once, for all replicates: these repeat its trials, and not
+        // the setting up. See `plan::labels`.
+        let once = self.knob.scope == Scope::Label;
+        let sure = |it: Estimate| if once { Estimate::bare(it.value) } else { it };
         let value = |place: usize| self.levels[place].clone();
         let span = found.span.map(|span| Span {
             most: value(span.most),
             least: value(span.least),
-            ratio: ratio(span.difference),
-            chance: span.chance,
-            detectable_ratio: span.detectable.map(f64::exp),
+            ratio: ratio(sure(span.difference)),
+            chance: span.chance.filter(|_| !once),
+            detectable_ratio: span.detectable.filter(|_| !once).map(f64::exp),
         });
         let levels = found.levels.iter().enumerate();
         KnobEffect {
@@ -315,7 +319,7 @@ impl Varied<'_> {
             matters: span.as_ref().and_then(|span| Some(span.chance? <= CHANCE)),
             span,
             levels: levels
-                .map(|(place, level)| Level { level: value(place), ratio: ratio(*level) })
+                .map(|(place, level)| Level { level: value(place), ratio: ratio(sure(*level)) })
                 .collect(),
             share: found.share,
             inseparable_from: found.aliases.iter().map(|other| all[*other].knob.name).collect(),

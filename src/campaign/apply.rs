@@ -127,7 +127,7 @@ impl<'a> Applier<'a> {
         self.cpus = Vec::new();
         for (knob, value) in set(settings) {
             let done = match knob.apply {
-                Apply::Engine | Apply::Layout | Apply::Files(_) => Ok(None),
+                Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Files(_) => Ok(None),
                 Apply::MemoryGroup => self.make_group(value),
                 Apply::Processors => {
                     self.cpus = value::cpu_list(&value.to_string()).unwrap_or_default();
@@ -308,6 +308,19 @@ impl<'a> Applier<'a> {
         }
     }
 
+    /// How many processes of the load the kernel has killed because its group was out of memory;
+    /// to be asked before [`Applier::after`]. In version 2 it says so in memory.events, in version
+    /// 1 in memory.oom_control (since Linux 4.13); 0 where it does not say.
+    pub fn killed_for_memory(&self) -> u64 {
+        let Some(folder) = &self.group else { return 0 };
+        let of = |file: &str| {
+            let text = self.host.read(format!("{folder}/{file}")).ok()?;
+            let line = text.lines().find_map(|line| line.strip_prefix("oom_kill "))?;
+            line.trim().parse::<u64>().ok()
+        };
+        of("memory.events").or_else(|| of("memory.oom_control")).unwrap_or(0)
+    }
+
     /// After a trial: removes the load's control group, and looks whether somebody has changed what
     /// was to be in force meanwhile. Gives what the record must say.
     pub fn after(&mut self) -> Vec<Note> {
@@ -365,6 +378,18 @@ pub fn recover(host: &Host, journal: &Path, tell: &mut dyn FnMut(&Said)) -> Resu
             Err(Error::new(what, said).hint("brickyard undo, as root"))
         }
     }
+}
+
+/// What a record says when the kernel killed so many processes of the load.
+pub fn out_of_memory(killed: u64, settings: &Settings) -> Option<String> {
+    let limit = settings.find("memory-limit")?;
+    (killed > 0).then(|| {
+        let limit = value::setting(limit);
+        format!(
+            "Out of memory: under memory-limit={limit} the kernel killed {killed} of the load's \
+             processes (oom_kill {killed})."
+        )
+    })
 }
 
 fn is_group(path: &str) -> bool {

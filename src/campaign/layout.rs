@@ -78,7 +78,7 @@ impl Run<'_> {
     /// The trial that writes another one's files.
     fn layout_for(&self, trial: &Trial) -> Trial {
         let (settings, size) = (&trial.settings, trial.settings.whole("file-size"));
-        let mut layout = Settings::defaults(self.engine.name());
+        let mut layout = Settings::defaults(trial.settings.engine());
         for knob in ["streams", "files", "file-size", "directories", "data", "io-engine"] {
             layout.set(knob, settings.get(knob).clone());
         }

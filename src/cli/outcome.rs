@@ -138,6 +138,7 @@ impl Session {
             inventory: described(&machine, &targets, &kept.disks),
             not_bought: Vec::new(),
             plan_json: kept.plan_json.clone(),
+            prices: Default::default(),
         };
         let talk = talk::Talk::new(common.quiet);
         Ok(Session { host, store, campaign, kept, talk, machine, targets })

@@ -13,6 +13,7 @@ use crate::campaign::{layout, layouts};
 use crate::inventory::disk::Disk;
 use crate::knob::{self, Scope};
 use crate::plan::design::Plan;
+use crate::plan::labels::Setup;
 use crate::plan::standard::expected_ns;
 use crate::plan::{builtin, file};
 use crate::sys::Host;
@@ -41,10 +42,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         })?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Planned { plan, engine, disks } = planned::resolve(planned)?;
+    let Planned { plan, disks, .. } = planned::resolve(planned)?;
     let step = plan.combinations().div_ceil(CHECKED).max(1) as usize;
     for cell in plan.cells().step_by(step) {
-        engine.check(&plan.settings(&cell))?;
+        planned::check(&plan.settings(&cell))?;
     }
     let shown = Shown::of(&plan, &disks)?;
     talk::data(&match common.json {
@@ -81,6 +82,8 @@ struct Shown {
     cells: u64,
     trials: u64,
     seed: u64,
+    /// What a person must set up, in order.
+    setups: Vec<Setup>,
     /// Of the trials that stop by time, ns, and how many others there are.
     takes_ns: u64,
     untimed: u64,
@@ -138,10 +141,15 @@ impl Shown {
         }
         let (trials, seed) = (cells * replicates, plan.seed.unwrap_or(1));
         let senseless = plan.senseless();
+        let setups = match plan.labels().is_empty() {
+            true => Vec::new(),
+            false => plan.setups(seed),
+        };
         Ok(Shown {
             cells,
             trials,
             seed,
+            setups,
             takes_ns,
             untimed,
             space,
@@ -163,6 +171,29 @@ impl Shown {
         }
     }
 
+    /// What is left out, what parts cost, and what a person does between the trials.
+    fn conditions(&self, plan: &Plan, text: &mut String) {
+        for (why, count) in &self.senseless {
+            let many = if *count == 1 { "cell makes" } else { "cells make" };
+            let left = if *count == 1 { "is" } else { "are" };
+            let _ = writeln!(text, "{count} {many} no sense and {left} left out: {why}");
+        }
+        if !plan.prices.is_empty() {
+            let prices = plan.prices.iter().map(|(name, price)| format!("{name} {price}"));
+            let prices = prices.collect::<Vec<_>>().join(", ");
+            let _ = writeln!(text, "prices: {prices}; the report gives the price of a GB/s");
+        }
+        if self.setups.len() > 1 {
+            let count = self.setups.len();
+            let _ = writeln!(text, "by hand: {count} set-ups; the run stops after each");
+            for setup in &self.setups {
+                let trials = setup.cells * u64::from(plan.replicates);
+                let arguments = setup.arguments().join(" ");
+                let _ = writeln!(text, "  {trials:5} trials with {arguments}");
+            }
+        }
+    }
+
     fn text(&self, plan: &Plan) -> String {
         let mut text = format!("{}: {}\n\n", plan.name, plan.about);
         let each = match plan.replicates {
@@ -177,8 +208,10 @@ impl Shown {
         };
         let _ = writeln!(
             text,
-            "{} cells ({design} design{excluded}), {each}: {} trials on the engine {}",
-            self.cells, self.trials, plan.engine
+            "{} cells ({design} design{excluded}), {each}: {} trials on {}",
+            self.cells,
+            self.trials,
+            on_engines(&plan.engine)
         );
         for load in &plan.loads {
             let _ = writeln!(text, "  {}", load.name);
@@ -187,11 +220,7 @@ impl Shown {
                 let _ = writeln!(text, "    {} = {}", factor.knob.name, levels.join(", "));
             }
         }
-        for (why, count) in &self.senseless {
-            let many = if *count == 1 { "cell makes" } else { "cells make" };
-            let left = if *count == 1 { "is" } else { "are" };
-            let _ = writeln!(text, "{count} {many} no sense and {left} left out: {why}");
-        }
+        self.conditions(plan, &mut text);
         let _ = writeln!(text, "time: {}", self.time());
         if self.layouts.made > 0 {
             let _ = writeln!(
@@ -253,6 +282,10 @@ impl Shown {
                 "settings": trial.settings,
             })
         });
+        let setups = self.setups.iter().map(|setup| {
+            let labels: BTreeMap<_, _> = setup.levels.iter().cloned().collect();
+            json!({ "labels": labels, "trials": setup.cells * u64::from(plan.replicates) })
+        });
         json!({
             "plan": plan.name,
             "about": plan.about,
@@ -262,6 +295,8 @@ impl Shown {
             "seed": self.seed,
             "cells": self.cells,
             "trials": self.trials,
+            "prices": plan.prices,
+            "setups": setups.collect::<Vec<_>>(),
             "time_ns": self.takes_ns,
             "trials_without_time": self.untimed,
             "space_bytes": self.space.iter().cloned().collect::<BTreeMap<String, u64>>(),
@@ -273,6 +308,13 @@ impl Shown {
             "left_out": self.senseless,
             "first_trials": order.collect::<Vec<_>>(),
         })
+    }
+}
+
+fn on_engines(names: &str) -> String {
+    match names.rsplit_once(", ") {
+        Some((first, last)) => format!("the engines {first} and {last}"),
+        None => format!("the engine {names}"),
     }
 }
 

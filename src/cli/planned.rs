@@ -39,7 +39,7 @@ pub struct Asked {
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub replicates: Option<u32>,
     /// What runs the trials: `file`, `command` or `sim` [default: the plan's, or what its workload
-    /// needs]
+    /// needs]; programs in a plan run on `command` beside `file`
     #[arg(long)]
     pub engine: Option<String>,
     /// Repeats the order of trials and the blocks of an earlier campaign
@@ -51,10 +51,18 @@ pub struct Asked {
 pub struct Planned {
     /// With everything that was typed in it, its directories checked.
     pub plan: Plan,
-    /// What runs it.
+    /// What runs its first workload.
     pub engine: &'static dyn Engine,
     /// The plan's disks as they are now; none where it measures in directories.
     pub disks: Vec<Disk>,
+}
+
+/// Checks the settings of a cell with its own engine.
+///
+/// # Errors
+/// When it cannot run here.
+pub fn check(settings: &Settings) -> Result<(), Error> {
+    outcome::engine(settings.engine())?.check(settings)
 }
 
 /// Finds the plan, changes it as was typed, and checks that it can be run here.
@@ -65,7 +73,8 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     let named = arguments.engine.as_deref().map(outcome::engine).transpose()?;
     let Some(name) = &arguments.plan else { return Err(none_named()) };
     let mut plan = find(name, named.map(|engine| engine.name()))?;
-    let engine = outcome::engine(&plan.engine)?;
+    let first = plan.loads.first().map_or("", |load| load.settings.engine());
+    let engine = outcome::engine(first)?;
     plan.vary(&arguments.levels)?;
     plan.replicates = arguments.replicates.unwrap_or(plan.replicates);
     plan.seed = arguments.seed.or(plan.seed);

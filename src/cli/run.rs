@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use super::labels::Labels;
 use super::outcome::{Request, Session};
 use super::planned::{self, Planned};
 use super::{Common, talk};
@@ -12,6 +13,7 @@ use crate::campaign::{Run, layout::check_space};
 use crate::journal;
 use crate::knob::Settings;
 use crate::plan::expand::Refused;
+use crate::plan::labels::Setup;
 use crate::store::Unfinished;
 use crate::sys::{Error, Host, signal};
 
@@ -23,6 +25,12 @@ pub struct Arguments {
     /// Go on with the newest campaign of this plan in the store where it was stopped
     #[arg(long)]
     resume: bool,
+    /// Which card, slot ... is set up, where the plan varies what only a person can change
+    ///
+    /// The trials of that set-up are run; then the run stops and says what to change. Again for
+    /// each label
+    #[arg(long, value_name = "NAME=LEVEL")]
+    label: Vec<String>,
     /// Print what would be changed on this machine, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -37,10 +45,11 @@ pub struct Arguments {
 /// Runs a plan.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let planned = planned::resolve(&arguments.planned)?;
+    let labels = Labels::of(&planned.plan, &arguments.label)?;
     // What this run needs must not lie on a disk that it destroys.
     let mut needed = vec![std::path::absolute(&common.store)?];
     needed.extend(std::env::current_exe().ok());
-    if let Some(dry) = look(arguments, &planned, &needed, common)? {
+    if let Some(dry) = look(arguments, &planned, &labels.there, &needed, common)? {
         return Ok(dry);
     }
     let Planned { plan, engine, disks } = planned;
@@ -55,12 +64,16 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     };
     let stop = signal::stop()?;
     let mut session = Session::open(kept, common)?;
+    session.campaign.engine = plan.engine.clone();
+    session.campaign.prices = plan.prices.clone();
     let unfinished = if arguments.resume { Some(unfinished(&session, common)?) } else { None };
     if let Some(unfinished) = &unfinished {
         session.campaign.seed = unfinished.campaign.seed;
         session.campaign.id = unfinished.campaign.id;
     }
     session.introduce();
+    labels.begin(&session, &plan, unfinished.as_ref())?;
+    let note = unfinished.as_ref().and_then(|unfinished| labels.note(&session, unfinished));
     let done = {
         let Session { host, store, campaign, kept, talk, .. } = &mut session;
         let (campaign, seed) = (campaign.clone(), campaign.seed);
@@ -89,12 +102,15 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         if let Some(provisioner) = provisioner {
             run.on_disks(provisioner);
         }
-        let result = run.trials(plan.trials(seed));
+        note.into_iter().for_each(|note| run.note_next(note));
+        let result = run.trials(plan.trials(seed).filter(|t| labels.there.holds(&t.settings)));
         let done = run.finish();
         result?;
         done?
     };
-    session.conclude(done, common)
+    let status = session.conclude(done, common)?;
+    labels.end(&session, &plan)?;
+    Ok(status)
 }
 
 /// Looks at everything that would fail later, and prints what would be changed when no more than
@@ -102,17 +118,20 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 fn look(
     arguments: &Arguments,
     planned: &Planned,
+    there: &Setup,
     needed: &[PathBuf],
     common: &Common,
 ) -> anyhow::Result<Option<ExitCode>> {
     let Planned { plan, engine, disks } = planned;
-    for cell in plan.cells() {
-        engine.check(&plan.settings(&cell))?;
+    let cells = || plan.cells().map(|cell| plan.settings(&cell));
+    let cells = || cells().filter(|settings| there.holds(settings));
+    for settings in cells() {
+        planned::check(&settings)?;
     }
     if engine.name() == "sim" {
         return arguments.dry_run.then(|| dry_run(&[], &[], common)).transpose();
     }
-    let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
+    let all: Vec<Settings> = cells().collect();
     if disks.is_empty() {
         check_space(all.iter().map(|settings| (settings, 0)))?;
     }

@@ -37,7 +37,8 @@ impl Engine for Command {
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         let places: Vec<String> = match settings.directories() {
             [] => vec!["/".to_owned()],
-            some => some.to_vec(),
+            // On a plan's disks nobody knows yet where the directory will be.
+            some => some.iter().map(|name| format!("/{}", name.trim_start_matches('/'))).collect(),
         };
         let spec = job::spec(settings, &places)?;
         let starts = spec.copies.iter().take(1).chain(&spec.prepare).chain(&spec.cleanup);
@@ -51,5 +52,22 @@ impl Engine for Command {
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         supervise::run(trial, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::testing::settings;
+    use crate::value::Value;
+
+    /// A plan of disks was refused when it had a program: "`target` is not an absolute path".
+    #[test]
+    fn a_program_may_run_where_no_directory_is_yet() {
+        let mut settings = settings("command", &[("command", "true {directory}")]);
+        for name in ["target", "/srv/a"] {
+            settings.set("directories", Value::Words(vec![name.to_owned()]));
+            assert_eq!(Command.check(&settings).map_err(|error| error.to_string()), Ok(()));
+        }
     }
 }

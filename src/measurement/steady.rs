@@ -104,7 +104,7 @@ mod tests {
 
     fn access(word: &str) -> Settings {
         let json = serde_json::json!({ "access": word });
-        Settings::from_json(&json)
+        Settings::from_json("file", &json)
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct BuiltIn {
 pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "streams", text: include_str!("../../plans/streams.toml") },
     BuiltIn { name: "readahead", text: include_str!("../../plans/readahead.toml") },
+    BuiltIn { name: "raid-filesystem", text: include_str!("../../plans/raid-filesystem.toml") },
+    BuiltIn { name: "brick", text: include_str!("../../plans/brick.toml") },
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
 ];
 

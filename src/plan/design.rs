@@ -75,7 +75,7 @@ pub struct Plan {
     pub name: String,
     /// The question that it answers; empty where none is given.
     pub about: String,
-    /// What runs it.
+    /// What runs it, as [`engines`] gives it: each load's settings know theirs.
     pub engine: String,
     /// How often each cell is run.
     pub replicates: u32,
@@ -92,6 +92,9 @@ pub struct Plan {
     pub loads: Vec<Load>,
     /// What is left out.
     pub excludes: Vec<Exclude>,
+    /// What a part of the server costs; no part of what is run, so that another price is no other
+    /// plan.
+    pub prices: BTreeMap<String, f64>,
 }
 
 /// A cell: the number of its load, and for each factor of that the number of a level.
@@ -192,7 +195,25 @@ fn odd_words(base: u32) -> impl Iterator<Item = u64> {
     words.into_iter()
 }
 
+/// The engines of these loads, each once, in words: `file, command`.
+pub fn engines(loads: &[Load]) -> String {
+    let mut names: Vec<&str> = loads.iter().map(|load| load.settings.engine()).collect();
+    let mut seen = Vec::new();
+    names.retain(|name| {
+        !seen.contains(name) && {
+            seen.push(*name);
+            true
+        }
+    });
+    names.join(", ")
+}
+
 impl Plan {
+    /// Whether one of its loads runs on `engine`.
+    pub fn runs_on(&self, engine: &str) -> bool {
+        self.loads.iter().any(|load| load.settings.engine() == engine)
+    }
+
     /// Combinations of all loads, those that are excluded with them; saturates.
     pub fn combinations(&self) -> u64 {
         let each = self.loads.iter().map(|load| load.combinations(self.design));
@@ -271,7 +292,13 @@ impl Plan {
             let settings: BTreeMap<&str, String> =
                 load.settings.iter().map(|(name, value)| (name, value.to_string())).collect();
             let factors: Vec<_> = factors.collect();
-            json!({ "name": load.name, "settings": settings, "factors": factors })
+            let engine = load.settings.engine();
+            json!({
+                "name": load.name,
+                "engine": engine,
+                "settings": settings,
+                "factors": factors,
+            })
         });
         let excludes = self.excludes.iter().map(|rule| {
             let of = rule.levels.iter().map(|(knob, of)| json!([knob.name, levels(of)]));
@@ -349,6 +376,7 @@ pub mod tests {
             disks: Vec::new(),
             loads: vec![Load { name: "read".into(), settings, factors }],
             excludes: Vec::new(),
+            prices: BTreeMap::new(),
         }
     }
 

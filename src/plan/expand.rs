@@ -1,8 +1,9 @@
 //! A workload's name as a plan, and `knob=level,level` arguments on top of any plan.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
-use super::design::{Design, Factor, Plan};
+use super::design::{Design, Factor, Load, Plan};
 use super::file;
 use crate::knob::{self, Knob};
 use crate::value::{Domain, Value};
@@ -38,6 +39,7 @@ pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
         disks: Vec::new(),
         loads: vec![file::load(workload, engine, &[])],
         excludes: Vec::new(),
+        prices: BTreeMap::new(),
     }
 }
 
@@ -50,10 +52,10 @@ impl Plan {
     pub fn vary(&mut self, arguments: &[String]) -> Result<(), Refused> {
         let mut given: Vec<&'static str> = Vec::new();
         for argument in arguments {
-            let (knob, levels) = factor(&self.engine, argument)?;
+            let (knob, levels) = self.factor(argument)?;
             // Each argument is one more text; all of them together are one level.
             if let (Domain::Texts, [Value::Words(more)]) = (knob.domain, &levels[..]) {
-                for load in &mut self.loads {
+                for load in self.obeying(knob) {
                     let all = [load.settings.texts(knob.name), more].concat();
                     load.settings.set(knob.name, Value::Words(all));
                 }
@@ -66,7 +68,7 @@ impl Plan {
                 });
             }
             given.push(knob.name);
-            for load in &mut self.loads {
+            for load in self.obeying(knob) {
                 load.factors.retain(|factor| factor.knob.name != knob.name);
                 match &levels[..] {
                     [level] => load.settings.set(knob.name, level.clone()),
@@ -75,6 +77,10 @@ impl Plan {
             }
         }
         self.check()
+    }
+
+    fn obeying(&mut self, knob: &Knob) -> impl Iterator<Item = &mut Load> {
+        self.loads.iter_mut().filter(|load| load.settings.has(knob.name))
     }
 
     /// Whether its design can be made of its factors, and has any cell.
@@ -103,47 +109,49 @@ impl Plan {
     }
 }
 
-/// Reads `knob=level,level`.
-fn factor(engine: &str, argument: &str) -> Result<(&'static Knob, Vec<Value>), Refused> {
-    let Some((name, levels)) = argument.split_once('=') else {
-        return Err(Refused {
-            why: format!("`{argument}` is not of the form knob=level,level"),
-            hint: format!("write {argument}=..., or see `brickyard list knobs`"),
-        });
-    };
-    let Some(knob) = knob::find(name) else {
-        let near = knob::nearest(name, knob::KNOBS.iter().map(|knob| knob.name));
-        let hint = near.map_or("`brickyard list knobs` shows all".to_owned(), |near| {
-            format!("did you mean `{near}`? `brickyard list knobs` shows all")
-        });
-        return Err(Refused { why: format!("there is no knob `{name}`"), hint });
-    };
-    if !knob.obeyed_by(engine) {
-        return Err(Refused {
-            why: format!("the engine `{engine}` has no knob `{name}`"),
-            hint: format!("use --engine {}, or leave it out", knob.engines.join(" or ")),
-        });
-    }
-    // A list of CPUs has commas of its own.
-    let texts: Vec<&str> = match knob.domain.has_commas() {
-        true => vec![levels],
-        false => levels.split(',').collect(),
-    };
-    let mut values = Vec::with_capacity(texts.len());
-    for text in texts {
-        let value = knob.domain.parse(text.trim()).map_err(|why| Refused {
-            why: format!("{name}: {why}"),
-            hint: format!("{name} takes {}", knob.domain.describe()),
-        })?;
-        if values.contains(&value) {
+impl Plan {
+    /// Reads `knob=level,level`.
+    fn factor(&self, argument: &str) -> Result<(&'static Knob, Vec<Value>), Refused> {
+        let Some((name, levels)) = argument.split_once('=') else {
             return Err(Refused {
-                why: format!("{name}: the level {value} is there twice"),
-                hint: "give each level once; --replicates repeats all of them".to_owned(),
+                why: format!("`{argument}` is not of the form knob=level,level"),
+                hint: format!("write {argument}=..., or see `brickyard list knobs`"),
+            });
+        };
+        let Some(knob) = knob::find(name) else {
+            let near = knob::nearest(name, knob::KNOBS.iter().map(|knob| knob.name));
+            let hint = near.map_or("`brickyard list knobs` shows all".to_owned(), |near| {
+                format!("did you mean `{near}`? `brickyard list knobs` shows all")
+            });
+            return Err(Refused { why: format!("there is no knob `{name}`"), hint });
+        };
+        if !self.loads.iter().any(|load| load.settings.has(name)) {
+            return Err(Refused {
+                why: format!("the engine `{}` has no knob `{name}`", self.engine),
+                hint: format!("use --engine {}, or leave it out", knob.engines.join(" or ")),
             });
         }
-        values.push(value);
+        // A list of CPUs has commas of its own.
+        let texts: Vec<&str> = match knob.domain.has_commas() {
+            true => vec![levels],
+            false => levels.split(',').collect(),
+        };
+        let mut values = Vec::with_capacity(texts.len());
+        for text in texts {
+            let value = knob.domain.parse(text.trim()).map_err(|why| Refused {
+                why: format!("{name}: {why}"),
+                hint: format!("{name} takes {}", knob.domain.describe()),
+            })?;
+            if values.contains(&value) {
+                return Err(Refused {
+                    why: format!("{name}: the level {value} is there twice"),
+                    hint: "give each level once; --replicates repeats all of them".to_owned(),
+                });
+            }
+            values.push(value);
+        }
+        Ok((knob, values))
     }
-    Ok((knob, values))
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 //! What may stand in a file is DESIGN section 5. Nothing is guessed: unknown keys, unknown knobs,
 //! levels outside a domain and factors that no workload uses are refused before anything runs.
 
+use std::collections::BTreeMap;
+
 use crate::knob::{self, Knob, Settings};
 use crate::value::{Stop, Value};
 use crate::workload::{self, Workload};
 
 use super::SEED_MAX;
-use super::design::{Design, Exclude, Factor, Load, Plan};
+use super::design::{self, Design, Exclude, Factor, Load, Plan};
 use super::expand::Refused;
 
 mod table;
@@ -19,14 +21,20 @@ use table::{Entry, Mistake, Table};
 /// having.
 pub const REPLICATES: u32 = 3;
 
-/// Reads a plan; `file` is its name, for messages. `engine` wins over the plan's own.
+/// Reads a plan; `file` is its name, for messages. `engine` wins over the plan's own; programs run
+/// on the engine `command` whatever the others run on.
 ///
 /// # Errors
 /// At the first mistake: what is wrong, with file, line and column, and what to write instead.
 pub fn read(text: &str, file: &str, engine: Option<&str>) -> Result<Plan, Refused> {
     let plan = parse(text, engine).map_err(|mistake| mistake.refuse(text, file))?;
-    plan.check()
-        .map_err(|refused| Refused { why: format!("{file}: {}", refused.why), ..refused })?;
+    let refused = |refused: Refused| Refused { why: format!("{file}: {}", refused.why), ..refused };
+    plan.check().map_err(refused)?;
+    if let Some(engine) = engine.filter(|engine| !plan.runs_on(engine)) {
+        let why = format!("no workload of this plan runs on the engine `{engine}`");
+        let hint = format!("leave --engine out: they run on {}", plan.engine);
+        return Err(refused(Refused { why, hint }));
+    }
     Ok(plan)
 }
 
@@ -38,10 +46,12 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
     let about = head.take("about").map(|entry| entry.text()).transpose()?.unwrap_or_default();
     let replicates = head.take("replicates").map(|entry| entry.whole(1, 1000)).transpose()?;
     let seed = head.take("seed").map(|entry| entry.whole(0, SEED_MAX)).transpose()?;
-    let design = head.take("design").map(design).transpose()?.unwrap_or_default();
-    let own = head.take("engine").map(engine_name).transpose()?;
-    let engine = engine.map(str::to_owned).or(own).unwrap_or_else(|| "file".to_owned());
-    let stop = head.take("stop").map(|entry| stops(&entry, &engine)).transpose()?;
+    let design = head.take("design").map(design_of).transpose()?.unwrap_or_default();
+    let own = head.take("engine").map(|entry| Ok((engine_name(&entry)?, entry))).transpose()?;
+    let given = engine;
+    let engine = given.or(own.as_ref().map(|(name, _)| *name)).unwrap_or("file");
+    let stop_entry = head.take("stop");
+    let stop = stop_entry.as_ref().map(|entry| stops(entry, engine)).transpose()?;
     head.finish("a plan")?;
     let Target { directories, disks } = match document.take("target") {
         Some(entry) => target(entry.table()?)?,
@@ -52,17 +62,36 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         None => Vec::new(),
     };
     let stop = stop.unwrap_or_default();
-    let loads = loads(&mut document, &engine, &stop, &factors, &directories)?;
+    let loads = loads(&mut document, engine, &stop, &factors, &directories)?;
+    if let (None, Some((name, entry))) = (given, &own)
+        && loads.iter().all(|load| load.settings.engine() != *name)
+    {
+        return Err(entry.wrong(
+            format!("no workload of this plan runs on the engine `{name}`"),
+            format!("leave it out: they run on {}", design::engines(&loads)),
+        ));
+    }
+    let timed = loads.iter().any(|load| load.settings.has("stop"));
+    if let Some(entry) = stop_entry.filter(|_| !timed) {
+        return Err(entry.wrong_key(
+            "no workload of this plan stops by `stop`: programs end by themselves",
+            "leave it out, or write at-least or at-most in the workload",
+        ));
+    }
     let excludes = match document.take("exclude") {
         Some(entry) => entry.tables()?.into_iter().map(|table| exclude(table, &loads)).collect(),
         None => Ok(Vec::new()),
     };
     let excludes = excludes?;
+    let prices = match document.take("prices") {
+        Some(entry) => prices(entry.table()?)?,
+        None => BTreeMap::new(),
+    };
     document.finish("a plan file")?;
     let plan = Plan {
         name,
         about,
-        engine,
+        engine: design::engines(&loads),
         replicates: replicates.map_or(REPLICATES, |count| count as u32),
         seed,
         design,
@@ -70,11 +99,18 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         disks,
         loads,
         excludes,
+        prices,
     };
     Ok(plan)
 }
 
-fn design(entry: Entry<'_>) -> Result<Design, Mistake> {
+/// What each part costs, in whatever money the person counts.
+fn prices(table: Table<'_>) -> Result<BTreeMap<String, f64>, Mistake> {
+    let each = table.rest().into_iter();
+    each.map(|entry| Ok((entry.own_name()?, entry.above_zero()?))).collect()
+}
+
+fn design_of(entry: Entry<'_>) -> Result<Design, Mistake> {
     let name = entry.text()?;
     let found = Design::NAMES.iter().find(|(known, _)| *known == name);
     found.map(|(_, design)| *design).ok_or_else(|| {
@@ -83,13 +119,10 @@ fn design(entry: Entry<'_>) -> Result<Design, Mistake> {
     })
 }
 
-fn engine_name(entry: Entry<'_>) -> Result<String, Mistake> {
-    const PLANNED: [&str; 3] = ["file", "command", "sim"];
+fn engine_name(entry: &Entry<'_>) -> Result<&'static str, Mistake> {
     let name = entry.text()?;
-    match PLANNED.contains(&name.as_str()) {
-        true => Ok(name),
-        false => Err(entry.unknown("engine", &name, PLANNED.into_iter())),
-    }
+    let found = knob::ENGINES.into_iter().find(|known| *known == name);
+    found.ok_or_else(|| entry.unknown("engine", &name, knob::ENGINES.into_iter()))
 }
 
 /// `stop = "20s"`, or `{ after, until = "steady", at-most }`: knobs that every workload starts
@@ -221,7 +254,7 @@ fn loads(
     let mut loads: Vec<Load> = Vec::new();
     let mut used = vec![false; factors.len()];
     for mut table in tables {
-        let preset = preset(&mut table, engine)?;
+        let (preset, engine) = preset(&mut table, engine)?;
         let mut load = load(preset, engine, stop);
         // A workload that is used twice is told apart by its place.
         let same = loads.iter().filter(|other| other.name.starts_with(preset.name)).count();
@@ -259,32 +292,48 @@ fn loads(
     }
 }
 
-/// What a `[[workload]]` starts from: what it uses, or a command.
-fn preset(table: &mut Table<'_>, engine: &str) -> Result<&'static Workload, Mistake> {
-    let find = |name: &str| workload::find(name).filter(|found| found.engines.contains(&engine));
+/// What a `[[workload]]` starts from, what it uses or a command, and its engine: the plan's, but
+/// `command` for programs.
+fn preset<'e>(
+    table: &mut Table<'_>,
+    engine: &'e str,
+) -> Result<(&'static Workload, &'e str), Mistake> {
     let entry = match (table.take("use"), table.get("command")) {
         (Some(entry), _) => entry,
         (None, Some(command)) => {
-            return find("command").ok_or_else(|| {
-                command.wrong_key(
-                    format!("the engine `{engine}` runs no commands, and a plan has one engine"),
-                    "write engine = \"command\" under [plan]; other workloads go into their own",
+            let found = workload::find("command").expect("a test reads plans with commands");
+            let runs = runs_on(found, engine).map(|engine| (found, engine));
+            let text = command.text()?;
+            return runs.ok_or_else(|| {
+                command.wrong(
+                    format!("the engine `{engine}` runs no programs, and `{text}` is one"),
+                    format!("take this workload out of the plan, or run it without {engine}"),
                 )
             });
         }
         (None, None) => table.need("use")?,
     };
     let name = entry.text()?;
-    find(&name).ok_or_else(|| match workload::find(&name) {
-        Some(known) => entry.wrong(
+    let Some(known) = workload::find(&name) else {
+        let names = workload::WORKLOADS.iter().map(|workload| workload.name);
+        return Err(entry.unknown("workload", &name, names));
+    };
+    runs_on(known, engine).map(|engine| (known, engine)).ok_or_else(|| {
+        entry.wrong(
             format!("the engine `{engine}` cannot run `{name}`"),
             format!("write engine = \"{}\" under [plan]", known.engines.join("\" or \"")),
-        ),
-        None => {
-            let names = workload::WORKLOADS.iter().map(|workload| workload.name);
-            entry.unknown("workload", &name, names)
-        }
+        )
     })
+}
+
+/// The engine of a workload in a plan whose engine is `engine`.
+fn runs_on<'e>(workload: &Workload, engine: &'e str) -> Option<&'e str> {
+    match workload.engines.contains(&engine) {
+        true => Some(engine),
+        // Real programs beside real files; beside a simulated server their times would be of
+        // another machine.
+        false => (engine == "file" && workload.engines == ["command"]).then_some("command"),
+    }
 }
 
 /// A workload as it is before a plan says more.
@@ -297,10 +346,9 @@ pub fn load(preset: &Workload, engine: &str, stop: &[(&'static Knob, Value)]) ->
             settings.set(name, value);
         }
     }
-    for (knob, value) in stop {
-        if !settings.has(knob.name) {
-            continue;
-        }
+    // Programs end by themselves: a compilation cut off after the time of a read is no figure.
+    let stops = settings.has("stop");
+    for (knob, value) in stop.iter().filter(|_| stops) {
         settings.set(knob.name, value.clone());
     }
     Load { name: preset.name.to_owned(), settings, factors: Vec::new() }

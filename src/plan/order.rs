@@ -1,11 +1,12 @@
 //! The order of a plan's trials: blocked by replicate, random within, dear knobs changing least
 //! often (a split-plot design: Box, Hunter and Hunter, chapter 9).
 //!
-//! Each replicate is one random order of all cells in which those that share their labels stand
-//! together, within these those that share a layout, and within these those that share the
-//! system's settings. An order is made by sorting: every combination of dear settings, and every
-//! cell, gets a random key from the seed and the replicate. It is thus the same whenever it is
-//! asked for, which `--resume` builds on, and holds some 30 bytes a cell of one replicate.
+//! All trials of one set-up (see `plan::labels`) stand together. Within it each replicate is one
+//! random order of its cells in which those that share a layout stand together, and within these
+//! those that share the system's settings. An order is made by sorting: every combination of dear
+//! settings, and every cell, gets a random key from the seed and the replicate. It is thus the same
+//! whenever it is asked for, which `--resume` builds on, and holds some 30 bytes a cell of one
+//! replicate.
 
 use super::design::{Cell, Load, Plan};
 use super::{Trial, exact_in_json};
@@ -20,6 +21,8 @@ type Keys = [u64; Scope::ALL.len()];
 pub struct Trials<'a> {
     plan: &'a Plan,
     seed: u64,
+    /// Keys of the set-ups; that of the present one is the first.
+    setups: std::collections::VecDeque<u64>,
     replicate: u32,
     number: u32,
     order: std::vec::IntoIter<(Keys, u32, u64)>,
@@ -28,17 +31,22 @@ pub struct Trials<'a> {
 impl Plan {
     /// All trials in the order that `seed` gives them.
     pub fn trials(&self, seed: u64) -> Trials<'_> {
-        Trials { plan: self, seed, replicate: 0, number: 0, order: Vec::new().into_iter() }
+        let setups = self.setup_keys(seed).into();
+        let order = Vec::new().into_iter();
+        Trials { plan: self, seed, setups, replicate: 0, number: 0, order }
     }
 
-    /// The order of one replicate: load and combination of each cell.
-    fn order(&self, seed: u64, replicate: u32) -> Vec<(Keys, u32, u64)> {
+    /// The order of one replicate of a set-up: load and combination of each cell.
+    fn order(&self, seed: u64, setup: u64, replicate: u32) -> Vec<(Keys, u32, u64)> {
         let salt = mix(seed ^ mix(u64::from(replicate)));
         let mut order = Vec::new();
         for (number, load) in self.loads.iter().enumerate() {
             let names = Names::of(load);
             for (index, levels) in self.combinations_of(number) {
                 let mut keys = names.keys(&levels);
+                if keys[Scope::Label as usize] != setup {
+                    continue;
+                }
                 // The cheapest scope tells cells apart: there the load and combination decide.
                 keys[Scope::ALL.len() - 1] ^= mix((number as u64) << 40 ^ index);
                 order.push((keys.map(|key| mix(key ^ salt)), number as u32, index));
@@ -62,12 +70,17 @@ impl Names {
         for (name, value) in load.settings.iter() {
             let varied = load.factors.iter().any(|factor| factor.knob.name == name);
             let scope = knob::find(name).map(|knob| knob.scope);
-            if let (false, Some(scope)) = (varied, scope) {
+            // A label that nobody gave is as it is in plans that know of no labels.
+            let given = scope != Some(Scope::Label) || !value.is_as_is();
+            if let (false, true, Some(scope)) = (varied, given, scope) {
                 fixed[scope as usize] ^= named(name, value);
             }
         }
         let of_factor = load.factors.iter().map(|factor| {
-            let levels = factor.levels.iter().map(|level| named(factor.knob.name, level));
+            let levels = factor.levels.iter().map(|level| {
+                let given = factor.knob.scope != Scope::Label || !level.is_as_is();
+                if given { named(factor.knob.name, level) } else { 0 }
+            });
             (factor.knob.scope as usize, levels.collect())
         });
         Names { fixed, levels: of_factor.collect() }
@@ -83,7 +96,7 @@ impl Names {
 }
 
 /// A number for a knob at a value; the same in every version.
-fn named(name: &str, value: &Value) -> u64 {
+pub(super) fn named(name: &str, value: &Value) -> u64 {
     // FNV-1a (Fowler, Noll and Vo), stirred.
     let bytes = name.bytes().chain([b'=']).chain(value.to_string().into_bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -93,7 +106,7 @@ fn named(name: &str, value: &Value) -> u64 {
 }
 
 /// Stafford's mix 13 (2011), as in SplitMix64: every bit of the result depends on every bit given.
-fn mix(number: u64) -> u64 {
+pub(super) fn mix(number: u64) -> u64 {
     let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -107,10 +120,15 @@ impl Iterator for Trials<'_> {
         let (_, load, index) = loop {
             match self.order.next() {
                 Some(next) => break next,
-                None if self.replicate == self.plan.replicates => return None,
+                None if self.replicate == self.plan.replicates => {
+                    self.setups.pop_front();
+                    self.replicate = 0;
+                    self.setups.front()?;
+                }
                 None => {
+                    let setup = *self.setups.front()?;
                     self.replicate += 1;
-                    self.order = self.plan.order(self.seed, self.replicate).into_iter();
+                    self.order = self.plan.order(self.seed, setup, self.replicate).into_iter();
                 }
             }
         };

@@ -1,6 +1,6 @@
 //! Everything that is derived from a campaign's records, in one place.
 
-use super::{Input, Samples, TrialView};
+use super::{Input, Samples, TrialView, prices};
 use crate::analysis;
 use crate::measurement::figures::{cells, figures};
 use crate::measurement::origin::{Verdict, origin};
@@ -13,7 +13,7 @@ impl<'a> Input<'a> {
     pub fn new(campaign: &'a Campaign, records: &'a [Record]) -> Input<'a> {
         let findings = analysis::findings(records);
         let answer = analysis::answer(records, &findings).into_iter().collect();
-        Input {
+        let mut input = Input {
             campaign,
             records,
             samples: None,
@@ -22,7 +22,9 @@ impl<'a> Input<'a> {
             effects: analysis::effects::effects(records),
             findings,
             answer,
-        }
+        };
+        prices::add(&mut input);
+        input
     }
 }
 

@@ -50,6 +50,8 @@ struct Campaign<'a> {
     engine: &'a str,
     uid: &'a str,
     command: &'a [String],
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    prices: &'a BTreeMap<String, f64>,
 }
 
 #[derive(Serialize)]
@@ -68,6 +70,7 @@ struct Trial<'a> {
     durable_ns: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     second_pass_ns: Option<u64>,
+    engine: &'a str,
     settings: &'a Settings,
     figures: &'a Figures,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -90,6 +93,7 @@ struct Origin<'a> {
 struct Cell<'a> {
     group: &'a str,
     groups: &'a [String],
+    engine: &'a str,
     settings: &'a Settings,
     replicates: usize,
     trials: &'a [u32],
@@ -102,6 +106,7 @@ impl<'a> Document<'a> {
         let cells = input.cells.iter().map(|cell| Cell {
             group: cell.groups.first().map_or("", String::as_str),
             groups: &cell.groups,
+            engine: cell.settings.engine(),
             settings: &cell.settings,
             replicates: cell.trials.len(),
             trials: &cell.trials,
@@ -118,6 +123,7 @@ impl<'a> Document<'a> {
                 engine: &campaign.engine,
                 uid: &campaign.uid,
                 command: &campaign.argv,
+                prices: &campaign.prices,
             },
             answer: &input.answer,
             trials: input.records.iter().zip(&input.trials).map(trial).collect(),
@@ -148,6 +154,7 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
             .and_then(|measurement| Some(measurement.durable.as_ref()?.durable_ns)),
         second_pass_ns: measurement
             .and_then(|measurement| Some(measurement.second_pass.as_ref()?.second_ns)),
+        engine: record.trial.settings.engine(),
         settings: &record.trial.settings,
         figures: &view.figures,
         origin: view.origin.as_ref().map(|origin| Origin {

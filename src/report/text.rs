@@ -3,6 +3,7 @@
 //! A figure that is not the device's carries its mark at the figure itself, so that it stays marked
 //! when somebody copies only that line.
 
+use super::prices::PRICE_PER_GB_PER_S;
 use super::{Input, cells, words};
 use crate::analysis::{Finding, Severity};
 use crate::measurement::Outcome;
@@ -27,6 +28,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     }
     groups::render(input, &mut text);
     effects::render(input, &mut text);
+    prices(input, &mut text);
     findings(input, &mut text);
     failures(input, &mut text);
     not_bought(input, &mut text);
@@ -47,6 +49,33 @@ fn heading(input: &Input<'_>, text: &mut String) {
     );
     text.push_str(&wrapped("", &line));
     text.push('\n');
+}
+
+/// What a GB/s costs, the cheapest first.
+fn prices(input: &Input<'_>, text: &mut String) {
+    const SHOWN: usize = 10;
+    let groups = cells::groups(input);
+    let mut lines: Vec<(f64, String)> = Vec::new();
+    for group in &groups {
+        for row in &group.rows {
+            let Some(price) = cells::figure(row.cell, PRICE_PER_GB_PER_S) else { continue };
+            let shown = |number: f64| format!("{number:.0}");
+            let between = price.interval.map_or(String::new(), |interval| {
+                format!(" ({} to {})", shown(interval.low), shown(interval.high))
+            });
+            let what = format!("{}: {}", group.name, group.label(row));
+            lines.push((price.value, format!("{}{between} per GB/s: {what}", shown(price.value))));
+        }
+    }
+    if lines.is_empty() {
+        return;
+    }
+    lines.sort_by(|one, other| one.0.total_cmp(&other.0));
+    text.push_str("\nPrice\n");
+    lines.iter().take(SHOWN).for_each(|(_, line)| text.push_str(&wrapped("  - ", line)));
+    if lines.len() > SHOWN {
+        text.push_str(&format!("  - and {} dearer ones\n", lines.len() - SHOWN));
+    }
 }
 
 fn findings(input: &Input<'_>, text: &mut String) {

@@ -34,6 +34,10 @@ fn campaign(row: &Row<'_>) -> Result<Campaign> {
         inventory: json(row, "inventory")?.unwrap_or_default(),
         not_bought: json(row, "not_bought")?.unwrap_or_default(),
         plan_json: newer(row, "plan_json")?,
+        prices: match row.as_ref().column_index("prices") {
+            Ok(_) => json(row, "prices")?.unwrap_or_default(),
+            Err(_) => Default::default(),
+        },
     })
 }
 
@@ -58,8 +62,12 @@ fn newer<T: rusqlite::types::FromSql>(row: &Row<'_>, column: &str) -> Result<Opt
     }
 }
 
-/// Settings that were read before, by their text: replicates share one copy.
-type Known = HashMap<String, Settings>;
+/// Settings that were read before, by their engine and text: replicates share one copy.
+type Known = HashMap<(String, String), Settings>;
+
+/// Trials; older ones do not say which engine ran them, and the campaign does.
+const TRIALS: &str = "SELECT trial.*, campaign.engine AS of_campaign
+    FROM trial JOIN campaign ON campaign.id = trial.campaign WHERE trial.campaign = ?1";
 
 /// The trials of a campaign, in order, one at a time: what the caller does not keep of one is gone
 /// before the next is read.
@@ -68,8 +76,7 @@ pub(super) fn records(
     campaign: u64,
     keep: impl Fn(Record) -> Record,
 ) -> Result<Vec<Record>> {
-    let mut statement =
-        connection.prepare("SELECT * FROM trial WHERE campaign = ?1 ORDER BY number")?;
+    let mut statement = connection.prepare(&format!("{TRIALS} ORDER BY number"))?;
     let mut known = Known::new();
     let rows = statement.query_map(params![campaign as i64], |row| {
         record(connection, row, &mut known).map(&keep)
@@ -83,8 +90,7 @@ pub(super) fn numbered(
     campaign: u64,
     number: u32,
 ) -> Result<Option<Record>> {
-    let sql = "SELECT * FROM trial WHERE campaign = ?1 AND number = ?2";
-    let mut statement = connection.prepare_cached(sql)?;
+    let mut statement = connection.prepare_cached(&format!("{TRIALS} AND number = ?2"))?;
     let mut rows = statement.query(params![campaign as i64, number])?;
     rows.next()?.map(|row| record(connection, row, &mut Known::new())).transpose()
 }
@@ -115,12 +121,14 @@ fn record(connection: &Connection, row: &Row<'_>, known: &mut Known) -> Result<R
 
 fn settings(row: &Row<'_>, known: &mut Known) -> Result<Settings> {
     let text: Option<String> = row.get("settings")?;
-    let text = text.unwrap_or_default();
-    if let Some(settings) = known.get(&text) {
+    let engine = newer::<String>(row, "engine")?;
+    let engine = engine.map_or_else(|| row.get("of_campaign"), Ok)?;
+    let key = (engine, text.unwrap_or_default());
+    if let Some(settings) = known.get(&key) {
         return Ok(settings.clone());
     }
-    let settings = Settings::from_json(&json(row, "settings")?.unwrap_or_default());
-    known.insert(text, settings.clone());
+    let settings = Settings::from_json(&key.0, &json(row, "settings")?.unwrap_or_default());
+    known.insert(key, settings.clone());
     Ok(settings)
 }
 

@@ -131,6 +131,7 @@ fn what_went_in_comes_out() {
     let path = folder.path().join("a.db");
     let mut store = Store::open(&path).unwrap();
     let mut campaign = Campaign { uid: "u1".into(), seed: 42, ..Campaign::default() };
+    campaign.prices.insert("disk".into(), 310.5);
     campaign.argv = vec!["brickyard".into(), "evaluate".into(), "/srv/a b".into()];
     campaign.inventory = serde_json::json!({ "machine": { "cpus": 2 } });
     campaign.id = store.begin(&campaign).unwrap();
@@ -347,4 +348,26 @@ fn a_campaign_that_was_stopped_is_found_by_its_plan() {
     assert!(store.unfinished("r").unwrap().is_none());
     store.reopen(id).unwrap();
     assert_eq!(store.records(id).unwrap()[1].trial.planned, Some(1));
+}
+
+/// A plan may have files read and programs run: each trial knows its engine again, and those of
+/// older stores that of their campaign.
+#[test]
+fn every_trial_says_which_engine_ran_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+    let engine = "file, command".to_owned();
+    let id = store.begin(&Campaign { engine, ..Campaign::default() }).unwrap();
+    let mut program = record(2, Outcome::Interrupted);
+    program.trial.settings = Settings::defaults("command");
+    store.append(id, &record(1, Outcome::Interrupted)).unwrap();
+    store.append(id, &program).unwrap();
+    let engines = |store: &Store| -> Vec<&str> {
+        let records = store.records(id).unwrap();
+        records.iter().map(|record| record.trial.settings.engine()).collect()
+    };
+    assert_eq!(engines(&store), ["file", "command"]);
+    let older = "UPDATE trial SET engine = NULL; UPDATE campaign SET engine = 'sim'";
+    store.connection.execute_batch(older).unwrap();
+    assert_eq!(engines(&store), ["sim", "sim"]);
 }

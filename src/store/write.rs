@@ -15,8 +15,8 @@ pub(super) fn campaign(connection: &Connection, campaign: &Campaign) -> Result<u
     connection.execute(
         "INSERT INTO campaign
            (uid, plan, engine, host, started_unix_ns, seed, version, argv, inventory, not_bought,
-            plan_json)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            plan_json, prices)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
             campaign.uid,
             campaign.plan,
@@ -29,6 +29,7 @@ pub(super) fn campaign(connection: &Connection, campaign: &Campaign) -> Result<u
             json(&campaign.inventory)?,
             json(&campaign.not_bought)?,
             campaign.plan_json,
+            (!campaign.prices.is_empty()).then(|| json(&campaign.prices)).transpose()?,
         ],
     )?;
     Ok(connection.last_insert_rowid() as u64)
@@ -53,8 +54,8 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
         &transaction,
         "INSERT INTO trial
            (campaign, number, replicate, cell_group, first_file, seed, settings, outcome, reason,
-            planned)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+            planned, engine)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
         params![
             campaign as i64,
             trial.number,
@@ -66,6 +67,7 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
             record.outcome.name(),
             reason,
             trial.planned,
+            Some(trial.settings.engine()).filter(|engine| !engine.is_empty()),
         ],
     )?;
     let id = transaction.last_insert_rowid();

@@ -40,6 +40,7 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
             Ok(Value::Word(text.to_owned()))
         }
         Domain::CpuList => Err(format!("`{text}` is no list of CPUs such as 0-3,8")),
+        Domain::Label => label(text),
         Domain::OrAsIs(_) if text == AS_IS => Ok(Value::as_is()),
         Domain::OrAsIs(inner) => value(inner, text),
     }
@@ -50,6 +51,15 @@ fn free_text(text: &str) -> Result<String, String> {
     match text.contains('\0') {
         true => Err("a NUL cannot be part of it".to_owned()),
         false => Ok(text.to_owned()),
+    }
+}
+
+/// Names go into arguments, where commas part levels, and into tables, where blanks would.
+fn label(text: &str) -> Result<Value, String> {
+    let good = |c: char| c.is_alphanumeric() || "._+-/".contains(c);
+    match !text.is_empty() && text.chars().count() <= 100 && text.chars().all(good) {
+        true => Ok(Value::Word(text.to_owned())),
+        false => Err(format!("`{text}` is no name of letters, digits and . _ + - /")),
     }
 }
 
@@ -193,6 +203,16 @@ mod tests {
         assert_eq!(Domain::Texts.parse("A=1,2"), Ok(Value::Words(vec!["A=1,2".into()])));
         assert_eq!(Domain::Texts.parse(""), Ok(Value::Words(vec![])));
         assert!(Domain::Text.parse("a\0b").is_err() && Domain::Texts.parse("\0").is_err());
+    }
+
+    #[test]
+    fn labels_are_names_that_need_no_quotes() {
+        for name in ["areca-16", "3ware/9650SE", "1", "bios_1.2+patch", "as-is"] {
+            assert_eq!(Domain::Label.parse(name), Ok(Value::Word(name.into())));
+        }
+        for wrong in ["", "a b", "a,b", "a=b", "a\n", "'", &"x".repeat(101)] {
+            assert!(Domain::Label.parse(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 #![expect(clippy::disallowed_methods, reason = "tests are no part of the program")]
 
 mod effects;
+mod engines;
+mod labels;
 mod plenty;
 mod programs;
 mod readme;

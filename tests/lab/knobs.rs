@@ -217,3 +217,51 @@ fn a_run_that_is_told_to_end_puts_everything_back_itself() {
         assert!(!folder.path().join("brickyard.db-undo").exists());
     }
 }
+
+/// The fifth source took memory out of its server to see what programs make of the rest.
+#[test]
+fn a_program_runs_within_its_memory_and_on_its_processors() {
+    if !usable("a program's memory limit", &["python3", "nproc"]) {
+        return;
+    }
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |more: &[&str]| {
+        let mut arguments = vec!["run", "command", "--dir", ".", "--replicates", "1"];
+        arguments.extend(more);
+        json(folder.path(), &arguments)
+    };
+    // Without a limit, with room enough, and with too little.
+    let greedy = "command=python3 -c 'print(len(bytearray(96 << 20)))'";
+    let document = run(&[greedy, "memory-limit=as-is,512MiB,32MiB", "extract=got=^([0-9]+)"]);
+    let limited = |bytes: Option<u64>| {
+        let mut all = trials(&document).into_iter();
+        let found = all.find(|trial| trial["settings"]["memory-limit"].as_u64() == bytes);
+        found.unwrap_or_else(|| panic!("{document:#}")).clone()
+    };
+    if limited(Some(32 << 20))["outcome"] == "skipped" {
+        println!("SKIP a program's memory limit: this kernel hands no memory groups out");
+        return;
+    }
+    for enough in [None, Some(512 << 20)] {
+        assert_eq!(crate::run::figure(&limited(enough), "got"), f64::from(96 << 20));
+    }
+    let killed = limited(Some(32 << 20));
+    assert_eq!(killed["outcome"], "failed", "{killed:#}");
+    let why = killed["reason"].as_str().expect("a reason");
+    assert!(why.contains("SIGKILL") && why.contains("Out of memory"), "{why}");
+    assert!(why.contains("memory-limit=32 MiB") && why.contains("oom_kill 1"), "{why}");
+    // What only a child of the program suffers is a note.
+    let survived = "command=python3 -c 'bytearray(96 << 20)' || true";
+    let document = run(&[survived, "shell=true", "memory-limit=32MiB"]);
+    let trial = trials(&document)[0].clone();
+    assert_eq!(trial["outcome"], "done", "{trial:#}");
+    assert!(crate::run::noted(&trial, "out-of-memory"), "{trial:#}");
+
+    let document = run(&["command=nproc", "extract=seen=^([0-9]+)$", "cpuset=0"]);
+    assert_eq!(crate::run::figure(trials(&document)[0], "seen"), 1.0);
+    let prepared = ["command=cat {directory}/n", "shell=true", "prepare=nproc > {directory}/n"];
+    let document = run(&[&prepared[..], &["extract=seen=^([0-9]+)$", "cpuset=0"]].concat());
+    assert_eq!(crate::run::figure(trials(&document)[0], "seen"), 1.0, "prepare is inside");
+    assert!(!folder.path().join("brickyard.db-undo").exists());
+}

@@ -1,6 +1,7 @@
 //! What effects say, in sentences.
 
 use super::{Effects, Finding, KnobEffect, QUESTION, Span, Workload, varied};
+use crate::knob::Scope;
 use crate::measurement::Record;
 use crate::measurement::origin::{Verdict, origin};
 use crate::stats::Estimate;
@@ -57,6 +58,9 @@ impl Effects {
                 // One pair of brackets for the interval and what it means.
                 let told = told.trim_end_matches(')');
                 format!("`{name}`: no effect shown: {told}{least})")
+            }
+            (None, _) if knob.scope == Scope::Label.name() => {
+                format!("`{name}`: {told}, each set up once, so without interval or test")
             }
             (None, _) => format!("`{name}`: {told}, without interval or test"),
         }

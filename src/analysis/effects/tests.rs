@@ -130,6 +130,29 @@ fn one_replicate_has_ratios_and_no_intervals_and_says_so() {
     assert!(finding.advice.unwrap().contains("--replicates 3"));
 }
 
+/// A card is put in once for all replicates: how far these scatter says nothing of what another
+/// putting in would have come to.
+#[test]
+fn a_label_has_a_ratio_and_no_interval_however_many_replicates_there_are() {
+    let factors: &[(&str, &[&str])] = &[("card", &["areca", "lsi"]), ("data", &["random", "zero"])];
+    let mut random = Random::new(5);
+    let records = records(crossed(factors, 5), |_, settings| {
+        let gain = if settings.word("card") == "lsi" { 2.0 } else { 1.0 };
+        let data = if settings.word("data") == "zero" { 1.5 } else { 1.0 };
+        1e8 * gain * data * (0.01 * random.normal()).exp()
+    });
+    let all = &effects(&records)[0];
+    let of = |name: &str| all.knobs.iter().find(|knob| knob.knob == name).unwrap();
+    let (card, data) = (of("card"), of("data"));
+    let span = card.span.as_ref().unwrap();
+    assert!((span.ratio.value - 2.0).abs() < 0.1 && span.ratio.interval.is_none(), "{span:?}");
+    assert_eq!((card.matters, span.chance, span.detectable_ratio), (None, None, None));
+    assert!(card.levels.iter().all(|level| level.ratio.interval.is_none()));
+    assert_eq!(data.matters, Some(true), "{data:?}");
+    let claim = tell::tell(all).claim;
+    assert!(claim.contains("each set up once, so without interval or test"), "{claim}");
+}
+
 #[test]
 fn failed_trials_are_counted_and_allowed_for() {
     let mut records = split_plot(3, 3);

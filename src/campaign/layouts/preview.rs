@@ -49,13 +49,13 @@ impl Preview {
             format!("all that is on {named} ({node}, {bytes}) is destroyed")
         });
         let mut preview = Preview { destroyed: destroyed.collect(), ..Preview::default() };
-        for (settings, layout) in distinct(plan, disks) {
+        for (settings, layout, setups) in distinct(plan, disks) {
             let name = super::called(&settings);
             if let Some(lacks) = layout.lacks(host) {
                 preview.skipped.push(format!("{name}: {lacks}"));
                 continue;
             }
-            let times = u64::from(plan.replicates);
+            let times = u64::from(plan.replicates) * setups.len() as u64;
             preview.made += times;
             let (takes_ns, written_bytes) = costs(&layout);
             preview.takes_ns = preview.takes_ns.saturating_add(takes_ns.saturating_mul(times));
@@ -87,21 +87,28 @@ impl Preview {
     }
 }
 
-/// Each different layout of a plan, with settings of a cell that has it.
-fn distinct(plan: &Plan, disks: &[Disk]) -> Vec<(Settings, Layout)> {
-    let knobs: Vec<&str> =
-        KNOBS.iter().filter(|knob| is_layout(knob)).map(|knob| knob.name).collect();
+/// Labels at their levels.
+type Labels = Vec<Option<Value>>;
+
+/// Each different layout of a plan, with settings of a cell that has it, and the set-ups in which a
+/// person has it made.
+fn distinct(plan: &Plan, disks: &[Disk]) -> Vec<(Settings, Layout, Vec<Labels>)> {
+    let labels: Vec<&str> = plan.labels().iter().map(|knob| knob.name).collect();
+    let layouts = KNOBS.iter().filter(|knob| is_layout(knob)).map(|knob| knob.name);
+    let knobs: Vec<&str> = layouts.chain(labels.iter().copied()).collect();
     let mut seen: BTreeMap<(usize, Vec<usize>), ()> = BTreeMap::new();
-    let mut found: Vec<(Settings, Layout)> = Vec::new();
+    let mut found: Vec<(Settings, Layout, Vec<Labels>)> = Vec::new();
     for cell in plan.cells() {
         if seen.insert((cell.load, plan.deciding(&cell, &knobs)), ()).is_some() {
             continue;
         }
         let settings = plan.settings(&cell);
-        if let Ok(layout) = layout(&settings, disks)
-            && !found.iter().any(|(_, known)| *known == layout)
-        {
-            found.push((settings, layout));
+        let Ok(layout) = layout(&settings, disks) else { continue };
+        let setup: Labels = labels.iter().map(|name| settings.find(name).cloned()).collect();
+        match found.iter_mut().find(|(_, known, _)| *known == layout) {
+            Some((_, _, setups)) if setups.contains(&setup) => {}
+            Some((_, _, setups)) => setups.push(setup),
+            None => found.push((settings, layout, vec![setup])),
         }
     }
     found

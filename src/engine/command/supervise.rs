@@ -69,6 +69,8 @@ fn measure(
     watched.sort();
     watched.dedup();
     let mut worker = Worker::start("programs").map_err(failed)?;
+    // What it starts inherits its place: the copies, and `prepare` and `cleanup` with them.
+    (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
     let line = serde_json::to_string(spec)
         .map_err(|error| Error::Failed(format!("cannot write what to run: {error}")))?;
     worker.say(&line);

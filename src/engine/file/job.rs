@@ -186,7 +186,7 @@ impl Job {
     /// `Unsupported` for what no machine or this machine cannot do.
     pub fn new(spec: &LoadSpec) -> Result<(Job, Vec<Note>), Error> {
         let mut settings = Settings::defaults("file");
-        for (name, value) in Settings::from_json(&spec.settings).iter() {
+        for (name, value) in Settings::from_json("file", &spec.settings).iter() {
             if settings.has(name) {
                 settings.set(name, value.clone());
             }

@@ -155,6 +155,29 @@ impl<'a> Entry<'a> {
         self.wrong(format!("there is no {kind} `{name}`"), hint)
     }
 
+    /// The key, where it names something of the plan's own: kebab-case.
+    pub fn own_name(&self) -> Result<String, Mistake> {
+        let good = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        match !self.key.is_empty() && self.key.chars().all(good) {
+            true => Ok(self.key.to_owned()),
+            false => Err(self.wrong_key(
+                format!("`{}` is no name of small letters, digits and -", self.key),
+                "write a name such as disk, or disk-shelf",
+            )),
+        }
+    }
+
+    /// The value as a number above 0.
+    pub fn above_zero(&self) -> Result<f64, Mistake> {
+        let number = self.scalar().and_then(|text| text.parse::<f64>().ok());
+        number.filter(|number| number.is_finite() && *number > 0.0).ok_or_else(|| {
+            self.wrong(
+                format!("`{}` is a number above 0", self.key),
+                format!("write {} = 310.0", self.key),
+            )
+        })
+    }
+
     /// Whether the value is a table.
     pub fn is_table(&self) -> bool {
         matches!(self.value, DeValue::Table(_))

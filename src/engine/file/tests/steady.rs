@@ -20,7 +20,7 @@ fn a_load_of_even_rate_ends_after_five_rounds_and_is_steady() {
     let result = done(read.clone(), names(folder.path(), 1, 1));
     assert!(!note(&result, "not-settled"), "{:?}", result.notes);
     let mut settings = Settings::defaults("file");
-    for (name, value) in Settings::from_json(&read).iter() {
+    for (name, value) in Settings::from_json("file", &read).iter() {
         settings.set(name, value.clone());
     }
     let measurement = result.into_measurement().unwrap();
