@@ -137,6 +137,15 @@ pub fn check(
     Err(Error::new("cannot write on the disks of this plan", why).hint(confirm.join(" ")))
 }
 
+/// Why these disks are refused even when `--wipe` names each of them; `None` when they are not.
+pub fn never(host: &Host, disks: &[Disk]) -> Option<String> {
+    let all: Vec<String> =
+        disks.iter().filter_map(|disk| danger::wipe_words(host, disk).into_iter().next()).collect();
+    let refused = danger::check(host, disks, &all, &[]).err()?;
+    let error = Error::from(refused);
+    Some(format!("{}: {}", error.what, error.why))
+}
+
 /// The settings of a trial that say what lies under its files.
 pub(super) fn of_layout(
     settings: &Settings,

@@ -90,6 +90,8 @@ struct Shown {
     space: Vec<(String, u64)>,
     /// Why `run` would refuse it.
     no_room: Option<String>,
+    /// Why `run` would refuse the plan's disks, whatever is confirmed.
+    endangered: Option<String>,
     /// Settings of the machine that would be written.
     writes: Vec<String>,
     /// Layouts that would be made on the plan's disks.
@@ -154,6 +156,7 @@ impl Shown {
             untimed,
             space,
             no_room,
+            endangered: layouts::never(&Host::live(), disks),
             writes,
             layouts,
             senseless,
@@ -241,6 +244,9 @@ impl Shown {
         if let Some(why) = &self.no_room {
             let _ = writeln!(text, "does not fit: {why}");
         }
+        if let Some(why) = &self.endangered {
+            let _ = writeln!(text, "refused: {why}");
+        }
         for changed in self.changes(plan) {
             let _ = writeln!(text, "changes: {changed}");
         }
@@ -301,6 +307,7 @@ impl Shown {
             "trials_without_time": self.untimed,
             "space_bytes": self.space.iter().cloned().collect::<BTreeMap<String, u64>>(),
             "does_not_fit": self.no_room,
+            "refused": self.endangered,
             "changes": self.changes(plan),
             "layouts_made": self.layouts.made,
             "layouts_time_ns": self.layouts.takes_ns,

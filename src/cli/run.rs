@@ -145,7 +145,12 @@ fn look(
         let layouts = layouts::preview::Preview::of(&host, plan, disks);
         writes.splice(..0, layouts.lines());
         writes.extend(layouts::preview::later(all.iter()));
-        return dry_run(&writes, &[], common).map(Some);
+        let shown = dry_run(&writes, &[], common)?;
+        // Nothing is in front of a real run that this does not tell.
+        if !journal::beside(&common.store).exists() {
+            layouts::check(&host, disks, &arguments.wipe, needed)?;
+        }
+        return Ok(Some(shown));
     }
     preview::check(&host, all.iter(), &targets)?;
     // What a killed run has left is undone first; until then its own mounts are in the way.

@@ -151,7 +151,6 @@ fn ended(record: &Record, doing: &str) -> String {
     match &record.outcome {
         Outcome::Done(measurement) => {
             let figures = figures::figures(record);
-            let figure = |name: &str| figures.get(name).map_or(f64::NAN, |figure| figure.value);
             let notes: Vec<&str> =
                 measurement.notes.iter().map(|note| note.kind.as_str()).collect();
             let notes =
@@ -160,11 +159,13 @@ fn ended(record: &Record, doing: &str) -> String {
                 let elapsed = value::duration(elapsed.value * 1e9);
                 return format!("{doing}: {elapsed}{notes}");
             }
-            format!(
-                "{doing}: {}, {} I/O per s{notes}",
-                value::throughput(figure("throughput_bytes_per_s")),
-                value::iops(figure("iops"))
-            )
+            // Streams that never ran together have no window, and so no rate.
+            let rates = figures.get("throughput_bytes_per_s").zip(figures.get("iops"));
+            let rates = rates.map_or("done".to_owned(), |(throughput, iops)| {
+                let (throughput, iops) = (throughput.value, iops.value);
+                format!("{}, {} I/O per s", value::throughput(throughput), value::iops(iops))
+            });
+            format!("{doing}: {rates}{notes}")
         }
         Outcome::Failed(why) => format!("{doing}: failed: {why}"),
         Outcome::Skipped(why) => format!("{doing}: skipped: {why}"),
