@@ -13,6 +13,9 @@ use crate::inventory::disk::Disk;
 use crate::journal::Act;
 use crate::sys::{Error, Host, clock};
 
+/// An array that gets no further for so long never will: the kernel keeps even one that others use
+/// at 1 MB/s at least (md(4), sync_speed_min).
+const STALLED_MAX: Duration = Duration::from_secs(600);
 /// How often the kernel is asked how far it is.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// A rebuild begins within this time of its disk's arrival, or not at all.
@@ -214,6 +217,7 @@ pub fn settle(
     progress: &mut Progress<'_>,
 ) -> Result<Option<(String, String)>, Error> {
     let begun_ns = clock::monotonic_ns();
+    let mut last = (None, begun_ns);
     loop {
         let state = state(host, array)?;
         if state.reached(goal) {
@@ -227,6 +231,16 @@ pub fn settle(
             let why = if over { "it is rebuilt already" } else { "it does not begin" };
             return Err(Error::new(what(), why)
                 .hint("choose larger disks: a small array is rebuilt at once"));
+        }
+        let now_ns = clock::monotonic_ns();
+        if last.0 != state.percent() {
+            last = (state.percent(), now_ns);
+        }
+        if Duration::from_nanos(now_ns - last.1) > STALLED_MAX {
+            let why = format!("it got no further for {} s", STALLED_MAX.as_secs());
+            return Err(
+                Error::new(what(), why).hint("see what holds it up: cat /proc/mdstat; dmesg")
+            );
         }
         let done = state.percent().map_or(String::new(), |done| format!(", {done:.0} %"));
         progress.tell(&format!("{array}: {}{done}", state.action));
