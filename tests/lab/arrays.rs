@@ -96,6 +96,81 @@ fn md_stripes_deliver_what_their_disks_do_and_not_the_file_system_is_what_matter
     }
 }
 
+/// Layouts that the other tests here do not make, once each.
+const OTHERS: &str = r#"
+[plan]
+name = "others"
+replicates = 1
+stop = "1s"
+
+[target]
+devices = DEVICES
+
+[[workload]]
+use = "sequential-read"
+file-size = "8MiB"
+filesystem = "ext4"
+raid = ["raid6", "raid50"]
+
+[[workload]]
+use = "random-read"
+file-size = "8MiB"
+filesystem = "ext4"
+disks = 4
+raid = "raid6"
+array-state = ["initialising", "degraded"]
+
+[[workload]]
+use = "sequential-write"
+file-size = "8MiB"
+filesystem = "ext4"
+disks = 3
+raid = "raid0"
+volumes = "lvm"
+snapshot = ["none", "lvm"]
+
+[[workload]]
+use = "sequential-read"
+file-size = "8MiB"
+disks = 1
+raid = "single"
+filesystem = ["ext3", "jfs", "f2fs", "reiserfs"]
+"#;
+
+/// Levels, states, volumes and file systems that this machine's kernel may lack: made, measured,
+/// and nothing left.
+#[test]
+fn other_levels_states_and_file_systems_are_made_and_unmade_in_the_guest() {
+    let tools = ["mdadm", "lvcreate", "mkfs.jfs", "mkfs.f2fs", "mkfs.reiserfs"];
+    if !bootable("other layouts in a guest", &tools) {
+        return;
+    }
+    let _alone = alone();
+    let mib = 128;
+    let disks = Disks { count: 6, mib, bytes_per_s: 40_000_000 };
+    let name = |letter: char| format!("path:/dev/ubd{letter},size={}", mib << 20);
+    let named: Vec<String> = "abcdef".chars().map(name).collect();
+    let text = OTHERS.replace("DEVICES", &format!("{named:?}"));
+    let wiped: String = named.iter().map(|name| format!(" --wipe {name}")).collect();
+    let script = format!(
+        "cat > plan.toml <<'END'\n{text}\nEND\n\
+         brickyard run plan.toml{wiped} --json > /mnt/out/json || true\n\
+         cat /proc/mdstat; grep brickyard /proc/mounts && exit 1\n\
+         blkid -p /dev/ubd[a-f] && exit 1; test -z \"$(ls -d /run/brickyard-*)\""
+    );
+    let guest = Guest::run(disks, 640, &script, Duration::from_secs(400));
+    let document: Value = serde_json::from_str(&guest.wrote("json")).expect("JSON");
+    let all = trials(&document);
+    assert_eq!(all.len(), 2 + 2 + 2 + 4, "{}", guest.said);
+    for trial in all {
+        let settings = &trial["settings"];
+        assert_eq!(trial["outcome"], "done", "{}: {settings:#}\n{}", trial["reason"], guest.said);
+        assert!(figure(trial, "mkfs_ns") > 0.0 && figure(trial, "mount_ns") > 0.0);
+        let array = trial["figures"]["array_ns"]["value"].as_f64().is_some_and(|ns| ns > 0.0);
+        assert_eq!(array, settings["raid"] != "single", "{settings:#}");
+    }
+}
+
 const LEVELS: [&str; 4] = ["raid0", "raid1", "raid10", "raid5"];
 
 /// RAID levels and file systems, one reader and four; so many replicates, with files of that size.
