@@ -6,7 +6,6 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub mod answer;
 pub mod arena;
 pub mod block;
 pub mod child;

@@ -37,6 +37,17 @@ pub fn find(program: &str) -> Option<PathBuf> {
     })
 }
 
+/// What a program said, and how it ended.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// How it ended.
+    pub status: ExitStatus,
+    /// Standard output; `None` when something that it left behind holds it open.
+    pub said: Option<String>,
+    /// Standard error; likewise.
+    pub complained: Option<String>,
+}
+
 /// Runs `words[0]` with the other words as arguments and gives what it wrote to standard output.
 /// It is killed when it takes longer than `at_most`, or when `stop` is asked.
 ///
@@ -44,6 +55,22 @@ pub fn find(program: &str) -> Option<PathBuf> {
 /// With the command line: it is not installed, it failed (with what it said), took too long, or was
 /// stopped.
 pub fn run(words: &[String], at_most: Duration, stop: &Stop) -> Result<String, Error> {
+    let Answer { status, said, complained } = ask(words, at_most, stop)?;
+    let [said, complained] = [said, complained].map(Option::unwrap_or_default);
+    match status.success() {
+        true => Ok(said),
+        false => {
+            let what = format!("cannot run `{}`", line(words));
+            Err(Error::new(what, failure(status, &said, &complained)))
+        }
+    }
+}
+
+/// The same for a program whose exit status is part of what it says.
+///
+/// # Errors
+/// With the command line: it is not installed, took too long, or was stopped.
+pub fn ask(words: &[String], at_most: Duration, stop: &Stop) -> Result<Answer, Error> {
     let what = || format!("cannot run `{}`", line(words));
     let named = words.first().map_or("", String::as_str);
     let Some(program) = find(named) else {
@@ -52,28 +79,18 @@ pub fn run(words: &[String], at_most: Duration, stop: &Stop) -> Result<String, E
     let mut child = start(&program, words).map_err(|error| Error::new(what(), error))?;
     let out = child.stdout.take().map(listen);
     let err = child.stderr.take().map(listen);
-    let ended = wait(&mut child, at_most, &|| stop.asked());
-    let why = match ended {
-        Some(status) => {
-            let [out, err] = [out, err].map(|said| {
-                said.and_then(|said| said.recv_timeout(SAID_MAX).ok()).unwrap_or_default()
-            });
-            if status.success() {
-                return Ok(out);
-            }
-            failure(status, &out, &err)
-        }
-        None => {
-            let _ = child.kill();
-            let gone = wait(&mut child, KILLED_MAX, &|| false).is_some();
-            let why = match stop.asked() {
-                true => "it was stopped".to_owned(),
-                false => format!("it took longer than {} s", at_most.as_secs()),
-            };
-            if gone { why } else { format!("{why}, and hangs in the kernel") }
-        }
+    if let Some(status) = wait(&mut child, at_most, &|| stop.asked()) {
+        let heard = |said: Option<Receiver<String>>| said?.recv_timeout(SAID_MAX).ok();
+        let (said, complained) = (heard(out), heard(err));
+        return Ok(Answer { status, said, complained });
+    }
+    let _ = child.kill();
+    let gone = wait(&mut child, KILLED_MAX, &|| false).is_some();
+    let why = match stop.asked() {
+        true => "it was stopped".to_owned(),
+        false => format!("it took longer than {} s", at_most.as_secs()),
     };
-    Err(Error::new(what(), why))
+    Err(Error::new(what(), if gone { why } else { format!("{why}, and hangs in the kernel") }))
 }
 
 #[expect(clippy::disallowed_methods, reason = "this module is the door")]
@@ -192,6 +209,13 @@ mod tests {
         assert_eq!(error.why, "mkfs.nonsense is not installed");
         let error = try_run(&["sh", "-c", "kill -9 $$"], long).unwrap_err();
         assert_eq!(error.why, "killed by signal 9");
+        let answer = ask(&words(&["sh", "-c", "echo a; echo b >&2; exit 3"]), long, &Stop::new());
+        let answer = answer.unwrap();
+        assert_eq!(answer.status.code(), Some(3));
+        assert_eq!(
+            (answer.said.unwrap(), answer.complained.unwrap()),
+            ("a\n".into(), "b\n".into())
+        );
     }
 
     #[test]

@@ -94,7 +94,7 @@ fn under_a_memory_limit_a_second_pass_comes_from_the_device_and_without_from_the
         return;
     }
     let _alone = alone();
-    let disk = Disk::new(512);
+    let disk = Disk::new(1400);
     let mount = Mount::format(&disk, "ext4");
     let folder = tempfile::tempdir().expect("a folder");
     let name = mount.name();
@@ -107,12 +107,12 @@ fn under_a_memory_limit_a_second_pass_comes_from_the_device_and_without_from_the
             &name,
             "--replicates",
             "1",
-            "memory-limit=64MiB,as-is",
+            "memory-limit=256MiB,as-is",
             "direct=false",
             "cold=false",
             "queue-depth=1",
             "block-size=256KiB",
-            "file-size=256MiB",
+            "file-size=1GiB",
             "stop=pass",
         ],
     );

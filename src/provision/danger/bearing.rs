@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use super::{Found, Seen};
 use crate::inventory::disk::Disk;
-use crate::sys::answer::ask;
+use crate::sys::command;
+use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, block};
 
 /// A disk that does not answer within this time is not healthy.
@@ -35,14 +36,19 @@ impl Bearing {
         // First: blkid takes a disk that it cannot read for an empty one.
         let data_at = data_at(host, disk)?;
         let node = host.path(&disk.node);
-        let arguments = ["-p", "-o", "udev", &node.to_string_lossy()];
-        let answer = ask(blkid, &arguments, BLKID_MAX)
+        let words = [blkid, "-p", "-o", "udev", &node.to_string_lossy()].map(str::to_owned);
+        let answer = command::ask(&words, BLKID_MAX, &Stop::new())
             .map_err(|error| error.hint("apt install util-linux, which brings blkid"))?;
-        let tags = tags(&answer.said);
-        match answer.status {
+        let (Some(said), Some(complained)) = (&answer.said, &answer.complained) else {
+            // What was not heard may have been a complaint: silence would mean an empty disk.
+            let what = format!("cannot run `{}`", command::line(&words));
+            return Err(Error::new(what, "what it said did not come to an end"));
+        };
+        let (tags, complained) = (tags(said), complained.trim());
+        match answer.status.code() {
             Some(0) => Ok(Bearing { tags, data_at }),
             // Nothing was found.
-            Some(2) if answer.complained.is_empty() => Ok(Bearing { tags: Vec::new(), data_at }),
+            Some(2) if complained.is_empty() => Ok(Bearing { tags: Vec::new(), data_at }),
             // More than one thing was found that cannot both be (blkid(8)).
             Some(8) => {
                 let more = ("AMBIVALENT".to_owned(), "more than one signature".to_owned());
@@ -50,8 +56,8 @@ impl Bearing {
             }
             status => {
                 let status = status.map_or("a signal".to_owned(), |status| status.to_string());
-                let why = format!("it ended with {status}: {}", answer.complained);
-                Err(Error::new(format!("cannot run `{blkid} {}`", arguments.join(" ")), why))
+                let why = format!("it ended with {status}: {complained}");
+                Err(Error::new(format!("cannot run `{}`", command::line(&words)), why))
             }
         }
     }
