@@ -13,12 +13,15 @@ use crate::sys::{Error, Host};
 
 mod changes;
 mod device;
+pub mod ceiling;
 pub mod disk;
 mod limit;
 mod machine;
 mod mount;
 mod print;
+pub mod server;
 mod transport;
+pub mod warning;
 #[cfg(test)]
 pub mod recording;
 

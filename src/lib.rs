@@ -10,6 +10,7 @@ mod pattern; //     (pure) blocks that say who they are: fill
 mod sys; //         the one door to the machine: its files, commands, clock; rooted at a path
 mod journal; //     what must be undone, on disk before it is done
 mod inventory; //   what the server is made of, and what each part could do at most
+mod bandwidth; //   what memory and one core can do at most, measured in seconds
 mod counters; //    what the kernel counted while a trial ran, one file a source
 mod provision; //   arrays, file systems, mounts: made and unmade, one file a kind
 mod knob; //        everything that can be varied, one constant each

@@ -79,10 +79,13 @@ impl Host {
         }
     }
 
-    /// A recorded tree, for tests.
-    #[cfg(test)]
+    /// A recorded tree.
     pub fn at(root: impl Into<PathBuf>) -> Host {
-        Host { root: root.into(), kernel: None }
+        Host {
+            root: root.into(),
+            #[cfg(test)]
+            kernel: None,
+        }
     }
 
     /// The same tree with a kernel that refuses what is written, or takes something else.

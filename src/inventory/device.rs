@@ -164,6 +164,13 @@ pub fn walk(host: &Host, mounts: &[Mount], on: &[String]) -> Vec<Device> {
     devices
 }
 
+/// Every block device of the machine that has a size, by name.
+pub fn all(host: &Host, mounts: &[Mount]) -> Vec<Device> {
+    let names = host.list("/sys/class/block");
+    let devices = names.iter().filter_map(|name| read(host, mounts, name, true));
+    devices.filter(|device| device.size_bytes > 0).collect()
+}
+
 /// The bottom of `on`: what lies on nothing else. A loop device is a bottom.
 pub fn disks(devices: &[Device], on: &[String]) -> Vec<String> {
     let mut disks: Vec<String> = Vec::new();

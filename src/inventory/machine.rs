@@ -9,7 +9,8 @@ use crate::sys::Host;
 /// What the machine is made of. Nothing here changes by waiting: two inventories of one machine
 /// are equal unless something was changed. (`memory_available_bytes` is the exception; it says
 /// what a working set had to compete with.)
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Machine {
     /// Its name.
     pub hostname: Option<String>,
