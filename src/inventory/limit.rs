@@ -6,7 +6,8 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::{Ceiling, Device};
+use super::server::pci::Pace;
+use super::{Ceiling, Device, ceiling};
 use crate::sys::Host;
 
 /// What is known of a disk's limits.
@@ -77,15 +78,16 @@ pub fn together(devices: &[Device], on: &[String]) -> Option<Ceiling> {
     })
 }
 
-/// `6.0 Gbps` of the port in /sys/class/ata_link. Eight bits travel as ten (Serial ATA 3.5, 7.2).
+/// `6.0 Gbps` of the port in /sys/class/ata_link, after the line code.
 fn sata(host: &Host, path: &Path) -> Option<(String, f64)> {
     let port = path.components().find_map(|part| {
         let number = part.as_os_str().to_str()?.strip_prefix("ata")?;
         number.parse::<u32>().ok()
     })?;
     let speed = host.word(format!("/sys/class/ata_link/link{port}/sata_spd"))?;
-    let gigabits = speed.strip_suffix(" Gbps")?.parse::<f64>().ok().filter(|speed| *speed > 0.0)?;
-    Some((format!("SATA at {gigabits} Gb/s"), gigabits * 1e9 / 10.0))
+    let gigabits = speed.strip_suffix(" Gbps")?.parse::<f64>().ok()?;
+    let capacity = ceiling::sata(gigabits)?;
+    Some((format!("SATA at {gigabits} Gb/s"), capacity.encoded_bytes_per_s))
 }
 
 /// The controllers of the NVMe namespace at `path`: its parent, or with native multipath those of
@@ -116,19 +118,12 @@ fn nvme(host: &Host, path: &Path) -> Option<(String, f64)> {
     (!links.is_empty()).then(|| (words.join(" + "), links.iter().map(|(_, rate)| rate).sum()))
 }
 
-/// `8.0 GT/s PCIe` and `4`. Up to 5 GT/s eight bits travel as ten, then 128 as 130; from 64 GT/s
-/// on nothing is added to bits (PCI Express Base 6.0, 4.2). Packet headers are not taken off.
+/// `8.0 GT/s PCIe` and `4`, after the line code. Packet headers are not taken off.
 fn pcie(speed: &str, width: &str) -> Option<(String, f64)> {
-    let transfers = speed.split_once(" GT/s")?.0.parse::<f64>().ok()?;
-    let lanes = width.parse::<u32>().ok().filter(|lanes| *lanes > 0)?;
-    let share = match transfers {
-        slow if slow <= 5.0 => 8.0 / 10.0,
-        middle if middle < 64.0 => 128.0 / 130.0,
-        _ => 1.0,
-    };
-    let bytes_per_s = transfers * 1e9 * share * f64::from(lanes) / 8.0;
-    let words = format!("PCIe at {transfers} GT/s x{lanes}");
-    (bytes_per_s > 0.0).then_some((words, bytes_per_s))
+    let pace = Pace::of_words(speed, width)?;
+    let capacity = ceiling::pcie(pace, None)?;
+    let words = format!("PCIe at {} GT/s x{}", pace.gt_per_s, pace.lanes);
+    Some((words, capacity.encoded_bytes_per_s))
 }
 
 /// Random reads per second with one in flight: half a turn each, and no time for the arm.
@@ -184,7 +179,7 @@ mod tests {
     fn links_are_bounded_after_their_line_code() {
         assert_eq!(pcie("8.0 GT/s PCIe", "4").unwrap().1.round(), 3_938_461_538.0);
         assert_eq!(pcie("2.5 GT/s PCIe", "1").unwrap().1, 250e6);
-        assert_eq!(pcie("64.0 GT/s PCIe", "4").unwrap(), ("PCIe at 64 GT/s x4".into(), 32e9));
+        assert_eq!(pcie("64.0 GT/s PCIe", "4").unwrap(), ("PCIe at 64 GT/s x4".into(), 29.5e9));
         for (speed, width) in [("Unknown", "4"), ("8.0 GT/s PCIe", "0"), ("8.0 GT/s", "")] {
             assert_eq!(pcie(speed, width), None);
         }

@@ -13,6 +13,7 @@ pub mod array;
 pub mod drive;
 pub mod firmware;
 pub mod interface;
+pub mod interrupt;
 pub mod memory;
 pub mod pci;
 pub mod processors;

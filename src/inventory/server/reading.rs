@@ -42,21 +42,51 @@ impl<'a> Reading<'a> {
     }
 
     /// The bytes of a file; `None` when there is no such file. One that is there and cannot be
-    /// read, or is longer than 1 MiB, is remembered as not read; `what` says what it would have told.
+    /// read, or is longer than 1 MiB, is remembered as not read; `what` says what it would have
+    /// told.
     pub fn bytes(&mut self, path: impl AsRef<Path>, what: &str) -> Option<Vec<u8>> {
+        self.bytes_within(path, LONGEST_BYTES, what)
+    }
+
+    /// The same with a bound of its own, for tables that are long.
+    pub fn bytes_within(
+        &mut self,
+        path: impl AsRef<Path>,
+        longest_bytes: u64,
+        what: &str,
+    ) -> Option<Vec<u8>> {
         let path = path.as_ref();
-        let mut bytes = Vec::new();
-        let read = std::fs::File::open(self.host.path(path))
-            .and_then(|file| file.take(LONGEST_BYTES + 1).read_to_end(&mut bytes));
-        let why = match read {
-            Ok(length) if length as u64 <= LONGEST_BYTES => return Some(bytes),
-            Ok(_) => "it is longer than 1 MiB".to_owned(),
+        let why = match self.front(path, longest_bytes.saturating_add(1)) {
+            Ok(bytes) if bytes.len() as u64 <= longest_bytes => return Some(bytes),
+            Ok(_) if longest_bytes < 1 << 20 => format!("it is longer than {longest_bytes} bytes"),
+            Ok(_) => format!("it is longer than {} MiB", longest_bytes >> 20),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => error.to_string(),
         };
         let denied = why.starts_with("Permission denied");
         self.miss(what, &path.to_string_lossy(), &why, if denied { "run as root" } else { "" });
         None
+    }
+
+    /// The first bytes of a file, at most so many. What cannot be read is not remembered.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn front(&self, path: impl AsRef<Path>, most_bytes: u64) -> std::io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let file = std::fs::File::open(self.host.path(path))?;
+        file.take(most_bytes).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// The text of a file that refuses to be read as a matter of course, such as the speed of a
+    /// port without a cable: nothing is remembered. `None` as in [`Reading::word`].
+    pub fn quiet(&self, path: impl AsRef<Path>) -> Option<String> {
+        let bytes = self.front(path, LONGEST_BYTES + 1).ok()?;
+        let text =
+            String::from_utf8(bytes).ok().filter(|text| text.len() as u64 <= LONGEST_BYTES)?;
+        let text = text.trim();
+        (!text.is_empty()).then(|| text.to_owned())
     }
 
     /// The text of a file without blanks around it; `None` when it is empty or not readable as text.
