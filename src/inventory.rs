@@ -22,7 +22,6 @@ mod print;
 pub mod server;
 mod transport;
 pub mod warning;
-#[cfg(test)]
 pub mod recording;
 
 pub use changes::changes;

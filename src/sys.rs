@@ -19,6 +19,7 @@ pub mod processors;
 pub mod reread;
 pub mod signal;
 pub mod tree;
+pub mod unpacked;
 pub mod workdir;
 pub mod direct;
 pub mod pages;

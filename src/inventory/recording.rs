@@ -1,74 +1,200 @@
-//! Recorded trees for tests: one text file each under `tests/fixtures/sys`, unpacked into a
-//! directory that a [`Host`] can be rooted at.
+//! Recordings: another machine's /proc and /sys in one text, to be read here.
 //!
-//! A line is `path = text`, `path = hex 00b1`, `path -> path` (a link), `path/` (a directory) or
-//! `path:` followed by indented lines. A `#` begins a comment.
+//! A line is `path = text`, `path = hex 00b1`, `path -> path` (a link), `path/` (a directory),
+//! `path:` followed by indented lines, or `path: hex` followed by indented lines of digits. A `#`
+//! begins a comment. How a machine is recorded is in `recording/record.rs`.
 
-#![expect(clippy::disallowed_methods, reason = "makes fixtures")]
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
-use std::path::Path;
+use crate::sys::unpacked::Unpacked;
+use crate::sys::{Error, Host};
 
-use crate::sys::Host;
+mod folder;
+mod text;
 
-/// An unpacked recording; gone when dropped.
+use text::{Node, Tree};
+
+/// Bytes that the text of a recording may have, unpacked.
+const TEXT_BYTES_MAX: u64 = 64 << 20;
+
+/// A recorded machine, unpacked where it can be read; gone when dropped.
+#[derive(Debug)]
 pub struct Recording {
-    directory: tempfile::TempDir,
+    place: Place,
+}
+
+#[derive(Debug)]
+enum Place {
+    Unpacked(Unpacked),
+    /// Somebody's own directory, which stays.
+    Folder(PathBuf),
 }
 
 impl Recording {
-    /// Unpacks `tests/fixtures/sys/<name>.txt`.
-    pub fn open(name: &str) -> Recording {
-        let file = format!("{}/tests/fixtures/sys/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-        Recording::unpack(&std::fs::read_to_string(&file).unwrap())
+    /// Opens a recording: a text as `inspect --record` makes it, plain or packed with gzip(1), or a
+    /// directory that holds proc and sys of a machine.
+    ///
+    /// # Errors
+    /// When it cannot be read; with the line that cannot be understood; when a directory has links
+    /// that lead out of it.
+    pub fn open_path(path: &Path) -> Result<Recording, Error> {
+        let what = || format!("cannot read the recording {}", path.display());
+        let hint = "`brickyard inspect --record FILE` makes a recording";
+        let kind = path.metadata().map_err(|error| Error::new(what(), error).hint(hint))?;
+        if kind.is_dir() {
+            let root = path.canonicalize().map_err(|error| Error::new(what(), error))?;
+            folder::check(&root).map_err(|why| {
+                Error::new(what(), why).hint("record that machine with inspect --record FILE")
+            })?;
+            return Ok(Recording { place: Place::Folder(root) });
+        }
+        let bytes = read(path).map_err(|why| Error::new(what(), why).hint(hint))?;
+        let text = String::from_utf8(bytes).map_err(|error| {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+            Error::new(what(), format!("line {line} is not text")).hint(hint)
+        })?;
+        Recording::of_text(&text).map_err(|error| match error {
+            Unmade::Fault(fault) => {
+                Error::new(what(), format!("line {}: {}", fault.line, fault.why)).hint(hint)
+            }
+            Unmade::Refused(error) => error,
+        })
     }
 
-    /// Unpacks the text of a recording.
-    pub fn unpack(text: &str) -> Recording {
-        let directory = tempfile::tempdir().unwrap();
-        let at = |path: &str| directory.path().join(path.trim_matches('/'));
-        let mut lines = text.lines().peekable();
-        while let Some(line) = lines.next() {
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            if let Some((path, target)) = line.split_once(" -> ") {
-                make_parent(&at(path));
-                std::os::unix::fs::symlink(at(target), at(path)).unwrap();
-            } else if let Some((path, value)) = line.split_once(" = ") {
-                make_parent(&at(path));
-                let bytes = match value.strip_prefix("hex ") {
-                    Some(hex) => unhex(hex),
-                    None => format!("{value}\n").into_bytes(),
-                };
-                std::fs::write(at(path), bytes).unwrap();
-            } else if let Some(path) = line.strip_suffix('/') {
-                std::fs::create_dir_all(at(path)).unwrap();
-            } else {
-                let path = line.strip_suffix(':').unwrap_or_else(|| panic!("what is {line:?}?"));
-                let mut content = String::new();
-                while let Some(inner) = lines.next_if(|line| line.starts_with("    ")) {
-                    content.push_str(&inner[4..]);
-                    content.push('\n');
-                }
-                make_parent(&at(path));
-                std::fs::write(at(path), content).unwrap();
-            }
-        }
-        Recording { directory }
+    fn of_text(text: &str) -> Result<Recording, Unmade> {
+        let tree = Tree::parse(text).map_err(Unmade::Fault)?;
+        let unpacked = unpack(&tree).map_err(Unmade::Refused)?;
+        Ok(Recording { place: Place::Unpacked(unpacked) })
     }
 
     /// The machine that was recorded.
     pub fn host(&self) -> Host {
-        Host::at(self.directory.path())
+        match &self.place {
+            Place::Unpacked(unpacked) => Host::at(unpacked.root()),
+            Place::Folder(root) => Host::at(root),
+        }
     }
 }
 
-fn make_parent(path: &Path) {
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+#[derive(Debug)]
+enum Unmade {
+    Fault(text::Fault),
+    Refused(Error),
 }
 
-fn unhex(text: &str) -> Vec<u8> {
-    let digits: Vec<u8> = text.bytes().filter(u8::is_ascii_hexdigit).collect();
-    let pair = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    digits.chunks(2).map(pair).collect()
+/// Directories and files first, links last: nothing is ever written through a link.
+fn unpack(tree: &Tree) -> Result<Unpacked, Error> {
+    let unpacked = Unpacked::create()?;
+    for (path, node) in tree.nodes() {
+        match node {
+            Node::Directory => unpacked.directory(path)?,
+            Node::File(bytes) => unpacked.file(path, bytes)?,
+            Node::Link(_) => {}
+        }
+    }
+    for (path, node) in tree.nodes() {
+        if let Node::Link(target) = node {
+            unpacked.link(path, target)?;
+        }
+    }
+    Ok(unpacked)
+}
+
+/// The bytes of a file, unpacked where it is packed.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    let told = |error: std::io::Error| error.to_string();
+    file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(told)?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let packed = std::mem::take(&mut bytes);
+        let unpacked = flate2::read::MultiGzDecoder::new(packed.as_slice());
+        unpacked
+            .take(TEXT_BYTES_MAX + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|error| format!("it is not packed as gzip(1) packs: {error}"))?;
+    }
+    match bytes.len() as u64 > TEXT_BYTES_MAX {
+        true => Err(format!("it is longer than {} MiB", TEXT_BYTES_MAX >> 20)),
+        false => Ok(bytes),
+    }
+}
+
+#[cfg(test)]
+impl Recording {
+    /// Unpacks `tests/fixtures/sys/<name>.txt`.
+    pub fn open(name: &str) -> Recording {
+        let file = format!("{}/tests/fixtures/sys/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+        Recording::open_path(Path::new(&file)).unwrap()
+    }
+
+    /// Unpacks the text of a recording.
+    pub fn unpack(text: &str) -> Recording {
+        Recording::of_text(text).unwrap()
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
+mod tests {
+    use super::*;
+
+    fn error(bytes: &[u8]) -> Error {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("r.txt");
+        std::fs::write(&file, bytes).unwrap();
+        Recording::open_path(&file).unwrap_err()
+    }
+
+    #[test]
+    fn a_recording_is_read_plain_and_packed_and_leaves_nothing_behind() {
+        use std::io::Write;
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("r");
+        let text = b"/sys/a = 1\n/sys/l -> a\n";
+        std::fs::write(&file, text).unwrap();
+        let plain = Recording::open_path(&file).unwrap();
+        assert_eq!(plain.host().word("/sys/l").unwrap(), "1");
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(text).unwrap();
+        std::fs::write(&file, packer.finish().unwrap()).unwrap();
+        let packed = Recording::open_path(&file).unwrap();
+        assert_eq!(packed.host().word("/sys/a").unwrap(), "1");
+        assert!(!packed.host().is_live());
+        let at = packed.host().path("/");
+        drop(packed);
+        assert!(!at.exists());
+    }
+
+    #[test]
+    fn what_is_no_recording_is_refused_with_the_line_and_a_hint() {
+        let refused = error(b"/a = 1\n\x7fELF\n");
+        assert!(refused.why.starts_with("line 2: what is"), "{refused}");
+        assert!(refused.hint.unwrap().contains("--record"));
+        assert_eq!(error(b"/a = 1\n/b = \xff\n").why, "line 2 is not text");
+        assert!(error(&[0x1f, 0x8b, 8, 0, 1, 2, 3]).why.contains("gzip"));
+        let missing = Recording::open_path(Path::new("/no/such/file")).unwrap_err();
+        assert!(missing.why.contains("No such file"), "{missing}");
+    }
+
+    /// A packed text of a few kilobytes may unpack to gigabytes.
+    #[test]
+    fn a_packed_text_that_swells_is_refused() {
+        use std::io::Write;
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let blanks = vec![b'\n'; 1 << 20];
+        for _ in 0..66 {
+            packer.write_all(&blanks).unwrap();
+        }
+        assert!(error(&packer.finish().unwrap()).why.contains("longer than 64 MiB"));
+    }
+
+    #[test]
+    fn a_link_in_a_circle_can_be_recorded_and_is_read_as_nothing() {
+        let loops = Recording::unpack("/sys/a -> /sys/b\n/sys/b -> /sys/a\n/sys/c -> .\n");
+        assert_eq!(loops.host().word("/sys/a"), None);
+        assert_eq!(loops.host().resolve("/sys/a"), None);
+    }
 }
