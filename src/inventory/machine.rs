@@ -87,7 +87,7 @@ pub fn machine(host: &Host) -> Machine {
 }
 
 /// The value of the first line `key : value` of /proc/cpuinfo.
-fn cpu_field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
+pub(super) fn cpu_field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         (name.trim() == key && !value.trim().is_empty()).then(|| value.trim())
@@ -95,7 +95,7 @@ fn cpu_field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
 }
 
 /// The value of a line of /proc/meminfo, whose `kB` are 1024 bytes.
-fn memory(text: &str, key: &str) -> Option<u64> {
+pub(super) fn memory(text: &str, key: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(key))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
@@ -103,14 +103,15 @@ fn memory(text: &str, key: &str) -> Option<u64> {
 
 /// The numbers of a list such as `0-3,8`, as /sys writes sets of CPUs and nodes. What is no list
 /// is left out; so is anything above the most CPUs that a kernel can have (8192).
-fn cpus(list: &str) -> Vec<u32> {
+pub fn cpus(list: &str) -> Vec<u32> {
     const MOST: u32 = 8192;
     let ranges = list.trim().split(',').filter_map(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
         (last < MOST).then_some(first..=last)
     });
-    ranges.flatten().collect()
+    // A list that names more than there can be names some again and again.
+    ranges.flatten().take(MOST as usize).collect()
 }
 
 #[cfg(test)]
@@ -153,6 +154,7 @@ mod tests {
     fn lists_of_cpus_are_counted_and_nonsense_is_not() {
         assert_eq!(cpus("0-3,8"), [0, 1, 2, 3, 8]);
         assert_eq!(cpus("0-4294967295,x,7-,5"), [5]);
+        assert_eq!(cpus(&"0-8191,".repeat(1000)).len(), 8192);
         let text = "processor\t: 0\nflags\t\t: a hypervisor b\n";
         for end in 0..text.len() {
             cpu_field(&text[..end], "flags");

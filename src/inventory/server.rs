@@ -19,6 +19,7 @@ pub mod pci;
 pub mod processors;
 pub mod reading;
 pub mod setting;
+mod smbios;
 pub mod usage;
 
 pub use array::Array;
