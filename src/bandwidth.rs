@@ -1,21 +1,38 @@
 //! What memory and one core can do at most, measured in seconds.
 //!
 //! Nothing here knows of trials. `inspect` prints it; a campaign keeps it beside its inventory, so
-//! that the analysis can hold figures against it.
+//! that the analysis can hold figures against it. Threads are in `bandwidth/team.rs`, loops in
+//! `bandwidth/kernel.rs`; how much memory may be taken is decided in `bandwidth/room.rs`.
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::inventory::cpus;
+use crate::inventory::server::Processors;
+use crate::inventory::server::processors::{Node, last_level_bytes};
+use crate::sys::clock::monotonic_ns;
+use crate::sys::signal::Stop;
+use crate::sys::{Error, Host, processors};
+
+mod copy;
+mod kernel;
+mod room;
+mod team;
+
 /// Bandwidths that were measured. All bytes are counted as the program sees them: a triad moves
 /// three words for each of its steps (McCalpin, STREAM, 1995), what the caches fetch in order to
-/// write is not counted.
+/// write is not counted. In a build without optimisation they are the compiler's, not the memory's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Bandwidth {
-    /// By NUMA node.
+    /// By NUMA node; nodes without CPUs that we may use are left out.
     pub nodes: Vec<NodeBandwidth>,
-    /// Bytes per second that one core copies from memory to memory, as it must between the page
-    /// cache and a program; bytes copied, not moved twice.
+    /// Bytes per second that one core copies from memory into a buffer of 256 KiB that it uses
+    /// again and again, as a buffered read does from the page cache; bytes copied, not moved twice.
     pub copy_bytes_per_s: Option<f64>,
+    /// The same into memory that no cache holds: what a program that keeps all it reads may get.
+    pub copy_to_memory_bytes_per_s: Option<f64>,
 }
 
 /// Bandwidth of the memory of a node to the CPUs of that node.
@@ -26,8 +43,208 @@ pub struct NodeBandwidth {
     pub node: u32,
     /// Threads that ran, one a core.
     pub threads: u64,
+    /// Size of each of the three arrays, bytes, all threads together.
+    pub array_bytes: u64,
     /// a = b + s c, bytes per second.
     pub triad_bytes_per_s: Option<f64>,
     /// Reading alone, bytes per second.
     pub read_bytes_per_s: Option<f64>,
+}
+
+/// A node gets no more than this.
+const NODE_AT_MOST: Duration = Duration::from_millis(1500);
+/// The copies of one core get no more than this.
+const COPY_AT_MOST: Duration = Duration::from_millis(300);
+/// Each array is so many times as large as the caches before it (STREAM's rule).
+const TIMES_CACHES: u64 = 4;
+/// No array is smaller, bytes, whatever caches the machine admits to.
+const ARRAY_AT_LEAST: u64 = 64 << 20;
+
+/// Measures the bandwidth of each node's memory, one node after the other, with one thread on each
+/// of the node's cores that we may use; then what one core copies. What is reported is the best of
+/// several passes, as STREAM has it: others can only make it less. `at_most` bounds the passes;
+/// making the arrays may take longer on a machine with much cache and slow memory.
+///
+/// # Errors
+/// On a recording, when the user asked to stop, or when an eighth of the memory that is available
+/// (to this process: control groups count) does not hold the arrays.
+pub fn measure(
+    host: &Host,
+    processors: &Processors,
+    at_most: Duration,
+    stop: &Stop,
+) -> Result<Bandwidth, Error> {
+    let failed = |why: &str| Error::new("cannot measure the bandwidth of memory", why);
+    if !host.is_live() {
+        return Err(failed("this is a recording").hint("measure on the machine itself"));
+    }
+    let teams: Vec<(&Node, Vec<usize>)> = teams(host, processors);
+    if teams.is_empty() {
+        return Err(failed("no CPU of a known node is ours").hint("see `lscpu --extended`"));
+    }
+    let share = at_most.saturating_sub(COPY_AT_MOST) / teams.len() as u32;
+    let mut bandwidth = Bandwidth::default();
+    for (node, cores) in &teams {
+        let array_bytes = array_bytes(processors, node);
+        let needed = array_bytes.saturating_mul(3);
+        enough(host, needed, &format!("node {}", node.number))?;
+        let until_ns = after(share.min(NODE_AT_MOST));
+        let best = team::run(cores, array_bytes, until_ns, stop)?;
+        bandwidth.nodes.push(NodeBandwidth {
+            node: node.number,
+            threads: cores.len() as u64,
+            array_bytes,
+            triad_bytes_per_s: best.triad,
+            read_bytes_per_s: best.read,
+        });
+    }
+    let cache = last_level_bytes(host);
+    let size = copy::source_bytes(cache);
+    enough(host, size.saturating_mul(2), "the copy of one core")?;
+    let until_ns = after(COPY_AT_MOST.min(at_most));
+    bandwidth.copy_bytes_per_s = copy::to_a_warm_buffer(size, cache, until_ns);
+    bandwidth.copy_to_memory_bytes_per_s = copy::to_memory(size, until_ns);
+    Ok(bandwidth)
+}
+
+/// Bytes per second that one core copies from memory into a small buffer that it uses again and
+/// again: the upper bound of what one stream of buffered reads gets from the page cache when the
+/// file is larger than the caches of the processor. (Reads of a file that lies in these caches can
+/// be faster.) Takes about `at_most`, 20 to 60 ms; `None` when that is too little, or when there is
+/// too little memory.
+pub fn copy_rate(at_most: Duration) -> Option<f64> {
+    let host = Host::live();
+    let cache = last_level_bytes(&host);
+    let size = copy::source_bytes(cache);
+    enough(&host, size, "the copy of one core").ok()?;
+    copy::to_a_warm_buffer(size, cache, after(at_most))
+}
+
+/// [`monotonic_ns`] when `time` from now has passed.
+fn after(time: Duration) -> u64 {
+    monotonic_ns().saturating_add(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+fn enough(host: &Host, needed: u64, what: &str) -> Result<(), Error> {
+    let room = room::bytes(host);
+    if needed <= room {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes >> 20;
+    let why = format!(
+        "{what} needs {} MiB, and an eighth of the memory that is available is {} MiB",
+        mib(needed),
+        mib(room)
+    );
+    Err(Error::new("cannot measure the bandwidth of memory", why)
+        .hint("stop what fills the memory, or raise the memory limit of this control group"))
+}
+
+/// The nodes, and for each of their cores the first CPU that is ours.
+fn teams<'a>(host: &Host, processors: &'a Processors) -> Vec<(&'a Node, Vec<usize>)> {
+    let ours = processors::allowed();
+    let mut teams = Vec::new();
+    for node in &processors.nodes {
+        let mut taken: Vec<u32> = Vec::new();
+        let mut cores = Vec::new();
+        for cpu in cpus(&node.cpus) {
+            if taken.contains(&cpu) || !ours.contains(&(cpu as usize)) {
+                continue;
+            }
+            let topology = format!("/sys/devices/system/cpu/cpu{cpu}/topology");
+            let siblings = host.word(format!("{topology}/thread_siblings_list"));
+            taken.extend(siblings.map_or_else(Vec::new, |list| cpus(&list)));
+            cores.push(cpu as usize);
+        }
+        if !cores.is_empty() {
+            teams.push((node, cores));
+        }
+    }
+    teams
+}
+
+/// Four times what all last-level caches of the node hold together.
+fn array_bytes(processors: &Processors, node: &Node) -> u64 {
+    let last = processors.caches.iter().max_by_key(|cache| (cache.level, cache.size_bytes));
+    let caches = last.map_or(0, |cache| {
+        let count = (cpus(&node.cpus).len() as u64).div_ceil(cache.cpus.max(1));
+        cache.size_bytes.saturating_mul(count.max(1))
+    });
+    caches.saturating_mul(TIMES_CACHES).max(ARRAY_AT_LEAST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inventory::recording::Recording;
+    use crate::inventory::server::Reading;
+    use crate::inventory::server::processors::{Cache, read};
+
+    fn processors(l3: u64, sharing: u64, of_node: &str) -> Processors {
+        let cache =
+            |level, size_bytes| Cache { level, size_bytes, cpus: sharing, ..Cache::default() };
+        Processors {
+            caches: vec![cache(2, 1 << 40), cache(3, l3)],
+            nodes: vec![Node { cpus: of_node.to_owned(), ..Node::default() }],
+            ..Processors::default()
+        }
+    }
+
+    #[test]
+    fn arrays_are_four_times_all_last_level_caches_of_the_node() {
+        let size = |l3, sharing, cpus| {
+            let processors = processors(l3, sharing, cpus);
+            array_bytes(&processors, &processors.nodes[0])
+        };
+        assert_eq!(size(32 << 20, 8, "0-31"), 4 * 4 * (32 << 20));
+        assert_eq!(size(32 << 20, 8, "0-2"), 4 * (32 << 20));
+        assert_eq!(size(1 << 20, 8, "0-7"), ARRAY_AT_LEAST);
+        // What a hostile file says overflows nothing.
+        assert_eq!(size(u64::MAX, 0, "0-31"), u64::MAX);
+        assert_eq!(array_bytes(&Processors::default(), &Node::default()), ARRAY_AT_LEAST);
+    }
+
+    #[test]
+    fn a_core_has_one_thread_and_a_node_without_our_cpus_has_none() {
+        let ours = processors::allowed();
+        let first = ours[0];
+        let recording = Recording::unpack(&format!(
+            "/sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list = 0-8191\n"
+        ));
+        let list: Vec<String> = ours.iter().map(usize::to_string).collect();
+        let mut processors = processors(1, 1, &list.join(","));
+        processors.nodes.push(Node { number: 1, cpus: "8000-8001".to_owned(), ..Node::default() });
+        let teams = teams(&recording.host(), &processors);
+        assert_eq!(teams.len(), 1);
+        assert_eq!(teams[0].1, [first]);
+    }
+
+    #[test]
+    fn a_recording_is_not_measured_and_an_impossible_size_is_refused_by_name() {
+        let stop = Stop::new();
+        let recording = Recording::unpack("");
+        let host = recording.host();
+        let found = read(&mut Reading::new(&host));
+        let error = measure(&host, &found, Duration::from_secs(1), &stop).unwrap_err();
+        assert_eq!(error.why, "this is a recording");
+        let huge = processors(1 << 50, 1, "0-8191");
+        let error = measure(&Host::live(), &huge, Duration::from_secs(1), &stop).unwrap_err();
+        assert!(error.why.starts_with("node 0 needs "), "{error}");
+        assert!(error.hint.is_some());
+    }
+
+    /// Prints what this machine does; meant for a release build.
+    #[test]
+    #[ignore = "takes seconds, and is for reading"]
+    fn this_machine_is_measured() {
+        let host = Host::live();
+        let found = read(&mut Reading::new(&host));
+        let began = monotonic_ns();
+        let got = measure(&host, &found, Duration::from_secs(5), &Stop::new()).unwrap();
+        let middle = monotonic_ns();
+        let rate = copy_rate(Duration::from_millis(50));
+        let (all, short) = (middle - began, monotonic_ns() - middle);
+        eprintln!("{got:#?}\n{} ms; copy {rate:?} in {} ms", all / 1_000_000, short / 1_000_000);
+        assert!(all < 5_000_000_000 && got.nodes[0].read_bytes_per_s > Some(1e8));
+    }
 }

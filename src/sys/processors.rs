@@ -1,4 +1,4 @@
-//! On which processors another process may run.
+//! On which processors another process may run, or the calling thread.
 
 use std::path::Path;
 
@@ -38,6 +38,28 @@ pub fn restrict(host: &Host, pid: u32, cpus: &[usize]) -> Result<(), Error> {
     Ok(())
 }
 
+/// The CPUs that the calling thread may run on; empty when the kernel does not say.
+pub fn allowed() -> Vec<usize> {
+    let Ok(set) = sched_getaffinity(None) else { return Vec::new() };
+    (0..CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect()
+}
+
+/// Lets the calling thread, and no other, run on one CPU alone.
+///
+/// # Errors
+/// When there is no such CPU, or it is not ours.
+pub fn stay_on(cpu: usize) -> Result<(), Error> {
+    let what = || format!("cannot stay on CPU {cpu}");
+    if cpu >= CpuSet::MAX_CPU {
+        return Err(Error::new(what(), "there is no CPU of that number that can be asked for"));
+    }
+    let mut set = CpuSet::new();
+    set.set(cpu);
+    sched_setaffinity(None, &set).map_err(|error| {
+        Error::new(what(), std::io::Error::from(error)).hint("see `lscpu --extended`")
+    })
+}
+
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "starts something to be moved")]
 mod tests {
@@ -58,5 +80,15 @@ mod tests {
         assert_eq!((now.count(), now.is_set(cpu)), (1, true));
         assert!(missing.unwrap_err().why.contains("leaves out CPU"));
         assert!(beyond.is_err());
+    }
+
+    #[test]
+    fn a_thread_stays_where_it_is_told_and_others_go_on() {
+        let before = allowed();
+        let last = *before.last().unwrap();
+        let inside = std::thread::spawn(move || (stay_on(last), allowed())).join().unwrap();
+        assert_eq!(inside, (Ok(()), vec![last]));
+        assert_eq!(allowed(), before);
+        assert!(stay_on(CpuSet::MAX_CPU - 1).is_err() && stay_on(usize::MAX).is_err());
     }
 }

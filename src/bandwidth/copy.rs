@@ -1,0 +1,100 @@
+//! What one core copies, in pieces of 256 KiB.
+//!
+//! A buffered read of a file in the page cache is such a copy: from pages that no cache of the
+//! processor holds into the program's buffer, which it uses again and again and which the cache
+//! therefore holds. The kernel's own loop may be slower (`rep movsb`, checks, the search for pages):
+//! this is an upper bound of one stream's rate.
+
+use super::kernel;
+use crate::sys::clock::monotonic_ns;
+
+/// Length of a piece: a program's buffer, smaller than any second-level cache of a server, bytes.
+const PIECE: usize = 256 << 10;
+/// What is taken for the last-level cache where the machine shows none, bytes.
+const CACHE_ASSUMED: u64 = 32 << 20;
+/// A pass makes no sense below this, bytes.
+const LEAST: u64 = 64 << 20;
+
+/// How much is copied in a pass: twice what the core's last-level cache holds, at least 64 MiB.
+pub fn source_bytes(cache: Option<u64>) -> u64 {
+    cache.unwrap_or(CACHE_ASSUMED).saturating_mul(2).max(LEAST)
+}
+
+/// Bytes per second of the best pass from memory into one warm buffer. `None` when by `until_ns`
+/// not even one and a quarter of the cache was filled.
+pub fn to_a_warm_buffer(size: u64, cache: Option<u64>, until_ns: u64) -> Option<f64> {
+    let least = cache.unwrap_or(CACHE_ASSUMED).saturating_mul(5) / 4;
+    let now_ns = monotonic_ns();
+    // A third of the time is for copying.
+    let fill_until_ns = now_ns + until_ns.saturating_sub(now_ns) / 3 * 2;
+    let source = filled(size, fill_until_ns)?;
+    if (source.len() as u64) < least.min(size) {
+        return None;
+    }
+    let mut buffer = vec![2; PIECE];
+    best(source.len(), until_ns, || kernel::copy_over(&mut buffer, &source))
+}
+
+/// Bytes per second of the best pass from memory to memory.
+pub fn to_memory(size: u64, until_ns: u64) -> Option<f64> {
+    let source = filled(size, u64::MAX)?;
+    let mut target = filled(size, u64::MAX)?;
+    best(source.len(), until_ns, || kernel::copy_along(&mut target, &source, PIECE))
+}
+
+/// At least one pass, at most eight.
+fn best(bytes: usize, until_ns: u64, mut pass: impl FnMut()) -> Option<f64> {
+    const PASSES: u32 = 8;
+    let mut shortest_ns = u64::MAX;
+    for _ in 0..PASSES {
+        let began_ns = monotonic_ns();
+        pass();
+        let ended_ns = monotonic_ns();
+        shortest_ns = shortest_ns.min(ended_ns.saturating_sub(began_ns).max(1));
+        if ended_ns >= until_ns {
+            break;
+        }
+    }
+    (bytes > 0).then(|| bytes as f64 / (shortest_ns as f64 / 1e9))
+}
+
+/// Memory that was written, a whole number of pieces; shorter than `size` when the time is over.
+fn filled(size: u64, until_ns: u64) -> Option<Vec<u8>> {
+    const STEP: usize = 16 * PIECE;
+    let size = usize::try_from(size).ok()? / PIECE * PIECE;
+    let mut bytes: Vec<u8> = Vec::new();
+    bytes.try_reserve_exact(size).ok()?;
+    while bytes.len() < size && monotonic_ns() < until_ns {
+        bytes.resize(size.min(bytes.len() + STEP), 1);
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pass_covers_twice_the_cache() {
+        assert_eq!(source_bytes(Some(8 << 20)), 64 << 20);
+        assert_eq!(source_bytes(Some(100 << 20)), 200 << 20);
+        assert_eq!(source_bytes(None), 64 << 20);
+        assert_eq!(source_bytes(Some(u64::MAX)), u64::MAX);
+    }
+
+    #[test]
+    fn copies_have_a_rate_that_a_machine_can_have() {
+        let until_ns = monotonic_ns() + 200_000_000;
+        let warm = to_a_warm_buffer(4 << 20, Some(1 << 20), until_ns).unwrap();
+        let memory = to_memory(4 << 20, until_ns).unwrap();
+        assert!((1e8..1e12).contains(&warm) && (1e8..1e12).contains(&memory), "{warm} {memory}");
+    }
+
+    #[test]
+    fn without_time_or_memory_there_is_no_figure() {
+        assert_eq!(to_a_warm_buffer(4 << 20, Some(1 << 20), 0), None);
+        assert_eq!(to_a_warm_buffer(u64::MAX, None, u64::MAX), None);
+        assert_eq!(to_memory(u64::MAX, u64::MAX), None);
+        assert_eq!(to_memory(0, u64::MAX), None);
+    }
+}
