@@ -7,18 +7,15 @@
 //! begins and when it ends. Both need a driver: `nvme` built with CONFIG_NVME_HWMON, `drivetemp`
 //! loaded. Drives behind a RAID card and in most virtual machines show no sensor.
 
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::patient::{AT_THE_ENDS_NS, Patient, Put};
 use super::table::Field;
-use super::text::{lines, number};
 use super::{Sample, Source, Subject};
-use crate::inventory::nvme_controllers;
+use crate::inventory::{nvme_controllers, sensor};
 use crate::sys::Host;
 
-/// The series holds whole numbers without sign, so temperatures are in thousandths of a kelvin.
-pub const ZERO_CELSIUS_MILLIKELVIN: u64 = 273_150;
+pub use crate::inventory::sensor::ZERO_CELSIUS_MILLIKELVIN;
 
 /// `warning` is the threshold of the drive's own alarm, by default its Warning Composite
 /// Temperature; `critical` its Critical Composite Temperature (NVM Express Base 2.0, 5.17.2.1).
@@ -77,8 +74,7 @@ fn start(host: &Host, mut sensors: Vec<Sensor>) -> Option<Box<dyn Sample>> {
     Some(Box::new(patient?))
 }
 
-/// One sensor a controller, however many namespaces it has. It hangs below the
-/// controller, on older kernels below the controller's PCI device.
+/// One sensor a controller, however many namespaces it has.
 fn nvme_sensors(host: &Host, devices: &[String]) -> Vec<Sensor> {
     let mut sensors: Vec<Sensor> = Vec::new();
     for controller in devices.iter().flat_map(|name| controllers(host, name)) {
@@ -86,9 +82,7 @@ fn nvme_sensors(host: &Host, devices: &[String]) -> Vec<Sensor> {
         if sensors.iter().any(|known| known.drive == drive) {
             continue;
         }
-        let places =
-            [controller.clone(), controller.join("hwmon"), controller.join("device/hwmon")];
-        if let Some(directory) = places.iter().find_map(|place| sensor(host, place, "nvme")) {
+        if let Some(directory) = sensor::of_nvme(host, &controller) {
             sensors.push(Sensor { drive: drive.to_owned(), directory, limits: None });
         }
     }
@@ -103,30 +97,17 @@ pub fn controllers(host: &Host, name: &str) -> Vec<PathBuf> {
     nvme_controllers(host, &Path::new("/sys/class/block").join(name))
 }
 
-/// `drivetemp` hangs its sensor below the SCSI device.
 fn sata_sensors(host: &Host, devices: &[String]) -> Vec<Sensor> {
     let of = |name: &String| {
-        let place = format!("/sys/class/block/{name}/device/hwmon");
-        let directory = sensor(host, Path::new(&place), "drivetemp")?;
+        let directory = sensor::of_sata(host, name)?;
         Some(Sensor { drive: name.clone(), directory, limits: None })
     };
     devices.iter().filter_map(of).collect()
 }
 
-/// The `hwmonN` in the directory `place` that calls itself `driver`.
-fn sensor(host: &Host, place: &Path, driver: &str) -> Option<PathBuf> {
-    let names = host.list(place).into_iter().filter(|name| {
-        name.strip_prefix("hwmon").is_some_and(|rest| number(rest.as_bytes()).is_some())
-    });
-    names.map(|name| place.join(name)).find(|directory| {
-        host.word(directory.join("name")).is_some_and(|name| name == driver)
-            && host.exists(directory.join("temp1_input"))
-    })
-}
-
 impl Sensor {
     fn read(&mut self, host: &Host, put: Put<'_>) {
-        let read = |file: &str| millikelvin(&small(host, &self.directory.join(file))?);
+        let read = |file: &str| sensor::millikelvin(host, &self.directory.join(file));
         // A drive that is gone, or asleep, or says -ENODATA, has no temperature now.
         let temperature = read("temp1_input");
         let limits = self.limits.unwrap_or_else(|| ["temp1_max", "temp1_crit"].map(read));
@@ -137,24 +118,6 @@ impl Sensor {
             }
         }
     }
-}
-
-/// The front of a file; those of sensors hold one number.
-fn small(host: &Host, path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    host.open(path).ok()?.take(64).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
-}
-
-/// A line of thousandths of a degree Celsius, as thousandths of a kelvin; `None` when it is none,
-/// or absolute zero or below, as from a drive that reports 0 kelvin because it has no sensor.
-fn millikelvin(text: &[u8]) -> Option<u64> {
-    let line = lines(text).next()?;
-    let kelvin = match line.strip_prefix(b"-") {
-        Some(below) => ZERO_CELSIUS_MILLIKELVIN.checked_sub(number(below)?)?,
-        None => ZERO_CELSIUS_MILLIKELVIN.checked_add(number(line)?)?,
-    };
-    (kelvin > 0).then_some(kelvin)
 }
 
 #[cfg(test)]
@@ -263,7 +226,7 @@ mod tests {
     fn a_number_that_is_cut_off_is_no_temperature() {
         for (text, expected) in [("41850\n", 315_000), ("-5000\n", 268_150), ("0\n", 273_150)] {
             let all = parse_whole_and_truncated(text, |text, put| {
-                millikelvin(text).into_iter().for_each(|value| put(b"", 0, value));
+                sensor::parse(text).into_iter().for_each(|value| put(b"", 0, value));
             });
             assert_eq!(all, [(String::new(), 0, expected)]);
         }

@@ -1,6 +1,6 @@
 //! Block devices under a file system, down to the disks.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -164,11 +164,31 @@ pub fn walk(host: &Host, mounts: &[Mount], on: &[String]) -> Vec<Device> {
     devices
 }
 
-/// Every block device of the machine that has a size, by name.
+/// Every block device of the machine that has a size, by name. The paths that native NVMe
+/// multipath hides are left out, and so are RAM disks that nobody uses: a kernel may make 16 of
+/// them at every start.
 pub fn all(host: &Host, mounts: &[Mount]) -> Vec<Device> {
-    let names = host.list("/sys/class/block");
-    let devices = names.iter().filter_map(|name| read(host, mounts, name, true));
-    devices.filter(|device| device.size_bytes > 0).collect()
+    let place = |name: &str, file: &str| format!("/sys/class/block/{name}/{file}");
+    let hidden = |name: &String| host.word(place(name, "hidden")).is_some_and(|word| word == "1");
+    let names = host.list("/sys/class/block").into_iter().filter(|name| !hidden(name));
+    let devices = names.filter_map(|name| read(host, mounts, &name, true));
+    let used = |device: &Device| {
+        let number = mounts.iter().any(|mount| {
+            let (major, minor) = mount.device;
+            format!("{major}:{minor}") == device.number
+        });
+        number || !host.list(place(&device.name, "holders")).is_empty()
+    };
+    devices
+        .filter(|device| device.size_bytes > 0)
+        .filter(|device| !is_ram_disk(&device.name) || used(device))
+        .collect()
+}
+
+/// `ram0` and its like.
+fn is_ram_disk(name: &str) -> bool {
+    let number = name.strip_prefix("ram").unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The bottom of `on`: what lies on nothing else. A loop device is a bottom.
@@ -176,10 +196,13 @@ pub fn disks(devices: &[Device], on: &[String]) -> Vec<String> {
     let mut disks: Vec<String> = Vec::new();
     let mut next: VecDeque<&String> = on.iter().collect();
     // Devices cannot lie on themselves, but a recording may say so.
-    for _ in 0..1 + devices.len() * devices.len().max(1) {
-        let Some(name) = next.pop_front() else { break };
+    let mut seen: BTreeSet<&String> = BTreeSet::new();
+    while let Some(name) = next.pop_front() {
+        if !seen.insert(name) {
+            continue;
+        }
         let Some(device) = devices.iter().find(|device| device.name == *name) else { continue };
-        if device.below.is_empty() && !disks.contains(name) {
+        if device.below.is_empty() {
             disks.push(name.clone());
         }
         next.extend(&device.below);
@@ -219,7 +242,7 @@ fn read(host: &Host, mounts: &[Mount], name: &str, follow_loop: bool) -> Option<
         below: parent.into_iter().chain(slaves).collect(),
         backing: if is_loop && follow_loop { backing(host, mounts, &path) } else { None },
         // In sectors of 512 bytes, whatever the device's are.
-        size_bytes: word("size").and_then(|size| size.parse().ok()).unwrap_or(0u64) * 512,
+        size_bytes: word("size").and_then(|size| sectors(&size)).unwrap_or(0),
         rotational: switch("rotational"),
         scheduler: queue("scheduler").map(|text| in_force(&text)),
         read_ahead_kib: number("read_ahead_kb"),
@@ -234,6 +257,10 @@ fn read(host: &Host, mounts: &[Mount], name: &str, follow_loop: bool) -> Option<
         link: limit.link,
         ceiling: limit.ceiling,
     })
+}
+
+fn sectors(text: &str) -> Option<u64> {
+    text.parse::<u64>().ok()?.checked_mul(512)
 }
 
 /// The word in brackets of `none [mq-deadline] kyber`, or all of it.

@@ -1,11 +1,13 @@
 //! What a disk cannot exceed, whatever the software does: its link, and its turning.
 //!
 //! Every limit is on the generous side: one that is too low would call honest figures a cache's.
-//! SAS links are not read yet, nor the link of a controller that several disks share.
+//! The link of a controller that several disks share is not read here.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::identify::{ata_port, rotation};
+use super::sas::{self, gigabits};
 use super::server::pci::Pace;
 use super::{Ceiling, Device, ceiling};
 use crate::sys::Host;
@@ -27,6 +29,7 @@ pub fn of_disk(host: &Host, path: &Path, transport: &str, rotational: Option<boo
     let link = match transport {
         "sata" => sata(host, path),
         "nvme" => nvme(host, path),
+        "sas" => serial_attached(host, path),
         _ => None,
     };
     let turning = turning(host, path, transport, rotational);
@@ -80,14 +83,29 @@ pub fn together(devices: &[Device], on: &[String]) -> Option<Ceiling> {
 
 /// `6.0 Gbps` of the port in /sys/class/ata_link, after the line code.
 fn sata(host: &Host, path: &Path) -> Option<(String, f64)> {
-    let port = path.components().find_map(|part| {
-        let number = part.as_os_str().to_str()?.strip_prefix("ata")?;
-        number.parse::<u32>().ok()
-    })?;
+    let port = ata_port(path)?;
     let speed = host.word(format!("/sys/class/ata_link/link{port}/sata_spd"))?;
-    let gigabits = speed.strip_suffix(" Gbps")?.parse::<f64>().ok()?;
-    let capacity = ceiling::sata(gigabits)?;
-    Some((format!("SATA at {gigabits} Gb/s"), capacity.encoded_bytes_per_s))
+    let rate = gigabits(&speed, " Gbps")? / 1e9;
+    Some((format!("SATA at {rate} Gb/s"), ceiling::sata(rate)?.encoded_bytes_per_s))
+}
+
+/// The narrowest port on the way to a disk behind a SAS adapter, all its lanes together; nothing
+/// when one of them is not known.
+fn serial_attached(host: &Host, path: &Path) -> Option<(String, f64)> {
+    let ports = sas::ports(host, &host.resolve(path)?);
+    let lane = |rate: &f64| Some(ceiling::sas(rate / 1e9, 1)?.encoded_bytes_per_s);
+    let whole = |port: sas::Port| {
+        let lanes: Vec<f64> = port.rates.iter().map(lane).collect::<Option<_>>()?;
+        (!lanes.is_empty()).then(|| (lanes.iter().sum::<f64>(), port))
+    };
+    let wholes: Vec<(f64, sas::Port)> = ports.into_iter().map(whole).collect::<Option<_>>()?;
+    let (bytes_per_s, port) = wholes.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let (lanes, rate) = (port.rates.len(), port.rates.first()? / 1e9);
+    let words = match lanes {
+        1 => format!("SAS at {rate} Gb/s"),
+        _ => format!("SAS at {rate} Gb/s x{lanes} ({})", port.joins),
+    };
+    Some((words, bytes_per_s))
 }
 
 /// The controllers of the NVMe namespace at `path`: its parent, or with native multipath those of
@@ -138,7 +156,7 @@ fn turning(
     if rotational != Some(true) {
         return None;
     }
-    match (rpm(host, path), transport) {
+    match (medium_rotation(host, path).filter(|rate| *rate > 1), transport) {
         (Some(rpm), _) => {
             let per_s = 2.0 * f64::from(rpm) / 60.0;
             let why = format!("{rpm} turns a minute allow {per_s:.0} random reads/s one at a time");
@@ -156,12 +174,12 @@ fn turning(
     }
 }
 
-/// Medium rotation rate, bytes 4 and 5 of page 0xb1 of the vital product data (SBC-4, 6.6.2);
-/// 0 is not reported, 1 does not rotate, up to 0x400 and 0xffff are reserved.
-fn rpm(host: &Host, path: &Path) -> Option<u16> {
+/// Medium rotation rate, bytes 4 and 5 of page 0xb1 of the vital product data (SBC-4, 6.6.2):
+/// turns a minute, or 1 for a medium that does not turn.
+pub fn medium_rotation(host: &Host, path: &Path) -> Option<u16> {
     let page = bytes_of(host, &path.join("device/vpd_pgb1"))?;
     let rate = u16::from_be_bytes([*page.get(4)?, *page.get(5)?]);
-    (page.get(1) == Some(&0xb1) && (0x401..0xffff).contains(&rate)).then_some(rate)
+    rotation(rate).filter(|_| page.get(1) == Some(&0xb1))
 }
 
 /// A small binary file of /sys.

@@ -15,6 +15,7 @@ pub mod firmware;
 pub mod interface;
 pub mod interrupt;
 pub mod memory;
+mod patient;
 pub mod pci;
 pub mod processors;
 pub mod reading;

@@ -1,9 +1,17 @@
-//! State of arrays: md, btrfs, LVM and other device mapper stacks.
+//! State of arrays: md, btrfs, LVM and other device mapper stacks, bcache, ZFS pools.
+//!
+//! What the kernel does not show in files (the RAID of LVM, the disks of a ZFS pool) is remembered
+//! as not read.
 
 use serde::{Deserialize, Serialize};
 
 use super::Reading;
+use crate::inventory::device::disks;
 use crate::inventory::{Device, Mount};
+
+mod mapped;
+mod md;
+mod pool;
 
 /// An array of disks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -27,7 +35,11 @@ pub struct Array {
     pub state: Option<String>,
     /// Members that are missing or failed.
     pub missing: Option<u64>,
-    /// What it is busy with: `resync`, `recover`, `check`, `reshape`; `None` when idle or unknown.
+    /// Errors of its members, as the array counts them: on btrfs since its counters were last reset,
+    /// on md since it was started.
+    pub errors: Option<u64>,
+    /// What it is busy with: `resync`, `recover`, `check`, `reshape`, on btrfs `balance` and its
+    /// like; `None` when idle or unknown.
     pub busy_with: Option<String>,
     /// How far that is, 0 to 1.
     pub done_share: Option<f64>,
@@ -35,7 +47,17 @@ pub struct Array {
     pub place: String,
 }
 
-/// Reads them.
-pub fn read(_reading: &mut Reading<'_>, _devices: &[Device], _mounts: &[Mount]) -> Vec<Array> {
-    Vec::new()
+/// Reads them: md, device mapper, bcache, then btrfs and ZFS.
+pub fn read(reading: &mut Reading<'_>, devices: &[Device], mounts: &[Mount]) -> Vec<Array> {
+    let mut arrays = md::read(reading);
+    arrays.extend(mapped::read(reading, devices));
+    arrays.extend(pool::btrfs(reading));
+    arrays.extend(pool::zfs(reading, mounts));
+    for array in &mut arrays {
+        array.disks = disks(devices, &array.members);
+    }
+    arrays
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Stacks of the device mapper, told apart by the owner that their UUID begins with, and bcache.
+//!
+//! The tables of the device mapper are not in /sys: the level of an LVM RAID and how it is are told
+//! by `lvs`.
+
+use super::Array;
+use crate::inventory::Device;
+use crate::inventory::server::Reading;
+use crate::sys::Host;
+
+/// Those among `devices`.
+pub fn read(reading: &mut Reading<'_>, devices: &[Device]) -> Vec<Array> {
+    let host = reading.host();
+    let mut arrays = Vec::new();
+    for device in devices {
+        if host.exists(format!("/sys/class/block/{}/dm", device.name)) {
+            arrays.push(mapped(host, device));
+        } else if host.exists(format!("/sys/class/block/{}/bcache/state", device.name))
+            && device.name.starts_with("bcache")
+        {
+            arrays.push(cached(host, device));
+        }
+    }
+    raids_of_lvm(reading, devices, &arrays);
+    arrays
+}
+
+fn mapped(host: &Host, device: &Device) -> Array {
+    let word = |file: &str| host.word(format!("/sys/class/block/{}/dm/{file}", device.name));
+    let kind = kind(&word("uuid").unwrap_or_default());
+    let state = word("suspended").and_then(|word| match word.as_str() {
+        "0" => Some("active".to_owned()),
+        "1" => Some("suspended".to_owned()),
+        _ => None,
+    });
+    // Of the paths to one disk, those that lead nowhere now.
+    let lost = |name: &&String| {
+        let state = host.word(format!("/sys/class/block/{name}/device/state"));
+        state.is_some_and(|state| !["running", "live"].contains(&state.as_str()))
+    };
+    let missing = (kind == "multipath").then(|| device.below.iter().filter(lost).count() as u64);
+    Array {
+        name: device.name.clone(),
+        alias: word("name").map(|name| format!("/dev/mapper/{name}")),
+        kind: kind.to_owned(),
+        members: device.below.clone(),
+        state,
+        missing,
+        place: format!("/sys/block/{}/dm/suspended", device.name),
+        ..Array::default()
+    }
+}
+
+/// Who made a device of the device mapper, by its UUID.
+fn kind(uuid: &str) -> &'static str {
+    let owners = [
+        ("LVM-", "lvm"),
+        ("CRYPT-VERITY-", "verity"),
+        ("CRYPT-INTEGRITY-", "integrity"),
+        ("CRYPT-", "crypt"),
+        ("mpath-", "multipath"),
+        ("DMRAID-", "dmraid"),
+        ("stratis-", "stratis"),
+        ("VDO-", "vdo"),
+    ];
+    // kpartx makes `part1-mpath-...`.
+    if uuid.starts_with("part") && uuid.contains('-') {
+        return "partition";
+    }
+    owners.iter().find(|(owner, _)| uuid.starts_with(owner)).map_or("dm", |(_, kind)| kind)
+}
+
+fn raids_of_lvm(reading: &mut Reading<'_>, devices: &[Device], arrays: &[Array]) {
+    let host = reading.host();
+    let is_image = |name: &String| {
+        let name = host.word(format!("/sys/class/block/{name}/dm/name"));
+        name.is_some_and(|name| name.contains("_rimage_") || name.contains("_mimage_"))
+    };
+    let raids = arrays.iter().filter(|array| array.kind == "lvm");
+    let raids: Vec<&Array> = raids
+        .filter(|array| {
+            let device = devices.iter().find(|device| device.name == array.name);
+            device.is_some_and(|device| device.below.iter().any(is_image))
+        })
+        .collect();
+    for raid in raids {
+        let name = raid.alias.as_deref().unwrap_or(&raid.name);
+        reading.miss(
+            &format!("the RAID level and state of {name}"),
+            &raid.place,
+            "the kernel shows no table of the device mapper in /sys",
+            &format!("lvs -o +segtype,raid_sync_action,copy_percent,lv_health_status {name}"),
+        );
+    }
+}
+
+/// See Documentation/admin-guide/bcache.rst.
+fn cached(host: &Host, device: &Device) -> Array {
+    let place = format!("/sys/block/{}/bcache", device.name);
+    let word = |file: &str| host.word(format!("/sys/class/block/{}/bcache/{file}", device.name));
+    let mode = word("cache_mode").and_then(|text| {
+        let (_, chosen) = text.split_once('[')?;
+        Some(chosen.split_once(']')?.0.to_owned())
+    });
+    Array {
+        name: device.name.clone(),
+        alias: word("label"),
+        kind: "bcache".to_owned(),
+        level: mode,
+        members: device.below.clone(),
+        state: word("state"),
+        place: format!("{place}/state"),
+        ..Array::default()
+    }
+}

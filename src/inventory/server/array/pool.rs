@@ -1,0 +1,93 @@
+//! File systems that are arrays themselves: btrfs (its Documentation, ch-sysfs) and ZFS.
+
+use std::collections::BTreeSet;
+
+use super::Array;
+use crate::inventory::Mount;
+use crate::inventory::server::Reading;
+
+/// Mounted btrfs of several devices, or with devices missing. A disk that died since it was mounted
+/// is not missing for btrfs: it counts errors on it.
+pub fn btrfs(reading: &mut Reading<'_>) -> Vec<Array> {
+    let host = reading.host();
+    let names = host.list("/sys/fs/btrfs").into_iter();
+    let names = names.filter(|name| host.exists(format!("/sys/fs/btrfs/{name}/devices")));
+    let names: Vec<String> = names.collect();
+    let arrays = names.iter().map(|name| one_btrfs(reading, name));
+    arrays.filter(|array| array.members.len() > 1 || array.missing.unwrap_or(0) > 0).collect()
+}
+
+fn one_btrfs(reading: &mut Reading<'_>, uuid: &str) -> Array {
+    let host = reading.host();
+    let place = format!("/sys/fs/btrfs/{uuid}");
+    let what = format!("the state of the btrfs {uuid}");
+    let mut word = |file: &str| reading.word(format!("{place}/{file}"), &what);
+    let numbers = host.list(format!("{place}/devinfo"));
+    let missing: Vec<String> = numbers
+        .iter()
+        .map(|number| format!("devinfo/{number}/missing"))
+        .filter(|file| word(file).as_deref() == Some("1"))
+        .collect();
+    let errors = numbers.iter().filter_map(|number| {
+        let table = word(&format!("devinfo/{number}/error_stats"))?;
+        Some(errors(&table))
+    });
+    let errors: Vec<u64> = errors.collect();
+    // A directory for each profile that data is kept in; two while a balance converts one.
+    let profiles = host.list(format!("{place}/allocation/data")).into_iter();
+    let profiles: Vec<String> = profiles
+        .filter(|name| host.exists(format!("{place}/allocation/data/{name}/total_bytes")))
+        .collect();
+    let told = missing.first().cloned().unwrap_or_else(|| "devinfo".to_owned());
+    Array {
+        name: uuid.to_owned(),
+        alias: word("label"),
+        kind: "btrfs".to_owned(),
+        level: (!profiles.is_empty()).then(|| profiles.join(", ")),
+        members: host.list(format!("{place}/devices")),
+        state: Some("mounted".to_owned()),
+        // Before Linux 5.6 there is no such directory, and nobody knows.
+        missing: (!numbers.is_empty()).then_some(missing.len() as u64),
+        errors: (!errors.is_empty()).then(|| errors.into_iter().fold(0, u64::saturating_add)),
+        busy_with: word("exclusive_operation").filter(|word| word != "none"),
+        place: format!("{place}/{told}"),
+        ..Array::default()
+    }
+}
+
+/// The sum of lines such as `write_errs 35`.
+fn errors(table: &str) -> u64 {
+    let counts = table.lines().filter_map(|line| {
+        let (name, count) = line.split_once(' ')?;
+        count.trim().parse::<u64>().ok().filter(|_| name.ends_with("_errs"))
+    });
+    counts.fold(0, u64::saturating_add)
+}
+
+/// ZFS pools, as far as the kernel shows them: whether they are well, not what they lie on.
+pub fn zfs(reading: &mut Reading<'_>, mounts: &[Mount]) -> Vec<Array> {
+    let host = reading.host();
+    let imported = host.list("/proc/spl/kstat/zfs").into_iter();
+    let mut pools: BTreeSet<String> =
+        imported.filter(|pool| host.exists(format!("/proc/spl/kstat/zfs/{pool}/state"))).collect();
+    let mounted = mounts.iter().filter(|mount| mount.filesystem == "zfs");
+    pools.extend(mounted.filter_map(|mount| Some(mount.source.split('/').next()?.to_owned())));
+    let pool = |name: String| {
+        let place = format!("/proc/spl/kstat/zfs/{name}/state");
+        let state = reading.word(&place, &format!("the state of the ZFS pool {name}"));
+        reading.miss(
+            &format!("the disks of the ZFS pool {name}"),
+            &place,
+            "the kernel shows no disks of ZFS pools",
+            &format!("zpool status -P {name}"),
+        );
+        Array {
+            name,
+            kind: "zfs".to_owned(),
+            state: state.map(|state| state.to_lowercase()),
+            place,
+            ..Array::default()
+        }
+    };
+    pools.into_iter().map(pool).collect()
+}

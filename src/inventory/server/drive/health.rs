@@ -1,0 +1,308 @@
+//! Asks every drive how it is: the kernel's sensors first, then NVMe logs, then `smartctl`.
+//!
+//! Each question is a command to a drive, and a drive that is broken may not answer for minutes. So
+//! they are asked by threads of their own and waited for a short time, all together. A recording is
+//! read without any.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{Health, Reading, log, smartctl};
+use crate::inventory::server::patient;
+use crate::inventory::{Device, nvme_controllers, sensor};
+use crate::sys::{Host, command};
+
+/// How long all drives together are waited for.
+pub const PATIENCE: Duration = Duration::from_millis(700);
+
+/// Drives that are asked at the same time for a recording.
+const AT_ONCE_MAX: usize = 32;
+
+/// Names that one line of what was not read spells out.
+const NAMED_MAX: usize = 6;
+
+/// Who is asked, in the order in which they are believed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Source {
+    Sensor,
+    Log,
+    Smartctl,
+}
+
+/// A question to a drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Question {
+    source: Source,
+    /// Which of the drives.
+    drive: usize,
+    /// The sensor's directory in /sys, the NVMe controller, or the disk.
+    key: String,
+}
+
+/// Why a question was not answered.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Silence {
+    place: String,
+    why: String,
+    hint: String,
+}
+
+type Answer = Result<Health, Silence>;
+
+/// The health of each of `drives`, in their order.
+pub fn read(reading: &mut Reading<'_>, drives: &[&Device]) -> Vec<Option<Health>> {
+    let host = reading.host();
+    let mut silent: Vec<(usize, Silence)> = Vec::new();
+    let mut questions = questions(host, drives);
+    if host.is_live() {
+        let barred = bar(&mut questions);
+        silent.extend(barred);
+    }
+    let answers = match host.is_live() {
+        true => {
+            let live_host = host.clone();
+            patient::ask(questions.clone(), PATIENCE, move |question| live(&live_host, question))
+        }
+        false => questions.iter().map(|question| Some(recorded(host, question))).collect(),
+    };
+    let mut health: Vec<Option<Health>> = vec![None; drives.len()];
+    for (question, answer) in questions.iter().zip(answers) {
+        match answer.unwrap_or_else(|| Err(late(question))) {
+            Ok(more) => match &mut health[question.drive] {
+                Some(known) => merge(known, more),
+                unknown => *unknown = Some(more),
+            },
+            Err(silence) => silent.push((question.drive, silence)),
+        }
+    }
+    remember(reading, drives, silent);
+    health
+}
+
+/// What a recording keeps of the drives: files and their texts. Takes up to 2 s for each 32 drives.
+pub fn record(host: &Host, devices: &[Device]) -> Vec<(String, String)> {
+    let drives: Vec<&Device> = devices.iter().filter(|device| super::is_drive(device)).collect();
+    let questions = questions(host, &drives);
+    let texts = |question: &Question| match question.source {
+        Source::Sensor => None,
+        Source::Log => Some((log::file(&question.key), log::ask_live(host, &question.key).ok()?)),
+        Source::Smartctl => {
+            Some((smartctl::file(&question.key), smartctl::ask_live(&question.key).ok()?))
+        }
+    };
+    std::thread::scope(|scope| {
+        let chunk = questions.len().div_ceil(AT_ONCE_MAX).max(1);
+        let texts = &texts;
+        let chunks = questions
+            .chunks(chunk)
+            .map(|some| scope.spawn(move || some.iter().filter_map(texts).collect::<Vec<_>>()));
+        let threads: Vec<_> = chunks.collect();
+        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
+    })
+}
+
+/// Who is to be asked about which drive; the quick ones first.
+fn questions(host: &Host, drives: &[&Device]) -> Vec<Question> {
+    let mut questions = Vec::new();
+    for (drive, device) in drives.iter().enumerate() {
+        let mut ask = |source: Source, key: String| {
+            questions.push(Question { source, drive, key });
+        };
+        let controllers = match device.name.starts_with("nvme") {
+            true => {
+                nvme_controllers(host, &PathBuf::from(format!("/sys/class/block/{}", device.name)))
+            }
+            false => Vec::new(),
+        };
+        let sensors = controllers.iter().filter_map(|place| sensor::of_nvme(host, place));
+        for directory in sensors.take(1).chain(sensor::of_sata(host, &device.name)) {
+            ask(Source::Sensor, directory.to_string_lossy().into_owned());
+        }
+        // All controllers of one drive tell of the same drive.
+        let controller = controllers.first().and_then(|place| place.file_name()?.to_str());
+        if let Some(name) = controller {
+            ask(Source::Log, name.to_owned());
+        }
+        if ["sata", "sas", "scsi", "usb"].contains(&device.transport.as_str()) {
+            ask(Source::Smartctl, device.name.clone());
+        }
+    }
+    questions.sort_by_key(|question| question.source);
+    questions
+}
+
+/// Takes out the questions that we cannot put, with the reason for each drive.
+fn bar(questions: &mut Vec<Question>) -> Vec<(usize, Silence)> {
+    let (why, hint) = match command::find("smartctl") {
+        None => ("it is not installed", "install smartmontools, then run as root"),
+        Some(_) if !rustix::process::geteuid().is_root() => ("only root may ask", "run as root"),
+        Some(_) => return Vec::new(),
+    };
+    let (out, kept) = std::mem::take(questions)
+        .into_iter()
+        .partition(|question| question.source == Source::Smartctl);
+    *questions = kept;
+    let silence = Silence { place: "smartctl".into(), why: why.into(), hint: hint.into() };
+    let out: Vec<Question> = out;
+    out.into_iter().map(|question| (question.drive, silence.clone())).collect()
+}
+
+fn live(host: &Host, question: &Question) -> Answer {
+    let place = place(question);
+    let key = &question.key;
+    match question.source {
+        Source::Sensor => sensed(host, key),
+        Source::Log => {
+            let text = log::ask_live(host, key).map_err(|error| {
+                let hint = match error.why.contains("denied") || error.why.contains("permitted") {
+                    true => "run as root".to_owned(),
+                    false => String::new(),
+                };
+                Silence { place, why: error.why, hint }
+            })?;
+            from_log(&text, question)
+        }
+        Source::Smartctl => {
+            let text = smartctl::ask_live(key).map_err(|error| {
+                let hint = command::line(&smartctl::words(key));
+                Silence { place, why: error.why, hint }
+            })?;
+            from_smartctl(&text, question)
+        }
+    }
+}
+
+fn recorded(host: &Host, question: &Question) -> Answer {
+    let path = match question.source {
+        Source::Sensor => return sensed(host, &question.key),
+        Source::Log => log::file(&question.key),
+        Source::Smartctl => smartctl::file(&question.key),
+    };
+    let mut reading = Reading::new(host);
+    let Some(text) = reading.word(&path, "health") else {
+        let why = match reading.into_unread().pop() {
+            Some(unread) => unread.why,
+            None => "the recording does not hold it".to_owned(),
+        };
+        let hint = "record as root, with smartmontools installed".to_owned();
+        return Err(Silence { place: path, why, hint });
+    };
+    match question.source {
+        Source::Log => from_log(&text, question),
+        _ => from_smartctl(&text, question),
+    }
+}
+
+fn from_log(text: &str, question: &Question) -> Answer {
+    log::parse(text).ok_or_else(|| Silence {
+        place: place(question),
+        why: "what it says is no health log".to_owned(),
+        hint: String::new(),
+    })
+}
+
+fn from_smartctl(text: &str, question: &Question) -> Answer {
+    smartctl::parse(text).map_err(|why| {
+        let command = command::line(&smartctl::words(&question.key));
+        let hint = match smartctl::sleeps(&why) {
+            true => format!("smartctl -a /dev/{} wakes it", question.key),
+            false => command,
+        };
+        Silence { place: place(question), why, hint }
+    })
+}
+
+/// The kernel's sensor, its limits as the drive states them.
+fn sensed(host: &Host, directory: &str) -> Answer {
+    let directory = PathBuf::from(directory);
+    let celsius = |file: &str| {
+        let millikelvin = sensor::millikelvin(host, &directory.join(file))?;
+        let milli = i64::try_from(millikelvin).ok()? - sensor::ZERO_CELSIUS_MILLIKELVIN as i64;
+        Some(milli as f64 / 1000.0).filter(|celsius| *celsius < 1000.0)
+    };
+    let input = celsius("temp1_input");
+    if input.is_none() {
+        return Err(Silence {
+            place: directory.join("temp1_input").to_string_lossy().into_owned(),
+            why: "it holds no temperature".to_owned(),
+            hint: String::new(),
+        });
+    }
+    // A drive that states no limit says 0.
+    let limit = |file: &str| celsius(file).filter(|celsius| *celsius > 0.0);
+    Ok(Health {
+        source: "hwmon".to_owned(),
+        celsius: input,
+        warning_celsius: limit("temp1_max"),
+        critical_celsius: limit("temp1_crit"),
+        ..Health::default()
+    })
+}
+
+fn place(question: &Question) -> String {
+    match question.source {
+        Source::Sensor => format!("{}/temp1_input", question.key),
+        Source::Log => format!("/dev/{}", question.key),
+        Source::Smartctl => format!("/dev/{}", question.key),
+    }
+}
+
+fn late(question: &Question) -> Silence {
+    let hint = match question.source {
+        Source::Sensor => String::new(),
+        Source::Log => format!("nvme smart-log /dev/{}", question.key),
+        Source::Smartctl => command::line(&smartctl::words(&question.key)),
+    };
+    let why = format!("no answer within {} s", PATIENCE.as_secs_f64());
+    Silence { place: place(question), why, hint }
+}
+
+/// Adds what is not known yet.
+fn merge(known: &mut Health, more: Health) {
+    known.source = format!("{}, {}", known.source, more.source);
+    known.passed = known.passed.or(more.passed);
+    known.celsius = known.celsius.or(more.celsius);
+    known.warning_celsius = known.warning_celsius.or(more.warning_celsius);
+    known.critical_celsius = known.critical_celsius.or(more.critical_celsius);
+    known.reallocated_sectors = known.reallocated_sectors.or(more.reallocated_sectors);
+    known.pending_sectors = known.pending_sectors.or(more.pending_sectors);
+    known.uncorrectable_sectors = known.uncorrectable_sectors.or(more.uncorrectable_sectors);
+    known.media_errors = known.media_errors.or(more.media_errors);
+    known.link_errors = known.link_errors.or(more.link_errors);
+    known.used_share = known.used_share.or(more.used_share);
+    known.power_on_hours = known.power_on_hours.or(more.power_on_hours);
+    known.power_loss_protected = known.power_loss_protected.or(more.power_loss_protected);
+}
+
+/// One line for all drives that are silent for the same reason.
+fn remember(reading: &mut Reading<'_>, drives: &[&Device], silent: Vec<(usize, Silence)>) {
+    let mut by_reason: BTreeMap<(String, String), Vec<(usize, Silence)>> = BTreeMap::new();
+    for (drive, silence) in silent {
+        // What differs only in the drive's name is the same reason.
+        let name = drives.get(drive).map_or("", |device| device.name.as_str());
+        let general = silence.hint.replace(name, "DISK");
+        by_reason.entry((silence.why.clone(), general)).or_default().push((drive, silence));
+    }
+    for ((why, general), mut silent) in by_reason {
+        silent.dedup_by_key(|(drive, _)| *drive);
+        let names: Vec<&str> = silent
+            .iter()
+            .filter_map(|(drive, _)| Some(drives.get(*drive)?.name.as_str()))
+            .collect();
+        let what = match names.len() {
+            0 => continue,
+            few if few <= NAMED_MAX => format!("the health of {}", names.join(", ")),
+            many => {
+                let some = names[..NAMED_MAX - 1].join(", ");
+                format!("the health of {some} and {} more", many - NAMED_MAX + 1)
+            }
+        };
+        let (_, first) = &silent[0];
+        let hint = if silent.len() == 1 { &first.hint } else { &general };
+        reading.miss(&what, &first.place, &why, hint);
+    }
+}
+
+#[cfg(test)]
+mod tests;
