@@ -35,8 +35,8 @@ pub struct Array {
     pub state: Option<String>,
     /// Members that are missing or failed.
     pub missing: Option<u64>,
-    /// Errors of its members, as the array counts them: on btrfs since its counters were last reset,
-    /// on md since it was started.
+    /// Errors of its members, as the array counts them: on btrfs since its counters were last
+    /// reset, on md since it was started.
     pub errors: Option<u64>,
     /// What it is busy with: `resync`, `recover`, `check`, `reshape`, on btrfs `balance` and its
     /// like; `None` when idle or unknown.

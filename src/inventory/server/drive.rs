@@ -28,10 +28,11 @@ pub struct Drive {
     pub firmware: Option<String>,
     /// World wide name, or the NVMe namespace's identifier.
     pub wwid: Option<String>,
-    /// Address of the PCI function that it hangs on: an NVMe controller, a SAS or SATA HBA, a virtio
-    /// device.
+    /// Address of the PCI function that it hangs on: an NVMe controller, a SAS or SATA HBA, a
+    /// virtio device.
     pub controller: Option<String>,
-    /// Links between the controller and the disk, from the controller's side; none for NVMe on PCIe.
+    /// Links between the controller and the disk, from the controller's side; none for NVMe on
+    /// PCIe.
     pub links: Vec<Hop>,
     /// Hardware queues.
     pub queues: Option<u64>,

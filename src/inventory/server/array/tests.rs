@@ -1,4 +1,6 @@
-//! Arrays of recorded machines.
+//! Arrays of recorded machines, and one of this machine.
+
+mod real;
 
 use super::*;
 use crate::inventory::recording::Recording;

@@ -10,7 +10,8 @@ use crate::inventory::identify::{Identify, ata_port};
 use crate::inventory::sas::{self, gigabits};
 use crate::sys::Host;
 
-/// The links on the way to the disk at `whole` (in /sys, without links), from the controller's side.
+/// The links on the way to the disk at `whole` (in /sys, without symbolic links), from the
+/// controller's side.
 pub fn hops(host: &Host, whole: &Path, transport: &str, disk: Option<&Identify>) -> Vec<Hop> {
     match transport {
         "sata" => sata(host, whole, disk),

@@ -123,8 +123,8 @@ fn ata(said: &Value, health: &mut Health) {
     }
 }
 
-/// The count of an attribute. smartctl's text has what the 48 bits mean on this drive, as `8 (0 2)`;
-/// the bare number may hold several counts.
+/// The count of an attribute. smartctl's text has what the 48 bits mean on this drive, as
+/// `8 (0 2)`; the bare number may hold several counts.
 fn raw(attribute: &Value) -> Option<u64> {
     let text = attribute.pointer("/raw/string").and_then(Value::as_str);
     match text {
