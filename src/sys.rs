@@ -11,6 +11,7 @@ pub mod block;
 pub mod child;
 pub mod clock;
 pub mod command;
+pub mod ethtool;
 pub mod filesystem;
 pub mod held;
 pub mod kmsg;

@@ -1,0 +1,292 @@
+//! What a network interface says of itself when asked as ethtool(8) asks; takes no root.
+//!
+//! Each answer is the kernel's own figure. What a driver does not support is left out, never 0.
+
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixDatagram;
+
+use serde::{Deserialize, Serialize};
+
+use super::Error;
+
+/// What an interface answers; also the form in which it is recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Answer {
+    /// Its driver; of what is only software, its kind: `veth`, `bridge`.
+    pub driver: Option<String>,
+    /// The driver's version; that of the kernel in drivers that have none of their own.
+    pub version: Option<String>,
+    /// The firmware's version.
+    pub firmware: Option<String>,
+    /// Speed now, 10^6 bit/s.
+    pub megabits_per_s: Option<u32>,
+    /// `full` or `half`.
+    pub duplex: Option<String>,
+    /// Numbers of the link modes that it supports (ETHTOOL_LINK_MODE_*_BIT).
+    pub modes: Vec<u32>,
+    /// Ring sizes: receive now and at most, transmit now and at most.
+    pub rings: Option<[u32; 4]>,
+    /// Coalescing by ethtool's names. What is 0 is left out, as 0 is also said of what is not
+    /// supported.
+    pub coalescing: Vec<(String, u32)>,
+    /// Features that are on, by the kernel's names: `tx-tcp-segmentation`.
+    pub features: Vec<String>,
+}
+
+/// SIOCETHTOOL of linux/sockios.h.
+const REQUEST: u32 = 0x8946;
+
+// Commands of linux/ethtool.h.
+const GET_DRIVER: u32 = 0x03;
+const GET_COALESCING: u32 = 0x0e;
+const GET_RINGS: u32 = 0x10;
+const GET_STRINGS: u32 = 0x1b;
+const GET_STRING_COUNT: u32 = 0x37;
+const GET_FEATURES: u32 = 0x3a;
+const GET_LINK: u32 = 0x4c;
+
+/// ETH_SS_FEATURES.
+const FEATURE_STRINGS: u32 = 4;
+/// ETH_GSTRING_LEN.
+const STRING_BYTES: usize = 32;
+/// There are about 70 features; no kernel has as many as this.
+const FEATURES_MAX: u32 = 1024;
+/// The words of `struct ethtool_link_settings` before its masks.
+const LINK_WORDS: usize = 12;
+/// The words of `struct ethtool_drvinfo`.
+const DRIVER_WORDS: usize = 49;
+
+/// Words of `struct ethtool_coalesce` after the command, by the names of ethtool(8).
+const COALESCING: [&str; 22] = [
+    "rx-usecs",
+    "rx-frames",
+    "rx-usecs-irq",
+    "rx-frames-irq",
+    "tx-usecs",
+    "tx-frames",
+    "tx-usecs-irq",
+    "tx-frames-irq",
+    "stats-block-usecs",
+    "adaptive-rx",
+    "adaptive-tx",
+    "pkt-rate-low",
+    "rx-usecs-low",
+    "rx-frames-low",
+    "tx-usecs-low",
+    "tx-frames-low",
+    "pkt-rate-high",
+    "rx-usecs-high",
+    "rx-frames-high",
+    "tx-usecs-high",
+    "tx-frames-high",
+    "sample-interval",
+];
+
+/// Asks the interface `name` of the network namespace that we are in.
+///
+/// # Errors
+/// When there is no such interface, or no socket to ask through. What a driver refuses is left
+/// out of the answer.
+pub fn ask(name: &str) -> Result<Answer, Error> {
+    let what = || format!("cannot ask the network interface {name}");
+    // Any socket does: the request goes to the device layer.
+    let socket = UnixDatagram::unbound().map_err(|error| Error::new(what(), error))?;
+    let asked = Interface { socket, name: request_name(name).ok_or_else(|| unknown(what()))? };
+    let mut driver = [0; DRIVER_WORDS];
+    driver[0] = GET_DRIVER;
+    let driver = match asked.call(&mut driver) {
+        Ok(()) => Some(driver),
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Err(unknown(what())),
+        Err(_) => None,
+    };
+    // 32 bytes each after the command: driver, version, firmware.
+    let words = |at: usize| driver.and_then(|words| text(&words[1 + at * 8..1 + (at + 1) * 8]));
+    let mut answer = Answer {
+        driver: words(0),
+        version: words(1),
+        firmware: words(2),
+        rings: asked.rings(),
+        coalescing: asked.coalescing(),
+        features: asked.features().unwrap_or_default(),
+        ..Answer::default()
+    };
+    asked.link(&mut answer);
+    Ok(answer)
+}
+
+fn unknown(what: String) -> Error {
+    Error::new(what, std::io::Error::from_raw_os_error(libc::ENODEV)).hint("ip link")
+}
+
+/// A name and the 0 after it in the 16 bytes of IFNAMSIZ.
+fn request_name(name: &str) -> Option<[libc::c_char; libc::IFNAMSIZ]> {
+    let fits = !name.is_empty() && name.len() < libc::IFNAMSIZ && !name.contains('\0');
+    let mut bytes = [0; libc::IFNAMSIZ];
+    bytes.iter_mut().zip(name.bytes()).for_each(|(to, from)| *to = from as libc::c_char);
+    fits.then_some(bytes)
+}
+
+struct Interface {
+    socket: UnixDatagram,
+    name: [libc::c_char; libc::IFNAMSIZ],
+}
+
+impl Interface {
+    /// One request. The first word of `data` is the command; the whole must be as long as the
+    /// structure that the kernel writes for it, which each caller here sees to.
+    fn call(&self, data: &mut [u32]) -> std::io::Result<()> {
+        let mut request = libc::ifreq {
+            ifr_name: self.name,
+            ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: data.as_mut_ptr().cast() },
+        };
+        // SAFETY: SIOCETHTOOL takes a pointer to an `ifreq` whose data points at the structure of
+        // the command in its first word. All the commands here are read-only and the kernel writes
+        // no more than that structure: a fixed one, or one whose length the caller has put into it
+        // (masks of links: as many words as asked for, else only the head; features: as many blocks
+        // as asked for), or which is constant while a kernel runs (the number of feature names).
+        // `data` is that long, and both live until the call returns.
+        let status =
+            unsafe { libc::ioctl(self.socket.as_raw_fd(), REQUEST as _, &raw mut request) };
+        if status < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+    }
+
+    /// `struct ethtool_link_settings`. Asked with no room for masks, the kernel says how many words
+    /// each of them has, as a negative number.
+    fn link(&self, answer: &mut Answer) {
+        let mut head = [0; LINK_WORDS];
+        head[0] = GET_LINK;
+        if self.call(&mut head).is_err() {
+            return;
+        }
+        let mask_words = usize::from(byte(&head, 15).cast_signed().unsigned_abs());
+        let mut whole = vec![0; LINK_WORDS + 3 * mask_words];
+        whole[0] = GET_LINK;
+        set_byte(&mut whole, 15, mask_words as u8);
+        if self.call(&mut whole).is_err() {
+            return;
+        }
+        // SPEED_UNKNOWN is -1; a port without a cable may also say 0.
+        answer.megabits_per_s = Some(whole[1]).filter(|speed| !matches!(*speed, 0 | u32::MAX));
+        answer.duplex = match byte(&whole, 8) {
+            0 => Some("half".to_owned()),
+            1 => Some("full".to_owned()),
+            _ => None,
+        };
+        let masks = &whole[LINK_WORDS..LINK_WORDS + mask_words];
+        let bits = (0..32 * mask_words).filter(|bit| masks[bit / 32] >> (bit % 32) & 1 == 1);
+        answer.modes = bits.map(|bit| bit as u32).collect();
+    }
+
+    fn rings(&self) -> Option<[u32; 4]> {
+        let mut data = [0; 9];
+        data[0] = GET_RINGS;
+        self.call(&mut data).ok()?;
+        let rings = [data[5], data[1], data[8], data[4]];
+        rings.iter().any(|size| *size > 0).then_some(rings)
+    }
+
+    fn coalescing(&self) -> Vec<(String, u32)> {
+        let mut data = [0; 1 + COALESCING.len()];
+        data[0] = GET_COALESCING;
+        if self.call(&mut data).is_err() {
+            return Vec::new();
+        }
+        let values = COALESCING.iter().zip(&data[1..]).filter(|(_, value)| **value > 0);
+        values.map(|(name, value)| ((*name).to_owned(), *value)).collect()
+    }
+
+    /// The names of all features, then which of them are on.
+    fn features(&self) -> Option<Vec<String>> {
+        let mask = (1_u64 << FEATURE_STRINGS).to_ne_bytes();
+        let half =
+            |at: usize| u32::from_ne_bytes([mask[at], mask[at + 1], mask[at + 2], mask[at + 3]]);
+        let mut count = [GET_STRING_COUNT, 0, half(0), half(4), 0];
+        self.call(&mut count).ok()?;
+        let count = Some(count[4]).filter(|count| (1..=FEATURES_MAX).contains(count))?;
+        let mut names = vec![0; 3 + count as usize * STRING_BYTES / 4];
+        names[..3].copy_from_slice(&[GET_STRINGS, FEATURE_STRINGS, count]);
+        self.call(&mut names).ok()?;
+        let blocks = count.div_ceil(32);
+        // Four words a block: available, requested, active, never changed.
+        let mut states = vec![0; 2 + 4 * blocks as usize];
+        states[..2].copy_from_slice(&[GET_FEATURES, blocks]);
+        self.call(&mut states).ok()?;
+        let is_on = |bit: usize| states[2 + bit / 32 * 4 + 2] >> (bit % 32) & 1 == 1;
+        let names = names[3..].chunks(STRING_BYTES / 4).enumerate();
+        Some(names.filter(|(bit, _)| is_on(*bit)).filter_map(|(_, name)| text(name)).collect())
+    }
+}
+
+/// Byte `at` of words as they lie in memory.
+fn byte(words: &[u32], at: usize) -> u8 {
+    words[at / 4].to_ne_bytes()[at % 4]
+}
+
+fn set_byte(words: &mut [u32], at: usize, value: u8) {
+    let mut bytes = words[at / 4].to_ne_bytes();
+    bytes[at % 4] = value;
+    words[at / 4] = u32::from_ne_bytes(bytes);
+}
+
+/// The text in words as they lie in memory, up to its 0; `None` when it is empty or no text.
+fn text(words: &[u32]) -> Option<String> {
+    let bytes = words.iter().flat_map(|word| word.to_ne_bytes());
+    let bytes: Vec<u8> = bytes.take_while(|byte| *byte != 0).collect();
+    let text = String::from_utf8(bytes).ok()?;
+    let text = text.trim();
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::Host;
+
+    #[test]
+    fn the_loopback_interface_answers_with_what_the_kernel_has_in_sys() {
+        let answer = ask("lo").unwrap();
+        // The loopback device has had these since it can segment (Linux 3.1), and no cable.
+        let is_on = |name: &str| answer.features.iter().any(|feature| feature == name);
+        assert!(is_on("loopback") && is_on("tx-tcp-segmentation"), "{:?}", answer.features);
+        assert!(answer.features.iter().all(|name| name.len() < STRING_BYTES));
+        assert_eq!((answer.megabits_per_s, answer.duplex, answer.rings), (None, None, None));
+        assert!(answer.modes.is_empty());
+    }
+
+    #[test]
+    fn every_interface_here_answers_as_sys_does() {
+        let host = Host::live();
+        for name in host.list("/sys/class/net") {
+            let Ok(answer) = ask(&name) else { continue };
+            let place = format!("/sys/class/net/{name}");
+            let speed = host.word(format!("{place}/speed")).and_then(|text| text.parse().ok());
+            assert_eq!(answer.megabits_per_s, speed.filter(|speed| *speed > 0), "{name}");
+            let driver = host.link(format!("{place}/device/driver"));
+            let driver = driver.and_then(|target| target.file_name()?.to_str().map(str::to_owned));
+            assert!(driver.is_none_or(|driver| answer.driver == Some(driver)), "{name}");
+        }
+    }
+
+    #[test]
+    fn names_that_no_interface_has_are_refused_by_the_kernels_words() {
+        let long = "x".repeat(4096);
+        for name in ["", "no-such-port", "a-name-of-16-by.", &long, "lo\0", "../lo"] {
+            let error = ask(name).unwrap_err();
+            assert!(error.why.contains("No such device"), "{name:.20}: {error}");
+            assert!(error.hint.is_some());
+        }
+    }
+
+    #[test]
+    fn bytes_of_words_are_where_the_kernel_puts_them() {
+        let mut words = [0; 5];
+        set_byte(&mut words, 15, 0x83);
+        assert_eq!(byte(&words, 15).cast_signed(), -125);
+        assert_eq!(words.iter().filter(|word| **word != 0).count(), 1);
+        let words: Vec<u32> = [*b"virt", *b"io\0x"].into_iter().map(u32::from_ne_bytes).collect();
+        assert_eq!(text(&words).as_deref(), Some("virtio"));
+        assert_eq!(text(&[0]), None);
+        assert_eq!(text(&[u32::MAX; 8]), None);
+    }
+}
