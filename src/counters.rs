@@ -13,6 +13,7 @@ pub mod series;
 mod diskstats;
 mod generator;
 mod health;
+mod links;
 mod meminfo;
 mod patient;
 mod pressure;
@@ -92,6 +93,7 @@ pub const SOURCES: &[Source] = &[
     temperature::SATA,
     health::HEALTH,
     throttling::THROTTLING,
+    links::LINKS,
     generator::GENERATOR,
 ];
 

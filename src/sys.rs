@@ -17,6 +17,7 @@ pub mod held;
 pub mod kmsg;
 pub mod nvme;
 pub mod processors;
+pub mod qdisc;
 pub mod reread;
 pub mod signal;
 pub mod tree;

@@ -32,6 +32,8 @@ pub struct Answer {
     pub coalescing: Vec<(String, u32)>,
     /// Features that are on, by the kernel's names: `tx-tcp-segmentation`.
     pub features: Vec<String>,
+    /// The queueing discipline at its root. Not [`ask`]'s business, but recorded with the rest.
+    pub qdisc: Option<String>,
 }
 
 /// SIOCETHTOOL of linux/sockios.h.

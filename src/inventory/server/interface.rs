@@ -9,7 +9,7 @@ use super::Reading;
 use super::interrupt::{self, Names};
 use super::pci::{driver_of, function_of};
 use crate::sys::ethtool::{self, Answer};
-use crate::sys::{Error, Host};
+use crate::sys::{Error, Host, qdisc};
 
 mod words;
 
@@ -55,7 +55,7 @@ pub struct Interface {
     pub below: Vec<String>,
     /// Its interrupts and the CPUs that may take them.
     pub interrupts: Vec<Interrupt>,
-    /// Queueing discipline of the root. Not read yet.
+    /// Queueing discipline of the root.
     pub qdisc: Option<String>,
 }
 
@@ -104,9 +104,18 @@ pub fn ask_live(host: &Host, interface: &str) -> Result<String, Error> {
     if !host.is_live() {
         return host.read(recorded_at(interface));
     }
-    let answer = ethtool::ask(interface)?;
+    let answer = ask(host, interface)?;
     let failed = |error| Error::new(format!("cannot write down what {interface} says"), error);
     serde_json::to_string(&answer).map_err(failed)
+}
+
+fn ask(host: &Host, interface: &str) -> Result<Answer, Error> {
+    let mut answer = ethtool::ask(interface)?;
+    // A kernel without traffic control has none; its interfaces do their work all the same.
+    let number = host.word(format!("/sys/class/net/{interface}/ifindex"));
+    let number = number.and_then(|number| number.parse().ok());
+    answer.qdisc = number.and_then(|number: u32| qdisc::roots().ok()?.remove(&number));
+    Ok(answer)
 }
 
 fn recorded_at(interface: &str) -> String {
@@ -118,7 +127,10 @@ fn answer(reading: &mut Reading<'_>, name: &str) -> Answer {
     const ANSWER: &str = "driver, rings, offloads and coalescing of a network interface";
     let (place, answer) = match reading.host().is_live() {
         // It went away between two looks, or we may open no socket.
-        true => (format!("ethtool {name}"), ethtool::ask(name).map_err(|error| error.why)),
+        true => {
+            let answer = ask(reading.host(), name).map_err(|error| error.why);
+            (format!("ethtool {name}"), answer)
+        }
         false => {
             let place = recorded_at(name);
             let Some(text) = reading.word(&place, ANSWER) else { return Answer::default() };
@@ -193,7 +205,7 @@ fn interface(reading: &mut Reading<'_>, name: String, names: &mut Names) -> Opti
         coalescing: answer.coalescing.into_iter().map(|(name, n)| (name, n.into())).collect(),
         below: below(reading, &place, &name),
         interrupts,
-        qdisc: None,
+        qdisc: answer.qdisc.filter(|name| name.len() <= 32),
         name,
     })
 }

@@ -1,0 +1,169 @@
+//! Speed and width of the PCI Express links between the target's disks and the processor.
+//!
+//! A link that power management slows down while it is idle must be seen under load, and one that
+//! retrains in mid-trial explains a step in the throughput. Each reading is a request to the card,
+//! and one that is gone is given up by the hardware only after its own time.
+
+use std::path::{Path, PathBuf};
+
+use super::patient::{Patient, Put};
+use super::table::Field;
+use super::{Sample, Source, Subject};
+use crate::inventory::nvme_controllers;
+use crate::inventory::server::pci::{Pace, function_of};
+use crate::sys::Host;
+
+/// The figures are those of current_link_speed and current_link_width
+/// (Documentation/ABI/testing/sysfs-bus-pci).
+pub const LINKS: Source = Source {
+    name: "pcie-link",
+    about: "Speed and width of the PCI Express links from the disks below the target to the root",
+    fields: &[Field::gauge("megatransfers_per_s"), Field::gauge("lanes")],
+    every_ns: 1_000_000_000,
+    born_at_zero: false,
+    open,
+};
+
+/// A server has a few links on the way to a disk; a longer list is none.
+const LINKS_MAX: usize = 256;
+
+/// A function of the bus that has a link.
+struct Port {
+    address: String,
+    directory: PathBuf,
+}
+
+fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
+    let ports = ports(host, &subject.devices);
+    if ports.is_empty() {
+        return None;
+    }
+    let host = host.clone();
+    Some(Box::new(Patient::start(move |put| ports.iter().for_each(|port| port.read(&host, put)))?))
+}
+
+/// Both ends of each link: the functions that the disks hang on and all bridges above, each once.
+fn ports(host: &Host, devices: &[String]) -> Vec<Port> {
+    let mut ports: Vec<Port> = Vec::new();
+    for path in devices.iter().flat_map(|name| places(host, name)) {
+        for directory in path.ancestors() {
+            let name = directory.file_name().and_then(|name| name.to_str());
+            let Some(address) = function_of(directory).filter(|at| name == Some(at)) else {
+                continue;
+            };
+            let is_known = ports.iter().any(|port| port.address == address);
+            let has_link = host.exists(directory.join("current_link_speed"));
+            if has_link && !is_known && ports.len() < LINKS_MAX {
+                ports.push(Port { address, directory: directory.to_owned() });
+            }
+        }
+    }
+    ports
+}
+
+/// Where a block device really is; with native multipath a namespace of NVMe is with all of its
+/// controllers.
+fn places(host: &Host, name: &str) -> Vec<PathBuf> {
+    let link = Path::new("/sys/class/block").join(name);
+    let Some(real) = host.resolve(&link) else { return Vec::new() };
+    match function_of(&real) {
+        Some(_) => vec![real],
+        None if name.starts_with("nvme") => nvme_controllers(host, &link),
+        None => Vec::new(),
+    }
+}
+
+impl Port {
+    fn read(&self, host: &Host, put: Put<'_>) {
+        let word = |what: &str| host.word(self.directory.join(format!("current_link_{what}")));
+        let pace = word("speed").zip(word("width"));
+        let pace = pace.and_then(|(speed, width)| Pace::of_words(&speed, &width));
+        // A card that is gone, or sleeps, has no link now.
+        let Some(pace) = pace else { return };
+        put(&self.address, 0, (pace.gt_per_s * 1e3).round() as u64);
+        put(&self.address, 1, pace.lanes.into());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counters::series::Series;
+    use crate::counters::table::Table;
+    use crate::inventory::recording::Recording;
+
+    /// Two rows, with `between` done between them.
+    fn rows(host: &Host, devices: &[&str], between: impl Fn()) -> Option<Series> {
+        let devices: Vec<String> = devices.iter().map(|name| (*name).to_owned()).collect();
+        let mut sample = open(host, &Subject::new(1, &devices))?;
+        let mut table = Table::new(LINKS.name, LINKS.fields, LINKS.born_at_zero);
+        for at in 0..2 {
+            table.begin(at);
+            sample.sample(&mut table);
+            table.end();
+            if at == 0 {
+                between();
+            }
+        }
+        Some(table.into_series(0))
+    }
+
+    fn columns(series: &Series) -> Vec<(&str, &[u64])> {
+        let columns = series.columns.iter();
+        columns.map(|column| (column.name.as_str(), column.values.as_slice())).collect()
+    }
+
+    #[test]
+    fn both_ends_of_the_link_of_a_drive_are_read_once_for_all_its_devices() {
+        let machine = Recording::open("nvme");
+        let series = rows(&machine.host(), &["dm-0", "nvme0n1p3", "nvme0n1"], || {}).unwrap();
+        let expected = [
+            ("0000:41:00.0.megatransfers_per_s", &[8000, 8000][..]),
+            ("0000:41:00.0.lanes", &[4, 4][..]),
+            ("0000:40:01.1.megatransfers_per_s", &[16_000, 16_000][..]),
+            ("0000:40:01.1.lanes", &[16, 16][..]),
+        ];
+        assert_eq!(columns(&series), expected);
+        assert_eq!(series.columns[0].kind, crate::counters::series::Kind::Gauge);
+    }
+
+    #[test]
+    fn a_link_that_retrains_is_seen_and_one_that_is_gone_keeps_its_last_speed() {
+        let machine = Recording::open("nvme");
+        let host = machine.host();
+        let port = "/sys/devices/pci0000:40/0000:40:01.1";
+        let down = || {
+            host.write(format!("{port}/0000:41:00.0/current_link_speed"), "2.5 GT/s PCIe").unwrap();
+            host.write(format!("{port}/current_link_speed"), "Unknown").unwrap();
+        };
+        let series = rows(&host, &["nvme0n1"], down).unwrap();
+        let values = |column: &str| series.column(column).unwrap().values.clone();
+        assert_eq!(values("0000:41:00.0.megatransfers_per_s"), [8000, 2500]);
+        assert_eq!(values("0000:40:01.1.megatransfers_per_s"), [16_000, 16_000]);
+    }
+
+    #[test]
+    fn disks_without_such_links_yield_no_series() {
+        let hostile = ["", ".", "..", "../../etc", "nvme", "a/b", "\0"];
+        for (recording, devices) in
+            [("virtio-guest", &["vda"][..]), ("nvme", &["dm-0"]), ("nvme", &hostile), ("nvme", &[])]
+        {
+            let machine = Recording::open(recording);
+            assert!(rows(&machine.host(), devices, || {}).is_none(), "{devices:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_broken_link_says_is_no_speed() {
+        let huge = "9".repeat(1 << 20);
+        for text in ["", "\n", "-8 GT/s", "NaN GT/s", "8", "1e400 GT/s", "\u{fffd}", &huge] {
+            let machine = Recording::open("nvme");
+            let host = machine.host();
+            for port in ["", "/0000:41:00.0"] {
+                let path = format!("/sys/devices/pci0000:40/0000:40:01.1{port}/current_link_speed");
+                host.write(path, text).unwrap();
+            }
+            assert!(rows(&host, &["nvme0n1"], || {}).unwrap().columns.is_empty(), "{text:.20}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! The queueing disciplines at the roots of network interfaces, asked of the kernel by
+//! rtnetlink(7); takes no root.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use super::Error;
+
+// linux/netlink.h and linux/rtnetlink.h.
+const DONE: u16 = 3;
+const FAILED: u16 = 2;
+const NEW_QDISC: u16 = 36;
+const GET_QDISC: u16 = 38;
+/// NLM_F_REQUEST | NLM_F_DUMP.
+const REQUEST_ALL: u16 = 0x301;
+const HEADER_BYTES: usize = 16;
+/// `struct tcmsg`.
+const MESSAGE_BYTES: usize = 20;
+/// TC_H_ROOT.
+const ROOT: u32 = u32::MAX;
+/// TCA_KIND.
+const KIND: u16 = 1;
+/// The kernel fills up to 32 KiB at a time.
+const BUFFER_BYTES: usize = 64 << 10;
+/// A machine with 1000 interfaces of 64 queues fills some 300; more is no answer.
+const READS_MAX: usize = 10_000;
+
+/// The names of the disciplines (`mq`, `fq_codel`, `noqueue`) by the interfaces' numbers
+/// (/sys/class/net/*/ifindex), of the network namespace that we are in.
+///
+/// # Errors
+/// When the kernel has no traffic control, or we may open no such socket.
+pub fn roots() -> Result<BTreeMap<u32, String>, Error> {
+    let failed = |error| Error::new("cannot ask for queueing disciplines", error);
+    let mut socket = open().map_err(failed)?;
+    let mut request = [0; HEADER_BYTES + MESSAGE_BYTES];
+    let length = request.len() as u32;
+    request[..4].copy_from_slice(&length.to_ne_bytes());
+    request[4..6].copy_from_slice(&GET_QDISC.to_ne_bytes());
+    request[6..8].copy_from_slice(&REQUEST_ALL.to_ne_bytes());
+    // Without an address it goes to the kernel, which has the answer ready when this returns.
+    socket.write_all(&request).map_err(failed)?;
+    let mut found = BTreeMap::new();
+    let mut buffer = vec![0; BUFFER_BYTES];
+    for _ in 0..READS_MAX {
+        let length = socket.read(&mut buffer).map_err(failed)?;
+        match take(&buffer[..length], &mut found) {
+            Some(Next::More) => {}
+            Some(Next::Done) => return Ok(found),
+            None => return Err(failed(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP))),
+        }
+    }
+    Err(failed(std::io::Error::from_raw_os_error(libc::EOVERFLOW)))
+}
+
+fn open() -> std::io::Result<File> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: makes a new descriptor and touches no memory of ours.
+    let made = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
+    if made < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was made above and nobody else knows of it.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(made) }))
+}
+
+/// Whether there is more to read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    More,
+    Done,
+}
+
+/// Takes the messages of one read; `None` when the kernel refused.
+fn take(mut bytes: &[u8], found: &mut BTreeMap<u32, String>) -> Option<Next> {
+    while bytes.len() >= HEADER_BYTES {
+        let length = u32_at(bytes, 0)? as usize;
+        let Some(message) = bytes.get(HEADER_BYTES..length) else { return Some(Next::More) };
+        match u16_at(bytes, 4)? {
+            DONE => return Some(Next::Done),
+            FAILED => return None,
+            NEW_QDISC => {
+                if let Some((interface, name)) = root(message) {
+                    found.insert(interface, name);
+                }
+            }
+            _ => {}
+        }
+        bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
+    }
+    Some(Next::More)
+}
+
+/// The interface and the name, when it is the discipline of a root.
+fn root(message: &[u8]) -> Option<(u32, String)> {
+    let interface = u32_at(message, 4)?;
+    (u32_at(message, 12)? == ROOT).then_some(())?;
+    let mut attributes = message.get(MESSAGE_BYTES..)?;
+    loop {
+        let length = usize::from(u16_at(attributes, 0)?);
+        let value = attributes.get(4..length)?;
+        if u16_at(attributes, 2)? == KIND {
+            let name = value.split(|byte| *byte == 0).next()?;
+            let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
+            return Some((interface, name.to_owned()));
+        }
+        attributes = attributes.get(length.next_multiple_of(4)..)?;
+    }
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::sys::Host;
+
+    /// A message as the kernel sends it: another attribute, then the name.
+    fn message(kind: u16, interface: u32, parent: u32, name: &str) -> Vec<u8> {
+        let mut body = vec![0; 4];
+        body.extend([interface, 0x10000, parent, 2].iter().flat_map(|word| word.to_ne_bytes()));
+        body.extend([5_u16, 12].iter().flat_map(|half| half.to_ne_bytes()));
+        body.extend([7, 0, 0, 0]);
+        body.extend((4 + name.len() as u16 + 1).to_ne_bytes());
+        body.extend(KIND.to_ne_bytes());
+        body.extend(name.bytes().chain([0]));
+        body.resize(body.len().next_multiple_of(4), 0);
+        let mut whole = ((HEADER_BYTES + body.len()) as u32).to_ne_bytes().to_vec();
+        whole.extend(kind.to_ne_bytes());
+        whole.resize(HEADER_BYTES, 0);
+        whole.extend(body);
+        whole
+    }
+
+    fn messages() -> Vec<u8> {
+        let parts = [
+            message(NEW_QDISC, 2, ROOT, "mq"),
+            message(NEW_QDISC, 2, 0x1_0001, "fq_codel"),
+            message(NEW_QDISC, 3, ROOT, "noqueue"),
+            message(DONE, 0, 0, ""),
+        ];
+        parts.concat()
+    }
+
+    #[test]
+    fn the_disciplines_of_roots_are_taken_and_not_those_of_queues() {
+        let mut found = BTreeMap::new();
+        assert_eq!(take(&messages(), &mut found), Some(Next::Done));
+        assert_eq!(found, BTreeMap::from([(2, "mq".to_owned()), (3, "noqueue".to_owned())]));
+        assert_eq!(take(&message(FAILED, 0, 0, ""), &mut found), None);
+    }
+
+    #[test]
+    fn an_answer_that_is_cut_off_yields_only_whole_names() {
+        let whole = messages();
+        for end in 0..whole.len() {
+            let mut found = BTreeMap::new();
+            take(&whole[..end], &mut found);
+            let names: Vec<&str> = found.values().map(String::as_str).collect();
+            assert!(names.iter().all(|name| ["mq", "noqueue"].contains(name)), "at {end}");
+        }
+    }
+
+    #[test]
+    fn every_interface_here_has_a_root() {
+        let roots = roots().unwrap();
+        let host = Host::live();
+        let number = |name: &str| host.word(format!("/sys/class/net/{name}/ifindex"))?.parse().ok();
+        let number: u32 = number("lo").unwrap();
+        assert!(roots.get(&number).is_some_and(|name| !name.is_empty()), "{roots:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_whatever_make_it_fail(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            take(&bytes, &mut BTreeMap::new());
+        }
+    }
+}
