@@ -21,6 +21,8 @@ pub struct Port {
     pub rates: Vec<f64>,
     /// What a phy could do by the hardware of both ends, bit/s.
     pub fastest_bits_per_s: Option<f64>,
+    /// What its upper end is held to, bit/s, where that is less than its hardware could.
+    pub held_to_bits_per_s: Option<f64>,
     /// The file that tells the rate of the first phy that is up.
     pub place: String,
 }
@@ -47,9 +49,9 @@ fn port(host: &Host, disk: &Path, place: &Path) -> Option<Port> {
         .iter()
         .filter_map(|phy| Some((phy, rate(host, phy, "negotiated_linkrate")?)))
         .collect();
-    let near = slowest(host, &phys);
+    let near = slowest(host, &phys, HARDWARE);
     let far = match to_expander {
-        true => slowest(host, &self::phys(host, below)),
+        true => slowest(host, &self::phys(host, below), HARDWARE),
         false => identify::of(host, disk).and_then(|disk| disk.fastest_bits_per_s()),
     };
     let both = near.zip(far).map(|(near, far)| near.min(far));
@@ -59,6 +61,8 @@ fn port(host: &Host, disk: &Path, place: &Path) -> Option<Port> {
         place: up.first().map_or(String::new(), |(phy, _)| file(phy, "negotiated_linkrate")),
         rates: up.into_iter().map(|(_, rate)| rate).collect(),
         fastest_bits_per_s: both,
+        held_to_bits_per_s: slowest(host, &phys, "maximum_linkrate")
+            .filter(|held| near.is_some_and(|near| *held < near)),
     })
 }
 
@@ -75,10 +79,13 @@ fn phys(host: &Host, place: &Path) -> Vec<String> {
     host.list(place).into_iter().filter(|name| name.starts_with("phy-")).collect()
 }
 
-/// What the slowest of them could do: the phys of one end are of one kind, and where they are not,
+/// What a phy could do.
+const HARDWARE: &str = "maximum_linkrate_hw";
+
+/// What the slowest of them has there: the phys of one end are of one kind, and where they are not,
 /// too little raises no false alarm.
-fn slowest(host: &Host, phys: &[String]) -> Option<f64> {
-    let rates = phys.iter().map(|phy| rate(host, phy, "maximum_linkrate_hw"));
+fn slowest(host: &Host, phys: &[String], attribute: &str) -> Option<f64> {
+    let rates = phys.iter().map(|phy| rate(host, phy, attribute));
     rates.collect::<Option<Vec<f64>>>()?.into_iter().reduce(f64::min)
 }
 

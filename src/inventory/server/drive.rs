@@ -56,6 +56,9 @@ pub struct Hop {
     pub bits_per_s: Option<f64>,
     /// The most that both ends could do, bit/s, where known.
     pub max_bits_per_s: Option<f64>,
+    /// What software holds this end to, bit/s: the kernel after errors, or somebody who set it;
+    /// `None` where it is not held, or not known.
+    pub held_to_bits_per_s: Option<f64>,
     /// Lanes (SAS wide ports).
     pub lanes: u32,
     /// Identity, so that disks that share a link can be seen to: the sysfs name of the port.

@@ -16,8 +16,8 @@ use crate::sys::{Host, command};
 /// How long all drives together are waited for.
 pub const PATIENCE: Duration = Duration::from_millis(700);
 
-/// Drives that are asked at the same time for a recording.
-const AT_ONCE_MAX: usize = 32;
+/// The same for a recording, which nobody waits for as eagerly.
+pub const RECORD_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Names that one line of what was not read spells out.
 const NAMED_MAX: usize = 6;
@@ -56,8 +56,7 @@ pub fn read(reading: &mut Reading<'_>, drives: &[&Device]) -> Vec<Option<Health>
     let mut silent: Vec<(usize, Silence)> = Vec::new();
     let mut questions = questions(host, drives);
     if host.is_live() {
-        let barred = bar(&mut questions);
-        silent.extend(barred);
+        silent.extend(bar(host, drives, &mut questions));
     }
     let answers = match host.is_live() {
         true => {
@@ -80,26 +79,24 @@ pub fn read(reading: &mut Reading<'_>, drives: &[&Device]) -> Vec<Option<Health>
     health
 }
 
-/// What a recording keeps of the drives: files and their texts. Takes up to 2 s for each 32 drives.
+/// What a recording keeps of the drives: files and their texts. Takes at most
+/// [`RECORD_PATIENCE`]; what a drive did not answer by then, or only root may ask, is not in it.
 pub fn record(host: &Host, devices: &[Device]) -> Vec<(String, String)> {
     let drives: Vec<&Device> = devices.iter().filter(|device| super::is_drive(device)).collect();
-    let questions = questions(host, &drives);
-    let texts = |question: &Question| match question.source {
-        Source::Sensor => None,
-        Source::Log => Some((log::file(&question.key), log::ask_live(host, &question.key).ok()?)),
-        Source::Smartctl => {
-            Some((smartctl::file(&question.key), smartctl::ask_live(&question.key).ok()?))
-        }
-    };
-    std::thread::scope(|scope| {
-        let chunk = questions.len().div_ceil(AT_ONCE_MAX).max(1);
-        let texts = &texts;
-        let chunks = questions
-            .chunks(chunk)
-            .map(|some| scope.spawn(move || some.iter().filter_map(texts).collect::<Vec<_>>()));
-        let threads: Vec<_> = chunks.collect();
-        threads.into_iter().flat_map(|thread| thread.join().unwrap_or_default()).collect()
-    })
+    let mut questions = questions(host, &drives);
+    bar(host, &drives, &mut questions);
+    let host = host.clone();
+    let texts = patient::ask(questions, RECORD_PATIENCE, move |question| {
+        let key = &question.key;
+        let (file, text) = match question.source {
+            // Recorded as a file of /sys.
+            Source::Sensor => return None,
+            Source::Log => (log::file(key), log::ask_live(&host, key)),
+            Source::Smartctl => (smartctl::file(key), smartctl::ask_live(key)),
+        };
+        Some((file, text.ok()?))
+    });
+    texts.into_iter().flatten().flatten().collect()
 }
 
 /// Who is to be asked about which drive; the quick ones first.
@@ -132,20 +129,38 @@ fn questions(host: &Host, drives: &[&Device]) -> Vec<Question> {
     questions
 }
 
-/// Takes out the questions that we cannot put, with the reason for each drive.
-fn bar(questions: &mut Vec<Question>) -> Vec<(usize, Silence)> {
-    let (why, hint) = match command::find("smartctl") {
-        None => ("it is not installed", "install smartmontools, then run as root"),
-        Some(_) if !rustix::process::geteuid().is_root() => ("only root may ask", "run as root"),
-        Some(_) => return Vec::new(),
+/// Takes out the questions that we cannot put, or that would wake a disk, with the reason for each
+/// drive.
+fn bar(host: &Host, drives: &[&Device], questions: &mut Vec<Question>) -> Vec<(usize, Silence)> {
+    let cannot = match command::find("smartctl") {
+        None => Some(("it is not installed", "install smartmontools, then run as root")),
+        Some(_) if !rustix::process::geteuid().is_root() => {
+            Some(("only root may ask", "run as root"))
+        }
+        Some(_) => None,
     };
-    let (out, kept) = std::mem::take(questions)
-        .into_iter()
-        .partition(|question| question.source == Source::Smartctl);
-    *questions = kept;
-    let silence = Silence { place: "smartctl".into(), why: why.into(), hint: hint.into() };
-    let out: Vec<Question> = out;
-    out.into_iter().map(|question| (question.drive, silence.clone())).collect()
+    // The kernel itself put it to sleep: to open it, or to read its sensor, wakes it.
+    let suspended = |question: &Question| {
+        let name = drives.get(question.drive).map_or("", |device| device.name.as_str());
+        let place = format!("/sys/class/block/{name}/device/power/runtime_status");
+        let status = host.word(&place).filter(|status| status == "suspended")?;
+        let hint = format!("smartctl -a /dev/{name} wakes it");
+        Some(Silence { place, why: format!("the disk sleeps ({status})"), hint })
+    };
+    let mut barred = Vec::new();
+    questions.retain(|question| {
+        let of_smartctl = question.source == Source::Smartctl;
+        let cannot = cannot.filter(|_| of_smartctl).map(|(why, hint)| Silence {
+            place: "smartctl".into(),
+            why: why.into(),
+            hint: hint.into(),
+        });
+        let silence = suspended(question).or(cannot);
+        let keep = silence.is_none();
+        barred.extend(silence.map(|silence| (question.drive, silence)));
+        keep
+    });
+    barred
 }
 
 fn live(host: &Host, question: &Question) -> Answer {
@@ -205,9 +220,13 @@ fn from_log(text: &str, question: &Question) -> Answer {
 fn from_smartctl(text: &str, question: &Question) -> Answer {
     smartctl::parse(text).map_err(|why| {
         let command = command::line(&smartctl::words(&question.key));
-        let hint = match smartctl::sleeps(&why) {
-            true => format!("smartctl -a /dev/{} wakes it", question.key),
-            false => command,
+        let hint = match () {
+            () if smartctl::sleeps(&why) => format!("smartctl -a /dev/{} wakes it", question.key),
+            // A RAID card hides the disks of its volumes behind numbers.
+            () if why.contains("-d megaraid") => {
+                format!("smartctl -a -d megaraid,0 /dev/{}, and so on for each disk", question.key)
+            }
+            () => command,
         };
         Silence { place: place(question), why, hint }
     })

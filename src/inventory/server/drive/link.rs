@@ -27,6 +27,7 @@ fn serial_attached(port: sas::Port) -> Hop {
         name: port.joins,
         bits_per_s: port.rates.iter().copied().reduce(f64::min),
         max_bits_per_s: port.fastest_bits_per_s,
+        held_to_bits_per_s: port.held_to_bits_per_s,
         lanes: u32::try_from(port.rates.len()).unwrap_or(u32::MAX),
         id: port.id,
         place: port.place,
@@ -47,7 +48,9 @@ fn sata(host: &Host, whole: &Path, disk: Option<&Identify>) -> Vec<Hop> {
         let place = format!("/sys/class/ata_link/{id}/sata_spd");
         let bits_per_s = host.word(&place).and_then(|word| gigabits(&word, " Gbps"));
         let max_bits_per_s = ends[0].zip(ends[1]).map(|(near, far)| near.min(far));
-        Hop { name, bits_per_s, max_bits_per_s, lanes: 1, id, place }
+        let held = host.word(format!("/sys/class/ata_link/{id}/sata_spd_limit"));
+        let held_to_bits_per_s = held.and_then(|word| gigabits(&word, " Gbps"));
+        Hop { name, bits_per_s, max_bits_per_s, held_to_bits_per_s, lanes: 1, id, place }
     };
     let number = physical.unwrap_or(port);
     let name = format!("SATA port {number}");
@@ -103,10 +106,10 @@ fn usb(host: &Host, whole: &Path) -> Vec<Hop> {
         Some(Hop {
             name: format!("USB port {id} to {end}"),
             bits_per_s: megabits.map(|rate| rate * 1e6),
-            max_bits_per_s: None,
             lanes: 1,
             place: file.to_string_lossy().into_owned(),
             id,
+            ..Hop::default()
         })
     };
     places.iter().enumerate().filter_map(hop).collect()
@@ -129,5 +132,5 @@ fn fibre_channel(host: &Host, whole: &Path) -> Vec<Hop> {
     let place = format!("/sys/class/fc_host/{id}/speed");
     let bits_per_s = host.word(&place).and_then(|word| gigabits(&word, " Gbit"));
     let name = "Fibre Channel port".to_owned();
-    vec![Hop { name, bits_per_s, max_bits_per_s: None, lanes: 1, id, place }]
+    vec![Hop { name, bits_per_s, lanes: 1, id, place, ..Hop::default() }]
 }

@@ -18,6 +18,8 @@ fn drive<'a>(drives: &'a [Drive], name: &str) -> &'a Drive {
     drives.iter().find(|drive| drive.name == name).unwrap()
 }
 
+const SATA: &str = include_str!("../../../../tests/fixtures/sys/sata.txt");
+
 const HBA: &str = "/sys/devices/pci0000:3a/0000:3a:00.0/0000:3b:00.0/host0";
 
 /// Hand-written: an adapter with a wide port of four phys to an expander, behind it three disks: a
@@ -45,6 +47,8 @@ fn sas() -> String {
         let port = format!("port-0:0:{number}");
         phy(&expander, &port, &format!("phy-0:0:{number}"), rate, "12.0 Gbit");
     }
+    let held = format!("{expander}/phy-0:0:0/sas_phy/phy-0:0:0/maximum_linkrate");
+    add(format!("{held} = 6.0 Gbit"));
     let mut disk = |name: &str, number: u32, place: &str, vendor: &str| {
         let scsi = format!("{place}/target0:0:{number}/0:0:{number}:0");
         let block = format!("{scsi}/block/{name}");
@@ -97,6 +101,7 @@ fn a_disk_behind_an_expander_is_followed_through_the_wide_port() {
         name: "HBA to expander".to_owned(),
         bits_per_s: Some(12e9),
         max_bits_per_s: Some(12e9),
+        held_to_bits_per_s: None,
         lanes: 4,
         id: "port-0:0".to_owned(),
         place: "/sys/class/sas_phy/phy-0:0/negotiated_linkrate".to_owned(),
@@ -106,6 +111,7 @@ fn a_disk_behind_an_expander_is_followed_through_the_wide_port() {
         bits_per_s: Some(12e9),
         // What a SAS drive could do is not told.
         max_bits_per_s: None,
+        held_to_bits_per_s: Some(6e9),
         lanes: 1,
         id: "port-0:0:0".to_owned(),
         place: "/sys/class/sas_phy/phy-0:0:0/negotiated_linkrate".to_owned(),
@@ -175,10 +181,12 @@ fn a_sata_link_below_both_its_ends_is_seen() {
     let more = format!(
         "/sys/class/scsi_host/host1/ahci_host_caps = e734ff43\n\
          /sys/class/ata_port/ata2/port_no = 4\n\
+         /sys/class/ata_link/link2/sata_spd_limit = 3.0 Gbps\n\
+         /sys/class/ata_link/link1/sata_spd_limit = <unknown>\n\
          {port}/target1:0:0/1:0:0:0/vpd_pg89 = hex {}\n",
         identify_page(0x0e, 5400)
     );
-    let sata = std::fs::read_to_string("tests/fixtures/sys/sata.txt").unwrap() + &more;
+    let sata = SATA.to_owned() + &more;
     let (read, unread) = drives(&Recording::unpack(&sata));
     let sdb = drive(&read, "sdb");
     assert_eq!(sdb.controller.as_deref(), Some("0000:00:1f.2"));
@@ -186,9 +194,11 @@ fn a_sata_link_below_both_its_ends_is_seen() {
     let link = &sdb.links[0];
     assert_eq!((link.name.as_str(), link.id.as_str()), ("SATA port 4", "link2"));
     assert_eq!((link.bits_per_s, link.max_bits_per_s), (Some(3e9), Some(6e9)));
+    assert_eq!(link.held_to_bits_per_s, Some(3e9), "the kernel gave up on 6 Gb/s");
     assert_eq!(link.place, "/sys/class/ata_link/link2/sata_spd");
     let sda = &drive(&read, "sda").links[0];
     assert_eq!((sda.bits_per_s, sda.max_bits_per_s), (Some(6e9), None), "nobody tells");
+    assert_eq!(sda.held_to_bits_per_s, None);
     assert_eq!((drive(&read, "sda").rpm, drive(&read, "sdc").rpm), (Some(7200), None));
     // A RAID card's volume hangs on it without a link that is shown; loop devices are no drives.
     assert!(drive(&read, "sdr").links.is_empty());
@@ -204,7 +214,7 @@ fn an_old_adapter_explains_a_slow_link() {
     let caps = "/sys/class/scsi_host/host1/ahci_host_caps = e724ff43\n";
     let port = "/sys/devices/pci0000:00/0000:00:1f.2/ata2/host1";
     let page = format!("{port}/target1:0:0/1:0:0:0/vpd_pg89 = hex {}\n", identify_page(0x0e, 0));
-    let sata = std::fs::read_to_string("tests/fixtures/sys/sata.txt").unwrap() + caps + &page;
+    let sata = SATA.to_owned() + caps + &page;
     let (drives, _) = drives(&Recording::unpack(&sata));
     let link = &drive(&drives, "sdb").links[0];
     assert_eq!((link.bits_per_s, link.max_bits_per_s), (Some(3e9), Some(3e9)));

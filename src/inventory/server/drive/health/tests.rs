@@ -68,6 +68,29 @@ fn a_disk_that_sleeps_is_not_read_and_is_said_how_to_wake() {
 }
 
 #[test]
+fn a_disk_that_the_kernel_put_to_sleep_is_not_asked_at_all() {
+    let asleep = "/sys/class/block/sda/device/power/runtime_status = suspended\n";
+    let machine = Recording::unpack(&(machine() + asleep));
+    let host = machine.host();
+    let devices = device::all(&host, &[]);
+    let drives: Vec<&Device> = devices.iter().collect();
+    let mut asked = questions(&host, &drives);
+    assert_eq!(asked.len(), 4);
+    let barred = bar(&host, &drives, &mut asked);
+    assert!(asked.iter().all(|question| devices[question.drive].name == "nvme0n1"));
+    assert_eq!((asked.len(), barred.len()), (2, 2));
+    assert_eq!(barred[0].1.why, "the disk sleeps (suspended)");
+}
+
+#[test]
+fn disks_behind_a_raid_card_are_said_how_to_ask() {
+    let said = "/.brickyard/smartctl/sda.json = {\"smartctl\":{\"messages\":[{\"string\":\
+                \"/dev/sda: DELL or MegaRaid controller, please try adding '-d megaraid,N'\"}]}}\n";
+    let (_, _, unread) = health(&(machine() + &log() + said));
+    assert!(unread[0].hint.starts_with("smartctl -a -d megaraid,0 /dev/sda"), "{unread:?}");
+}
+
+#[test]
 fn what_a_recording_lacks_or_holds_as_nonsense_is_not_read() {
     let (_, known, unread) = health(&machine());
     assert_eq!(known[0].as_ref().unwrap().source, "hwmon");
@@ -94,7 +117,7 @@ fn drives_that_hang_are_told_and_do_not_keep_the_others() {
     )
     .unwrap();
     let well = tempfile::tempdir().unwrap();
-    std::fs::write(well.path().join("temp1_input"), "30000\n").unwrap();
+    crate::sys::write_whole(&well.path().join("temp1_input"), b"30000\n").unwrap();
     let question = |folder: &tempfile::TempDir, drive: usize| Question {
         source: Source::Sensor,
         drive,
