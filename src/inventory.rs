@@ -24,6 +24,7 @@ mod sas;
 pub mod sensor;
 pub mod server;
 mod transport;
+mod usb;
 pub mod warning;
 pub mod recording;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::identify::{ata_port, rotation};
 use super::sas::{self, gigabits};
 use super::server::pci::Pace;
-use super::{Ceiling, Device, ceiling};
+use super::{Ceiling, Device, ceiling, usb};
 use crate::sys::Host;
 
 /// What is known of a disk's limits.
@@ -30,6 +30,7 @@ pub fn of_disk(host: &Host, path: &Path, transport: &str, rotational: Option<boo
         "sata" => sata(host, path),
         "nvme" => nvme(host, path),
         "sas" => serial_attached(host, path),
+        "usb" => universal(host, path),
         _ => None,
     };
     let turning = turning(host, path, transport, rotational);
@@ -106,6 +107,15 @@ fn serial_attached(host: &Host, path: &Path) -> Option<(String, f64)> {
         _ => format!("SAS at {rate} Gb/s x{lanes} ({})", port.joins),
     };
     Some((words, bytes_per_s))
+}
+
+/// The slowest USB link on the way to a disk.
+fn universal(host: &Host, path: &Path) -> Option<(String, f64)> {
+    let links = usb::links(host, &host.resolve(path)?);
+    let rates: Vec<f64> = links.into_iter().map(|link| link.megabits).collect::<Option<_>>()?;
+    let slowest = rates.into_iter().reduce(f64::min)?;
+    let bytes_per_s = ceiling::usb(slowest)?.encoded_bytes_per_s;
+    Some((format!("USB at {} Gb/s", slowest / 1e3), bytes_per_s))
 }
 
 /// The controllers of the NVMe namespace at `path`: its parent, or with native multipath those of

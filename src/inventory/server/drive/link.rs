@@ -8,6 +8,7 @@ use std::path::Path;
 use super::Hop;
 use crate::inventory::identify::{Identify, ata_port};
 use crate::inventory::sas::{self, gigabits};
+use crate::inventory::usb;
 use crate::sys::Host;
 
 /// The links on the way to the disk at `whole` (in /sys, without symbolic links), from the
@@ -91,35 +92,18 @@ fn adapter_fastest(host: &Host, whole: &Path, link: &str) -> Option<f64> {
     }
 }
 
-/// Every link from the root hub down; `speed` is in Mb/s (Documentation/ABI/testing/sysfs-bus-usb),
-/// all lanes of the link together.
 fn usb(host: &Host, whole: &Path) -> Vec<Hop> {
-    let mut places: Vec<&Path> = whole.ancestors().filter(|place| usb_device(place)).collect();
-    places.reverse();
-    let last = places.len().saturating_sub(1);
-    let hop = |(at, place): (usize, &&Path)| {
-        let id = place.file_name()?.to_str()?.to_owned();
-        let file = place.join("speed");
-        let megabits = host.word(&file).and_then(|word| word.parse::<f64>().ok());
-        let megabits = megabits.filter(|rate| *rate > 0.0 && *rate <= 1e6);
-        let end = if at == last { "disk" } else { "hub" };
-        Some(Hop {
-            name: format!("USB port {id} to {end}"),
-            bits_per_s: megabits.map(|rate| rate * 1e6),
-            lanes: 1,
-            place: file.to_string_lossy().into_owned(),
-            id,
-            ..Hop::default()
-        })
+    let links = usb::links(host, whole);
+    let last = links.len().saturating_sub(1);
+    let hop = |(at, link): (usize, usb::Link)| Hop {
+        name: format!("USB port {} to {}", link.id, if at == last { "disk" } else { "hub" }),
+        bits_per_s: link.megabits.map(|megabits| megabits * 1e6),
+        lanes: 1,
+        id: link.id,
+        place: link.place,
+        ..Hop::default()
     };
-    places.iter().enumerate().filter_map(hop).collect()
-}
-
-/// `2-1.4`: bus, then ports. Not `2-1.4:1.0`, an interface.
-fn usb_device(place: &Path) -> bool {
-    let name = place.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    name.split_once('-').is_some_and(|(bus, ports)| number(bus) && ports.split('.').all(number))
+    links.into_iter().enumerate().map(hop).collect()
 }
 
 /// The adapter's own link to its switch; see Documentation/scsi/scsi_fc_transport.rst.

@@ -245,6 +245,9 @@ fn a_usb_disk_hangs_on_each_link_from_the_root_hub() {
         [("USB port 2-1 to hub", Some(5e9)), ("USB port 2-1.4 to disk", Some(480e6))]
     );
     assert_eq!(disk.controller.as_deref(), Some("0000:00:14.0"));
+    let devices = device::all(&Recording::unpack(&text).host(), &[]);
+    assert_eq!(devices[0].link.as_deref(), Some("USB at 0.48 Gb/s"));
+    assert_eq!(devices[0].ceiling.as_ref().unwrap().bytes_per_s, Some(60e6));
 }
 
 #[test]
