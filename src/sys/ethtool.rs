@@ -262,8 +262,10 @@ mod tests {
         for name in host.list("/sys/class/net") {
             let Ok(answer) = ask(&name) else { continue };
             let place = format!("/sys/class/net/{name}");
+            // In /sys only a port that is up has a speed; here some drivers make one up.
             let speed = host.word(format!("{place}/speed")).and_then(|text| text.parse().ok());
-            assert_eq!(answer.megabits_per_s, speed.filter(|speed| *speed > 0), "{name}");
+            let speed = speed.filter(|speed: &u32| *speed > 0);
+            assert!(speed.is_none() || answer.megabits_per_s == speed, "{name}");
             let driver = host.link(format!("{place}/device/driver"));
             let driver = driver.and_then(|target| target.file_name()?.to_str().map(str::to_owned));
             assert!(driver.is_none_or(|driver| answer.driver == Some(driver)), "{name}");

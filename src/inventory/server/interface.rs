@@ -177,7 +177,7 @@ fn interface(reading: &mut Reading<'_>, name: String, names: &mut Names) -> Opti
         (count > 0).then_some(count)
     };
     let speeds = !words::MADE_UP_SPEEDS.contains(&kind.as_str());
-    let bits_per_s = speed(reading, &place, &answer).filter(|_| speeds);
+    let bits_per_s = speed(reading, &place).filter(|_| speeds);
     let max_bits_per_s = words::fastest(&answer.modes).filter(|_| speeds);
     let duplex = reading.quiet(format!("{place}/duplex"));
     let duplex = duplex.filter(|duplex| matches!(duplex.as_str(), "full" | "half"));
@@ -192,7 +192,7 @@ fn interface(reading: &mut Reading<'_>, name: String, names: &mut Names) -> Opti
         state: reading.word(format!("{place}/operstate"), WHAT),
         bits_per_s: bits_per_s.map(|megabits| f64::from(megabits) * 1e6),
         max_bits_per_s,
-        duplex: duplex.or_else(|| answer.duplex.clone()).filter(|_| speeds),
+        duplex: duplex.filter(|_| speeds),
         mtu_bytes: reading.number(format!("{place}/mtu"), WHAT).filter(|mtu| *mtu > 0),
         versions: versions(reading, &answer),
         driver,
@@ -244,11 +244,11 @@ fn kind(
     kind.to_owned()
 }
 
-/// 10^6 bit/s; reading it fails while the port is down, and -1 is unknown.
-fn speed(reading: &Reading<'_>, place: &str, answer: &Answer) -> Option<u32> {
-    let told = reading.quiet(format!("{place}/speed")).and_then(|text| text.parse().ok());
-    let is_speed = |speed: &u32| (1..=i32::MAX as u32).contains(speed);
-    told.filter(is_speed).or(answer.megabits_per_s.filter(is_speed))
+/// 10^6 bit/s; reading it fails while the port is down, and -1 is unknown. Asked as ethtool asks,
+/// some drivers tell a speed of a port that is down, so that answer is not taken.
+fn speed(reading: &Reading<'_>, place: &str) -> Option<u32> {
+    let speed = reading.quiet(format!("{place}/speed"))?.parse().ok();
+    speed.filter(|speed| (1..=i32::MAX as u32).contains(speed))
 }
 
 /// `driver 5.10.2, firmware 8.30`. A driver without a version of its own says the kernel's.
