@@ -105,6 +105,7 @@ pub fn pages() -> Vec<(&'static str, String)> {
             table("Counters", "What the kernel is asked while a trial runs.", Table::Counters),
         ),
         ("questions.md", table("Questions", "What the analysis answers.", Table::Questions)),
+        ("warnings.md", table("Warnings", "What `brickyard inspect` warns of.", Table::Warnings)),
         (
             "formats.md",
             table("Formats", "What a report can be: `report --format NAME`.", Table::Formats),

@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::{Common, talk};
+use crate::inventory::warning;
 use crate::provision::danger;
 use crate::store::Store;
 use crate::{analysis, counters, engine, knob, report, workload};
@@ -38,6 +39,8 @@ pub enum Table {
     Formats,
     /// Situations in which a disk is not written
     Dangers,
+    /// What `inspect` warns of
+    Warnings,
     /// What the store holds
     Campaigns,
 }
@@ -119,6 +122,9 @@ pub fn rows(table: Table) -> Vec<Value> {
                 })
             })
             .collect(),
+        Table::Warnings => {
+            warning::WARNINGS.iter().map(|kind| plain(kind.name, kind.about)).collect()
+        }
         Table::Campaigns => Vec::new(),
     }
 }
