@@ -2,8 +2,8 @@
 //!
 //! A buffered read of a file in the page cache is such a copy: from pages that no cache of the
 //! processor holds into the program's buffer, which it uses again and again and which the cache
-//! therefore holds. The kernel's own loop may be slower (`rep movsb`, checks, the search for pages):
-//! this is an upper bound of one stream's rate.
+//! therefore holds. The kernel's own loop may be slower (`rep movsb`, checks, the search for
+//! pages): this is an upper bound of one stream's rate.
 
 use super::kernel;
 use crate::sys::clock::{monotonic_ns, thread_cpu_ns};
@@ -42,8 +42,8 @@ pub fn to_memory(size: u64, until_ns: u64) -> Option<f64> {
     best(source.len(), until_ns, || kernel::copy_along(&mut target, &source, PIECE))
 }
 
-/// At least one pass, at most eight. The thread's own time counts: what it waits for a processor that
-/// others use is not the copy's.
+/// At least one pass, at most eight. The thread's own time counts: what it waits for a processor
+/// that others use is not the copy's.
 fn best(bytes: usize, until_ns: u64, mut pass: impl FnMut()) -> Option<f64> {
     const PASSES: u32 = 8;
     let mut shortest_ns = u64::MAX;

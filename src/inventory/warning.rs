@@ -1,7 +1,7 @@
 //! Warnings before money is spent: what of the inventory holds the server back or endangers it.
 //!
-//! A new warning is a line in [`WARNINGS`] and a function beside. Facts in, warnings out; nothing is
-//! read here. What a virtual machine tells of its links, disks and modules is its hypervisor's
+//! A new warning is a line in [`WARNINGS`] and a function beside. Facts in, warnings out; nothing
+//! is read here. What a virtual machine tells of its links, disks and modules is its hypervisor's
 //! invention, so those kinds are silent there.
 
 use serde::{Deserialize, Serialize};
@@ -170,6 +170,7 @@ fn names(all: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::recording::Recording;
 
     #[test]
     fn every_kind_is_named_and_explained_once() {
@@ -201,6 +202,40 @@ mod tests {
         server.firmware = Default::default();
         server.machine.vendor = Some("QEMU".to_owned());
         assert!(is_virtual(&server));
+    }
+
+    fn recorded(name: &str) -> Vec<Warning> {
+        let recording = Recording::open(name);
+        warnings(&super::super::server::server(&recording.host()))
+    }
+
+    /// Addresses of the cards that a recorded machine is warned of, by kind.
+    fn cards(warnings: &[Warning], kind: &str) -> Vec<String> {
+        let of_kind = warnings.iter().filter(|warning| warning.kind == kind);
+        of_kind.map(|warning| warning.found.part[..12].to_owned()).collect()
+    }
+
+    #[test]
+    fn the_second_sources_raid_card_is_in_a_narrow_slot_and_its_network_cards_are_slow() {
+        let (x4, x8) = (recorded("t610-x4"), recorded("t610-x8"));
+        assert!(cards(&x4, "narrow-slot").contains(&"0000:03:00.0".to_owned()), "{x4:?}");
+        let slow = ["0000:04:00.0", "0000:07:00.0", "0000:08:00.0"];
+        assert_eq!(cards(&x4, "slow-card"), slow);
+        // In the wide slot the RAID card has all its lanes; a network card is in a narrow one.
+        assert_eq!(cards(&x8, "narrow-slot"), ["0000:04:00.0"]);
+        assert_eq!(cards(&x8, "slow-card"), ["0000:04:00.0", "0000:08:00.0"]);
+        // Only the board's own gigabit ports run below what both ends could.
+        for warnings in [x4, x8] {
+            assert_eq!(cards(&warnings, "downtrained-link"), ["0000:01:00.0"]);
+        }
+    }
+
+    #[test]
+    fn a_recorded_guest_is_told_nothing_of_its_links_disks_and_modules() {
+        let told = recorded("virtio-guest");
+        let silent = ["downtrained-link", "slow-card", "narrow-slot", "small-read-ahead"];
+        let told: Vec<&String> = told.iter().map(|warning| &warning.kind).collect();
+        assert!(!told.iter().any(|kind| silent.contains(&kind.as_str())), "{told:?}");
     }
 
     #[test]

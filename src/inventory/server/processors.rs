@@ -251,10 +251,12 @@ mod tests {
             text += &format!(
                 "{at}/topology/physical_package_id = {package}\n\
                  {at}/topology/thread_siblings_list = {core},{other}\n\
-                 {at}/cpufreq/scaling_governor = ondemand\n{at}/cpufreq/scaling_driver = acpi-cpufreq\n\
+                 {at}/cpufreq/scaling_governor = ondemand\n\
+                 {at}/cpufreq/scaling_driver = acpi-cpufreq\n\
                  {at}/cpufreq/cpuinfo_max_freq = {}\n\
                  {at}/cache/index2/level = 2\n{at}/cache/index2/type = Unified\n\
-                 {at}/cache/index2/size = 256K\n{at}/cache/index2/shared_cpu_list = {core},{other}\n\
+                 {at}/cache/index2/size = 256K\n\
+                 {at}/cache/index2/shared_cpu_list = {core},{other}\n\
                  {at}/cache/index3/level = 3\n{at}/cache/index3/type = Unified\n\
                  {at}/cache/index3/size = 8192K\n{at}/cache/index3/shared_cpu_list = {l3}\n",
                 2_667_000 + cpu,

@@ -40,7 +40,7 @@ pub fn small(server: &Server) -> Vec<Found> {
     let own = first.read_ahead_kib.unwrap_or(SMALL_KIB).max(4);
     vec![Found {
         part: names(&found.iter().map(|device| device.name.as_str()).collect::<Vec<&str>>()),
-        text: format!("The kernel reads ahead {own} KiB, and these disks turn."),
+        text: format!("The kernel reads ahead {own} KiB, and these disks say that they turn."),
         evidence: found.iter().take(3).map(file).collect(),
         cost: format!(
             "when many streams are read at once, each {own} KiB costs a seek: some {:.0} MB/s of a \
@@ -50,8 +50,8 @@ pub fn small(server: &Server) -> Vec<Found> {
             rate(BETTER_KIB)
         ),
         command: format!(
-            "`echo {BETTER_KIB} > /sys/block/{}/queue/read_ahead_kb`; `brickyard run` with the knob \
-             read-ahead finds what is best",
+            "`echo {BETTER_KIB} > /sys/block/{}/queue/read_ahead_kb`; `brickyard run` with the \
+             knob read-ahead finds what is best",
             first.name
         ),
     }]
