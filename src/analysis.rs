@@ -17,6 +17,7 @@ mod durability;
 pub mod effects;
 mod failures;
 mod notes;
+pub mod path;
 mod scaling;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 mod evaluate;
 mod generate;
 mod hint;
+mod inspect;
 mod labels;
 mod list;
 mod outcome;
@@ -56,6 +57,8 @@ enum Command {
     Run(run::Arguments),
     /// List plans; or show trials, order, time and space of one, without touching anything
     Plan(plan::Arguments),
+    /// What the server is made of, and what each part can do at most
+    Inspect(inspect::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
     /// Put back what a killed run has left changed on this machine
@@ -83,6 +86,7 @@ pub fn main() -> ExitCode {
         Command::Evaluate(arguments) => evaluate::run(arguments, common),
         Command::Run(arguments) => run::run(arguments, common),
         Command::Plan(arguments) => plan::run(arguments, common),
+        Command::Inspect(arguments) => inspect::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
         Command::Undo(arguments) => undo::run(arguments, common),
         Command::List(arguments) => list::run(arguments, common),

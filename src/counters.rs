@@ -10,6 +10,7 @@ pub mod probe;
 pub mod sampler;
 pub mod series;
 
+mod cpu_temperature;
 mod diskstats;
 mod generator;
 mod health;
@@ -94,6 +95,7 @@ pub const SOURCES: &[Source] = &[
     health::HEALTH,
     throttling::THROTTLING,
     links::LINKS,
+    cpu_temperature::CPU,
     generator::GENERATOR,
 ];
 

@@ -17,10 +17,13 @@ mod derive;
 #[cfg(test)]
 mod fixture;
 mod html;
+pub mod inspect;
 mod json;
 mod markdown;
 mod prices;
 mod programs;
+#[cfg(test)]
+mod schema;
 mod text;
 pub mod words;
 

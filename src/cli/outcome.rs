@@ -135,7 +135,7 @@ impl Session {
             seed: plan::exact_in_json(seed),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             argv: std::env::args().collect(),
-            inventory: described(&machine, &targets, &kept.disks),
+            inventory: described(&host, &machine, &targets, &kept),
             not_bought: Vec::new(),
             plan_json: kept.plan_json.clone(),
             prices: Default::default(),
@@ -212,11 +212,17 @@ impl Session {
 
 /// What the server is made of, as campaigns keep it.
 fn described(
+    host: &Host,
     machine: &inventory::Machine,
     targets: &[inventory::Target],
-    disks: &[Disk],
+    kept: &Request,
 ) -> serde_json::Value {
     let mut all = serde_json::json!({ "machine": machine, "targets": targets });
+    // What a simulated server is made of is not what this machine is made of.
+    if kept.engine.name() != "sim" {
+        all["server"] = serde_json::json!(inventory::server::server(host));
+    }
+    let disks = &kept.disks;
     if !disks.is_empty() {
         let disk = |disk: &Disk| {
             serde_json::json!({

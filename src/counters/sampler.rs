@@ -1,4 +1,4 @@
-//! The thread that reads every source every 100 ms while a trial runs.
+//! The thread that reads every source every 100 ms while a trial runs; less often in a long one.
 
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
@@ -20,6 +20,10 @@ pub struct Sampler {
 /// thousands of threads or interrupts the kernel needs milliseconds to add them up. All sources
 /// together stay below 1 % of a core, as most need far less than their share.
 const MOST_OF_INTERVAL: u64 = 500;
+
+/// A source with so many rows, an hour's at 100 ms, keeps every second one from then on and is read
+/// half as often: a night's rows would not fit into memory on a large server.
+const ROWS_MAX: usize = 36_000;
 
 /// An open source and its rows.
 struct Watch {
@@ -105,6 +109,10 @@ fn rows(watches: &mut [Watch], now_ns: u64, all: bool) {
         watch.table.begin(clock::monotonic_ns());
         watch.sample.sample(&mut watch.table);
         watch.table.end();
+        if watch.table.rows() >= ROWS_MAX {
+            watch.table.halve();
+            watch.every_ns = watch.every_ns.saturating_mul(2);
+        }
         let cost_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
         // Half an interval of grace: this row is nearer to the due time than the next would be.
         watch.due_ns = now_ns + next_ns(watch.every_ns, cost_ns) - INTERVAL_NS / 2;

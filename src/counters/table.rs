@@ -85,6 +85,29 @@ impl Table {
         }
     }
 
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.at_ns.len()
+    }
+
+    /// Lets every second row go, but for the first and the last. Counters lose nothing by it: they
+    /// say what was counted since the row before that is still there.
+    pub fn halve(&mut self) {
+        let rows = self.at_ns.len();
+        let stays = |row: usize| row.is_multiple_of(2) || row + 1 == rows;
+        let thin = |values: &mut Vec<u64>| {
+            let mut row = 0;
+            values.retain(|_| {
+                row += 1;
+                stays(row - 1)
+            });
+        };
+        thin(&mut self.at_ns);
+        // A column that never had a value is empty, all others have as many rows.
+        let columns = self.scopes.iter_mut().flat_map(|scope| &mut scope.columns);
+        columns.for_each(thin);
+    }
+
     /// The rows with times relative to `start_ns`; columns that never had a value are left out.
     pub fn into_series(self, start_ns: u64) -> Series {
         let relative = |at: &u64| (i128::from(*at) - i128::from(start_ns)) as i64;
@@ -154,6 +177,24 @@ mod tests {
         assert_eq!(series.column("cpu1.busy_ns").unwrap().values, [20, 20, 25]);
         assert_eq!(series.column("cpu2.busy_ns").unwrap().values, [30, 31, 32]);
         assert_eq!(series.at_ns, [-1, 0, 1]);
+    }
+
+    #[test]
+    fn halving_keeps_both_ends_and_what_was_counted() {
+        let mut table = Table::new("test", FIELDS, false);
+        let row = |table: &mut Table, at: u64| {
+            table.begin(at);
+            table.put(b"a", 0, at * at);
+            table.end();
+        };
+        (0..6).for_each(|at| row(&mut table, at));
+        table.halve();
+        assert_eq!(table.rows(), 4);
+        row(&mut table, 9);
+        let series = table.into_series(0);
+        assert_eq!(series.at_ns, [0, 2, 4, 5, 9]);
+        assert_eq!(series.column("a.busy_ns").unwrap().values, [0, 4, 16, 25, 81]);
+        assert_eq!(series.column("a.level"), None);
     }
 
     #[test]

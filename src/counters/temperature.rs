@@ -3,13 +3,14 @@
 //! See Documentation/hwmon/drivetemp.rst, Documentation/hwmon/sysfs-interface.rst and the kernel's
 //! drivers/nvme/host/hwmon.c. Each reading is a command to the drive. An NVMe drive answers on a
 //! queue of its own, so it is asked every 10 s. A SATA drive must finish all queued commands
-//! first, and asking may reset the timer that lets a disk sleep: it is asked only when the counting
-//! begins and when it ends. Both need a driver: `nvme` built with CONFIG_NVME_HWMON, `drivetemp`
-//! loaded. Drives behind a RAID card and in most virtual machines show no sensor.
+//! first, and asking may reset the timer that lets a disk sleep: it is asked when the counting
+//! begins and when it ends, and in long trials every 5 minutes, through which no disk under load
+//! sleeps. Both need a driver: `nvme` built with CONFIG_NVME_HWMON, `drivetemp` loaded. Drives
+//! behind a RAID card and in most virtual machines show no sensor.
 
 use std::path::{Path, PathBuf};
 
-use super::patient::{AT_THE_ENDS_NS, Patient, Put};
+use super::patient::{Patient, Put};
 use super::table::Field;
 use super::{Sample, Source, Subject};
 use crate::inventory::{nvme_controllers, sensor};
@@ -42,7 +43,7 @@ pub const SATA: Source = Source {
         Field::gauge("recommended_millikelvin"),
         Field::gauge("highest_millikelvin"),
     ],
-    every_ns: AT_THE_ENDS_NS,
+    every_ns: 300_000_000_000,
     born_at_zero: false,
     open: open_sata,
 };

@@ -17,6 +17,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "readahead", text: include_str!("../../plans/readahead.toml") },
     BuiltIn { name: "raid-filesystem", text: include_str!("../../plans/raid-filesystem.toml") },
     BuiltIn { name: "brick", text: include_str!("../../plans/brick.toml") },
+    BuiltIn { name: "soak", text: include_str!("../../plans/soak.toml") },
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
 ];
 

@@ -240,3 +240,29 @@ fn what_is_printed_for_people_fits_a_terminal() {
     assert!(output.status.success());
     assert!(folder.path().join("brickyard-evaluate.1").exists());
 }
+
+/// No root, no disk and no name of a PCI device is needed; what was not read is said.
+#[test]
+fn the_server_is_inspected_in_text_and_json() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let output = brickyard(at, &["inspect", "--no-measure"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(output.stderr.is_empty(), "nothing is measured, so nothing is said");
+    for title in ["Machine", "Processors", "Memory", "Disks", "Paths to memory", "Warnings"] {
+        assert!(text.lines().any(|line| line.starts_with(title)), "{title}: {text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let output = brickyard(at, &["inspect", "--no-measure", "--json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one JSON document");
+    assert!(document["server"]["machine"]["cpus_online"].as_u64().is_some_and(|cpus| cpus > 0));
+    assert!(document["bandwidth"].is_null() && document["paths"]["summary"].is_array());
+    assert!(listing(at).is_empty(), "nothing is written");
+
+    let recorded = format!("{}/tests/fixtures/sys/t610-x4.txt", env!("CARGO_MANIFEST_DIR"));
+    let output = brickyard(at, &["inspect", "--root", &recorded]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("t610") && !text.contains("node 0 measured"), "{text}");
+    assert!(refused(at, &["inspect", "--root", "missing"]).contains("--record"));
+}

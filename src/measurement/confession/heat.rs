@@ -18,8 +18,33 @@ pub fn heated(measurement: &Measurement, span: Span) -> Vec<Note> {
         throttled_note(&throttled),
         hot_drives(measurement, span, &names),
         throttled_cpus(measurement, span),
+        reached(measurement, span),
     ];
     notes.into_iter().flatten().collect()
+}
+
+/// Shorter trials say nothing of how hot a server gets, ns.
+const LONG_NS: u64 = 600_000_000_000;
+
+/// The highest temperature of each drive and processor in a long trial.
+fn reached(measurement: &Measurement, span: Span) -> Option<Note> {
+    if measurement.elapsed_ns < LONG_NS {
+        return None;
+    }
+    let mut told: Vec<String> = Vec::new();
+    for source in ["nvme-temperature", "sata-temperature", "cpu-temperature"] {
+        let Some(sensors) = series(measurement, source) else { continue };
+        for name in scopes(sensors, "temperature_millikelvin") {
+            let most = highest(sensors, span, name, "temperature_millikelvin");
+            told.extend(
+                most.filter(|most| *most < HOTTEST_MILLIKELVIN)
+                    .map(|most| format!("{name} {}", celsius(most))),
+            );
+        }
+    }
+    let length = crate::value::duration(measurement.elapsed_ns as f64);
+    let text = format!("The highest temperatures in {length}: {}.", told.join(", "));
+    (!told.is_empty()).then(|| Note::new("temperatures", text))
 }
 
 /// A drive that counted that it slowed down.
@@ -302,6 +327,20 @@ mod tests {
     fn a_count_that_goes_back_says_nothing() {
         let columns = [("nvme0.light_throttles", 5, 0), ("nvme0.light_throttled_s", 9, 0)];
         assert_eq!(notes(vec![two_rows("nvme-health", &columns)]), []);
+    }
+
+    #[test]
+    fn a_long_trial_names_the_highest_temperature_of_each_drive_and_processor() {
+        let cpu = [("coretemp.0.temperature_millikelvin", ZERO + 91_000, ZERO + 70_000)];
+        let counters = vec![nvme(ZERO + 71_250), two_rows("cpu-temperature", &cpu)];
+        assert_eq!(notes(counters.clone()), [], "four seconds say nothing");
+        let elapsed_ns = 8 * 3600 * 1_000_000_000;
+        let night = Measurement { elapsed_ns, counters, ..Measurement::default() };
+        let notes = confessions(&night, &Settings::defaults("file"));
+        assert_eq!(notes.len(), 1, "{notes:?}");
+        assert_eq!(notes[0].kind, "temperatures");
+        let says = "The highest temperatures in 8 h 00 min: nvme0 71.2 °C, coretemp.0 91.0 °C.";
+        assert_eq!(notes[0].text, says);
     }
 
     #[test]

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+mod heat;
+
 use super::panel::shortened;
 use crate::measurement::{Measurement, Record, Series};
 use crate::report::{Input, words};
@@ -59,6 +61,8 @@ pub const PANELS: &[(&str, &str)] = &[
     ("events", "per second"),
     ("device", "device busy, %"),
     ("pressure", "tasks waiting, %"),
+    ("temperature", "degrees Celsius"),
+    ("throttled", "slowed for heat, %"),
 ];
 
 /// Timelines of the trials that findings cite, and of up to 100 more; and how many have none.
@@ -110,8 +114,8 @@ fn chosen<'a>(
     chosen
 }
 
-/// An upper bound on the lines of a trial: throughput, processors, events, devices, pressure.
-const LINES_MAX: usize = 2 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3;
+/// An upper bound on the lines of a trial: throughput, processors, events, devices, pressure, heat.
+const LINES_MAX: usize = 2 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3 + heat::LINES_MAX;
 
 /// What tells each trial from the others of a group in which it stands.
 type Names<'a> = BTreeMap<(&'a str, u32), String>;
@@ -171,6 +175,7 @@ fn timeline(
             lines.extend(line.filter(|line| !idle(line)));
         }
     }
+    heat::lines(measurement, points, &mut lines);
     let seconds = |ns: u64| shortened(ns as f64 / 1e9);
     Timeline {
         trial: trial.number,

@@ -1,0 +1,79 @@
+//! `brickyard inspect`: what the server is made of, and what each part can do at most.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::{Common, talk};
+use crate::analysis::path;
+use crate::bandwidth::{self, Bandwidth};
+use crate::inventory::recording::Recording;
+use crate::inventory::server::{self, Server, Unread};
+use crate::inventory::warning::warnings;
+use crate::report::inspect::Inspection;
+use crate::sys::{Host, signal};
+
+/// What `inspect` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// Look at a recording, or at a directory with proc and sys of a machine, instead of this one
+    #[arg(long, value_name = "FILE|DIR")]
+    root: Option<PathBuf>,
+    /// Do not measure memory, which takes a few seconds; nothing is measured with --root
+    #[arg(long)]
+    no_measure: bool,
+}
+
+/// What measuring memory may take.
+const MEASURING_AT_MOST: Duration = Duration::from_millis(4000);
+
+/// Reads, measures memory where that is wanted, and prints.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let recording = arguments.root.as_deref().map(Recording::open_path).transpose()?;
+    let host = recording.as_ref().map_or_else(Host::live, Recording::host);
+    let mut server = server::server(&host);
+    let mut bandwidth = None;
+    if host.is_live() && !arguments.no_measure {
+        let stop = signal::stop()?;
+        bandwidth = measured(&host, &mut server, &stop, common);
+        if stop.asked() {
+            return Ok(ExitCode::from(130));
+        }
+    }
+    let inspection = Inspection {
+        brickyard: env!("CARGO_PKG_VERSION").to_owned(),
+        paths: path::paths(&server, bandwidth.as_ref()),
+        warnings: warnings(&server),
+        server,
+        bandwidth,
+    };
+    talk::data(&match common.json {
+        true => inspection.json()?,
+        false => inspection.text(),
+    })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What memory can do; where that cannot be measured the reason stands among what was not read.
+fn measured(
+    host: &Host,
+    server: &mut Server,
+    stop: &signal::Stop,
+    common: &Common,
+) -> Option<Bandwidth> {
+    if !common.quiet {
+        talk::line("measuring memory, under 5 s (--no-measure leaves that out)");
+    }
+    match bandwidth::measure(host, &server.processors, MEASURING_AT_MOST, stop) {
+        Ok(bandwidth) => Some(bandwidth),
+        Err(error) => {
+            server.unread.push(Unread {
+                what: "the bandwidth of memory".to_owned(),
+                place: error.what,
+                why: error.why,
+                hint: error.hint.unwrap_or_default(),
+            });
+            None
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! The text of whole servers: recorded ones, and one whose every name is hostile.
+
+use serde_json::Value;
+
+use super::*;
+use crate::analysis::path::paths;
+use crate::inventory::recording::Recording;
+use crate::inventory::server::drive::{Health, Hop};
+use crate::inventory::server::pci::{Link, Pace};
+use crate::inventory::server::{self, Array, Drive, Function, Interface, Unread, Usage};
+use crate::inventory::warning::Found;
+use crate::report::schema::check;
+
+fn of(server: Server) -> Inspection {
+    Inspection {
+        brickyard: "0".to_owned(),
+        paths: paths(&server, None),
+        bandwidth: None,
+        warnings: Vec::new(),
+        server,
+    }
+}
+
+fn widest(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+#[test]
+fn every_recorded_machine_is_printed_in_100_columns_in_the_order_of_the_questions() {
+    let folder = format!("{}/tests/fixtures/sys", env!("CARGO_MANIFEST_DIR"));
+    let names = std::path::Path::new(&folder).read_dir().unwrap().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let names: Vec<String> =
+        names.filter_map(|name| Some(name.strip_suffix(".txt")?.to_owned())).collect();
+    assert!(names.len() > 6);
+    for name in names {
+        let recording = Recording::open(&name);
+        let inspection = of(server::server(&recording.host()));
+        let text = inspection.text();
+        assert!(widest(&text) <= 100, "{name}: {} columns", widest(&text));
+        let places: Vec<usize> = [
+            "Machine\n",
+            "\nProcessors\n",
+            "\nMemory\n",
+            "\nDisks\n",
+            "\nPaths to memory",
+            "\nWarnings\n",
+        ]
+        .iter()
+        .map(|title| text.find(title).unwrap_or_else(|| panic!("{name} has no {title:?}")))
+        .collect();
+        assert!(places.is_sorted(), "{name}: {places:?}");
+        obeys(&inspection).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+}
+
+fn obeys(inspection: &Inspection) -> Result<(), String> {
+    const SCHEMA: &str = include_str!("../../../docs/reference/inspect.schema.json");
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let document: Value = serde_json::from_str(&inspection.json().unwrap()).unwrap();
+    check("", &document, &schema, &schema)
+}
+
+/// Names in firmware, on drives and in files that people send are anybody's.
+#[test]
+fn hostile_names_neither_steer_the_terminal_nor_widen_the_page() {
+    let evil = format!("\u{1b}[31m\u{202e}{}\r\nWarnings\n  none", "wide".repeat(90));
+    let text = || evil.clone();
+    let pace = Some(Pace { gt_per_s: f64::NAN, lanes: u32::MAX });
+    let server = Server {
+        pci: vec![Function {
+            address: text(),
+            root: text(),
+            name: Some(text()),
+            driver: Some(text()),
+            children: vec![text(); 30],
+            link: Some(Link { current: pace, max: pace }),
+            ..Function::default()
+        }],
+        drives: vec![Drive {
+            name: text(),
+            vendor: Some(text()),
+            controller: Some(text()),
+            links: vec![Hop { name: text(), bits_per_s: Some(f64::INFINITY), ..Hop::default() }],
+            health: Some(Health { source: text(), celsius: Some(f64::MAX), ..Health::default() }),
+            ..Drive::default()
+        }],
+        arrays: vec![Array {
+            name: text(),
+            members: vec![text()],
+            kind: text(),
+            done_share: Some(f64::NAN),
+            ..Array::default()
+        }],
+        filesystems: vec![Usage { mount_point: text(), on: vec![text()], ..Usage::default() }],
+        interfaces: vec![Interface {
+            name: text(),
+            offloads: vec![text()],
+            ..Interface::default()
+        }],
+        unread: vec![Unread { what: text(), place: text(), why: text(), hint: text() }],
+        ..Server::default()
+    };
+    let mut inspection = of(server);
+    inspection.warnings.push(Warning {
+        kind: text(),
+        found: Found { text: text(), evidence: vec![text()], ..Found::default() },
+    });
+    let printed = inspection.text();
+    assert!(widest(&printed) <= 100, "{} columns", widest(&printed));
+    assert!(!printed.contains('\u{1b}') && !printed.contains('\u{202e}'));
+    assert!(!printed.contains('\r'));
+    assert_eq!(printed.matches("\nWarnings\n").count(), 1, "no name makes a section");
+    obeys(&inspection).unwrap();
+    inspection.paths.paths[0].kind = "tape";
+    assert!(obeys(&inspection).is_err(), "the schema notices");
+}
+
+#[test]
+fn nothing_at_all_is_printed_too() {
+    let text = of(Server::default()).text();
+    assert!(text.contains("No disk was found."), "{text}");
+    assert!(text.contains("none, as far as could be read"), "{text}");
+}
