@@ -157,9 +157,10 @@ mod tests {
         let until_ns = monotonic_ns() + 20_000_000;
         let best = run(&cores, 1 << 20, until_ns, &Stop::new()).unwrap();
         let (triad, read) = (best.triad.unwrap(), best.read.unwrap());
-        // No machine moves a terabyte per second and core; a debug build moves over 10 MB/s.
+        // No machine moves a terabyte per second and core; a debug build on a busy
+        // machine still moves 1 MB/s.
         let most = 1e12 * cores.len() as f64;
-        assert!((1e7..most).contains(&triad) && (1e7..most).contains(&read), "{best:?}");
+        assert!((1e6..most).contains(&triad) && (1e6..most).contains(&read), "{best:?}");
     }
 
     #[test]
