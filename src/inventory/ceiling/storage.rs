@@ -23,8 +23,8 @@ pub fn sata(gigabits: f64) -> Option<Capacity> {
 /// no links, or more than an expander can have (128).
 ///
 /// Up to 12 Gb/s eight bits travel as ten; at 22.5 Gb/s 128 as 150. A frame carries up to 1024
-/// bytes of data and 36 of start, header, checksum and end (SAS Protocol Layer 4). Opening of connections
-/// and rate matching are not taken off.
+/// bytes of data and 36 of start, header, checksum and end (SAS Protocol Layer 4). Opening of
+/// connections and rate matching are not taken off.
 pub fn sas(gigabits: f64, phys: u32) -> Option<Capacity> {
     let (of, total) = match gigabits {
         new if new == 22.5 => (128.0, 150.0),

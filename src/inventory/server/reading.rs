@@ -89,7 +89,8 @@ impl<'a> Reading<'a> {
         (!text.is_empty()).then(|| text.to_owned())
     }
 
-    /// The text of a file without blanks around it; `None` when it is empty or not readable as text.
+    /// The text of a file without blanks around it; `None` when it is empty or not readable as
+    /// text.
     pub fn word(&mut self, path: impl AsRef<Path>, what: &str) -> Option<String> {
         let text = String::from_utf8(self.bytes(path, what)?).ok()?;
         let text = text.trim();
