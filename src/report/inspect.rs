@@ -20,6 +20,8 @@ mod storage;
 mod tests;
 mod verdicts;
 
+pub use page::cut;
+
 /// What is known of a server.
 #[derive(Clone, Debug, Serialize)]
 pub struct Inspection {
