@@ -1,5 +1,5 @@
-//! (pure) How the server is wired, as a picture: NUMA nodes, PCI Express links, controllers, disks and
-//! network ports, with the narrowest part of each way in colour and in words.
+//! (pure) How the server is wired, as a picture: NUMA nodes, PCI Express links, controllers, disks
+//! and network ports, with the narrowest part of each way in colour and in words.
 
 use maud::{Markup, html};
 
@@ -251,9 +251,8 @@ fn boxed(left: usize, top: usize, height: usize, lines: &[String]) -> Markup {
             title { (lines.join(", ")) }
             rect x=(left) y=(top) width=(BOX) height=(height) rx="4" {}
             @for (number, line) in lines.iter().take(4).enumerate() {
-                text x=(left + 10) y=(top + 19 + number * 16) class=[(number > 0).then_some("more")] {
-                    (cut(line, FITS))
-                }
+                @let class = (number > 0).then_some("more");
+                text x=(left + 10) y=(top + 19 + number * 16) class=[class] { (cut(line, FITS)) }
             }
         }
     }
