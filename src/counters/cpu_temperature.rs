@@ -1,9 +1,9 @@
 //! Temperature of processors, from the sensors that the kernel has for them.
 //!
-//! See Documentation/hwmon/coretemp.rst and k10temp.rst: Intel's have one sensor a package and one a
-//! core, of which the package's is never cooler; AMD's have one for control (`Tctl`), which on some
-//! is set higher than the die (`Tdie`). On Arm `cpu_thermal` stands for a thermal zone. Most virtual
-//! machines have none.
+//! See Documentation/hwmon/coretemp.rst and k10temp.rst: Intel's have one sensor a package and one
+//! a core, of which the package's is never cooler; AMD's have one for control (`Tctl`), which on
+//! some is set higher than the die (`Tdie`). On Arm `cpu_thermal` stands for a thermal zone. Most
+//! virtual machines have none.
 
 use std::path::{Path, PathBuf};
 
@@ -110,7 +110,8 @@ mod tests {
     fn each_package_has_one_temperature_whoever_made_it() {
         let machine = Recording::unpack(
             "/sys/devices/platform/coretemp.0/hwmon/hwmon0/name = coretemp\n\
-             /sys/devices/platform/coretemp.0/hwmon/hwmon0/device -> /sys/devices/platform/coretemp.0\n\
+             /sys/devices/platform/coretemp.0/hwmon/hwmon0/device -> \
+             /sys/devices/platform/coretemp.0\n\
              /sys/devices/platform/coretemp.0/hwmon/hwmon0/temp1_label = Package id 0\n\
              /sys/devices/platform/coretemp.0/hwmon/hwmon0/temp1_input = 71000\n\
              /sys/devices/platform/coretemp.0/hwmon/hwmon0/temp1_crit = 100000\n\

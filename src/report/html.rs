@@ -17,6 +17,7 @@ mod panel;
 mod sections;
 mod tables;
 mod timelines;
+mod topology;
 
 use panel::Panel;
 use timelines::Timeline;
@@ -123,10 +124,26 @@ mod tests {
         fixture.campaign.host = MARKUP.into();
         fixture.campaign.argv.push(MARKUP.into());
         fixture.campaign.inventory[MARKUP] = MARKUP.into();
+        fixture.campaign.inventory["server"] = serde_json::json!({
+            "pci": [{ "address": MARKUP, "name": MARKUP, "link":
+                { "current": { "gt_per_s": 2.5, "lanes": 4 } } }],
+            "drives": [{ "name": MARKUP, "controller": MARKUP, "links": [{ "name": MARKUP }] }],
+            "interfaces": [{ "name": MARKUP, "controller": MARKUP, "bits_per_s": 1e9 }],
+            "machine": { "hostname": MARKUP },
+        });
         fixture.campaign.not_bought[0].cell = MARKUP.into();
         fixture.answer.push(MARKUP.into());
         fixture.findings[0].claim = MARKUP.into();
         fixture.findings[0].limit = Some(MARKUP.into());
+        fixture
+    }
+
+    /// An evaluation of a recorded machine.
+    fn wired(recording: &str) -> Fixture {
+        let recording = crate::inventory::recording::Recording::open(recording);
+        let server = crate::inventory::server::server(&recording.host());
+        let mut fixture = fixture::evaluated();
+        fixture.campaign.inventory["server"] = serde_json::json!(server);
         fixture
     }
 
@@ -156,6 +173,26 @@ mod tests {
         assert!(!page.contains("<a href='javascript"));
         assert_eq!(page.matches("</script>").count(), 3, "one end for each of our scripts");
         assert!(page.contains("&lt;/script&gt;&lt;img"), "the text itself is shown");
+    }
+
+    #[test]
+    fn the_second_sources_slot_is_drawn_and_named_as_the_narrowest() {
+        let page = page(&wired("t610-x4"));
+        let picture = page.split_once("<svg").unwrap().1.split_once("</svg>").unwrap().0;
+        assert!(picture.contains("wire narrow") && picture.contains("narrowest"), "{picture}");
+        assert!(picture.contains("PCIe link of 0000:03:00.0"));
+        assert!(page.contains("as `brickyard inspect` prints it"));
+        assert!(!page.contains("<dt>server</dt>"), "not told twice");
+    }
+
+    #[test]
+    fn a_campaign_without_a_server_or_with_nonsense_has_no_picture() {
+        let mut fixture = fixture::evaluated();
+        assert!(!page(&fixture).contains("How it is wired"));
+        for nonsense in [serde_json::json!(7), serde_json::json!({ "pci": MARKUP })] {
+            fixture.campaign.inventory["server"] = nonsense;
+            assert!(!page(&fixture).contains("How it is wired"));
+        }
     }
 
     #[test]
@@ -243,6 +280,8 @@ mod tests {
             ("hostile", hostile()),
             ("empty", empty),
             ("long", long()),
+            ("wired", wired("t610-x4")),
+            ("empty-server", wired("virtio-guest")),
         ];
         let (campaign, records) = fixture::simulated();
         let simulated = render(&Input::new(&campaign, &records)).unwrap();

@@ -1,8 +1,8 @@
 //! (pure) A whole server for people and for programs: what `inspect` prints.
 //!
-//! The text is a tree of at most 100 columns, in the order in which a person asks; the JSON document
-//! has everything, as `docs/reference/json.md` says. What is told of a part is the inventory's, what
-//! its way can carry is `analysis::path`'s.
+//! The text is a tree of at most 100 columns, in the order in which a person asks; the JSON
+//! document has everything, as `docs/reference/json.md` says. What is told of a part is the
+//! inventory's, what its way can carry is `analysis::path`'s.
 
 use serde::Serialize;
 
@@ -19,6 +19,8 @@ mod storage;
 #[cfg(test)]
 mod tests;
 mod verdicts;
+
+pub use page::cut;
 
 /// What is known of a server.
 #[derive(Clone, Debug, Serialize)]

@@ -7,9 +7,11 @@ use crate::value::{self, Value};
 /// Objects and arrays nested deeper than this are printed as JSON.
 const DEPTH_MAX: usize = 6;
 
-/// The inventory, whatever its shape.
+/// The inventory, whatever its shape; without the whole server, which is drawn.
 pub fn inventory(json: &serde_json::Value) -> Markup {
-    html! { div.inventory { (nested("", json, 0)) } }
+    let mut json = json.clone();
+    json.as_object_mut().and_then(|parts| parts.remove("server"));
+    html! { div.inventory { (nested("", &json, 0)) } }
 }
 
 fn nested(key: &str, json: &serde_json::Value, depth: usize) -> Markup {

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 
 use super::figures::Figure;
 use super::timelines::Timeline;
-use super::{inventory, tables};
+use super::{inventory, tables, topology};
 use crate::analysis::{Finding, Severity};
 use crate::report::{Input, words};
 
@@ -217,6 +217,7 @@ pub fn server(input: &Input<'_>) -> Markup {
         section aria-labelledby="server" {
             h2 #server { "The server" }
             (inventory::inventory(&input.campaign.inventory))
+            @if let Some(wired) = topology::section(&input.campaign.inventory) { (wired) }
         }
         section aria-labelledby="settings" {
             h2 #settings { "Every setting" }

@@ -116,6 +116,32 @@ fn hostile_names_neither_steer_the_terminal_nor_widen_the_page() {
     assert!(obeys(&inspection).is_err(), "the schema notices");
 }
 
+/// The server of the second source, as its paper describes it.
+#[test]
+fn the_second_sources_narrow_slots_are_named() {
+    let recording = Recording::open("t610-x4");
+    let inspection = of(server::server(&recording.host()));
+    let narrowest = |end: &str| {
+        let mut paths = inspection.paths.paths.iter();
+        let path = paths.find(|path| path.ends.iter().any(|name| name == end)).unwrap();
+        path.parts[path.narrowest.unwrap()].clone()
+    };
+    for (end, link) in [("sda", "PCIe link of 0000:03:00.0"), ("eth2", "PCIe link of 0000:04:00.0")]
+    {
+        let part = narrowest(end);
+        assert!(part.name.starts_with(link), "{end}: {part:?}");
+        assert_eq!(part.encoded_bytes_per_s, Some(1e9), "{end}: 2.5 GT/s x4 after 8b/10b");
+    }
+    // In the wide slots the port itself is the narrowest.
+    assert!(narrowest("eth3").encoded_bytes_per_s.is_some_and(|rate| rate > 1e9));
+    let text = inspection.text();
+    let marked = text.lines().filter(|line| line.contains("<- narrowest"));
+    assert!(
+        marked.filter(|line| line.contains("PCIe link of 0000:03:00.0")).count() == 1,
+        "{text}"
+    );
+}
+
 #[test]
 fn nothing_at_all_is_printed_too() {
     let text = of(Server::default()).text();

@@ -1,4 +1,5 @@
-//! (pure) Temperatures of drives and processors over a trial, and the time that they were throttled.
+//! (pure) Temperatures of drives and processors over a trial, and for how long these were
+//! throttled.
 
 use super::{Line, ends, kept, rate, shortened, source};
 use crate::measurement::{Measurement, Series};
