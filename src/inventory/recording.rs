@@ -11,7 +11,14 @@ use crate::sys::unpacked::Unpacked;
 use crate::sys::{Error, Host};
 
 mod folder;
+mod names;
+mod private;
+mod record;
 mod text;
+mod walk;
+mod wanted;
+
+pub use record::record;
 
 use text::{Node, Tree};
 
