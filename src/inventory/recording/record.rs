@@ -149,8 +149,22 @@ fn what_is_read(host: &Host, walk: &mut Walk<'_>) {
     }
 }
 
-/// What is no file: what programs and system calls say.
-fn asked(_host: &Host, _walk: &mut Walk<'_>) {}
+/// What is no file: what programs and system calls say. What cannot be asked is left out, as it is
+/// by the readers.
+fn asked(host: &Host, walk: &mut Walk<'_>) {
+    let mounts = crate::inventory::mounts(host).unwrap_or_default();
+    let devices = crate::inventory::device::all(host, &mounts);
+    let mut texts = server::usage::record(&mounts);
+    texts.extend(server::drive::health::record(host, &devices));
+    for name in host.list("/sys/class/net") {
+        if let Ok(text) = server::interface::ask_live(host, &name) {
+            texts.push((server::interface::recorded_at(&name), text));
+        }
+    }
+    for (path, text) in texts {
+        walk.kept.insert(path, Kept::File(text.into_bytes()));
+    }
+}
 
 /// The flags of every processor are those of the first.
 fn shorten(walk: &mut Walk<'_>) {
