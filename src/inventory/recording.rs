@@ -98,8 +98,8 @@ pub fn save(text: &str, path: &Path) -> Result<(), Error> {
     }
     let mut packer = GzEncoder::new(Vec::new(), Compression::default());
     let packed = packer.write_all(text.as_bytes()).and_then(|()| packer.finish());
-    let packed = packed
-        .map_err(|error| Error::new(format!("cannot write {}", path.display()), error))?;
+    let packed =
+        packed.map_err(|error| Error::new(format!("cannot write {}", path.display()), error))?;
     write_whole(path, &packed)
 }
 
