@@ -3,8 +3,10 @@
 //! Readers of /proc and /sys ask a [`Host`], which a test can root at a recorded tree. Nothing here
 //! interprets what it reads.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
 
 pub mod arena;
 pub mod block;
@@ -62,10 +64,15 @@ impl std::error::Error for Error {}
 #[derive(Clone, Debug)]
 pub struct Host {
     root: PathBuf,
+    watch: Option<Watch>,
     /// What a test's kernel makes of a text written to a path of the machine.
     #[cfg(test)]
     kernel: Option<Kernel>,
 }
+
+/// Which paths of a machine were asked for, and whether for the names in them; see
+/// [`Host::watched`].
+pub type Watch = Arc<Mutex<BTreeSet<(PathBuf, bool)>>>;
 
 /// See [`Host::with_kernel`].
 #[cfg(test)]
@@ -77,6 +84,7 @@ impl Host {
     pub fn live() -> Host {
         Host {
             root: PathBuf::from("/"),
+            watch: None,
             #[cfg(test)]
             kernel: None,
         }
@@ -86,6 +94,7 @@ impl Host {
     pub fn at(root: impl Into<PathBuf>) -> Host {
         Host {
             root: root.into(),
+            watch: None,
             #[cfg(test)]
             kernel: None,
         }
@@ -97,12 +106,26 @@ impl Host {
         Host { kernel: Some(kernel), ..self }
     }
 
+    /// The same machine; from now on `watch` learns every path that is asked for.
+    pub fn watched(self, watch: &Watch) -> Host {
+        Host { watch: Some(Arc::clone(watch)), ..self }
+    }
+
+    fn seen(&self, path: &Path, listed: bool) {
+        if let Some(watch) = &self.watch
+            && let Ok(mut seen) = watch.lock()
+        {
+            seen.insert((path.to_owned(), listed));
+        }
+    }
+
     /// Where an absolute path of the machine really lies.
     ///
     /// # Panics
     /// When `path` is relative.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         let path = path.as_ref();
+        self.seen(path, false);
         self.root.join(path.strip_prefix("/").expect("paths of the machine are absolute"))
     }
 
@@ -125,6 +148,7 @@ impl Host {
 
     /// The names in a directory, sorted; empty when there is no such directory.
     pub fn list(&self, path: impl AsRef<Path>) -> Vec<String> {
+        self.seen(path.as_ref(), true);
         let Ok(entries) = std::fs::read_dir(self.path(path)) else { return Vec::new() };
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
         let mut names: Vec<String> = names.collect();

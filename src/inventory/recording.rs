@@ -4,14 +4,24 @@
 //! `path:` followed by indented lines, or `path: hex` followed by indented lines of digits. A `#`
 //! begins a comment. How a machine is recorded is in `recording/record.rs`.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use crate::sys::unpacked::Unpacked;
-use crate::sys::{Error, Host};
+use crate::sys::{Error, Host, write_whole};
 
 mod folder;
+mod names;
+mod private;
+mod record;
 mod text;
+mod walk;
+mod wanted;
+
+pub use record::record;
 
 use text::{Node, Tree};
 
@@ -76,6 +86,21 @@ impl Recording {
             Place::Folder(root) => Host::at(root),
         }
     }
+}
+
+/// Writes the text of a recording to a file, packed as by gzip(1) when its name ends so.
+///
+/// # Errors
+/// When it cannot be written there.
+pub fn save(text: &str, path: &Path) -> Result<(), Error> {
+    if path.extension().is_none_or(|extension| extension != "gz") {
+        return write_whole(path, text.as_bytes());
+    }
+    let mut packer = GzEncoder::new(Vec::new(), Compression::default());
+    let packed = packer.write_all(text.as_bytes()).and_then(|()| packer.finish());
+    let packed =
+        packed.map_err(|error| Error::new(format!("cannot write {}", path.display()), error))?;
+    write_whole(path, &packed)
 }
 
 #[derive(Debug)]
@@ -150,16 +175,15 @@ mod tests {
 
     #[test]
     fn a_recording_is_read_plain_and_packed_and_leaves_nothing_behind() {
-        use std::io::Write;
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("r");
         let text = b"/sys/a = 1\n/sys/l -> a\n";
         std::fs::write(&file, text).unwrap();
         let plain = Recording::open_path(&file).unwrap();
         assert_eq!(plain.host().word("/sys/l").unwrap(), "1");
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        packer.write_all(text).unwrap();
-        std::fs::write(&file, packer.finish().unwrap()).unwrap();
+        let file = folder.path().join("r.gz");
+        save(std::str::from_utf8(text).unwrap(), &file).unwrap();
+        assert!(std::fs::read(&file).unwrap().starts_with(&[0x1f, 0x8b]));
         let packed = Recording::open_path(&file).unwrap();
         assert_eq!(packed.host().word("/sys/a").unwrap(), "1");
         assert!(!packed.host().is_live());
@@ -182,8 +206,7 @@ mod tests {
     /// A packed text of a few kilobytes may unpack to gigabytes.
     #[test]
     fn a_packed_text_that_swells_is_refused() {
-        use std::io::Write;
-        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let mut packer = GzEncoder::new(Vec::new(), Compression::fast());
         let blanks = vec![b'\n'; 1 << 20];
         for _ in 0..66 {
             packer.write_all(&blanks).unwrap();

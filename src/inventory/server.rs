@@ -86,3 +86,6 @@ pub fn server(host: &Host) -> Server {
     server.unread = reading.into_unread();
     server
 }
+
+#[cfg(test)]
+mod tests;

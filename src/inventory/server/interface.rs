@@ -118,7 +118,8 @@ fn ask(host: &Host, interface: &str) -> Result<Answer, Error> {
     Ok(answer)
 }
 
-fn recorded_at(interface: &str) -> String {
+/// Where a recording keeps that.
+pub fn recorded_at(interface: &str) -> String {
     format!("/.brickyard/ethtool/{interface}.json")
 }
 

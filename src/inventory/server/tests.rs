@@ -1,0 +1,122 @@
+//! Whole machines, recorded and written by hand: what is read of each, and that nothing that a file
+//! may hold breaks the reading.
+
+use super::*;
+use crate::inventory::recording::Recording;
+
+mod broken;
+
+fn machine(name: &str) -> Server {
+    server(&Recording::open(name).host())
+}
+
+fn function<'a>(server: &'a Server, address: &str) -> &'a Function {
+    server.pci.iter().find(|function| function.address == address).unwrap()
+}
+
+/// Speed and width now, and at most.
+fn link(server: &Server, address: &str) -> ((f64, u32), (f64, u32)) {
+    let link = function(server, address).link.unwrap();
+    let pace = |pace: Option<pci::Pace>| pace.map_or((0.0, 0), |pace| (pace.gt_per_s, pace.lanes));
+    (pace(link.current), pace(link.max))
+}
+
+fn names<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    names.into_iter().cloned().collect::<Vec<_>>().join(" ")
+}
+
+/// "the Dell T610 server has two PCI Express 2.0 x8 slots, three x4 slots, and one for the PERC".
+#[test]
+fn the_second_sources_server_has_its_controller_in_an_x4_slot_and_slow_network_cards() {
+    let server = machine("t610-x4");
+    assert_eq!(server.firmware.product.as_deref(), Some("PowerEdge T610"));
+    assert_eq!((server.processors.sockets, server.processors.cores), (Some(1), Some(4)));
+    assert_eq!((server.memory.channels, server.firmware.slots.len()), (Some(3), 6));
+    let filled = server.memory.modules.iter().filter(|module| module.size_bytes.is_some());
+    assert_eq!((filled.count(), server.memory.modules.len()), (3, 12));
+    let perc = function(&server, "0000:03:00.0");
+    assert!(perc.name.as_ref().unwrap().contains("PERC 6/i"), "{:?}", perc.name);
+    assert_eq!(link(&server, "0000:03:00.0"), ((2.5, 4), (2.5, 8)));
+    assert_eq!(link(&server, "0000:00:03.0"), ((2.5, 4), (5.0, 4)));
+    for (card, lanes) in [("0000:04:00.0", 4), ("0000:07:00.0", 8), ("0000:08:00.0", 8)] {
+        assert_eq!(link(&server, card), ((2.5, lanes), (2.5, 8)), "{card}");
+    }
+    let behind = server.drives.iter().filter(|d| d.controller.as_deref() == Some("0000:03:00.0"));
+    assert_eq!(behind.count(), 8);
+    assert_eq!(server.arrays[0].level.as_deref(), Some("raid0"));
+    assert_eq!(names(&server.arrays[0].disks), "sdc sdd sde sdf sdg sdh");
+    let moved = machine("t610-x8");
+    assert_eq!(link(&moved, "0000:07:00.0"), ((2.5, 8), (2.5, 8)));
+    assert_eq!(link(&moved, "0000:00:07.0"), ((2.5, 8), (5.0, 8)));
+    assert_eq!(moved.interfaces.len(), 4, "that slot held a network card");
+}
+
+#[test]
+fn a_link_below_what_both_ends_can_do_is_read_as_such() {
+    let server = machine("two-socket-nvme");
+    assert_eq!(server.processors.nodes.len(), 2);
+    assert_eq!(server.processors.nodes[1].distances, [20, 10]);
+    assert_eq!(link(&server, "0000:17:00.0"), ((8.0, 4), (16.0, 4)));
+    assert_eq!(link(&server, "0000:15:03.0"), ((8.0, 4), (16.0, 4)));
+    assert_eq!(link(&server, "0000:16:00.0"), ((16.0, 4), (16.0, 4)));
+    let card = &server.interfaces[0];
+    assert_eq!((card.numa_node, card.bits_per_s), (Some(1), Some(100e9)));
+    assert_eq!(card.interrupts.iter().map(|one| one.cpus.as_str()).collect::<String>(), "0123");
+    let array = &server.arrays[0];
+    assert_eq!((array.missing, array.busy_with.as_deref()), (Some(1), Some("recover")));
+    let hot = server.drives.iter().find(|drive| drive.name == "nvme2n1").unwrap();
+    assert_eq!(hot.health.as_ref().unwrap().celsius, Some(72.85));
+}
+
+#[test]
+fn disks_behind_an_expander_share_its_wide_port() {
+    let server = machine("sas-expander");
+    assert_eq!(server.drives.len(), 24);
+    for drive in &server.drives {
+        let [up, down] = &drive.links[..] else { panic!("{:?}", drive.links) };
+        assert_eq!((up.lanes, up.bits_per_s), (4, Some(12e9)));
+        assert_eq!(up.id, server.drives[0].links[0].id, "all share it");
+        let rate = if drive.name == "sdf" { 6e9 } else { 12e9 };
+        assert_eq!((down.lanes, down.bits_per_s, drive.rpm), (1, Some(rate), Some(7200)));
+    }
+    let worn = server.drives[3].health.as_ref().unwrap();
+    assert_eq!((worn.reallocated_sectors, worn.passed), (Some(12), Some(true)));
+}
+
+#[test]
+fn a_laptop_saves_power() {
+    let server = machine("laptop");
+    assert_eq!(server.firmware.chassis.as_deref(), Some("notebook"));
+    assert_eq!(server.processors.governors, ["powersave"]);
+    assert_eq!(function(&server, "0000:04:00.0").aspm.as_deref(), Some("L1"));
+    assert_eq!(link(&server, "0000:04:00.0").0, (2.5, 4));
+    assert_eq!(server.interfaces[0].kind, "wlan");
+    assert_eq!(
+        (server.arrays[0].kind.as_str(), names(&server.arrays[0].disks)),
+        ("crypt", "nvme0n1".into())
+    );
+    let root = &server.filesystems[0];
+    assert_eq!(
+        (root.total_bytes, root.available_bytes),
+        (Some(501_809_635_328), Some(20_072_385_413))
+    );
+}
+
+#[test]
+fn every_fixture_that_is_no_recording_says_so_in_its_first_line() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sys");
+    let mut count = 0;
+    for entry in folder.read_dir().unwrap() {
+        let path = entry.unwrap().path();
+        if path.extension().is_none_or(|extension| extension != "txt") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
+        let host_text = crate::sys::Host::at(&folder).read(format!("/{name}.txt")).unwrap();
+        let first = host_text.lines().next().unwrap().to_owned();
+        assert!(first.starts_with("# Recorded ") || first.starts_with("# Hand-written"), "{name}");
+        machine(&name);
+        count += 1;
+    }
+    assert!(count >= 12, "{count}");
+}
