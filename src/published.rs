@@ -1,9 +1,10 @@
 //! (pure) Tables of papers, as data.
 //!
-//! A new set is a file below and a line in [`SETS`]. A set says who printed what, where and in which
-//! unit; where the text contradicts itself or arithmetic, the figure stays as printed and a slip says
-//! so. A set also has recordings of its machines, if anybody made them. Storing a set is left to
-//! `store`, reading a recording to `inventory`, and what follows from the figures to `analysis`.
+//! A new set is a file below and a line in [`SETS`]. A set says who printed what, where and in
+//! which unit; where the text contradicts itself or arithmetic, the figure stays as printed and a
+//! slip says so. A set also has recordings of its machines, if anybody made them. Storing a set
+//! is left to `store`, reading a recording to `inventory`, and what follows from the
+//! figures to `analysis`.
 
 use serde_json::{Map, Value as Json, json};
 

@@ -51,7 +51,7 @@ pub struct Cell {
 /// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
 ///   layout that the trial ran on: the same for all trials of one layout in one replicate.
 /// - Those of [`programs::figures`], when the load was a program.
-/// - What others reported, as they printed it: names begin with [`PREFIX`], and none has an interval.
+/// - What others reported, as they printed it: names begin with [`PREFIX`], without an interval.
 pub fn figures(record: &Record) -> Figures {
     let mut figures = Figures::new();
     if let Some(measurement) = record.outcome.measurement() {

@@ -1,8 +1,8 @@
 //! Ronald van der Pol and Freek Dijkstra, *D1.1 Server Scalability*, SARA, March 2010.
 //!
 //! One Dell PowerEdge T610: six Intel X25-M SSDs behind a PERC 6/i, up to three 10GE cards. Figures
-//! 2, 3, 5 and 6 of the text are lost; what its sentences say of them is here. A reading of a file of
-//! 8 or 32 GByte by IOzone was repeated three times; the spread is not told.
+//! 2, 3, 5 and 6 of the text are lost; what its sentences say of them is here. A reading of a
+//! file of 8 or 32 GByte by IOzone was repeated three times; the spread is not told.
 
 use super::{Column, Configuration, Row, Set, Slip, Table};
 use crate::measurement::reported::{Bound, Way};
@@ -220,9 +220,9 @@ const EXPECTED: Table = Table {
     rows: &[elsewhere(
         &[],
         &["5", "6", "40", "50", "2"],
-        "SARA expects to be able to reach 40 Gb/s of network I/O with two dual port PCI Express 2.0 \
-         x8 NICs. Getting the data from disk with this speed probably requires 5 to 6 PCI Express \
-         2.0 x8 RAID controller cards and 40 to 50 SSD disks.",
+        "SARA expects to be able to reach 40 Gb/s of network I/O with two dual port PCI Express \
+         2.0 x8 NICs. Getting the data from disk with this speed probably requires 5 to 6 PCI \
+         Express 2.0 x8 RAID controller cards and 40 to 50 SSD disks.",
     )],
 };
 
@@ -230,8 +230,8 @@ const SLIPS: &[Slip] = &[
     Slip {
         place: "section 6",
         printed: "The data rate of a PCI Express 2.0 x8 slot is 16 Gb/s.",
-        but: "its own table 1 says 32; 16 Gb/s is what a card of generation 1 gets there, which the \
-              PERC 6/i is",
+        but: "its own table 1 says 32; 16 Gb/s is what a card of generation 1 gets there, as \
+              the PERC 6/i is one",
     },
     Slip {
         place: "section 6",

@@ -1,7 +1,8 @@
 //! The way that a reported figure took, found by the topology of the machine alone.
 //!
-//! Of disks: the controller that holds so many. Of a network: the slot that the figure names, as the
-//! machine's firmware numbers it. Where that leaves several, there is no way, and nothing is judged.
+//! Of disks: the controller that holds so many. Of a network: the slot that the figure names,
+//! as the machine's firmware numbers it. Where that leaves several, there is no way,
+//! and nothing is judged.
 
 use super::Row;
 use super::judge::{Kind, Part};
@@ -78,8 +79,8 @@ impl Machine {
         Some(rate as f64 * 1e6 * WIDTH_BYTES * f64::from(memory.channels?.max(1)))
     }
 
-    /// The parts of `path` for `row`; `one` is what a single disk was reported to deliver, least and
-    /// most, and `carried` the most that went that way by other figures.
+    /// The parts of `path` for `row`; `one` is what a single disk was reported to deliver, least
+    /// and most, and `carried` the most that went that way by other figures.
     pub fn parts(
         &self,
         path: &DataPath,

@@ -179,7 +179,7 @@ fn suspected(case: &Case<'_>, suspects: &[usize], cases: &[Case<'_>]) -> String 
             let differs = differing(case, other).join(" and ");
             let rate = rate(other.row);
             format!(
-                " The same way carried {rate} at another {differs}: what that changes is the suspect."
+                " The same way carried {rate} at another {differs}: what that changes is suspect."
             )
         }
         None => format!(
@@ -280,7 +280,7 @@ fn advice(case: &Case<'_>, part: &Part) -> Option<String> {
             let could = ceiling::pcie(max, card.payload_bytes)?.encoded_bytes_per_s;
             (max.lanes > now.lanes).then(|| {
                 format!(
-                    "put the card into a slot of {} lanes: it uses {} of its {}, and all would carry {}",
+                    "put the card into a slot of {} lanes: it uses {} of {}; all would carry {}",
                     max.lanes,
                     now.lanes,
                     max.lanes,

@@ -55,7 +55,7 @@ pub const WITH_PINNING: Table = Table {
         Row {
             notes: &[(
                 "as-printed",
-                "the shares of this CPU add up to 50.1 %, those of the others to 100 %: one of them is misprinted",
+                "these shares add up to 50.1 %, those of other CPUs to 100 %: one is misprinted",
             )],
             ..cpu(&[("label", "cpu-1")], &["0.6", "34.6", "0.0", "9.8", "0.0", "0.0", "5.1", "0.0"])
         },

@@ -270,6 +270,7 @@ fn trial(
 ) -> Markup {
     let trial = &record.trial;
     let source = Source::of(view);
+    let others = record.outcome.measurement().and_then(|it| it.reported.as_ref());
     let get = |name| view.figures.get(name).copied().filter(|e: &Estimate| e.value.is_finite());
     let steady = match view.steady {
         Some(true) => "yes",
@@ -301,7 +302,7 @@ fn trial(
             } }
             td { @if why.is_none() { (steady) } }
             td.notes {
-                @if let Some(of) = record.outcome.measurement().and_then(|it| it.reported.as_ref()) {
+                @if let Some(of) = others {
                     p { "reported by " (of.by) " (" (of.place) "): "
                         (of.figures.iter().map(reported::told).collect::<Vec<_>>().join(", ")) }
                 }
