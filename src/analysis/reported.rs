@@ -190,7 +190,8 @@ fn warned(cases: &[Case<'_>]) -> Vec<Finding> {
             if !case.path.controllers.iter().any(|address| found.part.contains(address.as_str())) {
                 continue;
             }
-            let mut text = format!("{}: {} {}", found.part, found.text, found.cost);
+            let mut text =
+                format!("{}: {} {}", found.part, found.text, words::capital(&found.cost));
             if !text.ends_with('.') {
                 text.push('.');
             }

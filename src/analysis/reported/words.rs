@@ -265,7 +265,8 @@ fn authors(row: &Row<'_>) -> String {
     said.map(|note| format!(" {}.", capital(&note.text))).collect()
 }
 
-fn capital(text: &str) -> String {
+/// The text, its first letter a capital.
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
