@@ -18,6 +18,7 @@ pub mod effects;
 mod failures;
 mod notes;
 pub mod path;
+pub mod reported;
 mod scaling;
 #[cfg(test)]
 mod tests;

@@ -12,6 +12,7 @@ mod evaluate;
 mod generate;
 mod hint;
 mod inspect;
+mod import;
 mod labels;
 mod list;
 mod outcome;
@@ -61,6 +62,8 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
+    /// Tables of papers that ship, into the store
+    Import(import::Arguments),
     /// Put back what a killed run has left changed on this machine
     Undo(undo::Arguments),
     /// What there is: knobs, workloads, engines, counters, questions, formats, campaigns
@@ -88,6 +91,7 @@ pub fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(arguments, common),
         Command::Inspect(arguments) => inspect::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
+        Command::Import(arguments) => import::run(arguments, common),
         Command::Undo(arguments) => undo::run(arguments, common),
         Command::List(arguments) => list::run(arguments, common),
         Command::Generate(arguments) => generate::run(arguments),

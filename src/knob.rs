@@ -315,12 +315,9 @@ impl Settings {
         }
     }
 
-    /// The directories, as the user named them.
+    /// The directories, as the user named them; none of what was not measured in any.
     pub fn directories(&self) -> &[String] {
-        match self.get("directories") {
-            Value::Words(names) => names,
-            _ => &[],
-        }
+        self.texts("directories")
     }
 
     /// All, in alphabetical order.

@@ -18,6 +18,7 @@ mod workload; //    (pure) named presets of knobs
 mod plan; //        (pure) factors and levels, expanded into trials
 mod measurement; // (pure) what one trial yielded, and the verdicts on it: origin, steady, notes
 mod progress; //    (pure) what a run tells while it runs
+mod published; //   (pure) tables of papers, as data
 mod engine; //      runs one trial and returns one measurement, one file each
 mod store; //       campaigns in SQLite
 mod campaign; //    runs a plan: make files, measure, store, clean up

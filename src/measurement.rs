@@ -15,6 +15,7 @@ pub mod judge;
 pub mod machine;
 pub mod origin;
 pub mod programs;
+pub mod reported;
 pub mod steady;
 
 pub use crate::counters::series::{Column, Kind, Series};
@@ -23,6 +24,7 @@ pub use crate::provision::Times;
 pub use digest::Digest;
 pub use evidence::Evidence;
 pub use programs::Programs;
+pub use reported::Reported;
 
 /// Everything that one trial yielded.
 #[derive(Clone, Debug, Default)]
@@ -46,6 +48,8 @@ pub struct Measurement {
     pub second_pass: Option<SecondPass>,
     /// The runs of the programs that were timed; `None` when the load was our own.
     pub programs: Option<Programs>,
+    /// What others measured and printed; then nothing else is here. `None` when it is ours.
+    pub reported: Option<Reported>,
     /// How long the layout that it ran on took to make; `None` in directories.
     pub layout: Option<Times>,
     /// Where the bytes came from and went to, as far as the machine can tell.

@@ -24,6 +24,7 @@ mod prices;
 mod programs;
 #[cfg(test)]
 mod schema;
+mod reported;
 mod text;
 pub mod words;
 

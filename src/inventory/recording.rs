@@ -73,6 +73,20 @@ impl Recording {
         })
     }
 
+    /// Unpacks the text of a recording that ships with the program.
+    ///
+    /// # Errors
+    /// When there is no room to unpack it; with the line that cannot be understood.
+    pub fn of_shipped(name: &str, text: &str) -> Result<Recording, Error> {
+        Recording::of_text(text).map_err(|error| match error {
+            Unmade::Fault(fault) => {
+                let what = format!("cannot read the recording of {name}");
+                Error::new(what, format!("line {}: {}", fault.line, fault.why))
+            }
+            Unmade::Refused(error) => error,
+        })
+    }
+
     fn of_text(text: &str) -> Result<Recording, Unmade> {
         let tree = Tree::parse(text).map_err(Unmade::Fault)?;
         let unpacked = unpack(&tree).map_err(Unmade::Refused)?;

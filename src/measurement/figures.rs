@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use hdrhistogram::Histogram;
 
+use super::reported::{PREFIX, Reported};
 use super::{Amount, Measurement, Operation, Record, Stream, Times, Window, programs};
 use crate::knob::Settings;
 use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval};
@@ -50,6 +51,7 @@ pub struct Cell {
 /// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
 ///   layout that the trial ran on: the same for all trials of one layout in one replicate.
 /// - Those of [`programs::figures`], when the load was a program.
+/// - What others reported, as they printed it: names begin with [`PREFIX`], without an interval.
 pub fn figures(record: &Record) -> Figures {
     let mut figures = Figures::new();
     if let Some(measurement) = record.outcome.measurement() {
@@ -66,9 +68,19 @@ pub fn figures(record: &Record) -> Figures {
         if let Some(of) = &measurement.programs {
             programs::figures(of, &mut figures);
         }
+        if let Some(of) = &measurement.reported {
+            reported_figures(of, &mut figures);
+        }
     }
     figures.retain(|_, estimate| estimate.value.is_finite());
     figures
+}
+
+fn reported_figures(of: &Reported, figures: &mut Figures) {
+    for figure in &of.figures {
+        let name = format!("{PREFIX}{}", figure.name);
+        figures.insert(Cow::Owned(name), Estimate::bare(figure.value));
+    }
 }
 
 /// The value of the rate `name` of one trial, as in [`figures`], without looking at anything else:

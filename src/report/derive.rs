@@ -11,15 +11,20 @@ use crate::store::Campaign;
 impl<'a> Input<'a> {
     /// Computes figures, verdicts, cells and findings.
     pub fn new(campaign: &'a Campaign, records: &'a [Record]) -> Input<'a> {
-        let findings = analysis::findings(records);
-        let answer = analysis::answer(records, &findings).into_iter().collect();
+        // What others reported answers no question of ours but one.
+        let reported = analysis::reported::answer(records);
+        let measured = if reported.is_some() { &[] } else { records };
+        let mut findings = analysis::findings(measured);
+        findings.extend(analysis::reported::findings(records, &campaign.inventory));
+        let answer = || analysis::answer(measured, &findings).into_iter().collect();
+        let answer = reported.unwrap_or_else(answer);
         let mut input = Input {
             campaign,
             records,
             samples: None,
             trials: records.iter().map(TrialView::new).collect(),
             cells: cells(records),
-            effects: analysis::effects::effects(records),
+            effects: analysis::effects::effects(measured),
             findings,
             answer,
         };

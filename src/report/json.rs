@@ -14,7 +14,7 @@ use crate::analysis::effects::Effects;
 use crate::knob::Settings;
 use crate::measurement::figures::Figures;
 use crate::measurement::origin::Verdict;
-use crate::measurement::{Note, Outcome, Record, machine};
+use crate::measurement::{Note, Outcome, Record, Reported, machine};
 use crate::store::NotBought;
 
 /// Prints the document, indented, with a line end.
@@ -72,6 +72,8 @@ struct Trial<'a> {
     second_pass_ns: Option<u64>,
     engine: &'a str,
     settings: &'a Settings,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reported: Option<&'a Reported>,
     figures: &'a Figures,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Origin<'a>>,
@@ -156,6 +158,7 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
             .and_then(|measurement| Some(measurement.second_pass.as_ref()?.second_ns)),
         engine: record.trial.settings.engine(),
         settings: &record.trial.settings,
+        reported: measurement.and_then(|measurement| measurement.reported.as_ref()),
         figures: &view.figures,
         origin: view.origin.as_ref().map(|origin| Origin {
             verdict: origin.verdict,

@@ -1,7 +1,7 @@
 //! (pure) Tables for an issue or a wiki, in GitHub's Markdown.
 
 use super::cells::{self, Group, Row};
-use super::{Input, words};
+use super::{Input, reported, words};
 use crate::analysis::Severity;
 use crate::stats::Estimate;
 use crate::value;
@@ -36,13 +36,29 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         text.push_str(&format!("- {severity}{}\n", escaped(&finding.claim)));
     }
     for group in cells::groups(input) {
-        table(&group, &mut text);
+        match reported::are_in(&group) {
+            true => of_others(input, &group, &mut text),
+            false => table(&group, &mut text),
+        }
     }
     text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.\n");
     // Four spaces make code, in which nothing but a line end means anything.
     let command = words::command(campaign).replace(['\n', '\r'], " ");
     text.push_str(&format!("\nRepeat it:\n\n    {command}\n"));
     Ok(text)
+}
+
+/// Figures that others reported.
+fn of_others(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
+    let sheet = reported::sheet(input, group);
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    text.push_str(&format!("\n## {}\n\n", escaped(group.name)));
+    text.push_str(&format!("{}\n\n{}", escaped(&sheet.source), line(&sheet.heads)));
+    text.push_str(&format!("|---|{}\n", "---:|".repeat(sheet.heads.len().saturating_sub(1))));
+    sheet.rows.iter().for_each(|row| text.push_str(&line(row)));
 }
 
 fn table(group: &Group<'_>, text: &mut String) {

@@ -1,6 +1,7 @@
 //! (pure) Words that several formats share: dates, commands, names of settings.
 
 use crate::knob::Settings;
+use crate::published;
 use crate::store::{Campaign, NotBought};
 use crate::value::{Value, setting};
 
@@ -46,7 +47,9 @@ pub fn command(campaign: &Campaign) -> String {
     // What follows `--` is no option.
     let end = argv.iter().position(|word| word == "--").unwrap_or(argv.len());
     let typed = |word: &String| word == "--seed" || word.starts_with("--seed=");
-    if !argv.is_empty() && !argv[..end].iter().any(typed) {
+    // Nothing was drawn where nothing ran.
+    let drew = campaign.engine != published::ENGINE;
+    if drew && !argv.is_empty() && !argv[..end].iter().any(typed) {
         argv.splice(end..end, ["--seed".to_owned(), campaign.seed.to_string()]);
     }
     quoted(&argv)
@@ -178,6 +181,9 @@ mod tests {
         assert_eq!(drawn, "brickyard evaluate /srv/a --seed 42");
         let given = told(&["./brickyard", "evaluate", "--seed", "9", "/srv/a"]);
         assert_eq!(given, "brickyard evaluate --seed 9 /srv/a");
+        let mut imported = campaign(&["brickyard", "import", "--published", "sara-2010"]);
+        imported.engine = published::ENGINE.into();
+        assert_eq!(command(&imported), "brickyard import --published sara-2010");
         let closed = told(&["brickyard", "evaluate", "--", "--seed"]);
         assert_eq!(closed, "brickyard evaluate --seed 42 -- --seed");
         assert_eq!(told(&[]), "");

@@ -10,7 +10,7 @@ use super::{Campaign, codec};
 use crate::knob::Settings;
 use crate::measurement::programs::Output;
 use crate::measurement::{
-    Amount, Measurement, Note, Operation, Outcome, Programs, Record, Series, Times, Window,
+    Amount, Measurement, Note, Operation, Outcome, Programs, Record, Series, Window,
 };
 use crate::plan::Trial;
 
@@ -146,7 +146,8 @@ fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
         durable: json(row, "durable")?,
         second_pass: json(row, "second_pass")?,
         programs: programs(connection, row, id)?,
-        layout: layout(row)?,
+        reported: later(row, "reported")?,
+        layout: later(row, "layout")?,
         evidence: json(row, "evidence")?.unwrap_or_default(),
         counters: all,
         notes: notes(connection, id)?,
@@ -154,10 +155,10 @@ fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
     })
 }
 
-/// `None` in an older store that is only read, which has no such column.
-fn layout(row: &Row<'_>) -> Result<Option<Times>> {
-    match row.as_ref().column_index("layout") {
-        Ok(_) => json(row, "layout"),
+/// A JSON column that older stores lack; `None` in one of these that is only read.
+fn later<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<Option<T>> {
+    match row.as_ref().column_index(column) {
+        Ok(_) => json(row, column),
         Err(_) => Ok(None),
     }
 }

@@ -4,8 +4,8 @@ use super::*;
 use crate::knob::Settings;
 use crate::measurement::programs::{Output, Run};
 use crate::measurement::{
-    Amount, Durable, Evidence, Measurement, Note, Operation, Outcome, Programs, SecondPass, Series,
-    Stream, Times, Window, latency_histogram,
+    Amount, Durable, Evidence, Measurement, Note, Operation, Outcome, Programs, Reported,
+    SecondPass, Series, Stream, Times, Window, latency_histogram,
 };
 use crate::plan::Trial;
 
@@ -82,6 +82,7 @@ fn measurement() -> Measurement {
             first_marks: vec![(0, 0), (2, 1)],
         }),
         programs: Some(programs()),
+        reported: Some(Reported { by: "A and B, 2010".into(), ..Reported::default() }),
         layout: Some(Times { mkfs_ns: 10, mount_ns: 11, ..Times::default() }),
         evidence: Evidence { devices: vec!["vda".into()], ..Evidence::default() },
         counters: vec![Series { source: "stat".into(), at_ns: vec![-3], columns: vec![] }],

@@ -114,7 +114,8 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
         "UPDATE trial SET started_unix_ns = ?2, elapsed_ns = ?3, window_start_ns = ?4,
            window_end_ns = ?5, window_read_bytes = ?6, window_read_ops = ?7,
            window_write_bytes = ?8, window_write_ops = ?9, streams = ?10, durable = ?11,
-           second_pass = ?12, evidence = ?13, programs = ?14, layout = ?15 WHERE id = ?1",
+           second_pass = ?12, evidence = ?13, programs = ?14, layout = ?15,
+           reported = ?16 WHERE id = ?1",
         params![
             trial,
             measurement.started_unix_ns as i64,
@@ -131,6 +132,7 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
             json(&measurement.evidence)?,
             measurement.programs.as_ref().map(runs).transpose()?,
             measurement.layout.as_ref().map(json).transpose()?,
+            measurement.reported.as_ref().map(json).transpose()?,
         ],
     )?;
     for series in std::iter::once(&measurement.load).chain(&measurement.counters) {

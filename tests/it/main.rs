@@ -7,6 +7,7 @@ mod engines;
 mod labels;
 mod plenty;
 mod programs;
+mod published;
 mod readme;
 mod resume;
 mod stopped;

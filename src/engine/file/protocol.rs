@@ -199,6 +199,7 @@ impl LoadResult {
             second_pass: self.second_pass,
             programs: None,
             layout: None,
+            reported: None,
             evidence: Evidence {
                 delivered,
                 resident_before_bytes: self.resident_before_bytes,

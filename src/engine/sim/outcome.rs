@@ -52,6 +52,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         second_pass,
         programs: None,
         layout: None,
+        reported: None,
         counters: Vec::new(),
         notes,
         digest: None,

@@ -9,7 +9,7 @@ use crate::knob::{self, Settings};
 use crate::measurement::Outcome;
 use crate::measurement::origin::Verdict;
 use crate::report::cells::{self, Group, Row, Source};
-use crate::report::{Input, TrialView, programs, words};
+use crate::report::{Input, TrialView, programs, reported, words};
 use crate::stats::Estimate;
 use crate::value::{self, Value};
 
@@ -75,7 +75,11 @@ pub fn groups(input: &Input<'_>) -> Markup {
             @if programs::are_in(&group) {
                 (boxed(&format!("Programs of {}", group.name), &of_programs(input, &group)))
             }
-            (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
+            @if reported::are_in(&group) {
+                (boxed(&format!("Figures of {}", group.name), &of_others(input, &group)))
+            } @else {
+                (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
+            }
         }
     }
 }
@@ -98,6 +102,26 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
                     td.number { (programs::cell(row.cell.figures.get(*name).copied(), name)) }
                 }
                 td.number { (row.cell.trials.len()) }
+            } } }
+        }
+    }
+}
+
+/// Figures that others reported, without any mark of ours.
+fn of_others(input: &Input<'_>, group: &Group<'_>) -> Markup {
+    let sheet = reported::sheet(input, group);
+    html! {
+        table {
+            caption { (sheet.source) }
+            thead { tr {
+                @for (place, head) in sheet.heads.iter().enumerate() {
+                    th.number[place > 0] scope="col" { (head) }
+                }
+            } }
+            tbody { @for row in &sheet.rows { tr {
+                @for (place, cell) in row.iter().enumerate() {
+                    @if place == 0 { th scope="row" { (cell) } } @else { td.number { (cell) } }
+                }
             } } }
         }
     }
@@ -246,6 +270,7 @@ fn trial(
 ) -> Markup {
     let trial = &record.trial;
     let source = Source::of(view);
+    let others = record.outcome.measurement().and_then(|it| it.reported.as_ref());
     let get = |name| view.figures.get(name).copied().filter(|e: &Estimate| e.value.is_finite());
     let steady = match view.steady {
         Some(true) => "yes",
@@ -277,6 +302,10 @@ fn trial(
             } }
             td { @if why.is_none() { (steady) } }
             td.notes {
+                @if let Some(of) = others {
+                    p { "reported by " (of.by) " (" (of.place) "): "
+                        (of.figures.iter().map(reported::told).collect::<Vec<_>>().join(", ")) }
+                }
                 @if let Some((outcome, why)) = why { p { strong { (outcome) } ": " (why) } }
                 @for note in &view.notes { details { summary { (note.kind) } p { (note.text) } } }
             }

@@ -6,7 +6,7 @@ use super::grid::{Grid, Side};
 use super::{Input, cells, layouts, plain, wrapped};
 use crate::plan;
 use crate::report::cells::{Group, Row, Source};
-use crate::report::{programs, words};
+use crate::report::{programs, reported, words};
 use crate::stats::Estimate;
 use crate::value;
 
@@ -20,6 +20,10 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         if !common.is_empty() {
             text.push_str(&wrapped("  ", &common));
         }
+        if reported::are_in(group) {
+            text.push_str(&of_others(input, group));
+            continue;
+        }
         if programs::are_in(group) {
             text.push_str(&of_programs(input, group, &numbers));
         }
@@ -31,7 +35,9 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         }
     }
     if !groups.is_empty() {
-        legend(&groups, text);
+        if !groups.iter().all(reported::are_in) {
+            legend(&groups, text);
+        }
         footnotes(input, &numbers, text);
     }
 }
@@ -49,6 +55,40 @@ fn note_numbers<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
 /// Whether anything is known of what a group's programs read or wrote.
 fn moved(group: &Group<'_>) -> bool {
     group.rows.iter().any(|row| cells::figure(row.cell, cells::THROUGHPUT).is_some())
+}
+
+/// Figures that others reported, as many columns beside each other as fit.
+fn of_others(input: &Input<'_>, group: &Group<'_>) -> String {
+    let sheet = reported::sheet(input, group);
+    let cell = |text: &str, column: usize| match column {
+        0 => words::clipped(&plain(text), 26),
+        _ => plain(text),
+    };
+    let lines = || std::iter::once(&sheet.heads).chain(&sheet.rows);
+    let width = |column: usize| {
+        let cells = lines().filter_map(|line| line.get(column));
+        2 + cells.map(|text| cell(text, column).chars().count()).max().unwrap_or(0)
+    };
+    let mut text = wrapped("  ", &sheet.source);
+    let mut next = 1;
+    while next < sheet.heads.len() {
+        let (mut columns, mut used) = (vec![0], width(0));
+        while next < sheet.heads.len() && (columns.len() == 1 || used + width(next) < super::WIDTH)
+        {
+            used += width(next);
+            columns.push(next);
+            next += 1;
+        }
+        let side = |column: usize| if column == 0 { Side::Left } else { Side::Right };
+        let heads: Vec<(&str, Side)> =
+            columns.iter().map(|at| (sheet.heads[*at].as_str(), side(*at))).collect();
+        let mut grid = Grid::new(&heads);
+        for row in &sheet.rows {
+            grid.row(columns.iter().map(|at| cell(&row[*at], *at)).collect());
+        }
+        text.push_str(&grid.render());
+    }
+    text
 }
 
 /// Time, processor and memory of programs, then what they said themselves.

@@ -1,0 +1,210 @@
+//! What held back the throughputs that somebody else reported?
+//!
+//! The question `bottleneck` for figures without counters: the way of the bytes and what its parts
+//! can carry come from a recording of the machine, the throughput from the text. Nothing else is
+//! known, so only a part that was full is named; else the answer is `unknown`, with what is left of
+//! the way as suspects. No name of any card or slot is known here.
+
+use serde_json::Value as Json;
+
+use super::path::DataPath;
+use super::{Finding, Severity};
+use crate::inventory::server::Server;
+use crate::inventory::warning;
+use crate::knob::Settings;
+use crate::measurement::reported::Way;
+use crate::measurement::{Note, Record, Reported};
+use judge::{Load, Part, Standing, Verdict, judge};
+use way::Machine;
+
+mod judge;
+#[cfg(test)]
+mod tests;
+mod way;
+mod words;
+
+const QUESTION: &str = "bottleneck";
+
+/// A row of a text.
+pub struct Row<'a> {
+    number: u32,
+    settings: &'a Settings,
+    reported: &'a Reported,
+    notes: &'a [Note],
+}
+
+impl<'a> Row<'a> {
+    fn of(record: &'a Record) -> Option<Row<'a>> {
+        let measurement = record.outcome.measurement()?;
+        Some(Row {
+            number: record.trial.number,
+            settings: &record.trial.settings,
+            reported: measurement.reported.as_ref()?,
+            notes: &measurement.notes,
+        })
+    }
+
+    /// How many disks were read.
+    fn disks(&self) -> Option<usize> {
+        match self.settings.whole("disks") {
+            0 => None,
+            disks => usize::try_from(disks).ok(),
+        }
+    }
+
+    fn load(&self) -> Option<Load> {
+        let (figure, level) = self.reported.rate()?;
+        Some(Load { bytes_per_s: figure.value, level })
+    }
+}
+
+/// A throughput whose way is known.
+struct Case<'a> {
+    row: &'a Row<'a>,
+    machine: &'a Machine,
+    path: &'a DataPath,
+    load: Load,
+    parts: Vec<Part>,
+    standings: Vec<Standing>,
+    verdict: Verdict,
+}
+
+/// What holds each reported throughput; none where nothing was reported. `inventory` is the
+/// campaign's, with a `server` for each of its `configurations`.
+pub fn findings(records: &[Record], inventory: &Json) -> Vec<Finding> {
+    let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let machines = machines(inventory);
+    let mut cases: Vec<Case<'_>> =
+        rows.iter().filter_map(|row| case(row, &rows, &machines)).collect();
+    let contradicted: Vec<bool> =
+        cases.iter().map(|case| words::contradicted(case, &cases)).collect();
+    for (case, _) in cases.iter_mut().zip(contradicted).filter(|(_, so)| *so) {
+        doubt(case);
+    }
+    let mut findings: Vec<Finding> =
+        cases.iter().map(|case| words::finding(case, &cases)).collect();
+    findings.extend(rows.iter().filter_map(|row| wayless(row, &machines)));
+    findings.extend(warned(&cases));
+    findings
+}
+
+/// The answer for the top of a report: who reported what. `None` where anything was measured here.
+pub fn answer(records: &[Record]) -> Option<Vec<String>> {
+    let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
+    let first = rows.first().filter(|_| rows.len() == records.len())?;
+    let figures: usize = rows.iter().map(|row| row.reported.figures.len()).sum();
+    let mut said = vec![format!(
+        "Nothing of this was measured here: these are {figures} figures that {} reported. None has \
+         an interval, an origin or a verdict of ours.",
+        first.reported.by
+    )];
+    for (way, what) in [(Way::Disks, "from disks"), (Way::Network, "through the network")] {
+        let of = rows.iter().filter(|row| row.reported.way == way);
+        let most = of.filter_map(|row| Some((row, row.load()?.bytes_per_s)));
+        if let Some((row, _)) = most.max_by(|a, b| a.1.total_cmp(&b.1)) {
+            let (rate, place) = (words::rate(row), &row.reported.place);
+            said.push(format!("The most {what} was {rate} ({place})."));
+        }
+    }
+    Some(said)
+}
+
+fn machines(inventory: &Json) -> Vec<Machine> {
+    let all = inventory.get("configurations").and_then(Json::as_object);
+    let all = all.into_iter().flatten();
+    let machine = |(name, of): (&String, &Json)| {
+        let server: Server = serde_json::from_value(of.get("server")?.clone()).ok()?;
+        Some(Machine::new(name, server))
+    };
+    all.filter_map(machine).collect()
+}
+
+fn case<'a>(row: &'a Row<'a>, rows: &[Row<'a>], machines: &'a [Machine]) -> Option<Case<'a>> {
+    // What one disk delivers alone is what the others are judged by.
+    if row.reported.way == Way::Disks && row.disks() == Some(1) {
+        return None;
+    }
+    let (machine, path) = placed(row, machines)?;
+    let load = row.load()?;
+    let there =
+        |other: &&Row<'_>| placed(other, machines).is_some_and(|(_, way)| std::ptr::eq(way, path));
+    let others = rows.iter().filter(there).filter_map(|other| Some(other.load()?.bytes_per_s));
+    let parts = machine.parts(path, row, one_disk(row, rows), others.reduce(f64::max));
+    let (standings, verdict) = judge(&parts, load);
+    Some(Case { row, machine, path, load, parts, standings, verdict })
+}
+
+/// Takes a verdict back to what is left when its link turned out not to matter.
+fn doubt(case: &mut Case<'_>) {
+    let Verdict::Held(place) = case.verdict else { return };
+    let unknown =
+        |(place, standing): (usize, &Standing)| (*standing == Standing::Unknown).then_some(place);
+    let others = case.standings.iter().enumerate().filter_map(unknown);
+    case.verdict = Verdict::Unknown(std::iter::once(place).chain(others).collect());
+}
+
+fn placed<'a>(row: &Row<'_>, machines: &'a [Machine]) -> Option<(&'a Machine, &'a DataPath)> {
+    let named = row.reported.configuration.as_deref()?;
+    let machine = machines.iter().find(|machine| machine.name == named)?;
+    Some((machine, machine.way(row)?))
+}
+
+/// What one disk of the same model was reported to deliver alone: least and most.
+fn one_disk(row: &Row<'_>, rows: &[Row<'_>]) -> Option<(f64, f64)> {
+    let same = |other: &&Row<'_>| {
+        other.reported.way == Way::Disks
+            && other.disks() == Some(1)
+            && other.settings.find("disk-model") == row.settings.find("disk-model")
+    };
+    let alone = rows.iter().find(same)?;
+    let least = alone.load()?.bytes_per_s;
+    let most = alone.reported.figure("highest_throughput_bytes_per_s");
+    Some((least, most.map_or(least, |figure| figure.value.max(least))))
+}
+
+/// A throughput from disks of which the text does not tell the way, or the machine is not known.
+fn wayless(row: &Row<'_>, machines: &[Machine]) -> Option<Finding> {
+    let told = row.reported.way == Way::Disks && row.disks() != Some(1);
+    row.load().filter(|_| told && placed(row, machines).is_none())?;
+    let why = match &row.reported.configuration {
+        None => "the text does not tell the way that these bytes took".to_owned(),
+        Some(name) if machines.iter().any(|machine| machine.name == *name) => {
+            format!("in the machine `{name}` it cannot be told which way these bytes took")
+        }
+        Some(name) => format!("there is no recording of the machine `{name}`"),
+    };
+    let claim = format!("{}: what held it is not known, as {why}.", words::lead(row, None));
+    let finding = Finding::info(QUESTION, claim, vec![row.number]);
+    Some(Finding { limit: Some("unknown".to_owned()), ..finding })
+}
+
+/// Warnings about the cards that the figures went through, each once.
+fn warned(cases: &[Case<'_>]) -> Vec<Finding> {
+    let mut findings: Vec<Finding> = Vec::new();
+    for case in cases {
+        for warning in warning::warnings(&case.machine.server) {
+            let found = &warning.found;
+            if !case.path.controllers.iter().any(|address| found.part.contains(address.as_str())) {
+                continue;
+            }
+            let mut text =
+                format!("{}: {} {}", found.part, found.text, words::capital(&found.cost));
+            if !text.ends_with('.') {
+                text.push('.');
+            }
+            match findings.iter_mut().find(|finding| finding.claim == text) {
+                Some(known) if known.evidence.contains(&case.row.number) => {}
+                Some(known) => known.evidence.push(case.row.number),
+                None => {
+                    let finding = Finding::info(QUESTION, text, vec![case.row.number]);
+                    let finding = finding.advise(found.command.clone());
+                    findings.push(Finding { severity: Severity::Warning, ..finding });
+                }
+            }
+        }
+    }
+    findings
+}

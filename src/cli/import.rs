@@ -1,0 +1,161 @@
+//! `brickyard import`: tables of papers that ship, into the store.
+
+use std::fmt::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+use serde_json::{Map, Value, json};
+
+use super::{Common, outcome, talk};
+use crate::campaign::new_uid;
+use crate::inventory::recording::Recording;
+use crate::inventory::server;
+use crate::knob;
+use crate::published::{self, Configuration, Set};
+use crate::report::{self, Input};
+use crate::store::{Campaign, Store};
+use crate::sys::{Error, clock};
+
+/// What `import` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// Results of other tools; none is understood yet
+    #[arg(value_name = "FILE", conflicts_with = "published")]
+    files: Vec<String>,
+    /// A published set by its name; `--published --list` shows all
+    #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
+    published: Option<String>,
+    /// Show the published sets
+    #[arg(long, requires = "published")]
+    list: bool,
+    /// A recording in the place of the set's own, of one of its machines: [MACHINE=]FILE
+    #[arg(long, value_name = "FILE", requires = "published")]
+    root: Vec<String>,
+}
+
+/// Imports a published set, or lists them.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    const HINT: &str = "`brickyard import --published --list` shows the sets that ship";
+    if let Some(file) = arguments.files.first() {
+        let why = "results of other tools are not understood yet, only sets that ship are";
+        return Err(Error::new(format!("cannot import {file}"), why).hint(HINT).into());
+    }
+    match arguments.published.as_deref() {
+        _ if arguments.list => list(common),
+        None | Some("") => {
+            Err(Error::new("cannot import nothing", "no set was named").hint(HINT).into())
+        }
+        Some(name) => import(find(name)?, &arguments.root, common),
+    }
+}
+
+fn find(name: &str) -> Result<&'static Set, Error> {
+    published::find(name).ok_or_else(|| {
+        let names = || published::SETS.iter().map(|set| set.name);
+        let hint = knob::nearest(name, names()).map_or_else(
+            || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean --published {near}?"),
+        );
+        Error::new(format!("cannot import `{name}`"), "there is no such published set").hint(hint)
+    })
+}
+
+fn list(common: &Common) -> anyhow::Result<ExitCode> {
+    let row = |set: &&Set| {
+        let machines = set.configurations.iter();
+        let machines = machines.map(|it| json!({ "name": it.name, "about": it.about }));
+        json!({
+            "name": set.name,
+            "about": set.about,
+            "title": set.title,
+            "by": set.by,
+            "figures": set.figures(),
+            "configurations": machines.collect::<Vec<_>>(),
+        })
+    };
+    if common.json {
+        let rows: Vec<Value> = published::SETS.iter().map(row).collect();
+        talk::data(&(serde_json::to_string_pretty(&rows)? + "\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = String::new();
+    for set in published::SETS {
+        writeln!(text, "{}: {}", set.name, set.about)?;
+        writeln!(text, "  {}, {}: {} figures", set.by, set.title, set.figures())?;
+        for machine in set.configurations {
+            writeln!(text, "  {}: {}", machine.name, machine.about)?;
+        }
+    }
+    talk::data(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Keeps the figures of a set as a campaign of their own, and prints what they come to.
+fn import(set: &'static Set, roots: &[String], common: &Common) -> anyhow::Result<ExitCode> {
+    let records = set
+        .records()
+        .map_err(|why| Error::new(format!("cannot read the set {}", set.name), why))?;
+    let inventory = inventory(set, roots)?;
+    let mut store = Store::open(&common.store)?;
+    let started_unix_ns = clock::unix_ns();
+    let mut campaign = Campaign {
+        uid: new_uid(started_unix_ns ^ u64::from(std::process::id()) << 20),
+        plan: set.name.to_owned(),
+        engine: published::ENGINE.to_owned(),
+        host: set.host.to_owned(),
+        started_unix_ns,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        argv: std::env::args().collect(),
+        inventory,
+        ..Campaign::default()
+    };
+    campaign.id = store.begin(&campaign)?;
+    for record in &records {
+        store.append(campaign.id, record)?;
+    }
+    store.end(campaign.id, clock::unix_ns())?;
+    let samples = outcome::Kept { store: &store, campaign: campaign.id };
+    let input = Input::new(&campaign, &records).with(&samples);
+    let format = report::find(if common.json { "json" } else { "text" });
+    let format = format.expect("the formats include text and json");
+    talk::data(&(format.render)(&input)?)?;
+    if !common.quiet {
+        talk::line(&format!("kept as campaign {} in {}", campaign.id, common.store.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the figures come from, and what each of the set's machines is made of.
+fn inventory(set: &Set, roots: &[String]) -> Result<Value, Error> {
+    let mut machines = Map::new();
+    let replaced = replaced(set, roots)?;
+    for machine in set.configurations {
+        let given = replaced.iter().find(|(name, _)| *name == machine.name);
+        let recording = match given {
+            Some((_, file)) => Recording::open_path(Path::new(file))?,
+            None => Recording::of_shipped(machine.name, machine.recording)?,
+        };
+        let server = server::server(&recording.host());
+        let about = given.map_or(machine.about, |(_, file)| file);
+        machines.insert(machine.name.to_owned(), json!({ "about": about, "server": server }));
+    }
+    Ok(json!({ "published": set.source(), "configurations": machines }))
+}
+
+/// `[MACHINE=]FILE` by machine; the name may be left out where the set has one machine.
+fn replaced<'a>(set: &Set, roots: &'a [String]) -> Result<Vec<(&'a str, &'a str)>, Error> {
+    let names = || set.configurations.iter().map(|machine: &Configuration| machine.name);
+    let known = |name: &str| names().any(|known| known == name);
+    let one = |root: &'a String| match (root.split_once('='), set.configurations) {
+        (Some((name, file)), _) if known(name) => Ok((name, file)),
+        (_, [only]) => Ok((only.name, root.as_str())),
+        _ => {
+            let names: Vec<&str> = names().collect();
+            let why = format!("{} has several machines: {}", set.name, names.join(", "));
+            let first = names.first().copied().unwrap_or_default();
+            let what = format!("cannot tell whose recording {root} is");
+            Err(Error::new(what, why).hint(format!("name it: --root {first}={root}")))
+        }
+    };
+    roots.iter().map(one).collect()
+}

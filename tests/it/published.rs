@@ -1,0 +1,110 @@
+//! Published figures as people import them: what they come to, and what is refused.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brickyard"));
+    command.args(arguments).current_dir(folder).output().expect("brickyard can be started")
+}
+
+fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = brickyard(folder, arguments);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
+    String::from_utf8(output.stdout).expect("text")
+}
+
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// The limit of the finding whose claim has these words.
+fn limit(document: &Value, words: &str) -> String {
+    let findings = document["findings"].as_array().expect("findings").iter();
+    let mut of = findings.filter(|it| it["claim"].as_str().expect("a claim").contains(words));
+    let first = of.next().unwrap_or_else(|| panic!("{words:?} is in no claim of {document:#}"));
+    assert!(of.next().is_none(), "{words:?} is in two claims");
+    assert_eq!(first["question"], "bottleneck");
+    first["limit"].as_str().expect("a limit").to_owned()
+}
+
+#[test]
+fn the_second_source_is_imported_and_its_limits_are_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let first = printed(at, &["import", "--published", "sara-2010", "--store", "x.db"]);
+    let of = |format: &str| {
+        let out = ["report", "--store", "x.db", "--format", format, "--output", "out", "--quiet"];
+        printed(at, &out);
+        std::fs::read_to_string(at.join("out")).expect("a report")
+    };
+    let text = of("text");
+    assert_eq!(text, first, "what import prints is what report prints");
+    for said in ["x4 PCIe 1.0 link of", "85 %", "reported by van der Pol and Dijkstra, 2010"] {
+        assert!(words(&text).contains(said), "{said:?} is not in {text}");
+    }
+    let html = of("html").replace('\u{a0}', " ");
+    assert!(html.contains("x4 PCIe 1.0 link of") && html.contains("813 MiByte/s"));
+
+    let document: Value = serde_json::from_str(&of("json")).expect("one document");
+    assert_eq!(limit(&document, "(813 MiB/s) from 5 disks"), "link");
+    assert_eq!(limit(&document, "(980 MiB/s) from 6 disks"), "unknown");
+    let all = document["findings"].to_string();
+    assert!(all.contains("First suspect: the controller"), "{all}");
+    let slow = all.matches("too slow for its port").count();
+    assert!(slow >= 3 && all.contains("not downtrained"), "{slow}: {all}");
+    for trial in document["trials"].as_array().expect("trials") {
+        assert_eq!(trial["reported"]["by"], "van der Pol and Dijkstra, 2010");
+        assert!(trial["steady"].is_null() && trial.get("origin").is_none());
+        for (name, figure) in trial["figures"].as_object().expect("figures") {
+            assert!(name.starts_with("reported_") && figure.get("low").is_none(), "{name}");
+        }
+    }
+    let server = &document["inventory"]["configurations"]["x8"]["server"];
+    assert!(server["pci"].as_array().is_some_and(|pci| pci.len() > 10));
+    assert_eq!(document["inventory"]["published"]["set"], "sara-2010");
+}
+
+#[test]
+fn sets_are_listed_and_what_is_no_set_is_refused_with_what_to_type() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let listed = printed(at, &["import", "--published", "--list"]);
+    assert!(listed.contains("sara-2010") && listed.contains("van der Pol"), "{listed}");
+    let json = printed(at, &["import", "--published", "--list", "--json"]);
+    let rows: Value = serde_json::from_str(&json).expect("rows");
+    assert!(rows[0]["figures"].as_u64().is_some_and(|figures| figures > 100), "{rows}");
+    let refused = |arguments: &[&str]| {
+        let output = brickyard(at, arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let said = String::from_utf8(output.stderr).expect("text");
+        assert!(said.starts_with("error: ") && said.contains("hint: "), "{said}");
+        said
+    };
+    assert!(refused(&["import", "--published", "sara-2001"]).contains("--published sara-2010"));
+    assert!(refused(&["import", "fio.json"]).contains("cannot import fio.json"));
+    assert!(refused(&["import"]).contains("--published --list"));
+    assert!(refused(&["import", "--published"]).contains("--published --list"));
+    let import = ["import", "--published", "sara-2010", "--root"];
+    let with = |root| [&import[..], &[root]].concat();
+    assert!(refused(&with("mine.txt")).contains("--root x4=mine.txt"));
+    assert!(refused(&with("x4=missing.txt")).contains("missing.txt"));
+    assert!(!at.join("brickyard.db").exists(), "a refusal makes no store");
+}
+
+/// The same figures on a machine whose link is twice as fast are not held by it.
+#[test]
+fn a_recording_of_ones_own_takes_the_place_of_one_that_ships() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let fixture = format!("{}/tests/fixtures/sys/t610-x4.txt", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(fixture).expect("a recording");
+    std::fs::write(at.join("mine.txt"), text.replace("2.5 GT/s", "5.0 GT/s")).expect("written");
+    let import = ["import", "--published", "sara-2010", "--root", "x4=mine.txt", "--json"];
+    let document: Value = serde_json::from_str(&printed(at, &import)).expect("one document");
+    assert_eq!(limit(&document, "(813 MiB/s) from 5 disks"), "unknown");
+    assert_eq!(document["inventory"]["configurations"]["x4"]["about"], "mine.txt");
+}
