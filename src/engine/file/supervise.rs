@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::protocol::{Command, LoadResult, LoadSpec, Message, Running};
 use super::vigil::Vigil;
-use crate::counters::{Probe, Sampler, Snapshot};
+use crate::counters::{Probe, Sampler, Snapshot, bounds};
 use crate::engine::{Context, Error};
 use crate::inventory::{self, Target};
 use crate::knob::Settings;
@@ -46,6 +46,11 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
     let on = Evidence::on(&targets).devices;
     let watched = all(&targets, Target::device_names);
+    let numbered = targets.iter().flat_map(|target| &target.devices);
+    let numbered: Vec<_> =
+        numbered.map(|device| (device.name.clone(), device.number.clone())).collect();
+    let bounds = bounds::bounds(context.host, worker.pid(), &numbered);
+    let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
     let mut dialog = Dialog::new(worker, trial, context, &on, watched)?;
     let answer = dialog.talk();
     let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
@@ -71,6 +76,8 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
         resident_before_bytes: load.resident_before_bytes,
         file_bytes: load.file_bytes,
         reread_bytes: load.reread_bytes,
+        bounds,
+        allowed_cpus,
         ..Evidence::on(&targets)
     };
     whole.count(&evidence.unwrap_or_default());
