@@ -71,7 +71,9 @@ fn alike(one: &verdict::Verdict, other: &verdict::Verdict) -> bool {
         }
         _ => false,
     };
-    let suspects = one.suspect.is_some() == other.suspect.is_some();
-    let same_suspect = one.suspect == other.suspect;
-    one.limit == other.limit && (one.limit != Resource::Unknown && next || suspects && same_suspect)
+    match one.limit {
+        limit if limit != other.limit => false,
+        Resource::Unknown => one.suspect == other.suspect,
+        _ => next,
+    }
 }
