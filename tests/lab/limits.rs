@@ -209,6 +209,7 @@ fn planted_limits_are_named_and_no_others() {
         return;
     }
     let _alone = alone();
+    let _foremost = groups::Foremost::new();
     let long = std::env::var_os("BRICKYARD_LONG").is_some();
     let only = std::env::var("BRICKYARD_LAB_KIND").ok();
     let kinds: Vec<&Kind> =

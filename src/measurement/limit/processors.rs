@@ -142,7 +142,9 @@ pub fn uses(facts: &Facts<'_>, limits: &Limits, cached: bool) -> Vec<Use> {
         let evidence = format!("the hypervisor took {} of the CPUs' time", percent(all.stolen));
         let binds = hungry && all.stolen >= STOLEN;
         let standing = if binds { Standing::Binds } else { Standing::Near };
-        let allows = (all.stolen < 1.0).then(|| facts.bytes_per_s / (1.0 - all.stolen));
+        // Only a load that wants the CPUs would get more with them.
+        let more = hungry && all.stolen < 1.0;
+        let allows = more.then(|| facts.bytes_per_s / (1.0 - all.stolen));
         uses.push(used(Resource::Hypervisor, standing, all.stolen, allows, evidence));
     }
     uses.extend(memory(facts, all, hungry, cached));

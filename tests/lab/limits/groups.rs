@@ -38,10 +38,45 @@ impl Group {
         std::fs::write(file, format!("{number} {most}")).expect("a limit");
     }
 
+    /// With the largest weight that there is.
+    pub fn foremost(&self) {
+        std::fs::write(self.folder.join("cpu.shares"), "262144").expect("a weight");
+    }
+
     /// So many thousandths of a CPU; `None` lifts it.
     pub fn quota(&self, thousandths: Option<u64>) {
         let quota = thousandths.map_or("-1".to_owned(), |most| (most * 100).to_string());
         std::fs::write(self.folder.join("cpu.cfs_quota_us"), quota).expect("a quota");
+    }
+}
+
+/// This process and all that it starts come before everything else on the machine, until dropped:
+/// what others compile meanwhile is a limit too, and none that was planted.
+pub struct Foremost(Group);
+
+impl Foremost {
+    /// A group with the largest weight.
+    pub fn new() -> Foremost {
+        let group = Group::new("cpu", u64::MAX);
+        group.foremost();
+        Foremost::move_to(&group.folder);
+        Foremost(group)
+    }
+
+    fn move_to(folder: &Path) {
+        let id = std::process::id().to_string();
+        std::fs::write(folder.join("cgroup.procs"), id).expect("this process may be moved");
+    }
+}
+
+impl Drop for Foremost {
+    fn drop(&mut self) {
+        Foremost::move_to(&Path::new(ROOT).join("cpu"));
+        // Whatever else is still in it.
+        let left = std::fs::read_to_string(self.0.folder.join("cgroup.procs")).unwrap_or_default();
+        for process in left.lines() {
+            let _ = std::fs::write(Path::new(ROOT).join("cpu/cgroup.procs"), process);
+        }
     }
 }
 

@@ -54,6 +54,7 @@ pub fn hog(number: u64, lift: bool) -> Case {
 pub fn quota(number: u64, lift: bool) -> Case {
     let (_mount, _disk, load) = from_memory(number);
     let group = Group::new("cpu", number);
+    group.foremost();
     group.quota(Some(amount(number, "quota, thousandths of a CPU", 500, 770)));
     let load = load.within(&group);
     let answer = load.run();
