@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::groups;
+use crate::inventory::Target;
 use crate::sys::Host;
 
 /// What is bounded.
@@ -40,10 +41,21 @@ pub struct Bound {
 }
 
 /// A device as limits name it: its kernel name, and its number such as `8:0`.
-pub type Numbered = (String, String);
+type Numbered = (String, String);
+
+/// Everything that is set for the process `pid` on the devices of `targets`.
+pub fn on(host: &Host, pid: u32, targets: &[Target]) -> Vec<Bound> {
+    let mut devices: Vec<Numbered> = Vec::new();
+    for device in targets.iter().flat_map(|target| &target.devices) {
+        if devices.iter().all(|(name, _)| *name != device.name) {
+            devices.push((device.name.clone(), device.number.clone()));
+        }
+    }
+    bounds(host, pid, &devices)
+}
 
 /// Everything that is set for the process `pid` on `devices`; what cannot be read is left out.
-pub fn bounds(host: &Host, pid: u32, devices: &[Numbered]) -> Vec<Bound> {
+fn bounds(host: &Host, pid: u32, devices: &[Numbered]) -> Vec<Bound> {
     let mut bounds = io(host, pid, devices);
     bounds.extend(cpu(host, pid));
     bounds

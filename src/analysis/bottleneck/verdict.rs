@@ -18,8 +18,9 @@ const GROWS: f64 = 1.15;
 /// More in flight that gets no more than this: there was no more to get.
 const FULL: f64 = 1.10;
 
-/// In proportion to what is in flight, or nearly.
-const LINEAR: f64 = 0.85;
+/// In proportion to what is in flight, or nearly. More than in proportion is noise, or another
+/// thing than latency.
+const LINEAR: std::ops::Range<f64> = 0.85..1.25;
 
 /// Operations that take so many times as long as with the fewest in flight mostly wait for others.
 const QUEUES: f64 = 2.0;
@@ -121,7 +122,7 @@ fn growth<'a, 'b>(point: &Point<'a>, points: &'b [Point<'a>]) -> Growth<'a, 'b> 
     let slower =
         (point.in_flight / fewest.in_flight) / (point.bytes_per_s / fewest.bytes_per_s.max(1.0));
     match slower {
-        slower if slower <= 1.0 / LINEAR => Growth::Linear(fewest),
+        slower if LINEAR.contains(&(1.0 / slower)) => Growth::Linear(fewest),
         slower if slower >= QUEUES => Growth::Queues(fewest),
         _ => Growth::Between,
     }

@@ -10,6 +10,9 @@ const HUNGRY: f64 = 0.90;
 /// A larger share of a thread's wish for a CPU that was not granted means that others had it.
 const CROWDED: f64 = 0.15;
 
+/// A program that used more of a CPU than this has several threads.
+const ONE_THREAD: f64 = 1.05;
+
 /// Every CPU that the load may use is full.
 const FULL: f64 = 0.95;
 
@@ -25,6 +28,11 @@ const MEMORY_FULL: f64 = 0.85;
 /// From here on copying is what a cached read spends its time on: a call takes about 1 us, and
 /// copying 64 KiB 5 us and more.
 const COPIED_BLOCK_BYTES: f64 = 65_536.0;
+
+/// Share of the processor time that bytes over the measured copy rate explain: most of it, or so
+/// much that what is left is the finding of pages to copy, where blocks are large.
+const COPIED: f64 = 0.5;
+const COPIED_LARGE: f64 = 0.3;
 
 /// The load's threads and the machine's CPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -48,10 +56,16 @@ pub struct Processors {
 /// What was counted; `None` when nothing was.
 pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
     let streams = (facts.number("streams", 1.0).max(1.0)) as usize;
-    let mut threads = threads(facts);
+    let programs = facts.measurement.programs.is_some();
+    // What watches over programs is not the load.
+    let mut threads = if programs { Vec::new() } else { threads(facts) };
     if threads.len() < streams {
         // The engine's own account knows no waiting.
         threads = facts.measurement.streams.iter().filter_map(own_account).collect();
+    }
+    if programs && threads.iter().any(|(ran, _)| *ran > ONE_THREAD) {
+        // How many threads it has, and what each did, was not counted.
+        return None;
     }
     if threads.is_empty() {
         return None;
@@ -142,10 +156,8 @@ pub fn uses(facts: &Facts<'_>, limits: &Limits, cached: bool) -> Vec<Use> {
         let evidence = format!("the hypervisor took {} of the CPUs' time", percent(all.stolen));
         let binds = hungry && all.stolen >= STOLEN;
         let standing = if binds { Standing::Binds } else { Standing::Near };
-        // Only a load that wants the CPUs would get more with them.
-        let more = hungry && all.stolen < 1.0;
-        let allows = more.then(|| facts.bytes_per_s / (1.0 - all.stolen));
-        uses.push(used(Resource::Hypervisor, standing, all.stolen, allows, evidence));
+        // What the host would give if it gave more is not known.
+        uses.push(used(Resource::Hypervisor, standing, all.stolen, None, evidence));
     }
     uses.extend(memory(facts, all, hungry, cached));
     uses.extend(crowded(facts, all, hungry));
@@ -218,18 +230,22 @@ fn alone(facts: &Facts<'_>, all: &Processors, hungry: bool, cached: bool) -> Use
     };
     let copy_rate = facts.measurement.evidence.copy_bytes_per_s.filter(|rate| *rate > 0.0);
     let copied = copy_rate.map(|rate| facts.bytes_per_s / rate / all.used_cpus.max(1e-9));
+    let large = facts.number("block-size", 0.0) >= COPIED_BLOCK_BYTES;
     let copying = match copied {
         _ if !cached => false,
-        Some(share) => share >= 0.5,
-        None => facts.number("block-size", 0.0) >= COPIED_BLOCK_BYTES,
+        Some(share) => share >= COPIED || (large && share >= COPIED_LARGE),
+        None => large,
     };
     let streams = facts.number("streams", 1.0);
     let threads = if streams > 1.0 { "its threads" } else { "its thread" };
     let mut evidence = format!("{threads} used a CPU for {} of the time", percent(ran));
     if copying {
-        evidence += match copied {
-            Some(_) => ", and copying alone explains most of it",
-            None => " with nothing to do but to copy",
+        evidence += &match copied {
+            Some(share) => format!(
+                ", of which copying as fast as was measured takes {}",
+                percent(share.min(1.0))
+            ),
+            None => " with nothing to do but to copy".to_owned(),
         };
         let block = facts.number("block-size", 0.0);
         evidence += &format!(" ({} at a time, from memory)", bytes(block));

@@ -17,6 +17,11 @@ const WAITS_ABOVE: f64 = 0.6;
 const OUT_OF_TIME: f64 = 0.7;
 const QUOTA_USED: f64 = 0.80;
 
+/// A load that always wants a CPU and has used all of its quota is out of time in fewer periods
+/// when others on the CPUs leave it little more than the quota.
+const OUT_OF_TIME_WHEN_HUNGRY: f64 = 0.3;
+const HUNGRY: f64 = 0.9;
+
 /// The load did all that it was asked for, at the times it was asked for.
 pub fn generator(facts: &Facts<'_>) -> Option<Use> {
     let asked = facts.rate() * facts.number("streams", 1.0);
@@ -38,14 +43,17 @@ pub fn quota(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
     let bounds = &facts.measurement.evidence.bounds;
     let quotas = bounds.iter().filter(|bound| bound.what == Bounded::CpuTime && bound.most > 0.0);
     let tightest = quotas.min_by(|a, b| a.most.total_cmp(&b.most))?;
-    let cpus = limits.processors.as_ref()?.used_cpus;
+    let processors = limits.processors.as_ref()?;
+    let cpus = processors.used_cpus;
     let share = cpus / tightest.most;
     let throttled = throttled(facts);
-    let out = throttled.is_some_and(|share| share >= OUT_OF_TIME);
-    let standing = match (out && share >= QUOTA_USED, share >= QUOTA_USED) {
-        (true, _) => Standing::Binds,
-        (false, true) => Standing::Near,
-        (false, false) => Standing::Clear,
+    let cut = throttled.unwrap_or(0.0);
+    let hungry = processors.wanted >= HUNGRY && share >= HUNGRY;
+    let out = cut >= OUT_OF_TIME || (hungry && cut >= OUT_OF_TIME_WHEN_HUNGRY);
+    let standing = match share >= QUOTA_USED {
+        true if out => Standing::Binds,
+        true => Standing::Near,
+        false => Standing::Clear,
     };
     let periods = throttled.map_or(String::new(), |share| {
         format!(", and its group was out of time in {} of its periods", percent(share))

@@ -34,6 +34,8 @@ pub struct Scene {
     pub cpus: Vec<(f64, f64, f64)>,
     /// What was set.
     pub bounds: Vec<Bound>,
+    /// The disk is a loop device's, over a file on another that delivered so much of its bytes.
+    pub backing_share: Option<f64>,
     /// Share of the periods in which the group was out of processor time.
     pub throttled: Option<f64>,
     /// Other settings.
@@ -55,6 +57,7 @@ impl Default for Scene {
             thread: Some((0.05, 0.0)),
             cpus: vec![(0.2, 0.01, 0.0), (0.1, 0.0, 0.0)],
             bounds: Vec::new(),
+            backing_share: None,
             throttled: None,
             changes: Vec::new(),
             evidence: Evidence { allowed_cpus: vec![0, 1], ..Evidence::default() },
@@ -154,6 +157,7 @@ impl Scene {
             devices: self.names(),
             disks: self.names(),
             bounds: self.bounds.clone(),
+            backing: self.backing_share.iter().map(|_| "sdz".to_owned()).collect(),
             ..self.evidence.clone()
         };
         Measurement {
@@ -169,8 +173,15 @@ impl Scene {
 
     fn counters(&self) -> Vec<Series> {
         let mut disks = Vec::new();
-        for (name, (busy, queue, ops)) in self.names().iter().zip(&self.disks) {
-            let share = self.bytes_per_s / self.disks.len() as f64;
+        let mut names = self.names();
+        let mut all = self.disks.clone();
+        let mut shares = vec![self.bytes_per_s / self.disks.len() as f64; all.len()];
+        if let Some(share) = self.backing_share {
+            names.push("sdz".to_owned());
+            all.push((0.1, 0.1, 100.0));
+            shares.push(share * self.bytes_per_s);
+        }
+        for ((name, (busy, queue, ops)), share) in names.iter().zip(&all).zip(shares) {
             for (column, per_s) in [
                 ("busy_ms", busy * 1000.0),
                 ("queue_time_ms", queue * 1000.0),

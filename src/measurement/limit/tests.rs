@@ -94,6 +94,8 @@ fn a_quota_of_processor_time_binds_where_it_is_used_up_and_periods_are_cut() {
     binds(&used(0.24, 0.95), Resource::CpuQuota);
     nothing_binds(&used(0.24, 0.3));
     nothing_binds(&used(0.1, 0.95));
+    let hungry = Scene { thread: Some((0.24, 0.74)), ..used(0.24, 0.4) };
+    binds(&hungry, Resource::CpuQuota);
     assert_eq!(allows(&used(0.125, 0.0), Resource::CpuQuota), 200e6);
     nothing_binds(&Scene { throttled: None, ..used(0.24, 0.0) });
 }
@@ -128,6 +130,7 @@ fn a_cached_read_is_copying_unless_its_blocks_are_small() {
         Scene { evidence, ..hot.clone() }
     };
     binds(&measured(6e9), Resource::Copying);
+    binds(&measured(12e9), Resource::Copying);
     binds(&measured(20e9), Resource::Core);
     let memory = Evidence { memory_bytes_per_s: Some(11e9), ..hot.evidence.clone() };
     binds(&Scene { evidence: memory, ..hot.clone() }, Resource::Memory);
@@ -172,6 +175,14 @@ fn a_link_binds_from_nine_tenths_of_it_on() {
     nothing_binds(&on(120e6));
     assert_eq!(of(&on(120e6)).of(Resource::Link).unwrap().standing, Standing::Near);
     nothing_binds(&on(500e6));
+}
+
+#[test]
+fn a_cache_between_a_loop_device_and_its_file_is_found_by_the_disks_below() {
+    let below = |share| Scene { backing_share: Some(share), ..Scene::default() };
+    binds(&below(0.02), Resource::DeviceCache);
+    nothing_binds(&below(0.5));
+    nothing_binds(&below(1.0));
 }
 
 #[test]
