@@ -10,6 +10,7 @@ use crate::measurement::Record;
 
 mod answer;
 mod block_size;
+pub mod bottleneck;
 mod cache;
 mod curve;
 mod depth;
@@ -40,6 +41,7 @@ pub struct Question {
 pub const QUESTIONS: &[Question] = &[
     effects::QUESTION,
     scaling::QUESTION,
+    bottleneck::QUESTION,
     cache::QUESTION,
     durability::QUESTION,
     depth::QUESTION,
@@ -67,6 +69,12 @@ pub struct Finding {
     /// What binds, where the question asks for that: `cpu`, `device`, `unknown`, ...
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
+    /// What it may be, where `limit` is `unknown`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub suspect: Option<String>,
+    /// What would bind next.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runner_up: Option<bottleneck::RunnerUp>,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
@@ -88,7 +96,16 @@ impl Finding {
     /// A finding that is good to know.
     fn info(question: &'static str, claim: String, evidence: Vec<u32>) -> Finding {
         let severity = Severity::Info;
-        Finding { question, claim, evidence, severity, limit: None, advice: None }
+        Finding {
+            question,
+            claim,
+            evidence,
+            severity,
+            limit: None,
+            suspect: None,
+            runner_up: None,
+            advice: None,
+        }
     }
 
     /// The same, to be read before the figures are used.

@@ -6,13 +6,16 @@
 
 use crate::sys::Host;
 
+pub mod bounds;
 pub mod probe;
 pub mod sampler;
 pub mod series;
 
 mod cpu_temperature;
+mod cgroup_cpu;
 mod diskstats;
 mod generator;
+mod groups;
 mod health;
 mod links;
 mod meminfo;
@@ -90,6 +93,7 @@ pub const SOURCES: &[Source] = &[
     pressure::PRESSURE,
     process::PROCESS,
     threads::THREADS,
+    cgroup_cpu::CGROUP_CPU,
     temperature::NVME,
     temperature::SATA,
     health::HEALTH,

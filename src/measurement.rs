@@ -12,6 +12,7 @@ pub mod digest;
 pub mod evidence;
 pub mod figures;
 pub mod judge;
+pub mod limit;
 pub mod machine;
 pub mod origin;
 pub mod programs;

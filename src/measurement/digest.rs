@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::figures::{Figures, figures};
+use super::limit::{Limits, limits};
 use super::steady::{Steady, steady};
 use super::{Note, Outcome, Record, Series, judge, machine};
 
@@ -21,6 +22,8 @@ pub struct Digest {
     pub notes: Vec<Note>,
     /// As [`machine::counters`] gave them.
     pub machine: BTreeMap<&'static str, f64>,
+    /// As [`limits`] gave them.
+    pub limits: Option<Limits>,
     /// Whether there are samples of its course in the store.
     pub sampled: bool,
 }
@@ -31,6 +34,7 @@ impl Record {
     pub fn light(mut self) -> Record {
         let figures = figures(&self);
         let notes = judge::all(&self);
+        let limits = limits(&self);
         let settings = &self.trial.settings;
         let Outcome::Done(measurement) = &mut self.outcome else { return self };
         if measurement.digest.is_some() {
@@ -41,6 +45,7 @@ impl Record {
             steady: steady(measurement, settings),
             notes,
             machine: machine::counters(measurement),
+            limits,
             sampled: measurement.has_course(),
         };
         measurement.load = Series::default();

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Amount, Ceiling};
 use crate::counters::Snapshot;
+use crate::counters::bounds::Bound;
 use crate::inventory::Target;
 
 /// What the machine says about the bytes of a trial. Device counts cover the same time as the
@@ -48,6 +49,16 @@ pub struct Evidence {
     /// Whether those disks turn; `None` when that is not known, or they are of both kinds. On
     /// virtual disks and RAID cards it is what the kernel says, which means little.
     pub rotational: Option<bool>,
+    /// Disks that hold the files which loop devices among `devices` show.
+    pub backing: Vec<String>,
+    /// Limits that were set for the load before it began, with the files that say so.
+    pub bounds: Vec<Bound>,
+    /// CPUs that the load might run on; empty when that is not known.
+    pub allowed_cpus: Vec<u32>,
+    /// What one core copies from memory to memory, bytes per second, where it was measured.
+    pub copy_bytes_per_s: Option<f64>,
+    /// What memory delivers to all cores of the machine, bytes per second, where it was measured.
+    pub memory_bytes_per_s: Option<f64>,
 }
 
 impl Evidence {
@@ -80,6 +91,7 @@ impl Evidence {
             remote: all(&|target| target.remote),
             memory: all(&|target| target.memory),
             rotational: rotational(targets),
+            backing: if on_devices { distinct(&backing) } else { Vec::new() },
             ..Evidence::default()
         }
     }
@@ -93,6 +105,12 @@ impl Evidence {
         self.device_write_bytes = added.device_write_bytes;
         self.remote_read_bytes = added.remote_read_bytes;
     }
+}
+
+/// Devices that hold the files of a target's loop devices.
+fn backing(target: &Target) -> Vec<String> {
+    let files = target.devices.iter().filter_map(|device| device.backing.as_ref());
+    files.flat_map(|backing| backing.devices.clone()).collect()
 }
 
 /// Whether the disks turn, when all are of one kind.

@@ -104,6 +104,8 @@ fn findings() -> Vec<Finding> {
         evidence: evidence.to_vec(),
         severity,
         limit: None,
+        suspect: None,
+        runner_up: None,
         advice: None,
     };
     vec![

@@ -14,6 +14,8 @@ mod guest;
 mod hang;
 mod knobs;
 mod layouts;
+mod limits;
+mod model;
 mod origin;
 mod referee;
 mod run;

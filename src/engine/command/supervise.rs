@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::job;
 use super::protocol::{Message, Outcome, Spec};
-use crate::counters::{Probe, Sampler, Snapshot};
+use crate::counters::{Probe, Sampler, Snapshot, bounds};
 use crate::engine::{Context, Error};
 use crate::inventory::{self, Target};
 use crate::measurement::{Amount, Evidence, Measurement, Series};
@@ -64,13 +64,15 @@ fn measure(
     targets: &[Target],
     context: &mut Context<'_>,
 ) -> Result<Measurement, Error> {
-    let on = Evidence::on(targets);
+    let mut on = Evidence::on(targets);
     let mut watched: Vec<String> = targets.iter().flat_map(Target::device_names).collect();
     watched.sort();
     watched.dedup();
     let mut worker = Worker::start("programs").map_err(failed)?;
     // What it starts inherits its place: the copies, and `prepare` and `cleanup` with them.
     (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
+    on.bounds = bounds::on(context.host, worker.pid(), targets);
+    on.allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
     let line = serde_json::to_string(spec)
         .map_err(|error| Error::Failed(format!("cannot write what to run: {error}")))?;
     worker.say(&line);

@@ -1,11 +1,13 @@
 //! The parent's side of a trial: starts the worker, counts what the kernel does meanwhile, and puts
 //! both together.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::protocol::{Command, LoadResult, LoadSpec, Message, Running};
 use super::vigil::Vigil;
-use crate::counters::{Probe, Sampler, Snapshot};
+use crate::bandwidth;
+use crate::counters::{Probe, Sampler, Snapshot, bounds};
 use crate::engine::{Context, Error};
 use crate::inventory::{self, Target};
 use crate::knob::Settings;
@@ -46,6 +48,8 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
     let on = Evidence::on(&targets).devices;
     let watched = all(&targets, Target::device_names);
+    let bounds = bounds::on(context.host, worker.pid(), &targets);
+    let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
     let mut dialog = Dialog::new(worker, trial, context, &on, watched)?;
     let answer = dialog.talk();
     let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
@@ -71,6 +75,9 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
         resident_before_bytes: load.resident_before_bytes,
         file_bytes: load.file_bytes,
         reread_bytes: load.reread_bytes,
+        bounds,
+        allowed_cpus,
+        copy_bytes_per_s: copy_rate(&trial.settings),
         ..Evidence::on(&targets)
     };
     whole.count(&evidence.unwrap_or_default());
@@ -90,6 +97,14 @@ fn series_since(mut series: Vec<Series>, started_ns: u64) -> Vec<Series> {
         one.at_ns.iter_mut().for_each(|at| *at -= started_ns as i64);
     }
     series
+}
+
+/// What one core copies, measured once, for trials that may read from memory.
+fn copy_rate(settings: &Settings) -> Option<f64> {
+    const AT_MOST: Duration = Duration::from_millis(200);
+    static RATE: OnceLock<Option<f64>> = OnceLock::new();
+    let buffered = !settings.flag("direct") && settings.word("access").contains("read");
+    if buffered { *RATE.get_or_init(|| bandwidth::copy_rate(AT_MOST)) } else { None }
 }
 
 /// Names out of all targets, each once.

@@ -1,0 +1,326 @@
+//! The verdict on one cell.
+//!
+//! A device that could do eight requests at once is as busy with one of them as a device that can
+//! do no more: the kernel counts the time in which there was any. Little's law tells them apart
+//! when the campaign has cells with more in flight. Where throughput grows with the operations in
+//! flight, their latency is the limit; where it does not, operations only wait longer, and the
+//! busy device is.
+
+use super::RunnerUp;
+use crate::analysis::curve::{Cell, alike};
+use crate::measurement::limit::{BUSY, Limits, Resource, Standing, Use, limits};
+use crate::stats::mean;
+use crate::value::throughput;
+
+/// More in flight that gets more by this share: it was latency.
+const GROWS: f64 = 1.15;
+
+/// More in flight that gets no more than this: there was no more to get.
+const FULL: f64 = 1.10;
+
+/// In proportion to what is in flight, or nearly. More than in proportion is noise, or another
+/// thing than latency.
+const LINEAR: std::ops::Range<f64> = 0.85..1.25;
+
+/// Operations that take so many times as long as with the fewest in flight mostly wait for others.
+const QUEUES: f64 = 2.0;
+
+/// A runner-up that would allow so many times as much is none that anybody would meet.
+const FAR: f64 = 10.0;
+
+/// A limit must be so much above what was got to be the next.
+const ABOVE: f64 = 1.02;
+
+/// What is known of a cell.
+pub struct Point<'a> {
+    cell: &'a Cell<'a>,
+    trials: Vec<Limits>,
+    in_flight: f64,
+    bytes_per_s: f64,
+}
+
+/// The verdict on a cell.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    /// What limits it; `Unknown` when that is not proved.
+    pub limit: Resource,
+    /// What it may be when it is not known.
+    pub suspect: Option<Resource>,
+    /// What was seen, as clauses.
+    pub evidence: String,
+    /// Where Little's law and the figures disagree: in how many trials, and in one of them how.
+    pub mismatch: Option<(usize, String)>,
+    /// What would limit it next.
+    pub runner_up: Option<RunnerUp>,
+}
+
+/// What is known of each cell, in the same order.
+pub fn points<'a>(cells: &'a [Cell<'a>]) -> Vec<Point<'a>> {
+    let point = |cell: &'a Cell<'a>| {
+        let trials: Vec<Limits> = cell.records.iter().filter_map(|record| limits(record)).collect();
+        let rates: Vec<f64> = trials.iter().map(|trial| trial.bytes_per_s).collect();
+        let in_flight = trials.first().map_or(0.0, |trial| trial.in_flight);
+        let bytes_per_s = if rates.is_empty() { 0.0 } else { mean(&rates) };
+        Point { cell, trials, in_flight, bytes_per_s }
+    };
+    cells.iter().map(point).collect()
+}
+
+/// Where a cell stands among those that differ in what is in flight alone.
+enum Growth<'a, 'b> {
+    /// There is none but itself.
+    Alone,
+    /// One with more in flight gets more.
+    More(&'b Point<'a>),
+    /// It has the most in flight, and throughput has grown in proportion from this one on.
+    Linear(&'b Point<'a>),
+    /// This one, with much more or much less in flight, gets the same.
+    Full(&'b Point<'a>),
+    /// It has the most in flight, and operations wait for each other most of their time, by this
+    /// one's.
+    Queues(&'b Point<'a>),
+    /// Neither.
+    Between,
+}
+
+fn family<'a, 'b>(point: &Point<'a>, points: &'b [Point<'a>]) -> Vec<&'b Point<'a>> {
+    let differs = |other: &&Point<'a>| {
+        other.in_flight > 0.0
+            && other.in_flight != point.in_flight
+            && alike(other.cell.settings, point.cell.settings, &["streams", "queue-depth"])
+    };
+    points.iter().filter(differs).collect()
+}
+
+fn growth<'a, 'b>(point: &Point<'a>, points: &'b [Point<'a>]) -> Growth<'a, 'b> {
+    let family = family(point, points);
+    let by_rate = |a: &&&Point<'_>, b: &&&Point<'_>| a.bytes_per_s.total_cmp(&b.bytes_per_s);
+    let deeper = family.iter().filter(|other| other.in_flight > point.in_flight);
+    if let Some(best) = deeper.clone().max_by(by_rate) {
+        if best.bytes_per_s >= GROWS * point.bytes_per_s {
+            return Growth::More(best);
+        }
+        let much = deeper.filter(|other| other.in_flight >= 2.0 * point.in_flight);
+        // One that meets another limit says nothing about this one's.
+        let mut honest = much.filter(|other| !elsewhere(other));
+        return match honest.next() {
+            Some(other) if best.bytes_per_s <= FULL * point.bytes_per_s => Growth::Full(other),
+            _ => Growth::Between,
+        };
+    }
+    let shallower = || family.iter().filter(|other| !elsewhere(other));
+    let half = shallower().filter(|other| 2.0 * other.in_flight <= point.in_flight);
+    if let Some(best) = half.max_by(by_rate)
+        && point.bytes_per_s <= FULL * best.bytes_per_s
+    {
+        return Growth::Full(best);
+    }
+    let Some(fewest) = shallower().min_by(|a, b| a.in_flight.total_cmp(&b.in_flight)) else {
+        return if family.is_empty() { Growth::Alone } else { Growth::Between };
+    };
+    // Little's law: how many times as long an operation takes.
+    let slower =
+        (point.in_flight / fewest.in_flight) / (point.bytes_per_s / fewest.bytes_per_s.max(1.0));
+    match slower {
+        slower if LINEAR.contains(&(1.0 / slower)) => Growth::Linear(fewest),
+        slower if slower >= QUEUES => Growth::Queues(fewest),
+        _ => Growth::Between,
+    }
+}
+
+/// Whether something other than devices and latency binds a cell.
+fn elsewhere(point: &Point<'_>) -> bool {
+    let bound = |trial: &&Limits| {
+        trial.binding().is_some_and(|used| {
+            !matches!(used.resource, Resource::Device | Resource::DeviceCache | Resource::Link)
+        })
+    };
+    point.trials.iter().filter(bound).count() * 2 >= point.trials.len().max(1)
+}
+
+/// What one trial comes to.
+struct Found {
+    limit: Resource,
+    suspect: Option<Resource>,
+    evidence: String,
+}
+
+fn found(limit: Resource, evidence: impl Into<String>) -> Found {
+    Found { limit, suspect: None, evidence: evidence.into() }
+}
+
+fn suspected(suspect: Resource, evidence: impl Into<String>) -> Found {
+    Found { limit: Resource::Unknown, suspect: Some(suspect), evidence: evidence.into() }
+}
+
+fn judge(trial: &Limits, growth: &Growth<'_, '_>) -> Found {
+    let latency = |what: String| {
+        let words = trial.in_words().unwrap_or_else(|| format!("{} in flight", trial.in_flight));
+        found(Resource::Latency, format!("{words}; {what}"))
+    };
+    let got = |other: &Point<'_>| {
+        let rate = throughput(other.bytes_per_s);
+        format!("{} in flight got {rate}", other.in_flight)
+    };
+    let binding = trial.binding();
+    let cache = binding.is_some_and(|used| used.resource == Resource::DeviceCache);
+    if let Some(used) = binding.filter(|_| !cache) {
+        return found(used.resource, used.evidence.clone());
+    }
+    if let Growth::More(other) = growth {
+        return latency(got(other));
+    }
+    if let Some(used) = binding {
+        return found(used.resource, used.evidence.clone());
+    }
+    if let Growth::Linear(other) = growth {
+        return latency(format!("it grew in proportion, as {}", got(other)));
+    }
+    if trial.remote {
+        return suspected(Resource::Network, "the bytes came over a wire, which was not counted");
+    }
+    let disks = trial.disks.as_ref();
+    let busy = disks.filter(|disks| disks.busy >= BUSY);
+    match (busy, growth) {
+        (Some(disks), Growth::Full(other) | Growth::Queues(other)) => {
+            found(Resource::Device, format!("{}, and {}", disks.in_words(), got(other)))
+        }
+        (Some(disks), Growth::Alone) => suspected(
+            Resource::Device,
+            format!(
+                "{}, but whether more in flight would get more was not measured",
+                disks.in_words()
+            ),
+        ),
+        (Some(disks), _) => suspected(Resource::Device, disks.in_words()),
+        (None, _) => nothing_full(trial),
+    }
+}
+
+/// Nothing that was counted was at its limit.
+fn nothing_full(trial: &Limits) -> Found {
+    let near = trial.uses.iter().filter(|used| used.standing == Standing::Near);
+    if let Some(used) = near.max_by(|a, b| a.share.total_cmp(&b.share)) {
+        return suspected(used.resource, used.evidence.clone());
+    }
+    let above = trial.above_share.filter(|above| *above >= 0.5);
+    let evidence = match (&trial.disks, above) {
+        (None, _) if trial.processors.is_none() => "nothing was counted that could tell".to_owned(),
+        (Some(disks), Some(above)) => format!(
+            "{}; {} of an operation's time passed above it, before a lock, in the file system, or \
+             before a limit that cannot be seen from here",
+            disks.in_words(),
+            crate::value::percent(above)
+        ),
+        (Some(disks), None) => format!("nothing that was counted was full; {}", disks.in_words()),
+        (None, _) => "nothing that was counted was full".to_owned(),
+    };
+    Found { limit: Resource::Unknown, suspect: None, evidence }
+}
+
+/// The verdict on `point`, one of `points`.
+pub fn of(point: &Point<'_>, points: &[Point<'_>]) -> Verdict {
+    let growth = growth(point, points);
+    let all: Vec<Found> = point.trials.iter().map(|trial| judge(trial, &growth)).collect();
+    let mismatches: Vec<String> = point.trials.iter().filter_map(Limits::mismatch).collect();
+    let mismatch = mismatches.first().map(|first| (mismatches.len(), first.clone()));
+    let Some(limit) = most_common(&all) else {
+        let evidence = match all.is_empty() {
+            true => "no trial ran long enough to tell".to_owned(),
+            false => "its trials do not agree".to_owned(),
+        };
+        let limit = Resource::Unknown;
+        return Verdict { limit, suspect: None, evidence, mismatch, runner_up: None };
+    };
+    let first = all.iter().find(|one| one.limit == limit);
+    let (suspect, evidence) =
+        first.map_or((None, String::new()), |one| (one.suspect, one.evidence.clone()));
+    let runner_up = match limit {
+        Resource::Unknown => None,
+        limit => next(limit, point, &growth, points),
+    };
+    Verdict { limit, suspect, evidence, mismatch, runner_up }
+}
+
+/// What more than half of the trials come to.
+fn most_common(all: &[Found]) -> Option<Resource> {
+    let count = |limit: Resource| all.iter().filter(|one| one.limit == limit).count();
+    all.iter().map(|one| one.limit).find(|limit| 2 * count(*limit) > all.len())
+}
+
+/// A limit that may be the next.
+struct Candidate {
+    limit: Resource,
+    bytes_per_s: f64,
+    at_least: bool,
+}
+
+/// The lowest of the other limits that is above what was got.
+fn next(
+    limit: Resource,
+    point: &Point<'_>,
+    growth: &Growth<'_, '_>,
+    points: &[Point<'_>],
+) -> Option<RunnerUp> {
+    let got = point.bytes_per_s;
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut seen: Vec<Resource> = vec![limit, Resource::Latency, Resource::DeviceCache];
+    if let Growth::More(best) = growth
+        && limit == Resource::Latency
+    {
+        // What the deeper cell got is there to be had; what bound it is next.
+        let own = super::verdict::growth(best, points);
+        let by: Vec<Found> = best.trials.iter().map(|trial| judge(trial, &own)).collect();
+        let by = most_common(&by).filter(|by| !matches!(by, Resource::Unknown));
+        let known = by.filter(|by| *by != Resource::Latency);
+        seen.push(Resource::Device);
+        candidates.push(Candidate {
+            limit: known.unwrap_or(Resource::Device),
+            bytes_per_s: best.bytes_per_s,
+            at_least: known.is_none(),
+        });
+    }
+    let parallel = parallel(point, points);
+    let resources = point.trials.iter().flat_map(|trial| &trial.uses).map(|used| used.resource);
+    for resource in resources {
+        if seen.contains(&resource) {
+            continue;
+        }
+        seen.push(resource);
+        let uses: Vec<&Use> = point.trials.iter().filter_map(|trial| trial.of(resource)).collect();
+        let allows: Option<Vec<f64>> = uses.iter().map(|used| used.allows_bytes_per_s).collect();
+        let Some(allows) = allows.filter(|allows| !allows.is_empty()) else { continue };
+        let at_least =
+            uses.iter().any(|used| used.at_least) || (resource == Resource::Device && parallel);
+        candidates.push(Candidate { limit: resource, bytes_per_s: mean(&allows), at_least });
+    }
+    let near = |one: &Candidate| one.bytes_per_s >= ABOVE * got && one.bytes_per_s <= FAR * got;
+    let lowest = candidates
+        .into_iter()
+        .filter(near)
+        .min_by(|a, b| a.bytes_per_s.total_cmp(&b.bytes_per_s))?;
+    Some(RunnerUp {
+        limit: lowest.limit.name(),
+        throughput_bytes_per_s: lowest.bytes_per_s,
+        at_least: lowest.at_least,
+    })
+}
+
+/// Whether the device does several requests in the time of one: it was busy for less time for each
+/// byte where more was in flight. Then busy time is no measure of what is left of it.
+fn parallel(point: &Point<'_>, points: &[Point<'_>]) -> bool {
+    const LESS: f64 = 1.25;
+    let each = |point: &Point<'_>| {
+        let all: Vec<f64> = point
+            .trials
+            .iter()
+            .filter_map(|trial| Some(trial.disks.as_ref()?.busy_s_per_byte))
+            .collect();
+        (!all.is_empty()).then(|| mean(&all))
+    };
+    let Some(own) = each(point) else { return false };
+    family(point, points)
+        .into_iter()
+        .filter_map(each)
+        .any(|other| other > LESS * own || own > LESS * other)
+}
