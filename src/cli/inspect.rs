@@ -1,13 +1,13 @@
 //! `brickyard inspect`: what the server is made of, and what each part can do at most.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
 use super::{Common, talk};
 use crate::analysis::path;
 use crate::bandwidth::{self, Bandwidth};
-use crate::inventory::recording::Recording;
+use crate::inventory::recording::{self, Recording};
 use crate::inventory::server::{self, Server, Unread};
 use crate::inventory::warning::warnings;
 use crate::report::inspect::Inspection;
@@ -22,6 +22,12 @@ pub struct Arguments {
     /// Do not measure memory, which takes a few seconds; nothing is measured with --root
     #[arg(long)]
     no_measure: bool,
+    /// Write all that is read into one text, for --root elsewhere; packed when FILE ends in .gz
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Leave serial numbers, addresses and names in the record as they are
+    #[arg(long, requires = "record")]
+    with_serials: bool,
 }
 
 /// What measuring memory may take.
@@ -29,8 +35,13 @@ const MEASURING_AT_MOST: Duration = Duration::from_millis(4000);
 
 /// Reads, measures memory where that is wanted, and prints.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    // What was unpacked is removed also when the user does not wait for the end.
+    let unpacked = arguments.root.is_some().then(signal::stop).transpose()?;
     let recording = arguments.root.as_deref().map(Recording::open_path).transpose()?;
     let host = recording.as_ref().map_or_else(Host::live, Recording::host);
+    if let Some(path) = &arguments.record {
+        return record(&host, path, arguments.with_serials, common);
+    }
     let mut server = server::server(&host);
     let mut bandwidth = None;
     if host.is_live() && !arguments.no_measure {
@@ -39,6 +50,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         if stop.asked() {
             return Ok(ExitCode::from(130));
         }
+    }
+    if unpacked.is_some_and(|stop| stop.asked()) {
+        return Ok(ExitCode::from(130));
     }
     let inspection = Inspection {
         brickyard: env!("CARGO_PKG_VERSION").to_owned(),
@@ -51,6 +65,25 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         true => inspection.json()?,
         false => inspection.text(),
     })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes what is read of a machine into a file that can be sent.
+fn record(
+    host: &Host,
+    path: &Path,
+    with_serials: bool,
+    common: &Common,
+) -> anyhow::Result<ExitCode> {
+    recording::save(&recording::record(host, with_serials)?, path)?;
+    if !common.quiet {
+        talk::line(&format!("recorded: {}", path.display()));
+        let private = match with_serials {
+            true => "serial numbers, addresses and names are in it",
+            false => "serial numbers and addresses are replaced; directories keep their names",
+        };
+        talk::line(&format!("look through it before you send it: {private}"));
+    }
     Ok(ExitCode::SUCCESS)
 }
 

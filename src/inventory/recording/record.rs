@@ -142,7 +142,7 @@ fn what_is_read(host: &Host, walk: &mut Walk<'_>) {
         if ours.iter().any(|start| path.starts_with(start)) {
             // Names in folders of all processes, or of all modules, say nothing.
             walk.place(path, listed && !["/proc", "/sys/module"].contains(&path));
-        } else if path.len() > 1 && !path.starts_with("/dev/") {
+        } else if path.len() > 1 {
             // A mount point, or the file of a loop device: that it is there counts.
             walk.presence(path);
         }

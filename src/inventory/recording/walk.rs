@@ -23,7 +23,7 @@ const DEPTH_MAX: usize = 40;
 /// How long one file may take: a register of a disk that is gone is waited for much longer.
 const FILE_WAIT: Duration = Duration::from_secs(2);
 /// How long all of them may take, ns.
-const ALL_NS: u64 = 20_000_000_000;
+const ALL_NS: u64 = 60_000_000_000;
 
 /// What is kept at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -103,6 +103,54 @@ fn a_laptop_saves_power() {
 }
 
 #[test]
+fn drives_behind_a_switch_on_the_second_node_are_found_in_their_place() {
+    let server = machine("qemu-nvme");
+    let nodes: Vec<(&str, &[u64])> =
+        server.processors.nodes.iter().map(|n| (n.cpus.as_str(), &n.distances[..])).collect();
+    assert_eq!(nodes, [("0-1", &[10, 21][..]), ("2-3", &[21, 10][..])]);
+    assert_eq!(server.firmware.product.as_deref(), Some("ServerX 2N"));
+    assert_eq!(server.memory.modules[0].size_bytes, Some(1536 << 20));
+    assert_eq!(server.memory.modules[0].speed_mt_per_s, Some(2933));
+    assert_eq!(link(&server, "0000:00:03.0"), ((2.5, 1), (8.0, 4)));
+    assert_eq!(link(&server, "0000:80:00.0"), ((2.5, 1), (16.0, 8)));
+    let parents = |address: &str| function(&server, address).parent.clone().unwrap();
+    assert_eq!(
+        (parents("0000:83:00.0"), parents("0000:84:00.0")),
+        ("0000:82:00.0".into(), "0000:82:01.0".into())
+    );
+    assert_eq!(
+        (parents("0000:82:00.0"), parents("0000:81:00.0")),
+        ("0000:81:00.0".into(), "0000:80:00.0".into())
+    );
+    assert_eq!(function(&server, "0000:83:00.0").numa_node, Some(1));
+    assert_eq!(names(server.drives.iter().map(|drive| &drive.name)), "nvme0n1 nvme1n1 nvme2n1");
+    for drive in &server.drives {
+        let health = drive.health.as_ref().unwrap();
+        assert_eq!(
+            (health.passed, health.media_errors, health.celsius),
+            (Some(true), Some(0), Some(49.85))
+        );
+    }
+    let drivers = server.interfaces.iter().map(|one| one.driver.as_deref().unwrap());
+    assert_eq!(drivers.collect::<Vec<_>>(), ["e1000e", "virtio_net"]);
+    assert_eq!(server.interfaces[0].interrupts.len(), 3);
+}
+
+#[test]
+fn an_arm_server_has_a_device_tree_and_this_one_virtual_disks() {
+    let server = machine("qemu-arm");
+    assert_eq!(server.firmware.product.as_deref(), Some("linux,dummy-virt"));
+    assert_eq!((server.processors.cores, server.processors.online.as_str()), (Some(4), "0-3"));
+    assert_eq!(names(server.drives.iter().map(|drive| &drive.name)), "nvme0n1 vda");
+    assert_eq!(link(&server, "0000:00:02.0"), ((2.5, 1), (16.0, 4)));
+    let server = machine("virtio-vm");
+    let root = server.filesystems.iter().find(|one| one.mount_point == "/").unwrap();
+    assert_eq!((root.filesystem.as_str(), names(&root.on)), ("ext4", "vda".into()));
+    assert_eq!(root.total_bytes, Some(270_553_174_016));
+    assert!(server.pci.iter().all(|function| function.link.is_none()), "virtio has no links");
+}
+
+#[test]
 fn every_fixture_that_is_no_recording_says_so_in_its_first_line() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sys");
     let mut count = 0;
