@@ -269,7 +269,8 @@ fn summary(disks: &Total, network: &Total, ports: usize) -> Vec<String> {
         0 => String::new(),
         some => format!(" (without {} that {} down)", count(some, "port"), are(some)),
     };
-    lines.push(of(network, "network port", "can take") + &down);
+    let taken = of(network, "network port", "can take");
+    lines.push(format!("{}{down}.", taken.trim_end_matches('.')));
     let binds = match (disks.bytes_per_s, network.bytes_per_s) {
         (Some(disks), Some(network)) if disks < network => {
             format!("From disk to network the disks' side binds: {}.", value::throughput(disks))
