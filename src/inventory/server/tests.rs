@@ -137,6 +137,16 @@ fn drives_behind_a_switch_on_the_second_node_are_found_in_their_place() {
 }
 
 #[test]
+fn an_array_without_a_disk_and_one_that_is_being_made_are_told_apart() {
+    let server = machine("qemu-sata-sas");
+    let states: Vec<_> =
+        server.arrays.iter().map(|one| (one.missing, one.busy_with.as_deref())).collect();
+    assert_eq!(states, [(Some(1), None), (Some(0), Some("resync"))]);
+    assert_eq!(names(&server.arrays[0].disks), "sda sdb sdc");
+    assert_eq!((server.drives.len(), server.drives[1].rpm), (7, Some(7200)));
+}
+
+#[test]
 fn an_arm_server_has_a_device_tree_and_this_one_virtual_disks() {
     let server = machine("qemu-arm");
     assert_eq!(server.firmware.product.as_deref(), Some("linux,dummy-virt"));
