@@ -2,7 +2,8 @@
 //! believe it.
 //!
 //! Data flows one way, down this list. A module may use only the modules above it, and one marked
-//! (pure) touches no file, socket, process or clock; `tests/it/tidy.rs` fails when either is broken.
+//! (pure) touches no file, socket, process or clock; `tests/it/tidy.rs` fails when either is
+//! broken.
 
 mod value; //       (pure) what a setting can hold: bytes, counts, durations, rates, words, switches
 mod stats; //       (pure) numbers in, numbers out

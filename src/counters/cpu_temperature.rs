@@ -65,7 +65,7 @@ fn package(host: &Host, directory: &Path) -> Option<Package> {
         };
         sensors.iter().find(is).copied()
     };
-    let whole = WHOLE.iter().find_map(|label| labelled(&label));
+    let whole = WHOLE.iter().find_map(labelled);
     let chosen = whole.map_or(sensors.clone(), |one| vec![one]);
     let first = chosen.first()?;
     let critical = sensor::millikelvin(host, &directory.join(format!("{first}_crit")));

@@ -27,7 +27,7 @@ pub fn sata(gigabits: f64) -> Option<Capacity> {
 /// connections and rate matching are not taken off.
 pub fn sas(gigabits: f64, phys: u32) -> Option<Capacity> {
     let (of, total) = match gigabits {
-        new if new == 22.5 => (128.0, 150.0),
+        22.5 => (128.0, 150.0),
         old if [1.5, 3.0, 6.0, 12.0].contains(&old) => (8.0, 10.0),
         _ => return None,
     };
@@ -74,9 +74,9 @@ pub fn usb(megabits: f64) -> Option<Capacity> {
         Capacity { encoded_bytes_per_s: encoded, bytes_per_s, derivation, assumed: false }
     };
     match megabits {
-        full if full == 12.0 => Some(packets(19.0, 64.0, 1000.0)),
-        high if high == 480.0 => Some(packets(13.0, 512.0, 125.0)),
-        superspeed if superspeed == 5000.0 => Some(coded(8.0, 10.0)),
+        12.0 => Some(packets(19.0, 64.0, 1000.0)),
+        480.0 => Some(packets(13.0, 512.0, 125.0)),
+        5000.0 => Some(coded(8.0, 10.0)),
         plus if plus == 10_000.0 || plus == 20_000.0 => Some(coded(128.0, 132.0)),
         _ => None,
     }

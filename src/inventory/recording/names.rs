@@ -92,8 +92,9 @@ mod tests {
 
     #[test]
     fn only_what_the_machine_has_is_kept() {
-        let ids = "# head\n1000  LSI\n\t005f  Other\n\t0060  MegaRAID SAS 1078\n\t\t1028 1f0c  PERC 6/i\n\
-                   \t\t1028 1f0d  CERC\n1028  Dell\n\t0001  Expandable RAID\n8086  Intel\nC 01  Mass storage\n\t04  RAID\n";
+        let ids = "# head\n1000  LSI\n\t005f  Other\n\t0060  MegaRAID SAS 1078\n\
+                   \t\t1028 1f0c  PERC 6/i\n\t\t1028 1f0d  CERC\n1028  Dell\n\
+                   \t0001  Expandable RAID\n8086  Intel\nC 01  Mass storage\n\t04  RAID\n";
         let ids: String = ids.lines().map(|line| format!("    {line}\n")).collect();
         let text = format!(
             "/sys/devices/p/vendor = 0x1000\n/sys/devices/p/device = 0x0060\n\

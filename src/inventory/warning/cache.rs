@@ -84,7 +84,7 @@ pub fn volatile(server: &Server) -> Vec<Found> {
                those that do call it wait for the medium each time"
                 .to_owned(),
         command: "an uninterruptible power supply, or drives with power-loss protection; never \
-                  mount with `nobarrier`. `brickyard run flush-test` proves that flushes are obeyed"
+                  mount with `nobarrier`"
             .to_owned(),
     }]
 }

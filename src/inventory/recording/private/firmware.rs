@@ -97,7 +97,7 @@ mod tests {
         let masked = mask(table.clone(), &mut Private::default());
         assert_eq!(masked.len(), table.len());
         let text = String::from_utf8_lossy(&masked).into_owned();
-        assert!(text.contains("Dell Inc.\0PowerEdge\00000001"), "{text:?}");
+        assert!(text.contains("Dell Inc.\0PowerEdge\x000000001"), "{text:?}");
         for gone in ["7XK1234", "SN00012345", "TAG", "\u{7}\u{7}\u{7}", "\u{9}\u{9}"] {
             assert!(!text.contains(gone), "{gone}");
         }

@@ -74,7 +74,7 @@ fn break_one(path: &Path, random: &mut Random) -> Undo {
             std::fs::remove_file(path).unwrap();
             std::fs::create_dir(path).unwrap();
         }
-        6 => std::fs::set_permissions(path, std::fs::Permissions::from_mode(0)).unwrap(),
+        6 => std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o000)).unwrap(),
         7 => {
             let mut other = bytes.clone();
             for _ in 0..3 {
