@@ -2,8 +2,9 @@
 //! CPU that it last ran on.
 //!
 //! The waiting is the run delay of schedstat (Documentation/scheduler/sched-stats.rst), which
-//! kernels without CONFIG_SCHED_INFO do not have. Read once a second: it costs two files a thread. Of a load with very many threads only the first
-//! [`MOST_THREADS`] are watched; `process` counts all of them, so that whoever judges can tell.
+//! kernels without CONFIG_SCHED_INFO do not have. Read once a second: it costs two files a thread.
+//! Of a load with very many threads only the first [`MOST_THREADS`] are watched; `process` counts
+//! all of them, so that whoever judges can tell.
 
 use std::fmt::Write;
 
@@ -69,7 +70,7 @@ impl Sample for Threads {
 }
 
 impl Thread {
-    /// Puts its values into the row; gives how many threads its process has, `None` when it is gone.
+    /// Puts its values into the row; gives its process's threads, `None` when it is gone.
     fn sample(&mut self, table: &mut Table, tick_ns: u64) -> Option<u64> {
         let stat = self.stat.read().and_then(stat)?;
         let name = self.name.as_bytes();
