@@ -70,8 +70,7 @@ impl Sample for Threads {
 }
 
 impl Thread {
-    /// Puts its values into the row; gives how many threads its process has, `None` when it is
-    /// gone.
+    /// Puts its values into the row; gives its process's threads, `None` when it is gone.
     fn sample(&mut self, table: &mut Table, tick_ns: u64) -> Option<u64> {
         let stat = self.stat.read().and_then(stat)?;
         let name = self.name.as_bytes();

@@ -85,9 +85,11 @@ pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
         (!ours.is_empty()).then(|| ours.iter().map(|cpu| of(cpu)).sum::<f64>() / ours.len() as f64)
     };
     let most = cpus.iter().max_by(|a, b| a.interrupts.total_cmp(&b.interrupts));
+    // While the hypervisor has the CPU a thread neither runs nor waits, as the kernel counts it.
+    let stolen = mean(&|cpu| cpu.stolen).unwrap_or(0.0).min(STOLEN);
     Some(Processors {
         used_cpus,
-        wanted: wanted.min(1.0),
+        wanted: (wanted / (1.0 - stolen)).min(1.0),
         waited: if wanted > 0.0 { waited / wanted } else { 0.0 },
         full: mean(&|cpu| cpu.busy),
         stolen: mean(&|cpu| cpu.stolen).unwrap_or(0.0),

@@ -151,6 +151,9 @@ fn interrupts_and_the_hypervisor_take_cores() {
     };
     binds(&stolen(0.4), Resource::Hypervisor);
     binds(&stolen(0.1), Resource::Core);
+    // What the hypervisor has of a thread's time is in none of its counts.
+    binds(&Scene { thread: Some((0.85, 0.0)), ..stolen(0.1) }, Resource::Core);
+    nothing_binds(&Scene { thread: Some((0.75, 0.0)), ..stolen(0.1) });
     let waits = Scene { thread: Some((0.1, 0.0)), ..stolen(0.4) };
     nothing_binds(&waits);
     assert_eq!(of(&waits).of(Resource::Hypervisor).unwrap().standing, Standing::Near);
