@@ -338,8 +338,9 @@ mod tests {
 
     #[test]
     fn every_kind_of_line_is_understood() {
-        let text = "# comment\n/a/b = text\n/a/c = hex 00ff\n/a/d:\n    one\n\n      two\n    \n\
-                    /e/\n/f -> /a/b\n/a/g -> ../e\n/v = x -> y = z\n/h: hex\n    0102\n    03\n/i:\n";
+        let text = "# comment\n/a/b = text\n/a/c = hex 00ff\n/a/d:\n    one\n\n\
+                    \x20     two\n    \n/e/\n/f -> /a/b\n/a/g -> ../e\n/v = x -> y = z\n\
+                    /h: hex\n    0102\n    03\n/i:\n";
         let tree = Tree::parse(text).unwrap();
         assert_eq!(file_at(&tree, "/a/b"), b"text\n");
         assert_eq!(file_at(&tree, "/a/c"), [0, 255]);
