@@ -30,6 +30,9 @@ pub use undo::{Said, in_force};
 const BESIDE: &str = "-undo";
 /// A journal is some lines a trial; more than this is none of ours.
 const BYTES_MAX: u64 = 1 << 30;
+/// How often a journal that is held is asked for again, and after how long each time.
+const PATIENCE: u32 = 25;
+const STEP: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// One line of the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -134,6 +137,7 @@ impl Journal {
             Error::new(what(path), error)
                 .hint("keep the store in a directory that you may write in")
         };
+        let mut patience = PATIENCE;
         loop {
             let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
             let mut how = OpenOptions::new();
@@ -146,6 +150,13 @@ impl Journal {
             };
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
+                // A program that is being started holds a copy of every open file until its
+                // exec(2): what was let go a moment ago may still seem held.
+                Err(Errno::WOULDBLOCK) if patience > 0 => {
+                    patience -= 1;
+                    std::thread::sleep(STEP);
+                    continue;
+                }
                 Err(Errno::WOULDBLOCK) => {
                     let why = "a run that changes settings of this machine has it";
                     let hint = "wait until that run has ended; its settings are in force now";

@@ -350,3 +350,23 @@ fn every_line_survives_the_file_and_done_ends_what_stood_above() {
     assert_eq!(journal.lines, lines);
     assert_eq!(outstanding(&journal.lines).len(), 2);
 }
+
+/// A run that was killed had let go of its journal, and the next one was refused: a program that
+/// another thread was just starting still held a copy of the file.
+#[test]
+fn a_journal_that_is_held_for_a_moment_is_waited_for_and_one_that_a_run_has_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("db-undo");
+    let first = Journal::open(&path).unwrap();
+    let copy = first.file.try_clone().unwrap();
+    let refused = Journal::open(&path).err().unwrap();
+    assert!(refused.why.contains("has it"), "{refused}");
+    drop(first);
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            std::thread::sleep(STEP * 5);
+            drop(copy);
+        });
+        assert!(Journal::open(&path).is_ok());
+    });
+}
