@@ -290,8 +290,11 @@ fn next(
         let uses: Vec<&Use> = point.trials.iter().filter_map(|trial| trial.of(resource)).collect();
         let allows: Option<Vec<f64>> = uses.iter().map(|used| used.allows_bytes_per_s).collect();
         let Some(allows) = allows.filter(|allows| !allows.is_empty()) else { continue };
-        let at_least =
-            uses.iter().any(|used| used.at_least) || (resource == Resource::Device && parallel);
+        // A paced load finds the disk idle, and pays for what a steady one shares: by its busy time
+        // it seems nearer its limit than it is.
+        let paced = limit == Resource::Generator;
+        let at_least = uses.iter().any(|used| used.at_least)
+            || (resource == Resource::Device && (parallel || paced));
         candidates.push(Candidate { limit: resource, bytes_per_s: mean(&allows), at_least });
     }
     let near = |one: &Candidate| one.bytes_per_s >= ABOVE * got && one.bytes_per_s <= FAR * got;
