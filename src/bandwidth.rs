@@ -234,19 +234,20 @@ mod tests {
         assert!(error.hint.is_some());
     }
 
-    /// Prints what this machine does; meant for a release build.
     #[test]
-    #[ignore = "takes seconds, and is for reading"]
-    #[expect(clippy::print_stderr, reason = "is for reading")]
-    fn this_machine_is_measured() {
+    fn this_machine_has_a_bandwidth_on_every_node_and_a_copy_rate() {
         let host = Host::live();
         let found = read(&mut Reading::new(&host));
-        let began = monotonic_ns();
-        let got = measure(&host, &found, Duration::from_secs(5), &Stop::new()).unwrap();
-        let middle = monotonic_ns();
-        let rate = copy_rate(Duration::from_millis(50));
-        let (all, short) = (middle - began, monotonic_ns() - middle);
-        eprintln!("{got:#?}\n{} ms; copy {rate:?} in {} ms", all / 1_000_000, short / 1_000_000);
-        assert!(all < 5_000_000_000 && got.nodes[0].read_bytes_per_s > Some(1e8));
+        let got = measure(&host, &found, Duration::from_secs(1), &Stop::new()).unwrap();
+        let measured: Vec<u32> = got.nodes.iter().map(|node| node.node).collect();
+        let there: Vec<u32> = found.nodes.iter().map(|node| node.number).collect();
+        assert_eq!(measured, there);
+        // From a tape's to what no machine has: this build's loops may be slow, not absurd.
+        let sane = |rate: Option<f64>| rate.is_some_and(|rate| (1e6..1e13).contains(&rate));
+        for node in &got.nodes {
+            assert!(node.threads > 0 && node.array_bytes > 0, "{node:?}");
+            assert!(sane(node.read_bytes_per_s) && sane(node.triad_bytes_per_s), "{node:?}");
+        }
+        assert!(sane(copy_rate(Duration::from_millis(50))));
     }
 }

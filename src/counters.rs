@@ -126,6 +126,28 @@ fn parse_whole_and_truncated(
     whole
 }
 
+/// Two rows of `source` on `host`, with `between` done between them.
+#[cfg(test)]
+fn two_rows(
+    source: &Source,
+    host: &Host,
+    devices: &[&str],
+    between: impl Fn(),
+) -> Option<series::Series> {
+    let devices: Vec<String> = devices.iter().map(|name| (*name).to_owned()).collect();
+    let mut sample = (source.open)(host, &Subject::new(std::process::id(), &devices))?;
+    let mut table = Table::new(source.name, source.fields, source.born_at_zero);
+    for at in 0..2 {
+        table.begin(at);
+        sample.sample(&mut table);
+        table.end();
+        if at == 0 {
+            between();
+        }
+    }
+    Some(table.into_series(0))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -89,24 +89,8 @@ impl Port {
 mod tests {
     use super::*;
     use crate::counters::series::Series;
-    use crate::counters::table::Table;
+    use crate::counters::two_rows;
     use crate::inventory::recording::Recording;
-
-    /// Two rows, with `between` done between them.
-    fn rows(host: &Host, devices: &[&str], between: impl Fn()) -> Option<Series> {
-        let devices: Vec<String> = devices.iter().map(|name| (*name).to_owned()).collect();
-        let mut sample = open(host, &Subject::new(1, &devices))?;
-        let mut table = Table::new(LINKS.name, LINKS.fields, LINKS.born_at_zero);
-        for at in 0..2 {
-            table.begin(at);
-            sample.sample(&mut table);
-            table.end();
-            if at == 0 {
-                between();
-            }
-        }
-        Some(table.into_series(0))
-    }
 
     fn columns(series: &Series) -> Vec<(&str, &[u64])> {
         let columns = series.columns.iter();
@@ -116,7 +100,8 @@ mod tests {
     #[test]
     fn both_ends_of_the_link_of_a_drive_are_read_once_for_all_its_devices() {
         let machine = Recording::open("nvme");
-        let series = rows(&machine.host(), &["dm-0", "nvme0n1p3", "nvme0n1"], || {}).unwrap();
+        let series =
+            two_rows(&LINKS, &machine.host(), &["dm-0", "nvme0n1p3", "nvme0n1"], || {}).unwrap();
         let expected = [
             ("0000:41:00.0.megatransfers_per_s", &[8000, 8000][..]),
             ("0000:41:00.0.lanes", &[4, 4][..]),
@@ -136,7 +121,7 @@ mod tests {
             host.write(format!("{port}/0000:41:00.0/current_link_speed"), "2.5 GT/s PCIe").unwrap();
             host.write(format!("{port}/current_link_speed"), "Unknown").unwrap();
         };
-        let series = rows(&host, &["nvme0n1"], down).unwrap();
+        let series = two_rows(&LINKS, &host, &["nvme0n1"], down).unwrap();
         let values = |column: &str| series.column(column).unwrap().values.clone();
         assert_eq!(values("0000:41:00.0.megatransfers_per_s"), [8000, 2500]);
         assert_eq!(values("0000:40:01.1.megatransfers_per_s"), [16_000, 16_000]);
@@ -149,7 +134,7 @@ mod tests {
             [("virtio-guest", &["vda"][..]), ("nvme", &["dm-0"]), ("nvme", &hostile), ("nvme", &[])]
         {
             let machine = Recording::open(recording);
-            assert!(rows(&machine.host(), devices, || {}).is_none(), "{devices:?}");
+            assert!(two_rows(&LINKS, &machine.host(), devices, || {}).is_none(), "{devices:?}");
         }
     }
 
@@ -163,7 +148,10 @@ mod tests {
                 let path = format!("/sys/devices/pci0000:40/0000:40:01.1{port}/current_link_speed");
                 host.write(path, text).unwrap();
             }
-            assert!(rows(&host, &["nvme0n1"], || {}).unwrap().columns.is_empty(), "{text:.20}");
+            assert!(
+                two_rows(&LINKS, &host, &["nvme0n1"], || {}).unwrap().columns.is_empty(),
+                "{text:.20}"
+            );
         }
     }
 }

@@ -124,27 +124,9 @@ impl Sensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::parse_whole_and_truncated;
     use crate::counters::series::Series;
-    use crate::counters::table::Table;
+    use crate::counters::{parse_whole_and_truncated, two_rows};
     use crate::inventory::recording::Recording;
-
-    /// Two rows of `source` on `host`, with `between` done between them.
-    fn rows(source: &Source, host: &Host, devices: &[&str], between: impl Fn()) -> Option<Series> {
-        let devices: Vec<String> = devices.iter().map(|name| (*name).to_owned()).collect();
-        let subject = Subject::new(std::process::id(), &devices);
-        let mut sample = (source.open)(host, &subject)?;
-        let mut table = Table::new(source.name, source.fields, source.born_at_zero);
-        for at in 0..2 {
-            table.begin(at);
-            sample.sample(&mut table);
-            table.end();
-            if at == 0 {
-                between();
-            }
-        }
-        Some(table.into_series(0))
-    }
 
     fn columns(series: &Series) -> Vec<(&str, u64)> {
         let last = |values: &[u64]| *values.last().unwrap();
@@ -155,7 +137,7 @@ mod tests {
     fn an_nvme_drive_is_read_once_for_all_its_namespaces_and_partitions() {
         let machine = Recording::open("sensors");
         let devices = ["dm-0", "nvme0n1p1", "nvme0n1", "nvme0n2", "nvme1n1"];
-        let series = rows(&NVME, &machine.host(), &devices, || {}).unwrap();
+        let series = two_rows(&NVME, &machine.host(), &devices, || {}).unwrap();
         let expected = [
             ("nvme0.temperature_millikelvin", 273_150 + 41_850),
             ("nvme0.warning_millikelvin", 273_150 + 81_850),
@@ -170,7 +152,7 @@ mod tests {
     #[test]
     fn a_sata_drive_is_read_through_drivetemp_and_never_through_another_driver() {
         let machine = Recording::open("sensors");
-        let series = rows(&SATA, &machine.host(), &["sda1", "sda", "sdb"], || {}).unwrap();
+        let series = two_rows(&SATA, &machine.host(), &["sda1", "sda", "sdb"], || {}).unwrap();
         let expected = [
             ("sda.temperature_millikelvin", 273_150 - 5_000),
             ("sda.recommended_millikelvin", 273_150 + 60_000),
@@ -183,10 +165,18 @@ mod tests {
     fn drives_without_sensors_yield_no_series() {
         let machine = Recording::open("virtio-guest");
         for source in [&NVME, &SATA] {
-            assert!(rows(source, &machine.host(), &["vda"], || {}).is_none(), "{}", source.name);
+            assert!(
+                two_rows(source, &machine.host(), &["vda"], || {}).is_none(),
+                "{}",
+                source.name
+            );
             let hostile = ["", ".", "..", "../../etc", "nvme", "nvme0n1", "a/b", "\0"];
-            assert!(rows(source, &machine.host(), &hostile, || {}).is_none(), "{}", source.name);
-            assert!(rows(source, &machine.host(), &[], || {}).is_none(), "{}", source.name);
+            assert!(
+                two_rows(source, &machine.host(), &hostile, || {}).is_none(),
+                "{}",
+                source.name
+            );
+            assert!(two_rows(source, &machine.host(), &[], || {}).is_none(), "{}", source.name);
         }
     }
 
@@ -196,7 +186,7 @@ mod tests {
         let machine = Recording::open("sensors");
         let host = machine.host();
         let gone = host.path("/sys/class/block/sda/device/hwmon/hwmon2");
-        let series = rows(&SATA, &host, &["sda"], || std::fs::remove_dir_all(&gone).unwrap());
+        let series = two_rows(&SATA, &host, &["sda"], || std::fs::remove_dir_all(&gone).unwrap());
         let series = series.unwrap();
         let last = 273_150 - 5_000;
         assert_eq!(series.column("sda.temperature_millikelvin").unwrap().values, [last, last]);
@@ -214,12 +204,12 @@ mod tests {
             [&b""[..], b"\n", b"-\n", b"--5\n", b"4 1\n", b"41.5\n", b"\xff\n", &long, huge, cold]
         {
             std::fs::write(&file, text).unwrap();
-            let series = rows(&SATA, &host, &["sda"], || {}).unwrap();
+            let series = two_rows(&SATA, &host, &["sda"], || {}).unwrap();
             assert_eq!(series.column("sda.temperature_millikelvin"), None, "{text:?}");
         }
         std::fs::remove_file(&file).unwrap();
         std::fs::create_dir(&file).unwrap();
-        let series = rows(&SATA, &host, &["sda"], || {}).unwrap();
+        let series = two_rows(&SATA, &host, &["sda"], || {}).unwrap();
         assert_eq!(series.column("sda.temperature_millikelvin"), None, "a directory");
     }
 
