@@ -1,5 +1,7 @@
 //! (pure) Processors: the load's threads, and what every CPU did.
 
+use std::cmp::Ordering;
+
 use super::{Facts, Limits, Resource, Standing, Use, of_most};
 use crate::value::{bytes, percent};
 
@@ -58,11 +60,10 @@ pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
     let streams = (facts.number("streams", 1.0).max(1.0)) as usize;
     let programs = facts.measurement.programs.is_some();
     // What watches over programs is not the load.
-    let mut threads = if programs { Vec::new() } else { threads(facts) };
-    if threads.len() < streams {
-        // The engine's own account knows no waiting.
-        threads = facts.measurement.streams.iter().filter_map(own_account).collect();
-    }
+    // What watches over programs is not the load.
+    let counted = if programs { Vec::new() } else { threads(facts) };
+    let own = facts.measurement.streams.iter().filter_map(own_account).collect();
+    let mut threads = completed(counted, own);
     if programs && threads.iter().any(|(ran, _)| *ran > ONE_THREAD) {
         // How many threads it has, and what each did, was not counted.
         return None;
@@ -70,7 +71,7 @@ pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
     if threads.is_empty() {
         return None;
     }
-    threads.sort_by(|a, b| (b.0 + b.1).total_cmp(&(a.0 + a.1)));
+    threads.sort_by(busier);
     let used_cpus = threads.iter().map(|(ran, _)| ran).sum();
     let busiest = &threads[..streams.min(threads.len())];
     let count = busiest.len() as f64;
@@ -109,9 +110,32 @@ fn threads(facts: &Facts<'_>) -> Vec<(f64, f64)> {
     names.filter_map(of).collect()
 }
 
+/// What a stream says of itself: the clock of its thread, read as it begins and ends. It knows no
+/// waiting.
 fn own_account(stream: &crate::measurement::Stream) -> Option<(f64, f64)> {
     let ran_ns = stream.stopped_ns.checked_sub(stream.started_ns).filter(|ns| *ns > 0)?;
     Some((stream.cpu_ns as f64 / ran_ns as f64, 0.0))
+}
+
+/// The counted threads, none below what the streams say of themselves. Threads are looked at once a
+/// second, so a thread that begins or ends between two looks seems idle for a part of that second;
+/// both its times are short by the same share then.
+fn completed(mut counted: Vec<(f64, f64)>, mut own: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
+    counted.sort_by(busier);
+    own.sort_by(busier);
+    counted.resize(counted.len().max(own.len()), (0.0, 0.0));
+    for ((ran, waited), (own, _)) in counted.iter_mut().zip(own) {
+        if own > *ran {
+            let longer = if *ran > 0.0 { own / *ran } else { 1.0 };
+            (*ran, *waited) = (own, (*waited * longer).min(1.0 - own.min(1.0)));
+        }
+    }
+    counted
+}
+
+/// The one that wanted a CPU more of the time first.
+fn busier(a: &(f64, f64), b: &(f64, f64)) -> Ordering {
+    (b.0 + b.1).total_cmp(&(a.0 + a.1))
 }
 
 /// Shares of one CPU's time.

@@ -30,6 +30,8 @@ pub struct Scene {
     pub disks: Vec<(f64, f64, f64)>,
     /// Each thread: shares of the time in which it ran, and waited for a CPU.
     pub thread: Option<(f64, f64)>,
+    /// Share of their times that the counters saw; the rest lies between two rows.
+    pub seen: f64,
     /// Each CPU: busy, interrupts, stolen; shares.
     pub cpus: Vec<(f64, f64, f64)>,
     /// What was set.
@@ -55,6 +57,7 @@ impl Default for Scene {
             bytes_per_s: 100e6,
             disks: vec![(0.05, 0.05, 400.0)],
             thread: Some((0.05, 0.0)),
+            seen: 1.0,
             cpus: vec![(0.2, 0.01, 0.0), (0.1, 0.0, 0.0)],
             bounds: Vec::new(),
             backing_share: None,
@@ -196,8 +199,8 @@ impl Scene {
         let mut threads = Vec::new();
         for thread in 0..self.thread.map_or(0, |_| self.streams) {
             let (ran, waited) = self.thread.unwrap_or_default();
-            threads.push((format!("t{thread}.cpu_ns"), ran * 1e9));
-            threads.push((format!("t{thread}.wait_ns"), waited * 1e9));
+            threads.push((format!("t{thread}.cpu_ns"), self.seen * ran * 1e9));
+            threads.push((format!("t{thread}.wait_ns"), self.seen * waited * 1e9));
         }
         let mut cpus = Vec::new();
         for (number, (busy, interrupts, stolen)) in self.cpus.iter().enumerate() {

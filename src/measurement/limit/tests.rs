@@ -119,6 +119,22 @@ fn a_thread_that_never_sleeps_is_a_core_s_limit_and_one_that_is_crowded_out_the_
     nothing_binds(&Scene { thread: Some((0.2, 0.2)), ..crowded });
 }
 
+/// A short cached read was `unknown` on a fast machine: the threads are looked at once a second, and
+/// of its 3 s, 0.3 s on each end lay between two looks, so its thread seemed to sleep a sixth of the
+/// time.
+#[test]
+fn a_thread_that_begins_and_ends_between_two_looks_is_as_busy_as_its_own_clock_says() {
+    let short = |ran, waited| Scene { thread: Some((ran, waited)), seen: 0.8, ..Scene::default() };
+    binds(&short(0.97, 0.01), Resource::Core);
+    nothing_binds(&short(0.80, 0.01));
+    let wanted = |scene: &Scene| of(scene).processors.expect("threads were counted");
+    let shared = wanted(&short(0.5, 0.4));
+    assert!((shared.wanted - 0.9).abs() < 0.001, "{shared:?}");
+    assert!((shared.waited - 0.4 / 0.9).abs() < 0.001, "{shared:?}");
+    let unseen = wanted(&Scene { seen: 0.0, ..short(0.5, 0.4) });
+    assert_eq!((unseen.wanted, unseen.waited), (0.5, 0.0), "waiting is never made up");
+}
+
 #[test]
 fn a_cached_read_is_copying_unless_its_blocks_are_small() {
     let hot = Scene { thread: Some((0.98, 0.0)), bytes_per_s: 5e9, ..Scene::default() }.cached();
