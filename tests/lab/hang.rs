@@ -1,59 +1,30 @@
 //! Disks that stop answering, and disks that die, under a load.
 //!
-//! The disk is a loop device over a file that `qemu-storage-daemon` serves through FUSE (not opened
-//! with O_DIRECT, of which this export makes a mess below 4 KiB). A daemon
-//! that is stopped (SIGSTOP) leaves every I/O in flight, for as long as one likes; one that is
-//! killed fails them all.
+//! A daemon that is stopped (SIGSTOP) leaves every I/O in flight, for as long as one likes; one that
+//! is killed fails them all.
 
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::daemon::Daemon;
 use crate::disk::{Disk, Mount, alone, usable};
 use crate::run::{brickyard, parse, trials};
 
-/// A disk that is served by a process of its own; made to answer again, and gone, when dropped.
+/// A file system on a disk that is served by a process of its own.
 struct Frail {
-    daemon: Child,
-    folder: tempfile::TempDir,
-    disk: Option<Disk>,
+    daemon: Daemon,
     mount: Option<Mount>,
 }
 
 impl Frail {
     fn new(mib: u64) -> Frail {
-        let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
-        let (image, served) = (folder.path().join("image"), folder.path().join("served"));
-        let file = std::fs::File::create(&image).expect("an image");
-        file.set_len(mib << 20).expect("sized");
-        std::fs::File::create(&served).expect("a mount point");
-        let daemon = Command::new("qemu-storage-daemon")
-            .arg("--blockdev")
-            .arg(format!("driver=file,node-name=disk,filename={}", image.display()))
-            .arg("--export")
-            .arg(format!(
-                "type=fuse,id=export,node-name=disk,mountpoint={},writable=on",
-                served.display()
-            ))
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("qemu-storage-daemon can be started");
-        let mut frail = Frail { daemon, folder, disk: None, mount: None };
-        let start = Instant::now();
-        while served.metadata().map_or(0, |metadata| metadata.len()) == 0 {
-            assert!(start.elapsed() < Duration::from_secs(20), "it serves nothing");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        frail.disk = Some(Disk::on(&served, &[]));
-        frail.mount = Some(Mount::format(frail.disk(), "ext4"));
-        frail
-    }
-
-    fn disk(&self) -> &Disk {
-        self.disk.as_ref().expect("made")
+        let daemon = Daemon::new(mib, None, &[]);
+        let mount = Some(Mount::format(daemon.disk(), "ext4"));
+        Frail { daemon, mount }
     }
 
     fn mount(&self) -> &Mount {
@@ -62,11 +33,7 @@ impl Frail {
 
     /// `loop3`
     fn name(&self) -> String {
-        self.disk().device.trim_start_matches("/dev/").to_owned()
-    }
-
-    fn signal(&self, signal: Signal) {
-        let _ = kill_process(Pid::from_child(&self.daemon), signal);
+        self.daemon.disk().device.trim_start_matches("/dev/").to_owned()
     }
 
     /// I/Os that were written so far.
@@ -74,12 +41,6 @@ impl Frail {
         let stat = std::fs::read_to_string(format!("/sys/block/{}/stat", self.name()));
         let stat = stat.expect("a block device");
         stat.split_whitespace().nth(4).and_then(|count| count.parse().ok()).expect("a count")
-    }
-
-    fn in_flight(&self) -> u64 {
-        let text = std::fs::read_to_string(format!("/sys/block/{}/inflight", self.name()));
-        let text = text.expect("a block device");
-        text.split_whitespace().filter_map(|count| count.parse::<u64>().ok()).sum()
     }
 
     /// Waits until a load has written a good deal more.
@@ -94,25 +55,10 @@ impl Frail {
 
 impl Drop for Frail {
     fn drop(&mut self) {
-        self.signal(Signal::CONT);
-        let start = Instant::now();
-        while self.disk.is_some() && self.in_flight() > 0 {
-            if start.elapsed() > Duration::from_secs(30) {
-                eprintln!("{} still has I/O in flight", self.name());
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        self.daemon.answer_again();
         // What hung ends now, and with it what it had open.
         std::thread::sleep(Duration::from_millis(500));
         drop(self.mount.take());
-        drop(self.disk.take());
-        let served = self.folder.path().join("served");
-        self.signal(Signal::TERM);
-        std::thread::sleep(Duration::from_millis(200));
-        let _ = Command::new("umount").arg("-l").arg(&served).stderr(Stdio::null()).status();
-        let _ = self.daemon.kill();
-        let _ = self.daemon.wait();
     }
 }
 
@@ -166,11 +112,11 @@ fn a_load_that_hangs_is_left_behind_and_the_campaign_goes_on_with_the_other_disk
     let (one, other) = (frail.mount().name(), mount.name());
     let child = started(folder.path(), &plan(folder.path(), &one, &other, "sync"));
     frail.under_load();
-    frail.signal(Signal::STOP);
+    frail.daemon.signal(Signal::STOP);
     let start = Instant::now();
     let output = child.wait_with_output().expect("it ends though the disk does not answer");
     println!("ended {:?} after the disk had stopped", start.elapsed());
-    assert!(frail.in_flight() > 0, "the disk answered: nothing was tested");
+    assert!(frail.daemon.in_flight() > 0, "the disk answered: nothing was tested");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");
     let document = parse(&output);
@@ -191,7 +137,7 @@ fn a_load_that_hangs_is_left_behind_and_the_campaign_goes_on_with_the_other_disk
     assert!(said.contains(&format!("{one}/brickyard-")) && said.contains("is left"), "{said}");
 
     // When the disk answers again, the load ends and the next run removes what was left.
-    frail.signal(Signal::CONT);
+    frail.daemon.signal(Signal::CONT);
     let left = || {
         std::fs::read_dir(&one)
             .expect("readable")
@@ -224,7 +170,7 @@ fn a_trial_whose_disk_dies_is_recorded_with_what_the_kernel_said() {
     let (one, other) = (frail.mount().name(), mount.name());
     let child = started(folder.path(), &plan(folder.path(), &one, &other, "uring"));
     frail.under_load();
-    frail.signal(Signal::KILL);
+    frail.daemon.signal(Signal::KILL);
     let output = child.wait_with_output().expect("it ends");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(1), "{said}");

@@ -1,10 +1,8 @@
 //! Limits of disks, and of control groups on disks.
 
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-
 use super::groups::Group;
 use super::{Case, Load, amount, choose, factor};
+use crate::daemon::Daemon;
 use crate::disk::{Disk, Mount, sh};
 use crate::model::{Model, Modelled};
 
@@ -60,65 +58,10 @@ pub fn seeking(number: u64, lift: bool) -> Case {
     Case { right: &["device"], answer, lifted }
 }
 
-/// A daemon that serves a file, no faster than it was told to; gone when dropped.
-struct Daemon {
-    process: Child,
-    folder: tempfile::TempDir,
-    disk: Option<Disk>,
-}
-
-impl Daemon {
-    fn new(mib: u64, bytes_per_s: u64) -> Daemon {
-        let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
-        let (image, served) = (folder.path().join("image"), folder.path().join("served"));
-        std::fs::File::create(&image).and_then(|file| file.set_len(mib << 20)).expect("an image");
-        std::fs::File::create(&served).expect("a mount point");
-        let process = Command::new("qemu-storage-daemon")
-            .arg("--blockdev")
-            .arg(format!("driver=file,node-name=file,filename={}", image.display()))
-            .arg("--object")
-            .arg(format!("throttle-group,id=group,x-bps-read={bytes_per_s}"))
-            .arg("--blockdev")
-            .arg("driver=throttle,node-name=disk,file=file,throttle-group=group")
-            .arg("--export")
-            .arg(format!(
-                "type=fuse,id=export,node-name=disk,mountpoint={},writable=on",
-                served.display()
-            ))
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("qemu-storage-daemon can be started");
-        let mut daemon = Daemon { process, folder, disk: None };
-        let start = Instant::now();
-        while served.metadata().map_or(0, |metadata| metadata.len()) == 0 {
-            assert!(start.elapsed() < Duration::from_secs(20), "it serves nothing");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        daemon.disk = Some(Disk::on(&served, &["--direct-io=on", "--sector-size", "4096"]));
-        daemon
-    }
-
-    fn disk(&self) -> &Disk {
-        self.disk.as_ref().expect("made")
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        drop(self.disk.take());
-        std::thread::sleep(Duration::from_millis(200));
-        let served = self.folder.path().join("served");
-        let _ = Command::new("umount").arg(&served).stderr(Stdio::null()).status();
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-        let _ = Command::new("umount").arg("-l").arg(&served).stderr(Stdio::null()).status();
-    }
-}
-
 /// Another's implementation of a slow disk. What it would do without its throttle is not known.
 pub fn daemon(number: u64, _: bool) -> Case {
     let rate = amount(number, "daemon, MB/s", 20, 60) * 1_000_000;
-    let made = Daemon::new(400, rate);
+    let made = Daemon::new(400, Some(rate), &["--direct-io=on", "--sector-size", "4096"]);
     let mount = mounted(made.disk(), number);
     let group = Group::new("blkio", number);
     group.limit(&made.disk().device, "read_bps", (rate as f64 * factor(number)) as u64);
