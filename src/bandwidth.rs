@@ -4,13 +4,14 @@
 //! that the analysis can hold figures against it. Threads are in `bandwidth/team.rs`, loops in
 //! `bandwidth/kernel.rs`; how much memory may be taken is decided in `bandwidth/room.rs`.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::inventory::cpus;
-use crate::inventory::server::Processors;
 use crate::inventory::server::processors::{Node, last_level_bytes};
+use crate::inventory::server::{self, Processors};
 use crate::sys::clock::monotonic_ns;
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, processors};
@@ -49,6 +50,15 @@ pub struct NodeBandwidth {
     pub triad_bytes_per_s: Option<f64>,
     /// Reading alone, bytes per second.
     pub read_bytes_per_s: Option<f64>,
+}
+
+impl Bandwidth {
+    /// What all nodes together deliver to their own cores, bytes per second, where each was
+    /// measured.
+    pub fn read_bytes_per_s(&self) -> Option<f64> {
+        let each: Option<Vec<f64>> = self.nodes.iter().map(|node| node.read_bytes_per_s).collect();
+        each.filter(|each| !each.is_empty()).map(|each| each.iter().sum())
+    }
 }
 
 /// A node gets no more than this.
@@ -105,6 +115,15 @@ pub fn measure(
     bandwidth.copy_bytes_per_s = copy::to_a_warm_buffer(size, cache, at_most);
     bandwidth.copy_to_memory_bytes_per_s = copy::to_memory(size, at_most);
     Ok(bandwidth)
+}
+
+/// As [`measure`], once for this process, of the machine that it runs on; `None` where it cannot be
+/// measured.
+pub fn once(host: &Host, stop: &Stop) -> Option<&'static Bandwidth> {
+    const AT_MOST: Duration = Duration::from_secs(3);
+    static MEASURED: OnceLock<Option<Bandwidth>> = OnceLock::new();
+    let measured = || measure(host, &server::processors(host), AT_MOST, stop).ok();
+    MEASURED.get_or_init(measured).as_ref()
 }
 
 /// Bytes per second that one core copies from memory into a small buffer that it uses again and

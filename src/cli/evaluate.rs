@@ -72,6 +72,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let stop = signal::stop()?;
     let mut session = outcome::Session::open(kept, common)?;
     session.introduce();
+    session.measure_memory(&stop);
     let memory_bytes = session.memory_bytes();
     let request = evaluate::Request { directories, budget_ns, space_bytes, memory_bytes };
     let done = {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{Common, talk};
+use crate::bandwidth;
 use crate::campaign::{Done, new_uid};
 use crate::engine::{self, Engine};
 use crate::inventory;
@@ -13,7 +14,7 @@ use crate::measurement::{Outcome, Record};
 use crate::plan;
 use crate::report::{self, Input};
 use crate::store::{Campaign, Store};
-use crate::sys::{Error, Host, child, clock};
+use crate::sys::{Error, Host, child, clock, signal};
 use crate::value;
 
 /// What is asked for.
@@ -147,6 +148,15 @@ impl Session {
     /// Available memory, bytes.
     pub fn memory_bytes(&self) -> u64 {
         self.machine.memory_available_bytes.unwrap_or(0)
+    }
+
+    /// Measures what memory can do, for the report to hold figures against.
+    pub fn measure_memory(&mut self, stop: &signal::Stop) {
+        if self.kept.engine.name() != "sim"
+            && let Some(bandwidth) = bandwidth::once(&self.host, stop)
+        {
+            self.campaign.inventory["bandwidth"] = serde_json::json!(bandwidth);
+        }
     }
 
     /// Says what will be measured, and on what.

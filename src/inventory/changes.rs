@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 /// What changes by itself, or with where one measures: no part was exchanged.
-const IDLE: [&str; 4] = ["memory_available_bytes", "available_bytes", "number", "ceiling"];
+const IDLE: [&str; 5] =
+    ["memory_available_bytes", "available_bytes", "number", "ceiling", "bandwidth"];
 
 /// The same of the whole server: what load, wear, power management and reboots move, what depends
 /// on who asks, and what is told elsewhere.

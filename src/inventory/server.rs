@@ -64,6 +64,11 @@ pub struct Server {
     pub unread: Vec<Unread>,
 }
 
+/// Reads about the processors alone.
+pub fn processors(host: &Host) -> Processors {
+    processors::read(&mut Reading::new(host))
+}
+
 /// Reads the inventory of the whole server.
 pub fn server(host: &Host) -> Server {
     let mut reading = Reading::new(host);

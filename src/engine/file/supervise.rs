@@ -78,6 +78,7 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
         bounds,
         allowed_cpus,
         copy_bytes_per_s: copy_rate(&trial.settings),
+        memory_bytes_per_s: memory_rate(&trial.settings, context),
         ..Evidence::on(&targets)
     };
     whole.count(&evidence.unwrap_or_default());
@@ -105,6 +106,16 @@ fn copy_rate(settings: &Settings) -> Option<f64> {
     static RATE: OnceLock<Option<f64>> = OnceLock::new();
     let buffered = !settings.flag("direct") && settings.word("access").contains("read");
     if buffered { *RATE.get_or_init(|| bandwidth::copy_rate(AT_MOST)) } else { None }
+}
+
+/// What memory delivers to all cores, measured once, for trials in which several streams read what
+/// is in memory: one alone is at the limit of its core first.
+fn memory_rate(settings: &Settings, context: &Context<'_>) -> Option<f64> {
+    let several = settings.number("streams") > 1.0;
+    let from_memory = several && !settings.flag("direct") && !settings.flag("cold");
+    let reads = settings.word("access").contains("read");
+    let measured = (from_memory && reads).then(|| bandwidth::once(context.host, context.stop))?;
+    measured?.read_bytes_per_s()
 }
 
 /// Names out of all targets, each once.

@@ -1,6 +1,7 @@
 //! (pure) Processors: the load's threads, and what every CPU did.
 
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::{Facts, Limits, Resource, Standing, Use, of_most};
 use crate::value::{bytes, percent};
@@ -24,8 +25,9 @@ const SOFTIRQ_FULL: f64 = 0.90;
 /// The hypervisor took so much of the CPUs that a load which wants them all is short of it.
 const STOLEN: f64 = 0.25;
 
-/// Copying alone moves so much of what memory was measured to deliver.
-const MEMORY_FULL: f64 = 0.85;
+/// Reading alone takes so much of what memory was measured to deliver. With more, the bytes lay in
+/// the processors' caches.
+const MEMORY_FULL: Range<f64> = 0.85..1.15;
 
 /// From here on copying is what a cached read spends its time on: a call takes about 1 us, and
 /// copying 64 KiB 5 us and more.
@@ -226,21 +228,23 @@ fn crowded(facts: &Facts<'_>, all: &Processors, hungry: bool) -> Option<Use> {
     Some(used(Resource::Cpu, standing, full, most.filter(|_| !crowded), evidence))
 }
 
-/// What comes from memory is read there and written there.
+/// What comes from the page cache is read from memory once; the buffers that it is copied into are
+/// used again and again and stay in the processors' caches.
 fn memory(facts: &Facts<'_>, all: &Processors, hungry: bool, cached: bool) -> Option<Use> {
     let most = facts.measurement.evidence.memory_bytes_per_s.filter(|most| *most > 0.0)?;
-    let share = 2.0 * facts.bytes_per_s / most;
+    let share = facts.bytes_per_s / most;
     let full = cached && hungry && all.waited < CROWDED;
     let standing = match share {
-        share if share >= MEMORY_FULL && full => Standing::Binds,
-        share if share >= MEMORY_FULL => Standing::Near,
+        share if !MEMORY_FULL.contains(&share) => Standing::Clear,
+        _ if full => Standing::Binds,
+        _ if cached => Standing::Near,
         _ => Standing::Clear,
     };
     let evidence = format!(
-        "copying moved {}, each byte read and written, through memory",
-        of_most(2.0 * facts.bytes_per_s, most)
+        "reading took {} that memory was measured to deliver to all cores",
+        of_most(facts.bytes_per_s, most)
     );
-    let allows = cached.then_some(most / 2.0);
+    let allows = cached.then_some(most);
     Some(used(Resource::Memory, standing, share, allows, evidence))
 }
 

@@ -148,8 +148,18 @@ fn a_cached_read_is_copying_unless_its_blocks_are_small() {
     binds(&measured(6e9), Resource::Copying);
     binds(&measured(12e9), Resource::Copying);
     binds(&measured(20e9), Resource::Core);
-    let memory = Evidence { memory_bytes_per_s: Some(11e9), ..hot.evidence.clone() };
-    binds(&Scene { evidence: memory, ..hot.clone() }, Resource::Memory);
+    let memory = |rate| {
+        let evidence = Evidence { memory_bytes_per_s: Some(rate), ..hot.evidence.clone() };
+        Scene { evidence, ..hot.clone() }
+    };
+    binds(&memory(5.5e9), Resource::Memory);
+    binds(&memory(9e9), Resource::Copying);
+    assert_eq!(allows(&memory(9e9), Resource::Memory), 9e9);
+    // Faster than memory: out of the processors' caches.
+    binds(&memory(4e9), Resource::Copying);
+    let disk =
+        Scene { evidence: memory(5.5e9).evidence, cpus: hot.cpus.clone(), ..Scene::default() };
+    assert!(of(&disk).of(Resource::Memory).is_none_or(|it| it.standing == Standing::Clear));
 }
 
 #[test]

@@ -7,10 +7,12 @@ use crate::value::{self, Value};
 /// Objects and arrays nested deeper than this are printed as JSON.
 const DEPTH_MAX: usize = 6;
 
-/// The inventory, whatever its shape; without the whole server, which is drawn.
+/// The inventory, whatever its shape; without the whole server and its memory, which are drawn.
 pub fn inventory(json: &serde_json::Value) -> Markup {
     let mut json = json.clone();
-    json.as_object_mut().and_then(|parts| parts.remove("server"));
+    if let Some(parts) = json.as_object_mut() {
+        parts.retain(|name, _| !["server", "bandwidth"].contains(&name.as_str()));
+    }
     html! { div.inventory { (nested("", &json, 0)) } }
 }
 

@@ -4,6 +4,7 @@
 use maud::{Markup, html};
 
 use crate::analysis::path::{DataPath, Part, Paths, paths};
+use crate::bandwidth::Bandwidth;
 use crate::inventory::server::Server;
 use crate::inventory::warning::warnings;
 use crate::report::inspect::{Inspection, cut};
@@ -25,14 +26,17 @@ const ROWS_MAX: usize = 24;
 /// The section; nothing when the campaign did not keep the server.
 pub fn section(inventory: &serde_json::Value) -> Option<Markup> {
     let server: Server = serde_json::from_value(inventory.get("server")?.clone()).ok()?;
-    let paths = paths(&server, None);
+    let bandwidth = inventory.get("bandwidth");
+    let bandwidth: Option<Bandwidth> =
+        bandwidth.and_then(|json| serde_json::from_value(json.clone()).ok());
+    let paths = paths(&server, bandwidth.as_ref());
     let picture = picture(&server, &paths);
     let inspection = Inspection {
         brickyard: String::new(),
         warnings: warnings(&server),
         paths,
         server,
-        bandwidth: None,
+        bandwidth,
     };
     Some(html! {
         @if let Some(picture) = picture {
