@@ -266,3 +266,48 @@ fn the_server_is_inspected_in_text_and_json() {
     assert!(text.contains("t610") && !text.contains("node 0 measured"), "{text}");
     assert!(refused(at, &["inspect", "--root", "missing"]).contains("--record"));
 }
+
+/// People send recordings of their servers: what is in them must be what is seen, and without
+/// being asked no name and no serial number of theirs goes along.
+#[test]
+fn a_recording_of_this_machine_shows_this_machine_and_tells_no_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let said = |arguments: &[&str]| -> Value {
+        let output = brickyard(at, arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        serde_json::from_slice(&output.stdout).expect("one JSON document")
+    };
+    let record = |file: &str, more: &[&str]| {
+        let arguments = [&["inspect", "--record", file], more].concat();
+        let output = brickyard(at, &arguments);
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    record("mine.txt", &["--with-serials"]);
+    let live = said(&["inspect", "--no-measure", "--json"]);
+    let again = said(&["inspect", "--root", "mine.txt", "--json"]);
+    for part in ["firmware", "processors", "pci", "drives", "arrays"] {
+        assert_eq!(again["server"][part], live["server"][part], "{part}");
+    }
+    let names = |document: &Value, part: &str| -> Vec<Value> {
+        let all = document["server"][part].as_array().expect("a list");
+        all.iter().map(|one| one["name"].clone()).collect()
+    };
+    for part in ["devices", "interfaces", "settings"] {
+        assert_eq!(names(&again, part), names(&live, part), "{part}");
+    }
+
+    record("yours.txt", &[]);
+    let text = std::fs::read_to_string(at.join("yours.txt")).expect("written");
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").expect("a name");
+    let host = host.trim();
+    let named = text.lines().find(|line| line.ends_with(&format!("= {host}")));
+    assert_eq!(named, None, "the machine's name");
+    for name in names(&live, "interfaces") {
+        let path = format!("/sys/class/net/{}/address", name.as_str().expect("a name"));
+        let mac = std::fs::read_to_string(path).unwrap_or_default();
+        let mac = mac.trim();
+        let telling = !mac.is_empty() && mac != "00:00:00:00:00:00";
+        assert!(!(telling && text.contains(mac)), "{mac}");
+    }
+}

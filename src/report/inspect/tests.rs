@@ -8,7 +8,7 @@ use crate::inventory::recording::Recording;
 use crate::inventory::server::drive::{Health, Hop};
 use crate::inventory::server::pci::{Link, Pace};
 use crate::inventory::server::{self, Array, Drive, Function, Interface, Unread, Usage};
-use crate::inventory::warning::Found;
+use crate::inventory::warning::{Found, warnings};
 use crate::report::schema::check;
 
 fn of(server: Server) -> Inspection {
@@ -51,6 +51,31 @@ fn every_recorded_machine_is_printed_in_100_columns_in_the_order_of_the_question
         .collect();
         assert!(places.is_sorted(), "{name}: {places:?}");
         obeys(&inspection).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+}
+
+/// What people see of six quite different servers, word for word: whoever changes it sees what
+/// becomes of the page. `BRICKYARD_SNAPSHOTS=1` writes it anew.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "files of this repository, in a test")]
+fn the_page_of_a_recorded_machine_is_the_one_that_was_looked_at() {
+    let names = ["t610-x4", "two-socket-nvme", "sas-expander", "laptop", "qemu-nvme", "qemu-arm"];
+    let again = std::env::var_os("BRICKYARD_SNAPSHOTS").is_some();
+    for name in names {
+        let mut inspection = of(server::server(&Recording::open(name).host()));
+        inspection.warnings = warnings(&inspection.server);
+        let folder = format!("{}/tests/fixtures/inspect", env!("CARGO_MANIFEST_DIR"));
+        let path = format!("{folder}/{name}.txt");
+        let text = inspection.text();
+        if again {
+            std::fs::write(&path, &text).unwrap();
+        }
+        let looked_at =
+            std::fs::read_to_string(&path).unwrap_or_else(|why| panic!("{path}: {why}"));
+        for (place, (now, before)) in text.lines().zip(looked_at.lines()).enumerate() {
+            assert_eq!(now, before, "{name}, line {}", place + 1);
+        }
+        assert_eq!(text.lines().count(), looked_at.lines().count(), "{name}");
     }
 }
 
