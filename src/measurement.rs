@@ -39,7 +39,7 @@ pub struct Measurement {
     /// One a stream, in order.
     pub streams: Vec<Stream>,
     /// What the load itself did, sampled: columns `read_bytes`, `read_ops`, `write_bytes`,
-    /// `write_ops`, cumulative.
+    /// `write_ops`, and `metadata_ops` of engines that do such, cumulative.
     pub load: Series,
     /// Latency of operations completed inside the window, by kind.
     pub latency: Vec<(Operation, Histogram<u64>)>,
@@ -84,15 +84,86 @@ pub enum Operation {
     Read,
     /// Bytes went from us.
     Write,
+    /// A file was made, and opened.
+    Create,
+    /// A file that was there was opened.
+    Open,
+    /// A file was closed.
+    Close,
+    /// What is known of a file was asked for, by its name or by its handle.
+    Stat,
+    /// Times, mode, owner or length of a file were changed.
+    Setattr,
+    /// How full the file system is was asked for.
+    Statfs,
+    /// Names of a directory were read.
+    Readdir,
+    /// A file got another name.
+    Rename,
+    /// A file got one name more.
+    Link,
+    /// A name of a file was removed, and the file with its last.
+    Unlink,
+    /// A directory was made.
+    Mkdir,
+    /// An empty directory was removed.
+    Rmdir,
+    /// What was written to a file was put on the device.
+    Fsync,
+    /// A range of a file was locked or unlocked.
+    Lock,
+    /// Several operations that count as one, as their workload defines it.
+    Transaction,
 }
 
 impl Operation {
-    /// `read` or `write`.
+    /// All of them.
+    pub const ALL: &[Operation] = &[
+        Operation::Read,
+        Operation::Write,
+        Operation::Create,
+        Operation::Open,
+        Operation::Close,
+        Operation::Stat,
+        Operation::Setattr,
+        Operation::Statfs,
+        Operation::Readdir,
+        Operation::Rename,
+        Operation::Link,
+        Operation::Unlink,
+        Operation::Mkdir,
+        Operation::Rmdir,
+        Operation::Fsync,
+        Operation::Lock,
+        Operation::Transaction,
+    ];
+
+    /// The word of the store and of the JSON contract: `read`, `unlink`.
     pub fn name(self) -> &'static str {
         match self {
             Operation::Read => "read",
             Operation::Write => "write",
+            Operation::Create => "create",
+            Operation::Open => "open",
+            Operation::Close => "close",
+            Operation::Stat => "stat",
+            Operation::Setattr => "setattr",
+            Operation::Statfs => "statfs",
+            Operation::Readdir => "readdir",
+            Operation::Rename => "rename",
+            Operation::Link => "link",
+            Operation::Unlink => "unlink",
+            Operation::Mkdir => "mkdir",
+            Operation::Rmdir => "rmdir",
+            Operation::Fsync => "fsync",
+            Operation::Lock => "lock",
+            Operation::Transaction => "transaction",
         }
+    }
+
+    /// The operation of that name.
+    pub fn find(name: &str) -> Option<Operation> {
+        Operation::ALL.iter().copied().find(|operation| operation.name() == name)
     }
 }
 
@@ -107,6 +178,9 @@ pub struct Amount {
     pub write_bytes: u64,
     /// Write operations.
     pub write_ops: u64,
+    /// Operations that move no bytes of files, such as create, stat and unlink.
+    #[serde(default)]
+    pub metadata_ops: u64,
 }
 
 impl Amount {
@@ -115,9 +189,9 @@ impl Amount {
         self.read_bytes + self.write_bytes
     }
 
-    /// Operations of both directions.
+    /// Operations of every kind.
     pub fn ops(&self) -> u64 {
-        self.read_ops + self.write_ops
+        self.read_ops + self.write_ops + self.metadata_ops
     }
 
     /// What was added since `earlier`.
@@ -127,6 +201,7 @@ impl Amount {
             read_ops: self.read_ops.saturating_sub(earlier.read_ops),
             write_bytes: self.write_bytes.saturating_sub(earlier.write_bytes),
             write_ops: self.write_ops.saturating_sub(earlier.write_ops),
+            metadata_ops: self.metadata_ops.saturating_sub(earlier.metadata_ops),
         }
     }
 
@@ -137,6 +212,7 @@ impl Amount {
             read_ops: self.read_ops + other.read_ops,
             write_bytes: self.write_bytes + other.write_bytes,
             write_ops: self.write_ops + other.write_ops,
+            metadata_ops: self.metadata_ops + other.metadata_ops,
         }
     }
 }

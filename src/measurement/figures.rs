@@ -223,9 +223,14 @@ fn window_figures(measurement: &Measurement, figures: &mut Figures) {
         let interval = within_trial(measurement, columns, value);
         figures.insert(Cow::Borrowed(name), Estimate { value, interval });
     };
-    add("throughput_bytes_per_s", done.bytes(), &["read_bytes", "write_bytes"]);
-    if done.ops() > 0 {
-        add("iops", done.ops(), &["read_ops", "write_ops"]);
+    if done.bytes() > 0 || done.metadata_ops == 0 {
+        add("throughput_bytes_per_s", done.bytes(), &["read_bytes", "write_bytes"]);
+    }
+    if done.read_ops + done.write_ops > 0 {
+        add("iops", done.read_ops + done.write_ops, &["read_ops", "write_ops"]);
+    }
+    if done.metadata_ops > 0 {
+        add("ops_per_s", done.ops(), &["read_ops", "write_ops", "metadata_ops"]);
     }
     if done.read_bytes > 0 && done.write_bytes > 0 {
         add("read_throughput_bytes_per_s", done.read_bytes, &["read_bytes"]);
@@ -289,13 +294,15 @@ fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
         let all = measurement.latency.iter().filter(move |(kind, _)| *kind == operation);
         merged(all.map(|(_, histogram)| histogram)).filter(|histogram| !histogram.is_empty())
     };
-    let (read, write) = (of(Operation::Read), of(Operation::Write));
-    if let Some(all) = merged(read.iter().chain(&write).map(AsRef::as_ref)) {
-        percentiles(&all, &LATENCY, figures);
+    let kinds: Vec<_> =
+        Operation::ALL.iter().filter_map(|kind| Some((kind.name(), of(*kind)?))).collect();
+    if let Some(all) = merged(kinds.iter().map(|(_, histogram)| histogram.as_ref())) {
+        percentiles(&all, "", figures);
     }
-    if let (Some(read), Some(write)) = (read, write) {
-        percentiles(&read, &READ_LATENCY, figures);
-        percentiles(&write, &WRITE_LATENCY, figures);
+    if kinds.len() > 1 {
+        for (name, histogram) in &kinds {
+            percentiles(histogram, &format!("{name}_"), figures);
+        }
     }
 }
 
@@ -312,47 +319,19 @@ fn merged<'a>(
     Some(all)
 }
 
-/// Names of mean, 50th, 90th, 99th, 99.9th percentile and maximum.
-type LatencyNames = [&'static str; 6];
-
-const LATENCY: LatencyNames = [
-    "latency_ns_mean",
-    "latency_ns_p50",
-    "latency_ns_p90",
-    "latency_ns_p99",
-    "latency_ns_p999",
-    "latency_ns_max",
-];
-const READ_LATENCY: LatencyNames = [
-    "read_latency_ns_mean",
-    "read_latency_ns_p50",
-    "read_latency_ns_p90",
-    "read_latency_ns_p99",
-    "read_latency_ns_p999",
-    "read_latency_ns_max",
-];
-const WRITE_LATENCY: LatencyNames = [
-    "write_latency_ns_mean",
-    "write_latency_ns_p50",
-    "write_latency_ns_p90",
-    "write_latency_ns_p99",
-    "write_latency_ns_p999",
-    "write_latency_ns_max",
-];
-
-fn percentiles(histogram: &Histogram<u64>, names: &LatencyNames, figures: &mut Figures) {
-    let [mean, p50, p90, p99, p999, max] = *names;
-    let mut add = |name: &'static str, value: f64| {
-        figures.insert(name.into(), Estimate::bare(value));
+/// Mean, percentiles and maximum under names that begin with `before`: `read_latency_ns_p99`.
+fn percentiles(histogram: &Histogram<u64>, before: &str, figures: &mut Figures) {
+    let mut add = |what: &str, value: f64| {
+        figures.insert(format!("{before}latency_ns_{what}").into(), Estimate::bare(value));
     };
-    add(mean, histogram.mean());
-    for (name, quantile) in [(p50, 0.5), (p90, 0.9), (p99, 0.99)] {
-        add(name, histogram.value_at_quantile(quantile) as f64);
+    add("mean", histogram.mean());
+    for (what, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
+        add(what, histogram.value_at_quantile(quantile) as f64);
     }
     if histogram.len() >= P999_OPERATIONS_MIN {
-        add(p999, histogram.value_at_quantile(0.999) as f64);
+        add("p999", histogram.value_at_quantile(0.999) as f64);
     }
-    add(max, histogram.max() as f64);
+    add("max", histogram.max() as f64);
 }
 
 /// What took no time was not done.
@@ -392,6 +371,9 @@ fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figur
     let unknown = measurement.programs.is_some() && !measurement.evidence.process_io_reliable;
     let cpu_ns = if unknown { 0 } else { cpu_ns };
     add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
+    if total.metadata_ops > 0 {
+        add("cpu_ns_per_op", cpu_ns as f64, total.ops() as f64);
+    }
 }
 
 #[cfg(test)]
@@ -464,7 +446,13 @@ mod tests {
     #[test]
     fn mixed_loads_have_figures_of_each_kind_and_of_both() {
         let mut measurement = two_streams();
-        let done = Amount { read_bytes: 600, read_ops: 6, write_bytes: 200, write_ops: 2 };
+        let done = Amount {
+            read_bytes: 600,
+            read_ops: 6,
+            write_bytes: 200,
+            write_ops: 2,
+            ..Amount::default()
+        };
         measurement.window = Some(Window { start_ns: 0, end_ns: 2_000_000_000, done });
         let histogram = |value: u64, count: u64| {
             let mut histogram = latency_histogram();

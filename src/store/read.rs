@@ -196,6 +196,7 @@ fn window(row: &Row<'_>) -> Result<Option<Window>> {
             read_ops: whole(row, "window_read_ops")?,
             write_bytes: whole(row, "window_write_bytes")?,
             write_ops: whole(row, "window_write_ops")?,
+            metadata_ops: whole(row, "window_metadata_ops")?,
         },
     }))
 }
@@ -217,10 +218,10 @@ fn latency(
     let sql = "SELECT operation, latency FROM histogram WHERE trial = ?1 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([trial], |row| {
-        let operation = match row.get::<_, String>(0)?.as_str() {
-            "write" => Operation::Write,
-            _ => Operation::Read,
-        };
+        let name: String = row.get(0)?;
+        let operation = Operation::find(&name).ok_or_else(|| {
+            damaged(0, Type::Text, &format!("a histogram of an unknown operation, `{name}`"))
+        })?;
         let blob: Vec<u8> = row.get(1)?;
         let histogram = Deserializer::new()
             .deserialize(&mut blob.as_slice())

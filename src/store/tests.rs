@@ -66,7 +66,13 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
 fn measurement() -> Measurement {
     let mut latency = latency_histogram();
     latency.saturating_record(1_234_567);
-    let done = Amount { read_bytes: 1 << 40, read_ops: 1 << 20, write_bytes: 3, write_ops: 4 };
+    let done = Amount {
+        read_bytes: 1 << 40,
+        read_ops: 1 << 20,
+        write_bytes: 3,
+        write_ops: 4,
+        metadata_ops: 5,
+    };
     Measurement {
         started_unix_ns: 1_700_000_000_000_000_000,
         elapsed_ns: 2_000_000_000,

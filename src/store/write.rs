@@ -115,7 +115,7 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
            window_end_ns = ?5, window_read_bytes = ?6, window_read_ops = ?7,
            window_write_bytes = ?8, window_write_ops = ?9, streams = ?10, durable = ?11,
            second_pass = ?12, evidence = ?13, programs = ?14, layout = ?15,
-           reported = ?16 WHERE id = ?1",
+           reported = ?16, window_metadata_ops = ?17 WHERE id = ?1",
         params![
             trial,
             measurement.started_unix_ns as i64,
@@ -133,6 +133,7 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
             measurement.programs.as_ref().map(runs).transpose()?,
             measurement.layout.as_ref().map(json).transpose()?,
             measurement.reported.as_ref().map(json).transpose()?,
+            window.map_or(0, |window| window.done.metadata_ops as i64),
         ],
     )?;
     for series in std::iter::once(&measurement.load).chain(&measurement.counters) {

@@ -289,6 +289,7 @@ pub fn amount(read_ops: u64, write_ops: u64, block_bytes: u64) -> Amount {
         read_ops,
         write_bytes: write_ops * block_bytes,
         write_ops,
+        metadata_ops: 0,
     }
 }
 

@@ -9,9 +9,7 @@ use hdrhistogram::Histogram;
 use super::model::Model;
 use super::noise::{Draws, Noise};
 use super::rates::Rates;
-use crate::measurement::{
-    Amount, Column, Kind, Operation, Series, Window, latency_histogram, steady,
-};
+use crate::measurement::{Amount, Column, Kind, Series, Window, latency_histogram, steady};
 use crate::progress::Progress;
 use crate::stats::settled;
 
@@ -26,6 +24,10 @@ const PROGRESS_TICKS: u64 = 50;
 
 /// No stream starts later than this after the first, s.
 const STAGGER_MAX_S: f64 = 1.0;
+
+/// Places of reads and writes among the latencies.
+const READ: usize = 0;
+const WRITE: usize = 1;
 
 /// Operations that share one draw of their latency.
 const LATENCY_CHUNK: u64 = 16;
@@ -184,6 +186,7 @@ impl<'a> Run<'a> {
             read_ops: ops - write_ops,
             write_bytes,
             write_ops,
+            metadata_ops: 0,
         }
     }
 
@@ -319,8 +322,8 @@ impl<'a> Run<'a> {
             earlier.ops = before;
             let new = self.done(course).since(&self.done(&earlier));
             let mean_ns = self.model.depth * self.model.block as f64 / rate * 1e9;
-            self.record(Operation::Read, new.read_ops, mean_ns, rates);
-            self.record(Operation::Write, new.write_ops, mean_ns, rates);
+            self.record(READ, new.read_ops, mean_ns, rates);
+            self.record(WRITE, new.write_ops, mean_ns, rates);
         }
         let course = &self.courses[i];
         let Some(bytes) = self.model.timed_bytes.filter(|_| course.timed_end.is_none()) else {
@@ -339,22 +342,15 @@ impl<'a> Run<'a> {
 
     /// Latencies of mean `mean_ns` by Little's law: what the cache answers takes a memory copy,
     /// and the rest has a fixed part and an exponential one.
-    fn record(&mut self, kind: Operation, ops: u64, mean_ns: f64, rates: &Rates) {
-        let cached = match kind {
-            Operation::Read => rates.hit,
-            Operation::Write => 0.0,
-        };
+    fn record(&mut self, kind: usize, ops: u64, mean_ns: f64, rates: &Rates) {
+        let cached = if kind == READ { rates.hit } else { 0.0 };
         let copy_ns = (self.model.block as f64 / self.model.cache_rate * 1e9).min(mean_ns);
         let slow_ns =
             if cached < 1.0 { (mean_ns - cached * copy_ns) / (1.0 - cached) } else { mean_ns };
         if ops == 0 {
             return;
         }
-        let histogram = match kind {
-            Operation::Read => &mut self.latency[0],
-            Operation::Write => &mut self.latency[1],
-        };
-        let histogram = histogram.get_or_insert_with(latency_histogram);
+        let histogram = self.latency[kind].get_or_insert_with(latency_histogram);
         let mut left = ops;
         while left > 0 {
             let chunk = left.min(LATENCY_CHUNK);
