@@ -1,7 +1,7 @@
 //! Disks that stop answering, and disks that die, under a load.
 //!
-//! A daemon that is stopped (SIGSTOP) leaves every I/O in flight, for as long as one likes; one that
-//! is killed fails them all.
+//! A daemon that is stopped (SIGSTOP) leaves every I/O in flight, for as long as one likes; one
+//! that is killed fails them all.
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};

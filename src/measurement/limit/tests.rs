@@ -119,9 +119,9 @@ fn a_thread_that_never_sleeps_is_a_core_s_limit_and_one_that_is_crowded_out_the_
     nothing_binds(&Scene { thread: Some((0.2, 0.2)), ..crowded });
 }
 
-/// A short cached read was `unknown` on a fast machine: the threads are looked at once a second, and
-/// of its 3 s, 0.3 s on each end lay between two looks, so its thread seemed to sleep a sixth of the
-/// time.
+/// A short cached read was `unknown` on a fast machine: the threads are looked at once a second,
+/// and of its 3 s, 0.3 s on each end lay between two looks, so its thread seemed to sleep a sixth
+/// of the time.
 #[test]
 fn a_thread_that_begins_and_ends_between_two_looks_is_as_busy_as_its_own_clock_says() {
     let short = |ran, waited| Scene { thread: Some((ran, waited)), seen: 0.8, ..Scene::default() };
