@@ -8,12 +8,13 @@ const IDLE: [&str; 5] =
 
 /// The same of the whole server: what load, wear, power management and reboots move, what depends
 /// on who asks, and what is told elsewhere.
-const IDLE_OF_SERVER: [&str; 17] = [
+const IDLE_OF_SERVER: [&str; 18] = [
     "machine",
     "unread",
     "filesystems",
     "health",
     "state",
+    "said",
     "busy_with",
     "done_share",
     "interrupts",

@@ -43,8 +43,10 @@ pub struct Array {
     pub busy_with: Option<String>,
     /// How far that is, 0 to 1.
     pub done_share: Option<f64>,
-    /// The file that says the state.
+    /// The file that says whether it is whole.
     pub place: String,
+    /// What that file says, where it is more than that it is there.
+    pub said: Option<String>,
 }
 
 /// Reads them: md, device mapper, bcache, then btrfs and ZFS.

@@ -144,6 +144,32 @@ fn an_array_without_a_disk_and_one_that_is_being_made_are_told_apart() {
     assert_eq!(states, [(Some(1), None), (Some(0), Some("resync"))]);
     assert_eq!(names(&server.arrays[0].disks), "sda sdb sdc");
     assert_eq!((server.drives.len(), server.drives[1].rpm), (7, Some(7200)));
+
+    let server = machine("qemu-sata");
+    let arrays = server.arrays.iter();
+    let states: Vec<_> = arrays.map(|one| (one.place.as_str(), one.said.as_deref())).collect();
+    let place = |name| format!("/sys/block/{name}/md/degraded");
+    let (first, second) = (place("md0"), place("md1"));
+    assert_eq!(states, [(first.as_str(), Some("1")), (second.as_str(), Some("0"))]);
+    assert_eq!(server.arrays[1].busy_with.as_deref(), Some("resync"));
+}
+
+#[test]
+fn what_the_drives_of_a_guest_told_smartctl_is_told() {
+    let server = machine("qemu-sata");
+    assert_eq!(names(server.drives.iter().map(|drive| &drive.name)), "sda sdb sdc sdd sde");
+    for drive in &server.drives[..3] {
+        let health = drive.health.as_ref().unwrap();
+        assert_eq!(health.source, "smartctl", "{}", drive.name);
+        assert_eq!((health.passed, health.celsius), (Some(true), Some(31.0)), "{}", drive.name);
+        assert_eq!((health.reallocated_sectors, health.power_on_hours), (Some(0), Some(1)));
+    }
+    let turns: Vec<_> = server.drives[..3].iter().map(|drive| drive.rpm).collect();
+    assert_eq!(turns, [Some(7200), Some(1), Some(7200)], "the second does not turn");
+    for drive in &server.drives[3..] {
+        let passed = drive.health.as_ref().and_then(|health| health.passed);
+        assert_eq!(passed, None, "megasas lets nobody ask {}", drive.name);
+    }
 }
 
 #[test]

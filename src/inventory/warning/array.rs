@@ -21,7 +21,7 @@ fn look(array: &Array) -> String {
 }
 
 fn evidence(array: &Array) -> String {
-    format!("{} = {}", array.place, array.state.as_deref().unwrap_or("(not told)"))
+    format!("{} = {}", array.place, array.said.as_deref().unwrap_or("(not told)"))
 }
 
 /// Arrays with missing or failed members.
@@ -90,7 +90,10 @@ pub fn busy(server: &Server) -> Vec<Found> {
         Some(Found {
             part: part(array),
             text: format!("It is busy with a {with}{done}."),
-            evidence: vec![evidence(array), format!("{}: busy with {with}{done}", array.name)],
+            evidence: vec![match array.kind.as_str() {
+                "md" => format!("/sys/block/{}/md/sync_action = {with}{done}", array.name),
+                _ => format!("{}: busy with {with}{done}", array.name),
+            }],
             cost: "its disks read or write for themselves what they could read or write for you; \
                    figures measured now are too low by a share that nobody knows"
                 .to_owned(),
@@ -108,7 +111,8 @@ mod tests {
         let array = Array {
             name: "md0".to_owned(),
             kind: "md".to_owned(),
-            place: "/sys/block/md0/md/array_state".to_owned(),
+            place: "/sys/block/md0/md/degraded".to_owned(),
+            said: Some("1".to_owned()),
             state: Some("clean".to_owned()),
             members: ["sda", "sdb", "sdc"].map(str::to_owned).to_vec(),
             ..array
@@ -124,7 +128,7 @@ mod tests {
             (found.part.as_str(), found.text.as_str()),
             ("md0", "The raid5 lacks a member.")
         );
-        assert_eq!(found.evidence[0], "/sys/block/md0/md/array_state = clean");
+        assert_eq!(found.evidence[0], "/sys/block/md0/md/degraded = 1");
         assert!(found.cost.contains("computed from those of all others"), "{}", found.cost);
         assert!(found.command.contains("--add DISK"), "{}", found.command);
     }

@@ -98,14 +98,16 @@ fn health_facts(health: &Health) -> Vec<String> {
         format!("{celsius:.0} degrees C{limit}")
     }));
     for (count, what) in [
-        (health.reallocated_sectors, "sectors replaced"),
-        (health.pending_sectors, "sectors pending"),
-        (health.uncorrectable_sectors, "sectors uncorrectable"),
-        (health.media_errors, "media errors"),
-        (health.link_errors, "link errors"),
-        (health.power_on_hours, "hours on"),
+        (health.reallocated_sectors, ("sector", " replaced")),
+        (health.pending_sectors, ("sector", " pending")),
+        (health.uncorrectable_sectors, ("sector", " uncorrectable")),
+        (health.media_errors, ("media error", "")),
+        (health.link_errors, ("link error", "")),
+        (health.power_on_hours, ("hour", " on")),
     ] {
-        facts.extend(count.map(|count| format!("{count} {what}")));
+        let (one, more) = what;
+        let many = |count: u64| if count == 1 { "" } else { "s" };
+        facts.extend(count.map(|count| format!("{count} {one}{}{more}", many(count))));
     }
     facts.extend(
         health.used_share.map(|share| format!("{} of its life used", value::percent(share))),

@@ -109,6 +109,7 @@ fn cached(host: &Host, device: &Device) -> Array {
         level: mode,
         members: device.below.clone(),
         state: word("state"),
+        said: word("state"),
         place: format!("{place}/state"),
         ..Array::default()
     }

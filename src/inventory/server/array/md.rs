@@ -39,7 +39,10 @@ fn one(reading: &mut Reading<'_>, name: &str) -> Array {
         false => degraded,
     };
     let errors: Vec<u64> = members.iter().filter_map(|member| member.errors).collect();
-    let told = if degraded.is_some() { "degraded" } else { "array_state" };
+    let (told, said) = match degraded {
+        Some(count) => ("degraded", Some(count.to_string())),
+        None => ("array_state", state.clone()),
+    };
     Array {
         name: name.to_owned(),
         alias: alias(host, name),
@@ -52,6 +55,7 @@ fn one(reading: &mut Reading<'_>, name: &str) -> Array {
         done_share: busy_with.is_some().then_some(done).flatten(),
         busy_with,
         place: format!("{place}/{told}"),
+        said,
         members: members.into_iter().map(|member| member.name).collect(),
         disks: Vec::new(),
     }

@@ -51,6 +51,7 @@ fn one_btrfs(reading: &mut Reading<'_>, uuid: &str) -> Array {
         errors: (!errors.is_empty()).then(|| errors.into_iter().fold(0, u64::saturating_add)),
         busy_with: word("exclusive_operation").filter(|word| word != "none"),
         place: format!("{place}/{told}"),
+        said: (!missing.is_empty()).then(|| "1".to_owned()),
         ..Array::default()
     }
 }
@@ -84,6 +85,7 @@ pub fn zfs(reading: &mut Reading<'_>, mounts: &[Mount]) -> Vec<Array> {
         Array {
             name,
             kind: "zfs".to_owned(),
+            said: state.clone(),
             state: state.map(|state| state.to_lowercase()),
             place,
             ..Array::default()
