@@ -36,10 +36,14 @@ use mount::nature;
 pub use mount::{Mount, unescape};
 
 /// A limit that holds whatever the software does.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
-    /// Bytes per second; `None` when only operations are bounded.
+    /// Bytes per second; `None` when only operations are bounded. On the generous side: what the
+    /// line code leaves.
     pub bytes_per_s: Option<f64>,
+    /// What headers leave of that for data, where the size of packets is known.
+    #[serde(default)]
+    pub data_bytes_per_s: Option<f64>,
     /// Random reads per second, with one operation at a time in flight on each disk; `None` when
     /// only bytes are bounded.
     pub ops_per_s: Option<f64>,

@@ -6,10 +6,11 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::ceiling::{self, Capacity};
 use super::identify::{ata_port, rotation};
 use super::sas::{self, gigabits};
-use super::server::pci::Pace;
-use super::{Ceiling, Device, ceiling, usb};
+use super::server::pci::{self, Pace};
+use super::{Ceiling, Device, usb};
 use crate::sys::Host;
 
 /// What is known of a disk's limits.
@@ -34,11 +35,14 @@ pub fn of_disk(host: &Host, path: &Path, transport: &str, rotational: Option<boo
         _ => None,
     };
     let turning = turning(host, path, transport, rotational);
-    let (link, bytes_per_s) = link.map_or((None, None), |(link, rate)| (Some(link), Some(rate)));
+    let (bytes_per_s, data_bytes_per_s) =
+        (link.as_ref().map(|link| link.bytes_per_s), link.as_ref().and_then(|link| link.data));
+    let link = link.map(|link| link.words);
     let (turns, ops_per_s) = turning.map_or((None, None), |(why, rate)| (Some(why), Some(rate)));
     let why = link.iter().map(|link| format!("its link is {link}")).chain(turns);
     let why = why.collect::<Vec<String>>().join(", and ");
-    let ceiling = (!why.is_empty()).then_some(Ceiling { bytes_per_s, ops_per_s, why });
+    let ceiling =
+        (!why.is_empty()).then_some(Ceiling { bytes_per_s, data_bytes_per_s, ops_per_s, why });
     Limit { link, ceiling }
 }
 
@@ -66,6 +70,7 @@ pub fn together(devices: &[Device], on: &[String]) -> Option<Ceiling> {
         bottoms.iter().map(|disk| of(disk.ceiling.as_ref()?)).sum::<Option<f64>>()
     };
     let bytes_per_s = sum(&|ceiling| ceiling.bytes_per_s);
+    let data_bytes_per_s = sum(&|ceiling| ceiling.data_bytes_per_s);
     let ops_per_s = sum(&|ceiling| ceiling.ops_per_s);
     let first = bottoms.first()?;
     let why = match bottoms.len() {
@@ -77,45 +82,65 @@ pub fn together(devices: &[Device], on: &[String]) -> Option<Ceiling> {
     };
     (bytes_per_s.is_some() || ops_per_s.is_some()).then_some(Ceiling {
         bytes_per_s,
+        data_bytes_per_s,
         ops_per_s,
         why,
     })
 }
 
-/// `6.0 Gbps` of the port in /sys/class/ata_link, after the line code.
-fn sata(host: &Host, path: &Path) -> Option<(String, f64)> {
+/// A link and what it carries, bytes per second.
+#[derive(Clone, Debug, PartialEq)]
+struct Link {
+    words: String,
+    /// After the line code.
+    bytes_per_s: f64,
+    /// After headers, where nothing about them was assumed.
+    data: Option<f64>,
+}
+
+impl Link {
+    fn new(words: String, capacity: &Capacity) -> Link {
+        let data = (!capacity.assumed).then_some(capacity.bytes_per_s);
+        Link { words, bytes_per_s: capacity.encoded_bytes_per_s, data }
+    }
+}
+
+/// `6.0 Gbps` of the port in /sys/class/ata_link.
+fn sata(host: &Host, path: &Path) -> Option<Link> {
     let port = ata_port(path)?;
     let speed = host.word(format!("/sys/class/ata_link/link{port}/sata_spd"))?;
     let rate = gigabits(&speed, " Gbps")? / 1e9;
-    Some((format!("SATA at {rate} Gb/s"), ceiling::sata(rate)?.encoded_bytes_per_s))
+    Some(Link::new(format!("SATA at {rate} Gb/s"), &ceiling::sata(rate)?))
 }
 
 /// The narrowest port on the way to a disk behind a SAS adapter, all its lanes together; nothing
 /// when one of them is not known.
-fn serial_attached(host: &Host, path: &Path) -> Option<(String, f64)> {
+fn serial_attached(host: &Host, path: &Path) -> Option<Link> {
     let ports = sas::ports(host, &host.resolve(path)?);
-    let lane = |rate: &f64| Some(ceiling::sas(rate / 1e9, 1)?.encoded_bytes_per_s);
+    let lane = |rate: &f64| ceiling::sas(rate / 1e9, 1);
     let whole = |port: sas::Port| {
-        let lanes: Vec<f64> = port.rates.iter().map(lane).collect::<Option<_>>()?;
-        (!lanes.is_empty()).then(|| (lanes.iter().sum::<f64>(), port))
+        let lanes: Vec<Capacity> = port.rates.iter().map(lane).collect::<Option<_>>()?;
+        let all = |of: &dyn Fn(&Capacity) -> f64| lanes.iter().map(of).sum::<f64>();
+        let encoded = all(&|lane| lane.encoded_bytes_per_s);
+        (!lanes.is_empty()).then(|| (encoded, all(&|lane| lane.bytes_per_s), port))
     };
-    let wholes: Vec<(f64, sas::Port)> = ports.into_iter().map(whole).collect::<Option<_>>()?;
-    let (bytes_per_s, port) = wholes.into_iter().min_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let wholes: Vec<(f64, f64, sas::Port)> = ports.into_iter().map(whole).collect::<Option<_>>()?;
+    let narrowest = wholes.into_iter().min_by(|(a, ..), (b, ..)| a.total_cmp(b));
+    let (bytes_per_s, data, port) = narrowest?;
     let (lanes, rate) = (port.rates.len(), port.rates.first()? / 1e9);
     let words = match lanes {
         1 => format!("SAS at {rate} Gb/s"),
         _ => format!("SAS at {rate} Gb/s x{lanes} ({})", port.joins),
     };
-    Some((words, bytes_per_s))
+    Some(Link { words, bytes_per_s, data: Some(data) })
 }
 
 /// The slowest USB link on the way to a disk.
-fn universal(host: &Host, path: &Path) -> Option<(String, f64)> {
+fn universal(host: &Host, path: &Path) -> Option<Link> {
     let links = usb::links(host, &host.resolve(path)?);
     let rates: Vec<f64> = links.into_iter().map(|link| link.megabits).collect::<Option<_>>()?;
     let slowest = rates.into_iter().reduce(f64::min)?;
-    let bytes_per_s = ceiling::usb(slowest)?.encoded_bytes_per_s;
-    Some((format!("USB at {} Gb/s", slowest / 1e3), bytes_per_s))
+    Some(Link::new(format!("USB at {} Gb/s", slowest / 1e3), &ceiling::usb(slowest)?))
 }
 
 /// The controllers of the NVMe namespace at `path`: its parent, or with native multipath those of
@@ -134,24 +159,27 @@ pub fn nvme_controllers(host: &Host, path: &Path) -> Vec<PathBuf> {
 }
 
 /// The PCIe links of its controllers, added up.
-fn nvme(host: &Host, path: &Path) -> Option<(String, f64)> {
+fn nvme(host: &Host, path: &Path) -> Option<Link> {
     let links = nvme_controllers(host, path).into_iter().map(|controller| {
         let port = controller.ancestors().find(|up| host.exists(up.join("current_link_speed")))?;
         let speed = host.word(port.join("current_link_speed"))?;
         let width = host.word(port.join("current_link_width"))?;
-        pcie(&speed, &width)
+        pcie(&speed, &width, pci::payload_bytes(host, port))
     });
-    let links: Vec<(String, f64)> = links.collect::<Option<_>>()?;
-    let words: Vec<&str> = links.iter().map(|(words, _)| words.as_str()).collect();
-    (!links.is_empty()).then(|| (words.join(" + "), links.iter().map(|(_, rate)| rate).sum()))
+    let links: Vec<Link> = links.collect::<Option<_>>()?;
+    let words: Vec<&str> = links.iter().map(|link| link.words.as_str()).collect();
+    (!links.is_empty()).then(|| Link {
+        words: words.join(" + "),
+        bytes_per_s: links.iter().map(|link| link.bytes_per_s).sum(),
+        data: links.iter().map(|link| link.data).sum(),
+    })
 }
 
-/// `8.0 GT/s PCIe` and `4`, after the line code. Packet headers are not taken off.
-fn pcie(speed: &str, width: &str) -> Option<(String, f64)> {
+/// `8.0 GT/s PCIe` and `4`.
+fn pcie(speed: &str, width: &str, payload_bytes: Option<u32>) -> Option<Link> {
     let pace = Pace::of_words(speed, width)?;
-    let capacity = ceiling::pcie(pace, None)?;
     let words = format!("PCIe at {} GT/s x{}", pace.gt_per_s, pace.lanes);
-    Some((words, capacity.encoded_bytes_per_s))
+    Some(Link::new(words, &ceiling::pcie(pace, payload_bytes)?))
 }
 
 /// Random reads per second with one in flight: half a turn each, and no time for the arm.
@@ -205,11 +233,20 @@ mod tests {
 
     #[test]
     fn links_are_bounded_after_their_line_code() {
-        assert_eq!(pcie("8.0 GT/s PCIe", "4").unwrap().1.round(), 3_938_461_538.0);
-        assert_eq!(pcie("2.5 GT/s PCIe", "1").unwrap().1, 250e6);
-        assert_eq!(pcie("64.0 GT/s PCIe", "4").unwrap(), ("PCIe at 64 GT/s x4".into(), 29.5e9));
+        let rate = |speed, width| pcie(speed, width, None).unwrap().bytes_per_s;
+        assert_eq!(rate("8.0 GT/s PCIe", "4").round(), 3_938_461_538.0);
+        assert_eq!(rate("2.5 GT/s PCIe", "1"), 250e6);
+        let sixth = pcie("64.0 GT/s PCIe", "4", None).unwrap();
+        assert_eq!((sixth.words.as_str(), sixth.bytes_per_s), ("PCIe at 64 GT/s x4", 29.5e9));
         for (speed, width) in [("Unknown", "4"), ("8.0 GT/s PCIe", "0"), ("8.0 GT/s", "")] {
-            assert_eq!(pcie(speed, width), None);
+            assert_eq!(pcie(speed, width, None), None);
         }
+    }
+
+    #[test]
+    fn what_headers_leave_is_told_only_where_the_payload_was_read() {
+        let data = |payload| pcie("8.0 GT/s PCIe", "4", payload).unwrap().data;
+        assert_eq!(data(None), None);
+        assert_eq!(data(Some(256)).map(f64::round), Some(3_653_065_775.0));
     }
 }

@@ -169,8 +169,8 @@ mod tests {
             memory: filesystem == "tmpfs",
             ceiling: limit.map(|limit| Ceiling {
                 bytes_per_s: Some(limit),
-                ops_per_s: None,
                 why: disks.join(" "),
+                ..Ceiling::default()
             }),
         }
     }

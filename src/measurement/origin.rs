@@ -382,7 +382,7 @@ mod tests {
         let mut trial = clean();
         let limit = |bytes_per_s| {
             let why = "the link runs at 6 Gb/s".to_owned();
-            Some(Ceiling { bytes_per_s: Some(bytes_per_s), ops_per_s: None, why })
+            Some(Ceiling { bytes_per_s: Some(bytes_per_s), why, ..Ceiling::default() })
         };
         // 1000 MiB in 10 s, of which one block was in flight before.
         let rate = 999.0 * MIB as f64 / 10.0;
@@ -398,7 +398,7 @@ mod tests {
     fn more_random_reads_than_half_turns_is_a_device_cache_naive_device() {
         let mut trial = with(|e| {
             let why = "7200 turns a minute".to_owned();
-            e.ceiling = Some(Ceiling { bytes_per_s: None, ops_per_s: Some(240.0), why });
+            e.ceiling = Some(Ceiling { ops_per_s: Some(240.0), why, ..Ceiling::default() });
         });
         let mut at = |ops: u64, knobs: &[(&str, &str)]| {
             trial.window.as_mut().unwrap().done.read_ops = ops;

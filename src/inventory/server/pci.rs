@@ -1,6 +1,7 @@
 //! The PCI tree: functions, their links now and at most, their names (/sys/bus/pci, pci.ids).
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use super::Reading;
 use super::interface::Interrupt;
 use super::interrupt::{self, Names};
 use crate::inventory::nvme_controllers;
+use crate::sys::Host;
 
 mod config;
 mod kind;
@@ -185,6 +187,14 @@ fn state(reading: &mut Reading<'_>, place: &str, function: &mut Function) {
         function.read_request_bytes = express.read_request_bytes;
         function.aspm = express.aspm.map(str::to_owned).or(function.aspm.take());
     }
+}
+
+/// The largest payload in force of the function at `place` in /sys, bytes; takes root.
+pub fn payload_bytes(host: &Host, place: &Path) -> Option<u32> {
+    let mut bytes = Vec::new();
+    let file = host.open(place.join("config")).ok()?;
+    file.take(config::LENGTH_BYTES).read_to_end(&mut bytes).ok()?;
+    config::express(&bytes)?.payload_bytes
 }
 
 /// Active-state power management as /sys says it of endpoints, since Linux 5.5; takes no root.

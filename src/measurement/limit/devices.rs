@@ -7,8 +7,10 @@ use crate::value::{duration, percent};
 /// A disk that was busy for a larger share of the time had no time left that shows.
 pub const BUSY: f64 = 0.90;
 
-/// What is left of a link for data after its packets' headers is known to a few percent.
+/// So much of what the line code leaves, or of what headers leave, is all that gets through:
+/// acknowledgements and flow control have a few percent.
 const LINK_FULL: f64 = 0.90;
+const DATA_FULL: f64 = 0.96;
 
 /// From here on a link is a suspect: headers alone may take this much of a link's bits.
 const LINK_NEAR: f64 = 0.75;
@@ -146,17 +148,23 @@ fn device(facts: &Facts<'_>, disks: &Disks) -> Use {
 fn link(facts: &Facts<'_>) -> Option<Use> {
     let ceiling = facts.measurement.evidence.ceiling.as_ref()?;
     let most = ceiling.bytes_per_s.filter(|most| *most > 0.0)?;
+    let data = ceiling.data_bytes_per_s.filter(|data| *data > 0.0 && *data <= most);
+    let full = data.is_some_and(|data| facts.bytes_per_s >= DATA_FULL * data);
     let share = facts.bytes_per_s / most;
     // More than the link can carry came from a cache, which the origin tells.
     let standing = match share {
         share if share > 1.02 => Standing::Clear,
-        share if share >= LINK_FULL => Standing::Binds,
+        share if share >= LINK_FULL || full => Standing::Binds,
         share if share >= LINK_NEAR => Standing::Near,
         _ => Standing::Clear,
     };
     let of = of_most(facts.bytes_per_s, most);
-    let evidence = format!("{of}, which is {} of what {}", percent(share), ceiling.why);
-    let allows_bytes_per_s = Some(most);
+    let mut evidence = format!("{of}, which is {} of what {}", percent(share), ceiling.why);
+    if let Some(data) = data {
+        let after = percent(facts.bytes_per_s / data);
+        evidence += &format!(" ({after} of what headers leave of that)");
+    }
+    let allows_bytes_per_s = Some(data.unwrap_or(most).max(facts.bytes_per_s));
     Some(Use {
         resource: Resource::Link,
         standing,

@@ -77,7 +77,7 @@ pub fn group(what: Bounded, most: f64) -> Bound {
 
 /// A link with that ceiling.
 pub fn link(bytes_per_s: f64) -> Ceiling {
-    Ceiling { bytes_per_s: Some(bytes_per_s), ops_per_s: None, why: "its link is PCIe".into() }
+    Ceiling { bytes_per_s: Some(bytes_per_s), why: "its link is PCIe".into(), ..Ceiling::default() }
 }
 
 /// Counters that grow by so much a second, sampled every second from one before the start.

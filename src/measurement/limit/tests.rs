@@ -3,6 +3,7 @@
 use super::testing::{Scene, group, link};
 use super::{Limits, Resource, Standing, limits};
 use crate::counters::bounds::Bounded;
+use crate::inventory::Ceiling;
 use crate::measurement::Evidence;
 use crate::value::Value;
 
@@ -204,6 +205,19 @@ fn a_link_binds_from_nine_tenths_of_it_on() {
     nothing_binds(&on(120e6));
     assert_eq!(of(&on(120e6)).of(Resource::Link).unwrap().standing, Standing::Near);
     nothing_binds(&on(500e6));
+}
+
+/// An NVMe drive that fills its link gets 89 % of what the line code leaves: headers have the rest.
+#[test]
+fn a_link_binds_where_headers_leave_no_more() {
+    let on = |data| {
+        let ceiling = Ceiling { data_bytes_per_s: Some(data), ..link(114e6) };
+        let evidence = Evidence { ceiling: Some(ceiling), ..Evidence::default() };
+        Scene { evidence, ..Scene::default() }
+    };
+    binds(&on(102e6), Resource::Link);
+    assert_eq!(allows(&on(110e6), Resource::Link), 110e6);
+    nothing_binds(&on(110e6));
 }
 
 #[test]
