@@ -17,6 +17,8 @@ mod page;
 mod pci;
 mod storage;
 #[cfg(test)]
+mod broken;
+#[cfg(test)]
 mod tests;
 mod verdicts;
 
