@@ -9,6 +9,7 @@ mod random_read;
 mod random_write;
 mod sequential_read;
 mod sequential_write;
+pub mod sources;
 
 /// A name, and the knob values that it stands for.
 #[derive(Debug)]

@@ -1,6 +1,7 @@
 //! `brickyard generate`: manual pages, completions and the reference, all from the program itself.
 
 use std::fmt::Write;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +12,13 @@ use serde_json::Value;
 use super::list::{self, Table};
 use super::{Cli, talk};
 use crate::sys::{Error, Host, write_whole};
+use crate::workload::sources::{FILES_MAX, tree};
+
+/// How many files a tree may have.
+fn files(text: &str) -> Result<u32, String> {
+    let count = text.parse().ok().filter(|count| (1..=FILES_MAX).contains(count));
+    count.ok_or_else(|| format!("1 to {FILES_MAX} files"))
+}
 
 /// What `generate` takes.
 #[derive(clap::Args, Debug)]
@@ -32,6 +40,18 @@ enum What {
         /// Which shell
         shell: Shell,
     },
+    /// A tree of C files with a Makefile, to compile as a load
+    Sources {
+        /// Where it goes; must not be there yet
+        #[arg(long)]
+        out: PathBuf,
+        /// How many
+        #[arg(long, default_value_t = 2000, value_parser = files)]
+        files: u32,
+        /// Another number makes other files
+        #[arg(long, default_value_t = 1)]
+        seed: u64,
+    },
     /// The reference of commands and tables, as Markdown
     Reference {
         /// Where it goes
@@ -47,6 +67,7 @@ enum What {
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.what {
         What::Man { out } => man(out)?,
+        What::Sources { out, files, seed } => sources(out, *files, *seed)?,
         What::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "brickyard", &mut text);
@@ -55,6 +76,23 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         What::Reference { out, check } => return reference(out, *check),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the tree. Nothing that is there is touched.
+fn sources(out: &Path, files: u32, seed: u64) -> anyhow::Result<()> {
+    let failed = |path: &Path, why: std::io::Error| {
+        Error::new(format!("cannot write {}", path.display()), why)
+    };
+    std::fs::create_dir(out).map_err(|why| failed(out, why).hint("--out NEW-DIRECTORY"))?;
+    for source in tree(files, seed) {
+        let path = out.join(&source.path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
+        }
+        let mut file = std::fs::File::create_new(&path).map_err(|why| failed(&path, why))?;
+        file.write_all(source.text.as_bytes()).map_err(|why| failed(&path, why))?;
+    }
+    Ok(())
 }
 
 fn man(out: &Path) -> anyhow::Result<()> {

@@ -22,7 +22,7 @@ pub const COMMAND: Knob = knob(
     "",
     Domain::Text,
     "",
-    "The program and its arguments, timed; {streams}, {directory}, {copy} and knobs are filled in",
+    "The program and its arguments, timed; {directory}, {copy}, {cpus} and knobs are filled in",
 );
 pub const SHELL: Knob = knob(
     "shell",

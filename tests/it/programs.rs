@@ -208,3 +208,31 @@ fn what_cannot_be_run_is_refused_before_anything_is_made() {
     assert!(refused(&["command=true", "extract=x=("]).contains("regular expression"));
     assert!(refused(&["command=true", "--engine", "file"]).contains("--engine command"));
 }
+
+/// The plan `build` on a small tree: it is made before the timed part, compiles without a word, and
+/// what comes of it runs.
+#[test]
+fn a_generated_tree_of_sources_is_compiled_and_runs() {
+    let there = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    if !there("make") || !there("cc") {
+        println!("SKIP a generated tree of sources: make or cc is not installed");
+        return;
+    }
+    let prepare = "prepare={brickyard} generate sources --out {directory}/tree --files 12";
+    let build = "command=make --silent --directory={directory}/tree --jobs={cpus} \
+                 'CFLAGS=-O0 -Wall -Werror' && {directory}/tree/all";
+    let cleanup = "cleanup=rm -r {directory}/tree";
+    let trial = one(&[prepare, build, "shell=true", cleanup]);
+    assert_eq!(trial["outcome"], "done");
+    assert!(figure(&trial, "elapsed_s") > 0.0 && figure(&trial, "user_s") > 0.0);
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(["generate", "sources", "--out", "."])
+        .current_dir(folder.path())
+        .output()
+        .expect("brickyard can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("File exists"), "{said}");
+    assert_eq!(folder.path().read_dir().expect("readable").count(), 0);
+}

@@ -1,4 +1,4 @@
-//! (pure) Words in braces, filled in: `{streams}`, `{directory}`, `{copy}`.
+//! (pure) Words in braces, filled in: `{directory}`, `{copy}`, `{cpus}`, `{brickyard}`, and knobs.
 
 use crate::engine::command::hint::Refusal;
 use crate::knob::{Settings, nearest};
@@ -10,6 +10,10 @@ pub struct Here<'a> {
     pub directory: &'a str,
     /// The copy; 1 for the first.
     pub copy: u32,
+    /// CPUs that may be used.
+    pub cpus: usize,
+    /// Where this program is.
+    pub brickyard: &'a str,
 }
 
 /// Knobs that are texts to be filled in themselves.
@@ -66,17 +70,19 @@ fn value(name: &str, settings: &Settings, here: Here<'_>) -> Result<String, Refu
     match name {
         "directory" => return Ok(here.directory.to_owned()),
         "copy" => return Ok(here.copy.to_string()),
+        "cpus" => return Ok(here.cpus.to_string()),
+        "brickyard" => return Ok(here.brickyard.to_owned()),
         _ => {}
     }
     if let Some(value) = settings.find(name).filter(|_| !TEXTS.contains(&name)) {
         return Ok(value.to_string());
     }
     let knobs = settings.iter().map(|(knob, _)| knob).filter(|knob| !TEXTS.contains(knob));
-    let near = nearest(name, knobs.chain(["directory", "copy"]));
+    let near = nearest(name, knobs.chain(["directory", "copy", "cpus", "brickyard"]));
     let hint = match near {
         Some(near) => format!("did you mean {{{near}}}? {{{{ is a brace of the program's own"),
-        None => "{streams}, {directory}, {copy} and knobs are known; {{ is a brace of the \
-                 program's own"
+        None => "{streams}, {directory}, {copy}, {cpus}, {brickyard} and knobs are known; {{ is a \
+                 brace of the program's own"
             .to_owned(),
     };
     Err(Refusal::new(format!("there is nothing to fill in for `{{{name}}}`"), hint))
@@ -115,7 +121,7 @@ mod tests {
     use super::*;
     use crate::knob::testing::settings;
 
-    const HERE: Here<'_> = Here { directory: "/srv/a b", copy: 3 };
+    const HERE: Here<'_> = Here { directory: "/srv/a b", copy: 3, cpus: 8, brickyard: "/opt/by" };
 
     fn split(text: &str) -> Vec<String> {
         words(text, &settings("command", &[("streams", "4")]), HERE).unwrap()
@@ -127,6 +133,7 @@ mod tests {
         assert_eq!(dd, ["dd", "if=/srv/a b/f3", "of=/dev/null", "bs=1 M", "x y"]);
         assert_eq!(split("make -j{streams} {timeout}"), ["make", "-j4", "60m"]);
         assert_eq!(split("awk '{{print $1}}' {{}}"), ["awk", "{print $1}", "{}"]);
+        assert_eq!(split("{brickyard} -j{cpus}"), ["/opt/by", "-j8"]);
         assert_eq!(split("echo }"), ["echo", "}"]);
         assert!(split("").is_empty());
         assert!(words("echo 'a", &Settings::defaults("command"), HERE).is_err());

@@ -20,7 +20,10 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
     }
     let copies = settings.whole("streams").max(1) as u32;
     let place = |number: u32| places[(number as usize - 1) % places.len().max(1)].as_str();
-    let here = |copy: u32| Here { directory: place(copy), copy };
+    let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+    // A name that PATH may know is better than none.
+    let own = std::env::current_exe().unwrap_or_else(|_| "brickyard".into()).display().to_string();
+    let here = |copy: u32| Here { directory: place(copy), copy, cpus, brickyard: &own };
     let each = |knob: &str, copies: u32| {
         (1..=copies).map(|copy| start(settings, knob, here(copy))).collect::<Result<Vec<_>, _>>()
     };
