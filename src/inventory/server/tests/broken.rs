@@ -159,18 +159,19 @@ fn no_broken_file_breaks_the_inventory() {
                 chosen.iter().map(|&file| break_one(&files[file], &mut random)).collect();
             let told: Vec<String> =
                 undo.iter().map(|undo| undo.path.display().to_string()).collect();
-            let begun = crate::sys::clock::monotonic_ns();
+            let begun = crate::sys::clock::thread_cpu_ns();
             let broken = std::panic::catch_unwind(|| {
                 let server = server(&host);
                 let warnings = warnings(&server);
                 (serde_json::to_value(&server).unwrap(), warnings.len())
             });
-            let took_ns = crate::sys::clock::monotonic_ns() - begun;
+            let took_ns = crate::sys::clock::thread_cpu_ns() - begun;
             let what = format!("{name}, round {round} of BRICKYARD_SEED={seed}: {told:?}");
             let Ok((value, _)) = broken else { panic!("{what}") };
             let mut found = Vec::new();
             absurd(&value, "", &mut found);
             assert!(found.is_empty(), "{found:?} from {what}");
+            // Processor time: what takes for ever is found, whatever else this machine does.
             assert!(took_ns < 20_000_000_000, "{took_ns} ns: {what}");
             undo.into_iter().for_each(put_back);
         }
