@@ -14,6 +14,7 @@ use crate::sys::{self, Host};
 
 mod command;
 pub mod file;
+mod load;
 mod sim;
 
 /// Something that can run a trial.

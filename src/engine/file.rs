@@ -3,6 +3,7 @@
 //! The load runs in a worker process ([`serve`]) that speaks lines of JSON ([`protocol`]) with the
 //! process that started it; counting what the kernel did meanwhile is that one's business.
 
+use crate::engine::load::{control, protocol};
 use crate::engine::{Context, Engine, Error};
 use crate::knob::Settings;
 use crate::measurement::Measurement;
@@ -11,15 +12,12 @@ use crate::sys;
 
 mod address;
 mod backend;
-mod control;
 mod files;
 mod job;
 mod lane;
-pub mod protocol;
 mod serve;
 mod stream;
 mod supervise;
-mod vigil;
 
 pub use serve::worker;
 

@@ -12,10 +12,9 @@ use crate::value::Stop;
 
 use super::protocol::LoadSpec;
 
-mod cpus;
 pub mod limits;
 
-pub use cpus::{Pinning, pin};
+pub use crate::engine::load::cpus::{Pinning, pin};
 
 /// In which order blocks come.
 #[derive(Clone, Copy, Debug, PartialEq)]

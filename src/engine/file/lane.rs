@@ -15,6 +15,7 @@ use super::address::{Address, Draws};
 use super::backend::{Backend, Buffers, Completion, Kind};
 use super::control::{Cell, Phase, Shared, amount};
 use super::job::AtWrap;
+use crate::engine::load::tally::Tally;
 use crate::measurement::{Amount, latency_histogram};
 use crate::pattern::{Data, Header, bodies_per_block, fill, stamp};
 use crate::sys::clock::monotonic_ns;
@@ -22,12 +23,10 @@ use crate::sys::clock::monotonic_ns;
 mod fault;
 mod paced;
 mod slots;
-mod tally;
 mod wrap;
 
 pub use fault::Fault;
 use slots::{Slot, Slots};
-use tally::Tally;
 pub use wrap::Wraps;
 
 /// What a lane needs to know of its trial and stream.

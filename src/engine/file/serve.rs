@@ -3,160 +3,31 @@
 //! One thread a stream carries the load; the calling thread is the controller, which decides when
 //! the trial ends and samples what was done. It sleeps between samples and never polls.
 
-use std::io::{BufRead, Write};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::Sender;
 use std::thread::JoinHandle;
 
 use super::control::{Event, Gate, Shared};
 use super::files;
-use super::job::{IoEngine, Job, limits};
-use super::protocol::{Command, Failure, LoadSpec, Message, Prepared};
+use super::job::{Direction, Fsync, IoEngine, Job, limits};
+use super::protocol::{LoadSpec, Message, Prepared};
 use super::stream::{Trial, Yield, run};
 use crate::engine::Error;
+use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
+use crate::engine::load::watch::{self, Rules};
 use crate::measurement::Note;
-use crate::sys::{self, Host, direct};
+use crate::measurement::steady::{READ_ROUND_NS, WRITE_ROUND_NS};
+use crate::sys::{Host, direct};
 
 mod outcome;
 mod second;
-mod watch;
 
-/// Stack of a stream's thread; it calls nothing deep.
-const STACK_BYTES: usize = 256 << 10;
-
-/// The worker process: as [`serve`] on standard input and output, dying with its parent.
+/// The worker process, on standard input and output, dying with its parent.
 ///
 /// # Errors
-/// As [`serve`].
-pub fn worker() -> Result<(), sys::Error> {
-    let death = Some(rustix::process::Signal::KILL);
-    rustix::process::set_parent_process_death_signal(death)
-        .map_err(|why| sys::Error::new("cannot ask to die with the parent process", why))?;
-    serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout())
-}
-
-/// Serves one trial, then waits for `bye` or the end of the input.
-///
-/// # Errors
-/// When the parent cannot be told: a trial that fails is told to it, and is no error here.
-pub fn serve(
-    input: impl BufRead + Send + 'static,
-    mut output: impl Write,
-) -> Result<(), sys::Error> {
-    let (sender, events) = channel();
-    let lines = sender.clone();
-    std::thread::spawn(move || {
-        for line in input.lines().map_while(Result::ok) {
-            if lines.send(Event::Input(Some(line))).is_err() {
-                return;
-            }
-        }
-        let _ = lines.send(Event::Input(None));
-    });
-    let mut talk = Talk { output: &mut output, events: &events, gone: false };
-    let Some(line) = talk.first_line() else { return Ok(()) };
-    let message = match conduct(&line, sender, &mut talk) {
-        Ok(message) => message,
-        Err(Stopped::Engine(error)) => failed(error),
-        Err(Stopped::Parent) => return Ok(()),
-        Err(Stopped::Mute(why)) => return Err(why),
-    };
-    talk.say(&message)?;
-    talk.wait_for_bye();
-    Ok(())
-}
-
-/// Why there is no result.
-enum Stopped {
-    /// The trial failed.
-    Engine(Error),
-    /// The parent is gone, or does not want a result.
-    Parent,
-    /// The parent cannot be told anything.
-    Mute(sys::Error),
-}
-
-impl From<Error> for Stopped {
-    fn from(error: Error) -> Stopped {
-        Stopped::Engine(error)
-    }
-}
-
-impl From<sys::Error> for Stopped {
-    fn from(error: sys::Error) -> Stopped {
-        Stopped::Mute(error)
-    }
-}
-
-fn failed(error: Error) -> Message {
-    let (kind, what) = match error {
-        Error::Unsupported(what) => (Failure::Unsupported, what),
-        Error::Failed(what) => (Failure::Failed, what),
-        Error::Hung(what) => (Failure::Hung, what),
-        Error::Interrupted => (Failure::Failed, "the trial was stopped".to_owned()),
-    };
-    Message::Failed { kind, what }
-}
-
-/// Both ways to the parent, and the streams' way to the controller.
-struct Talk<'a> {
-    output: &'a mut dyn Write,
-    events: &'a Receiver<Event>,
-    /// The parent's end of the input was closed, or it said `bye`.
-    gone: bool,
-}
-
-impl Talk<'_> {
-    fn say(&mut self, message: &Message) -> Result<(), sys::Error> {
-        let broken = |why: &dyn std::fmt::Display| {
-            sys::Error::new("cannot talk to the process that started this worker", why)
-        };
-        let mut line = serde_json::to_string(message).map_err(|why| broken(&why))?;
-        line.push('\n');
-        let written = self.output.write_all(line.as_bytes()).and_then(|()| self.output.flush());
-        written.map_err(|why| broken(&why))
-    }
-
-    fn first_line(&mut self) -> Option<String> {
-        loop {
-            match self.events.recv().ok()? {
-                Event::Input(line) => return line,
-                _ => continue,
-            }
-        }
-    }
-
-    /// Waits for `go`; false when the parent wants to stop instead.
-    fn wait_for_go(&mut self) -> bool {
-        loop {
-            match self.events.recv() {
-                Ok(Event::Input(Some(line))) => match Command::parse(&line) {
-                    Some(Command::Go) => return true,
-                    Some(Command::Stop) => return false,
-                    Some(Command::Bye) => {
-                        self.gone = true;
-                        return false;
-                    }
-                    None => {}
-                },
-                Ok(Event::Input(None)) | Err(_) => {
-                    self.gone = true;
-                    return false;
-                }
-                Ok(_) => {}
-            }
-        }
-    }
-
-    fn wait_for_bye(&mut self) {
-        while !self.gone {
-            match self.events.recv() {
-                Ok(Event::Input(Some(line))) => self.gone = line.trim() == Command::Bye.word(),
-                Ok(Event::Input(None)) | Err(_) => self.gone = true,
-                Ok(_) => {}
-            }
-        }
-    }
+/// As [`talk::serve`].
+pub fn worker() -> talk::Told {
+    talk::worker(conduct)
 }
 
 /// A trial whose threads stand at the gate.
@@ -167,7 +38,7 @@ struct Ready {
 }
 
 /// The whole trial, from the first line to its result.
-fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Message, Stopped> {
+pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
     let spec: LoadSpec = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     let ready = prepare(&spec, sender, talk)?;
@@ -177,7 +48,7 @@ fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Mes
         shared.open_gate(Gate::Quit);
         return Err(Stopped::Parent);
     }
-    let mut watched = watch::load(&ready.trial, talk)?;
+    let mut watched = watch::load(shared, rules(&ready.trial), talk)?;
     let second = match watched.stopped_early {
         true => None,
         false => second::pass(&ready, &mut watched, talk)?,
@@ -216,57 +87,35 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
     });
     let mut prepared = opened.prepared;
     prepared.notes.splice(0..0, notes);
-    let threads = start(&trial)?;
+    let own = trial.clone();
+    let threads = talk::start(&trial.shared, streams, move |index| run(&own, index))?;
     let ready = Ready { trial, threads, prepared };
-    wait_until_ready(&ready, streams, talk)?;
+    talk::wait_until_ready(&ready.trial.shared, streams, talk)?;
     Ok(ready)
 }
 
-fn start(trial: &Arc<Trial>) -> Result<Vec<JoinHandle<Option<Yield>>>, Error> {
-    let streams = trial.files.len();
-    let mut threads = Vec::with_capacity(streams);
-    for index in 0..streams {
-        let own = trial.clone();
-        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
-        match builder.name(format!("stream{index}")).spawn(move || run(&own, index)) {
-            Ok(thread) => threads.push(thread),
-            Err(why) => {
-                trial.shared.open_gate(Gate::Quit);
-                return Err(Error::Unsupported(format!(
-                    "cannot start the thread of stream {} of {streams}: {why}; streams={index} \
-                     would work",
-                    index + 1
-                )));
-            }
-        }
+/// When the trial is over, and what its samples are.
+fn rules(trial: &Trial) -> Rules {
+    let job = &trial.job;
+    let writes = job.direction.writes();
+    Rules {
+        stop: job.stop,
+        at_least_ns: job.at_least_ns,
+        at_most_ns: job.at_most_ns,
+        operations: trial.files.iter().map(|files| job.pass_ops(files.blocks())).sum(),
+        round_ns: round_ns(job.direction),
+        ends_durable: writes,
+        flushes: writes && job.fsync == Fsync::End,
+        metadata: false,
     }
-    Ok(threads)
 }
 
-fn wait_until_ready(ready: &Ready, streams: usize, talk: &mut Talk<'_>) -> Result<(), Stopped> {
-    let shared = &ready.trial.shared;
-    let mut waiting = streams;
-    while waiting > 0 {
-        match talk.events.recv() {
-            Ok(Event::Ready) => waiting -= 1,
-            Ok(Event::Failed) => {
-                shared.open_gate(Gate::Quit);
-                let (kind, what) = shared
-                    .marks()
-                    .failure
-                    .unwrap_or((Failure::Failed, "a stream failed while it was set up".to_owned()));
-                return Err(kind.error(what).into());
-            }
-            Ok(Event::Input(Some(line))) if Command::parse(&line).is_none() => {}
-            Ok(Event::Input(_)) | Err(_) => {
-                talk.gone = true;
-                shared.open_gate(Gate::Quit);
-                return Err(Stopped::Parent);
-            }
-            Ok(_) => {}
-        }
+/// A round of steady state: DESIGN rule 5.
+fn round_ns(direction: Direction) -> u64 {
+    match direction {
+        Direction::Read => READ_ROUND_NS,
+        _ => WRITE_ROUND_NS,
     }
-    Ok(())
 }
 
 /// Where the kernel refuses io_uring, as RHEL 9 and containers do, io_submit serves, and says so.

@@ -1,103 +1,38 @@
-//! The parent's side of a trial: starts the worker, counts what the kernel does meanwhile, and puts
-//! both together.
+//! The parent's side of a trial: which files, and what memory delivers beside them.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use super::protocol::{Command, LoadResult, LoadSpec, Message, Running};
-use super::vigil::Vigil;
+use super::protocol::LoadSpec;
 use crate::bandwidth;
-use crate::counters::{Probe, Sampler, Snapshot, bounds};
+use crate::engine::load::supervise::{self, Order};
 use crate::engine::{Context, Error};
-use crate::inventory::{self, Target};
 use crate::knob::Settings;
-use crate::measurement::{Evidence, Measurement, Series};
+use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::plan::files::files_of;
-use crate::progress::Progress;
-use crate::sys;
-use crate::sys::child::{Heard, Worker};
-use crate::sys::clock;
-use crate::sys::signal::Stop;
 use crate::sys::workdir::file_name;
-use crate::value::{self, Stop as Ending};
-
-/// How often we look whether the user wants to stop.
-const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// A load that was told to stop and does not within this time hangs, and is killed.
-const STOPPING_MAX_NS: u64 = 30_000_000_000;
-/// A load that was stopped by the user is killed after this long. Nobody waits for its result, so
-/// all that it has to do is to let the I/O in flight come back: milliseconds on a disk that works,
-/// and longer only on one that does not, or when the load itself was stopped (SIGSTOP) or hangs.
-const INTERRUPTED_MAX_NS: u64 = 5_000_000_000;
-/// An ended load has nothing to do but to close its files.
-const ENDING_MAX: Duration = Duration::from_secs(10);
-/// How much longer than it should a load may run before it is told to stop.
-const LATE_MAX_NS: u64 = 30_000_000_000;
 
 /// Runs one trial in a worker process of its own.
 ///
 /// # Errors
 /// See [`Error`].
 pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-    let mut targets = Vec::new();
-    for directory in context.work {
-        targets.push(inventory::target(context.host, directory).map_err(failed)?);
-    }
-    let worker = Worker::start("worker").map_err(failed)?;
-    (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
-    let on = Evidence::on(&targets).devices;
-    let watched = all(&targets, Target::device_names);
-    let bounds = bounds::on(context.host, worker.pid(), &targets);
-    let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
-    let mut dialog = Dialog::new(worker, trial, context, &on, watched)?;
-    let answer = dialog.talk();
-    let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
-    let said = worker.end(ENDING_MAX, || patience.is_over());
-    let result = match (answer, said) {
-        (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
-            return Err(Error::Hung(format!("{why}; {HANGS} ({place})")));
-        }
-        (_, Err(place)) => return Err(Error::Hung(format!("{HANGS} ({place})"))),
-        (Err(Error::Failed(why)), Ok(said)) if !said.is_empty() => {
-            return Err(Error::Failed(format!("{why}; it said: {said}")));
-        }
-        (Err(error), _) => return Err(error),
-        (Ok(_), _) if interrupted => return Err(Error::Interrupted),
-        (Ok(result), _) => result,
+    let path = |(place, number): (usize, usize)| {
+        let place = context.work.get(place).ok_or_else(|| {
+            Error::Failed("cannot place a file: the trial names no directory".to_owned())
+        })?;
+        Ok(place.join(file_name(number)))
     };
-    let started_ns = result.started_monotonic_ns;
-    let mut measurement = result.into_measurement()?;
-    measurement.counters = series_since(counters, started_ns);
-    let load = std::mem::take(&mut measurement.evidence);
-    let mut whole = Evidence {
-        delivered: load.delivered,
-        resident_before_bytes: load.resident_before_bytes,
-        file_bytes: load.file_bytes,
-        reread_bytes: load.reread_bytes,
-        bounds,
-        allowed_cpus,
-        copy_bytes_per_s: copy_rate(&trial.settings),
-        memory_bytes_per_s: memory_rate(&trial.settings, context),
-        ..Evidence::on(&targets)
-    };
-    whole.count(&evidence.unwrap_or_default());
-    measurement.evidence = whole;
+    let files = files_of(&trial.settings, trial.first_file);
+    let streams: Result<Vec<Vec<_>>, Error> =
+        files.into_iter().map(|of| of.into_iter().map(path).collect()).collect();
+    let spec = LoadSpec::new(trial, context.campaign, streams?)?;
+    let order = Order::new("worker", &spec, &trial.settings)?;
+    let mut measurement = supervise::run(&order, context)?;
+    measurement.evidence.copy_bytes_per_s = copy_rate(&trial.settings);
+    measurement.evidence.memory_bytes_per_s = memory_rate(&trial.settings, context);
     Ok(measurement)
-}
-
-const HANGS: &str = "the load hangs in the kernel, where SIGKILL does not end it: left behind";
-
-fn failed(error: sys::Error) -> Error {
-    Error::Failed(format!("{error}"))
-}
-
-/// Rows were stamped on the absolute clock; from here on they count from the trial's start.
-fn series_since(mut series: Vec<Series>, started_ns: u64) -> Vec<Series> {
-    for one in &mut series {
-        one.at_ns.iter_mut().for_each(|at| *at -= started_ns as i64);
-    }
-    series
 }
 
 /// What one core copies, measured once, for trials that may read from memory.
@@ -116,200 +51,4 @@ fn memory_rate(settings: &Settings, context: &Context<'_>) -> Option<f64> {
     let reads = settings.word("access").contains("read");
     let measured = (from_memory && reads).then(|| bandwidth::once(context.host, context.stop))?;
     measured?.read_bytes_per_s()
-}
-
-/// Names out of all targets, each once.
-fn all(targets: &[Target], names: impl Fn(&Target) -> Vec<String>) -> Vec<String> {
-    let mut all: Vec<String> = targets.iter().flat_map(names).collect();
-    all.sort();
-    all.dedup();
-    all
-}
-
-/// When the timed part of a trial is over at the latest, ns since its start.
-fn limit_ns(settings: &Settings) -> u64 {
-    let at_most_ns = settings.whole("at-most");
-    match settings.stop() {
-        Ending::After(ns) => at_most_ns.min(ns.max(settings.whole("at-least"))),
-        _ => at_most_ns,
-    }
-}
-
-/// How long a load is waited for after the user wanted to stop.
-struct Patience<'a> {
-    stop: &'a Stop,
-    since_ns: Option<u64>,
-}
-
-impl Patience<'_> {
-    /// Whether the load is to be killed: it had its time, or the user asked again.
-    fn is_over(&mut self) -> bool {
-        if !self.stop.asked() {
-            return false;
-        }
-        let now_ns = clock::monotonic_ns();
-        let since_ns = *self.since_ns.get_or_insert(now_ns);
-        self.stop.insisted() || now_ns - since_ns > INTERRUPTED_MAX_NS
-    }
-}
-
-/// The talk with one worker.
-struct Dialog<'a, 'b> {
-    worker: Worker,
-    context: &'a mut Context<'b>,
-    watched: Vec<String>,
-    probe: Probe,
-    before: Snapshot,
-    evidence: Option<Snapshot>,
-    sampler: Option<Sampler>,
-    counters: Vec<Series>,
-    limit_ns: u64,
-    vigil: Vigil,
-    patience: Patience<'b>,
-    interrupted: bool,
-    stopping_since_ns: Option<u64>,
-}
-
-impl<'a, 'b> Dialog<'a, 'b> {
-    fn new(
-        mut worker: Worker,
-        trial: &Trial,
-        context: &'a mut Context<'b>,
-        on: &[String],
-        watched: Vec<String>,
-    ) -> Result<Dialog<'a, 'b>, Error> {
-        let path = |(place, number): (usize, usize)| {
-            let place = context.work.get(place).ok_or_else(|| {
-                Error::Failed("cannot place a file: the trial names no directory".to_owned())
-            })?;
-            Ok(place.join(file_name(number)))
-        };
-        let files = files_of(&trial.settings, trial.first_file);
-        let streams: Result<Vec<Vec<_>>, Error> =
-            files.into_iter().map(|of| of.into_iter().map(path).collect()).collect();
-        let json = |error| Error::Failed(format!("cannot write the load's settings: {error}"));
-        let spec = LoadSpec {
-            settings: serde_json::to_value(&trial.settings).map_err(json)?,
-            seed: trial.seed,
-            campaign: context.campaign,
-            streams: streams?,
-            bench: Default::default(),
-        };
-        worker.say(&serde_json::to_string(&spec).map_err(json)?);
-        let patience = Patience { stop: context.stop, since_ns: None };
-        let vigil = Vigil::new(context.host, worker.pid(), &watched);
-        let probe = Probe::new(context.host, worker.pid(), on);
-        Ok(Dialog {
-            worker,
-            context,
-            watched,
-            probe,
-            before: Snapshot::default(),
-            evidence: None,
-            sampler: None,
-            counters: Vec::new(),
-            limit_ns: limit_ns(&trial.settings),
-            vigil,
-            patience,
-            interrupted: false,
-            stopping_since_ns: None,
-        })
-    }
-
-    /// Talks until there is a result, a refusal, or nobody to talk to.
-    fn talk(&mut self) -> Result<LoadResult, Error> {
-        (self.context.progress)(Progress::Preparing);
-        loop {
-            match self.worker.hear(LOOK_EVERY) {
-                Heard::Silence => {}
-                Heard::Ended => {
-                    let why = "the load ended without a result";
-                    return Err(Error::Failed(why.to_owned()));
-                }
-                Heard::Line(line) => {
-                    self.vigil.heard();
-                    if let Some(result) = self.line(&line)? {
-                        return Ok(result);
-                    }
-                }
-            }
-            if self.context.stop.asked() && !self.interrupted {
-                self.interrupted = true;
-                self.stop();
-            }
-            if self.patience.is_over() {
-                return Err(Error::Interrupted);
-            }
-            if let Some(stalled_ns) = self.vigil.stalled_ns() {
-                let long = value::duration(stalled_ns as f64);
-                let why = format!("neither the load nor its devices got on for {long}");
-                return Err(Error::Failed(why));
-            }
-            let now_ns = clock::monotonic_ns();
-            if self.stopping_since_ns.is_some_and(|since| now_ns - since > STOPPING_MAX_NS) {
-                return Err(Error::Failed("the load did not stop when it was told to".to_owned()));
-            }
-        }
-    }
-
-    fn stop(&mut self) {
-        self.worker.say(Command::Stop.word());
-        self.stopping_since_ns.get_or_insert(clock::monotonic_ns());
-    }
-
-    fn line(&mut self, line: &str) -> Result<Option<LoadResult>, Error> {
-        let message: Message = serde_json::from_str(line)
-            .map_err(|error| Error::Failed(format!("cannot understand the load: {error}")))?;
-        match message {
-            Message::Prepared(_) => self.go()?,
-            Message::Running(running) => self.running(running),
-            Message::Flushing {} => (self.context.progress)(Progress::Flushing),
-            Message::SecondPass {} => {
-                self.count_no_more();
-                self.worker.say(Command::Go.word());
-            }
-            Message::Result(result) => {
-                self.count_no_more();
-                self.worker.say(Command::Bye.word());
-                return Ok(Some(*result));
-            }
-            Message::Failed { kind, what } => return Err(kind.error(what)),
-        }
-        Ok(None)
-    }
-
-    /// Counters first, then the snapshot, then the streams: nothing of the load is missed.
-    fn go(&mut self) -> Result<(), Error> {
-        let pid = self.worker.pid();
-        let sampler = Sampler::start(self.context.host, pid, &self.watched).map_err(failed)?;
-        self.sampler = Some(sampler);
-        self.before = self.probe.take();
-        self.worker.say(Command::Go.word());
-        Ok(())
-    }
-
-    fn running(&mut self, running: Running) {
-        let Running { elapsed_ns, expected_ns, bytes_per_s, ops_per_s } = running;
-        (self.context.progress)(Progress::Running {
-            elapsed_ns,
-            expected_ns,
-            bytes_per_s,
-            ops_per_s,
-        });
-        if elapsed_ns > self.limit_ns.saturating_add(LATE_MAX_NS)
-            && self.stopping_since_ns.is_none()
-        {
-            self.stop();
-        }
-    }
-
-    /// Takes the evidence and ends the counting; only the first call does anything.
-    fn count_no_more(&mut self) {
-        if self.evidence.is_none() {
-            self.evidence = Some(self.probe.take().since(&self.before));
-        }
-        if let Some(sampler) = self.sampler.take() {
-            self.counters = sampler.stop(0);
-        }
-    }
 }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::protocol::{Failure, LoadResult, LoadSpec, Message, Prepared};
-use super::serve::serve;
+use super::serve::conduct;
+use crate::engine::load::talk::serve;
 use crate::measurement::Operation;
 use crate::pattern::Header;
 
@@ -78,7 +79,7 @@ fn converse_about(settings: Value, streams: Vec<Vec<PathBuf>>, stop: bool) -> Sa
     let (from_worker, worker_writes) = pipe().unwrap();
     writeln!(to_worker, "{}", serde_json::to_string(&spec).unwrap()).unwrap();
     let parent = std::thread::spawn(move || converse(to_worker, from_worker, stop));
-    serve(BufReader::new(worker_reads), worker_writes).unwrap();
+    serve(BufReader::new(worker_reads), worker_writes, conduct).unwrap();
     parent.join().unwrap()
 }
 

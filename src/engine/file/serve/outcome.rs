@@ -3,12 +3,12 @@
 use hdrhistogram::Histogram;
 
 use super::second::First;
-use super::watch::Watched;
 use crate::engine::Error;
 use crate::engine::file::files::{push_once, resident};
 use crate::engine::file::job::{Fsync, Job, Order};
 use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
 use crate::engine::file::stream::{Trial, Yield};
+use crate::engine::load::watch::Watched;
 use crate::measurement::{Amount, Durable, Note, Operation, SecondPass, Series, Stream};
 use crate::value;
 use crate::value::Stop;

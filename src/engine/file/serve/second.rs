@@ -5,10 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::watch::Watched;
 use super::{Ready, Stopped, Talk};
 use crate::engine::file::control::{Event, Gate};
 use crate::engine::file::protocol::{Command, Message};
+use crate::engine::load::watch::Watched;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::pages;
 

@@ -63,6 +63,8 @@ pub struct Cell {
     pub read_ops: AtomicU64,
     /// Completed writes.
     pub write_ops: AtomicU64,
+    /// Completed operations that are neither.
+    pub metadata_ops: AtomicU64,
     /// When the stream had been through its blocks once, ns on the monotonic clock; 0 before.
     pub round_end_ns: AtomicU64,
 }
@@ -87,6 +89,7 @@ pub struct Shared {
     /// One a stream.
     pub cells: Box<[Cell]>,
     block_bytes: u64,
+    metadata_bytes: u64,
     sustained: bool,
     not_started: AtomicUsize,
     in_pass: AtomicUsize,
@@ -112,6 +115,7 @@ impl Shared {
             phase: AtomicU32::new(Phase::Starting as u32),
             cells: (0..streams).map(|_| Cell::default()).collect(),
             block_bytes,
+            metadata_bytes: 0,
             sustained,
             not_started: AtomicUsize::new(streams),
             in_pass: AtomicUsize::new(streams),
@@ -123,6 +127,11 @@ impl Shared {
             events,
             released_ns: AtomicU64::new(0),
         }
+    }
+
+    /// The same; each operation that is no read or write has written so many bytes in passing.
+    pub fn writing(self, metadata_bytes: u64) -> Shared {
+        Shared { metadata_bytes, ..self }
     }
 
     /// The phase; one relaxed load.
@@ -263,7 +272,9 @@ impl Shared {
     }
 
     fn amount(&self, cell: &Cell) -> Amount {
-        amount(cell.read_ops.load(Relaxed), cell.write_ops.load(Relaxed), self.block_bytes)
+        let of_blocks =
+            amount(cell.read_ops.load(Relaxed), cell.write_ops.load(Relaxed), self.block_bytes);
+        of_blocks.plus(&of_metadata(cell.metadata_ops.load(Relaxed), self.metadata_bytes))
     }
 
     /// Moves the gate on.
@@ -291,6 +302,11 @@ pub fn amount(read_ops: u64, write_ops: u64, block_bytes: u64) -> Amount {
         write_ops,
         metadata_ops: 0,
     }
+}
+
+/// Operations that are no reads or writes, each of which has written so many bytes in passing.
+pub fn of_metadata(metadata_ops: u64, bytes_each: u64) -> Amount {
+    Amount { write_bytes: metadata_ops * bytes_each, metadata_ops, ..Amount::default() }
 }
 
 /// What all streams did together.

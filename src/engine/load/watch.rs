@@ -5,12 +5,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use super::{Stopped, Talk};
+use super::control::{Event, Gate, Shared, sum};
+use super::protocol::{Command, Message, Running};
+use super::talk::{Stopped, Talk};
 use crate::engine::Error;
-use crate::engine::file::control::{Event, Gate, sum};
-use crate::engine::file::job::{Direction, Fsync};
-use crate::engine::file::protocol::{Command, Message, Running};
-use crate::engine::file::stream::Trial;
 use crate::measurement::{Amount, Column, Kind, Series};
 use crate::stats::settled;
 use crate::sys::clock::{monotonic_ns, unix_ns};
@@ -20,11 +18,29 @@ const SAMPLE_NS: u64 = 100_000_000;
 const TELL_NS: u64 = 250_000_000;
 /// The second pass repeats this much at most.
 const FIRST_PASS_NS: u64 = 2_000_000_000;
-/// A round of steady state: DESIGN rule 5.
-const READ_ROUND_NS: u64 = 1_000_000_000;
-const WRITE_ROUND_NS: u64 = 10_000_000_000;
 /// An I/O that takes longer than this after everybody was told to stop is stuck in the kernel.
 const HUNG_NS: u64 = 120_000_000_000;
+
+/// When a trial is over, and what its samples are.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// When the timed part ends.
+    pub stop: Stop,
+    /// A pass goes on this long at least, ns.
+    pub at_least_ns: u64,
+    /// Everything ends after this, ns.
+    pub at_most_ns: u64,
+    /// Operations of the timed passes of all streams; `None` when time ends them.
+    pub operations: Option<u64>,
+    /// A round of steady state, ns.
+    pub round_ns: u64,
+    /// Each stream says when what it wrote was durable.
+    pub ends_durable: bool,
+    /// Making it durable may take long, and the parent is told.
+    pub flushes: bool,
+    /// Operations that move no bytes have a column of their own.
+    pub metadata: bool,
+}
 
 /// What was seen of a trial from outside its streams.
 pub struct Watched {
@@ -45,15 +61,19 @@ pub struct Watched {
 }
 
 /// Runs the load to the end of its drain, and of its flush.
-pub fn load(trial: &Trial, talk: &mut Talk<'_>) -> Result<Watched, Stopped> {
-    let mut watch = Watch::release(trial);
+///
+/// # Errors
+/// When the parent cannot be told, or a stream hangs in the kernel.
+pub fn load(shared: &Shared, rules: Rules, talk: &mut Talk<'_>) -> Result<Watched, Stopped> {
+    let mut watch = Watch::release(shared, rules);
     watch.until_ended(talk)?;
     watch.until_drained(talk)?;
     Ok(watch.watched)
 }
 
 struct Watch<'a> {
-    trial: &'a Trial,
+    shared: &'a Shared,
+    rules: Rules,
     watched: Watched,
     released_ns: u64,
     next_sample_ns: u64,
@@ -66,20 +86,22 @@ struct Watch<'a> {
 }
 
 impl Watch<'_> {
-    fn release(trial: &Trial) -> Watch<'_> {
-        let columns = ["read_bytes", "read_ops", "write_bytes", "write_ops"];
+    fn release(shared: &Shared, rules: Rules) -> Watch<'_> {
+        let columns = ["read_bytes", "read_ops", "write_bytes", "write_ops", "metadata_ops"];
+        let columns = &columns[..if rules.metadata { 5 } else { 4 }];
         let column =
             |name: &str| Column { name: name.to_owned(), kind: Kind::Counter, values: vec![] };
         let load = Series {
             source: "load".to_owned(),
             at_ns: Vec::new(),
-            columns: columns.map(column).into(),
+            columns: columns.iter().map(|name| column(name)).collect(),
         };
         let released_ns = monotonic_ns();
         let started_unix_ns = unix_ns();
-        trial.shared.released_ns.store(released_ns, Relaxed);
+        shared.released_ns.store(released_ns, Relaxed);
         let mut watch = Watch {
-            trial,
+            shared,
+            rules,
             watched: Watched {
                 started_monotonic_ns: released_ns,
                 started_unix_ns,
@@ -99,16 +121,15 @@ impl Watch<'_> {
             flushed: 0,
         };
         watch.sample(released_ns, Amount::default());
-        trial.shared.open_gate(Gate::Run);
+        shared.open_gate(Gate::Run);
         watch
     }
 
     /// When time ends the trial, monotonic; and whether that is a cut rather than its own end.
     fn deadline(&self) -> (u64, bool) {
-        let job = &self.trial.job;
-        let cut_ns = self.released_ns.saturating_add(job.at_most_ns);
-        let Stop::After(length_ns) = job.stop else { return (cut_ns, true) };
-        let opened_ns = self.trial.shared.marks().opened.map(|(at_ns, _)| at_ns);
+        let cut_ns = self.released_ns.saturating_add(self.rules.at_most_ns);
+        let Stop::After(length_ns) = self.rules.stop else { return (cut_ns, true) };
+        let opened_ns = self.shared.marks().opened.map(|(at_ns, _)| at_ns);
         // From when all run; but streams that hardly ever complete anything do not hold it up.
         let patience_ns = length_ns.saturating_mul(2).max(length_ns.saturating_add(1_000_000_000));
         let end_ns = match opened_ns {
@@ -120,19 +141,19 @@ impl Watch<'_> {
     }
 
     fn until_ended(&mut self, talk: &mut Talk<'_>) -> Result<(), Stopped> {
-        let shared = &self.trial.shared;
+        let shared = self.shared;
         loop {
             let now = monotonic_ns();
             let (deadline_ns, cut) = self.deadline();
             if now >= deadline_ns {
                 shared.end();
                 self.watched.cut = cut;
-                self.watched.unsettled = self.trial.job.stop == Stop::Steady;
+                self.watched.unsettled = self.rules.stop == Stop::Steady;
                 break;
             }
             if now >= self.next_sample_ns {
                 self.look(now, talk)?;
-                if self.trial.job.stop == Stop::Steady && settled(&self.rounds) {
+                if self.rules.stop == Stop::Steady && settled(&self.rounds) {
                     shared.end();
                     break;
                 }
@@ -172,16 +193,16 @@ impl Watch<'_> {
 
     /// Samples, tells, closes rounds.
     fn look(&mut self, now: u64, talk: &mut Talk<'_>) -> Result<(), Stopped> {
-        let total = self.trial.shared.total();
+        let total = self.shared.total();
         self.sample(now, total);
         // Rows lie on multiples of the interval; one that was missed is not made up for.
         while self.next_sample_ns <= now {
             self.next_sample_ns += SAMPLE_NS;
         }
         if self.watched.early.is_none() && now - self.released_ns >= FIRST_PASS_NS {
-            self.watched.early = Some(self.trial.shared.snapshot());
+            self.watched.early = Some(self.shared.snapshot());
         }
-        if self.trial.job.stop == Stop::Steady {
+        if self.rules.stop == Stop::Steady {
             self.close_round(now, total);
         }
         if now - self.told_ns >= TELL_NS {
@@ -201,7 +222,8 @@ impl Watch<'_> {
     fn sample(&mut self, now: u64, total: Amount) {
         let load = &mut self.watched.load;
         load.at_ns.push((now - self.released_ns) as i64);
-        let row = [total.read_bytes, total.read_ops, total.write_bytes, total.write_ops];
+        let Amount { read_bytes, read_ops, write_bytes, write_ops, metadata_ops } = total;
+        let row = [read_bytes, read_ops, write_bytes, write_ops, metadata_ops];
         for (column, value) in load.columns.iter_mut().zip(row) {
             column.values.push(value);
         }
@@ -223,11 +245,8 @@ impl Watch<'_> {
     }
 
     fn close_round(&mut self, now: u64, total: Amount) {
-        let Some((opened_ns, _)) = self.trial.shared.marks().opened else { return };
-        let length_ns = match self.trial.job.direction {
-            Direction::Read => READ_ROUND_NS,
-            _ => WRITE_ROUND_NS,
-        };
+        let Some((opened_ns, _)) = self.shared.marks().opened else { return };
+        let length_ns = self.rules.round_ns;
         match self.round {
             None => self.round = (now >= opened_ns).then_some((now, total.bytes())),
             Some((since_ns, bytes)) if now - since_ns >= length_ns => {
@@ -240,15 +259,13 @@ impl Watch<'_> {
 
     /// When it will be over, ns since the release, as far as can be told.
     fn expected_ns(&self, now: u64, total: Amount) -> Option<u64> {
-        let job = &self.trial.job;
+        let rules = &self.rules;
         let elapsed_ns = now - self.released_ns;
-        let operations: Option<u64> =
-            self.trial.files.iter().map(|files| job.pass_ops(files.blocks())).sum();
-        match (job.stop, operations) {
+        match (rules.stop, rules.operations) {
             (Stop::After(_), _) => Some(self.deadline().0 - self.released_ns),
             (_, Some(operations)) if total.ops() > 0 => {
                 let whole = elapsed_ns as f64 * operations as f64 / total.ops() as f64;
-                Some((whole as u64).max(elapsed_ns).max(job.at_least_ns).min(job.at_most_ns))
+                Some((whole as u64).max(elapsed_ns).max(rules.at_least_ns).min(rules.at_most_ns))
             }
             _ => None,
         }
@@ -256,12 +273,11 @@ impl Watch<'_> {
 
     /// Waits until every stream has drained, and a writer's has flushed.
     fn until_drained(&mut self, talk: &mut Talk<'_>) -> Result<(), Stopped> {
-        let (job, shared) = (&self.trial.job, &self.trial.shared);
-        let streams = self.trial.files.len();
-        let flushes = job.direction.writes() && job.fsync == Fsync::End;
+        let (rules, shared) = (self.rules, self.shared);
+        let streams = shared.cells.len();
         let mut told = false;
         let mut ended_ns = monotonic_ns();
-        while self.drained < streams || (job.direction.writes() && self.flushed < streams) {
+        while self.drained < streams || (rules.ends_durable && self.flushed < streams) {
             if shared.marks().failure.is_some() {
                 break;
             }
@@ -287,7 +303,7 @@ impl Watch<'_> {
                 ))
                 .into());
             }
-            if self.drained == streams && flushes && !told {
+            if self.drained == streams && rules.flushes && !told {
                 told = true;
                 talk.say(&Message::Flushing {})?;
             }

@@ -17,6 +17,7 @@ use crate::engine::Error;
 use crate::measurement::{
     Amount, Durable, Evidence, Measurement, Note, Operation, SecondPass, Series, Stream, Window,
 };
+use crate::plan::Trial;
 
 /// What the worker is to do: the first line it is sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,12 +28,29 @@ pub struct LoadSpec {
     pub seed: u64,
     /// Stamped into every block that is written.
     pub campaign: u64,
-    /// The files of each stream. When the access reads they exist and are complete; a writing
+    /// The files of each stream, or the one folder that it works in. When the access reads they exist and are complete; a writing
     /// worker makes those that do not exist.
     pub streams: Vec<Vec<PathBuf>>,
     /// What only the benchmark of the loop itself asks for.
     #[serde(default)]
     pub bench: Bench,
+}
+
+impl LoadSpec {
+    /// The load of a trial on these paths.
+    ///
+    /// # Errors
+    /// When its settings cannot be written.
+    pub fn new(
+        trial: &Trial,
+        campaign: u64,
+        streams: Vec<Vec<PathBuf>>,
+    ) -> Result<LoadSpec, Error> {
+        let settings = serde_json::to_value(&trial.settings)
+            .map_err(|why| Error::Failed(format!("cannot write the load's settings: {why}")))?;
+        let bench = Bench::default();
+        Ok(LoadSpec { settings, seed: trial.seed, campaign, streams, bench })
+    }
 }
 
 /// How the loop itself is measured; everything off in a trial.
