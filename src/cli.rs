@@ -73,6 +73,9 @@ enum Command {
     /// Runs the load of one trial; started by brickyard itself
     #[command(hide = true)]
     Worker,
+    /// Runs the load of one trial on names; started by brickyard itself
+    #[command(hide = true)]
+    TreeWorker,
     /// Watches over the programs of one trial; started by brickyard itself
     #[command(hide = true)]
     Programs,
@@ -97,6 +100,7 @@ pub fn main() -> ExitCode {
         Command::Generate(arguments) => generate::run(arguments),
         Command::Worker => worker::run(),
         Command::Programs => worker::programs(),
+        Command::TreeWorker => worker::names(),
     };
     match result {
         Ok(code) => code,

@@ -16,6 +16,7 @@ mod command;
 pub mod file;
 mod load;
 mod sim;
+mod tree;
 
 /// Something that can run a trial.
 pub trait Engine: Sync {
@@ -71,7 +72,7 @@ pub enum Error {
 }
 
 /// In the order of the reference.
-pub const ENGINES: &[&dyn Engine] = &[&file::File, &command::Command, &sim::Sim];
+pub const ENGINES: &[&dyn Engine] = &[&file::File, &tree::Tree, &command::Command, &sim::Sim];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
@@ -79,6 +80,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 }
 
 pub use command::worker as programs;
+pub use tree::worker as names;
 #[cfg(test)]
 pub use sim::testing;
 

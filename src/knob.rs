@@ -21,6 +21,7 @@ mod sim;
 pub mod system;
 #[cfg(test)]
 pub mod testing;
+mod tree;
 
 /// One thing that can be varied.
 #[derive(Debug)]
@@ -126,6 +127,11 @@ pub const KNOBS: &[&Knob] = &[
     &job::CPU_PINNING,
     &job::HUGE_PAGES,
     &job::POLL,
+    &tree::OPERATION,
+    &tree::TREE_DEPTH,
+    &tree::TREE_WIDTH,
+    &tree::SHARED_DIRECTORIES,
+    &tree::ORDER,
     &command::COMMAND,
     &command::SHELL,
     &command::PREPARE,
@@ -211,7 +217,7 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 3] = ["file", "command", "sim"];
+pub const ENGINES: [&str; 4] = ["file", "tree", "command", "sim"];
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same
 /// knobs would otherwise make the same cell. Copies share their values until one is changed.

@@ -88,7 +88,7 @@ pub fn blocked(cells: &[(String, Settings)], replicates: u32, seed: u64) -> Vec<
 }
 
 /// Fisher and Yates's shuffle.
-fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
+pub fn shuffle<T>(items: &mut [T], random: &mut impl Rng) {
     for last in (1..items.len()).rev() {
         // Rejection keeps every permutation equally likely.
         let bound = last as u64 + 1;

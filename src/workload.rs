@@ -1,7 +1,7 @@
 //! (pure) Named presets of knobs.
 //!
-//! A new workload is a file beside this one and a line in [`WORKLOADS`]. It holds no code: a name
-//! and what it stands for, as one would type it.
+//! A new workload is a file beside this one, or a line in the file of its family, and a line in
+//! [`WORKLOADS`]. It holds no code: a name and what it stands for, as one would type it.
 
 mod command;
 mod mixed;
@@ -10,6 +10,7 @@ mod random_write;
 mod sequential_read;
 mod sequential_write;
 pub mod sources;
+mod tree;
 
 /// A name, and the knob values that it stands for.
 #[derive(Debug)]
@@ -31,6 +32,17 @@ pub const WORKLOADS: &[&Workload] = &[
     &random_read::RANDOM_READ,
     &random_write::RANDOM_WRITE,
     &mixed::MIXED,
+    &tree::CREATE,
+    &tree::OPEN,
+    &tree::STAT,
+    &tree::READDIR,
+    &tree::RENAME,
+    &tree::LINK,
+    &tree::UNLINK,
+    &tree::MKDIR,
+    &tree::RMDIR,
+    &tree::FSYNC,
+    &tree::TOUCH,
     &command::COMMAND,
 ];
 

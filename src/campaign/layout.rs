@@ -98,8 +98,8 @@ impl Run<'_> {
 
     /// Whether a trial needs files that are not among those `laid`.
     pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {
-        // Other people's programs make their files themselves.
-        let of_files = trial.settings.has("files");
+        // Other people's programs make their files themselves, and so do loads of other kinds.
+        let of_files = trial.settings.has("files") && trial.settings.has("access");
         of_files && trial.settings.word("access") != "write" && !self.is_laid(trial, laid)
     }
 

@@ -10,6 +10,12 @@ pub fn run() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Serves one trial of the engine `tree` over standard input and output.
+pub fn names() -> anyhow::Result<ExitCode> {
+    engine::names()?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Watches over the programs of one trial.
 pub fn programs() -> anyhow::Result<ExitCode> {
     engine::programs()?;

@@ -9,6 +9,14 @@ const DAY_NS: u64 = 86_400_000_000_000;
 /// Engines that read and write files, blocks of them at a time.
 const OF_FILES: &[&str] = &["file", "sim"];
 
+/// Engines that make files of their own, of a given number and size.
+const OF_OWN_FILES: &[&str] = &["file", "sim", "tree"];
+
+/// The same knob, obeyed by all engines with files of their own.
+const fn with_trees(knob: Knob) -> Knob {
+    Knob { engines: OF_OWN_FILES, ..knob }
+}
+
 /// The same knob, obeyed by every engine.
 const fn everywhere(knob: Knob) -> Knob {
     Knob { engines: &[], ..knob }
@@ -69,20 +77,20 @@ pub const STREAMS: Knob = everywhere(knob(
     "1",
     "Sequences of I/O at the same time, each with files of its own, or copies of a program",
 ));
-pub const FILE_SIZE: Knob = knob(
+pub const FILE_SIZE: Knob = with_trees(knob(
     "file-size",
     "size",
-    Domain::Bytes { min: 4096, max: 1 << 50, step: 512 },
+    Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
     "1GiB",
-    "Bytes of each file",
-);
-pub const FILES: Knob = knob(
+    "Bytes of each file; to read and write in blocks, 4KiB or more, in multiples of 512",
+));
+pub const FILES: Knob = with_trees(knob(
     "files",
     "nrfiles",
-    Domain::Count { min: 1, max: 100_000 },
+    Domain::Count { min: 1, max: 1_000_000 },
     "1",
-    "Files per stream, used one after the other",
-);
+    "Files per stream, used one after the other; directories for `mkdir` and `rmdir`",
+));
 pub const DIRECTORIES: Knob = everywhere(knob(
     "directories",
     "directory",
@@ -97,13 +105,13 @@ pub const DIRECT: Knob = knob(
     "true",
     "Around the page cache (O_DIRECT); `false` goes through it",
 );
-pub const COLD: Knob = knob(
+pub const COLD: Knob = with_trees(knob(
     "cold",
     "invalidate",
     Domain::Flag,
     "true",
-    "Reads start with no page of the files in memory, proved; `false`: with all of them",
-);
+    "Starts with nothing of the files in memory, proved; `false`: with all of it",
+));
 pub const IO_ENGINE: Knob = knob(
     "io-engine",
     "ioengine",
@@ -111,13 +119,13 @@ pub const IO_ENGINE: Knob = knob(
     "uring",
     "How the kernel is asked: io_uring, io_submit, pread and pwrite, or a memory map",
 );
-pub const STOP: Knob = knob(
+pub const STOP: Knob = with_trees(knob(
     "stop",
     "runtime",
     Domain::Stop,
     "10s",
     "When the timed part ends: a time, bytes per stream, `pass` (each file once), or `steady`",
-);
+));
 pub const AT_LEAST: Knob = everywhere(knob(
     "at-least",
     "",
@@ -146,13 +154,13 @@ pub const SECOND_PASS: Knob = knob(
     "false",
     "Reads the same blocks once more afterwards, to catch a cache behind the kernel",
 );
-pub const FSYNC: Knob = knob(
+pub const FSYNC: Knob = with_trees(knob(
     "fsync",
     "fsync",
     Domain::OneOf(&["never", "end", "every"]),
     "end",
-    "When writes are made durable: never, once at the end, or after every write",
-);
+    "When what was changed is made durable: never, once at the end, or after every write",
+));
 pub const READ_SHARE: Knob = knob(
     "read-share",
     "rwmixread",
@@ -181,20 +189,20 @@ pub const ZIPF_THETA: Knob = knob(
     "0.9",
     "Skew of `zipf`: block of rank k is drawn in proportion to k^-theta",
 );
-pub const DATA: Knob = knob(
+pub const DATA: Knob = with_trees(knob(
     "data",
     "buffer_pattern",
     Domain::OneOf(&["random", "zero", "compressible"]),
     "random",
     "What is written: incompressible and unique blocks, zeros, or partly compressible blocks",
-);
-pub const COMPRESSIBLE_SHARE: Knob = knob(
+));
+pub const COMPRESSIBLE_SHARE: Knob = with_trees(knob(
     "compressible-share",
     "buffer_compress_percentage",
     Domain::Number { min: 0.0, max: 1.0 },
     "0.5",
     "Share of zeros in each 4 KiB with `data=compressible`",
-);
+));
 pub const RATE: Knob = knob(
     "rate",
     "rate_iops",
@@ -202,13 +210,13 @@ pub const RATE: Knob = knob(
     "0",
     "I/Os per second per stream, at fixed times whatever the server does; 0 is as fast as it can",
 );
-pub const CPU_PINNING: Knob = knob(
+pub const CPU_PINNING: Knob = with_trees(knob(
     "cpu-pinning",
     "cpus_allowed",
     Domain::Cpus,
     "none",
     "CPUs of the streams: none, spread (one after the other), or a list such as 0-3,8",
-);
+));
 pub const HUGE_PAGES: Knob = knob(
     "huge-pages",
     "mem",

@@ -20,6 +20,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "soak", text: include_str!("../../plans/soak.toml") },
     BuiltIn { name: "build", text: include_str!("../../plans/build.toml") },
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
+    BuiltIn { name: "metadata", text: include_str!("../../plans/metadata.toml") },
 ];
 
 /// The plan of that name.

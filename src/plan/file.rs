@@ -328,11 +328,12 @@ fn preset<'e>(
 
 /// The engine of a workload in a plan whose engine is `engine`.
 fn runs_on<'e>(workload: &Workload, engine: &'e str) -> Option<&'e str> {
-    match workload.engines.contains(&engine) {
-        true => Some(engine),
-        // Real programs beside real files; beside a simulated server their times would be of
+    match (workload.engines.contains(&engine), workload.engines) {
+        (true, _) => Some(engine),
+        // Names and programs beside real files; beside a simulated server their times would be of
         // another machine.
-        false => (engine == "file" && workload.engines == ["command"]).then_some("command"),
+        (false, [own]) if engine == "file" => Some(*own),
+        (false, _) => None,
     }
 }
 

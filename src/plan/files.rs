@@ -8,8 +8,9 @@ pub fn files_of(settings: &Settings, first_file: u32) -> Vec<Vec<(usize, usize)>
     let places = settings.directories().len().max(1);
     let streams = settings.whole("streams") as usize;
     let files = settings.whole("files") as usize;
-    if files == 0 {
-        return Vec::new(); // An engine without files of its own.
+    // Engines that do not read and write files in blocks have none, or make and remove their own.
+    if files == 0 || !settings.has("access") {
+        return Vec::new();
     }
     let per_place = streams.div_ceil(places);
     let of_stream = |stream: usize| {

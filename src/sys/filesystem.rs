@@ -42,6 +42,35 @@ pub fn space(path: &Path) -> Result<Space, Error> {
     })
 }
 
+/// Files and directories that a file system can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inodes {
+    /// In all.
+    pub total: u64,
+    /// Free for us.
+    pub available: u64,
+}
+
+impl Inodes {
+    /// How many may be made so that 5 % stay free.
+    pub fn usable(&self) -> u64 {
+        self.available.saturating_sub(self.total / 20)
+    }
+}
+
+/// Inodes of the file system of `path`, by statvfs(3); `None` where it makes them as needed, as
+/// btrfs does, and tells no number.
+///
+/// # Errors
+/// When the kernel cannot say, as on a dead network file system.
+pub fn inodes(path: &Path) -> Result<Option<Inodes>, Error> {
+    let stat = rustix::fs::statvfs(path).map_err(|error| {
+        Error::new(format!("cannot ask for inodes on {}", path.display()), error)
+    })?;
+    let inodes = Inodes { total: stat.f_files, available: stat.f_favail };
+    Ok((inodes.total > 0).then_some(inodes))
+}
+
 /// Which mount a path lies on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MountIdentity {

@@ -168,6 +168,13 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
     };
     let (job, _) = Job::new(&spec)?;
     job.pinning.cpus()?;
+    if job.file_bytes < 4096 || !job.file_bytes.is_multiple_of(512) {
+        return Err(Error::Unsupported(format!(
+            "a file-size of {} cannot be read and written in blocks; choose 4KiB or more, a \
+             multiple of 512",
+            crate::value::bytes(job.file_bytes as f64)
+        )));
+    }
     if job.file_bytes < job.block_bytes {
         return Err(Error::Unsupported(format!(
             "a file-size of {} holds no block of {}; choose a block-size up to the file-size",

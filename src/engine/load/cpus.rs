@@ -1,5 +1,6 @@
-//! On which processors the streams' threads run.
+//! On which processors the streams' threads run, and how many files they may have open.
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::engine::Error;
@@ -50,6 +51,18 @@ impl Pinning {
             ))),
         }
     }
+}
+
+/// How many files a process may have open, once its limit is raised as far as that goes
+/// (getrlimit(2), RLIMIT_NOFILE).
+pub fn descriptors() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let now = match setrlimit(Resource::Nofile, raised) {
+        Ok(()) => limit.maximum,
+        Err(_) => limit.current,
+    };
+    now.unwrap_or(u64::MAX)
 }
 
 /// Puts the calling thread on `cpu`.

@@ -1,9 +1,10 @@
 //! Whether so many streams fit: descriptors, threads, memory. Asked before anything is opened.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::process::{Resource, getrlimit};
 
 use super::{Direction, IoEngine, Job};
 use crate::engine::Error;
+use crate::engine::load::cpus::descriptors;
 use crate::sys::Host;
 use crate::value;
 
@@ -20,7 +21,7 @@ const HISTOGRAM_BYTES: u64 = 272 << 10;
 /// # Errors
 /// `Unsupported` with that number.
 pub fn check(job: &Job, host: &Host, files_per_stream: u64) -> Result<(), Error> {
-    let descriptors = descriptor_limit();
+    let descriptors = descriptors();
     let each = files_per_stream + u64::from(job.engine == IoEngine::Uring);
     let fit = descriptors.saturating_sub(SPARE_DESCRIPTORS) / each.max(1);
     refuse(job, fit, || {
@@ -97,16 +98,6 @@ fn stream_bytes(job: &Job) -> u64 {
     buffers.saturating_add(histograms + THREAD_BYTES + slots)
 }
 
-fn descriptor_limit() -> u64 {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    let now = match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => limit.maximum,
-        Err(_) => limit.current,
-    };
-    now.unwrap_or(u64::MAX)
-}
-
 /// The tightest of the machine's, the user's and the control group's limits on threads.
 fn thread_limit(host: &Host) -> Option<u64> {
     let number = |path: &str| host.word(path)?.parse().ok();
@@ -172,7 +163,7 @@ mod tests {
         );
         let (_root, host) = machine(1 << 40, 108);
         assert!(refused(200, &host, 1).ends_with("streams=100 would work"));
-        let limit = descriptor_limit();
+        let limit = descriptors();
         if limit < 1 << 40 {
             let what = refused(4, &host, limit / 2);
             assert!(what.contains("RLIMIT_NOFILE"), "{what}");

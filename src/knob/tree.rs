@@ -1,0 +1,49 @@
+//! Knobs of the engine `tree`: what is done to names, and in what tree of directories.
+
+use super::{Apply, Knob, Scope};
+use crate::value::Domain;
+
+/// A knob that only the engine `tree` obeys.
+const fn knob(
+    name: &'static str,
+    domain: Domain,
+    default: &'static str,
+    about: &'static str,
+) -> Knob {
+    let (scope, engines, apply) = (Scope::Job, &["tree"], Apply::Engine);
+    Knob { name, fio: "", about, domain, default, scope, engines, apply }
+}
+
+pub const OPERATION: Knob = knob(
+    "operation",
+    Domain::OneOf(&[
+        "create", "open", "stat", "readdir", "rename", "link", "unlink", "mkdir", "rmdir", "fsync",
+        "touch",
+    ]),
+    "create",
+    "What is done to each file, or directory, and timed",
+);
+pub const TREE_DEPTH: Knob = knob(
+    "tree-depth",
+    Domain::Count { min: 0, max: 64 },
+    "0",
+    "Levels of directories below a stream's own (mdtest -z)",
+);
+pub const TREE_WIDTH: Knob = knob(
+    "tree-width",
+    Domain::Count { min: 1, max: 10_000 },
+    "1",
+    "Directories in each directory above the lowest level (mdtest -b)",
+);
+pub const SHARED_DIRECTORIES: Knob = knob(
+    "shared-directories",
+    Domain::Flag,
+    "false",
+    "All streams work in one tree; `false`: each in a unique working directory (mdtest -u)",
+);
+pub const ORDER: Knob = knob(
+    "order",
+    Domain::OneOf(&["sequential", "random"]),
+    "sequential",
+    "In which order a stream comes to its files: as they were named, or at random",
+);
