@@ -18,6 +18,7 @@ mod durability;
 pub mod effects;
 mod failures;
 mod notes;
+mod operations;
 pub mod path;
 pub mod reported;
 mod scaling;

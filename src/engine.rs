@@ -80,9 +80,9 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 }
 
 pub use command::worker as programs;
-pub use tree::worker as names;
 #[cfg(test)]
 pub use sim::testing;
+pub use tree::worker as names;
 
 #[cfg(test)]
 mod tests {

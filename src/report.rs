@@ -20,6 +20,7 @@ mod html;
 pub mod inspect;
 mod json;
 mod markdown;
+mod operations;
 mod prices;
 mod programs;
 #[cfg(test)]

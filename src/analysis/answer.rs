@@ -1,7 +1,7 @@
 //! The answer in three sentences: how fast, where it stops growing, whether to believe it.
 
 use super::curve::{Cell, cells, stray};
-use super::{Finding, Severity, words};
+use super::{Finding, Severity, operations, words};
 use crate::measurement::Record;
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::steady::{Steady, steady};
@@ -12,7 +12,9 @@ const THROUGHPUT: &str = "throughput_bytes_per_s";
 /// Three sentences for the top of a report; `findings` are those of the same records.
 pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
     let cells = cells(records);
-    [how_fast(&cells), where_it_stops(findings), whether_to_believe(records, &cells, findings)]
+    let how_fast = operations::most(&cells).unwrap_or_else(|| how_fast(&cells));
+    let where_it_stops = where_it_stops(&cells, findings);
+    [how_fast, where_it_stops, whether_to_believe(records, &cells, findings)]
 }
 
 /// Whether a cell's figures are the device's, as far as is known: every one of its trials wrote
@@ -60,10 +62,16 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
     format!("{lead} {rate} with {streams}, {load}.")
 }
 
-fn where_it_stops(findings: &[Finding]) -> String {
+fn where_it_stops(cells: &[Cell<'_>], findings: &[Finding]) -> String {
     let claims: Vec<&Finding> =
         findings.iter().filter(|finding| finding.question == "scaling").collect();
+    let of_names = cells.iter().any(|cell| cell.settings.has("operation"));
     match claims.first() {
+        None if of_names => {
+            "How the rates grow with more streams is in the tables: no limit is looked \
+                            for in operations on names."
+                .to_owned()
+        }
         None => "Where throughput stops growing with more streams was not measured: that takes \
                  three numbers of streams or more."
             .to_owned(),

@@ -118,6 +118,12 @@ impl Observer for Talk {
             }
             Event::During(Progress::Preparing) => self.show("preparing"),
             Event::During(Progress::Flushing) => self.show("making it durable"),
+            // What moves no bytes would be told as 0 MB/s.
+            Event::During(Progress::Running { bytes_per_s, ops_per_s, .. })
+                if *bytes_per_s == 0.0 && *ops_per_s > 0.0 =>
+            {
+                self.show(&format!("{} operations per s", value::iops(*ops_per_s)));
+            }
             Event::During(Progress::Running { bytes_per_s, ops_per_s, .. }) => self.show(&format!(
                 "{}, {} I/O per s",
                 value::throughput(*bytes_per_s),
@@ -135,6 +141,21 @@ fn described(trial: &Trial) -> String {
         let (streams, command) = (settings.whole("streams"), settings.word("command"));
         let command = crate::report::words::clipped(command, 60);
         return format!("{}: {streams} x {command}, replicate {}", trial.group, trial.replicate);
+    }
+    if settings.has("operation") {
+        let shown = |knob| settings.find(knob).map(value::setting).unwrap_or_default();
+        return format!(
+            "{}: {}, {} x {} files of {}, replicate {}",
+            trial.group,
+            settings.word("operation"),
+            shown("streams"),
+            shown("files"),
+            shown("file-size"),
+            trial.replicate
+        );
+    }
+    if !settings.has("block-size") {
+        return format!("{}: replicate {}", trial.group, trial.replicate);
     }
     format!(
         "{}: {}, {} x {}, depth {}, replicate {}",
@@ -160,6 +181,9 @@ fn ended(record: &Record, doing: &str) -> String {
                 return format!("{doing}: {elapsed}{notes}");
             }
             // Streams that never ran together have no window, and so no rate.
+            if let Some(rate) = figures.get("ops_per_s") {
+                return format!("{doing}: {} operations per s{notes}", value::iops(rate.value));
+            }
             let rates = figures.get("throughput_bytes_per_s").zip(figures.get("iops"));
             let rates = rates.map_or("done".to_owned(), |(throughput, iops)| {
                 let (throughput, iops) = (throughput.value, iops.value);

@@ -125,7 +125,7 @@ mod tests {
         let of = |record: &Record| {
             let measurement = record.outcome.measurement().unwrap().clone();
             let settings = &record.trial.settings;
-            let rates = ["throughput_bytes_per_s", "iops", "latency_ns_mean"];
+            let rates = ["throughput_bytes_per_s", "iops", "ops_per_s", "latency_ns_mean"];
             (
                 figures(record),
                 rates.map(|name| rate(record, name)),

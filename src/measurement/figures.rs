@@ -47,6 +47,8 @@ pub struct Cell {
 /// - `latency_ns_mean`, `_p50`, `_p90`, `_p99`, `_p999` (of 1000 operations or more), `_max`.
 /// - `accepted_throughput_bytes_per_s` and `durable_throughput_bytes_per_s` of writes.
 /// - `second_pass_ratio`: how many times faster the second pass was.
+/// - `durable_ops_per_s`: operations on names over the time until all that they had changed was on
+///   the device; none in memory, where nothing ever is.
 /// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
 /// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
 ///   layout that the trial ran on: the same for all trials of one layout in one replicate.
@@ -84,7 +86,7 @@ fn reported_figures(of: &Reported, figures: &mut Figures) {
 }
 
 /// The value of the rate `name` of one trial, as in [`figures`], without looking at anything else:
-/// `throughput_bytes_per_s`, `iops`, `latency_ns_mean`, `accepted_throughput_bytes_per_s` or
+/// `throughput_bytes_per_s`, `iops`, `ops_per_s`, `latency_ns_mean`, `accepted_throughput_bytes_per_s` or
 /// `durable_throughput_bytes_per_s`. `None` when the trial has no such figure.
 pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let measurement = record.outcome.measurement()?;
@@ -94,10 +96,16 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let window = counted(measurement);
     let durable = measurement.durable;
     let value = match name {
-        "throughput_bytes_per_s" => window.map(|it| it.done.bytes() as f64 / it.seconds())?,
+        "throughput_bytes_per_s" => window
+            .filter(|it| it.done.bytes() > 0 || it.done.metadata_ops == 0)
+            .map(|it| it.done.bytes() as f64 / it.seconds())?,
         "iops" => {
-            window.filter(|it| it.done.ops() > 0).map(|it| it.done.ops() as f64 / it.seconds())?
+            let ios = |it: &Window| it.done.read_ops + it.done.write_ops;
+            window.filter(|it| ios(it) > 0).map(|it| ios(&it) as f64 / it.seconds())?
         }
+        "ops_per_s" => window
+            .filter(|it| it.done.metadata_ops > 0)
+            .map(|it| it.done.ops() as f64 / it.seconds())?,
         "latency_ns_mean" => {
             let parts = measurement.latency.iter().filter(|(_, histogram)| !histogram.is_empty());
             let sum: f64 = parts.clone().map(|(_, part)| part.mean() * part.len() as f64).sum();
@@ -373,6 +381,9 @@ fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figur
     add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
     if total.metadata_ops > 0 {
         add("cpu_ns_per_op", cpu_ns as f64, total.ops() as f64);
+        let durable = measurement.durable.filter(|_| !measurement.evidence.memory);
+        let durable_s = durable.map_or(0.0, |durable| durable.durable_ns as f64 / 1e9);
+        add("durable_ops_per_s", total.ops() as f64, durable_s);
     }
 }
 

@@ -68,15 +68,17 @@ pub fn round_ns(access: &str) -> u64 {
     }
 }
 
-/// Bytes moved in each whole round that fits into the window, oldest first.
+/// Bytes moved in each whole round that fits into the window, oldest first; operations, where no
+/// bytes were.
 pub fn rounds(load: &Series, window: &Window, round_ns: u64) -> Vec<f64> {
     let count = window.end_ns.saturating_sub(window.start_ns) / round_ns.max(1);
+    let of_names = window.done.metadata_ops > 0 && window.done.bytes() == 0;
+    let columns: &[&str] =
+        if of_names { &["metadata_ops"] } else { &["read_bytes", "write_bytes"] };
     let bytes = |from: u64| {
         let (start, end) = (from as i64, (from + round_ns) as i64);
-        let grown: Vec<f64> = ["read_bytes", "write_bytes"]
-            .iter()
-            .filter_map(|name| load.growth(name, start, end))
-            .collect();
+        let grown: Vec<f64> =
+            columns.iter().filter_map(|name| load.growth(name, start, end)).collect();
         (!grown.is_empty()).then(|| grown.iter().sum())
     };
     (1..=count).rev().map_while(|back| bytes(window.end_ns - back * round_ns)).collect()

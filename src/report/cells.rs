@@ -220,7 +220,9 @@ pub fn varying(cells: &[&Cell]) -> Vec<&'static str> {
         |knob: &&'static str| cells.iter().any(|cell| value(cell, knob) != value(first, knob));
     let mut names: Vec<&'static str> =
         first.settings.iter().map(|(name, _)| name).filter(differs).collect();
-    if names.iter().any(|name| !INCIDENTAL.contains(name)) {
+    // Where names are worked on, how many and how large they are is what is asked.
+    let of_names = first.settings.has("operation");
+    if !of_names && names.iter().any(|name| !INCIDENTAL.contains(name)) {
         names.retain(|name| !INCIDENTAL.contains(name));
     }
     let place = |name: &&str| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len());
@@ -304,7 +306,12 @@ impl<'a> Group<'a> {
     pub fn common(&self) -> String {
         self.told(&[
             "access",
+            "operation",
             "streams",
+            "files",
+            "tree-depth",
+            "tree-width",
+            "shared-directories",
             "queue-depth",
             "block-size",
             "file-size",
@@ -316,15 +323,20 @@ impl<'a> Group<'a> {
     /// Those of `knobs` that all its cells have in common, in words.
     pub fn told(&self, knobs: &[&str]) -> String {
         let Some(first) = self.rows.first() else { return String::new() };
-        let told = knobs.iter().filter_map(|name| {
+        const OF_NAMES: &[&str] = &["files", "tree-depth", "tree-width", "shared-directories"];
+        let of_names = first.cell.settings.has("operation");
+        let knobs = knobs.iter().filter(|name| of_names || !OF_NAMES.contains(name));
+        let told = knobs.filter_map(|name| {
             let held = value(first.cell, name)?;
-            // Nothing is cold or warm around the cache, and writes have no cold start.
+            // Nothing is cold or warm around the cache, and what is made has no cold start.
+            let makes = matches!(first.cell.settings.word("operation"), "create" | "mkdir");
             let direct = first.cell.settings.has("direct") && first.cell.settings.flag("direct");
-            let idle = *name == "cold" && (direct || words::writes_only(&first.cell.settings));
+            let idle =
+                *name == "cold" && (direct || makes || words::writes_only(&first.cell.settings));
             let same = self.rows.iter().all(|row| value(row.cell, name) == Some(held));
             (same && !idle).then(|| words::phrase(name, held))
         });
-        told.collect::<Vec<_>>().join(", ")
+        told.filter(|phrase| !phrase.is_empty()).collect::<Vec<_>>().join(", ")
     }
 
     /// What tells `row` from the others, one text for each varying knob; for a group of one, what

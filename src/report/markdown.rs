@@ -1,7 +1,7 @@
 //! (pure) Tables for an issue or a wiki, in GitHub's Markdown.
 
 use super::cells::{self, Group, Row};
-use super::{Input, reported, words};
+use super::{Input, operations, reported, words};
 use crate::analysis::Severity;
 use crate::stats::Estimate;
 use crate::value;
@@ -36,9 +36,10 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         text.push_str(&format!("- {severity}{}\n", escaped(&finding.claim)));
     }
     for group in cells::groups(input) {
-        match reported::are_in(&group) {
-            true => of_others(input, &group, &mut text),
-            false => table(&group, &mut text),
+        match (reported::are_in(&group), operations::are_in(&group)) {
+            (true, _) => of_others(input, &group, &mut text),
+            (_, true) => of_operations(&group, &mut text),
+            _ => table(&group, &mut text),
         }
     }
     text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.\n");
@@ -73,6 +74,28 @@ fn table(group: &Group<'_>, text: &mut String) {
     text.push_str("|---|---:|---:|---:|---:|---:|---:|---|---|\n");
     for row in &group.rows {
         text.push_str(&format!("| {} |\n", line(group, row, written).join(" | ")));
+    }
+}
+
+/// Operations per second, and what each took.
+fn of_operations(group: &Group<'_>, text: &mut String) {
+    let columns = operations::columns(group);
+    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(group.name), escaped(&group.common())));
+    let heads: Vec<&str> = columns.iter().map(|column| column.head).collect();
+    let axis = group.varying.join(", ");
+    text.push_str(&format!("| {axis} | {} | n | notes |\n", heads.join(" | ")));
+    text.push_str(&format!("|---|{}---:|---|\n", "---:|".repeat(heads.len())));
+    for row in &group.rows {
+        let mut line = vec![escaped(&group.label(row))];
+        for (place, column) in columns.iter().enumerate() {
+            let spread = cells::figure(row.cell, column.name).as_ref().and_then(cells::half_width);
+            let spread = spread.filter(|_| place == 0).map(value::percent);
+            let spread = spread.map_or(String::new(), |spread| format!(" \u{b1}{spread}"));
+            line.push(format!("{}{spread}", operations::cell(row, column)));
+        }
+        line.push(row.cell.trials.len().to_string());
+        line.push(escaped(&row.notes.iter().copied().collect::<Vec<_>>().join(", ")));
+        text.push_str(&format!("| {} |\n", line.join(" | ")));
     }
 }
 

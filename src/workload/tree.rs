@@ -26,7 +26,8 @@ macro_rules! over_files {
 
 pub const CREATE: Workload =
     once("create", "Makes files, each opened, written and closed", over_files!("create"));
-pub const OPEN: Workload = once("open", "Opens and closes files that are there", over_files!("open"));
+pub const OPEN: Workload =
+    once("open", "Opens and closes files that are there", over_files!("open"));
 pub const STAT: Workload = once("stat", "Asks what is known of each file", over_files!("stat"));
 pub const READDIR: Workload = once(
     "readdir",

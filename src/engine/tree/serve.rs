@@ -125,8 +125,7 @@ fn job(spec: &LoadSpec) -> Result<Job, Error> {
 
 /// The folder of each stream.
 fn folders(spec: &LoadSpec) -> Result<Vec<PathBuf>, Error> {
-    let folders: Option<Vec<PathBuf>> =
-        spec.streams.iter().map(|of| of.first().cloned()).collect();
+    let folders: Option<Vec<PathBuf>> = spec.streams.iter().map(|of| of.first().cloned()).collect();
     let none = || Error::Failed("the worker was given a stream without a folder".to_owned());
     folders.filter(|folders| !folders.is_empty()).ok_or_else(none)
 }

@@ -61,10 +61,8 @@ fn measure(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
 /// A cold start shows in what the devices read; where nothing was read, it was not cold.
 fn not_cold(evidence: &Evidence) -> Option<Note> {
     if evidence.memory {
-        let text = format!(
-            "cold=true had no effect: the files are memory ({}).",
-            evidence.filesystem
-        );
+        let text =
+            format!("cold=true had no effect: the files are memory ({}).", evidence.filesystem);
         return Some(Note::new("not-cold", text));
     }
     let own = evidence.process_read_bytes.filter(|_| evidence.process_io_reliable);

@@ -13,6 +13,9 @@ pub const OTHERS_SHARE: f64 = 0.02;
 /// whose times changed. ext4 and XFS write a few 4 KiB blocks for it.
 const COMMIT_BYTES: u64 = 128 << 10;
 
+/// A block of ext4 and XFS, as most are made.
+const BLOCK_BYTES: u64 = 4096;
+
 /// What the file system writes on its own for a load that writes, as a share of it: extents and
 /// allocation bitmaps, through the journal and then in place.
 const METADATA_SHARE: f64 = 0.05;
@@ -34,7 +37,7 @@ fn on_devices(evidence: &Evidence, settings: &Settings) -> Option<Note> {
         own_write_at_most(evidence, settings).map_or(0, |own| written.saturating_sub(own));
     let others = others_read.saturating_add(others_wrote);
     // A load that lives in memory is not slowed by what little the devices do for others.
-    let all = read.saturating_add(written).max(evidence.delivered.bytes());
+    let all = read.saturating_add(written).max(own_bytes(evidence));
     let share = others as f64 / all.max(1) as f64;
     (share > OTHERS_SHARE).then(|| {
         let text = format!(
@@ -50,6 +53,12 @@ fn on_devices(evidence: &Evidence, settings: &Settings) -> Option<Note> {
     })
 }
 
+/// What the load did, in bytes: an operation on a name may have a block to itself.
+fn own_bytes(evidence: &Evidence) -> u64 {
+    let names = evidence.delivered.metadata_ops.saturating_mul(BLOCK_BYTES);
+    evidence.delivered.bytes().saturating_add(names)
+}
+
 /// What the load had read; `None` when it cannot be told from what others read.
 fn own_read(evidence: &Evidence, settings: &Settings) -> Option<u64> {
     let own = evidence.process_read_bytes.filter(|_| evidence.process_io_reliable);
@@ -62,6 +71,10 @@ fn own_read(evidence: &Evidence, settings: &Settings) -> Option<u64> {
 /// bound. Buffered writes are counted when a page is dirtied, so what is still in memory at the
 /// end was counted though it was not written: others may go unseen, but none are made up.
 fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
+    if evidence.delivered.metadata_ops > 0 {
+        // Journals, directories and tables of inodes, all written by threads of the kernel.
+        return None;
+    }
     let own = evidence.process_write_bytes.unwrap_or(0).max(evidence.delivered.write_bytes);
     if evidence.delivered.write_bytes == 0 {
         return Some(own.saturating_add(COMMIT_BYTES));

@@ -12,6 +12,7 @@ use crate::value;
 mod bars;
 mod effects;
 mod message;
+mod operations;
 
 /// One figure.
 pub struct Figure {
@@ -39,6 +40,7 @@ pub fn figures(input: &Input<'_>) -> Vec<Figure> {
     ];
     let standard = input.campaign.plan == "evaluate";
     let mut figures: Vec<Figure> = effects::figure(&input.effects).into_iter().collect();
+    figures.extend(operations::figure(&groups));
     for (mut figure, words) in all {
         if figure.panels.is_empty() {
             // Any other plan measures what it was asked; nothing is missing from it.
@@ -82,7 +84,9 @@ fn missing(input: &Input<'_>, words: &[&str]) -> String {
 }
 
 fn scaling(groups: &[Group<'_>]) -> Planned {
-    let fit = |settings: &Settings| !words::writes_only(settings) && !words::warm(settings);
+    let fit = |settings: &Settings| {
+        !words::writes_only(settings) && !words::warm(settings) && !settings.has("operation")
+    };
     let (curves, beyond) = curves::curves(groups, "streams", fit);
     let mut traces = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
     let naive =

@@ -9,7 +9,7 @@ use crate::knob::{self, Settings};
 use crate::measurement::Outcome;
 use crate::measurement::origin::Verdict;
 use crate::report::cells::{self, Group, Row, Source};
-use crate::report::{Input, TrialView, programs, reported, words};
+use crate::report::{Input, TrialView, operations, programs, reported, words};
 use crate::stats::Estimate;
 use crate::value::{self, Value};
 
@@ -77,6 +77,8 @@ pub fn groups(input: &Input<'_>) -> Markup {
             }
             @if reported::are_in(&group) {
                 (boxed(&format!("Figures of {}", group.name), &of_others(input, &group)))
+            } @else if operations::are_in(&group) {
+                (boxed(&format!("Operations of {}", group.name), &of_operations(&group)))
             } @else {
                 (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
             }
@@ -102,6 +104,34 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
                     td.number { (programs::cell(row.cell.figures.get(*name).copied(), name)) }
                 }
                 td.number { (row.cell.trials.len()) }
+            } } }
+        }
+    }
+}
+
+/// Operations per second, and what each took.
+fn of_operations(group: &Group<'_>) -> Markup {
+    let columns = operations::columns(group);
+    let noted = group.rows.iter().any(|row| !row.notes.is_empty());
+    html! {
+        table {
+            thead { tr {
+                @for knob in &group.varying { th scope="col" { (knob.replace('-', " ")) } }
+                @for column in &columns { th.number scope="col" { (column.head) } }
+                th.number scope="col" { "n" }
+                @if noted { th scope="col" { "notes" } }
+            } }
+            tbody { @for row in &group.rows { tr {
+                @for knob in &group.varying { (held(&row.cell.settings, knob, false)) }
+                @for (place, column) in columns.iter().enumerate() {
+                    @let found = cells::figure(row.cell, column.name);
+                    @if place == 0 { (leading(found, row.source, column.print)) }
+                    @else { (figure(found, row.source, column.print)) }
+                }
+                td.number { (row.cell.trials.len()) }
+                @if noted {
+                    td.wraps { (row.notes.iter().copied().collect::<Vec<_>>().join(", ")) }
+                }
             } } }
         }
     }

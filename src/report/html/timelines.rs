@@ -57,6 +57,7 @@ pub struct Line {
 /// Panels from top to bottom, with the title of their axis.
 pub const PANELS: &[(&str, &str)] = &[
     ("throughput", "MB/s"),
+    ("operations", "operations/s"),
     ("cpu", "CPU, %"),
     ("events", "per second"),
     ("device", "device busy, %"),
@@ -114,8 +115,8 @@ fn chosen<'a>(
     chosen
 }
 
-/// An upper bound on the lines of a trial: throughput, processors, events, devices, pressure, heat.
-const LINES_MAX: usize = 2 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3 + heat::LINES_MAX;
+/// An upper bound on the lines of a trial: throughput and operations, processors, events, devices, pressure, heat.
+const LINES_MAX: usize = 3 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3 + heat::LINES_MAX;
 
 /// What tells each trial from the others of a group in which it stands.
 type Names<'a> = BTreeMap<(&'a str, u32), String>;
@@ -194,8 +195,12 @@ fn source<'a>(measurement: &'a Measurement, name: &str) -> Option<&'a Series> {
 }
 
 fn throughput(load: &Series, points: usize, lines: &mut Vec<Line>) {
-    for (column, name) in [("read_bytes", "read"), ("write_bytes", "written")] {
-        let line = rate(load, column, points, 1e-6, "throughput", name);
+    for (column, scale, panel, name) in [
+        ("read_bytes", 1e-6, "throughput", "read"),
+        ("write_bytes", 1e-6, "throughput", "written"),
+        ("metadata_ops", 1.0, "operations", "operations"),
+    ] {
+        let line = rate(load, column, points, scale, panel, name);
         lines.extend(line.filter(|line| line.v.iter().any(|v| *v != 0.0)));
     }
 }

@@ -6,7 +6,7 @@ use super::grid::{Grid, Side};
 use super::{Input, cells, layouts, plain, wrapped};
 use crate::plan;
 use crate::report::cells::{Group, Row, Source};
-use crate::report::{programs, reported, words};
+use crate::report::{operations, programs, reported, words};
 use crate::stats::Estimate;
 use crate::value;
 
@@ -27,7 +27,9 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         if programs::are_in(group) {
             text.push_str(&of_programs(input, group, &numbers));
         }
-        if !programs::are_in(group) || moved(group) {
+        if operations::are_in(group) {
+            text.push_str(&of_operations(group, &numbers));
+        } else if !programs::are_in(group) || moved(group) {
             text.push_str(&table(group, &numbers));
         }
         if !plan::prepares(group.name) {
@@ -113,11 +115,8 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, us
     for row in &group.rows {
         let mut line = vec![label(row)];
         line.extend(programs::COLUMNS.iter().map(|(name, _)| figure(row, name)));
-        let notes = row.notes.iter().filter_map(|kind| numbers.get(kind));
-        let mut notes: Vec<usize> = notes.copied().collect();
-        notes.sort_unstable();
         line.push(row.cell.trials.len().to_string());
-        line.push(notes.iter().map(|number| format!("[{number}]")).collect());
+        line.push(noted(row, numbers));
         grid.row(line);
     }
     let mut text = grid.render();
@@ -135,6 +134,45 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, us
         text.push_str(&grid.render());
     }
     text
+}
+
+/// Operations per second, and what each took.
+fn of_operations(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
+    let axis = group.varying.join(", ");
+    let columns = operations::columns(group);
+    let mut heads = vec![(axis.as_str(), Side::Left)];
+    for (place, column) in columns.iter().enumerate() {
+        heads.push((column.head, Side::Right));
+        if place == 0 {
+            heads.push(("+-", Side::Left));
+        }
+    }
+    heads.extend([("n", Side::Right), ("notes", Side::Left)]);
+    let mut grid = Grid::new(&heads);
+    for row in &group.rows {
+        let mut line = vec![match group.varying.is_empty() {
+            true => String::new(),
+            false => words::clipped(&plain(&group.label(row)), 26),
+        }];
+        for (place, column) in columns.iter().enumerate() {
+            line.push(operations::cell(row, column));
+            if place == 0 {
+                line.push(spread(cells::figure(row.cell, column.name)));
+            }
+        }
+        line.push(row.cell.trials.len().to_string());
+        line.push(noted(row, numbers));
+        grid.row(line);
+    }
+    grid.render()
+}
+
+/// The numbers of a row's notes: `[1][3]`.
+fn noted(row: &Row<'_>, numbers: &BTreeMap<&str, usize>) -> String {
+    let notes = row.notes.iter().filter_map(|kind| numbers.get(kind));
+    let mut notes: Vec<usize> = notes.copied().collect();
+    notes.sort_unstable();
+    notes.iter().map(|number| format!("[{number}]")).collect()
 }
 
 fn table(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
@@ -184,9 +222,6 @@ fn line(
     let megabytes = |e: Option<Estimate>| number(e, |per_s| value::significant(per_s / 1e6));
     let durable = figure(cells::DURABLE).filter(|_| written);
     let mebibytes = number(first, |per_s| value::significant(per_s / f64::from(1 << 20)));
-    let notes = row.notes.iter().filter_map(|kind| numbers.get(kind));
-    let mut notes: Vec<usize> = notes.copied().collect();
-    notes.sort_unstable();
     // The line above the table has said all that a lone cell did.
     let alone = group.varying.is_empty();
     let label = if alone { String::new() } else { words::clipped(&plain(&group.label(row)), 26) };
@@ -201,7 +236,7 @@ fn line(
         marked(number(figure(cells::P99), value::duration)),
         row.cell.trials.len().to_string(),
         if row.source == Source::Written { String::new() } else { row.source.name().to_owned() },
-        notes.iter().map(|number| format!("[{number}]")).collect(),
+        noted(row, numbers),
     ]
 }
 
@@ -222,6 +257,11 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
     text.push('\n');
     text.push_str(&wrapped("  ", told));
     let rows = || groups.iter().flat_map(|group| &group.rows);
+    if rows().any(|row| cells::figure(row.cell, operations::DURABLE_OPS).is_some()) {
+        let told = "durable ops/s: operations over the time until all that they had changed was \
+                    on the device (syncfs).";
+        text.push_str(&wrapped("  ", told));
+    }
     if rows().any(|row| words::writes_only(&row.cell.settings)) {
         let told = "accepted: taken by the kernel. durable: on the device, after fsync.";
         text.push_str(&wrapped("  ", told));

@@ -1,0 +1,28 @@
+//! (pure) Operations on names against the number of streams.
+
+use super::{Axis, Dash, Figure, about, curves, heights, message, panel, traces};
+use crate::report::cells::Group;
+use crate::report::html::panel::count_tick;
+use crate::report::operations::OPS;
+use crate::value;
+
+/// None where no two numbers of streams were measured.
+pub fn figure(groups: &[Group<'_>]) -> Option<Figure> {
+    let (curves, beyond) = curves::curves(groups, "streams", |settings| settings.has("operation"));
+    let traces = traces(&curves, OPS, Dash::Solid, "", per_s);
+    let axis = Axis::log("operations per second", heights(&traces), count_tick);
+    let panels = panel("operations", &curves, "streams", axis, traces);
+    let told = "Operations in the time in which every stream ran, per second, with the 95 % \
+                interval over replicates.";
+    (!panels.is_empty()).then(|| Figure {
+        id: "operations",
+        title: "Operations against streams",
+        about: about(told, beyond),
+        message: message::of(&panels),
+        panels,
+    })
+}
+
+fn per_s(per_s: f64) -> (f64, String) {
+    (per_s, format!("{} operations per s", value::iops(per_s)))
+}

@@ -1,0 +1,57 @@
+//! (pure) What tables of operations show that move no bytes, or not for their own sake: how many
+//! per second, and never a throughput of nothing.
+
+use super::cells::{self, Group, Row};
+use crate::stats::Estimate;
+use crate::value;
+
+/// Operations per second.
+pub const OPS: &str = "ops_per_s";
+/// Operations over the time until all that they had changed was on the device.
+pub const DURABLE_OPS: &str = "durable_ops_per_s";
+/// Processor time of the load for each operation.
+pub const CPU: &str = "cpu_ns_per_op";
+
+/// One column.
+pub struct Column {
+    /// Over it.
+    pub head: &'static str,
+    /// Its figure.
+    pub name: &'static str,
+    /// How that is printed.
+    pub print: fn(f64) -> String,
+}
+
+/// Whether a group's cells count operations before bytes.
+pub fn are_in(group: &Group<'_>) -> bool {
+    let is =
+        |row: &Row<'_>| row.cell.settings.has("operation") || row.cell.figures.contains_key(OPS);
+    group.rows.iter().any(is)
+}
+
+/// The columns of a group: those that none of its cells has are left out.
+pub fn columns(group: &Group<'_>) -> Vec<Column> {
+    let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
+    let all = [
+        Column { head: "ops/s", name: OPS, print: value::iops },
+        Column { head: "durable ops/s", name: DURABLE_OPS, print: value::iops },
+        Column { head: "MB/s", name: cells::THROUGHPUT, print: megabytes },
+        Column { head: "CPU/op", name: CPU, print: value::duration },
+        Column { head: "p50", name: cells::P50, print: value::duration },
+        Column { head: "p99", name: cells::P99, print: value::duration },
+    ];
+    let has = |column: &Column| {
+        let some = |row: &Row<'_>| cells::figure(row.cell, column.name).is_some();
+        column.name == OPS || group.rows.iter().any(some)
+    };
+    all.into_iter().filter(has).collect()
+}
+
+/// The figure of a column, for people; `-` where there is none.
+pub fn cell(row: &Row<'_>, column: &Column) -> String {
+    print(cells::figure(row.cell, column.name), column)
+}
+
+fn print(estimate: Option<Estimate>, column: &Column) -> String {
+    estimate.map_or("-".to_owned(), |estimate| (column.print)(estimate.value))
+}
