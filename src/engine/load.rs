@@ -12,5 +12,7 @@ pub mod protocol;
 pub mod supervise;
 pub mod talk;
 pub mod tally;
+#[cfg(test)]
+pub mod testing;
 mod vigil;
 pub mod watch;

@@ -1,13 +1,13 @@
 //! Whole trials through the worker's `serve`, in this process, on real files.
 
-use std::io::{BufReader, PipeReader, PipeWriter, Read, Write, pipe};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use super::protocol::{Failure, LoadResult, LoadSpec, Message, Prepared};
+use super::protocol::{Failure, LoadResult};
 use super::serve::conduct;
-use crate::engine::load::talk::serve;
+use crate::engine::load::testing::{Said, converse};
 use crate::measurement::Operation;
 use crate::pattern::Header;
 
@@ -29,58 +29,12 @@ fn names(directory: &Path, streams: usize, files: usize) -> Vec<Vec<PathBuf>> {
     (0..streams).map(|s| (0..files).map(|f| name(s, f)).collect()).collect()
 }
 
-/// What a trial said on its way.
-#[derive(Default)]
-struct Said {
-    prepared: Option<Prepared>,
-    words: Vec<&'static str>,
-    end: Option<Result<LoadResult, (Failure, String)>>,
-}
-
-/// Answers as the protocol says; with `stop`, ends the load as soon as it runs.
-fn converse(mut to: PipeWriter, from: PipeReader, stop: bool) -> Said {
-    use std::io::BufRead;
-    let mut said = Said::default();
-    for line in BufReader::new(from).lines().map_while(Result::ok) {
-        match serde_json::from_str(&line).unwrap() {
-            Message::Prepared(prepared) => {
-                said.prepared = Some(prepared);
-                to.write_all(b"go\n").unwrap();
-            }
-            Message::SecondPass {} => {
-                said.words.push("second_pass");
-                to.write_all(b"go\n").unwrap();
-            }
-            Message::Running(_) => {
-                said.words.push("running");
-                if stop {
-                    to.write_all(b"stop\n").unwrap();
-                }
-            }
-            Message::Flushing {} => said.words.push("flushing"),
-            Message::Result(result) => said.end = Some(Ok(*result)),
-            Message::Failed { kind, what } => said.end = Some(Err((kind, what))),
-        }
-        if said.end.is_some() {
-            to.write_all(b"bye\n").unwrap();
-        }
-    }
-    said
-}
-
 fn trial(settings: Value, streams: Vec<Vec<PathBuf>>) -> Said {
     converse_about(settings, streams, false)
 }
 
 fn converse_about(settings: Value, streams: Vec<Vec<PathBuf>>, stop: bool) -> Said {
-    let bench = Default::default();
-    let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench };
-    let (worker_reads, mut to_worker) = pipe().unwrap();
-    let (from_worker, worker_writes) = pipe().unwrap();
-    writeln!(to_worker, "{}", serde_json::to_string(&spec).unwrap()).unwrap();
-    let parent = std::thread::spawn(move || converse(to_worker, from_worker, stop));
-    serve(BufReader::new(worker_reads), worker_writes, conduct).unwrap();
-    parent.join().unwrap()
+    converse(conduct, settings, streams, stop)
 }
 
 fn done(settings: Value, streams: Vec<Vec<PathBuf>>) -> LoadResult {

@@ -152,4 +152,18 @@ mod tests {
         assert_eq!(after("rename", 13), Found { files: 3, others: 17, ..none });
         assert_eq!(after("rename", 20), Found { files: 10, others: 10, ..none });
     }
+
+    #[test]
+    fn one_file_too_few_fails_the_trial_with_both_counts() {
+        let folder = tempfile::tempdir().unwrap();
+        let knobs = [("cold", "false"), ("stop", "pass"), ("file-size", "0"), ("files", "10")];
+        let job = Job::of(&settings("tree", &knobs), 1, 2).unwrap();
+        let places = super::super::place::places(&job, &[folder.path().to_owned()]);
+        super::super::place::make(&job, &places[0].root).unwrap();
+        std::fs::File::create(places[0].root.join("f0000.000000")).unwrap();
+        let done = |ops| Done { ops, ..Done::default() };
+        assert_eq!(check(&job, &places, &[done(1)]), Ok(()));
+        let Err(Error::Failed(why)) = check(&job, &places, &[done(2)]) else { panic!() };
+        assert!(why.contains("files: 1,") && why.contains("files: 2,"), "{why}");
+    }
 }

@@ -1,0 +1,70 @@
+//! Whole trials through a worker's end of the talk, in this process.
+
+use std::io::{BufReader, PipeReader, PipeWriter, Write, pipe};
+use std::path::PathBuf;
+use std::sync::mpsc::Sender;
+
+use serde_json::Value;
+
+use super::control::Event;
+use super::protocol::{Failure, LoadResult, LoadSpec, Message, Prepared};
+use super::talk::{Conducted, Talk, serve};
+
+/// What a trial said on its way.
+#[derive(Default)]
+pub struct Said {
+    /// The state of things before the clock started.
+    pub prepared: Option<Prepared>,
+    /// What it said besides, in order.
+    pub words: Vec<&'static str>,
+    /// Its result.
+    pub end: Option<Result<LoadResult, (Failure, String)>>,
+}
+
+/// Answers as the protocol says; with `stop`, ends the load as soon as it runs.
+fn answer(mut to: PipeWriter, from: PipeReader, stop: bool) -> Said {
+    use std::io::BufRead;
+    let mut said = Said::default();
+    for line in BufReader::new(from).lines().map_while(Result::ok) {
+        match serde_json::from_str(&line).unwrap() {
+            Message::Prepared(prepared) => {
+                said.prepared = Some(prepared);
+                to.write_all(b"go\n").unwrap();
+            }
+            Message::SecondPass {} => {
+                said.words.push("second_pass");
+                to.write_all(b"go\n").unwrap();
+            }
+            Message::Running(_) => {
+                said.words.push("running");
+                if stop {
+                    to.write_all(b"stop\n").unwrap();
+                }
+            }
+            Message::Flushing {} => said.words.push("flushing"),
+            Message::Result(result) => said.end = Some(Ok(*result)),
+            Message::Failed { kind, what } => said.end = Some(Err((kind, what))),
+        }
+        if said.end.is_some() {
+            to.write_all(b"bye\n").unwrap();
+        }
+    }
+    said
+}
+
+/// Has `conduct` run a trial; with `stop`, ends it as soon as it runs.
+pub fn converse(
+    conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted,
+    settings: Value,
+    streams: Vec<Vec<PathBuf>>,
+    stop: bool,
+) -> Said {
+    let bench = Default::default();
+    let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench };
+    let (worker_reads, mut to_worker) = pipe().unwrap();
+    let (from_worker, worker_writes) = pipe().unwrap();
+    writeln!(to_worker, "{}", serde_json::to_string(&spec).unwrap()).unwrap();
+    let parent = std::thread::spawn(move || answer(to_worker, from_worker, stop));
+    serve(BufReader::new(worker_reads), worker_writes, conduct).unwrap();
+    parent.join().unwrap()
+}
