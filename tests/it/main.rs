@@ -5,6 +5,7 @@
 mod effects;
 mod engines;
 mod labels;
+mod names;
 mod plenty;
 mod programs;
 mod published;

@@ -17,6 +17,7 @@ mod knobs;
 mod layouts;
 mod limits;
 mod model;
+mod names;
 mod origin;
 mod referee;
 mod run;

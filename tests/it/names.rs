@@ -1,0 +1,70 @@
+//! `brickyard run create` and the like: operations on names, as typed.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
+    let output = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(arguments)
+        .current_dir(folder)
+        .env("NO_COLOR", "1")
+        .output()
+        .expect("brickyard can be started");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{arguments:?}: {said}");
+    output
+}
+
+/// Throughput of what moves no bytes was told as `0 MB/s`.
+#[test]
+fn operations_on_names_are_told_per_second_and_never_as_no_megabytes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let knobs = ["streams=1,2", "files=300", "tree-depth=1", "tree-width=2", "--replicates", "2"];
+    let output = brickyard(at, &[&["run", "create", "--dir", "."], &knobs[..]].concat());
+    let text = String::from_utf8_lossy(&output.stdout);
+    let said = String::from_utf8_lossy(&output.stderr);
+    for told in [&text, &said] {
+        assert!(!told.contains("MB/s") && !told.contains("IOPS"), "{told}");
+    }
+    assert!(text.contains("ops/s") && said.contains("operations per s"), "{text}{said}");
+    assert!(text.contains("perations per second at most: create"), "{text}");
+    let left = at.read_dir().expect("readable").flatten();
+    let left = left.filter(|entry| entry.file_name().to_string_lossy().starts_with("brickyard-"));
+    assert_eq!(left.count(), 0, "a work directory was left");
+
+    let output = brickyard(at, &["report", "--format", "json"]);
+    let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    for trial in document["trials"].as_array().expect("trials") {
+        let figures = trial["figures"].as_object().expect("figures");
+        assert!(figures["ops_per_s"]["value"].as_f64() > Some(0.0), "{trial:#}");
+        assert!(figures["latency_ns_p99"]["value"].as_f64() > Some(0.0));
+        assert!(!figures.contains_key("throughput_bytes_per_s") && !figures.contains_key("iops"));
+        assert_eq!(trial["settings"]["tree-width"], 2);
+    }
+    for (format, shows) in [("markdown", "| ops/s |"), ("html", "Operations against streams")] {
+        let file = format!("report.{format}");
+        brickyard(at, &["report", "--format", format, "--output", &file]);
+        let page = std::fs::read_to_string(at.join(&file)).expect("written");
+        assert!(page.contains(shows), "{format} does not show `{shows}`");
+    }
+}
+
+/// DESIGN section 6: other programs rely on these knobs of the plan.
+#[test]
+fn the_plan_metadata_takes_files_their_size_and_the_tree_on_the_command_line() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let knobs = ["files=100", "file-size=1KiB", "tree-depth=2", "tree-width=3", "streams=2"];
+    let output = brickyard(
+        folder.path(),
+        &[&["plan", "metadata", "--dir", ".", "--json"], &knobs[..]].concat(),
+    );
+    let text = String::from_utf8_lossy(&output.stdout);
+    serde_json::from_str::<Value>(&text).expect("JSON");
+    for operation in ["create", "stat", "unlink", "readdir", "fsync"] {
+        assert!(text.contains(operation), "{operation}: {text}");
+    }
+    assert!(text.contains("tar -xf") && text.contains("xargs rm"), "{text}");
+}
