@@ -158,7 +158,8 @@ fn a_cold_stat_reads_the_disk_and_a_warm_one_does_not() {
     let folder = tempfile::tempdir().expect("a folder");
     let told = |directory: &str| {
         let knobs = ["cold=true", "files=3000", "streams=2", "--replicates", "1", "--quiet"];
-        let document = run(folder.path(), &[&["run", "stat", "--dir", directory], &knobs[..]].concat());
+        let document =
+            run(folder.path(), &[&["run", "stat", "--dir", directory], &knobs[..]].concat());
         let trial = trials(&document)[0].clone();
         assert!(figure(&trial, "ops_per_s") > 0.0);
         noted(&trial, "not-cold")
