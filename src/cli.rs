@@ -79,6 +79,9 @@ enum Command {
     /// Watches over the programs of one trial; started by brickyard itself
     #[command(hide = true)]
     Programs,
+    /// Runs the clients of one trial; started by brickyard itself
+    #[command(hide = true)]
+    ReplayWorker,
 }
 
 /// The program.
@@ -101,6 +104,7 @@ pub fn main() -> ExitCode {
         Command::Worker => worker::run(),
         Command::Programs => worker::programs(),
         Command::TreeWorker => worker::names(),
+        Command::ReplayWorker => worker::replay(),
     };
     match result {
         Ok(code) => code,

@@ -12,9 +12,11 @@ use crate::progress::Progress;
 use crate::sys::signal::Stop;
 use crate::sys::{self, Host};
 
+mod clients;
 mod command;
 pub mod file;
 mod load;
+mod replay;
 mod sim;
 mod tree;
 
@@ -72,7 +74,8 @@ pub enum Error {
 }
 
 /// In the order of the reference.
-pub const ENGINES: &[&dyn Engine] = &[&file::File, &tree::Tree, &command::Command, &sim::Sim];
+pub const ENGINES: &[&dyn Engine] =
+    &[&file::File, &tree::Tree, &replay::Replay, &command::Command, &sim::Sim];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
@@ -80,6 +83,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 }
 
 pub use command::worker as programs;
+pub use replay::worker as replay_worker;
 #[cfg(test)]
 pub use sim::testing;
 pub use tree::worker as names;

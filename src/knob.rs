@@ -17,6 +17,7 @@ mod command;
 mod job;
 mod label;
 mod layout;
+mod replay;
 mod sim;
 pub mod system;
 #[cfg(test)]
@@ -132,6 +133,12 @@ pub const KNOBS: &[&Knob] = &[
     &tree::TREE_WIDTH,
     &tree::SHARED_DIRECTORIES,
     &tree::ORDER,
+    &replay::WARM_UP,
+    &replay::LOADFILE,
+    &replay::RESOLVE_NAMES,
+    &replay::SYNC_OPEN,
+    &replay::SYNC_WRITES,
+    &replay::SYNC_DIRECTORIES,
     &command::COMMAND,
     &command::SHELL,
     &command::PREPARE,
@@ -217,7 +224,7 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 4] = ["file", "tree", "command", "sim"];
+pub const ENGINES: [&str; 5] = ["file", "tree", "replay", "command", "sim"];
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same
 /// knobs would otherwise make the same cell. Copies share their values until one is changed.

@@ -4,6 +4,7 @@
 //! [`WORKLOADS`]. It holds no code: a name and what it stands for, as one would type it.
 
 mod command;
+mod fileserver;
 mod mixed;
 mod random_read;
 mod random_write;
@@ -43,6 +44,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &tree::RMDIR,
     &tree::FSYNC,
     &tree::TOUCH,
+    &fileserver::FILESERVER,
     &command::COMMAND,
 ];
 

@@ -154,8 +154,9 @@ fn described(trial: &Trial) -> String {
             trial.replicate
         );
     }
-    if !settings.has("block-size") {
-        return format!("{}: replicate {}", trial.group, trial.replicate);
+    if !settings.has("access") {
+        let (streams, engine) = (settings.whole("streams"), settings.engine());
+        return format!("{}: {streams} x {engine}, replicate {}", trial.group, trial.replicate);
     }
     format!(
         "{}: {}, {} x {}, depth {}, replicate {}",

@@ -21,3 +21,9 @@ pub fn programs() -> anyhow::Result<ExitCode> {
     engine::programs()?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Serves one trial of the engine `replay` over standard input and output.
+pub fn replay() -> anyhow::Result<ExitCode> {
+    engine::replay_worker()?;
+    Ok(ExitCode::SUCCESS)
+}

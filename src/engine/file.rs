@@ -13,7 +13,7 @@ use crate::sys;
 mod address;
 mod backend;
 mod files;
-mod job;
+pub mod job;
 mod lane;
 mod serve;
 mod stream;

@@ -12,9 +12,17 @@ const OF_FILES: &[&str] = &["file", "sim"];
 /// Engines that make files of their own, of a given number and size.
 const OF_OWN_FILES: &[&str] = &["file", "sim", "tree"];
 
+/// Engines that let streams loose on files.
+const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay"];
+
 /// The same knob, obeyed by all engines with files of their own.
 const fn with_trees(knob: Knob) -> Knob {
     Knob { engines: OF_OWN_FILES, ..knob }
+}
+
+/// The same knob, obeyed by all engines that let streams loose on files.
+const fn of_streams(knob: Knob) -> Knob {
+    Knob { engines: OF_STREAMS, ..knob }
 }
 
 /// The same knob, obeyed by every engine.
@@ -119,7 +127,7 @@ pub const IO_ENGINE: Knob = knob(
     "uring",
     "How the kernel is asked: io_uring, io_submit, pread and pwrite, or a memory map",
 );
-pub const STOP: Knob = with_trees(knob(
+pub const STOP: Knob = of_streams(knob(
     "stop",
     "runtime",
     Domain::Stop,
@@ -189,14 +197,14 @@ pub const ZIPF_THETA: Knob = knob(
     "0.9",
     "Skew of `zipf`: block of rank k is drawn in proportion to k^-theta",
 );
-pub const DATA: Knob = with_trees(knob(
+pub const DATA: Knob = of_streams(knob(
     "data",
     "buffer_pattern",
     Domain::OneOf(&["random", "zero", "compressible"]),
     "random",
     "What is written: incompressible and unique blocks, zeros, or partly compressible blocks",
 ));
-pub const COMPRESSIBLE_SHARE: Knob = with_trees(knob(
+pub const COMPRESSIBLE_SHARE: Knob = of_streams(knob(
     "compressible-share",
     "buffer_compress_percentage",
     Domain::Number { min: 0.0, max: 1.0 },
@@ -210,7 +218,7 @@ pub const RATE: Knob = knob(
     "0",
     "I/Os per second per stream, at fixed times whatever the server does; 0 is as fast as it can",
 );
-pub const CPU_PINNING: Knob = with_trees(knob(
+pub const CPU_PINNING: Knob = of_streams(knob(
     "cpu-pinning",
     "cpus_allowed",
     Domain::Cpus,

@@ -10,7 +10,8 @@ use crate::value::Domain;
 const GIB: u64 = 1 << 30;
 
 const fn knob(name: &'static str, domain: Domain, about: &'static str) -> Knob {
-    let (scope, engines, default, fio) = (Scope::Layout, &["file", "command"], "as-is", "");
+    let (scope, engines, default, fio) =
+        (Scope::Layout, &["file", "replay", "command"], "as-is", "");
     Knob { name, fio, about, domain, default, scope, engines, apply: Apply::Layout }
 }
 

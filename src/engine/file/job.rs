@@ -367,7 +367,8 @@ fn fsync(word: &str) -> Fsync {
     }
 }
 
-fn data(settings: &Settings) -> Data {
+/// What is written.
+pub fn data(settings: &Settings) -> Data {
     match settings.word("data") {
         "zero" => Data::Zero,
         "compressible" => Data::Compressible(settings.number("compressible-share")),

@@ -63,6 +63,10 @@ pub struct Cell {
     pub read_ops: AtomicU64,
     /// Completed writes.
     pub write_ops: AtomicU64,
+    /// Bytes of reads that are not all of one size, on top of what `read_ops` says.
+    pub read_bytes: AtomicU64,
+    /// Bytes of writes that are not all of one size, on top of what `write_ops` says.
+    pub write_bytes: AtomicU64,
     /// Completed operations that are neither.
     pub metadata_ops: AtomicU64,
     /// When the stream had been through its blocks once, ns on the monotonic clock; 0 before.
@@ -90,6 +94,8 @@ pub struct Shared {
     pub cells: Box<[Cell]>,
     block_bytes: u64,
     metadata_bytes: u64,
+    /// Streams count as started only after this long, ns.
+    pub warm_up_ns: u64,
     sustained: bool,
     not_started: AtomicUsize,
     in_pass: AtomicUsize,
@@ -116,6 +122,7 @@ impl Shared {
             cells: (0..streams).map(|_| Cell::default()).collect(),
             block_bytes,
             metadata_bytes: 0,
+            warm_up_ns: 0,
             sustained,
             not_started: AtomicUsize::new(streams),
             in_pass: AtomicUsize::new(streams),
@@ -132,6 +139,11 @@ impl Shared {
     /// The same; each operation that is no read or write has written so many bytes in passing.
     pub fn writing(self, metadata_bytes: u64) -> Shared {
         Shared { metadata_bytes, ..self }
+    }
+
+    /// The same; streams count as started only after this long, which is their business.
+    pub fn warming_up(self, warm_up_ns: u64) -> Shared {
+        Shared { warm_up_ns, ..self }
     }
 
     /// The phase; one relaxed load.
@@ -274,7 +286,13 @@ impl Shared {
     fn amount(&self, cell: &Cell) -> Amount {
         let of_blocks =
             amount(cell.read_ops.load(Relaxed), cell.write_ops.load(Relaxed), self.block_bytes);
-        of_blocks.plus(&of_metadata(cell.metadata_ops.load(Relaxed), self.metadata_bytes))
+        let uneven = Amount {
+            read_bytes: cell.read_bytes.load(Relaxed),
+            write_bytes: cell.write_bytes.load(Relaxed),
+            ..Amount::default()
+        };
+        let metadata = of_metadata(cell.metadata_ops.load(Relaxed), self.metadata_bytes);
+        of_blocks.plus(&uneven).plus(&metadata)
     }
 
     /// Moves the gate on.

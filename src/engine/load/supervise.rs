@@ -129,7 +129,10 @@ fn all(targets: &[Target], names: impl Fn(&Target) -> Vec<String>) -> Vec<String
 fn limit_ns(settings: &Settings) -> u64 {
     let at_most_ns = settings.whole("at-most");
     match settings.stop() {
-        Ending::After(ns) => at_most_ns.min(ns.max(settings.whole("at-least"))),
+        Ending::After(ns) => {
+            let timed_ns = ns.max(settings.whole("at-least"));
+            at_most_ns.min(timed_ns.saturating_add(settings.whole("warm-up")))
+        }
         _ => at_most_ns,
     }
 }

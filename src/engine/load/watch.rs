@@ -136,7 +136,8 @@ impl Watch<'_> {
             Some(at_ns) => at_ns.saturating_add(length_ns),
             None => u64::MAX,
         };
-        let end_ns = end_ns.min(self.released_ns.saturating_add(patience_ns));
+        let warm_ns = self.released_ns.saturating_add(self.shared.warm_up_ns);
+        let end_ns = end_ns.min(warm_ns.saturating_add(patience_ns));
         if cut_ns < end_ns { (cut_ns, true) } else { (end_ns, false) }
     }
 

@@ -1,0 +1,230 @@
+//! Clients that each do one operation after the other: what the engines `replay` and `mail` have in
+//! common.
+//!
+//! A [`Client`] is one thread in a directory of its own. Here are its tally, the watch over all of
+//! them, and the worker process; what a client does is the engine's business. The talk with
+//! the parent, the window and the samples are those of [`super::load`].
+
+use hdrhistogram::Histogram;
+
+use super::load::control::{Event, Gate, Phase, Shared};
+use super::load::cpus::Pinning;
+use super::load::protocol::{Failure, LoadSpec};
+use super::load::supervise::{self, Order};
+use super::{Context, Error};
+use crate::knob::Settings;
+use crate::measurement::{Amount, Measurement, Note, Operation};
+use crate::plan::Trial;
+use crate::sys::clock::thread_cpu_ns;
+use crate::sys::workdir::{make_folder, remove_folder};
+use crate::value::Stop;
+
+mod outcome;
+pub mod serve;
+pub mod tally;
+
+use tally::Tally;
+
+/// What ends a client early, and the trial with it.
+pub type Broken = (Failure, String);
+
+/// What a client has just done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A part of its round.
+    Part,
+    /// The last part of its round; the next one begins another.
+    Round,
+}
+
+/// One sequence of operations, on a thread of its own.
+pub trait Client {
+    /// Does the next operation, or the next few that belong together, and tells the tally of each.
+    ///
+    /// # Errors
+    /// With what went wrong; the trial has failed.
+    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken>;
+
+    /// The kinds of operations that it tells the tally of.
+    fn kinds(&self) -> Vec<Operation>;
+
+    /// What whoever reads the figures must know of it, once it has stopped.
+    fn notes(&self) -> Vec<Note> {
+        Vec::new()
+    }
+}
+
+/// When clients are timed, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// When the timed part ends.
+    pub stop: Stop,
+    /// A client counts as started when it has done an operation after this long, ns.
+    pub warm_up_ns: u64,
+    /// A pass goes on this long at least, ns.
+    pub at_least_ns: u64,
+    /// Everything ends after this, ns.
+    pub at_most_ns: u64,
+    /// Clients that are done go on untimed.
+    pub sustained: bool,
+}
+
+impl Terms {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// `Unsupported` for what these engines cannot honour, with what would work.
+    pub fn new(settings: &Settings) -> Result<Terms, Error> {
+        let terms = Terms {
+            stop: settings.stop(),
+            warm_up_ns: settings.whole("warm-up"),
+            at_least_ns: settings.whole("at-least"),
+            at_most_ns: settings.whole("at-most"),
+            sustained: settings.flag("sustained"),
+        };
+        let unsupported = |what: &str| Err(Error::Unsupported(what.to_owned()));
+        match terms.stop {
+            Stop::Steady => unsupported(
+                "stop=steady needs a load that is the same at every moment, and these operations \
+                 are not; choose a time, as stop=60s, and look at its course",
+            ),
+            Stop::Pass | Stop::Bytes(_) if terms.warm_up_ns > 0 => unsupported(
+                "a pass begins with the first operation and leaves no time to warm up; stop=pass \
+                 and stop=BYTES need warm-up=0s",
+            ),
+            _ if terms.warm_up_ns >= terms.at_most_ns => {
+                unsupported("warm-up takes as long as at-most leaves; choose a longer at-most")
+            }
+            _ => Ok(terms),
+        }
+    }
+}
+
+/// What one client yielded.
+#[derive(Debug, Default)]
+pub struct Yield {
+    /// Its first operation began, monotonic clock.
+    pub started_ns: u64,
+    /// When its pass was over, monotonic clock, and what it had done then.
+    pub pass: Option<(u64, Amount)>,
+    /// Its last operation was complete, monotonic clock.
+    pub stopped_ns: u64,
+    /// Done in all.
+    pub total: Amount,
+    /// Processor time of its thread, ns.
+    pub cpu_ns: u64,
+    /// Latency inside the window.
+    pub latency: Vec<(Operation, Histogram<u64>)>,
+    /// What is to be known.
+    pub notes: Vec<Note>,
+}
+
+/// The settings of a [`LoadSpec`] for `engine`, whole.
+pub fn settings(engine: &str, spec: &LoadSpec) -> Settings {
+    let mut settings = Settings::defaults(engine);
+    for (name, value) in Settings::from_json(engine, &spec.settings).iter() {
+        if settings.has(name) {
+            settings.set(name, value.clone());
+        }
+    }
+    settings
+}
+
+/// Runs one trial, each client in a folder that is made for the trial and removed after it; clients
+/// are dealt to several directories in turn. The worker is `brickyard ARGUMENT`.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(
+    argument: &'static str,
+    trial: &Trial,
+    context: &mut Context<'_>,
+) -> Result<Measurement, Error> {
+    let measured = measure(argument, trial, context);
+    if matches!(measured, Err(Error::Hung(_))) {
+        // Whoever looks into a place that hangs, hangs as well.
+        return measured;
+    }
+    let mut left = Vec::new();
+    for directory in context.work {
+        left.extend(remove_folder(directory, trial.number).err());
+    }
+    match (measured, left.into_iter().next()) {
+        (Ok(_), Some(error)) => Err(Error::Failed(format!("{error}"))),
+        (measured, _) => measured,
+    }
+}
+
+fn measure(
+    argument: &'static str,
+    trial: &Trial,
+    context: &mut Context<'_>,
+) -> Result<Measurement, Error> {
+    let mut places = Vec::new();
+    for directory in context.work {
+        let place = make_folder(directory, trial.number);
+        places.push(place.map_err(|error| Error::Failed(format!("{error}")))?);
+    }
+    if places.is_empty() {
+        return Err(Error::Failed("cannot place a file: the trial names no directory".to_owned()));
+    }
+    let clients = trial.settings.whole("streams") as usize;
+    let streams = (0..clients).map(|n| vec![places[n % places.len()].clone()]).collect();
+    let spec = LoadSpec::new(trial, context.campaign, streams)?;
+    supervise::run(&Order::new(argument, &spec, &trial.settings)?, context)
+}
+
+/// What every engine of clients refuses before anything is made.
+///
+/// # Errors
+/// `Unsupported` with what would work.
+pub fn check(settings: &Settings) -> Result<Terms, Error> {
+    Pinning::parse(settings.word("cpu-pinning"))?.cpus()?;
+    Terms::new(settings)
+}
+
+/// Gives the calling thread a table of open files of its own, as a process has: threads that share
+/// one contend for it with every open and close, and own their record locks in common.
+///
+/// # Errors
+/// With the kernel's words.
+pub fn stand_alone() -> Result<(), Broken> {
+    // SAFETY: no memory is shared or unshared; this thread's descriptors are copied, and it owns
+    // none that another thread may close for it.
+    if unsafe { libc::unshare(libc::CLONE_FILES | libc::CLONE_FS) } == 0 {
+        return Ok(());
+    }
+    let why = std::io::Error::last_os_error();
+    let what = format!("cannot give a client a table of open files of its own (unshare): {why}");
+    Err((Failure::Failed, what))
+}
+
+/// Runs a client from the gate to its end.
+///
+/// # Errors
+/// As [`Client::step`].
+pub fn carry(
+    client: &mut impl Client,
+    terms: &Terms,
+    shared: &Shared,
+    index: usize,
+) -> Result<Yield, Broken> {
+    let mut tally = Tally::new(terms, shared, index, &client.kinds());
+    shared.tell(Event::Ready);
+    if shared.wait_for(Gate::Run) == Gate::Quit {
+        return Ok(Yield::default());
+    }
+    let cpu_ns = thread_cpu_ns();
+    tally.begin();
+    while shared.phase() != Phase::Stop {
+        let turn = client.step(&mut tally)?;
+        if !tally.goes_on(turn) {
+            break;
+        }
+    }
+    let mut yielded = tally.end();
+    yielded.cpu_ns = thread_cpu_ns().saturating_sub(cpu_ns);
+    yielded.notes = client.notes();
+    shared.tell(Event::Drained);
+    Ok(yielded)
+}

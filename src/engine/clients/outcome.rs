@@ -1,0 +1,77 @@
+//! Puts together what the clients and the controller saw.
+
+use super::{Terms, Yield};
+use crate::engine::Error;
+use crate::engine::load::control::Shared;
+use crate::engine::load::protocol::{LoadResult, write_histogram};
+use crate::engine::load::watch::Watched;
+use crate::measurement::{Note, Operation, Stream};
+use crate::value::Stop;
+
+/// The result of a trial that has ended.
+///
+/// # Errors
+/// When a histogram cannot be written, which one of ours always can.
+pub fn gather(
+    terms: &Terms,
+    shared: &Shared,
+    watched: Watched,
+    yields: &[Yield],
+    mut notes: Vec<Note>,
+) -> Result<LoadResult, Error> {
+    let zero_ns = watched.started_monotonic_ns;
+    let streams: Vec<Stream> = yields.iter().map(|yielded| stream(yielded, zero_ns)).collect();
+    for note in yields.iter().flat_map(|yielded| &yielded.notes) {
+        if !notes.contains(note) {
+            notes.push(note.clone());
+        }
+    }
+    if watched.cut && !matches!(terms.stop, Stop::After(_)) {
+        let text = "The trial was cut by at-most before its passes ended.";
+        notes.push(Note::new("cut-short", text));
+    }
+    Ok(LoadResult {
+        started_monotonic_ns: zero_ns,
+        started_unix_ns: watched.started_unix_ns,
+        elapsed_ns: streams.iter().map(|stream| stream.stopped_ns).max().unwrap_or(0),
+        window: shared.window(),
+        streams,
+        load: watched.load,
+        latency: latency(yields)?,
+        // Nothing was there before: the clients made all that they read.
+        resident_before_bytes: Some(0),
+        notes,
+        ..LoadResult::default()
+    })
+}
+
+fn stream(yielded: &Yield, zero_ns: u64) -> Stream {
+    let (pass_end_ns, pass) = match yielded.pass {
+        Some((at_ns, amount)) => (Some(at_ns.saturating_sub(zero_ns)), amount),
+        None => (None, Default::default()),
+    };
+    Stream {
+        started_ns: yielded.started_ns.saturating_sub(zero_ns),
+        pass_end_ns,
+        pass,
+        stopped_ns: yielded.stopped_ns.saturating_sub(zero_ns),
+        total: yielded.total,
+        cpu_ns: yielded.cpu_ns,
+    }
+}
+
+fn latency(yields: &[Yield]) -> Result<Vec<(Operation, String)>, Error> {
+    let mut all = Vec::new();
+    for kind in Operation::ALL {
+        let of_kind = yields.iter().flat_map(|yielded| &yielded.latency);
+        let mut parts = of_kind.filter(|(of, _)| of == kind).map(|(_, histogram)| histogram);
+        let Some(first) = parts.next() else { continue };
+        let mut sum = first.clone();
+        for part in parts {
+            sum.add(part)
+                .map_err(|why| Error::Failed(format!("cannot add latency histograms: {why:?}")))?;
+        }
+        all.push((*kind, write_histogram(&sum)?));
+    }
+    Ok(all)
+}

@@ -1,0 +1,112 @@
+//! The load of a file server, replayed from a loadfile of dbench.
+//!
+//! The loadfile is read and checked whole before anything is made (`loadfile`, `program`); the
+//! worker's threads (`client`) then do its operations over and over, each in a folder of its own
+//! (`disk`). Warm-up, window, samples and worker are those of [`super::clients`].
+
+use std::path::Path;
+
+use crate::engine::clients;
+use crate::engine::clients::serve::Engine as Clients;
+use crate::engine::file::job;
+use crate::engine::load::protocol::LoadSpec;
+use crate::engine::load::talk::{self, Told};
+use crate::engine::{Context, Engine, Error};
+use crate::knob::Settings;
+use crate::measurement::{Measurement, Note};
+use crate::plan::Trial;
+use crate::sys;
+
+mod client;
+mod disk;
+mod loadfile;
+mod own;
+mod program;
+mod wildcard;
+
+use client::Work;
+use disk::Manner;
+use program::Program;
+
+/// The largest loadfile that is read, bytes: 40 times the one that Debian's dbench carries.
+const LOADFILE_BYTES_MAX: u64 = 1 << 30;
+
+/// The engine `replay`.
+pub struct Replay;
+
+impl Engine for Replay {
+    fn name(&self) -> &'static str {
+        "replay"
+    }
+
+    fn about(&self) -> &'static str {
+        "A loadfile of dbench, replayed by so many clients: what a file server does to its disks"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        let refused = |error: Error| match error {
+            Error::Unsupported(why) | Error::Failed(why) => {
+                sys::Error::new("cannot replay this", why)
+                    .hint("`brickyard list knobs` shows what each knob takes")
+            }
+            Error::Hung(_) | Error::Interrupted => {
+                sys::Error::new("cannot replay this", "it was stopped")
+            }
+        };
+        clients::check(settings).map_err(refused)?;
+        program(settings.word("loadfile")).map(|_| ())
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        clients::run("replay-worker", trial, context)
+    }
+}
+
+/// The worker process: serves one trial on standard input and output.
+///
+/// # Errors
+/// When the parent cannot be told: a trial that fails is told to it, and is no error here.
+pub fn worker() -> Told {
+    let clients = Clients { name: Replay.name(), make, run: client::run };
+    talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
+}
+
+fn make(settings: &Settings, _: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
+    let loadfile = settings.word("loadfile");
+    let program = program(loadfile).map_err(|why| Error::Failed(format!("{why}")))?;
+    let manner = Manner {
+        resolve_names: settings.flag("resolve-names"),
+        sync_open: settings.flag("sync-open"),
+        sync_writes: settings.flag("sync-writes"),
+        sync_directories: settings.flag("sync-directories"),
+    };
+    let work = Work { program, name: loadfile.to_owned(), manner, data: job::data(settings) };
+    Ok((work, Vec::new()))
+}
+
+/// Reads a loadfile and makes it ready.
+fn program(loadfile: &str) -> Result<Program, sys::Error> {
+    let text = match loadfile {
+        own::NAME => own::text(),
+        path => read(Path::new(path))?,
+    };
+    let wrong = |wrong: loadfile::Wrong| {
+        let what = format!("cannot replay {loadfile}");
+        sys::Error::new(what, wrong).hint("a loadfile is as dbench's: /usr/share/dbench/client.txt")
+    };
+    Program::new(loadfile::parse(&text).map_err(wrong)?).map_err(wrong)
+}
+
+fn read(path: &Path) -> Result<String, sys::Error> {
+    let failed = |why: &dyn std::fmt::Display| {
+        sys::Error::new(format!("cannot read the loadfile {}", path.display()), why).hint(
+            "`apt-get install dbench` brings /usr/share/dbench/client.txt; loadfile=built-in is ours",
+        )
+    };
+    let length = path.metadata().map_err(|why| failed(&why))?.len();
+    if length > LOADFILE_BYTES_MAX {
+        return Err(failed(&format!("{length} bytes are more than {LOADFILE_BYTES_MAX}")));
+    }
+    #[expect(clippy::disallowed_methods, reason = "a file that the user named, not the machine's")]
+    std::fs::read_to_string(path).map_err(|why| failed(&why))
+}
