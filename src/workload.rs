@@ -4,10 +4,10 @@
 //! [`WORKLOADS`]. It holds no code: a name and what it stands for, as one would type it.
 
 mod command;
-mod fileserver;
 mod mixed;
 mod random_read;
 mod random_write;
+mod replay;
 mod sequential_read;
 mod sequential_write;
 pub mod sources;
@@ -45,6 +45,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &tree::FSYNC,
     &tree::TOUCH,
     &fileserver::FILESERVER,
+    &replay::REPLAY,
     &command::COMMAND,
 ];
 

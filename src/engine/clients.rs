@@ -22,6 +22,8 @@ use crate::value::Stop;
 mod outcome;
 pub mod serve;
 pub mod tally;
+#[cfg(test)]
+pub mod testing;
 
 use tally::Tally;
 

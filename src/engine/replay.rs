@@ -110,3 +110,6 @@ fn read(path: &Path) -> Result<String, sys::Error> {
     #[expect(clippy::disallowed_methods, reason = "a file that the user named, not the machine's")]
     std::fs::read_to_string(path).map_err(|why| failed(&why))
 }
+
+#[cfg(test)]
+mod tests;

@@ -19,6 +19,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "brick", text: include_str!("../../plans/brick.toml") },
     BuiltIn { name: "soak", text: include_str!("../../plans/soak.toml") },
     BuiltIn { name: "build", text: include_str!("../../plans/build.toml") },
+    BuiltIn { name: "fileserver", text: include_str!("../../plans/fileserver.toml") },
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
     BuiltIn { name: "metadata", text: include_str!("../../plans/metadata.toml") },
 ];

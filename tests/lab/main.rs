@@ -11,6 +11,7 @@ mod daemon;
 mod disk;
 mod evaluation;
 mod faults;
+mod fileserver;
 mod guest;
 mod hang;
 mod knobs;

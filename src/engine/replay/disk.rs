@@ -315,3 +315,90 @@ pub fn close(file: OwnedFd) -> Result<(), Errno> {
 fn last_error() -> Errno {
     Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn disk(manner: Manner) -> (tempfile::TempDir, Disk) {
+        let folder = tempfile::tempdir().unwrap();
+        let disk = Disk::new(folder.path(), manner).unwrap();
+        (folder, disk)
+    }
+
+    fn name(path: &str) -> Name {
+        Name::new(path).unwrap()
+    }
+
+    #[test]
+    fn a_directory_goes_with_all_that_is_in_it_and_one_that_is_not_there_is_gone() {
+        let (folder, mut disk) = disk(Manner::default());
+        disk.mkdir(&name("a")).unwrap();
+        disk.mkdir(&name("a/b")).unwrap();
+        disk.mkdir(&name("a/b")).unwrap();
+        // More names than one reading of the directory returns.
+        for number in 0..500 {
+            let file = name(&format!("a/b/a-rather-long-name-{number}"));
+            close(disk.open(&file, OFlags::CREATE).unwrap()).unwrap();
+        }
+        std::os::unix::fs::symlink("/etc", folder.path().join("a/link")).unwrap();
+        disk.deltree(&name("a")).unwrap();
+        disk.deltree(&name("a")).unwrap();
+        assert_eq!(folder.path().read_dir().unwrap().count(), 0);
+        assert!(std::path::Path::new("/etc").exists());
+    }
+
+    #[test]
+    fn a_find_is_told_whether_a_name_fits_and_reads_no_more_than_it_may() {
+        let (_folder, mut disk) = disk(Manner { resolve_names: true, ..Manner::default() });
+        close(disk.open(&name("filler.000"), OFlags::CREATE).unwrap()).unwrap();
+        assert_eq!(disk.find(&name("FILLER.*"), 100), Ok(()));
+        assert_eq!(disk.find(&name("filler.000"), 100), Ok(()));
+        assert_eq!(disk.find(&name("<.jnk"), 100), Err(Errno::NOENT));
+        assert_eq!(disk.find(&name("FILLER.*"), 0), Err(Errno::NOENT));
+        assert_eq!(disk.find(&name("none/*"), 100), Err(Errno::NOENT));
+    }
+
+    #[test]
+    fn a_file_is_opened_as_the_manner_says_and_a_directory_only_when_nothing_is_made() {
+        let manner = Manner { sync_open: true, sync_directories: true, ..Manner::default() };
+        let (_folder, mut disk) = disk(manner);
+        let file = disk.open(&name("f"), OFlags::CREATE).unwrap();
+        assert!(rustix::fs::fcntl_getfl(&file).unwrap().contains(OFlags::SYNC));
+        disk.mkdir(&name("d")).unwrap();
+        assert!(disk.open(&name("d"), OFlags::empty()).is_ok());
+        assert_eq!(disk.open(&name("d"), OFlags::CREATE).map(drop), Err(Errno::ISDIR));
+        disk.rename(&name("f"), &name("d/g")).unwrap();
+        disk.unlink(&name("d/g")).unwrap();
+        disk.rmdir(&name("d")).unwrap();
+        disk.fs_info().unwrap();
+    }
+
+    #[test]
+    fn times_lie_before_those_that_were_and_a_range_is_locked_against_others() {
+        let (folder, mut disk) = disk(Manner { sync_writes: true, ..Manner::default() });
+        let file = disk.open(&name("f"), OFlags::CREATE).unwrap();
+        disk.write(&file, b"bytes", 3).unwrap();
+        let before = rustix::fs::fstat(&file).unwrap();
+        disk.set_times(&file, &name("f")).unwrap();
+        let after = rustix::fs::fstat(&file).unwrap();
+        assert_eq!((after.st_size, after.st_mtime), (8, before.st_mtime - 4));
+        disk.lock(&file, 100, 10, false).unwrap();
+        // Record locks belong to a table of open files: another one, as another client has, waits.
+        let path = folder.path().join("f");
+        let other = move || {
+            crate::engine::clients::stand_alone().unwrap();
+            let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+            // SAFETY: plain numbers, for which zeros are a value.
+            let mut range: libc::flock = unsafe { std::mem::zeroed() };
+            (range.l_type, range.l_start, range.l_len) = (libc::F_WRLCK as _, 105, 1);
+            // SAFETY: `range` lives until the call returns, and `file` is open.
+            let asked = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut range) };
+            (asked, range.l_type)
+        };
+        let held = std::thread::spawn(other.clone()).join().unwrap();
+        assert_eq!(held, (0, libc::F_WRLCK as i16));
+        disk.lock(&file, 100, 10, true).unwrap();
+        assert_eq!(std::thread::spawn(other).join().unwrap(), (0, libc::F_UNLCK as i16));
+    }
+}

@@ -2,8 +2,8 @@
 
 use super::Workload;
 
-pub const FILESERVER: Workload = Workload {
-    name: "fileserver",
+pub const REPLAY: Workload = Workload {
+    name: "replay",
     about: "What clients of a file server ask of its disks, replayed from a loadfile of dbench",
     engines: &["replay"],
     settings: &[("warm-up", "2s")],

@@ -1,0 +1,41 @@
+//! Whole trials of clients through the worker's `conduct`, in this process, on real files.
+
+use std::io::{BufRead, BufReader, Write, pipe};
+use std::path::Path;
+
+use super::serve::{Engine, conduct};
+use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, Message};
+use crate::engine::load::talk::{Talk, serve};
+
+/// The end of a trial with so many clients in `folder`.
+pub fn trial<W: Send + Sync + 'static>(
+    engine: &Engine<W>,
+    settings: serde_json::Value,
+    folder: &Path,
+    clients: usize,
+) -> Result<LoadResult, (Failure, String)> {
+    let streams = vec![vec![folder.to_owned()]; clients];
+    let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench: Default::default() };
+    let (worker_reads, mut to_worker) = pipe().unwrap();
+    let (from_worker, worker_writes) = pipe().unwrap();
+    writeln!(to_worker, "{}", serde_json::to_string(&spec).unwrap()).unwrap();
+    let parent = std::thread::spawn(move || {
+        for line in BufReader::new(from_worker).lines().map_while(Result::ok) {
+            let end = match serde_json::from_str(&line).unwrap() {
+                Message::Prepared(_) => {
+                    to_worker.write_all(b"go\n").unwrap();
+                    continue;
+                }
+                Message::Result(result) => Ok(*result),
+                Message::Failed { kind, what } => Err((kind, what)),
+                _ => continue,
+            };
+            to_worker.write_all(b"bye\n").unwrap();
+            return Some(end);
+        }
+        None
+    });
+    let conduct = |line: &str, sender, talk: &mut Talk<'_>| conduct(line, engine, sender, talk);
+    serve(BufReader::new(worker_reads), worker_writes, conduct).unwrap();
+    parent.join().unwrap().expect("the worker said how it ended")
+}
