@@ -44,7 +44,6 @@ pub const WORKLOADS: &[&Workload] = &[
     &tree::RMDIR,
     &tree::FSYNC,
     &tree::TOUCH,
-    &fileserver::FILESERVER,
     &replay::REPLAY,
     &command::COMMAND,
 ];
