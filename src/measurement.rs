@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 pub mod confession;
+pub mod course;
 pub mod digest;
 pub mod evidence;
 pub mod figures;

@@ -18,6 +18,7 @@ mod derive;
 mod fixture;
 mod html;
 pub mod inspect;
+mod iozone;
 mod json;
 mod markdown;
 mod operations;
@@ -72,6 +73,12 @@ pub const FORMATS: &[Format] = &[
         about: "One line a trial: every setting, every figure",
         extension: "csv",
         render: csv::render,
+    },
+    Format {
+        name: "iozone",
+        about: "Matrices of file size by record size in kBytes/sec, as iozone -R prints them",
+        extension: "xls.txt",
+        render: iozone::render,
     },
 ];
 

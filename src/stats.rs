@@ -11,6 +11,7 @@ pub mod knee;
 pub mod main_effects;
 pub mod profile;
 pub mod ratio;
+pub mod sequential;
 pub mod steady;
 pub mod strata;
 pub mod sweep;

@@ -49,6 +49,9 @@ pub enum Stop {
     Pass,
     /// When it has settled by SNIA's criterion.
     Steady,
+    /// When the 95 % interval of its throughput lies within this share of it on either side; in
+    /// hundredths of a percent, 1 to 5000.
+    Interval(u32),
 }
 
 impl Value {
@@ -87,6 +90,7 @@ impl fmt::Display for Stop {
             Stop::Bytes(bytes) => Value::Bytes(*bytes).fmt(f),
             Stop::Pass => f.write_str("pass"),
             Stop::Steady => f.write_str("steady"),
+            Stop::Interval(share) => write!(f, "interval:{}%", f64::from(*share) / 100.0),
         }
     }
 }
@@ -132,7 +136,7 @@ pub enum Domain {
     OneOf(&'static [&'static str]),
     /// `none`, `spread`, or CPUs such as `0-3,8`.
     Cpus,
-    /// When a trial ends: a time, an amount of bytes, `pass` or `steady`.
+    /// When a trial ends: a time, an amount of bytes, `pass`, `steady` or `interval:5%`.
     Stop,
     /// Existing directories; never typed as `knob=value`.
     Directories,
@@ -185,7 +189,9 @@ impl Domain {
             Domain::Flag => "true or false".to_owned(),
             Domain::OneOf(words) => words.join(", "),
             Domain::Cpus => "none, spread, or CPUs such as 0-3,8".to_owned(),
-            Domain::Stop => "a time (20s), bytes per stream (2GiB), pass, or steady".to_owned(),
+            Domain::Stop => {
+                "a time (20s), bytes per stream (2GiB), pass, steady, or interval:5%".to_owned()
+            }
             Domain::Directories => "existing directories, given with --dir".to_owned(),
             Domain::Text => "a text; commas in it do not separate levels".to_owned(),
             Domain::Texts => "a text; given again, one more".to_owned(),

@@ -4,6 +4,7 @@
 //! [`WORKLOADS`]. It holds no code: a name and what it stands for, as one would type it.
 
 mod command;
+mod iozone;
 mod mixed;
 mod random_read;
 mod random_write;
@@ -46,6 +47,19 @@ pub const WORKLOADS: &[&Workload] = &[
     &tree::TOUCH,
     &replay::REPLAY,
     &command::COMMAND,
+    &iozone::WRITE,
+    &iozone::REWRITE,
+    &iozone::READ,
+    &iozone::REREAD,
+    &iozone::RANDOM_READ,
+    &iozone::RANDOM_WRITE,
+    &iozone::READ_BACKWARD,
+    &iozone::RECORD_REWRITE,
+    &iozone::READ_STRIDED,
+    &iozone::FWRITE,
+    &iozone::FREWRITE,
+    &iozone::FREAD,
+    &iozone::FREREAD,
 ];
 
 /// The workload of that name.

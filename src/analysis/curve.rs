@@ -15,6 +15,7 @@ use crate::value::Value;
 const EXTENT: &[&str] = &["files", "second-pass", "stop", "at-least", "at-most"];
 
 /// One trial that was done, at a level of the curve's knob.
+#[derive(Clone)]
 pub struct Point<'a> {
     /// Its record.
     pub record: &'a Record,
@@ -153,6 +154,13 @@ impl Curve<'_> {
         }
         levels.sort_by(|a, b| a.at.total_cmp(&b.at));
         levels
+    }
+
+    /// The same of one replicate alone.
+    pub fn levels_of(&self, replicate: u32, name: &str) -> Vec<Level> {
+        let of = |point: &&Point<'_>| point.record.trial.replicate == replicate;
+        let points = self.points.iter().filter(of).cloned().collect();
+        Curve { points, ..*self }.levels(name)
     }
 
     /// Replicates at the level `at`.

@@ -145,6 +145,7 @@ fn the_depth_from_which_only_latency_grows_is_found() {
 #[test]
 fn the_half_bandwidth_block_size_is_found() {
     let mut coverage = Coverage::default();
+    let (mut latency, mut bandwidth) = (Coverage::default(), Coverage::default());
     for seed in seeds() {
         let half = Random::new(seed).between(20.0, 200.0);
         // Half of the bandwidth where the bytes take as long as the service: 1 ms at this rate.
@@ -156,10 +157,27 @@ fn the_half_bandwidth_block_size_is_found() {
         let claim = &of(&found, "block-size")[0].claim;
         let interval = printed_bytes(claim).map(|(low, high)| Interval { low, high });
         coverage.add(interval, half);
+        latency.add(printed_in(claim, "A fixed time of ", &[("us", 1e-3), ("ms", 1.0)]), 1.0);
+        bandwidth.add(printed(claim, "and a bandwidth of "), half * 1.024);
     }
+    latency.check_given("latency");
+    bandwidth.check_given("bandwidth");
     let silent = coverage.asked - coverage.given;
     coverage.check_given("half-bandwidth size");
     at_most_by_chance(silent, "no half-bandwidth size");
+}
+
+/// The interval that is printed after `lead`, each end in one of these units.
+fn printed_in(claim: &str, lead: &str, units: &[(&str, f64)]) -> Option<Interval> {
+    let rest = &claim[claim.find(lead)?..];
+    let rest = &rest[rest.find("95 % interval ")? + "95 % interval ".len()..];
+    let words: Vec<&str> = rest.split([' ', ')']).collect();
+    let scaled = |number: &str, unit: &str| {
+        let (_, scale) = units.iter().find(|(known, _)| *known == unit)?;
+        Some(number.parse::<f64>().ok()? * scale)
+    };
+    let (low, high) = (scaled(words[0], words[1])?, scaled(words[3], words[4])?);
+    Some(Interval { low, high })
 }
 
 /// The interval of the half-bandwidth size, KiB.

@@ -63,6 +63,8 @@ pub fn access(settings: &Settings) -> &'static str {
         "random-mix" => "Mixed random reading and writing",
         "read-backward" => "Backward reading",
         "read-strided" => "Strided reading",
+        "rewrite" => "Rewriting",
+        "record-rewrite" => "Rewriting one record",
         _ => "The load",
     }
 }

@@ -18,6 +18,7 @@ use crate::plan::standard::expected_ns;
 use crate::plan::{builtin, file};
 use crate::sys::Host;
 use crate::value;
+use crate::value::Stop;
 
 /// What `plan` takes.
 #[derive(clap::Args, Debug)]
@@ -87,6 +88,8 @@ struct Shown {
     /// Of the trials that stop by time, ns, and how many others there are.
     takes_ns: u64,
     untimed: u64,
+    /// Some of those that are counted in `takes_ns` may end earlier.
+    bounded: bool,
     space: Vec<(String, u64)>,
     /// Why `run` would refuse it.
     no_room: Option<String>,
@@ -103,12 +106,16 @@ struct Shown {
 impl Shown {
     fn of(plan: &Plan, disks: &[Disk]) -> anyhow::Result<Shown> {
         let replicates = u64::from(plan.replicates);
-        let (mut cells, mut takes_ns, mut untimed) = (0, 0_u64, 0);
+        let (mut cells, mut takes_ns, mut untimed, mut bounded) = (0, 0_u64, 0, false);
         // Few settings decide how long a trial takes; most cells share them.
         let mut known: BTreeMap<(usize, Vec<usize>), Option<u64>> = BTreeMap::new();
         for cell in plan.cells() {
-            let key = (cell.load, plan.deciding(&cell, &["stop", "second-pass"]));
-            let takes = *known.entry(key).or_insert_with(|| expected_ns(&plan.settings(&cell)));
+            let key = (cell.load, plan.deciding(&cell, &["stop", "second-pass", "at-most"]));
+            let takes = *known.entry(key).or_insert_with(|| {
+                let settings = plan.settings(&cell);
+                bounded |= settings.has("stop") && matches!(settings.stop(), Stop::Interval(_));
+                expected_ns(&settings)
+            });
             match takes {
                 Some(ns) => takes_ns = takes_ns.saturating_add(ns.saturating_mul(replicates)),
                 None => untimed += replicates,
@@ -154,6 +161,7 @@ impl Shown {
             setups,
             takes_ns,
             untimed,
+            bounded,
             space,
             no_room,
             endangered: layouts::never(&Host::live(), disks),
@@ -165,12 +173,13 @@ impl Shown {
 
     /// In words: how long, as far as it can be told.
     fn time(&self) -> String {
+        let about = if self.bounded { "at most" } else { "about" };
         let timed = long(self.takes_ns);
         match self.untimed {
-            0 if self.space.is_empty() => format!("about {timed}"),
-            0 => format!("about {timed}, and the laying out of files"),
+            0 if self.space.is_empty() => format!("{about} {timed}"),
+            0 => format!("{about} {timed}, and the laying out of files"),
             some if some == self.trials => "not known before: no trial stops by time".to_owned(),
-            some => format!("about {timed}, and {some} trials that do not stop by time"),
+            some => format!("{about} {timed}, and {some} trials that do not stop by time"),
         }
     }
 

@@ -42,6 +42,17 @@ const fn knob(
     Knob { name, fio, about, domain, default, scope, engines, apply }
 }
 
+/// A job knob that real files alone obey.
+const fn file(
+    name: &'static str,
+    fio: &'static str,
+    domain: Domain,
+    default: &'static str,
+    about: &'static str,
+) -> Knob {
+    Knob { engines: &["file"], ..knob(name, fio, domain, default, about) }
+}
+
 pub const ACCESS: Knob = knob(
     "access",
     "rw",
@@ -53,6 +64,8 @@ pub const ACCESS: Knob = knob(
         "random-mix",
         "read-backward",
         "read-strided",
+        "rewrite",
+        "record-rewrite",
     ]),
     "read",
     "Order and direction of the I/O",
@@ -123,16 +136,18 @@ pub const COLD: Knob = with_trees(knob(
 pub const IO_ENGINE: Knob = knob(
     "io-engine",
     "ioengine",
-    Domain::OneOf(&["uring", "aio", "sync", "mmap"]),
+    Domain::OneOf(&["uring", "aio", "sync", "mmap", "stdio", "putc"]),
     "uring",
-    "How the kernel is asked: io_uring, io_submit, pread and pwrite, or a memory map",
+    "How the kernel is asked: io_uring, io_submit, pread and pwrite, a memory map, or the C library's \
+     FILE by fread and fwrite or, byte by byte, by getc and putc",
 );
 pub const STOP: Knob = of_streams(knob(
     "stop",
     "runtime",
     Domain::Stop,
     "10s",
-    "When the timed part ends: a time, bytes per stream, `pass` (each file once), or `steady`",
+    "When the timed part ends: a time, bytes per stream, `pass` (each file once), `steady`, or when \
+     the 95 % interval of the throughput is narrow enough (`interval:5%`)",
 ));
 pub const AT_LEAST: Knob = everywhere(knob(
     "at-least",
@@ -169,6 +184,27 @@ pub const FSYNC: Knob = with_trees(knob(
     "end",
     "When what was changed is made durable: never, once at the end, or after every write",
 ));
+pub const FSYNC_IN_TIME: Knob = file(
+    "fsync-in-time",
+    "end_fsync",
+    Domain::Flag,
+    "true",
+    "Making written files durable between two rounds counts as time; `false` as in iozone without -e",
+);
+pub const CLOSE_IN_TIME: Knob = file(
+    "close-in-time",
+    "",
+    Domain::Flag,
+    "false",
+    "Each round ends with closing its files, which counts as time, as in iozone -c",
+);
+pub const FRESH_FILE: Knob = file(
+    "fresh-file",
+    "overwrite",
+    Domain::Flag,
+    "false",
+    "`access=write` begins every round with empty files, so that space is allocated while timed",
+);
 pub const READ_SHARE: Knob = knob(
     "read-share",
     "rwmixread",
@@ -181,7 +217,7 @@ pub const STRIDE_BLOCKS: Knob = knob(
     "",
     Domain::Count { min: 2, max: 1 << 20 },
     "17",
-    "`read-strided` reads one block of every so many (iozone's default is 17)",
+    "`read-strided` reads one block of every so many (iozone's -j, default 17)",
 );
 pub const RANDOM_DISTRIBUTION: Knob = knob(
     "random-distribution",

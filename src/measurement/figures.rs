@@ -9,9 +9,10 @@ use std::collections::{BTreeMap, HashMap};
 use hdrhistogram::Histogram;
 
 use super::reported::{PREFIX, Reported};
-use super::{Amount, Measurement, Operation, Record, Stream, Times, Window, programs};
+use super::{Amount, Measurement, Operation, Record, Stream, Times, Window, course, programs};
 use crate::knob::Settings;
-use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval};
+use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval, sequential};
+use crate::value::Stop;
 
 /// Figures by the names of the JSON contract, such as `throughput_bytes_per_s`.
 pub type Figures = BTreeMap<Cow<'static, str>, Estimate>;
@@ -60,7 +61,7 @@ pub fn figures(record: &Record) -> Figures {
         if let Some(digest) = &measurement.digest {
             return digest.figures.clone();
         }
-        window_figures(measurement, &mut figures);
+        window_figures(record, measurement, &mut figures);
         pass_figures(measurement, &mut figures);
         latency_figures(measurement, &mut figures);
         other_figures(record, measurement, &mut figures);
@@ -95,13 +96,14 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
     }
     let window = counted(measurement);
     let durable = measurement.durable;
+    let seconds = |window: &Window| course::timed_seconds(&measurement.load, window);
     let value = match name {
         "throughput_bytes_per_s" => window
             .filter(|it| it.done.bytes() > 0 || it.done.metadata_ops == 0)
-            .map(|it| it.done.bytes() as f64 / it.seconds())?,
+            .map(|it| it.done.bytes() as f64 / seconds(&it))?,
         "iops" => {
             let ios = |it: &Window| it.done.read_ops + it.done.write_ops;
-            window.filter(|it| ios(it) > 0).map(|it| ios(&it) as f64 / it.seconds())?
+            window.filter(|it| ios(it) > 0).map(|it| ios(&it) as f64 / seconds(&it))?
         }
         "ops_per_s" => window
             .filter(|it| it.done.metadata_ops > 0)
@@ -149,8 +151,12 @@ pub fn durable_bytes(record: &Record) -> Option<u64> {
     }
     let ignored = measurement.notes.iter().any(|note| note.kind == "direct-ignored");
     let one_by_one = (settings.flag("direct") && !ignored) || settings.word("fsync") == "every";
-    let of_files = ["streams", "files", "file-size"].map(|knob| settings.whole(knob));
-    let of_files = of_files.into_iter().fold(1, u64::saturating_mul);
+    let extent = match settings.word("access") {
+        // One record is written over and over: the last of them alone stays.
+        "record-rewrite" => &["streams", "block-size"][..],
+        _ => &["streams", "files", "file-size"],
+    };
+    let of_files = extent.iter().map(|knob| settings.whole(knob)).fold(1, u64::saturating_mul);
     if one_by_one || bytes <= of_files {
         return Some(bytes);
     }
@@ -223,12 +229,20 @@ pub fn window_disagrees(record: &Record) -> Option<f64> {
     (window > 0.0 && share.abs() > DISAGREEMENT).then_some(share)
 }
 
-fn window_figures(measurement: &Measurement, figures: &mut Figures) {
+/// Whether the width of its own interval ended the trial, which the interval must make good.
+fn ended_by_interval(record: &Record) -> bool {
+    let settings = &record.trial.settings;
+    settings.has("stop") && matches!(settings.stop(), Stop::Interval(_))
+}
+
+fn window_figures(record: &Record, measurement: &Measurement, figures: &mut Figures) {
     let Some(window) = counted(measurement) else { return };
     let done = window.done;
+    let seconds = course::timed_seconds(&measurement.load, &window);
+    let by_interval = ended_by_interval(record);
     let mut add = |name: &'static str, amount: u64, columns: &[&str]| {
-        let value = amount as f64 / window.seconds();
-        let interval = within_trial(measurement, columns, value);
+        let value = amount as f64 / seconds;
+        let interval = within_trial(measurement, by_interval, columns, value);
         figures.insert(Cow::Borrowed(name), Estimate { value, interval });
     };
     if done.bytes() > 0 || done.metadata_ops == 0 {
@@ -252,23 +266,18 @@ fn window_figures(measurement: &Measurement, figures: &mut Figures) {
 
 /// The interval that a trial's own course allows around `value`: batch means over the rates in the
 /// load's sampling intervals that lie wholly inside the window.
-fn within_trial(measurement: &Measurement, columns: &[&str], value: f64) -> Option<Interval> {
+fn within_trial(
+    measurement: &Measurement,
+    by_interval: bool,
+    columns: &[&str],
+    value: f64,
+) -> Option<Interval> {
     let window = measurement.window?;
-    let (start, end) = (window.start_ns as i64, window.end_ns as i64);
-    let mut rates: Vec<f64> = Vec::new();
-    for name in columns {
-        let inside = measurement
-            .load
-            .intervals(name)
-            .filter(|&(until, length, _)| length > 0 && until - length >= start && until <= end);
-        for (place, (_, length, growth)) in inside.enumerate() {
-            if place == rates.len() {
-                rates.push(0.0);
-            }
-            rates[place] += growth as f64 * 1e9 / length as f64;
-        }
-    }
-    let ends = batch_means(&rates)?;
+    let rates = course::rates(&measurement.load, columns, &window);
+    let ends = match by_interval {
+        true => sequential::interval(&rates)?,
+        false => batch_means(&rates)?,
+    };
     // The window has parts of intervals at both ends, so its value is not quite their mean.
     let shift = value - mean(&rates);
     Some(Interval { low: (ends.low + shift).max(0.0), high: ends.high + shift })
@@ -283,6 +292,10 @@ fn pass_figures(measurement: &Measurement, figures: &mut Figures) {
     let streams = &measurement.streams;
     let bytes: u64 = streams.iter().map(|stream| stream.pass.bytes()).sum();
     let last = streams.iter().map(timed_end_ns).max().unwrap_or(0);
+    if measurement.load.column(course::TIMED).is_some() {
+        // One stream whose clock stood between its rounds: the time to its end is no time of I/O.
+        return;
+    }
     let known = measurement.programs.is_none() || measurement.evidence.process_io_reliable;
     if last == 0 || bytes == 0 || !known {
         return;

@@ -63,7 +63,7 @@ pub fn steady(measurement: &Measurement, settings: &Settings) -> Steady {
 /// Length of a round for an `access`, ns.
 pub fn round_ns(access: &str) -> u64 {
     match access {
-        "write" | "random-write" | "random-mix" => WRITE_ROUND_NS,
+        "write" | "random-write" | "random-mix" | "rewrite" | "record-rewrite" => WRITE_ROUND_NS,
         _ => READ_ROUND_NS,
     }
 }

@@ -20,6 +20,8 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "soak", text: include_str!("../../plans/soak.toml") },
     BuiltIn { name: "build", text: include_str!("../../plans/build.toml") },
     BuiltIn { name: "fileserver", text: include_str!("../../plans/fileserver.toml") },
+    BuiltIn { name: "iozone", text: include_str!("../../plans/iozone.toml") },
+    BuiltIn { name: "random-size", text: include_str!("../../plans/random-size.toml") },
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
     BuiltIn { name: "metadata", text: include_str!("../../plans/metadata.toml") },
 ];

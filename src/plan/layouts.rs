@@ -94,24 +94,33 @@ pub fn layout(settings: &Settings, disks: &[Disk]) -> Result<Layout, String> {
     checked.map(|()| layout).map_err(|senseless| senseless.why)
 }
 
-/// Which combinations of a load's layout factors make sense, looked up.
+/// What decides whether a block fits into its file.
+const SIZES: [&str; 2] = ["block-size", "file-size"];
+
+/// Why a block that does not is left out.
+const TOO_LARGE: &str = "a block-size above the file-size";
+
+/// Which combinations of a load's layout factors and sizes make sense, looked up.
 pub(super) struct Sense {
-    /// Factors of layouts: which, and how far apart its levels are in `why`.
+    /// Factors of layouts and sizes: which, and how far apart its levels are in `why`.
     places: Vec<(usize, usize)>,
     /// For each combination of them why it makes no sense.
     why: Vec<Option<String>>,
 }
 
 impl Sense {
-    /// `None` where there are no disks.
+    /// `None` where there are neither disks nor sizes that vary.
     pub fn of(load: &Load, disks: &[String]) -> Option<Sense> {
-        if disks.is_empty() {
+        let sized = SIZES.iter().all(|knob| load.settings.has(knob));
+        let varies = load.factors.iter().any(|factor| SIZES.contains(&factor.knob.name));
+        if disks.is_empty() && !(sized && varies) {
             return None;
         }
+        let lies_on_disks = !disks.is_empty();
         let disks: Vec<Disk> = disks.iter().map(|named| nominal(named)).collect();
         let (mut places, mut count) = (Vec::new(), 1);
         for (place, factor) in load.factors.iter().enumerate() {
-            if is_layout(factor.knob) {
+            if is_layout(factor.knob) || (sized && SIZES.contains(&factor.knob.name)) {
                 places.push((place, count));
                 count *= factor.levels.len();
             }
@@ -122,6 +131,12 @@ impl Sense {
                 let factor = &load.factors[*place];
                 let level = &factor.levels[index / step % factor.levels.len()];
                 settings.set(factor.knob.name, level.clone());
+            }
+            if sized && settings.whole("block-size") > settings.whole("file-size") {
+                return Some(TOO_LARGE.to_owned());
+            }
+            if !lies_on_disks {
+                return None;
             }
             resolve(&mut settings, disks.len() as u64);
             layout(&settings, &disks).err()

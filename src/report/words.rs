@@ -135,7 +135,8 @@ pub fn bound(text: &str) -> String {
 
 /// Whether it writes and does not read.
 pub fn writes_only(settings: &Settings) -> bool {
-    settings.has("access") && matches!(settings.word("access"), "write" | "random-write")
+    const WRITES: &[&str] = &["write", "random-write", "rewrite", "record-rewrite"];
+    settings.has("access") && WRITES.contains(&settings.word("access"))
 }
 
 /// Whether it does both.

@@ -163,6 +163,7 @@ fn stop(text: &str) -> Result<Value, String> {
     let stop = match text {
         "steady" => Stop::Steady,
         "pass" => Stop::Pass,
+        _ if text.starts_with("interval:") => interval(text)?,
         _ => match parse_duration_ns(text) {
             Ok(ns) if (1..=LONGEST_NS).contains(&ns) => Stop::After(ns),
             Ok(_) => return Err(format!("`{text}` is outside 1ns to 31d")),
@@ -170,13 +171,25 @@ fn stop(text: &str) -> Result<Value, String> {
                 Ok(bytes) if bytes > 0 => Stop::Bytes(bytes),
                 _ => {
                     return Err(format!(
-                        "`{text}` is neither a time (20s), bytes (2GiB), `pass` nor `steady`"
+                        "`{text}` is neither a time (20s), bytes (2GiB), `pass`, `steady` nor \
+                         `interval:5%`"
                     ));
                 }
             },
         },
     };
     Ok(Value::Stop(stop))
+}
+
+/// `interval:5%`, `interval:0.5%`: finer than a hundredth of a percent is not measured here.
+fn interval(text: &str) -> Result<Stop, String> {
+    let percent = text.strip_prefix("interval:").and_then(|rest| rest.strip_suffix('%'));
+    let hundredths = percent.and_then(|number| number.parse::<f64>().ok()).map(|it| it * 100.0);
+    let whole = |it: &f64| (1.0..=5000.0).contains(it) && (it - it.round()).abs() < 1e-6;
+    let found = hundredths.filter(whole).map(|it| Stop::Interval(it.round() as u32));
+    found.ok_or_else(|| {
+        format!("`{text}` is not an interval such as interval:5% (0.01% to 50%, two decimals)")
+    })
 }
 
 #[cfg(test)]
@@ -225,6 +238,9 @@ mod tests {
         assert!(Domain::Number { min: 0.0, max: 1.0 }.parse("NaN").is_err());
         assert!(Domain::Cpus.parse("3-1").is_err());
         assert!(Domain::Stop.parse("0s").is_err());
+        for wrong in ["interval:", "interval:5", "interval:0%", "interval:51%", "interval:.001%"] {
+            assert!(Domain::Stop.parse(wrong).unwrap_err().contains("interval:5%"), "{wrong}");
+        }
     }
 
     #[test]
@@ -242,6 +258,16 @@ mod tests {
         assert!(cpus.has_commas() && !domain.has_commas());
         for wrong in ["", "none", "spread", "3-1", "0-99999999999"] {
             assert!(cpus.parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn an_interval_to_stop_at_is_a_percentage_and_survives_being_printed() {
+        for (text, share) in [("interval:5%", 500), ("interval:0.25%", 25), ("interval:50%", 5000)]
+        {
+            let stop = Domain::Stop.parse(text);
+            assert_eq!(stop, Ok(Value::Stop(Stop::Interval(share))));
+            assert_eq!(stop.unwrap().to_string(), text);
         }
     }
 

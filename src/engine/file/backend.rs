@@ -13,6 +13,7 @@ pub mod aio;
 pub mod mapped;
 pub mod ring;
 pub mod single;
+pub mod stdio;
 pub mod sync;
 
 /// What to do with a buffer.
@@ -55,6 +56,30 @@ pub trait Backend {
 
     /// Lets go of pages that it holds, so that the page cache can; dirty ones stay to be written.
     fn let_go(&mut self) {}
+
+    /// Hands to the kernel what it still holds itself, as fflush(3) does.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn write_out(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Closes its files, if it opened any; nothing is moved until they are opened again.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Opens again what it closed.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn reopen(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// The buffers of one stream, one a slot.

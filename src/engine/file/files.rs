@@ -81,8 +81,9 @@ fn open_one(job: &Job, path: &Path) -> Result<File, Error> {
     let mut options = OpenOptions::new();
     options.read(true);
     if job.direction.writes() {
-        options.write(true).create(job.direction == Direction::Write);
-        options.truncate(job.direction == Direction::Write && job.order == Order::Forward);
+        options.write(true).create(job.direction == Direction::Write && !job.overwrite);
+        let anew = job.order == Order::Forward && !job.overwrite;
+        options.truncate(job.direction == Direction::Write && anew);
     }
     let direct = if job.direct { libc::O_DIRECT } else { 0 };
     // Reading writes nothing, whatever the mount options say of access times, and spares a look at
@@ -113,7 +114,13 @@ fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u
     }
     let mut bytes = file.metadata().map_err(|why| failed("stat", &why))?.len();
     if job.direction == Direction::Write {
-        let appends = !job.direct && job.order == Order::Forward && job.engine != IoEngine::Mmap;
+        let extends = !job.direct && job.order == Order::Forward && job.engine != IoEngine::Mmap;
+        let appends = extends || job.fresh || job.overwrite;
+        if job.overwrite && bytes < job.file_bytes {
+            let what =
+                format!("has {bytes} bytes of {}, and is to be written over", job.file_bytes);
+            return Err(Error::Failed(format!("{} {what}", path.display())));
+        }
         if bytes < job.file_bytes && !appends {
             allocate(job, path, file, &mut opened.prepared.notes)?;
         }

@@ -13,6 +13,7 @@ use crate::value::Stop;
 use super::protocol::LoadSpec;
 
 pub mod limits;
+mod refuse;
 
 pub use crate::engine::load::cpus::{Pinning, pin};
 
@@ -29,6 +30,8 @@ pub enum Order {
     Uniform,
     /// At random with this theta.
     Zipf(f64),
+    /// The first one over and over.
+    Same,
 }
 
 /// Which way bytes go.
@@ -65,6 +68,10 @@ pub enum IoEngine {
     Sync,
     /// A memory map.
     Mmap,
+    /// fread and fwrite.
+    Stdio,
+    /// getc and putc.
+    Putc,
 }
 
 /// When writes are made durable.
@@ -85,13 +92,26 @@ pub struct AtWrap {
     pub flush: bool,
     /// Drops the pages of its files, so that it does not meet them again.
     pub forget: bool,
+    /// Closes its files and opens them again.
+    pub reopen: bool,
+    /// Empties its files, so that space is allocated anew.
+    pub empty: bool,
+    /// The flush counts as time where the rest does not.
+    pub flush_in_time: bool,
+    /// So does the closing.
+    pub close_in_time: bool,
 }
 
 impl AtWrap {
     /// Whether anything is done, for which nothing may be in flight.
     #[inline]
     pub fn anything(self) -> bool {
-        self.flush || self.forget
+        self.flush || self.forget || self.reopen || self.empty
+    }
+
+    /// Whether a round is over only when something at its end is.
+    pub fn ends_rounds(self) -> bool {
+        (self.flush && self.flush_in_time) || self.close_in_time
     }
 }
 
@@ -130,6 +150,14 @@ pub struct Job {
     pub second_pass: bool,
     /// Durability.
     pub fsync: Fsync,
+    /// Flushes between rounds count as time.
+    pub fsync_in_time: bool,
+    /// Rounds end with a close, which counts as time.
+    pub close_in_time: bool,
+    /// Rounds begin with empty files.
+    pub fresh: bool,
+    /// Files that are written exist and stay as they are until they are written over.
+    pub overwrite: bool,
     /// What is written.
     pub data: Data,
     /// I/Os per second and stream; 0 is as fast as it can.
@@ -215,6 +243,10 @@ impl Job {
             sustained: settings.flag("sustained"),
             second_pass: settings.flag("second-pass"),
             fsync: fsync(settings.word("fsync")),
+            fsync_in_time: settings.flag("fsync-in-time"),
+            close_in_time: settings.flag("close-in-time"),
+            fresh: settings.flag("fresh-file"),
+            overwrite: matches!(settings.word("access"), "rewrite" | "record-rewrite"),
             data: data(&settings),
             rate: settings.whole("rate"),
             pinning: Pinning::parse(settings.word("cpu-pinning"))?,
@@ -226,7 +258,7 @@ impl Job {
             nop: spec.bench.nop,
             latency: !spec.bench.no_latency,
         };
-        job.refuse()?;
+        refuse::refuse(&job)?;
         if spec.streams.is_empty() || spec.streams.iter().any(Vec::is_empty) {
             return Err(Error::Failed("the worker was given a stream without files".to_owned()));
         }
@@ -243,17 +275,39 @@ impl Job {
 
     /// What is done before a stream goes through its files once more.
     pub fn at_wrap(&self) -> AtWrap {
-        if self.direct || self.nop {
+        if self.nop {
             return AtWrap::default();
         }
         // A page that a block does not fill at once would have to be read before it is written:
         // a writer's second round would be other work than its first.
         let whole_pages = self.engine != IoEngine::Mmap
             && self.block_bytes.is_multiple_of(rustix::param::page_size() as u64);
+        let buffered = !self.direct;
+        // Around the page cache there is nothing to write out but what the device and the file
+        // system keep: part of a round only where rounds are what is timed.
+        let asked = self.fsync == Fsync::End && matches!(self.stop, Stop::Interval(_));
         AtWrap {
-            flush: self.direction.writes() && self.fsync != Fsync::Every,
-            forget: self.cold && (self.direction.reads() || whole_pages),
+            flush: self.direction.writes() && self.fsync != Fsync::Every && (buffered || asked),
+            forget: buffered && self.cold && (self.direction.reads() || whole_pages),
+            // What a FILE has in its buffer is read again without asking the kernel.
+            reopen: self.close_in_time || self.engine.is_stdio(),
+            empty: self.fresh,
+            flush_in_time: self.fsync_in_time,
+            close_in_time: self.close_in_time,
         }
+    }
+
+    /// Whether a timed pass that its interval ends, ends with a whole round: when something at the
+    /// end of each counts as time.
+    pub fn times_whole_rounds(&self) -> bool {
+        matches!(self.stop, Stop::Interval(_)) && self.at_wrap().ends_rounds()
+    }
+
+    /// Whether what is done between two rounds, but for what is asked to count, is left out of the
+    /// time. Only of a stream that is alone: the others would be timed without its competition.
+    pub fn pauses(&self) -> bool {
+        let asked = matches!(self.stop, Stop::Interval(_)) || !self.fsync_in_time;
+        asked && self.streams == 1 && self.at_wrap().anything()
     }
 
     /// How many operations one round of `blocks` blocks and this trial's stop make of a timed pass;
@@ -262,57 +316,13 @@ impl Job {
         match self.stop {
             Stop::Pass => Some(blocks),
             Stop::Bytes(bytes) => Some(bytes.div_ceil(self.block_bytes).max(1)),
-            Stop::After(_) | Stop::Steady => None,
+            Stop::After(_) | Stop::Steady | Stop::Interval(_) => None,
         }
     }
 
     fn second_pass_makes_sense(&self) -> bool {
-        self.direction == Direction::Read && (self.direct || self.cold) && self.rate == 0
-    }
-
-    fn refuse(&self) -> Result<(), Error> {
-        let unsupported = |what: String| Err(Error::Unsupported(what));
-        let one_at_a_time = matches!(self.engine, IoEngine::Sync | IoEngine::Mmap);
-        if one_at_a_time && self.depth > 1 {
-            return unsupported(format!(
-                "io-engine={} has one I/O in flight per stream; queue-depth={} needs uring or aio",
-                self.engine.name(),
-                self.depth
-            ));
-        }
-        if self.engine == IoEngine::Mmap && self.direct {
-            return unsupported(
-                "a memory map goes through the page cache; io-engine=mmap needs direct=false"
-                    .to_owned(),
-            );
-        }
-        if self.batch > self.depth {
-            return unsupported(format!(
-                "batch={} waits for more I/Os than queue-depth={} has in flight",
-                self.batch, self.depth
-            ));
-        }
-        if self.batch > 1 && self.rate > 0 {
-            return unsupported(format!(
-                "with rate={} I/Os start at fixed times and cannot wait for a batch of {}; \
-                 leave batch at 1",
-                self.rate, self.batch
-            ));
-        }
-        if self.direct && !self.cold && self.direction.reads() {
-            return unsupported(
-                "direct reads go around the page cache and cannot start from it; cold=false needs \
-                 direct=false"
-                    .to_owned(),
-            );
-        }
-        if self.poll && (self.engine != IoEngine::Uring || !self.direct) {
-            return unsupported("poll=true needs io-engine=uring and direct=true".to_owned());
-        }
-        if self.poll && self.fsync == Fsync::Every && self.direction.writes() {
-            return unsupported("a polled ring has no fsync; poll=true needs fsync=end".to_owned());
-        }
-        Ok(())
+        let again = (self.direct || self.cold) && !self.close_in_time;
+        self.direction == Direction::Read && again && self.rate == 0
     }
 
     fn notes(&self) -> Vec<Note> {
@@ -346,7 +356,14 @@ impl IoEngine {
             IoEngine::Aio => "aio",
             IoEngine::Sync => "sync",
             IoEngine::Mmap => "mmap",
+            IoEngine::Stdio => "stdio",
+            IoEngine::Putc => "putc",
         }
+    }
+
+    /// Whether bytes go through the C library's own buffer.
+    pub fn is_stdio(self) -> bool {
+        matches!(self, IoEngine::Stdio | IoEngine::Putc)
     }
 }
 
@@ -355,6 +372,8 @@ fn io_engine(word: &str) -> IoEngine {
         "aio" => IoEngine::Aio,
         "sync" => IoEngine::Sync,
         "mmap" => IoEngine::Mmap,
+        "stdio" => IoEngine::Stdio,
+        "putc" => IoEngine::Putc,
         _ => IoEngine::Uring,
     }
 }
@@ -382,7 +401,8 @@ fn access(settings: &Settings) -> (Order, Direction) {
         _ => Order::Uniform,
     };
     match settings.word("access") {
-        "write" => (Order::Forward, Direction::Write),
+        "write" | "rewrite" => (Order::Forward, Direction::Write),
+        "record-rewrite" => (Order::Same, Direction::Write),
         "random-read" => (random, Direction::Read),
         "random-write" => (random, Direction::Write),
         "random-mix" => (random, Direction::Mix(settings.number("read-share"))),
@@ -407,13 +427,6 @@ mod tests {
         })
     }
 
-    fn refused(settings: serde_json::Value) -> String {
-        match job(settings) {
-            Err(Error::Unsupported(what)) => what,
-            other => panic!("{other:?}"),
-        }
-    }
-
     #[test]
     fn settings_become_a_job_and_missing_ones_their_defaults() {
         let (job, notes) = job(json!({
@@ -428,24 +441,6 @@ mod tests {
         assert_eq!(job.data, Data::Compressible(0.25));
         assert!(job.direct && job.sustained && notes.is_empty());
         assert_eq!(job.fsync, Fsync::End);
-    }
-
-    #[test]
-    fn what_cannot_be_honoured_is_refused_with_what_would_work() {
-        let refusals = [
-            (json!({"io-engine": "sync", "queue-depth": 2}), "uring or aio"),
-            (json!({"io-engine": "mmap", "queue-depth": 2, "direct": false}), "uring or aio"),
-            (json!({"io-engine": "mmap"}), "needs direct=false"),
-            (json!({"batch": 2}), "more I/Os than queue-depth=1"),
-            (json!({"batch": 2, "queue-depth": 4, "rate": 10}), "leave batch at 1"),
-            (json!({"cold": false}), "cold=false needs direct=false"),
-            (json!({"poll": true, "direct": false}), "needs io-engine=uring and direct=true"),
-            (json!({"poll": true, "access": "write", "fsync": "every"}), "needs fsync=end"),
-        ];
-        for (settings, hint) in refusals {
-            let what = refused(settings.clone());
-            assert!(what.contains(hint), "{settings}: {what}");
-        }
     }
 
     #[test]
@@ -466,7 +461,7 @@ mod tests {
             let mut settings = json!({"direct": false, "access": access, "block-size": 65536});
             let more = more.as_object().unwrap().clone();
             settings.as_object_mut().unwrap().extend(more);
-            let AtWrap { flush, forget } = job(settings).unwrap().0.at_wrap();
+            let AtWrap { flush, forget, .. } = job(settings).unwrap().0.at_wrap();
             (flush, forget)
         };
         assert_eq!(at_wrap("write", json!({})), (true, true));

@@ -54,6 +54,10 @@ pub struct Terms {
     pub sync_every: bool,
     /// What is done when a round is over.
     pub at_wrap: AtWrap,
+    /// That is left out of the time, but for what is asked to count.
+    pub pauses: bool,
+    /// The timed pass ends with a whole round, once the controller has seen enough.
+    pub whole_rounds: bool,
     /// Share of reads where there are both.
     pub read_share: f64,
     /// I/Os per second at fixed times; 0 is as fast as it can.
@@ -118,6 +122,8 @@ pub struct Lane<'a, B, G> {
     writes: Tally,
     files: &'a [File],
     wraps: Wraps,
+    /// Its last timed round is over.
+    rounds_over: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -161,6 +167,7 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
             writes: Tally::default(),
             files,
             wraps: Wraps::default(),
+            rounds_over: false,
         }
     }
 

@@ -77,8 +77,9 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
     let opened = files::open(&job, &spec.streams)?;
     check_polling(&job, &opened.streams)?;
     let streams = spec.streams.len();
+    let shared = Shared::new(streams, job.block_bytes, job.sustained, sender);
     let trial = Arc::new(Trial {
-        shared: Shared::new(streams, job.block_bytes, job.sustained, sender),
+        shared: shared.by_rounds(job.pauses(), job.times_whole_rounds()),
         files: opened.streams,
         memory_align: opened.memory_align,
         cpus,

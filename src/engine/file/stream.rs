@@ -12,7 +12,8 @@ use super::backend::aio::Aio;
 use super::backend::mapped::Mapped;
 use super::backend::ring::{Ring, Wish};
 use super::backend::single::Single;
-use super::backend::sync::Blocking;
+use super::backend::stdio::Stdio;
+use super::backend::sync::{Blocking, Closing};
 use super::backend::{Backend, Buffers, Kind};
 use super::control::{Event, Gate, Shared};
 use super::files::StreamFiles;
@@ -112,7 +113,15 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
             })?;
             stream.with_address(aio)
         }
+        IoEngine::Sync if job.close_in_time => {
+            let (paths, writes) = (&trial.files[index].paths, job.direction.writes());
+            let closing = Closing::new(paths, writes, job.direct);
+            let closing = closing.map_err(|why| stream.cannot_open(&why))?;
+            stream.with_address(Single::new(closing, buffers))
+        }
         IoEngine::Sync => stream.with_address(Single::new(Blocking(files), buffers)),
+        IoEngine::Stdio => stream.through_library::<false>(block),
+        IoEngine::Putc => stream.through_library::<true>(block),
         IoEngine::Mmap => {
             let bytes = trial.files[index].blocks_per_file * job.block_bytes;
             let random = matches!(job.order, Order::Uniform | Order::Zipf(_));
@@ -148,6 +157,20 @@ impl Stream<'_> {
         self.notes.push(Note::new("no-huge-pages", text));
     }
 
+    /// By the C library's FILE, whole blocks or byte by byte.
+    fn through_library<const BYTES: bool>(self, block: usize) -> Result<Yield, Broken> {
+        let (paths, writes) =
+            (&self.trial.files[self.index].paths, self.trial.job.direction.writes());
+        let stdio = Stdio::<BYTES>::new(paths, writes, block);
+        let stdio = stdio.map_err(|why| self.cannot_open(&why))?;
+        let buffers = self.buffers.clone();
+        self.with_address(Single::new(stdio, buffers))
+    }
+
+    fn cannot_open(&self, why: &std::io::Error) -> Broken {
+        (Failure::Failed, format!("cannot open the files of stream {}: {why}", self.index))
+    }
+
     fn seed(&self) -> u64 {
         mix(self.trial.job.seed ^ mix(self.index as u64 + 1))
     }
@@ -165,6 +188,7 @@ impl Stream<'_> {
             Order::Strided(stride) => {
                 self.with_direction(backend, Walk::strided(blocks, stride, start))
             }
+            Order::Same => self.with_direction(backend, Walk::same()),
             Order::Uniform => self.with_direction(backend, Shuffle::new(blocks, seed)),
             Order::Zipf(theta) => self.with_direction(backend, Zipf::new(blocks, theta, seed)),
         }
@@ -198,6 +222,8 @@ impl Stream<'_> {
             sustained: job.sustained,
             sync_every: job.direction.writes() && job.fsync == Fsync::Every,
             at_wrap: job.at_wrap(),
+            pauses: job.pauses(),
+            whole_rounds: job.times_whole_rounds(),
             read_share: match job.direction {
                 Direction::Mix(share) => share,
                 _ => 1.0,
@@ -245,6 +271,10 @@ impl Stream<'_> {
         }
         shared.tell(Event::Drained);
         if W {
+            // What the C library still holds; a file that was closed at the end has nothing.
+            lane.backend().write_out().map_err(|why| {
+                (Failure::Failed, format!("cannot write out stream {}: {why}", self.index))
+            })?;
             yielded.durable_ns = flush(job, files, &yielded.done)?;
             shared.tell(Event::Flushed);
         }

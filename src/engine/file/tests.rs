@@ -11,6 +11,7 @@ use crate::engine::load::testing::{Said, converse};
 use crate::measurement::Operation;
 use crate::pattern::Header;
 
+mod classics;
 mod faults;
 mod orders;
 mod steady;

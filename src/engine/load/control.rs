@@ -71,6 +71,29 @@ pub struct Cell {
     pub metadata_ops: AtomicU64,
     /// When the stream had been through its blocks once, ns on the monotonic clock; 0 before.
     pub round_end_ns: AtomicU64,
+    /// Twice the time that was not timed so far; or, odd, while the clock stands: twice the time
+    /// that was timed, and 1. One word, so that nobody reads half of a change.
+    clock: AtomicU64,
+}
+
+impl Cell {
+    /// The clock stands from here on, `elapsed_ns` after the release.
+    pub fn pause(&self, elapsed_ns: u64) {
+        let untimed_ns = self.clock.load(Relaxed) >> 1;
+        self.clock.store(elapsed_ns.saturating_sub(untimed_ns) << 1 | 1, Relaxed);
+    }
+
+    /// The clock goes on, `elapsed_ns` after the release.
+    pub fn resume(&self, elapsed_ns: u64) {
+        let timed_ns = self.clock.load(Relaxed) >> 1;
+        self.clock.store(elapsed_ns.saturating_sub(timed_ns) << 1, Relaxed);
+    }
+
+    /// Time that was timed, `elapsed_ns` after the release.
+    pub fn timed_ns(&self, elapsed_ns: u64) -> u64 {
+        let clock = self.clock.load(Relaxed);
+        if clock & 1 == 1 { clock >> 1 } else { elapsed_ns.saturating_sub(clock >> 1) }
+    }
 }
 
 /// The moments of a trial, monotonic clock.
@@ -101,6 +124,11 @@ pub struct Shared {
     in_pass: AtomicUsize,
     stopping: AtomicBool,
     flushing: AtomicUsize,
+    enough: AtomicBool,
+    /// The clock of a stream stands between its rounds.
+    pub pauses: bool,
+    /// Timed passes that an interval ends, end with a whole round.
+    pub whole_rounds: bool,
     marks: Mutex<Marks>,
     gate: Mutex<Gate>,
     gate_moved: Condvar,
@@ -128,6 +156,9 @@ impl Shared {
             in_pass: AtomicUsize::new(streams),
             stopping: AtomicBool::new(false),
             flushing: AtomicUsize::new(0),
+            enough: AtomicBool::new(false),
+            pauses: false,
+            whole_rounds: false,
             marks: Mutex::new(Marks::default()),
             gate: Mutex::new(Gate::Shut),
             gate_moved: Condvar::new(),
@@ -144,6 +175,12 @@ impl Shared {
     /// The same; streams count as started only after this long, which is their business.
     pub fn warming_up(self, warm_up_ns: u64) -> Shared {
         Shared { warm_up_ns, ..self }
+    }
+
+    /// The same, where what lies between two rounds is not timed, or ends a pass.
+    #[must_use]
+    pub fn by_rounds(self, pauses: bool, whole_rounds: bool) -> Shared {
+        Shared { pauses, whole_rounds, ..self }
     }
 
     /// The phase; one relaxed load.
@@ -210,6 +247,16 @@ impl Shared {
         self.phase.store(Phase::Stop as u32, Relaxed);
         drop(marks);
         self.stopping.store(true, Relaxed);
+    }
+
+    /// The rounds in hand are the last: each stream's timed pass ends with its own.
+    pub fn enough(&self) {
+        self.enough.store(true, Relaxed);
+    }
+
+    /// Whether that was said.
+    pub fn seen_enough(&self) -> bool {
+        self.enough.load(Relaxed)
     }
 
     /// A stream begins, or ends, to make durable what it has written, in the middle of its load.
@@ -383,6 +430,19 @@ mod tests {
         shared.started();
         assert_eq!(shared.window(), None);
         assert_eq!(shared.phase(), Phase::Stop);
+    }
+
+    #[test]
+    fn the_clock_of_a_stream_stands_while_it_is_paused_and_goes_on_from_there() {
+        let cell = Cell::default();
+        assert_eq!(cell.timed_ns(50), 50);
+        cell.pause(100);
+        assert_eq!((cell.timed_ns(100), cell.timed_ns(900)), (100, 100));
+        cell.resume(1000);
+        assert_eq!((cell.timed_ns(1000), cell.timed_ns(1070)), (100, 170));
+        cell.pause(1100);
+        cell.resume(1101);
+        assert_eq!(cell.timed_ns(1200), 299);
     }
 
     #[test]

@@ -9,17 +9,29 @@ use super::control::{Event, Gate, Shared, sum};
 use super::protocol::{Command, Message, Running};
 use super::talk::{Stopped, Talk};
 use crate::engine::Error;
-use crate::measurement::{Amount, Column, Kind, Series};
-use crate::stats::settled;
+use crate::measurement::{Amount, Column, Kind, Series, Window, course};
+use crate::stats::{sequential, settled};
 use crate::sys::clock::{monotonic_ns, unix_ns};
 use crate::value::Stop;
 
 const SAMPLE_NS: u64 = 100_000_000;
+/// A trial that ends by its own interval is sampled this often at first, and half as often whenever
+/// it has this many rows: short trials are known finely, and long ones stay small.
+const FINE_NS: u64 = 2_000_000;
+const FINE_ROWS_MAX: usize = 2000;
 const TELL_NS: u64 = 250_000_000;
 /// The second pass repeats this much at most.
 const FIRST_PASS_NS: u64 = 2_000_000_000;
 /// An I/O that takes longer than this after everybody was told to stop is stuck in the kernel.
 const HUNG_NS: u64 = 120_000_000_000;
+
+/// Counters that are sampled; the last only of loads that have such operations.
+const COLUMNS: [&str; 5] = ["read_bytes", "read_ops", "write_bytes", "write_ops", "metadata_ops"];
+
+/// How many of them a load has.
+fn counters(rules: &Rules) -> usize {
+    if rules.metadata { 5 } else { 4 }
+}
 
 /// When a trial is over, and what its samples are.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +68,7 @@ pub struct Watched {
     pub cut: bool,
     /// What each stream had done at the end of the first two seconds, or of the trial, and when.
     pub early: Option<(u64, Vec<Amount>)>,
-    /// A trial that runs until it has settled never did.
+    /// A trial that runs until it has settled never did, or its interval never was narrow enough.
     pub unsettled: bool,
 }
 
@@ -76,7 +88,11 @@ struct Watch<'a> {
     rules: Rules,
     watched: Watched,
     released_ns: u64,
+    sample_ns: u64,
     next_sample_ns: u64,
+    /// Rows at which the interval is looked at again.
+    next_look: usize,
+    enough: bool,
     told_ns: u64,
     told: Amount,
     rounds: Vec<f64>,
@@ -87,15 +103,17 @@ struct Watch<'a> {
 
 impl Watch<'_> {
     fn release(shared: &Shared, rules: Rules) -> Watch<'_> {
-        let columns = ["read_bytes", "read_ops", "write_bytes", "write_ops", "metadata_ops"];
-        let columns = &columns[..if rules.metadata { 5 } else { 4 }];
+        let timed = shared.pauses.then_some(course::TIMED);
+        let columns = &COLUMNS[..counters(&rules)];
         let column =
             |name: &str| Column { name: name.to_owned(), kind: Kind::Counter, values: vec![] };
         let load = Series {
             source: "load".to_owned(),
             at_ns: Vec::new(),
-            columns: columns.iter().map(|name| column(name)).collect(),
+            columns: columns.iter().copied().chain(timed).map(column).collect(),
         };
+        let by_interval = matches!(rules.stop, Stop::Interval(_));
+        let sample_ns = if by_interval { FINE_NS } else { SAMPLE_NS };
         let released_ns = monotonic_ns();
         let started_unix_ns = unix_ns();
         shared.released_ns.store(released_ns, Relaxed);
@@ -112,7 +130,10 @@ impl Watch<'_> {
                 unsettled: false,
             },
             released_ns,
-            next_sample_ns: released_ns + SAMPLE_NS,
+            sample_ns,
+            next_sample_ns: released_ns + sample_ns,
+            next_look: sequential::next_look(0),
+            enough: false,
             told_ns: released_ns,
             told: Amount::default(),
             rounds: Vec::new(),
@@ -149,7 +170,7 @@ impl Watch<'_> {
             if now >= deadline_ns {
                 shared.end();
                 self.watched.cut = cut;
-                self.watched.unsettled = self.rules.stop == Stop::Steady;
+                self.watched.unsettled = matches!(self.rules.stop, Stop::Steady | Stop::Interval(_));
                 break;
             }
             if now >= self.next_sample_ns {
@@ -157,6 +178,15 @@ impl Watch<'_> {
                 if self.rules.stop == Stop::Steady && settled(&self.rounds) {
                     shared.end();
                     break;
+                }
+                if let Stop::Interval(share) = self.rules.stop
+                    && self.is_narrow(now, f64::from(share) / 10_000.0)
+                {
+                    if !shared.whole_rounds {
+                        shared.end();
+                        break;
+                    }
+                    shared.enough();
                 }
             }
             let until_ns = self.next_sample_ns.min(deadline_ns);
@@ -198,7 +228,7 @@ impl Watch<'_> {
         self.sample(now, total);
         // Rows lie on multiples of the interval; one that was missed is not made up for.
         while self.next_sample_ns <= now {
-            self.next_sample_ns += SAMPLE_NS;
+            self.next_sample_ns += self.sample_ns;
         }
         if self.watched.early.is_none() && now - self.released_ns >= FIRST_PASS_NS {
             self.watched.early = Some(self.shared.snapshot());
@@ -225,7 +255,10 @@ impl Watch<'_> {
         load.at_ns.push((now - self.released_ns) as i64);
         let Amount { read_bytes, read_ops, write_bytes, write_ops, metadata_ops } = total;
         let row = [read_bytes, read_ops, write_bytes, write_ops, metadata_ops];
-        for (column, value) in load.columns.iter_mut().zip(row) {
+        let row = row.into_iter().take(counters(&self.rules));
+        // Only a load that is paused has a column for it, and that has one stream.
+        let timed = self.shared.cells.first().map(|it| it.timed_ns(now - self.released_ns));
+        for (column, value) in load.columns.iter_mut().zip(row.chain(timed)) {
             column.values.push(value);
         }
     }
@@ -235,7 +268,7 @@ impl Watch<'_> {
     /// room, as the rate of a short bucket says little.
     fn sample_end(&mut self, at_ns: u64, total: Amount) {
         let load = &mut self.watched.load;
-        let room_ns = at_ns.saturating_sub(self.released_ns + SAMPLE_NS / 2) as i64;
+        let room_ns = at_ns.saturating_sub(self.released_ns + self.sample_ns / 2) as i64;
         while load.at_ns.len() > 1 && load.at_ns.last().is_some_and(|&last| last > room_ns) {
             load.at_ns.pop();
             for column in &mut load.columns {
@@ -243,6 +276,35 @@ impl Watch<'_> {
             }
         }
         self.sample(at_ns, total);
+    }
+
+    /// Whether the interval of the throughput is as narrow as was asked; looked at seldom.
+    fn is_narrow(&mut self, now: u64, share: f64) -> bool {
+        if self.enough {
+            return false;
+        }
+        let load = &mut self.watched.load;
+        if load.at_ns.len() >= FINE_ROWS_MAX {
+            thin(load);
+            self.sample_ns *= 2;
+            self.next_look = self.next_look.div_ceil(2);
+        }
+        let Some((opened_ns, _)) = self.shared.marks().opened else { return false };
+        let start_ns = opened_ns.saturating_sub(self.released_ns);
+        let end_ns = now - self.released_ns;
+        let inside = load.at_ns.len() - load.at_ns.partition_point(|&at| at < start_ns as i64);
+        if inside <= self.next_look || end_ns - start_ns < self.rules.at_least_ns {
+            return false;
+        }
+        self.next_look = sequential::next_look(inside);
+        let window = Window { start_ns, end_ns, done: Amount::default() };
+        let counted = match self.rules.metadata {
+            true => &["read_ops", "write_ops", "metadata_ops"][..],
+            false => &["read_bytes", "write_bytes"],
+        };
+        let rates = course::rates(load, counted, &window);
+        self.enough = sequential::narrow(&rates, share);
+        self.enough
     }
 
     fn close_round(&mut self, now: u64, total: Amount) {
@@ -311,6 +373,18 @@ impl Watch<'_> {
         }
         self.sample(monotonic_ns(), shared.total());
         Ok(())
+    }
+}
+
+/// Leaves out every second row but the last. Counters only grow, so nothing is lost but detail.
+fn thin(load: &mut Series) {
+    let last = load.at_ns.len().saturating_sub(1);
+    let kept = |row: usize| (last - row).is_multiple_of(2);
+    let mut row = 0..;
+    load.at_ns.retain(|_| row.next().is_some_and(kept));
+    for column in &mut load.columns {
+        let mut row = 0..;
+        column.values.retain(|_| row.next().is_some_and(kept));
     }
 }
 

@@ -122,7 +122,7 @@ impl Model {
                 Stop::Bytes(bytes) => Some(bytes.max(1)),
                 Stop::Pass if stride == 1 => Some(file_bytes),
                 Stop::Pass => Some(pass_bytes),
-                Stop::After(_) | Stop::Steady => None,
+                Stop::After(_) | Stop::Steady | Stop::Interval(_) => None,
             },
             working_set,
             file_bytes: file_bytes * streams as u64,
@@ -177,6 +177,13 @@ fn refuse(settings: &Settings) -> Result<(), Error> {
         }
     }
     let access = settings.word("access");
+    if access == "record-rewrite" {
+        return unsupported("the simulated server has no access=record-rewrite".to_owned());
+    }
+    if let Stop::Interval(_) = settings.stop() {
+        let stop = settings.get("stop");
+        return unsupported(format!("the simulated server has no stop={stop}; use stop=steady"));
+    }
     let random = access.starts_with("random");
     if random && !settings.flag("direct") && settings.word("random-distribution") != "uniform" {
         return unsupported(
@@ -221,7 +228,8 @@ fn weights(streams: usize, inequality: f64) -> Vec<f64> {
 fn stream_most(settings: &Settings) -> f64 {
     let rate = settings.number("sim-stream-rate");
     let block = settings.number("block-size");
-    let writes = matches!(settings.word("access"), "write" | "random-write" | "random-mix");
+    let writes =
+        !settings.word("access").contains("read") || settings.word("access") == "random-mix";
     let flushed = writes && settings.word("fsync") == "every";
     let service_s = settings.number("sim-service-time") / 1e9 * if flushed { 2.0 } else { 1.0 };
     (settings.number("queue-depth") * block / (service_s + block / rate)).min(rate)

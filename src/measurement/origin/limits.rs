@@ -1,7 +1,7 @@
 //! (pure) What left the kernel, held against what the media could deliver.
 
 use crate::knob::Settings;
-use crate::measurement::{Ceiling, Measurement};
+use crate::measurement::{Ceiling, Measurement, course};
 use crate::value::{iops, throughput};
 
 use super::again::{Again, again};
@@ -38,7 +38,7 @@ pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceed
 /// already in flight when it began is taken off: a short time would seem faster than it was.
 fn rate(measurement: &Measurement, settings: &Settings) -> Option<(f64, f64)> {
     let (done, seconds) = match &measurement.window {
-        Some(window) => (window.done, window.seconds()),
+        Some(window) => (window.done, course::timed_seconds(&measurement.load, window)),
         None => (measurement.evidence.delivered, measurement.elapsed_ns as f64 / 1e9),
     };
     if seconds <= 0.0 || done.read_ops == 0 {

@@ -26,6 +26,11 @@ impl Walk {
         Walk { mirror: Some(last), ..mirrored }
     }
 
+    /// Block 0 over and over.
+    pub fn same() -> Walk {
+        Walk::forward(1, 0)
+    }
+
     /// Blocks `start`, `start` + `stride`, ...; at the end of the files, the same one block on, as
     /// many times as the stride is long.
     pub fn strided(blocks: u64, stride: u64, start: u64) -> Walk {
@@ -74,6 +79,56 @@ mod tests {
     fn a_strided_walk_skips_and_comes_back_for_the_rest() {
         assert_eq!(take(Walk::strided(7, 3, 0), 8), [0, 3, 6, 1, 4, 2, 5, 0]);
         assert_eq!(take(Walk::strided(7, 3, 4), 4), [4, 2, 5, 0]);
+    }
+
+    /// iozone -i 3 seeks to the last record and then two records back after each: to the start.
+    #[test]
+    fn a_file_is_read_backwards_as_iozone_reads_it() {
+        let records = 64_u64;
+        let mut at = (records - 1) as i64;
+        let mut iozones = Vec::new();
+        while at >= 0 {
+            iozones.push(at as u64);
+            at = at + 1 - 2;
+        }
+        assert_eq!(take(Walk::backward(records, records - 1), records), iozones);
+    }
+
+    /// iozone -i 5 -j 17 reads every 17th record, and begins one record further on each time it
+    /// comes to the end. It turns back two records before the end, so that it reads some twice and
+    /// others never; here each is read once.
+    #[test]
+    fn strides_are_iozones_up_to_the_end_of_the_file_and_leave_nothing_out() {
+        let (records, stride) = (200_u64, 17_u64);
+        let (mut at, mut sweep, mut iozones) = (0, 0, Vec::new());
+        for _ in 0..records {
+            iozones.push(at);
+            // As in read_stride_perf_test of iozone 3.487, in records.
+            if at + 1 + stride >= records - 1 {
+                sweep += 1;
+                at = if records <= stride { 0 } else { sweep % records };
+            } else {
+                at += stride;
+            }
+        }
+        let ours = take(Walk::strided(records, stride, 0), records);
+        let first: Vec<u64> = (0..records).step_by(17).collect();
+        assert_eq!(ours[..first.len()], first);
+        assert_eq!(iozones[..first.len()], first);
+        assert_eq!((ours[12], iozones[12]), (1, 1), "both go on with the second record");
+        let distinct = |mut all: Vec<u64>| {
+            all.sort_unstable();
+            all.dedup();
+            all.len() as u64
+        };
+        assert_eq!(distinct(ours), records);
+        assert!(distinct(iozones) < records);
+    }
+
+    /// iozone -i 4 seeks to 0 after every record that it writes.
+    #[test]
+    fn one_record_is_written_over_and_over() {
+        assert_eq!(take(Walk::same(), 5), [0; 5]);
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! One I/O at a time, done when it is pushed: what the backends `sync` and `mapped` share.
+//! One I/O at a time, done when it is pushed: what `sync`, `mapped` and `stdio` share.
 
 use std::io;
 use std::sync::Arc;
@@ -16,6 +16,30 @@ pub trait Medium {
 
     /// As [`Backend::let_go`].
     fn let_go(&mut self) {}
+
+    /// Hands to the kernel what it still holds itself, as fflush(3) does.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn write_out(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Closes its files, if it opened any; nothing is moved until they are opened again.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Opens again what it closed.
+    ///
+    /// # Errors
+    /// The kernel's.
+    fn reopen(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// One I/O at a time through `M`.
@@ -68,5 +92,17 @@ impl<M: Medium> Backend for Single<M> {
 
     fn let_go(&mut self) {
         self.medium.let_go();
+    }
+
+    fn write_out(&mut self) -> io::Result<()> {
+        self.medium.write_out()
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        self.medium.close()
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        self.medium.reopen()
     }
 }

@@ -1,8 +1,10 @@
 //! pread(2) and pwrite(2): one I/O at a time.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::os::fd::IntoRawFd;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use super::Kind;
 use super::single::Medium;
@@ -13,11 +15,87 @@ pub struct Blocking<'a>(pub &'a [File]);
 impl Medium for Blocking<'_> {
     #[inline]
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
-        let file = self.0.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
-        match kind {
-            Kind::Read => file.read_at(buffer, offset),
-            Kind::Write => file.write_at(buffer, offset),
-            Kind::Sync => file.sync_all().map(|()| 0),
+        act(self.0, kind, buffer, file, offset)
+    }
+}
+
+#[inline]
+fn act(files: &[File], kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+    let file = files.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
+    match kind {
+        Kind::Read => file.read_at(buffer, offset),
+        Kind::Write => file.write_at(buffer, offset),
+        Kind::Sync => file.sync_all().map(|()| 0),
+    }
+}
+
+/// The same files opened by themselves, to be closed after each round: to the kernel, and to an
+/// NFS server behind it, that is the close of a file that was written.
+pub struct Closing {
+    files: Vec<File>,
+    paths: Vec<PathBuf>,
+    writes: bool,
+    direct: bool,
+}
+
+impl Closing {
+    /// Opens the files.
+    ///
+    /// # Errors
+    /// When one cannot be opened.
+    pub fn new(paths: &[PathBuf], writes: bool, direct: bool) -> io::Result<Closing> {
+        let mut closing = Closing { files: Vec::new(), paths: paths.to_vec(), writes, direct };
+        closing.reopen()?;
+        Ok(closing)
+    }
+}
+
+impl Medium for Closing {
+    #[inline]
+    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+        act(&self.files, kind, buffer, file, offset)
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        for file in self.files.drain(..) {
+            // SAFETY: the descriptor was given up by its owner a moment ago, and nobody else has
+            // it. `File` would close it as well, and lose the error that NFS gives only here.
+            if unsafe { libc::close(file.into_raw_fd()) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
         }
+        Ok(())
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        let open = |path: &PathBuf| open(path, self.writes, self.direct);
+        self.files = self.paths.iter().map(open).collect::<io::Result<_>>()?;
+        Ok(())
+    }
+}
+
+fn open(path: &Path, writes: bool, direct: bool) -> io::Result<File> {
+    let flags = if direct { libc::O_DIRECT } else { 0 };
+    OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "makes a fixture and looks at what was written")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_file_moves_nothing_until_it_is_open_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, [1; 512]).unwrap();
+        let mut closing = Closing::new(&[path.clone()], true, false).unwrap();
+        let mut buffer = [2; 512];
+        assert_eq!(closing.act(Kind::Write, &mut buffer, 0, 512).unwrap(), 512);
+        closing.close().unwrap();
+        assert!(closing.act(Kind::Read, &mut buffer, 0, 0).is_err());
+        closing.reopen().unwrap();
+        assert_eq!(closing.act(Kind::Read, &mut buffer, 0, 0).unwrap(), 512);
+        assert_eq!((buffer, std::fs::read(&path).unwrap().len()), ([1; 512], 1024));
     }
 }

@@ -3,9 +3,10 @@
 //! Through the page cache the blocks of the last round may still be in memory: a reader would meet
 //! them there, and a writer would write over bytes that no device has seen. So what is in flight is
 //! let come back, what was written is made durable, and its pages are dropped, which is proved by
-//! counting them. All of it is part of the load and takes its time.
+//! counting them. All of it is part of the load and takes its time, unless the trial times rounds of
+//! one stream alone, as iozone does: then the clock stands meanwhile, but for what is asked to count.
 
-use super::{Address, Backend, Fault, Kind, Lane, Phase, monotonic_ns};
+use super::{Address, Backend, Fault, Kind, Lane, Phase, Relaxed, monotonic_ns};
 use crate::sys::{clock, pages};
 
 /// Pauses between askings to drop pages that are busy, ns: those that sit in a processor's batch of
@@ -51,42 +52,101 @@ impl<B: Backend, G: Address> Lane<'_, B, G> {
         if at_wrap.anything() && self.shared.phase() == Phase::Stop {
             return Ok(false);
         }
-        let began_ns = monotonic_ns();
-        if at_wrap.forget {
-            // Before the flush: unmapping tells the kernel which pages of a map are dirty.
-            self.backend.let_go();
-        }
-        if at_wrap.flush {
-            self.shared.flushing(true);
-            let flushed = self.flush();
-            self.shared.flushing(false);
-            flushed?;
-        }
-        if at_wrap.anything() && self.shared.phase() == Phase::Stop {
-            // Nothing is written over any more: this flush was the last one's share.
+        if at_wrap.anything() && !self.end_round()? {
             return Ok(false);
-        }
-        if at_wrap.flush {
-            self.wraps.flushes += 1;
-            self.wraps.flush_ns += monotonic_ns() - began_ns;
-        }
-        if at_wrap.forget {
-            self.forget();
         }
         self.left_in_round = self.terms.blocks();
         self.round = self.round.wrapping_add(1);
         Ok(true)
     }
 
-    fn flush(&self) -> Result<(), Fault> {
+    /// Ends a round: first what counts as time, then the rest; false when the trial was ended.
+    fn end_round(&mut self) -> Result<bool, Fault> {
+        let (at_wrap, pauses) = (self.terms.at_wrap, self.terms.pauses);
+        let began_ns = monotonic_ns();
+        if at_wrap.forget {
+            // Before the flush: unmapping tells the kernel which pages of a map are dirty.
+            self.backend.let_go();
+        }
+        if at_wrap.flush_in_time {
+            self.flush(began_ns)?;
+        }
+        if at_wrap.close_in_time {
+            self.backend.close().map_err(|why| self.of_file("close", why))?;
+        }
+        if self.terms.whole_rounds && !self.rounds_over && self.shared.seen_enough() {
+            self.rounds_over = true;
+            self.shared.pass_over();
+        }
+        if self.shared.phase() == Phase::Stop {
+            // Nothing is written over any more: this flush was the last one's share.
+            return Ok(false);
+        }
+        if pauses {
+            self.cell.pause(monotonic_ns() - self.shared.released_ns.load(Relaxed));
+        }
+        let again = self.make_ready(began_ns);
+        if pauses {
+            self.cell.resume(monotonic_ns() - self.shared.released_ns.load(Relaxed));
+        }
+        again.map(|()| self.shared.phase() != Phase::Stop)
+    }
+
+    /// What lies between two rounds.
+    fn make_ready(&mut self, began_ns: u64) -> Result<(), Fault> {
+        let at_wrap = self.terms.at_wrap;
+        if at_wrap.reopen && !at_wrap.close_in_time {
+            self.backend.close().map_err(|why| self.of_file("close", why))?;
+        }
+        if !at_wrap.flush_in_time {
+            self.flush(began_ns)?;
+        }
+        if at_wrap.forget {
+            self.forget();
+        }
+        if at_wrap.empty {
+            for file in self.files {
+                file.set_len(0).map_err(|why| self.of_file("truncate", why))?;
+            }
+        }
+        if at_wrap.reopen {
+            self.backend.reopen().map_err(|why| self.of_file("open again", why))?;
+        }
+        Ok(())
+    }
+
+    fn of_file(&self, what: &str, why: std::io::Error) -> Fault {
+        let what = format!("cannot {what} a file of stream {}: {why}", self.terms.stream);
+        Fault::Interface(std::io::Error::new(why.kind(), what))
+    }
+
+    /// Makes durable what was written, if that is asked.
+    fn flush(&mut self, began_ns: u64) -> Result<(), Fault> {
+        if !self.terms.at_wrap.flush {
+            return Ok(());
+        }
+        self.shared.flushing(true);
+        let flushed = self.flush_files();
+        self.shared.flushing(false);
+        flushed?;
+        if self.shared.phase() != Phase::Stop {
+            self.wraps.flushes += 1;
+            self.wraps.flush_ns += monotonic_ns() - began_ns;
+        }
+        Ok(())
+    }
+
+    fn flush_files(&mut self) -> Result<(), Fault> {
+        let failed = |why, number| Fault::Io {
+            kind: Kind::Sync,
+            file: number,
+            offset: 0,
+            wanted: 0,
+            moved: Err(why),
+        };
+        self.backend.write_out().map_err(|why| failed(why, 0))?;
         for (file, number) in self.files.iter().zip(0..) {
-            file.sync_data().map_err(|why| Fault::Io {
-                kind: Kind::Sync,
-                file: number,
-                offset: 0,
-                wanted: 0,
-                moved: Err(why),
-            })?;
+            file.sync_data().map_err(|why| failed(why, number))?;
         }
         Ok(())
     }

@@ -30,7 +30,9 @@ pub fn gather(
     }
     notes.extend(note_rate(job, &yields));
     notes.extend(note_end(job, &watched));
-    notes.extend(note_flushes(&yields));
+    if !job.pauses() {
+        notes.extend(note_flushes(&yields));
+    }
     if job.direct && !job.nop {
         notes.extend(note_ignored_direct(trial, prepared.resident_before_bytes, &streams));
     }
@@ -57,7 +59,7 @@ fn streams(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Stream> {
     let zero_ns = watched.started_monotonic_ns;
     let since = |at_ns: u64| at_ns.saturating_sub(zero_ns);
     let ended = trial.shared.marks().ended;
-    let by_time = matches!(trial.job.stop, Stop::After(_) | Stop::Steady);
+    let by_time = matches!(trial.job.stop, Stop::After(_) | Stop::Steady | Stop::Interval(_));
     let complete = by_time && !watched.stopped_early && !watched.cut;
     let one = |(index, yielded): (usize, &Yield)| {
         let done = &yielded.done;
@@ -102,7 +104,8 @@ fn merge<'a>(
 }
 
 fn durable(job: &Job, yields: &[Yield], streams: &[Stream], zero_ns: u64) -> Option<Durable> {
-    if !job.direction.writes() || job.fsync == Fsync::Never {
+    // Time that was not timed is in none of its figures.
+    if !job.direction.writes() || job.fsync == Fsync::Never || job.pauses() {
         return None;
     }
     let durable_ns = yields.iter().filter_map(|yielded| yielded.durable_ns).max()?;
@@ -189,6 +192,13 @@ fn note_end(job: &Job, watched: &Watched) -> Option<Note> {
         return Some(Note::new(
             "cut-short",
             "The trial was cut by at-most before its passes ended.",
+        ));
+    }
+    if let (true, Stop::Interval(_)) = (watched.unsettled, job.stop) {
+        let stop = job.stop;
+        return Some(Note::new(
+            "not-narrowed",
+            format!("The trial was cut by at-most before it had met stop={stop}."),
         ));
     }
     watched.unsettled.then(|| {
