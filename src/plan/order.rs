@@ -10,7 +10,7 @@
 
 use super::design::{Cell, Load, Plan};
 use super::{Trial, exact_in_json};
-use crate::knob::{self, Scope};
+use crate::knob::{self, Knob, Scope};
 use crate::value::Value;
 
 /// A cell's place in the order: one key for each scope, dearest first, then its own.
@@ -57,6 +57,10 @@ impl Plan {
     }
 }
 
+/// Knobs that came after plans had orders: at their defaults they are as they are in plans that know
+/// nothing of them, whose order stays what it was.
+const ADDED: &[&str] = &["fsync-in-time", "close-in-time", "fresh-file"];
+
 /// What the values of a load's knobs add to the keys of its cells.
 struct Names {
     fixed: Keys,
@@ -70,6 +74,10 @@ impl Names {
         for (name, value) in load.settings.iter() {
             let varied = load.factors.iter().any(|factor| factor.knob.name == name);
             let scope = knob::find(name).map(|knob| knob.scope);
+            let default = |knob: &Knob| knob.default_value() == *value;
+            if ADDED.contains(&name) && knob::find(name).is_some_and(default) {
+                continue;
+            }
             // A label that nobody gave is as it is in plans that know of no labels.
             let given = scope != Some(Scope::Label) || !value.is_as_is();
             if let (false, true, Some(scope)) = (varied, given, scope) {
