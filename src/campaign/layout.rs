@@ -138,6 +138,21 @@ impl Run<'_> {
         Ok(Some(whole))
     }
 
+    /// Forgets files that a trial has just made anew and left shorter than they were laid out: they
+    /// are laid out again before anybody reads them, or writes over them.
+    pub(super) fn forget_short(&mut self, trial: &Trial) {
+        let settings = &trial.settings;
+        if !settings.has("files") || settings.word("access") != "write" {
+            return;
+        }
+        for path in self.paths(trial) {
+            let length = std::fs::metadata(&path).map_or(0, |about| about.len());
+            if self.laid.get(&path).is_some_and(|&laid| length < laid) {
+                self.laid.remove(&path);
+            }
+        }
+    }
+
     /// Every file of a trial.
     pub(super) fn paths(&self, trial: &Trial) -> Vec<PathBuf> {
         self.of_streams(trial).into_iter().flatten().collect()
@@ -262,6 +277,42 @@ mod tests {
         let rest = &done.records[1].trial;
         assert!(!rest.settings.flag("sustained"));
         assert_eq!((rest.first_file, rest.settings.whole("files")), (4, 2));
+    }
+
+    /// A writer that begins with empty files may end with half of one; a later reader would have
+    /// found that half.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+    fn a_file_that_a_writer_left_short_is_laid_out_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+        let name = folder.path().to_str().unwrap().to_owned();
+        let (host, stop, mut deaf) = (Host::live(), signal::Stop::new(), Deaf);
+        let campaign = Campaign { uid: "u".into(), ..Campaign::default() };
+        let names = std::slice::from_ref(&name);
+        let mut run =
+            Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
+        let mut settings = dealt(2, 1, &[&name]);
+        settings.set("file-size", Value::Bytes(4096));
+        settings.set("access", Value::Word("write".into()));
+        let group = "write".to_owned();
+        let trial = Trial {
+            number: 1,
+            replicate: 1,
+            group,
+            settings,
+            first_file: 0,
+            seed: 1,
+            planned: None,
+        };
+        let paths = run.paths(&trial);
+        for (path, bytes) in paths.iter().zip([4096, 4095]) {
+            std::fs::write(path, vec![0; bytes]).unwrap();
+            run.laid.insert(path.clone(), 4096);
+        }
+        run.trial(trial).unwrap();
+        assert_eq!(run.laid.keys().collect::<Vec<_>>(), [&paths[0]]);
+        run.finish().unwrap();
     }
 
     #[test]

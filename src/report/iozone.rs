@@ -10,6 +10,7 @@ use std::fmt::Write;
 use super::Input;
 use crate::knob::Settings;
 use crate::measurement::figures::Cell;
+use crate::plan;
 
 /// KiB per second by file size and record size, of one operation.
 type Matrix = BTreeMap<(u64, u64), f64>;
@@ -41,7 +42,8 @@ const TITLES: &[&str] = &[
 /// # Errors
 /// Never; formats share one signature.
 pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
-    let cells = || input.cells.iter().filter(|cell| title(&cell.settings).is_some());
+    let measured = |cell: &&Cell| !cell.groups.iter().all(|group| plan::prepares(group));
+    let cells = || input.cells.iter().filter(measured).filter(|it| title(&it.settings).is_some());
     let varied = varied(cells().map(|cell| &cell.settings));
     let mut sets: BTreeMap<String, BTreeMap<usize, Matrix>> = BTreeMap::new();
     for cell in cells() {
@@ -128,7 +130,8 @@ fn head(input: &Input<'_>) -> String {
         let told = told.collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "{}: bytes came from {told}", TITLES[title]);
     }
-    let wide = input.cells.iter().filter(|cell| is_wide(cell)).count();
+    let wide = input.cells.iter().filter(|cell| title(&cell.settings).is_some() && is_wide(cell));
+    let wide = wide.count();
     if wide > 0 {
         let _ = writeln!(text, "{wide} cells have no 95 % interval within 10 % of their figure");
     }

@@ -24,7 +24,7 @@ macro_rules! settings {
             ("block-size", "64KiB"),
             ("file-size", "16MiB"),
             ("fsync-in-time", "false"),
-            ("stop", "interval:5%"),
+            ("stop", "interval:10%"),
             ("at-most", "3s"),
             $(($knob, $value),)*
         ]

@@ -20,6 +20,7 @@ mod limits;
 mod model;
 mod names;
 mod origin;
+mod patterns;
 mod referee;
 mod run;
 mod sustained;
