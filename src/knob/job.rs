@@ -138,16 +138,16 @@ pub const IO_ENGINE: Knob = knob(
     "ioengine",
     Domain::OneOf(&["uring", "aio", "sync", "mmap", "stdio", "putc"]),
     "uring",
-    "How the kernel is asked: io_uring, io_submit, pread and pwrite, a memory map, or the C library's \
-     FILE by fread and fwrite or, byte by byte, by getc and putc",
+    "How the kernel is asked: io_uring, io_submit, pread and pwrite, a memory map, or the C \
+     library's FILE by fread and fwrite or, byte by byte, by getc and putc",
 );
 pub const STOP: Knob = of_streams(knob(
     "stop",
     "runtime",
     Domain::Stop,
     "10s",
-    "When the timed part ends: a time, bytes per stream, `pass` (each file once), `steady`, or when \
-     the 95 % interval of the throughput is narrow enough (`interval:5%`)",
+    "When the timed part ends: a time, bytes per stream, `pass` (each file once), `steady`, or \
+     when the 95 % interval of the throughput is narrow enough (`interval:5%`)",
 ));
 pub const AT_LEAST: Knob = everywhere(knob(
     "at-least",
@@ -189,7 +189,7 @@ pub const FSYNC_IN_TIME: Knob = file(
     "end_fsync",
     Domain::Flag,
     "true",
-    "Making written files durable between two rounds counts as time; `false` as in iozone without -e",
+    "Making files durable between two rounds counts as time; `false` as in iozone without -e",
 );
 pub const CLOSE_IN_TIME: Knob = file(
     "close-in-time",

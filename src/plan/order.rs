@@ -57,8 +57,8 @@ impl Plan {
     }
 }
 
-/// Knobs that came after plans had orders: at their defaults they are as they are in plans that know
-/// nothing of them, whose order stays what it was.
+/// Knobs that came after plans had orders: at their defaults they are as they are in plans that
+/// know nothing of them, whose order stays what it was.
 const ADDED: &[&str] = &["fsync-in-time", "close-in-time", "fresh-file"];
 
 /// What the values of a load's knobs add to the keys of its cells.

@@ -3,8 +3,8 @@
 //! Stopping when an interval happens to be narrow picks the times at which the scatter happens to
 //! look small: the interval then misses the truth more often than it says. So it is looked at
 //! seldom, not before there are many values, and what is left of the bias is paid for by a wider
-//! interval. Measured over 2000 seeds of AR(1) series with phi 0 to 0.9: 92 to 95 % of the intervals
-//! that end a series cover the truth as they are, 94 to 97 % when they are a tenth wider.
+//! interval. Measured over 2000 seeds of AR(1) series with phi 0 to 0.9: 92 to 95 % of the
+//! intervals that end a series cover the truth as they are, 94 to 97 % when a tenth wider.
 //!
 //! Source: Chow and Robbins, "On the asymptotic theory of fixed-width sequential confidence
 //! intervals for the mean", Annals of Mathematical Statistics 36 (1965); Law and Kelton,

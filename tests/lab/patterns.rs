@@ -77,6 +77,7 @@ fn read(mount: &Path, disk: &Disk, access: &str) -> Option<Vec<u64>> {
         "block-size=64KiB",
         "file-size=8MiB",
         "stop=pass",
+        "sustained=false",
         &access,
     ];
     let trace = Trace::of(disk)?;
@@ -85,8 +86,9 @@ fn read(mount: &Path, disk: &Disk, access: &str) -> Option<Vec<u64>> {
     assert_eq!(trial["outcome"], "done", "{document:#}");
     assert_eq!(trial["origin"]["verdict"], "device", "{trial:#}");
     let sectors = trace.reads();
-    let first = *sectors.iter().min().expect("something was read");
-    Some(sectors.iter().map(|sector| (sector - first) / SECTORS).collect())
+    // A file may lie in several pieces, one after the other: a record's number is its rank.
+    let places: std::collections::BTreeSet<u64> = sectors.iter().copied().collect();
+    Some(sectors.iter().map(|sector| places.range(..sector).count() as u64).collect())
 }
 
 /// iozone -i 3 and -i 5 -j 17: what the device was asked for, in its order, on a disk so slow that

@@ -207,7 +207,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, [0xAA; 4]).unwrap();
-        let mut writer = Stdio::<BYTES>::new(&[path.clone()], true, BLOCK).unwrap();
+        let mut writer = Stdio::<BYTES>::new(std::slice::from_ref(&path), true, BLOCK).unwrap();
         for number in 0..3 {
             let offset = (number * BLOCK) as u64;
             let wrote = writer.act(Kind::Write, &mut block(number), 0, offset);
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(writer.act(Kind::Sync, &mut [], 0, 0).unwrap(), 0);
         drop(writer);
         assert_eq!(std::fs::read(&path).unwrap()[..BLOCK], block(9));
-        let mut reader = Stdio::<BYTES>::new(&[path.clone()], false, BLOCK).unwrap();
+        let mut reader = Stdio::<BYTES>::new(std::slice::from_ref(&path), false, BLOCK).unwrap();
         let mut buffer = vec![0; BLOCK];
         for number in [0, 1, 2, 1] {
             let offset = (number * BLOCK) as u64;
@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_full_device_is_an_error_in_the_kernels_words() {
         let full = PathBuf::from("/dev/full");
-        let mut writer = Stdio::<false>::new(&[full.clone()], true, BLOCK).unwrap();
+        let mut writer = Stdio::<false>::new(std::slice::from_ref(&full), true, BLOCK).unwrap();
         let wrote = writer.act(Kind::Write, &mut block(0), 0, 0).and_then(|_| writer.write_out());
         assert_eq!(wrote.unwrap_err().raw_os_error(), Some(libc::ENOSPC));
         let mut bytes = Stdio::<true>::new(&[full], true, BLOCK).unwrap();

@@ -89,7 +89,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, [1; 512]).unwrap();
-        let mut closing = Closing::new(&[path.clone()], true, false).unwrap();
+        let mut closing = Closing::new(std::slice::from_ref(&path), true, false).unwrap();
         let mut buffer = [2; 512];
         assert_eq!(closing.act(Kind::Write, &mut buffer, 0, 512).unwrap(), 512);
         closing.close().unwrap();

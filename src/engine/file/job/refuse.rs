@@ -158,7 +158,9 @@ mod tests {
             (json!({"fresh-file": true}), "only access=write"),
             (json!({"fresh-file": true, "access": "rewrite"}), "only access=write"),
             (
-                json!({"fresh-file": true, "access": "write", "io-engine": "mmap", "direct": false}),
+                json!({
+                    "fresh-file": true, "access": "write", "io-engine": "mmap", "direct": false,
+                }),
                 "another io-engine",
             ),
             (json!({"close-in-time": true, "stop": "interval:5%"}), "needs sync, stdio or putc"),

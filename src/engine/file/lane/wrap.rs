@@ -3,8 +3,9 @@
 //! Through the page cache the blocks of the last round may still be in memory: a reader would meet
 //! them there, and a writer would write over bytes that no device has seen. So what is in flight is
 //! let come back, what was written is made durable, and its pages are dropped, which is proved by
-//! counting them. All of it is part of the load and takes its time, unless the trial times rounds of
-//! one stream alone, as iozone does: then the clock stands meanwhile, but for what is asked to count.
+//! counting them. All of it is part of the load and takes its time, unless the trial times rounds
+//! of one stream alone, as iozone does: then the clock stands meanwhile, but for what is asked to
+//! count.
 
 use super::{Address, Backend, Fault, Kind, Lane, Phase, Relaxed, monotonic_ns};
 use crate::sys::{clock, pages};

@@ -1,5 +1,5 @@
-//! The patterns of iozone and bonnie: rewriting, one record over and over, the C library's FILE, and
-//! trials that end when their own interval is narrow enough.
+//! The patterns of iozone and bonnie: rewriting, one record over and over, the C library's FILE,
+//! and trials that end when their own interval is narrow enough.
 
 use std::path::Path;
 
