@@ -33,12 +33,15 @@ pub fn interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { low: widened(ends.low), high: widened(ends.high) })
 }
 
-/// Whether that interval lies within `share` of the mean on either side.
+/// Whether that interval lies within `share` of the mean on either side, with the last value and
+/// without it: one value more cuts the series into other batches, and what only one way of cutting
+/// calls narrow is luck.
 pub fn narrow(values: &[f64], share: f64) -> bool {
-    let centre = mean(values);
-    values.len() >= VALUES_MIN
-        && centre > 0.0
-        && interval(values).is_some_and(|ends| ends.high - centre <= share * centre)
+    let is_narrow = |values: &[f64]| {
+        let centre = mean(values);
+        centre > 0.0 && interval(values).is_some_and(|ends| ends.high - centre <= share * centre)
+    };
+    values.len() >= VALUES_MIN && is_narrow(values) && is_narrow(&values[..values.len() - 1])
 }
 
 #[cfg(test)]
