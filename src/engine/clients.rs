@@ -86,7 +86,7 @@ impl Terms {
         };
         let unsupported = |what: &str| Err(Error::Unsupported(what.to_owned()));
         match terms.stop {
-            Stop::Steady => unsupported(
+            Stop::Steady | Stop::Interval(_) => unsupported(
                 "stop=steady needs a load that is the same at every moment, and these operations \
                  are not; choose a time, as stop=60s, and look at its course",
             ),

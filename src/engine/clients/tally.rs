@@ -119,7 +119,7 @@ impl<'a> Tally<'a> {
         let over = match self.terms.stop {
             Stop::Pass => turn == Turn::Round,
             Stop::Bytes(bytes) => self.done.bytes() >= bytes,
-            Stop::After(_) | Stop::Steady => false,
+            Stop::After(_) | Stop::Steady | Stop::Interval(_) => false,
         };
         if !over || self.pass.is_some() {
             return true;

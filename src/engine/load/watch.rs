@@ -170,7 +170,8 @@ impl Watch<'_> {
             if now >= deadline_ns {
                 shared.end();
                 self.watched.cut = cut;
-                self.watched.unsettled = matches!(self.rules.stop, Stop::Steady | Stop::Interval(_));
+                self.watched.unsettled =
+                    matches!(self.rules.stop, Stop::Steady | Stop::Interval(_));
                 break;
             }
             if now >= self.next_sample_ns {
