@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+mod doctor;
 mod evaluate;
 mod generate;
 mod hint;
@@ -62,8 +63,10 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
-    /// Tables of papers that ship, into the store
+    /// Results of other tools, and tables of papers that ship, into the store
     Import(import::Arguments),
+    /// What this machine lets us do, what is missing, and how to get it
+    Doctor(doctor::Arguments),
     /// Put back what a killed run has left changed on this machine
     Undo(undo::Arguments),
     /// What there is: knobs, workloads, engines, counters, questions, formats, campaigns
@@ -98,6 +101,7 @@ pub fn main() -> ExitCode {
         Command::Inspect(arguments) => inspect::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
         Command::Import(arguments) => import::run(arguments, common),
+        Command::Doctor(arguments) => doctor::run(arguments, common),
         Command::Undo(arguments) => undo::run(arguments, common),
         Command::List(arguments) => list::run(arguments, common),
         Command::Generate(arguments) => generate::run(arguments),

@@ -13,6 +13,7 @@ use crate::sys::signal::Stop;
 use crate::sys::{self, Host};
 
 mod clients;
+pub mod adapter;
 mod command;
 pub mod file;
 mod load;
@@ -33,6 +34,10 @@ pub trait Engine: Sync {
     fn check(&self, settings: &Settings) -> Result<(), sys::Error>;
     /// Whether its trials touch no machine, so that repeating them gives the same for nothing.
     fn is_simulated(&self) -> bool {
+        false
+    }
+    /// Whether what it runs makes the files that it reads, so that none are written for it before.
+    fn makes_its_files(&self) -> bool {
         false
     }
     /// Runs one trial.
@@ -74,8 +79,22 @@ pub enum Error {
 }
 
 /// In the order of the reference.
-pub const ENGINES: &[&dyn Engine] =
-    &[&file::File, &tree::Tree, &replay::Replay, &command::Command, &sim::Sim];
+pub const ENGINES: &[&dyn Engine] = &[
+    &file::File,
+    &tree::Tree,
+    &replay::Replay,
+    &command::Command,
+    &adapter::FIO,
+    &adapter::BONNIE,
+    &adapter::IOZONE,
+    &adapter::DBENCH,
+    &adapter::SYSBENCH,
+    &adapter::IOR,
+    &adapter::MDTEST,
+    &adapter::IPERF3,
+    &adapter::PGBENCH,
+    &sim::Sim,
+];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {

@@ -22,6 +22,7 @@ mod sim;
 pub mod system;
 #[cfg(test)]
 pub mod testing;
+pub mod tools;
 mod tree;
 
 /// One thing that can be varied.
@@ -39,7 +40,7 @@ pub struct Knob {
     pub default: &'static str,
     /// What it takes to change it.
     pub scope: Scope,
-    /// Engines that obey it; empty means every engine.
+    /// Engines that obey it, but for installed [`tools`]; empty means every engine.
     pub engines: &'static [&'static str],
     /// How it is put in force.
     pub apply: Apply,
@@ -227,7 +228,10 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 5] = ["file", "tree", "replay", "command", "sim"];
+pub const ENGINES: [&str; 14] = [
+    "file", "tree", "replay", "command", "fio", "bonnie++", "iozone", "dbench", "sysbench", "ior",
+    "mdtest", "iperf3", "pgbench", "sim",
+];
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same
 /// knobs would otherwise make the same cell. Copies share their values until one is changed.
@@ -377,7 +381,15 @@ impl Serialize for Settings {
 impl Knob {
     /// Whether `engine` obeys this knob.
     pub fn obeyed_by(&self, engine: &str) -> bool {
-        self.engines.is_empty() || self.engines.contains(&engine)
+        let named = || self.engines.is_empty() || self.engines.contains(&engine);
+        tools::obeys(engine, self).unwrap_or_else(named)
+    }
+
+    /// Names of the engines that obey this knob; none when every engine does.
+    pub fn obeying(&self) -> Vec<&'static str> {
+        let obeying: Vec<&str> =
+            ENGINES.into_iter().filter(|engine| self.obeyed_by(engine)).collect();
+        if obeying.len() == ENGINES.len() { Vec::new() } else { obeying }
     }
 
     /// The default, parsed.

@@ -13,7 +13,7 @@ use crate::sys::{Error, Host, clock};
 mod array;
 mod check;
 pub mod danger;
-mod filesystem;
+pub mod filesystem;
 mod lacks;
 mod make;
 mod precondition;

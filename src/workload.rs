@@ -13,6 +13,7 @@ mod sequential_read;
 mod sequential_write;
 pub mod sources;
 mod tree;
+mod tools;
 
 /// A name, and the knob values that it stands for.
 #[derive(Debug)]
@@ -60,6 +61,14 @@ pub const WORKLOADS: &[&Workload] = &[
     &iozone::FREWRITE,
     &iozone::FREAD,
     &iozone::FREREAD,
+    &tools::BONNIE,
+    &tools::IOZONE,
+    &tools::DBENCH,
+    &tools::SYSBENCH,
+    &tools::IOR,
+    &tools::MDTEST,
+    &tools::IPERF3,
+    &tools::PGBENCH,
 ];
 
 /// The workload of that name.

@@ -35,7 +35,8 @@ pub struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(record: &'a Record) -> Option<Row<'a>> {
-        let measurement = record.outcome.measurement()?;
+        // What a tool says of a trial of ours stands beside what we counted of it.
+        let measurement = record.outcome.measurement().filter(|it| it.programs.is_none())?;
         Some(Row {
             number: record.trial.number,
             settings: &record.trial.settings,

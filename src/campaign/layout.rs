@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Run;
+use crate::engine;
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
@@ -99,7 +100,8 @@ impl Run<'_> {
     /// Whether a trial needs files that are not among those `laid`.
     pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {
         // Other people's programs make their files themselves, and so do loads of other kinds.
-        let of_files = trial.settings.has("files") && trial.settings.has("access");
+        let made = engine::find(trial.settings.engine()).is_some_and(|it| it.makes_its_files());
+        let of_files = trial.settings.has("files") && trial.settings.has("access") && !made;
         of_files && trial.settings.word("access") != "write" && !self.is_laid(trial, laid)
     }
 

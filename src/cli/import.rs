@@ -1,4 +1,4 @@
-//! `brickyard import`: tables of papers that ship, into the store.
+//! `brickyard import`: results of other tools, and tables of papers that ship, into the store.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,17 +11,23 @@ use crate::campaign::new_uid;
 use crate::inventory::recording::Recording;
 use crate::inventory::server;
 use crate::knob;
+use crate::measurement::Record;
 use crate::published::{self, Configuration, Set};
 use crate::report::{self, Input};
 use crate::store::{Campaign, Store};
 use crate::sys::{Error, clock};
 
+mod files;
+
 /// What `import` takes.
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
-    /// Results of other tools; none is understood yet
+    /// What other tools printed, as `fio --output-format=json` did; one campaign of all files
     #[arg(value_name = "FILE", conflicts_with = "published")]
     files: Vec<String>,
+    /// Which tool printed them, where that cannot be told from the text
+    #[arg(long, value_name = "TOOL", requires = "files")]
+    from: Option<String>,
     /// A published set by its name; `--published --list` shows all
     #[arg(long, value_name = "NAME", num_args = 0..=1, default_missing_value = "")]
     published: Option<String>,
@@ -35,15 +41,21 @@ pub struct Arguments {
 
 /// Imports a published set, or lists them.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    const HINT: &str = "`brickyard import --published --list` shows the sets that ship";
-    if let Some(file) = arguments.files.first() {
-        let why = "results of other tools are not understood yet, only sets that ship are";
-        return Err(Error::new(format!("cannot import {file}"), why).hint(HINT).into());
+    const HINT: &str =
+        "name files, or a set: `brickyard import --published --list` shows those that ship";
+    if !arguments.files.is_empty() {
+        let files::Imported { engine, records, inventory } =
+            files::read(&arguments.files, arguments.from.as_deref())?;
+        let (plan, host) = ("import".to_owned(), "unknown".to_owned());
+        let campaign = Campaign { plan, engine, host, inventory, ..Campaign::default() };
+        return keep(campaign, &records, common);
     }
     match arguments.published.as_deref() {
         _ if arguments.list => list(common),
         None | Some("") => {
-            Err(Error::new("cannot import nothing", "no set was named").hint(HINT).into())
+            Err(Error::new("cannot import nothing", "neither a file nor a set was named")
+                .hint(HINT)
+                .into())
         }
         Some(name) => import(find(name)?, &arguments.root, common),
     }
@@ -95,27 +107,34 @@ fn import(set: &'static Set, roots: &[String], common: &Common) -> anyhow::Resul
     let records = set
         .records()
         .map_err(|why| Error::new(format!("cannot read the set {}", set.name), why))?;
-    let inventory = inventory(set, roots)?;
+    let campaign = Campaign {
+        plan: set.name.to_owned(),
+        engine: published::ENGINE.to_owned(),
+        host: set.host.to_owned(),
+        inventory: inventory(set, roots)?,
+        ..Campaign::default()
+    };
+    keep(campaign, &records, common)
+}
+
+/// Keeps records of others as a campaign of their own, and prints what they come to.
+fn keep(campaign: Campaign, records: &[Record], common: &Common) -> anyhow::Result<ExitCode> {
     let mut store = Store::open(&common.store)?;
     let started_unix_ns = clock::unix_ns();
     let mut campaign = Campaign {
         uid: new_uid(started_unix_ns ^ u64::from(std::process::id()) << 20),
-        plan: set.name.to_owned(),
-        engine: published::ENGINE.to_owned(),
-        host: set.host.to_owned(),
         started_unix_ns,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         argv: std::env::args().collect(),
-        inventory,
-        ..Campaign::default()
+        ..campaign
     };
     campaign.id = store.begin(&campaign)?;
-    for record in &records {
+    for record in records {
         store.append(campaign.id, record)?;
     }
     store.end(campaign.id, clock::unix_ns())?;
     let samples = outcome::Kept { store: &store, campaign: campaign.id };
-    let input = Input::new(&campaign, &records).with(&samples);
+    let input = Input::new(&campaign, records).with(&samples);
     let format = report::find(if common.json { "json" } else { "text" });
     let format = format.expect("the formats include text and json");
     talk::data(&(format.render)(&input)?)?;

@@ -73,7 +73,7 @@ pub fn rows(table: Table) -> Vec<Value> {
                     "default": knob.default,
                     "scope": knob.scope.name(),
                     "fio": knob.fio,
-                    "engines": knob.engines,
+                    "engines": knob.obeying(),
                 })
             })
             .collect(),

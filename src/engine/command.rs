@@ -20,7 +20,10 @@ mod protocol;
 mod serve;
 mod supervise;
 
+pub use output::KEPT_BYTES;
+pub use protocol::{Spec, Start};
 pub use serve::worker;
+pub use supervise::run as measure;
 
 /// The engine `command`.
 pub struct Command;
@@ -51,7 +54,10 @@ impl Engine for Command {
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        supervise::run(trial, context)
+        let mut spec = |places: &[String]| {
+            job::spec(&trial.settings, places).map_err(|refusal| Error::Failed(refusal.why))
+        };
+        supervise::run(trial, context, &mut spec)
     }
 }
 

@@ -19,6 +19,7 @@ mod serve;
 mod stream;
 mod supervise;
 
+pub use backend::ring::refusal as ring_refusal;
 pub use serve::worker;
 
 /// The engine `file`.

@@ -38,12 +38,12 @@ pub fn steady(measurement: &Measurement, settings: &Settings) -> Steady {
     if let Some(digest) = &measurement.digest {
         return digest.steady.clone();
     }
-    if let Some(reported) = &measurement.reported {
-        return Steady::NotTested(format!("reported by {}, without samples", reported.by));
-    }
     if measurement.programs.is_some() {
         let why = "a program is timed from its start to its end, settled or not";
         return Steady::NotTested(why.to_owned());
+    }
+    if let Some(reported) = &measurement.reported {
+        return Steady::NotTested(format!("reported by {}, without samples", reported.by));
     }
     let Some(window) = measurement.window else {
         return Steady::NotTested("there was no time in which all streams ran".to_owned());

@@ -128,7 +128,7 @@ impl Plan {
         if !self.loads.iter().any(|load| load.settings.has(name)) {
             return Err(Refused {
                 why: format!("the engine `{}` has no knob `{name}`", self.engine),
-                hint: format!("use --engine {}, or leave it out", knob.engines.join(" or ")),
+                hint: format!("use --engine {}, or leave it out", knob.obeying().join(" or ")),
             });
         }
         // A list of CPUs has commas of its own.

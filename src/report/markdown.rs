@@ -36,10 +36,13 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         text.push_str(&format!("- {severity}{}\n", escaped(&finding.claim)));
     }
     for group in cells::groups(input) {
-        match (reported::are_in(&group), operations::are_in(&group)) {
-            (true, _) => of_others(input, &group, &mut text),
-            (_, true) => of_operations(&group, &mut text),
-            _ => table(&group, &mut text),
+        if reported::are_in(&group) {
+            of_others(input, &group, &mut text);
+        }
+        if operations::are_in(&group) {
+            of_operations(&group, &mut text);
+        } else if !reported::are_all(&group) {
+            table(&group, &mut text);
         }
     }
     text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.\n");

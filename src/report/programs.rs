@@ -43,7 +43,7 @@ pub fn print(name: &str, value: f64) -> String {
         () if ends("_bytes_per_s") => value::throughput(value),
         () if ends("_bytes") => value::bytes(value),
         () if ends("_share") => value::percent(value),
-        () if ends("_ns") => value::duration(value),
+        () if ends("_ns") || name.contains("latency_ns_") => value::duration(value),
         () if ends("_ms") => value::duration(value * 1e6),
         () if (ends("_s") && !ends("_per_s")) || ends("_s_max") => value::duration(value * 1e9),
         () => value::significant(value),

@@ -17,7 +17,12 @@ pub struct Sheet {
     pub source: String,
 }
 
-/// Whether the figures of a group are reported ones.
+/// Whether all figures of a group are reported ones: nothing of it was measured here.
+pub fn are_all(group: &Group<'_>) -> bool {
+    are_in(group) && !programs::are_in(group)
+}
+
+/// Whether there are reported ones among the figures of a group.
 pub fn are_in(group: &Group<'_>) -> bool {
     let names = group.rows.iter().flat_map(|row| row.cell.figures.keys());
     names.into_iter().any(|name| name.starts_with(PREFIX))
@@ -37,14 +42,23 @@ pub fn sheet(input: &Input<'_>, group: &Group<'_>) -> Sheet {
             names.push(&figure.name);
         }
     }
-    let printed = names.len() <= PRINTED_MAX;
+    let single = rows.iter().all(|(row, _)| row.cell.trials.len() == 1);
+    let printed = names.len() <= PRINTED_MAX && single;
     let mut heads = vec![group.varying.join(", ")];
     heads.extend(names.iter().map(|name| head(name)));
     heads.extend(printed.then(|| "as printed".to_owned()));
     let line = |(row, reported): &(&super::cells::Row<'_>, &Reported)| {
         let alone = group.varying.is_empty();
         let mut line = vec![if alone { String::new() } else { group.label(row) }];
-        line.extend(names.iter().map(|name| reported.figure(name).map_or("-".to_owned(), told)));
+        let figure = |name: &&str| match row.cell.trials.len() {
+            1 => reported.figure(name).map_or("-".to_owned(), told),
+            // A tool that we ran several times: the mean of what it said, and how far that varied.
+            _ => {
+                let all = format!("{PREFIX}{name}");
+                programs::cell(row.cell.figures.get(all.as_str()).copied(), name)
+            }
+        };
+        line.extend(names.iter().map(figure));
         if printed {
             let all: Vec<&str> = reported.figures.iter().map(|it| it.printed.as_str()).collect();
             line.push(all.join(", "));

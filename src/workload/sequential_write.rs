@@ -5,7 +5,7 @@ use super::Workload;
 pub const SEQUENTIAL_WRITE: Workload = Workload {
     name: "sequential-write",
     about: "Large writes from one end to the other, durable at the end",
-    engines: &["file", "sim"],
+    engines: &["file", "sim", "fio"],
     settings: &[
         ("access", "write"),
         ("block-size", "1MiB"),

@@ -13,5 +13,6 @@ mod readme;
 mod resume;
 mod stopped;
 mod tidy;
+mod tools;
 mod typed;
 mod undo;

@@ -101,3 +101,71 @@ fn a_disk_without_a_limit_is_not_given_one() {
         assert!(figure(trial, "throughput_bytes_per_s") > 200e6, "{trial:#}");
     }
 }
+
+/// Blocks in bonnie++'s order and ours of the same size, around the page cache, on one disk. What
+/// it calls rewriting is one read and one write of each block, one after the other: its rate is what
+/// a read and a write of our own come to, 1 / (1/read + 1/write).
+#[test]
+fn bonnie_agrees_on_blocks_and_what_it_rewrites_is_a_read_and_a_write() {
+    if !usable("bonnie++ as referee", &["bonnie++", "mkfs.ext4"]) {
+        return;
+    }
+    let _alone = alone();
+    let limit = draw("limit, MB/s", 18, 26) * 1_000_000;
+    let mut disk = Disk::new(600);
+    let mount = Mount::format(&disk, "ext4");
+    if !disk.limit(limit, limit) {
+        println!("SKIP bonnie++ as referee: this kernel has no cgroup v1 block throttle");
+        return;
+    }
+    let name = mount.name();
+    let run = |words: &[&str]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        let common = ["--dir", &name, "--replicates", "1", "block-size=8KiB", "direct=true"];
+        let document = json(folder.path(), &[&["run"], words, &common].concat());
+        trials(&document)[0].clone()
+    };
+    let theirs = run(&["bonnie++", "file-size=128MiB"]);
+    let ours = |workload: &str| {
+        let blocks = ["io-engine=sync", "queue-depth=1", "stop=pass", "file-size=128MiB"];
+        let trial = run(&[&[workload], &blocks[..]].concat());
+        figure(&trial, "throughput_bytes_per_s")
+    };
+    let (write, read) = (ours("sequential-write"), ours("sequential-read"));
+    let both = 1.0 / (1.0 / write + 1.0 / read);
+    for (phase, ours) in [("block_write", write), ("rewrite", both), ("block_read", read)] {
+        let said = figure(&theirs, &format!("reported_{phase}_throughput_bytes_per_s"));
+        let agreement = ours / said;
+        println!("{phase}: {agreement:.4} of bonnie++, {:.4} of the limit", said / limit as f64);
+        assert!((0.95..1.05).contains(&agreement), "ours is {ours}: {theirs:#}");
+    }
+}
+
+/// The same readings by fio as an engine: what it says stands beside what the kernel counted of it.
+#[test]
+fn fio_as_an_engine_agrees_with_the_kernels_count_of_it() {
+    if !usable("fio as an engine", &["fio", "mkfs.ext4"]) {
+        return;
+    }
+    let _alone = alone();
+    let limit = draw("limit, MB/s", 30, 120) * 1_000_000;
+    let mut disk = Disk::new(600);
+    let mount = Mount::format(&disk, "ext4");
+    if !disk.limit(limit, 0) {
+        println!("SKIP fio as an engine: this kernel has no cgroup v1 block throttle");
+        return;
+    }
+    let (folder, name) = (tempfile::tempdir().expect("a folder"), mount.name());
+    let typed = ["run", "sequential-read", "--engine", "fio", "--dir", &name, "--replicates", "1"];
+    let knobs = ["stop=8s", "file-size=64MiB", "block-size=256KiB"];
+    let document = json(folder.path(), &[&typed[..], &knobs].concat());
+    let trial = trials(&document)[0];
+    let said = figure(trial, "reported_throughput_bytes_per_s");
+    // Its own start and end are in the time that we took, its bytes are not in doubt.
+    let counted = figure(trial, "throughput_bytes_per_s") * figure(trial, "elapsed_s");
+    let (truth, agreement) = (said / limit as f64, counted / (said * 8.0));
+    println!("fio: {truth:.4} of the limit, the kernel counted {agreement:.4} of its bytes");
+    assert!((0.97..1.03).contains(&truth), "{trial:#}");
+    assert!((0.97..1.03).contains(&agreement), "{trial:#}");
+    assert_eq!(trial["origin"]["verdict"], "device", "{trial:#}");
+}

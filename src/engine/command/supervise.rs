@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use super::job;
 use super::protocol::{Message, Outcome, Spec};
 use crate::counters::{Probe, Sampler, Snapshot, bounds};
 use crate::engine::{Context, Error};
@@ -28,11 +27,16 @@ fn failed(error: sys::Error) -> Error {
     Error::Failed(format!("{error}"))
 }
 
-/// Runs one trial below a worker process of its own, in folders of its own.
+/// Runs one trial below a worker process of its own, in folders of its own; `make` says what is
+/// run in these folders.
 ///
 /// # Errors
 /// See [`Error`].
-pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+pub fn run(
+    trial: &Trial,
+    context: &mut Context<'_>,
+    make: &mut dyn FnMut(&[String]) -> Result<Spec, Error>,
+) -> Result<Measurement, Error> {
     let mut targets = Vec::new();
     let mut places = Vec::new();
     for directory in context.work {
@@ -42,9 +46,7 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
         let place = make_folder(directory, trial.number).map_err(failed)?;
         places.push(place.to_string_lossy().into_owned());
     }
-    let measured = job::spec(&trial.settings, &places)
-        .map_err(|refusal| Error::Failed(refusal.why))
-        .and_then(|spec| measure(&spec, &targets, context));
+    let measured = make(&places).and_then(|spec| measure(&spec, &targets, context));
     if matches!(measured, Err(Error::Hung(_))) {
         // Whoever looks into a place that hangs, hangs as well.
         return measured;

@@ -259,7 +259,7 @@ impl<'a> Entry<'a> {
         if let Some(engine) = engine.filter(|engine| !knob.obeyed_by(engine)) {
             return Err(self.wrong_key(
                 format!("the engine `{engine}` has no knob `{}`", knob.name),
-                format!("leave it out, or use the engine {}", knob.engines.join(" or ")),
+                format!("leave it out, or use the engine {}", knob.obeying().join(" or ")),
             ));
         }
         let items = match self.value {

@@ -76,10 +76,11 @@ pub fn groups(input: &Input<'_>) -> Markup {
                 (boxed(&format!("Programs of {}", group.name), &of_programs(input, &group)))
             }
             @if reported::are_in(&group) {
-                (boxed(&format!("Figures of {}", group.name), &of_others(input, &group)))
-            } @else if operations::are_in(&group) {
+                (boxed(&format!("Reported of {}", group.name), &of_others(input, &group)))
+            }
+            @if operations::are_in(&group) {
                 (boxed(&format!("Operations of {}", group.name), &of_operations(&group)))
-            } @else {
+            } @else if !reported::are_all(&group) {
                 (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
             }
         }

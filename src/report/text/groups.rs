@@ -22,6 +22,8 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         }
         if reported::are_in(group) {
             text.push_str(&of_others(input, group));
+        }
+        if reported::are_all(group) {
             continue;
         }
         if programs::are_in(group) {
@@ -37,7 +39,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         }
     }
     if !groups.is_empty() {
-        if !groups.iter().all(reported::are_in) {
+        if !groups.iter().all(reported::are_all) {
             legend(&groups, text);
         }
         footnotes(input, &numbers, text);

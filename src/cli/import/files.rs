@@ -1,0 +1,175 @@
+//! What other tools printed elsewhere, as campaigns: figures with their author, and settings as far
+//! as the output tells them.
+
+use std::path::Path;
+
+use serde_json::{Value as Json, json};
+
+use crate::engine::adapter::{self, ADAPTERS, Adapter, Said};
+use crate::knob::{self, Settings};
+use crate::measurement::{Measurement, Outcome, Record};
+use crate::plan::Trial;
+use crate::sys::{Error, Host};
+
+/// A larger file is no output of a tool, bytes.
+const FILE_BYTES_MAX: u64 = 256 << 20;
+
+/// What is kept of some files.
+#[derive(Debug)]
+pub struct Imported {
+    /// The tools, each once, in words.
+    pub engine: String,
+    /// One a result.
+    pub records: Vec<Record>,
+    /// Where each came from.
+    pub inventory: Json,
+}
+
+/// Reads files, of whatever tool or of the one that was named.
+///
+/// # Errors
+/// When one cannot be read or understood: then none is imported.
+pub fn read(files: &[String], from: Option<&str>) -> Result<Imported, Error> {
+    let from = from.map(named).transpose()?;
+    let mut records: Vec<Record> = Vec::new();
+    let (mut engines, mut sources) = (Vec::new(), Vec::new());
+    for file in files {
+        let text = text(file)?;
+        let adapter = from.map_or_else(|| recognise(file, &text), Ok)?;
+        let results = (adapter.parse)(&text).map_err(|why| {
+            let what = format!("cannot import {file} as the output of {}", adapter.name);
+            Error::new(what, why).hint("`brickyard list engines` shows the tools; --from names one")
+        })?;
+        if !engines.contains(&adapter.name) {
+            engines.push(adapter.name);
+        }
+        sources.push(json!({ "file": file, "tool": adapter.name, "results": results.len() }));
+        // Rows of one table tell themselves apart by what was asked.
+        let alike = |said: &Said| results.iter().filter(|it| it.settings == said.settings).count();
+        let alike = results.iter().any(|said| alike(said) > 1);
+        for (place, said) in results.into_iter().enumerate() {
+            let label = (files.len() > 1 || alike).then(|| label(file, place, &said));
+            records.push(record(adapter, file, label, said, records.len()));
+        }
+    }
+    let inventory = json!({ "imported": sources });
+    Ok(Imported { engine: engines.join(", "), records, inventory })
+}
+
+fn named(name: &str) -> Result<&'static Adapter, Error> {
+    adapter::find(name).ok_or_else(|| {
+        let names = || ADAPTERS.iter().map(|adapter| adapter.name);
+        let hint = knob::nearest(name, names()).map_or_else(
+            || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
+            |near| format!("did you mean --from {near}?"),
+        );
+        Error::new(format!("cannot import from `{name}`"), "no such tool is known").hint(hint)
+    })
+}
+
+fn recognise(file: &str, text: &str) -> Result<&'static Adapter, Error> {
+    adapter::recognise(text).map_err(|why| {
+        let names: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
+        Error::new(format!("cannot tell what wrote {file}"), why)
+            .hint(format!("name it: --from TOOL, one of {}", names.join(", ")))
+    })
+}
+
+/// What a file holds; what is not UTF-8 in it is replaced.
+fn text(file: &str) -> Result<String, Error> {
+    use std::io::Read;
+    let what = || format!("cannot read {file}");
+    let path = std::path::absolute(file).map_err(|error| Error::new(what(), error))?;
+    let open = Host::live().open(&path)?;
+    let mut bytes = Vec::new();
+    let read = open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Error::new(what(), error))?;
+    if bytes.len() as u64 > FILE_BYTES_MAX {
+        return Err(Error::new(what(), "it is larger than 256 MiB, which no output of a tool is"));
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// What tells a result from the others: two runs with the same settings, perhaps of two machines,
+/// are no replicates of each other.
+fn label(file: &str, place: usize, said: &Said) -> String {
+    let name = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
+    match said.title.as_str() {
+        "" => format!("{name} {}", place + 1),
+        title => format!("{name} {} {title}", place + 1),
+    }
+}
+
+fn record(
+    adapter: &Adapter,
+    file: &str,
+    label: Option<String>,
+    mut said: Said,
+    before: usize,
+) -> Record {
+    if let Some(label) = label {
+        said.settings.insert("label".to_owned(), label.into());
+    }
+    let settings = std::mem::take(&mut said.settings);
+    let trial = Trial {
+        number: before as u32 + 1,
+        replicate: 1,
+        group: adapter.name.to_owned(),
+        settings: Settings::from_json(adapter.name, &Json::Object(settings)),
+        first_file: 0,
+        seed: 0,
+        planned: None,
+    };
+    let (notes, title) = (std::mem::take(&mut said.notes), said.title.clone());
+    let reported = Some(said.reported(adapter.name, file.to_owned(), title));
+    let measurement = Measurement { reported, notes, ..Measurement::default() };
+    Record::new(trial, Outcome::Done(Box::new(measurement)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::figures::{cells, figures};
+
+    fn fixture(name: &str) -> String {
+        format!("{}/tests/fixtures/tools/{name}", env!("CARGO_MANIFEST_DIR"))
+    }
+
+    #[test]
+    fn every_result_is_a_trial_with_reported_figures_and_no_others() {
+        let files = ["fio-3.33-two-jobs.txt", "dbench-4.00-two-clients.txt"].map(fixture);
+        let imported = read(&files, None).unwrap();
+        assert_eq!((imported.engine.as_str(), imported.records.len()), ("fio, dbench", 3));
+        for (at, record) in imported.records.iter().enumerate() {
+            assert_eq!(record.trial.number as usize, at + 1);
+            let figures = figures(record);
+            assert!(!figures.is_empty() && figures.keys().all(|it| it.starts_with("reported_")));
+            assert!(figures.values().all(|figure| figure.interval.is_none()));
+        }
+        assert_eq!(imported.records[0].trial.settings.word("access"), "write");
+        assert_eq!(imported.records[2].trial.settings.whole("streams"), 2);
+        assert_eq!(imported.inventory["imported"][0]["results"], 2);
+    }
+
+    /// The same file twice is two results with the same settings, and perhaps two machines.
+    #[test]
+    fn results_with_the_same_settings_are_not_taken_for_replicates() {
+        let files = [fixture("fio-3.33-read.txt"), fixture("fio-3.33-two-jobs.txt")];
+        let records = read(&files, None).unwrap().records;
+        assert_eq!(cells(&records).len(), records.len());
+    }
+
+    #[test]
+    fn a_file_that_nothing_knows_asks_for_its_tool_and_a_wrong_tool_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes.txt");
+        #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+        std::fs::write(&path, b"elephant \xff\n").unwrap();
+        let file = [path.to_string_lossy().into_owned()];
+        let error = read(&file, None).unwrap_err();
+        assert!(error.hint.unwrap().contains("--from TOOL"));
+        assert!(read(&file, Some("dbench")).unwrap_err().why.contains("no run of dbench"));
+        assert!(read(&file, Some("dbnech")).unwrap_err().hint.unwrap().contains("--from dbench"));
+        assert!(read(&["/nonexistent/file".to_owned()], None).is_err());
+    }
+}

@@ -1,0 +1,166 @@
+//! Installed tools under our roof: their figures beside ours, what they cannot honour, and what they
+//! printed elsewhere.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_brickyard"));
+    command.args(arguments).current_dir(folder).output().expect("brickyard can be started")
+}
+
+fn document(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Vec<Value> {
+    let all = [&["run"], arguments, &["--dir", ".", "--json", "--quiet"]].concat();
+    let document = document(&brickyard(folder, &all));
+    document["trials"].as_array().expect("trials").clone()
+}
+
+fn installed(tool: &str) -> bool {
+    let there = Command::new("sh").args(["-c", &format!("command -v {tool}")]).output();
+    there.is_ok_and(|output| output.status.success())
+}
+
+fn figure(trial: &Value, name: &str) -> f64 {
+    let value = trial["figures"][name]["value"].as_f64();
+    value.unwrap_or_else(|| panic!("no figure {name} in {trial:#}"))
+}
+
+/// What each tool is asked for, and a figure that it must have reported then.
+const TOOLS: [(&str, &[&str], &str); 4] = [
+    (
+        "fio",
+        &["random-read", "--engine", "fio", "stop=500ms", "file-size=4MiB", "streams=2"],
+        "reported_latency_ns_p99",
+    ),
+    (
+        "bonnie++",
+        &["bonnie++", "file-size=8MiB", "direct=true"],
+        "reported_sequential_create_latency_ns_max",
+    ),
+    ("dbench", &["dbench", "streams=2", "stop=1s"], "reported_throughput_bytes_per_s"),
+    ("sysbench", &["sysbench", "file-size=4MiB", "stop=1s"], "reported_read_iops"),
+];
+
+#[test]
+fn figures_of_installed_tools_stand_beside_ours_with_their_author() {
+    for (tool, asked, name) in TOOLS {
+        let folder = tempfile::tempdir().expect("a folder");
+        let folder = folder.path();
+        let trials = run(folder, &[asked, &["--replicates", "1"]].concat());
+        assert_eq!(trials.len(), 1, "{tool}: nothing is laid out for it: {trials:#?}");
+        let trial = &trials[0];
+        assert_eq!(trial["engine"], tool);
+        if !installed(tool) {
+            assert_eq!(trial["outcome"], "skipped", "{trial:#}");
+            assert!(trial["reason"].to_string().contains("apt-get install"), "{trial:#}");
+            println!("SKIP {tool} beside ours: it is not installed");
+            continue;
+        }
+        assert_eq!(trial["outcome"], "done", "{trial:#}");
+        assert!(figure(trial, name) > 0.0 && figure(trial, "elapsed_s") > 0.0);
+        let by = trial["reported"]["by"].as_str().expect("an author");
+        assert!(by.starts_with(tool) && by.len() > tool.len(), "{by} has a version");
+        let says = trial["reported"]["says"].as_str().expect("a command line");
+        assert!(says.starts_with(tool), "{says}");
+        assert!(trial["settings"].get("second-pass").is_none(), "no knob that it cannot obey");
+        // Nothing that it made is left.
+        let left = std::fs::read_dir(folder).expect("a folder").map(|it| it.expect("it").path());
+        let left: Vec<_> = left.filter(|path| path.is_dir()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        for format in ["text", "markdown", "html"] {
+            let told = brickyard(folder, &["report", "--format", format, "--output", "out"]);
+            assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
+            let told = std::fs::read_to_string(folder.join("out")).expect("a report");
+            let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(told.contains(&format!("reported by {by}")), "{format}: {told:.3000}");
+            assert!(!told.contains("Nothing of this was measured here"), "{format}");
+        }
+    }
+}
+
+/// Never run with something else: the trial is skipped, the others of its plan are run.
+#[test]
+fn a_trial_that_a_tool_cannot_honour_is_skipped_by_the_name_of_the_knob() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let fio = ["random-read", "--engine", "fio", "file-size=1MiB", "--replicates", "1"];
+    let trials = run(folder, &[&fio[..], &["stop=100ms,steady"]].concat());
+    let outcome = |stop: &str| {
+        let of = trials.iter().find(|trial| trial["settings"]["stop"] == stop);
+        of.unwrap_or_else(|| panic!("no {stop} in {trials:#?}")).clone()
+    };
+    let steady = outcome("steady");
+    assert_eq!(steady["outcome"], "skipped", "{steady:#}");
+    assert!(steady["reason"].to_string().contains("stop=steady needs engine=file"), "{steady:#}");
+    assert!(steady["figures"].as_object().is_none_or(serde_json::Map::is_empty));
+    let other = if installed("fio") { "done" } else { "skipped" };
+    assert_eq!(outcome("100ms")["outcome"], other);
+    for (engine, word) in [("iperf3", "server"), ("pgbench", "server")] {
+        let trials = run(folder, &[engine, "--replicates", "1"]);
+        assert_eq!(trials[0]["outcome"], "skipped");
+        assert!(trials[0]["reason"].to_string().contains(word), "{:#}", trials[0]);
+    }
+    let knob = brickyard(folder, &["run", "dbench", "--dir", ".", "block-size=4KiB"]);
+    let said = String::from_utf8_lossy(&knob.stderr).into_owned();
+    assert_eq!(knob.status.code(), Some(2), "{said}");
+    assert!(said.contains("the engine `dbench` has no knob `block-size`"), "{said}");
+}
+
+#[test]
+fn what_tools_printed_elsewhere_is_imported_with_its_author_and_no_interval() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/tools/");
+    let files = ["fio-3.33-read.txt", "bonnie++-2.00a-slow.txt", "sysbench-1.0.20-write.txt"];
+    let files: Vec<String> = files.iter().map(|name| format!("{fixtures}{name}")).collect();
+    let mut arguments = vec!["import"];
+    arguments.extend(files.iter().map(String::as_str));
+    let text = brickyard(folder, &arguments);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("Nothing of this was measured here"), "{text}");
+    arguments.push("--json");
+    let document = document(&brickyard(folder, &arguments));
+    assert_eq!(document["campaign"]["engine"], "fio, bonnie++, sysbench");
+    let trials = document["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 3);
+    for trial in trials {
+        let figures = trial["figures"].as_object().expect("figures");
+        assert!(!figures.is_empty() && figures.keys().all(|name| name.starts_with("reported_")));
+    }
+    let unknown = folder.join("notes");
+    std::fs::write(&unknown, "elephant\n").expect("a file");
+    let refused = brickyard(folder, &["import", "notes"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(refused.status.code() == Some(2) && said.contains("--from TOOL"), "{said}");
+}
+
+#[test]
+fn the_doctor_tells_what_is_there_and_how_to_get_what_is_not_and_ends_well() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = brickyard(folder.path(), &["doctor"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let document = document(&brickyard(folder.path(), &["doctor", "--json"]));
+    let groups = document["groups"].as_array().expect("groups");
+    let rows = groups.iter().flat_map(|group| group["rows"].as_array().expect("rows"));
+    let mut seen = 0;
+    for row in rows {
+        let (name, there) = (row["name"].as_str().expect("a name"), row["there"] == true);
+        assert!(text.contains(name), "{name}");
+        assert_eq!(there, row["get"] == "", "{row:#}");
+        if ["fio", "bonnie++", "dbench", "sysbench", "iperf3"].contains(&name) {
+            assert_eq!(there, installed(name), "{row:#}");
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 5);
+}
