@@ -50,8 +50,8 @@ pub struct Measurement {
     pub second_pass: Option<SecondPass>,
     /// The runs of the programs that were timed; `None` when the load was our own.
     pub programs: Option<Programs>,
-    /// What others measured and printed: of a trial of `programs` beside what we counted of it, else
-    /// alone. `None` when nobody did.
+    /// What others measured and printed: of a trial of `programs` beside what we counted of it,
+    /// else alone. `None` when nobody did.
     pub reported: Option<Reported>,
     /// How long the layout that it ran on took to make; `None` in directories.
     pub layout: Option<Times>,

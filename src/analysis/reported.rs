@@ -95,12 +95,20 @@ pub fn findings(records: &[Record], inventory: &Json) -> Vec<Finding> {
 /// The answer for the top of a report: who reported what. `None` where anything was measured here.
 pub fn answer(records: &[Record]) -> Option<Vec<String>> {
     let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
-    let first = rows.first().filter(|_| rows.len() == records.len())?;
+    if rows.is_empty() || rows.len() != records.len() {
+        return None;
+    }
     let figures: usize = rows.iter().map(|row| row.reported.figures.len()).sum();
+    let mut authors: Vec<&str> = Vec::new();
+    for row in &rows {
+        if !authors.contains(&row.reported.by.as_str()) {
+            authors.push(&row.reported.by);
+        }
+    }
     let mut said = vec![format!(
         "Nothing of this was measured here: these are {figures} figures that {} reported. None has \
          an interval, an origin or a verdict of ours.",
-        first.reported.by
+        authors.join(" and ")
     )];
     for (way, what) in [(Way::Disks, "from disks"), (Way::Network, "through the network")] {
         let of = rows.iter().filter(|row| row.reported.way == way);

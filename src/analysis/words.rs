@@ -86,7 +86,8 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
         let command: String = settings.word("command").chars().take(60).collect();
         return format!("`{command}`");
     }
-    let mut parts = vec![path(settings).to_owned()];
+    let way = settings.has("direct").then(|| path(settings).to_owned());
+    let mut parts: Vec<String> = way.into_iter().collect();
     for knob in knobs.iter().filter(|knob| settings.has(knob)) {
         match settings.get(knob) {
             Value::Words(words) if words.is_empty() => {}
@@ -94,7 +95,14 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
             value => parts.push(format!("{knob} {}", setting(value))),
         }
     }
-    format!("{} ({})", access(settings), parts.join(", "))
+    let what = match settings.has("access") {
+        true => access(settings).to_string(),
+        false => settings.engine().to_owned(),
+    };
+    match parts.is_empty() {
+        true => what,
+        false => format!("{what} ({})", parts.join(", ")),
+    }
 }
 
 #[cfg(test)]

@@ -67,7 +67,10 @@ pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 }
 
 fn document(groups: &[Group]) -> Value {
-    let row = |row: &Row| json!({ "name": row.name, "there": row.there, "found": row.found, "get": row.get });
+    let row = |row: &Row| {
+        let Row { name, there, found, get } = row;
+        json!({ "name": name, "there": there, "found": found, "get": get })
+    };
     let group = |group: &Group| {
         let rows: Vec<Value> = group.rows.iter().map(row).collect();
         json!({ "name": group.name, "about": group.about, "rows": rows })

@@ -38,8 +38,8 @@ pub struct Asked {
     /// How often each cell is run [default: the plan's, or 3]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub replicates: Option<u32>,
-    /// What runs the trials: `file`, `command` or `sim` [default: the plan's, or what its workload
-    /// needs]; programs in a plan run on `command` beside `file`
+    /// What runs the trials, such as `file`, `sim` or `fio` [default: the plan's, or what its
+    /// workload needs]; programs in a plan run on `command` beside `file`
     #[arg(long)]
     pub engine: Option<String>,
     /// Repeats the order of trials and the blocks of an earlier campaign

@@ -154,19 +154,19 @@ fn described(trial: &Trial) -> String {
             trial.replicate
         );
     }
-    if !settings.has("access") {
-        let (streams, engine) = (settings.whole("streams"), settings.engine());
-        return format!("{}: {streams} x {engine}, replicate {}", trial.group, trial.replicate);
+    // An installed tool has some of these, in its own words.
+    let mut told = vec![match settings.word("access") {
+        "" => settings.engine().to_owned(),
+        access => access.to_owned(),
+    }];
+    let streams = settings.find("streams").map(|streams| format!("{streams} x "));
+    match (settings.find("block-size").map(value::setting), streams) {
+        (Some(block), streams) => told.push(streams.unwrap_or_default() + &block),
+        (None, Some(_)) => told.push(format!("{} streams", settings.whole("streams"))),
+        (None, None) => {}
     }
-    format!(
-        "{}: {}, {} x {}, depth {}, replicate {}",
-        trial.group,
-        settings.word("access"),
-        settings.get("streams"),
-        value::setting(settings.get("block-size")),
-        settings.get("queue-depth"),
-        trial.replicate
-    )
+    told.extend(settings.find("queue-depth").map(|depth| format!("depth {depth}")));
+    format!("{}: {}, replicate {}", trial.group, told.join(", "), trial.replicate)
 }
 
 fn ended(record: &Record, doing: &str) -> String {

@@ -84,9 +84,9 @@ pub fn told(figure: &Figure) -> String {
 
 /// A name without its unit, which each figure carries.
 fn head(name: &str) -> String {
-    let units = ["_bytes_per_s", "_per_s", "_share", "_bytes"];
+    let units = ["_bytes_per_s", "_per_s", "_share", "_bytes", "_ms"];
     let bare = units.iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
-    bare.replace('_', " ")
+    bare.replace("latency_ns_", "latency_").replace('_', " ")
 }
 
 #[cfg(test)]

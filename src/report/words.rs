@@ -48,7 +48,8 @@ pub fn command(campaign: &Campaign) -> String {
     let end = argv.iter().position(|word| word == "--").unwrap_or(argv.len());
     let typed = |word: &String| word == "--seed" || word.starts_with("--seed=");
     // Nothing was drawn where nothing ran.
-    let drew = campaign.engine != published::ENGINE;
+    let imported = campaign.inventory.get("imported").is_some();
+    let drew = campaign.engine != published::ENGINE && !imported;
     if drew && !argv.is_empty() && !argv[..end].iter().any(typed) {
         argv.splice(end..end, ["--seed".to_owned(), campaign.seed.to_string()]);
     }

@@ -103,8 +103,8 @@ fn a_disk_without_a_limit_is_not_given_one() {
 }
 
 /// Blocks in bonnie++'s order and ours of the same size, around the page cache, on one disk. What
-/// it calls rewriting is one read and one write of each block, one after the other: its rate is what
-/// a read and a write of our own come to, 1 / (1/read + 1/write).
+/// it calls rewriting is one read and one write of each block, one after the other: its rate is
+/// what a read and a write of our own come to, 1 / (1/read + 1/write).
 #[test]
 fn bonnie_agrees_on_blocks_and_what_it_rewrites_is_a_read_and_a_write() {
     if !usable("bonnie++ as referee", &["bonnie++", "mkfs.ext4"]) {

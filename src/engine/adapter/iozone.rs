@@ -73,8 +73,8 @@ const WAYS: [&str; 13] = [
 const FIRST: usize = 24;
 const WIDE: usize = 9;
 /// The second line of the table's head, its blanks as one.
-const HEAD: &str = "kB reclen write rewrite read reread read write read rewrite read fwrite frewrite \
-                    fread freread";
+const HEAD: &str = "kB reclen write rewrite read reread read write read rewrite read \
+                    fwrite frewrite fread freread";
 
 /// One result a row. A run is whole when it says that it is complete.
 fn parse(text: &str) -> Result<Vec<Said>, String> {

@@ -19,8 +19,8 @@ pub const IPERF3: Adapter = Adapter {
 };
 
 fn launch(_: &Asked<'_>) -> Result<Launch, String> {
-    Err("iperf3 needs a server at the other end, of which no knob tells; run it there and here, and \
-         bring what it prints with `brickyard import FILE` (iperf3 -c HOST -J > FILE)"
+    Err("iperf3 needs a server at the other end, of which no knob tells; run it there and here, \
+         and bring what it prints with `brickyard import FILE` (iperf3 -c HOST -J > FILE)"
         .to_owned())
 }
 
