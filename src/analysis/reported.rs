@@ -14,6 +14,7 @@ use crate::inventory::warning;
 use crate::knob::Settings;
 use crate::measurement::reported::Way;
 use crate::measurement::{Note, Record, Reported};
+use crate::value;
 use judge::{Load, Part, Standing, Verdict, judge};
 use way::Machine;
 
@@ -117,6 +118,34 @@ pub fn answer(records: &[Record]) -> Option<Vec<String>> {
             let (rate, place) = (words::rate(row), &row.reported.place);
             said.push(format!("The most {what} was {rate} ({place})."));
         }
+    }
+    Some(said)
+}
+
+/// The answer where all that ran here were installed tools: what they said is theirs. `None` where
+/// anything else was measured, or nothing was.
+pub fn of_tools(records: &[Record]) -> Option<Vec<String>> {
+    let done: Vec<_> =
+        records.iter().filter_map(|it| Some((it, it.outcome.measurement()?))).collect();
+    let told: Option<Vec<(&Record, &Reported)>> = done
+        .into_iter()
+        .map(|(record, of)| Some((record, of.reported.as_ref().filter(|_| of.programs.is_some())?)))
+        .collect();
+    let told = told.filter(|told| !told.is_empty())?;
+    let mut authors: Vec<&str> = told.iter().map(|(_, reported)| reported.by.as_str()).collect();
+    authors.dedup();
+    let mut said = vec![format!(
+        "These trials ran here; their rates and latencies are what {} said of them. What the kernel \
+         counted stands beside.",
+        authors.join(" and ")
+    )];
+    let rates = told.iter().filter_map(|(record, of)| Some((record, *of, of.rate()?.0)));
+    if let Some((record, of, figure)) = rates.max_by(|a, b| a.2.value.total_cmp(&b.2.value)) {
+        let (rate, number) = (value::throughput(figure.value), record.trial.number);
+        said.push(format!(
+            "The most that it called throughput was {rate} ({}, trial {number}).",
+            of.by
+        ));
     }
     Some(said)
 }

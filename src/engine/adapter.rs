@@ -212,6 +212,10 @@ impl Engine for Tool {
             Ok(spec(&launch, places, &trial.settings))
         })?;
         let said = one(adapter, &measured)?;
+        // What the kernel counted of the run is in `programs`, the samples and the evidence. A rate
+        // of it would be over the tool's own start and end, and over all of its phases at once.
+        measured.window = None;
+        measured.streams.clear();
         measured.notes.extend(launch.notes);
         measured.notes.extend(said.notes.iter().cloned());
         let (place, says) = ("its own output".to_owned(), sys::command::line(&words));

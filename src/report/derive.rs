@@ -16,8 +16,9 @@ impl<'a> Input<'a> {
         let measured = if reported.is_some() { &[] } else { records };
         let mut findings = analysis::findings(measured);
         findings.extend(analysis::reported::findings(records, &campaign.inventory));
-        let answer = || analysis::answer(measured, &findings).into_iter().collect();
-        let answer = reported.unwrap_or_else(answer);
+        let told = || analysis::answer(measured, &findings).into_iter().collect();
+        let answer = reported.or_else(|| analysis::reported::of_tools(records));
+        let answer = answer.unwrap_or_else(told);
         let mut input = Input {
             campaign,
             records,

@@ -78,12 +78,15 @@ fn recognise(file: &str, text: &str) -> Result<&'static Adapter, Error> {
 /// What a file holds; what is not UTF-8 in it is replaced.
 fn text(file: &str) -> Result<String, Error> {
     use std::io::Read;
-    let what = || format!("cannot read {file}");
+    const HINT: &str = "name a file that a tool wrote; `brickyard import --published --list` shows \
+                        the sets that ship";
+    let what = || format!("cannot import {file}");
     let path = std::path::absolute(file).map_err(|error| Error::new(what(), error))?;
-    let open = Host::live().open(&path)?;
+    let open = Host::live().open(&path);
+    let open = open.map_err(|error| Error::new(what(), error.why).hint(HINT))?;
     let mut bytes = Vec::new();
     let read = open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Error::new(what(), error))?;
+    read.map_err(|error| Error::new(what(), error).hint(HINT))?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(Error::new(what(), "it is larger than 256 MiB, which no output of a tool is"));
     }

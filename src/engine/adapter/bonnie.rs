@@ -44,11 +44,20 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
         ));
     }
     let place = asked.place("bonnie++")?;
+    // Small files are counted in 1024; one file is the large one alone.
+    let files = settings.whole("files");
+    if files != 1 && !files.is_multiple_of(1024) {
+        return Err(format!(
+            "bonnie++ counts small files in 1024; files={files} needs a multiple of it, or files=1 \
+             for none"
+        ));
+    }
     let small = asked.memory_bytes.filter(|memory| size / 2 < *memory);
     let size = size / MIB;
     let mut words = vec!["bonnie++".to_owned()];
     words.extend(["-q", "-m", "brickyard", "-d", place].map(str::to_owned));
     words.extend(["-s".to_owned(), format!("{size}:{block}")]);
+    words.extend(["-n".to_owned(), (files / 1024).to_string()]);
     // Memory as bonnie++ is told: it refuses a file under twice of it, and what was asked is run.
     words.extend(["-r".to_owned(), (size / 2).to_string()]);
     words.extend(["-z".to_owned(), (asked.seed % u64::from(u32::MAX)).to_string()]);
@@ -129,29 +138,31 @@ fn result(line: &str) -> Result<Said, String> {
     }
     let (version, title) = (fields[1].to_owned(), fields[2].to_owned());
     let mut said = Said { version, title, settings: settings(&fields), ..Said::default() };
-    let mut quick = Vec::new();
     let bulk = BULK.map(|(phase, at, wait)| (phase, at, wait, "throughput_bytes_per_s", 1024.0));
     let counted = COUNTED.map(|(phase, at, wait)| (phase, at, wait, "per_s", 1.0));
-    for (phase, at, wait, unit, factor) in bulk.into_iter().chain(counted) {
-        let known = match number(fields[at])? {
+    let phases: Vec<_> = bulk.into_iter().chain(counted).collect();
+    let (mut quick, mut shares) = (Vec::new(), Vec::new());
+    for (phase, at, _, unit, factor) in &phases {
+        match number(fields[*at])? {
             Told::Number(value) => {
-                let per = if factor > 1.0 { "KiB/s" } else { "1/s" };
-                let printed = format!("{} {per}", fields[at]);
+                let per = if *factor > 1.0 { "KiB/s" } else { "1/s" };
+                let printed = format!("{} {per}", fields[*at]);
                 said.add(format!("{phase}_{unit}"), value * factor, printed);
-                true
+                shares.push((phase, at + 1));
             }
-            Told::TooQuick => {
-                quick.push(phase);
-                false
-            }
-            Told::Nothing => false,
-        };
-        if let (true, Told::Number(percent)) = (known, number(fields[at + 1])?) {
-            let printed = format!("{} %", fields[at + 1]);
+            Told::TooQuick => quick.push(*phase),
+            Told::Nothing => {}
+        }
+    }
+    for (phase, at) in shares {
+        if let Told::Number(percent) = number(fields[at])? {
+            let printed = format!("{} %", fields[at]);
             said.add(format!("{phase}_cpu_share"), percent / 100.0, printed);
         }
-        if let Some(ns) = wait_ns(fields[wait])? {
-            said.add(format!("{phase}_latency_ns_max"), ns, fields[wait]);
+    }
+    for (phase, _, wait, ..) in &phases {
+        if let Some(ns) = wait_ns(fields[*wait])? {
+            said.add(format!("{phase}_latency_ns_max"), ns, fields[*wait]);
         }
     }
     if !quick.is_empty() {
@@ -216,7 +227,8 @@ fn settings(fields: &[&str]) -> Map<String, Json> {
     if let Some(bytes) = size(fields[5]) {
         known.insert("file-size".to_owned(), bytes.into());
     }
-    if let Ok(bytes) = fields[7].parse::<u64>() {
+    // bonnie++ leaves it blank more often than not; the field after it is the number of seeks.
+    if let Ok(bytes) = fields[6].parse::<u64>() {
         known.insert("block-size".to_owned(), bytes.into());
     }
     known
@@ -228,6 +240,7 @@ mod tests {
     use crate::engine::adapter::testing::{launch, refused, words};
 
     const SLOW: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-slow.txt");
+    const DIRECT: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-direct.txt");
     const QUICK: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-quick.txt");
 
     fn figure(said: &Said, name: &str) -> Option<f64> {
@@ -244,7 +257,8 @@ mod tests {
         assert!(figure(said, "rewrite_throughput_bytes_per_s") > Some(1e6));
         assert!(figure(said, "block_read_latency_ns_max") > Some(1e3));
         assert!(figure(said, "block_write_cpu_share").is_some_and(|share| share < 2.0));
-        assert_eq!(said.settings["block-size"], 8192);
+        assert_eq!(said.settings["file-size"], 1500 << 20);
+        assert!(!said.settings.contains_key("block-size"), "8192 is its number of seeks");
     }
 
     /// `+++++` is no zero and no figure of 99999.
@@ -256,6 +270,16 @@ mod tests {
         assert!(figure(said, "char_write_throughput_bytes_per_s").is_some());
         assert_eq!(said.notes.len(), 1);
         assert!(said.notes[0].text.contains("block write, rewrite"), "{:?}", said.notes);
+    }
+
+    #[test]
+    fn phases_that_were_left_out_are_no_figures_and_no_notes() {
+        let said = &parse(DIRECT).unwrap()[0];
+        assert!(figure(said, "block_write_throughput_bytes_per_s") > Some(1e6));
+        assert_eq!(said.settings["file-size"], 1 << 30);
+        assert!(said.figures.iter().all(|figure| !figure.name.contains("char")));
+        assert!(said.figures.iter().all(|figure| !figure.name.contains("create")));
+        assert!(said.notes.iter().all(|note| !note.text.contains("create")), "{:?}", said.notes);
     }
 
     #[test]
@@ -273,10 +297,13 @@ mod tests {
         assert!(refused(&BONNIE, &[("file-size", "100KiB")]).contains("file-size=100KiB"));
         assert!(refused(&BONNIE, &[("block-size", "2MiB")]).contains("block-size=2MiB"));
         assert!(refused(&BONNIE, &[("block-size", "3KiB")]).contains("block-size=3KiB"));
+        assert!(refused(&BONNIE, &[("files", "1000")]).contains("files=1000"));
         let two = launch(&BONNIE, &[], &["/a", "/b"]).unwrap_err();
         assert!(two.contains("one directory"), "{two}");
         let direct = words(&BONNIE, &[("file-size", "1GiB"), ("block-size", "8KiB")], &["/a"]);
         assert!(direct.contains(&"1024:8192".to_owned()) && direct.contains(&"-D".to_owned()));
+        let small = words(&BONNIE, &[("files", "2048")], &["/a"]);
+        assert!(small.windows(2).any(|pair| pair == ["-n", "2"]), "{small:?}");
         let buffered = launch(&BONNIE, &[("direct", "false")], &["/a"]).unwrap();
         assert!(!buffered.words.contains(&"-D".to_owned()));
         assert_eq!(buffered.notes[0].kind, "file-in-memory");

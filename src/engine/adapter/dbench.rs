@@ -7,6 +7,7 @@
 use serde_json::Map;
 
 use super::{Adapter, Asked, Launch, Said};
+use crate::measurement::Note;
 use crate::value::Stop;
 
 pub const DBENCH: Adapter = Adapter {
@@ -25,10 +26,12 @@ const SECOND_NS: u64 = 1_000_000_000;
 fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     let seconds = match settings.stop() {
-        Stop::After(ns) if ns > 0 && ns % SECOND_NS == 0 => ns / SECOND_NS,
+        // It takes its rate once a second, and has none of its first.
+        Stop::After(ns) if ns > SECOND_NS && ns % SECOND_NS == 0 => ns / SECOND_NS,
         other => {
             return Err(format!(
-                "dbench runs for whole seconds; stop={other} needs a time such as stop=10s"
+                "dbench runs for whole seconds, two or more; stop={other} needs a time such as \
+                 stop=10s"
             ));
         }
     };
@@ -125,14 +128,26 @@ fn closing(said: &mut Said, rest: &str) -> Result<(), String> {
         let at = words.iter().position(|word| *word == unit).ok_or_else(wrong)?;
         at.checked_sub(1).map(|at| words[at]).ok_or_else(wrong)
     };
+    let table = said.figures.len();
     let rate = before("MB/sec")?;
-    said.add("throughput_bytes_per_s", number(rate)? * 1e6, format!("{rate} MB/sec"));
+    match number(rate)? {
+        // It takes its rate once a second, and prints 0 when it came to none.
+        rate if rate <= 0.0 => said.notes.push(Note::new(
+            "too-quick",
+            "dbench ended before it had taken its first rate, and printed 0 for it.",
+        )),
+        value => said.add("throughput_bytes_per_s", value * 1e6, format!("{rate} MB/sec")),
+    }
     let wait = words.iter().find_map(|word| word.strip_prefix("max_latency="));
     let wait = wait.ok_or_else(wrong)?;
     if words.last() != Some(&"ms") {
         return Err(wrong());
     }
-    said.add("latency_ns_max", number(wait)? * 1e6, format!("{wait} ms"));
+    if number(wait)? > 0.0 {
+        said.add("latency_ns_max", number(wait)? * 1e6, format!("{wait} ms"));
+    }
+    // What sums it all up stands first.
+    said.figures.rotate_left(table);
     let clients: u64 = before("clients")?.parse().map_err(|_| wrong())?;
     said.settings = Map::from_iter([("streams".to_owned(), clients.into())]);
     Ok(())
@@ -161,6 +176,15 @@ mod tests {
             assert!(figure(&all[0], name) > Some(0.0), "{name}");
         }
         assert_eq!(parse(&format!("{TWO}{TWO}")).unwrap().len(), 2);
+        assert_eq!(all[0].figures[0].name, "throughput_bytes_per_s", "the sum stands first");
+    }
+
+    #[test]
+    fn a_rate_that_dbench_never_took_is_no_rate_of_zero() {
+        let rate = TWO.lines().last().unwrap().split_whitespace().nth(1).unwrap();
+        let said = &parse(&TWO.replace(&format!("Throughput {rate}"), "Throughput 0")).unwrap()[0];
+        assert_eq!(figure(said, "throughput_bytes_per_s"), None);
+        assert_eq!(said.notes[0].kind, "too-quick");
     }
 
     #[test]
@@ -175,7 +199,7 @@ mod tests {
 
     #[test]
     fn what_dbench_cannot_do_is_refused() {
-        for stop in ["1500ms", "pass", "steady", "1GiB"] {
+        for stop in ["1s", "1500ms", "pass", "steady", "1GiB"] {
             let why = refused(&DBENCH, &[("stop", stop)]);
             assert!(why.contains("whole seconds") && why.contains("stop="), "{why}");
         }

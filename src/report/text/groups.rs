@@ -75,10 +75,10 @@ fn of_others(input: &Input<'_>, group: &Group<'_>) -> String {
     };
     let mut text = wrapped("  ", &sheet.source);
     let mut next = 1;
-    while next < sheet.heads.len() {
+    let shown = sheet.heads.len().min(1 + REPORTED_MAX);
+    while next < shown {
         let (mut columns, mut used) = (vec![0], width(0));
-        while next < sheet.heads.len() && (columns.len() == 1 || used + width(next) < super::WIDTH)
-        {
+        while next < shown && (columns.len() == 1 || used + width(next) < super::WIDTH) {
             used += width(next);
             columns.push(next);
             next += 1;
@@ -92,8 +92,18 @@ fn of_others(input: &Input<'_>, group: &Group<'_>) -> String {
         }
         text.push_str(&grid.render());
     }
+    if shown < sheet.heads.len() {
+        let more = sheet.heads.len() - shown;
+        text.push_str(&wrapped(
+            "  ",
+            &format!("{more} more of its figures are in the other formats"),
+        ));
+    }
     text
 }
+
+/// Figures of others that a terminal has room for; dbench has 50.
+const REPORTED_MAX: usize = 18;
 
 /// Time, processor and memory of programs, then what they said themselves.
 fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
