@@ -135,17 +135,15 @@ pub fn of_tools(records: &[Record]) -> Option<Vec<String>> {
     let mut authors: Vec<&str> = told.iter().map(|(_, reported)| reported.by.as_str()).collect();
     authors.dedup();
     let mut said = vec![format!(
-        "These trials ran here; their rates and latencies are what {} said of them. What the kernel \
-         counted stands beside.",
+        "These trials ran here; their rates and latencies are what {} said of them. What the \
+         kernel counted stands beside.",
         authors.join(" and ")
     )];
     let rates = told.iter().filter_map(|(record, of)| Some((record, *of, of.rate()?.0)));
     if let Some((record, of, figure)) = rates.max_by(|a, b| a.2.value.total_cmp(&b.2.value)) {
         let (rate, number) = (value::throughput(figure.value), record.trial.number);
-        said.push(format!(
-            "The most that it called throughput was {rate} ({}, trial {number}).",
-            of.by
-        ));
+        let by = &of.by;
+        said.push(format!("The most that it called throughput was {rate} ({by}, trial {number})."));
     }
     Some(said)
 }

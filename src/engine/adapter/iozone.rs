@@ -53,25 +53,24 @@ fn knows(text: &str) -> bool {
     text.contains("Iozone: Performance Test of File I/O")
 }
 
-/// The ways in the order of the columns, each of nine characters after the first two.
-const WAYS: [&str; 13] = [
-    "write",
-    "rewrite",
-    "read",
-    "reread",
-    "random_read",
-    "random_write",
-    "read_backward",
-    "record_rewrite",
-    "read_strided",
-    "stdio_write",
-    "stdio_rewrite",
-    "stdio_read",
-    "stdio_reread",
+/// The ways in the order of the columns, and how many characters each is wide.
+const WAYS: [(&str, usize); 13] = [
+    ("write", 9),
+    ("rewrite", 9),
+    ("read", 9),
+    ("reread", 9),
+    ("random_read", 9),
+    ("random_write", 9),
+    ("read_backward", 9),
+    ("record_rewrite", 10),
+    ("read_strided", 10),
+    ("stdio_write", 9),
+    ("stdio_rewrite", 9),
+    ("stdio_read", 9),
+    ("stdio_reread", 9),
 ];
-/// Where the columns of ways begin, and how wide each is.
+/// Where the columns of ways begin.
 const FIRST: usize = 24;
-const WIDE: usize = 9;
 /// The second line of the table's head, its blanks as one.
 const HEAD: &str = "kB reclen write rewrite read reread read write read rewrite read \
                     fwrite frewrite fread freread";
@@ -124,10 +123,10 @@ fn row(line: &str, version: &str) -> Result<Said, String> {
     settings.insert("file-size".to_owned(), kibibytes(line.get(..16))?.into());
     settings.insert("block-size".to_owned(), kibibytes(line.get(16..FIRST))?.into());
     let mut said = Said { version: version.to_owned(), settings, ..Said::default() };
-    for (place, way) in WAYS.iter().enumerate() {
-        let from = FIRST + place * WIDE;
-        let Some(rest) = line.get(from..) else { break };
-        let cell = &rest[..rest.len().min(WIDE)];
+    let mut rest = line.get(FIRST..).unwrap_or_default();
+    for (way, wide) in WAYS {
+        let (cell, after) = rest.split_at(rest.len().min(wide));
+        rest = after;
         // A number that began in the column before would be cut in two.
         if !cell.starts_with(' ') && !cell.is_empty() {
             return Err(wrong());
@@ -139,8 +138,7 @@ fn row(line: &str, version: &str) -> Result<Said, String> {
         let printed = format!("{} kBytes/sec", cell.trim());
         said.add(format!("{way}_throughput_bytes_per_s"), rate as f64, printed);
     }
-    let beyond = line.get(FIRST + WAYS.len() * WIDE..).unwrap_or_default();
-    match said.figures.is_empty() || !beyond.trim().is_empty() {
+    match said.figures.is_empty() || !rest.trim().is_empty() {
         true => Err(wrong()),
         false => Ok(said),
     }
