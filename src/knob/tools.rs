@@ -44,7 +44,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "bonnie++",
-        knobs: &["block-size", "file-size", "files", "directories", "direct", "at-most"],
+        knobs: &["block-size", "file-size", "files", "directories", "at-most"],
     },
     Tool {
         name: "iozone",

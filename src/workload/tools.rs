@@ -6,12 +6,7 @@ pub const BONNIE: Workload = Workload {
     name: "bonnie++",
     about: "bonnie++'s own order: characters, blocks, rewriting, seeks, small files",
     engines: &["bonnie++"],
-    settings: &[
-        ("file-size", "2GiB"),
-        ("block-size", "8KiB"),
-        ("direct", "false"),
-        ("files", "16384"),
-    ],
+    settings: &[("file-size", "2GiB"), ("block-size", "8KiB"), ("files", "16384")],
 };
 
 /// Named as Debian names the tool: `iozone` is a plan's name.
