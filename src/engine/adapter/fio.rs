@@ -171,10 +171,14 @@ fn stop(settings: &Settings) -> Result<Vec<String>, String> {
         }
         Stop::Pass => one_by_one("--loops=1".to_owned()),
         Stop::Steady => {
-            Err("fio's own steady state is another criterion than SNIA's; stop=steady \
-                             needs engine=file"
+            Err("fio's own steady state is another criterion than SNIA's; stop=steady needs \
+                 engine=file"
                 .to_owned())
         }
+        Stop::Interval(_) => Err(format!(
+            "fio ends by no interval of its throughput; stop={} needs engine=file",
+            settings.stop()
+        )),
     }
 }
 
