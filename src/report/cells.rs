@@ -4,11 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Input, TrialView, words};
+use crate::knob::{self, Settings};
 use crate::measurement::figures::Cell;
 use crate::measurement::origin::Verdict;
 use crate::plan;
 use crate::stats::Estimate;
-use crate::value::{Value, setting};
+use crate::value::{Domain, Value, setting};
 
 /// Knobs in the order in which they make the axis of a table or a figure.
 const AXES: &[&str] = &["directories", "streams", "queue-depth", "block-size"];
@@ -279,7 +280,7 @@ fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
     }
 }
 
-type Rank = (bool, bool, bool, bool, usize, bool, bool);
+type Rank = (bool, bool, bool, bool, usize, bool, bool, usize);
 
 fn rank(group: &Group<'_>) -> Rank {
     let Some(row) = group.rows.first() else { return Rank::default() };
@@ -298,7 +299,17 @@ fn rank(group: &Group<'_>) -> Rank {
         axis,
         words::random(settings),
         settings.has("direct") && !settings.flag("direct"),
+        place_of_operation(settings),
     )
+}
+
+/// Operations on names in the order of their knob's words; whatever has none comes after.
+fn place_of_operation(settings: &Settings) -> usize {
+    let place = |words: &[&str]| words.iter().position(|word| *word == settings.word("operation"));
+    match knob::find("operation").map(|knob| knob.domain) {
+        Some(Domain::OneOf(words)) => place(words).unwrap_or(words.len()),
+        _ => 0,
+    }
 }
 
 impl<'a> Group<'a> {

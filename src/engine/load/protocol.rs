@@ -28,8 +28,8 @@ pub struct LoadSpec {
     pub seed: u64,
     /// Stamped into every block that is written.
     pub campaign: u64,
-    /// The files of each stream, or the one folder that it works in. When the access reads they exist and are complete; a writing
-    /// worker makes those that do not exist.
+    /// The files of each stream, or the one folder that it works in. When the access reads they
+    /// exist and are complete; a writing worker makes those that do not exist.
     pub streams: Vec<Vec<PathBuf>>,
     /// What only the benchmark of the loop itself asks for.
     #[serde(default)]
