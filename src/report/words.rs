@@ -101,6 +101,7 @@ pub fn phrase(name: &str, value: &Value) -> String {
         ("block-size", size) => format!("{} blocks", setting(size)),
         ("streams", n) => many(n, "stream"),
         ("queue-depth", n) => format!("queue depth {}", setting(n)),
+        ("operation", Value::Word(word)) => word.clone(),
         ("files", n) => format!("{} a stream", many(n, "file")),
         ("tree-depth", Value::Count(0)) => "one directory each".to_owned(),
         ("tree-width", Value::Count(1)) => String::new(),

@@ -6,7 +6,10 @@ use crate::engine::load::control::of_metadata;
 use crate::engine::load::protocol::{LoadResult, write_histogram};
 use crate::engine::load::watch::Watched;
 use crate::measurement::{Durable, Note, Operation, Stream};
-use crate::value::Stop;
+use crate::value::{self, Stop};
+
+/// A window with a smaller share of the operations says little of all of them.
+const WINDOW_SHARE_MIN: f64 = 0.5;
 
 /// The result of a trial that has ended.
 ///
@@ -94,7 +97,20 @@ fn notes(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Note> {
             ),
         ));
     }
-    if trial.shared.window().is_none() && !watched.stopped_early {
+    let window = trial.shared.window();
+    let all: u64 = yields.iter().map(|yielded| yielded.done.ops).sum();
+    let share = window.map_or(0.0, |window| window.done.metadata_ops as f64 / all.max(1) as f64);
+    if window.is_some() && share < WINDOW_SHARE_MIN && !watched.stopped_early {
+        notes.push(Note::new(
+            "short-window",
+            format!(
+                "Only {} of the operations were done while all streams ran. More files per stream \
+                 give a figure of more of them.",
+                value::percent(share)
+            ),
+        ));
+    }
+    if window.is_none() && !watched.stopped_early {
         let text = "There was no time in which all streams ran: a stream was through its files \
                     before the last one had begun. More files per stream give a figure.";
         notes.push(Note::new("no-common-time", text));
