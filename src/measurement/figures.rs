@@ -87,8 +87,9 @@ fn reported_figures(of: &Reported, figures: &mut Figures) {
 }
 
 /// The value of the rate `name` of one trial, as in [`figures`], without looking at anything else:
-/// `throughput_bytes_per_s`, `iops`, `ops_per_s`, `latency_ns_mean`, `accepted_throughput_bytes_per_s` or
-/// `durable_throughput_bytes_per_s`. `None` when the trial has no such figure.
+/// `throughput_bytes_per_s`, `iops`, `ops_per_s`, `latency_ns_mean`,
+/// `accepted_throughput_bytes_per_s` or `durable_throughput_bytes_per_s`. `None` when the trial has
+/// no such figure.
 pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let measurement = record.outcome.measurement()?;
     if let Some(digest) = &measurement.digest {

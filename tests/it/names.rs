@@ -56,15 +56,17 @@ fn operations_on_names_are_told_per_second_and_never_as_no_megabytes() {
 #[test]
 fn the_plan_metadata_takes_files_their_size_and_the_tree_on_the_command_line() {
     let folder = tempfile::tempdir().expect("a folder");
-    let knobs = ["files=100", "file-size=1KiB", "tree-depth=2", "tree-width=3", "streams=2"];
-    let output = brickyard(
-        folder.path(),
-        &[&["plan", "metadata", "--dir", ".", "--json"], &knobs[..]].concat(),
-    );
-    let text = String::from_utf8_lossy(&output.stdout);
-    serde_json::from_str::<Value>(&text).expect("JSON");
-    for operation in ["create", "stat", "unlink", "readdir", "fsync"] {
-        assert!(text.contains(operation), "{operation}: {text}");
+    let knobs = ["files=100,200", "file-size=0B,1KiB", "tree-depth=1,2", "tree-width=2,3"];
+    let arguments = [&["plan", "metadata", "--dir", "."], &knobs[..]].concat();
+    let text = String::from_utf8(brickyard(folder.path(), &arguments).stdout).expect("UTF-8");
+    let lines = |told: &str| text.lines().filter(|line| line.trim() == told).count();
+    for operation in ["create", "stat", "unlink", "readdir", "fsync", "rename", "touch"] {
+        assert_eq!(lines(operation), 1, "{operation}: {text}");
     }
-    assert!(text.contains("tar -xf") && text.contains("xargs rm"), "{text}");
+    for knob in
+        ["files = 100, 200", "file-size = 0B, 1KiB", "tree-depth = 1, 2", "tree-width = 2, 3"]
+    {
+        assert!(lines(knob) >= 11, "{knob}: {text}");
+    }
+    assert!(text.contains("command 4"), "touch twice, rm and tar: {text}");
 }

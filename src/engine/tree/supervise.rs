@@ -9,6 +9,7 @@ use crate::measurement::{Evidence, Measurement, Note};
 use crate::plan::Trial;
 use crate::sys;
 use crate::sys::workdir::{make_folder, remove_folder};
+use crate::value;
 
 /// The worker, as an argument of ours.
 const WORKER: &str = "tree-worker";
@@ -58,7 +59,11 @@ fn measure(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     Ok(measurement)
 }
 
-/// A cold start shows in what the devices read; where nothing was read, it was not cold.
+/// No inode is smaller than this: ext4 has 128 or 256 bytes, XFS 256 or more, btrfs 160.
+const INODE_BYTES_MIN: u64 = 64;
+
+/// A cold start shows in what the devices read; where that was less than the inodes are, it was not
+/// cold, or not all of it.
 fn not_cold(evidence: &Evidence) -> Option<Note> {
     if evidence.memory {
         let text =
@@ -66,17 +71,40 @@ fn not_cold(evidence: &Evidence) -> Option<Note> {
         return Some(Note::new("not-cold", text));
     }
     let own = evidence.process_read_bytes.filter(|_| evidence.process_io_reliable);
-    match (evidence.device_read_bytes, own) {
-        (Some(0), _) | (None, Some(0)) => Some(Note::new(
-            "not-cold",
-            "The trial did not start cold: names and inodes were dropped from memory, and yet no \
-             device was read.",
-        )),
-        (None, None) => Some(Note::new(
+    let Some(read) = evidence.device_read_bytes.or(own) else {
+        return Some(Note::new(
             "cold-not-proved",
             "Names and inodes were dropped from this machine's memory; that they were read again \
              cannot be seen here, as no device's counts tell.",
-        )),
-        _ => None,
+        ));
+    };
+    let ops = evidence.delivered.metadata_ops;
+    (read < ops.saturating_mul(INODE_BYTES_MIN)).then(|| {
+        let text = format!(
+            "The trial did not start cold: names and inodes were dropped from memory, and yet the \
+             devices read only {} for {ops} operations.",
+            value::bytes(read as f64)
+        );
+        Note::new("not-cold", text)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::Amount;
+
+    #[test]
+    fn a_cold_start_is_believed_only_where_the_devices_read_the_inodes() {
+        let delivered = Amount { metadata_ops: 1000, ..Amount::default() };
+        let of = |device_read_bytes, memory| {
+            let evidence = Evidence { delivered, device_read_bytes, memory, ..Evidence::default() };
+            not_cold(&evidence).map(|note| note.kind)
+        };
+        assert_eq!(of(Some(256_000), false), None);
+        assert_eq!(of(Some(0), false).as_deref(), Some("not-cold"));
+        assert_eq!(of(Some(63_000), false).as_deref(), Some("not-cold"));
+        assert_eq!(of(None, false).as_deref(), Some("cold-not-proved"));
+        assert_eq!(of(None, true).as_deref(), Some("not-cold"));
     }
 }

@@ -115,7 +115,8 @@ fn chosen<'a>(
     chosen
 }
 
-/// An upper bound on the lines of a trial: throughput and operations, processors, events, devices, pressure, heat.
+/// An upper bound on the lines of a trial: throughput and operations, processors, events, devices,
+/// pressure, heat.
 const LINES_MAX: usize = 3 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3 + heat::LINES_MAX;
 
 /// What tells each trial from the others of a group in which it stands.
