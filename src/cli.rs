@@ -85,6 +85,9 @@ enum Command {
     /// Runs the clients of one trial; started by brickyard itself
     #[command(hide = true)]
     ReplayWorker,
+    /// Runs the mailboxes of one trial; started by brickyard itself
+    #[command(hide = true)]
+    MailWorker,
 }
 
 /// The program.
@@ -109,6 +112,7 @@ pub fn main() -> ExitCode {
         Command::Programs => worker::programs(),
         Command::TreeWorker => worker::names(),
         Command::ReplayWorker => worker::replay(),
+        Command::MailWorker => worker::mail(),
     };
     match result {
         Ok(code) => code,

@@ -17,6 +17,7 @@ pub mod adapter;
 mod command;
 pub mod file;
 mod load;
+mod mail;
 mod replay;
 mod sim;
 mod tree;
@@ -95,6 +96,8 @@ pub const ENGINES: &[&dyn Engine] = &[
     &adapter::PGBENCH,
     &sim::Sim,
 ];
+pub const ENGINES: &[&dyn Engine] =
+    &[&file::File, &replay::Replay, &mail::Mail, &command::Command, &sim::Sim];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
@@ -102,6 +105,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 }
 
 pub use command::worker as programs;
+pub use mail::worker as mail_worker;
 pub use replay::worker as replay_worker;
 #[cfg(test)]
 pub use sim::testing;

@@ -17,6 +17,7 @@ mod command;
 mod job;
 mod label;
 mod layout;
+mod mail;
 mod replay;
 mod sim;
 pub mod system;
@@ -143,6 +144,14 @@ pub const KNOBS: &[&Knob] = &[
     &replay::SYNC_OPEN,
     &replay::SYNC_WRITES,
     &replay::SYNC_DIRECTORIES,
+    &mail::POOL_FILES,
+    &mail::SIZE_LOW,
+    &mail::SIZE_HIGH,
+    &mail::SIZE_DISTRIBUTION,
+    &mail::READ_BIAS,
+    &mail::CREATE_BIAS,
+    &mail::TRANSACTIONS,
+    &mail::SYNC_FILES,
     &command::COMMAND,
     &command::SHELL,
     &command::PREPARE,
@@ -228,9 +237,9 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 14] = [
-    "file", "tree", "replay", "command", "fio", "bonnie++", "iozone", "dbench", "sysbench", "ior",
-    "mdtest", "iperf3", "pgbench", "sim",
+pub const ENGINES: [&str; 15] = [
+    "file", "tree", "replay", "mail", "command", "fio", "bonnie++", "iozone", "dbench", "sysbench",
+    "ior", "mdtest", "iperf3", "pgbench", "sim",
 ];
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same

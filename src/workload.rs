@@ -5,6 +5,7 @@
 
 mod command;
 mod iozone;
+mod mailbox;
 mod mixed;
 mod random_read;
 mod random_write;
@@ -47,6 +48,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &tree::FSYNC,
     &tree::TOUCH,
     &replay::REPLAY,
+    &mailbox::MAILBOX,
     &command::COMMAND,
     &iozone::WRITE,
     &iozone::REWRITE,

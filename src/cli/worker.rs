@@ -27,3 +27,9 @@ pub fn replay() -> anyhow::Result<ExitCode> {
     engine::replay_worker()?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Serves one trial of the engine `mail` over standard input and output.
+pub fn mail() -> anyhow::Result<ExitCode> {
+    engine::mail_worker()?;
+    Ok(ExitCode::SUCCESS)
+}

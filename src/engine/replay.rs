@@ -18,7 +18,7 @@ use crate::plan::Trial;
 use crate::sys;
 
 mod client;
-mod disk;
+pub mod disk;
 mod loadfile;
 mod own;
 mod program;

@@ -13,7 +13,7 @@ const OF_FILES: &[&str] = &["file", "sim"];
 const OF_OWN_FILES: &[&str] = &["file", "sim", "tree"];
 
 /// Engines that let streams loose on files.
-const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay"];
+const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail"];
 
 /// The same knob, obeyed by all engines with files of their own.
 const fn with_trees(knob: Knob) -> Knob {
@@ -23,6 +23,11 @@ const fn with_trees(knob: Knob) -> Knob {
 /// The same knob, obeyed by all engines that let streams loose on files.
 const fn of_streams(knob: Knob) -> Knob {
     Knob { engines: OF_STREAMS, ..knob }
+}
+
+/// The same knob, obeyed by the engines that move their bytes in blocks.
+const fn with_blocks(knob: Knob) -> Knob {
+    Knob { engines: &["file", "sim", "mail"], ..knob }
 }
 
 /// The same knob, obeyed by every engine.
@@ -70,13 +75,13 @@ pub const ACCESS: Knob = knob(
     "read",
     "Order and direction of the I/O",
 );
-pub const BLOCK_SIZE: Knob = knob(
+pub const BLOCK_SIZE: Knob = with_blocks(knob(
     "block-size",
     "bs",
     Domain::Bytes { min: 512, max: GIB, step: 512 },
     "1MiB",
     "Bytes moved by one I/O",
-);
+));
 pub const QUEUE_DEPTH: Knob = knob(
     "queue-depth",
     "iodepth",

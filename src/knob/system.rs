@@ -20,7 +20,8 @@ const fn knob(
     apply: Apply,
     about: &'static str,
 ) -> Knob {
-    let (scope, engines, default) = (Scope::System, &["file", "replay", "command"], "as-is");
+    let (scope, engines, default) =
+        (Scope::System, &["file", "replay", "mail", "command"], "as-is");
     Knob { name, fio, about, domain, default, scope, engines, apply }
 }
 

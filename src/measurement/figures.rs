@@ -47,6 +47,7 @@ pub struct Cell {
 ///   own time. Both are mistakes that people make; see DESIGN rule 1.
 /// - `latency_ns_mean`, `_p50`, `_p90`, `_p99`, `_p999` (of 1000 operations or more), `_max`.
 /// - `accepted_throughput_bytes_per_s` and `durable_throughput_bytes_per_s` of writes.
+/// - `transactions_per_s`: those that ended in the window over its length, of loads that have such.
 /// - `second_pass_ratio`: how many times faster the second pass was.
 /// - `durable_ops_per_s`: operations on names over the time until all that they had changed was on
 ///   the device; none in memory, where nothing ever is.
@@ -318,8 +319,16 @@ fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
     };
     let kinds: Vec<_> =
         Operation::ALL.iter().filter_map(|kind| Some((kind.name(), of(*kind)?))).collect();
-    if let Some(all) = merged(kinds.iter().map(|(_, histogram)| histogram.as_ref())) {
+    // A transaction is made of operations that are counted themselves.
+    let counts = |name: &str| kinds.len() == 1 || name != Operation::Transaction.name();
+    let parts = kinds.iter().filter(|(name, _)| counts(name));
+    if let Some(all) = merged(parts.map(|(_, histogram)| histogram.as_ref())) {
         percentiles(&all, "", figures);
+    }
+    let transactions = kinds.iter().find(|(name, _)| *name == Operation::Transaction.name());
+    if let Some(((_, histogram), window)) = transactions.zip(counted(measurement)) {
+        let rate = histogram.len() as f64 / window.seconds();
+        figures.insert("transactions_per_s".into(), Estimate::bare(rate));
     }
     if kinds.len() > 1 {
         for (name, histogram) in &kinds {
