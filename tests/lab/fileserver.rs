@@ -225,31 +225,6 @@ fn dbench_agrees_where_the_disk_decides() {
     assert!((0.95..1.05).contains(&(mine / other)), "{mine} {other}");
 }
 
-/// In memory the processor decides, and with it how the program was built and who else builds on
-/// this machine: 5 % is asked of the program that ships, on a machine that has nothing else to do.
-#[test]
-fn dbench_agrees_in_memory() {
-    if cfg!(debug_assertions) || std::env::var_os("BRICKYARD_LONG").is_none() {
-        println!("SKIP dbench in memory: needs `cargo test --release` and BRICKYARD_LONG=1");
-        return;
-    }
-    if !usable("dbench in memory", &["dbench"]) {
-        return;
-    }
-    let _alone = alone();
-    let mount = Mount::new("tmpfs", "none", "size=1g");
-    let more = ["streams=2", "stop=16s", "warm-up=4s"];
-    let mut ratios: Vec<f64> = (0..5)
-        .map(|_| {
-            let other = dbench(&mount.path, CLIENT, 2, 20, &[]);
-            ours(&mount.name(), CLIENT, &more) / other
-        })
-        .collect();
-    ratios.sort_by(f64::total_cmp);
-    println!("ours is {ratios:.4?} of dbench's");
-    assert!((0.95..1.05).contains(&ratios[2]), "{ratios:?}");
-}
-
 /// Whoever stops it leaves nothing behind.
 #[test]
 fn a_replay_that_is_stopped_ends_at_once_and_leaves_nothing() {
