@@ -84,6 +84,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     &file::File,
     &tree::Tree,
     &replay::Replay,
+    &mail::Mail,
     &command::Command,
     &adapter::FIO,
     &adapter::BONNIE,
@@ -96,8 +97,6 @@ pub const ENGINES: &[&dyn Engine] = &[
     &adapter::PGBENCH,
     &sim::Sim,
 ];
-pub const ENGINES: &[&dyn Engine] =
-    &[&file::File, &replay::Replay, &mail::Mail, &command::Command, &sim::Sim];
 
 /// The engine of that name.
 pub fn find(name: &str) -> Option<&'static dyn Engine> {
