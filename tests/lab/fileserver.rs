@@ -62,6 +62,28 @@ fn part(folder: &Path, lines: usize) -> String {
     path.display().to_string()
 }
 
+/// A round of what a command does.
+fn traced(folder: &Path, command: &[String]) -> Calls {
+    let trace = folder.join("trace");
+    let to = trace.display().to_string();
+    let mut arguments = vec!["-f", "-o", &to, "-e", "trace=!%memory"];
+    arguments.extend(command.iter().map(String::as_str));
+    sh("strace", &arguments);
+    round(&trace)
+}
+
+fn dbench_on(directory: &str, loadfile: &str) -> Vec<String> {
+    ["dbench", "-D", directory, "-c", loadfile, "-t", "4", "1"].map(str::to_owned).into()
+}
+
+fn ours_on(directory: &str, loadfile: &str, folder: &Path) -> Vec<String> {
+    let (program, load) = (env!("CARGO_BIN_EXE_brickyard"), format!("loadfile={loadfile}"));
+    let store = folder.join("store.db").display().to_string();
+    let mut words = vec![program, "run", "replay", "--dir", directory, "--store", &store];
+    words.extend(["--replicates", "1", "stop=4s", "warm-up=0s", "streams=1", &load]);
+    words.into_iter().map(str::to_owned).collect()
+}
+
 /// What both do with every operation is the same, call by call; what is not the same is known.
 #[test]
 fn a_round_of_dbench_and_one_of_ours_make_the_same_system_calls() {
@@ -72,54 +94,8 @@ fn a_round_of_dbench_and_one_of_ours_make_the_same_system_calls() {
     let mount = Mount::new("tmpfs", "none", "size=1g");
     let folder = tempfile::tempdir().expect("a folder");
     let loadfile = part(folder.path(), 3000);
-    let trace = |name: &str| folder.path().join(name);
-    let (theirs, ours) = (trace("theirs"), trace("ours"));
-    sh(
-        "strace",
-        &[
-            "-f",
-            "-o",
-            &theirs.display().to_string(),
-            "-e",
-            "trace=!%memory",
-            "dbench",
-            "-D",
-            &mount.name(),
-            "-c",
-            &loadfile,
-            "-t",
-            "4",
-            "1",
-        ],
-    );
-    let (own, name) = (ours.display().to_string(), mount.name());
-    let program = env!("CARGO_BIN_EXE_brickyard");
-    let load = format!("loadfile={loadfile}");
-    let store = folder.path().join("store.db").display().to_string();
-    sh(
-        "strace",
-        &[
-            "-f",
-            "-o",
-            &own,
-            "-e",
-            "trace=!%memory",
-            program,
-            "run",
-            "replay",
-            "--dir",
-            &name,
-            "--store",
-            &store,
-            "--replicates",
-            "1",
-            "stop=4s",
-            "warm-up=0s",
-            "streams=1",
-            &load,
-        ],
-    );
-    let (theirs, ours) = (round(&theirs), round(&ours));
+    let theirs = traced(folder.path(), &dbench_on(&mount.name(), &loadfile));
+    let ours = traced(folder.path(), &ours_on(&mount.name(), &loadfile, folder.path()));
     let of = |calls: &Calls, kind: &str| calls.get(kind).copied().unwrap_or(0);
     for kind in [
         "pread64",

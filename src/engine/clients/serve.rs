@@ -35,13 +35,16 @@ impl<W> Trial<W> {
     }
 }
 
+/// What all clients share, and what is to be noted.
+pub type Made<W> = Result<(W, Vec<Note>), Error>;
+
 /// How an engine makes what all clients share, with what is to be noted, and runs one client from
 /// its making to its end.
 pub struct Engine<W> {
     /// Its name, for its settings.
     pub name: &'static str,
     /// Once, before the threads are started.
-    pub make: fn(&Settings, &LoadSpec) -> Result<(W, Vec<Note>), Error>,
+    pub make: fn(&Settings, &LoadSpec) -> Made<W>,
     /// On the client's thread.
     pub run: fn(&Trial<W>, usize) -> Result<Yield, Broken>,
 }

@@ -106,10 +106,10 @@ impl<'a> Tally<'a> {
     /// them.
     #[inline]
     pub fn record(&mut self, kind: Operation, latency_ns: u64) {
-        if self.shared.phase() == Phase::Window {
-            if let Some(Some(histogram)) = self.histograms.get_mut(kind as usize) {
-                histogram.saturating_record(latency_ns);
-            }
+        if self.shared.phase() == Phase::Window
+            && let Some(Some(histogram)) = self.histograms.get_mut(kind as usize)
+        {
+            histogram.saturating_record(latency_ns);
         }
     }
 

@@ -25,6 +25,7 @@ fn run(more: Value, clients: usize) -> Result<LoadResult, (Failure, String)> {
     trial(&ENGINE, settings(more), folder.path(), clients)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a fixture")]
 fn loadfile(folder: &Path, lines: &[&str]) -> PathBuf {
     let path = folder.join("loadfile");
     let first = [
