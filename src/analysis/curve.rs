@@ -183,6 +183,10 @@ impl Curve<'_> {
 /// The verdict on a reading trial whose bytes did not come, or not surely, from where its settings
 /// say: `device` or `remote` when direct or cold, `cache` otherwise.
 pub fn stray(record: &Record) -> Option<(Verdict, String)> {
+    // Loads that make all that they read ask for no place that it should come from.
+    if record.trial.settings.has("warm-up") {
+        return None;
+    }
     let settings = &record.trial.settings;
     let found = origin(record.outcome.measurement()?, settings);
     let cached = !settings.flag("direct") && !settings.flag("cold");

@@ -1,8 +1,8 @@
 //! Small files of a mail server: a pool, and transactions on it, by the rules of postmark.
 //!
-//! A transaction is two things: a whole file is read or one is appended to, and a file is created or
-//! one is deleted (Katcher, "PostMark: a new file system benchmark", NetApp TR-3022, 1997). What is
-//! drawn is the business of `draw`, what is done that of `client`; warm-up, window, samples and
+//! A transaction is two things: a whole file is read or one is appended to, and a file is created
+//! or one is deleted (Katcher, "PostMark: a new file system benchmark", NetApp TR-3022, 1997). What
+//! is drawn is the business of `draw`, what is done that of `client`; warm-up, window, samples and
 //! worker are those of [`super::clients`].
 
 use crate::engine::clients;

@@ -100,7 +100,7 @@ fn program(loadfile: &str) -> Result<Program, sys::Error> {
 fn read(path: &Path) -> Result<String, sys::Error> {
     let failed = |why: &dyn std::fmt::Display| {
         sys::Error::new(format!("cannot read the loadfile {}", path.display()), why).hint(
-            "`apt-get install dbench` brings /usr/share/dbench/client.txt; loadfile=built-in is ours",
+            "`apt-get install dbench` brings /usr/share/dbench/client.txt; `built-in` is ours",
         )
     };
     let length = path.metadata().map_err(|why| failed(&why))?.len();

@@ -42,7 +42,9 @@ pub struct Evidence {
     /// Bytes that a network file system received from its server for reading (NFS mountstats).
     pub remote_read_bytes: Option<u64>,
     /// Of `delivered`, bytes that the load had already read in this trial and had not dropped from
-    /// memory since, where the engine knows; `Some(0)` when no block was read twice.
+    /// memory since, where the engine knows; `Some(0)` when no block was read twice. Where
+    /// `file_bytes` is 0, as of loads that make all their files themselves, bytes that the load had
+    /// written before it read them count as well.
     pub reread_bytes: Option<u64>,
     /// The disks at the bottom of `devices`; the same names where a device is a disk.
     pub disks: Vec<String>,

@@ -111,7 +111,11 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
             .filter(|it| it.done.metadata_ops > 0)
             .map(|it| it.done.ops() as f64 / it.seconds())?,
         "latency_ns_mean" => {
-            let parts = measurement.latency.iter().filter(|(_, histogram)| !histogram.is_empty());
+            // A transaction is made of operations that are counted themselves.
+            let alone = measurement.latency.len() == 1;
+            let parts = measurement.latency.iter().filter(|(kind, histogram)| {
+                !histogram.is_empty() && (alone || *kind != Operation::Transaction)
+            });
             let sum: f64 = parts.clone().map(|(_, part)| part.mean() * part.len() as f64).sum();
             sum / parts.map(|(_, part)| part.len()).sum::<u64>() as f64
         }

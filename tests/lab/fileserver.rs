@@ -115,7 +115,7 @@ fn a_round_of_dbench_and_one_of_ours_make_the_same_system_calls() {
     // dbench asks with every operation whether its parent lives, and reads its loadfile meanwhile.
     assert_eq!(of(&theirs, "kill"), 3000);
     assert_eq!(["kill", "read", "lseek"].map(|kind| of(&ours, kind)), [0; 3]);
-    // opendir(3) asks with fstat what it has opened; directories opened as such are asked for twice.
+    // opendir(3) asks with fstat what it has opened; both ask about what NTCreateX has opened.
     let opened = of(&theirs, "open a directory");
     let saved = of(&theirs, "fstat") - of(&ours, "fstat");
     assert!((opened - 20..=opened).contains(&saved), "{saved} of {opened}");

@@ -40,6 +40,7 @@ pub fn gather(
         latency: latency(yields)?,
         // Nothing was there before: the clients made all that they read.
         resident_before_bytes: Some(0),
+        reread_bytes: Some(yields.iter().map(|yielded| yielded.total.read_bytes).sum()),
         notes,
         ..LoadResult::default()
     })

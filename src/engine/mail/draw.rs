@@ -102,8 +102,8 @@ impl Draw {
         (drawn.exp().round() as u64).clamp(low, high)
     }
 
-    /// What is done with a file that is there, of a pool that is not empty; `size_of` tells the size
-    /// of one.
+    /// What is done with a file that is there, of a pool that is not empty; `size_of` tells the
+    /// size of one.
     pub fn use_one(&mut self, files: usize, size_of: impl Fn(usize) -> u64) -> Half {
         let place = self.below(files as u64) as usize;
         match self.below(OF) < self.rules.read_bias {

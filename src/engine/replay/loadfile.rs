@@ -1,8 +1,8 @@
 //! (pure) Loadfiles of dbench: text in, operations out.
 //!
-//! One operation a line: `[seconds] NAME "\path" numbers STATUS`. Names are those of dbench 4 and of
-//! the loadfiles that Debian's package carries (`QUERY_PATH_INFORMATION` is `Qpathinfo`). Paths are
-//! kept once each. What an operation does to a file system is the business of `program` and
+//! One operation a line: `[seconds] NAME "\path" numbers STATUS`. Names are those of dbench 4 and
+//! of the loadfiles that Debian's package carries (`QUERY_PATH_INFORMATION` is `Qpathinfo`). Paths
+//! are kept once each. What an operation does to a file system is the business of `program` and
 //! `client`; a line that cannot be replayed exactly is refused here, by its number.
 
 use std::collections::HashMap;
@@ -252,7 +252,7 @@ impl Reader {
                 let path = self.path(rest)?;
                 rest.number()?;
                 let most = rest.number()?;
-                rest.number()?; // How many came, which other versions of the server count otherwise.
+                rest.number()?; // How many came; that some did is what counts.
                 Verb::Find(path, u32::try_from(most).unwrap_or(u32::MAX))
             }
             "writex" => write(rest)?,

@@ -2,8 +2,8 @@
 //!
 //! It has the operations of dbench's `client.txt`, which was recorded from NetBench in the
 //! nineties, and none of its lines. One client works in [`FOLDERS`] folders of [`DOCUMENTS`]
-//! documents each, for [`TASKS`] tasks a round. Sizes are drawn log-uniformly from 1 KiB to 1 MiB by
-//! SplitMix64 with a fixed seed, so that the file is the same for everybody. Of each ten
+//! documents each, for [`TASKS`] tasks a round. Sizes are drawn log-uniformly from 1 KiB to 1 MiB
+//! by SplitMix64 with a fixed seed, so that the file is the same for everybody. Of each ten
 //! tasks:
 //!
 //! - *read* (4): ask about a document, open it, ask again by its handle, read it from one end

@@ -96,6 +96,15 @@ impl Facts<'_> {
             );
             return verdict(Verdict::Cache, Some(self.share(process)), reason);
         }
+        // Loads that make all that they read leave it in memory, as long as it fits.
+        let own = self.evidence.reread_bytes.filter(|_| self.evidence.file_bytes == 0);
+        if own.is_some_and(|own| self.covers(own)) {
+            let reason = format!(
+                "the load had written what it read itself, in the same trial, and had only {} read",
+                bytes(process as f64)
+            );
+            return verdict(Verdict::Cache, Some(self.share(process)), reason);
+        }
         unknown(format!(
             "the load had only {} read, and {} of the files were in memory before: neither \
              explains the {} delivered (the devices read {})",
