@@ -45,9 +45,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     }
     let Planned { plan, disks, .. } = planned::resolve(planned)?;
     let step = plan.combinations().div_ceil(CHECKED).max(1) as usize;
-    for cell in plan.cells().step_by(step) {
-        planned::check(&plan.settings(&cell))?;
-    }
+    let some = plan.cells().step_by(step);
+    planned::check_all(some.map(|cell| (cell.load, plan.settings(&cell))))?;
     let shown = Shown::of(&plan, &disks)?;
     talk::data(&match common.json {
         true => serde_json::to_string_pretty(&shown.json(&plan))? + "\n",

@@ -1,5 +1,6 @@
 //! What `run` and `plan` take alike: a plan by its name or file, and knobs that win over it.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::campaign::apply::asks;
@@ -63,6 +64,29 @@ pub struct Planned {
 /// When it cannot run here.
 pub fn check(settings: &Settings) -> Result<(), Error> {
     outcome::engine(settings.engine())?.check(settings)
+}
+
+/// Checks cells, each with the number of its workload. A workload of which no cell can run is let
+/// through beside one that can: its trials are skipped with the reason, as C library I/O is where
+/// everything else goes around the page cache.
+///
+/// # Errors
+/// When some cells of a workload cannot run and others can, or when none of any can.
+pub fn check_all(cells: impl Iterator<Item = (usize, Settings)>) -> Result<(), Error> {
+    let mut loads: BTreeMap<usize, (bool, Option<Error>)> = BTreeMap::new();
+    for (load, settings) in cells {
+        let (runs, refused) = loads.entry(load).or_default();
+        match check(&settings) {
+            Ok(()) => *runs = true,
+            Err(error) => *refused = refused.take().or(Some(error)),
+        }
+    }
+    let any = loads.values().any(|(runs, _)| *runs);
+    let in_the_way = |(runs, _): &(bool, Option<Error>)| *runs || !any;
+    match loads.into_values().filter(in_the_way).find_map(|(_, refused)| refused) {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
 }
 
 /// Finds the plan, changes it as was typed, and checks that it can be run here.
@@ -170,4 +194,28 @@ fn find(name: &str, engine: Option<&str>) -> anyhow::Result<Plan> {
         None => format!("choose one of {}, or FILE.toml", names().collect::<Vec<_>>().join(", ")),
     };
     Err(Refused { why: format!("there is no plan or workload `{name}`"), hint }.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A cell whose settings are these words.
+    fn cell(load: usize, words: &[(&str, &str)]) -> (usize, Settings) {
+        let mut settings = Settings::defaults("file");
+        for (name, text) in words {
+            settings.set(name, knob::find(name).unwrap().domain.parse(text).unwrap());
+        }
+        (load, settings)
+    }
+
+    #[test]
+    fn a_workload_that_cannot_run_at_all_is_let_through_beside_one_that_can() {
+        let stdio = || cell(1, &[("io-engine", "stdio")]);
+        let good = |load| cell(load, &[("block-size", "4KiB")]);
+        assert_eq!(check_all([good(0), stdio()].into_iter()), Ok(()));
+        let why = |cells: Vec<(usize, Settings)>| check_all(cells.into_iter()).unwrap_err().why;
+        assert!(why(vec![stdio()]).contains("direct=false"), "nothing would run");
+        assert!(why(vec![good(0), good(1), stdio()]).contains("direct=false"), "a slip");
+    }
 }

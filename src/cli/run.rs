@@ -125,9 +125,8 @@ fn look(
     let Planned { plan, engine, disks } = planned;
     let cells = || plan.cells().map(|cell| plan.settings(&cell));
     let cells = || cells().filter(|settings| there.holds(settings));
-    for settings in cells() {
-        planned::check(&settings)?;
-    }
+    let numbered = plan.cells().map(|cell| (cell.load, plan.settings(&cell)));
+    planned::check_all(numbered.filter(|(_, settings)| there.holds(settings)))?;
     if engine.name() == "sim" {
         return arguments.dry_run.then(|| dry_run(&[], &[], common)).transpose();
     }
