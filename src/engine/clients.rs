@@ -87,8 +87,8 @@ impl Terms {
         let unsupported = |what: &str| Err(Error::Unsupported(what.to_owned()));
         match terms.stop {
             Stop::Steady | Stop::Interval(_) => unsupported(
-                "stop=steady and stop=interval need a load that is the same at every moment, and these \
-                 are not; choose a time, as stop=60s, and look at its course",
+                "stop=steady and stop=interval need a load that is the same at every moment, and \
+                 these operations are not; choose a time, as stop=60s, and look at its course",
             ),
             Stop::Pass | Stop::Bytes(_) if terms.warm_up_ns > 0 => unsupported(
                 "a pass begins with the first operation and leaves no time to warm up; stop=pass \
