@@ -25,7 +25,7 @@ pub fn next_look(values: usize) -> usize {
 }
 
 /// The 95 % interval for the mean of a series that was ended by the width of this very interval;
-/// `None` as of [`batch_means`].
+/// `None` as of [`batch_means()`].
 pub fn interval(values: &[f64]) -> Option<Interval> {
     let ends = batch_means(values)?;
     let centre = mean(values);
