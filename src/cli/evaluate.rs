@@ -8,7 +8,7 @@ use super::{Common, talk};
 use crate::campaign::{Run, directory, evaluate};
 use crate::knob;
 use crate::plan;
-use crate::sys::{Error, signal};
+use crate::sys::{Error, clock, signal};
 use crate::value;
 
 /// What `evaluate` takes.
@@ -72,7 +72,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let stop = signal::stop()?;
     let mut session = outcome::Session::open(kept, common)?;
     session.introduce();
+    let began_ns = clock::monotonic_ns();
     session.measure_memory(&stop);
+    // That is a part of the evaluation, too.
+    let budget_ns = budget_ns.saturating_sub(clock::monotonic_ns() - began_ns);
     let memory_bytes = session.memory_bytes();
     let request = evaluate::Request { directories, budget_ns, space_bytes, memory_bytes };
     let done = {
