@@ -183,11 +183,12 @@ impl Curve<'_> {
 /// The verdict on a reading trial whose bytes did not come, or not surely, from where its settings
 /// say: `device` or `remote` when direct or cold, `cache` otherwise.
 pub fn stray(record: &Record) -> Option<(Verdict, String)> {
-    // Loads that make all that they read ask for no place that it should come from.
-    if record.trial.settings.has("warm-up") {
+    let settings = &record.trial.settings;
+    // Programs, and loads that make all that they read, ask for no place that it should come from;
+    // an installed tool does where it is told to go around memory.
+    if !settings.has("access") || !(settings.has("cold") || settings.flag("direct")) {
         return None;
     }
-    let settings = &record.trial.settings;
     let found = origin(record.outcome.measurement()?, settings);
     let cached = !settings.flag("direct") && !settings.flag("cold");
     let as_said = match found.verdict {
@@ -197,4 +198,24 @@ pub fn stray(record: &Record) -> Option<(Verdict, String)> {
         Verdict::Mixed | Verdict::DeviceCache | Verdict::Unknown => false,
     };
     (!as_said).then_some((found.verdict, found.reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::limit::testing::Scene;
+    use crate::value::Value;
+
+    /// The report warned of `tar` that it "got bytes that did not come from memory": nobody had
+    /// asked that they should.
+    #[test]
+    fn a_program_asks_for_no_place_that_its_bytes_should_come_from() {
+        let warm = |knob| Scene::default().with(knob, Value::Flag(false));
+        let mut record = warm("direct").with("cold", Value::Flag(false)).record(1);
+        assert_eq!(stray(&record).map(|(verdict, _)| verdict), Some(Verdict::Device));
+        record.trial.settings = Settings::defaults("command");
+        assert_eq!(stray(&record), None);
+        record.trial.settings = Settings::defaults("dbench");
+        assert_eq!(stray(&record), None);
+    }
 }
