@@ -241,15 +241,11 @@ fn settings(fields: &[&str]) -> Map<String, Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{launch, refused, words};
+    use crate::engine::adapter::testing::{figure, launch, refused, words};
 
     const SLOW: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-slow.txt");
     const DIRECT: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-direct.txt");
     const QUICK: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-quick.txt");
-
-    fn figure(said: &Said, name: &str) -> Option<f64> {
-        said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-    }
 
     #[test]
     fn rates_are_kib_and_shares_are_of_one_processor() {

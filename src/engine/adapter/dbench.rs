@@ -156,13 +156,9 @@ fn closing(said: &mut Said, rest: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{launch, refused, words};
+    use crate::engine::adapter::testing::{figure, launch, refused, words};
 
     const TWO: &str = include_str!("../../../tests/fixtures/tools/dbench-4.00-two-clients.txt");
-
-    fn figure(said: &Said, name: &str) -> Option<f64> {
-        said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-    }
 
     #[test]
     fn the_closing_line_and_the_table_are_read() {

@@ -147,14 +147,10 @@ fn row(line: &str, version: &str) -> Result<Said, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{launch, refused, words};
+    use crate::engine::adapter::testing::{figure, launch, refused, words};
 
     const ONE: &str = include_str!("../../../tests/fixtures/tools/iozone-3.487-one.txt");
     const AUTO: &str = include_str!("../../../tests/fixtures/tools/iozone-3.487-auto.txt");
-
-    fn figure(said: &Said, name: &str) -> Option<f64> {
-        said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-    }
 
     #[test]
     fn every_row_is_a_result_and_what_was_not_asked_for_is_none() {

@@ -92,15 +92,11 @@ fn settings(document: &Json) -> Map<String, Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::refused;
+    use crate::engine::adapter::testing::{figure, refused};
 
     const TCP: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-tcp.txt");
     const UDP: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-udp.txt");
     const REFUSED: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-refused.txt");
-
-    fn figure(said: &Said, name: &str) -> Option<f64> {
-        said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-    }
 
     #[test]
     fn what_was_sent_and_what_arrived_are_two_figures_in_bytes() {

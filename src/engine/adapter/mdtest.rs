@@ -105,13 +105,9 @@ fn row(said: &mut Said, line: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{launch, words};
+    use crate::engine::adapter::testing::{figure, launch, words};
 
     const TWO: &str = include_str!("../../../tests/fixtures/tools/mdtest-4.1.0-two-tasks.txt");
-
-    fn figure(said: &Said, name: &str) -> Option<f64> {
-        said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-    }
 
     #[test]
     fn the_summary_is_read_with_its_highest_and_lowest() {

@@ -88,15 +88,11 @@ fn sum(said: &mut Said, line: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::refused;
+    use crate::engine::adapter::testing::{figure, refused};
 
     const TIME: &str = include_str!("../../../tests/fixtures/tools/pgbench-15.18-time.txt");
     const COUNT: &str =
         include_str!("../../../tests/fixtures/tools/pgbench-15.18-transactions.txt");
-
-    fn figure(said: &Said, name: &str) -> Option<f64> {
-        said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-    }
 
     #[test]
     fn transactions_and_their_mean_wait_are_read() {

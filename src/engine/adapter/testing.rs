@@ -1,6 +1,6 @@
 //! For tests alone: what an adapter makes of settings as one would type them.
 
-use super::{Adapter, Asked, Launch};
+use super::{Adapter, Asked, Launch, Said};
 use crate::knob::testing::settings;
 
 /// What is launched for these knobs in these places, or why nothing is.
@@ -23,4 +23,9 @@ pub fn words(adapter: &Adapter, typed: &[(&str, &str)], places: &[&str]) -> Vec<
 /// Why these knobs cannot be honoured in one place.
 pub fn refused(adapter: &Adapter, typed: &[(&str, &str)]) -> String {
     launch(adapter, typed, &["/a"]).unwrap_err()
+}
+
+/// The figure of that name.
+pub fn figure(said: &Said, name: &str) -> Option<f64> {
+    said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
 }

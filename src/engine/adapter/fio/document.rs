@@ -104,14 +104,11 @@ fn direction(said: &mut Said, before: &str, of: &Json) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::adapter::testing::figure;
 
     const READ: &str = include_str!("../../../../tests/fixtures/tools/fio-3.33-read.txt");
     const MIXED: &str = include_str!("../../../../tests/fixtures/tools/fio-3.33-mixed.txt");
     const TWO: &str = include_str!("../../../../tests/fixtures/tools/fio-3.33-two-jobs.txt");
-
-    fn figure(said: &Said, name: &str) -> Option<f64> {
-        said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-    }
 
     #[test]
     fn a_group_of_jobs_that_read_is_one_result_in_fios_own_words() {
