@@ -244,7 +244,7 @@ impl<'a> Run<'a> {
             self.measured_ns += measurement.elapsed_ns;
             self.wrote_per_s = wrote_per_s(measurement).or(self.wrote_per_s);
         }
-        self.forget_short(&record.trial);
+        self.after(&record.trial);
         self.store.append(self.campaign.id, &record)?;
         self.observer.tell(&Event::End(&record));
         self.count += 1;

@@ -8,21 +8,25 @@ use crate::engine;
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
-use crate::plan::files::files_of;
+use crate::plan::files::{FRESH_FROM, files_of};
 use crate::sys::Error;
 use crate::sys::filesystem::space;
-use crate::sys::workdir::file_name;
+use crate::sys::workdir::{file_name, remove_file};
 use crate::value::{self, Stop, Value};
 
-/// How many files of what size a set of trials needs in each directory.
-fn needs<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> BTreeMap<String, (usize, u64)> {
-    let mut needs: BTreeMap<String, (usize, u64)> = BTreeMap::new();
+/// Of each directory, and there of the files that stay (`false`) and of those that are made anew:
+/// how many a set of trials needs, and of what size.
+type Needs = BTreeMap<(String, bool), (usize, u64)>;
+
+fn needs<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> Needs {
+    let mut needs = Needs::new();
     for (settings, first_file) in all {
         let names = settings.directories();
         let size = settings.whole("file-size");
         for (place, number) in files_of(settings, first_file).into_iter().flatten() {
             let Some(name) = names.get(place) else { continue };
-            let need = needs.entry(name.clone()).or_default();
+            let (fresh, number) = (number >= FRESH_FROM, number % FRESH_FROM);
+            let need = needs.entry((name.clone(), fresh)).or_default();
             *need = (need.0.max(number + 1), need.1.max(size));
         }
     }
@@ -31,8 +35,12 @@ fn needs<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> BTreeMap<String,
 
 /// Bytes of the files of a set of trials in each directory.
 pub fn bytes_needed<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> BTreeMap<String, u64> {
-    let bytes = |(count, size): (usize, u64)| (count as u64).saturating_mul(size);
-    needs(all).into_iter().map(|(name, need)| (name, bytes(need))).collect()
+    let mut bytes: BTreeMap<String, u64> = BTreeMap::new();
+    for ((name, _), (count, size)) in needs(all) {
+        let sum = bytes.entry(name).or_default();
+        *sum = sum.saturating_add((count as u64).saturating_mul(size));
+    }
+    bytes
 }
 
 /// Refuses a plan whose files would not leave 5 % of a file system free.
@@ -140,14 +148,25 @@ impl Run<'_> {
         Ok(Some(whole))
     }
 
-    /// Forgets files that a trial has just made anew and left shorter than they were laid out: they
-    /// are laid out again before anybody reads them, or writes over them.
-    pub(super) fn forget_short(&mut self, trial: &Trial) {
+    /// Removes the files that nobody but this trial uses, and forgets those that it left shorter
+    /// than they were laid out: they are laid out again before anybody reads them, or writes over
+    /// them.
+    pub(super) fn after(&mut self, trial: &Trial) {
         let settings = &trial.settings;
         if !settings.has("files") || settings.word("access") != "write" {
             return;
         }
+        // What hangs is not touched.
+        if self.barred.why_any(settings.directories()).is_some() {
+            return;
+        }
+        let fresh = settings.flag("fresh-file");
         for path in self.paths(trial) {
+            if fresh {
+                // One that stays goes with its directory.
+                let _ = remove_file(&path);
+                continue;
+            }
             let length = std::fs::metadata(&path).map_or(0, |about| about.len());
             if self.laid.get(&path).is_some_and(|&laid| length < laid) {
                 self.laid.remove(&path);
@@ -321,7 +340,46 @@ mod tests {
     fn needs_are_the_largest_of_all_trials() {
         let (few, many) = (dealt(2, 1, &["/a"]), dealt(4, 2, &["/a", "/b"]));
         let needs = needs([(&few, 10), (&many, 0)].into_iter());
-        assert_eq!(needs["/a"], (12, 1 << 30));
-        assert_eq!(needs["/b"], (4, 1 << 30));
+        assert_eq!(needs[&("/a".to_owned(), false)], (12, 1 << 30));
+        assert_eq!(needs[&("/b".to_owned(), false)], (4, 1 << 30));
+    }
+
+    /// A writer of fresh files shared its file with the readers: its file was left short, and was
+    /// laid out again before each read, 70 times in a plan of 325 trials.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+    fn a_fresh_file_is_its_own_trials_and_gone_with_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+        let name = folder.path().to_str().unwrap().to_owned();
+        let (host, stop, mut deaf) = (Host::live(), signal::Stop::new(), Deaf);
+        let names = std::slice::from_ref(&name);
+        let campaign = Campaign { uid: "u".into(), ..Campaign::default() };
+        let mut run =
+            Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
+        let mut reads = dealt(1, 1, &[&name]);
+        reads.set("file-size", Value::Bytes(4096));
+        let mut writes = reads.clone();
+        writes.set("access", Value::Word("write".into()));
+        writes.set("fresh-file", Value::Flag(true));
+        assert_eq!(bytes_needed([(&reads, 0), (&writes, 0)].into_iter())[&name], 2 * 4096);
+        let trial = |settings: &Settings| Trial {
+            number: 1,
+            replicate: 1,
+            group: "one".to_owned(),
+            settings: settings.clone(),
+            first_file: 0,
+            seed: 1,
+            planned: None,
+        };
+        run.prepare(&trial(&reads)).unwrap();
+        let laid = run.laid.clone();
+        let path = run.paths(&trial(&writes)).remove(0);
+        assert!(!laid.contains_key(&path));
+        std::fs::write(&path, [0; 7]).unwrap();
+        run.trial(trial(&writes)).unwrap();
+        assert!(!path.exists());
+        assert_eq!((run.laid.len(), &run.laid), (1, &laid));
+        run.finish().unwrap();
     }
 }

@@ -2,6 +2,11 @@
 
 use crate::knob::Settings;
 
+/// The number of the first file that is made anew in each round. Such files are removed after their
+/// trial, and are none of those that others read: else each `fresh-file` trial would leave a short
+/// file behind, and what it was laid out with would have to be written again before the next read.
+pub const FRESH_FROM: usize = 1_000_000_000;
+
 /// Where the files of a trial are: for each stream its files, as (directory, file number).
 /// Streams are dealt to the directories in turn; those of one directory are dealt its files.
 pub fn files_of(settings: &Settings, first_file: u32) -> Vec<Vec<(usize, usize)>> {
@@ -12,10 +17,14 @@ pub fn files_of(settings: &Settings, first_file: u32) -> Vec<Vec<(usize, usize)>
     if files == 0 || !settings.has("access") {
         return Vec::new();
     }
+    let first = match settings.flag("fresh-file") {
+        true => FRESH_FROM,
+        false => first_file as usize,
+    };
     let per_place = streams.div_ceil(places);
     let of_stream = |stream: usize| {
         let rank = stream / places;
-        let number = |n: usize| first_file as usize + rank + n * per_place;
+        let number = |n: usize| first + rank + n * per_place;
         (0..files).map(|n| (stream % places, number(n))).collect()
     };
     (0..streams).map(of_stream).collect()

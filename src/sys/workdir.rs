@@ -40,6 +40,17 @@ pub fn file_name(index: usize) -> String {
     format!("brick-{index:05}.dat")
 }
 
+/// Removes a file of a work directory of ours; one that is not there is none to remove.
+///
+/// # Errors
+/// In the kernel's words.
+pub fn remove_file(path: &Path) -> Result<(), Error> {
+    match rustix::fs::unlink(path) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(error) => Err(Error::new(format!("cannot remove {}", path.display()), error)),
+    }
+}
+
 /// The name of the folder in a work directory that the programs of a trial are given.
 pub fn folder_name(trial: u32) -> String {
     format!("trial-{trial:05}")
