@@ -49,7 +49,7 @@ pub struct Cell {
 /// - `transactions_per_s`: those that ended in the window over its length, of loads that have such.
 /// - `second_pass_ratio`: how many times faster the second pass was.
 /// - `durable_ops_per_s`: operations on names over the time until all that they had changed was on
-///   the device; none in memory, where nothing ever is.
+///   the device; none in memory, where nothing ever is, and none where names were changed again.
 /// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
 /// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
 ///   layout that the trial ran on: the same for all trials of one layout in one replicate.
@@ -108,7 +108,7 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
         }
         "ops_per_s" => window
             .filter(|it| it.done.metadata_ops > 0)
-            .map(|it| it.done.ops() as f64 / it.seconds())?,
+            .map(|it| it.done.ops() as f64 / seconds(&it))?,
         "latency_ns_mean" => {
             // A transaction is made of operations that are counted themselves.
             let alone = measurement.latency.len() == 1;
@@ -354,10 +354,19 @@ fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figur
     add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
     if total.metadata_ops > 0 {
         add("cpu_ns_per_op", cpu_ns as f64, total.ops() as f64);
-        let durable = measurement.durable.filter(|_| !measurement.evidence.memory);
+        let durable = measurement.durable.filter(|_| each_stays(record, total.ops()));
         let durable_s = durable.map_or(0.0, |durable| durable.durable_ns as f64 / 1e9);
         add("durable_ops_per_s", total.ops() as f64, durable_s);
     }
+}
+
+/// Whether each of so many operations on names can have left something on a device: none in
+/// memory, and not where a name was changed, and changed again, of which the last change alone
+/// stays (`rename` and `touch` that go round their files).
+fn each_stays(record: &Record, ops: u64) -> bool {
+    let settings = &record.trial.settings;
+    let memory = record.outcome.measurement().is_some_and(|it| it.evidence.memory);
+    !memory && ops <= settings.whole("files").saturating_mul(settings.whole("streams"))
 }
 
 #[cfg(test)]
@@ -517,6 +526,27 @@ mod tests {
         assert!(!figures(&record).contains_key("durable_throughput_bytes_per_s"));
         assert_eq!(rate(&record, "durable_throughput_bytes_per_s"), None);
         assert!(figures(&record).contains_key("accepted_throughput_bytes_per_s"));
+    }
+
+    /// A hundred files were touched over and over for two seconds, and put on the device once:
+    /// "250 000 operations/s up to the device", which had written a hundred inodes.
+    #[test]
+    fn a_name_that_is_changed_again_is_durable_once() {
+        let durable = |ops, memory| {
+            let mut measurement = two_streams();
+            measurement.durable = Some(Durable { bytes: 0, accepted_ns: 1, durable_ns: 1 });
+            measurement.evidence.memory = memory;
+            for stream in &mut measurement.streams {
+                stream.total = Amount { metadata_ops: ops, ..Amount::default() };
+            }
+            let mut record = record(measurement, 2);
+            record.trial.settings = Settings::defaults("tree");
+            record.trial.settings.set("files", crate::value::Value::Count(100));
+            record.trial.settings.set("streams", crate::value::Value::Count(2));
+            figures(&record).contains_key("durable_ops_per_s")
+        };
+        assert!(durable(100, false), "each name once");
+        assert!(!durable(101, false) && !durable(100, true));
     }
 
     #[test]
