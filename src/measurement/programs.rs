@@ -164,24 +164,43 @@ fn cpu_share(programs: &Programs) -> Option<f64> {
     (elapsed > 0.0).then(|| cpu_ns as f64 / 1e9 / elapsed)
 }
 
-/// Programs that compute for a larger share of their time are not held up by storage.
+/// Programs that compute for a larger share of what they may have are not held up by storage.
 const BUSY_SHARE: f64 = 0.95;
+/// One thread computes for no more than this share of the time; what is over 1 is the clocks'.
+const ONE_THREAD_SHARE: f64 = 1.02;
 /// Restarted copies that have less than this share of the timed runs' bytes read from storage find
 /// the rest in memory.
 const AS_COLD_SHARE: f64 = 0.8;
+
+/// What held up programs that computed for this share of their time, on so many processors (0:
+/// nobody knows), was a processor: all that they may use, or the one that one thread can have.
+fn cpu_bound(programs: &Programs, share: f64, cpus: usize) -> Option<Note> {
+    let copies = programs.timed().map(|run| run.copy).max().unwrap_or(1);
+    let most = cpus as f64 / f64::from(copies.max(1));
+    let all = cpus > 0 && share > BUSY_SHARE * most;
+    let one = share > BUSY_SHARE && share <= ONE_THREAD_SHARE;
+    let text = match (all, one) {
+        (true, _) => format!(
+            "The programs kept all processors that they may use busy (each computed for {} of its \
+             time): the figures are the processors', not the storage's.",
+            percent(share)
+        ),
+        (false, true) => format!(
+            "The programs computed for {} of their time: unless several threads or processes of \
+             one shared that, the figures are the processor's, not the storage's.",
+            percent(share)
+        ),
+        (false, false) => return None,
+    };
+    Some(Note::new("cpu-bound", text))
+}
 
 /// What whoever reads the figures of programs must know (DESIGN rules 1 and 6).
 pub fn notes(measurement: &Measurement) -> Vec<Note> {
     let Some(programs) = &measurement.programs else { return Vec::new() };
     let mut notes = Vec::new();
-    if let Some(share) = cpu_share(programs).filter(|share| *share > BUSY_SHARE) {
-        let text = format!(
-            "The programs computed for {} of their time: the figures are the processor's, not the \
-             storage's.",
-            percent(share)
-        );
-        notes.push(Note::new("cpu-bound", text));
-    }
+    let cpus = measurement.evidence.allowed_cpus.len();
+    notes.extend(cpu_share(programs).and_then(|share| cpu_bound(programs, share, cpus)));
     let read = |timed: bool| {
         let of = programs.runs.iter().filter(|run| run.timed == timed && run.exit == Some(0));
         let all: Vec<f64> = of.filter_map(|run| Some(run.read_bytes? as f64)).collect();
@@ -255,6 +274,22 @@ mod tests {
     fn a_peak_that_may_be_our_own_is_no_figure() {
         assert!(!all(&of(vec![run(1, 2, 1)])).contains_key("peak_memory_bytes"));
         assert!(all(&of(vec![])).is_empty());
+    }
+
+    /// `make --jobs=16` that used one of sixteen processors and waited for the disk the rest of its
+    /// time was told to be the processor's figure, as it had computed for 120 % of its time.
+    #[test]
+    fn a_program_of_many_processes_is_cpu_bound_only_when_all_processors_are_busy() {
+        let kinds = |cpu_s: u64, copies: u32, cpus: u32| {
+            let mut of = of((1..=copies).map(|copy| run(copy, 100, cpu_s)).collect());
+            of.evidence.allowed_cpus = (0..cpus).collect();
+            notes(&of).len()
+        };
+        assert_eq!((kinds(120, 1, 16), kinds(190, 1, 2), kinds(192, 1, 2)), (0, 0, 1));
+        assert_eq!((kinds(100, 1, 16), kinds(60, 1, 1), kinds(96, 1, 1)), (1, 0, 1));
+        // Four copies share two processors.
+        assert_eq!((kinds(50, 4, 2), kinds(40, 4, 2)), (1, 0));
+        assert_eq!(kinds(120, 1, 0), 0, "nobody knows how many there are");
     }
 
     #[test]
