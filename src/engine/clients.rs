@@ -21,6 +21,7 @@ use crate::value::Stop;
 
 mod outcome;
 pub mod serve;
+pub mod source;
 pub mod tally;
 #[cfg(test)]
 pub mod testing;

@@ -8,12 +8,13 @@ use rustix::io::Errno;
 
 use super::draw::{Draw, Half, Rules};
 use crate::engine::clients::serve::Trial;
+use crate::engine::clients::source::Source;
 use crate::engine::clients::tally::Tally;
 use crate::engine::clients::{Broken, Client, Turn, Yield, carry, stand_alone};
 use crate::engine::load::protocol::Failure;
 use crate::engine::replay::disk::close;
 use crate::measurement::Operation;
-use crate::pattern::{self, Data, Header};
+use crate::pattern::Data;
 
 /// What all clients of a trial share.
 #[derive(Debug)]
@@ -79,9 +80,8 @@ struct Mailbox<'a> {
     pool: Vec<Letter>,
     next: u64,
     left: u64,
-    source: Vec<u8>,
+    source: Source,
     sink: Vec<u8>,
-    header: Header,
 }
 
 impl<'a> Mailbox<'a> {
@@ -97,11 +97,6 @@ impl<'a> Mailbox<'a> {
             let why = std::io::Error::from(why);
             (Failure::Failed, format!("cannot make {}: {why}", path.display()))
         })?;
-        let (mut source, campaign) = (vec![0; work.block_bytes], trial.spec.campaign);
-        // Each client has bodies of its own, so that no two write the same bytes.
-        let body = pattern::bodies_per_block(work.block_bytes).wrapping_mul(index as u32);
-        pattern::fill(&mut source, work.block_bytes, work.data, campaign, body);
-        let file = (index as u64) << 32;
         let seed = work.seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let mut mailbox = Mailbox {
             work,
@@ -110,9 +105,8 @@ impl<'a> Mailbox<'a> {
             pool: Vec::with_capacity(work.rules.most_files()),
             next: 0,
             left: work.transactions,
-            source,
+            source: Source::new(work.data, trial.spec.campaign, index, work.block_bytes),
             sink: vec![0; work.block_bytes],
-            header: Header { campaign, body, file, ..Header::default() },
         };
         for _ in 0..work.rules.pool_files {
             let bytes = mailbox.draw.size();
@@ -141,17 +135,12 @@ impl<'a> Mailbox<'a> {
         offset: u64,
         mut tally: Option<&mut Tally<'_>>,
     ) -> Result<(), Errno> {
-        self.header.file = (self.header.file >> 32 << 32) | (letter.number & 0xFFFF_FFFF);
         let mut at = offset;
         while at < letter.bytes {
-            let most = (letter.bytes - at).min(self.source.len() as u64) as usize;
-            let bytes = &mut self.source[..most];
-            if self.work.data.is_stamped() {
-                self.header.offset = at;
-                pattern::stamp(bytes, self.header);
-                if let Some(tally) = &mut tally {
-                    tally.mark(); // Marking blocks is our own work, and not the kernel's.
-                }
+            let most = (letter.bytes - at).min(self.work.block_bytes as u64) as usize;
+            let (bytes, marked) = self.source.bytes(letter.number as u32, at, most);
+            if let (true, Some(tally)) = (marked, &mut tally) {
+                tally.mark();
             }
             let written = rustix::io::write(&file, bytes)?;
             if written == 0 {

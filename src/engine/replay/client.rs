@@ -10,11 +10,12 @@ use super::disk::{Disk, Manner, Name, close};
 use super::loadfile::{Disposition, Line, Status, Verb};
 use super::program::{Program, Step, kind};
 use crate::engine::clients::serve::Trial;
+use crate::engine::clients::source::Source;
 use crate::engine::clients::tally::Tally;
 use crate::engine::clients::{Broken, Client, Turn, Yield, carry, stand_alone};
 use crate::engine::load::protocol::Failure;
 use crate::measurement::Operation;
-use crate::pattern::{self, Data, Header};
+use crate::pattern::Data;
 
 /// What all clients of a trial share.
 #[derive(Debug)]
@@ -45,10 +46,8 @@ struct Replay<'a> {
     names: Vec<Name>,
     slots: Vec<Option<OwnedFd>>,
     /// What is written, and where reads go.
-    source: Vec<u8>,
+    source: Source,
     sink: Vec<u8>,
-    /// Says who the blocks of the next write are.
-    header: Header,
     next: usize,
 }
 
@@ -62,19 +61,13 @@ impl<'a> Replay<'a> {
             work.program.paths_of(index).iter().map(|path| Name::new(path)).collect();
         let names = names.ok_or((Failure::Failed, "a path has a NUL in it".to_owned()))?;
         let size = work.program.size_max;
-        let (mut source, campaign) = (vec![0; size], trial.spec.campaign);
-        // Each client has bodies of its own, so that no two write the same bytes.
-        let body = pattern::bodies_per_block(size).wrapping_mul(index as u32);
-        pattern::fill(&mut source, size, work.data, campaign, body);
-        let file = (index as u64) << 32;
         Ok(Replay {
             work,
             disk,
             names,
             slots: (0..work.program.slots).map(|_| None).collect(),
-            source,
+            source: Source::new(work.data, trial.spec.campaign, index, size),
             sink: vec![0; size],
-            header: Header { campaign, body, file, ..Header::default() },
             next: 0,
         })
     }
@@ -103,11 +96,8 @@ impl<'a> Replay<'a> {
             Verb::SetFileInfo(handle) => self.disk.set_times(slot(handle)?, name(step.path))?,
             Verb::Find(path, most) => self.disk.find(name(path), most)?,
             Verb::Write { handle, offset, size } => {
-                let bytes = &mut self.source[..size as usize];
-                if self.work.data.is_stamped() {
-                    self.header.offset = offset;
-                    pattern::stamp(bytes, self.header);
-                    // Marking blocks is our own work, and not the kernel's.
+                let (bytes, marked) = self.source.bytes(step.path, offset, size as usize);
+                if marked {
                     tally.mark();
                 }
                 self.disk.write(slot(handle)?, bytes, offset)?;
@@ -197,7 +187,7 @@ impl Client for Replay<'_> {
             return Ok(Turn::Part);
         }
         self.next = 0;
-        self.header.generation = self.header.generation.wrapping_add(1);
+        self.source.begin_generation();
         // What the loadfile leaves open, the next round opens anew.
         self.slots.iter_mut().for_each(|slot| drop(slot.take()));
         Ok(Turn::Round)

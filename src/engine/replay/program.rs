@@ -20,7 +20,7 @@ const CLIENT: &str = "client1";
 pub struct Step {
     /// The line, its handles replaced by slots.
     pub line: Line,
-    /// For SetFileInfo the path that its slot was opened by.
+    /// Where the line has a handle, the path that it was opened by.
     pub path: u32,
 }
 
