@@ -9,6 +9,7 @@ use crate::engine::Error;
 use crate::engine::load::control::{Event, Gate, Shared};
 use crate::engine::load::cpus::{Pinning, pin};
 use crate::engine::load::protocol::{Failure, LoadSpec, Message, Prepared};
+use crate::engine::load::settle;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules};
 use crate::knob::Settings;
@@ -75,6 +76,8 @@ pub fn conduct<W: Send + Sync + 'static>(
     let (own, run) = (trial.clone(), engine.run);
     let threads = talk::start(&trial.shared, clients, move |index| client(&own, run, index))?;
     talk::wait_until_ready(&trial.shared, clients, talk)?;
+    // Pools that were just made would be written back while the clock runs.
+    settle::sync(trial.spec.streams.iter().flatten())?;
     talk.say(&Message::Prepared(Prepared::default()))?;
     if !talk.wait_for_go() {
         trial.shared.open_gate(Gate::Quit);

@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
 use hdrhistogram::Histogram;
-use rustix::fs::{CWD, Mode, OFlags};
 
 use super::act::{self, Act};
 use super::content::Content;
@@ -20,6 +19,7 @@ use crate::engine::Error;
 use crate::engine::load::control::{Event, Gate, Shared};
 use crate::engine::load::cpus::{descriptors, pin};
 use crate::engine::load::protocol::{Failure, LoadSpec, Message, Prepared};
+use crate::engine::load::settle;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules};
 use crate::knob::Settings;
@@ -101,7 +101,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     let durable_ns = match job.flushes && !watched.stopped_early {
         true => {
             talk.say(&Message::Flushing {})?;
-            sync(&folders)?;
+            settle::sync(&folders)?;
             Some(monotonic_ns())
         }
         false => None,
@@ -154,7 +154,7 @@ fn make_shared(job: &Job, places: &[Place]) -> Result<(), Error> {
 /// lets go of what is in memory, where the trial begins cold.
 fn settle(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
     if job.work.before() != Before::Nothing {
-        sync(folders)?;
+        settle::sync(folders)?;
     }
     if job.cold {
         // 3: the page cache, which holds the tables of inodes, and then names and inodes themselves
@@ -169,22 +169,6 @@ fn settle(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
                 ))
             })?;
         }
-    }
-    Ok(())
-}
-
-/// syncfs(2) of each folder's file system.
-fn sync(folders: &[PathBuf]) -> Result<(), Error> {
-    let mut distinct: Vec<&PathBuf> = folders.iter().collect();
-    distinct.sort();
-    distinct.dedup();
-    for folder in distinct {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let synced = rustix::fs::openat(CWD, folder, flags, Mode::empty())
-            .and_then(|opened| rustix::fs::syncfs(&opened));
-        synced.map_err(|why| {
-            Error::Failed(format!("cannot sync the file system of {}: {why}", folder.display()))
-        })?;
     }
     Ok(())
 }
