@@ -4,6 +4,7 @@
 //! worker's threads (`client`) then do its operations over and over, each in a folder of its own
 //! (`disk`). Warm-up, window, samples and worker are those of [`super::clients`].
 
+use std::io::Read;
 use std::path::Path;
 
 use crate::engine::clients;
@@ -16,6 +17,7 @@ use crate::knob::Settings;
 use crate::measurement::{Measurement, Note};
 use crate::plan::Trial;
 use crate::sys;
+use crate::value::Stop;
 
 mod client;
 pub mod disk;
@@ -54,7 +56,7 @@ impl Engine for Replay {
             }
         };
         clients::check(settings).map_err(refused)?;
-        program(settings.word("loadfile")).map(|_| ())
+        program(settings).map(|_| ())
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
@@ -73,7 +75,7 @@ pub fn worker() -> Told {
 
 fn make(settings: &Settings, _: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
     let loadfile = settings.word("loadfile");
-    let program = program(loadfile).map_err(|why| Error::Failed(format!("{why}")))?;
+    let program = program(settings).map_err(|why| Error::Failed(format!("{why}")))?;
     let manner = Manner {
         resolve_names: settings.flag("resolve-names"),
         sync_open: settings.flag("sync-open"),
@@ -84,17 +86,24 @@ fn make(settings: &Settings, _: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
     Ok((work, Vec::new()))
 }
 
-/// Reads a loadfile and makes it ready.
-fn program(loadfile: &str) -> Result<Program, sys::Error> {
+/// Reads the loadfile and makes it ready.
+fn program(settings: &Settings) -> Result<Program, sys::Error> {
+    let loadfile = settings.word("loadfile");
     let text = match loadfile {
         own::NAME => own::text(),
         path => read(Path::new(path))?,
     };
+    let what = || format!("cannot replay {loadfile}");
     let wrong = |wrong: loadfile::Wrong| {
-        let what = format!("cannot replay {loadfile}");
-        sys::Error::new(what, wrong).hint("a loadfile is as dbench's: /usr/share/dbench/client.txt")
+        sys::Error::new(what(), wrong)
+            .hint("a loadfile is as dbench's: /usr/share/dbench/client.txt")
     };
-    Program::new(loadfile::parse(&text).map_err(wrong)?).map_err(wrong)
+    let program = Program::new(loadfile::parse(&text).map_err(wrong)?).map_err(wrong)?;
+    if let (Stop::Bytes(_), 0) = (settings.stop(), program.bytes) {
+        let why = "it reads and writes no bytes, of which so many were to end the trial";
+        return Err(sys::Error::new(what(), why).hint("choose a time, as stop=60s, or stop=pass"));
+    }
+    Ok(program)
 }
 
 fn read(path: &Path) -> Result<String, sys::Error> {
@@ -103,12 +112,18 @@ fn read(path: &Path) -> Result<String, sys::Error> {
             "`apt-get install dbench` brings /usr/share/dbench/client.txt; `built-in` is ours",
         )
     };
-    let length = path.metadata().map_err(|why| failed(&why))?.len();
-    if length > LOADFILE_BYTES_MAX {
-        return Err(failed(&format!("{length} bytes are more than {LOADFILE_BYTES_MAX}")));
+    let told = path.metadata().map_err(|why| failed(&why))?;
+    if !told.is_file() {
+        // A pipe would be waited for, and of a device there is no end.
+        return Err(failed(&"it is no regular file"));
     }
-    #[expect(clippy::disallowed_methods, reason = "a file that the user named, not the machine's")]
-    std::fs::read_to_string(path).map_err(|why| failed(&why))
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|why| failed(&why))?;
+    file.take(LOADFILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|why| failed(&why))?;
+    if bytes.len() as u64 > LOADFILE_BYTES_MAX {
+        return Err(failed(&format!("it has more than {LOADFILE_BYTES_MAX} bytes")));
+    }
+    String::from_utf8(bytes).map_err(|why| failed(&why))
 }
 
 #[cfg(test)]

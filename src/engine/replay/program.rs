@@ -35,6 +35,8 @@ pub struct Program {
     pub slots: usize,
     /// The largest read or write, bytes.
     pub size_max: usize,
+    /// Bytes that are read and written in one round.
+    pub bytes: u64,
 }
 
 impl Program {
@@ -45,7 +47,7 @@ impl Program {
     pub fn new(file: Loadfile) -> Result<Program, Wrong> {
         let mut slots = Slots::default();
         let mut steps = Vec::with_capacity(file.lines.len());
-        let mut size_max = 0;
+        let (mut size_max, mut bytes) = (0, 0_u64);
         for mut line in file.lines {
             let number = line.number;
             let wrong = |what| Wrong { line: number, what };
@@ -53,9 +55,14 @@ impl Program {
             if let Verb::Write { size, .. } | Verb::Read { size, .. } = line.verb {
                 size_max = size_max.max(size as usize);
             }
+            bytes = bytes.saturating_add(match line.verb {
+                Verb::Write { size, .. } => u64::from(size),
+                Verb::Read { comes, .. } => u64::from(comes),
+                _ => 0,
+            });
             steps.push(Step { line, path });
         }
-        Ok(Program { steps, paths: file.paths, slots: slots.most, size_max })
+        Ok(Program { steps, paths: file.paths, slots: slots.most, size_max, bytes })
     }
 
     /// The paths of client `number`, from 0: as dbench does, every `client1` in them becomes

@@ -50,7 +50,10 @@ fn clients_go_through_the_loadfile_that_ships_and_everything_comes_out_as_it_say
         assert!(stream.pass_end_ns.is_some());
         assert_eq!(stream.pass, result.streams[0].pass);
         assert_eq!(stream.pass, stream.total, "it stopped after its pass");
-        assert_eq!(stream.pass.ops(), program(own::NAME).unwrap().steps.len() as u64);
+        assert_eq!(
+            stream.pass.ops(),
+            program(&Settings::defaults("replay")).unwrap().steps.len() as u64
+        );
     }
     use Operation as O;
     let kinds: Vec<O> = result.latency.iter().map(|(kind, _)| *kind).collect();
@@ -147,4 +150,32 @@ fn what_cannot_be_honoured_is_refused_with_what_would_work() {
     let why = refused("loadfile", bad.to_str().unwrap());
     assert!(why.contains("line 5: handle 7 is not open here"), "{why}");
     assert!(Replay.check(&Settings::defaults("replay")).is_ok());
+}
+
+/// A loadfile that was a device was read until there was no memory left, and a pipe for ever.
+#[test]
+fn what_is_no_file_of_some_length_is_not_read() {
+    let refused = |path: &str| {
+        let mut settings = Settings::defaults("replay");
+        settings.set("loadfile", crate::value::Value::Word(path.into()));
+        Replay.check(&settings).unwrap_err().to_string()
+    };
+    assert!(refused("/dev/zero").contains("no regular file"));
+    assert!(refused("/").contains("no regular file"));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("binary");
+    #[expect(clippy::disallowed_methods, reason = "a fixture")]
+    std::fs::write(&path, b"Flush \xff\xfe\n").unwrap();
+    assert!(refused(path.to_str().unwrap()).contains("invalid utf-8"));
+}
+
+/// A loadfile that moves no bytes went on until `at-most` when bytes were to end it.
+#[test]
+fn bytes_cannot_end_what_moves_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = loadfile(folder.path(), &["Qfsinfo 259 NT_STATUS_OK"]);
+    let (_, what) = run(json!({ "loadfile": path, "stop": "1MiB" }), 1).map(drop).unwrap_err();
+    assert!(what.contains("reads and writes no bytes"), "{what}");
+    let result = run(json!({ "loadfile": path }), 1).unwrap();
+    assert_eq!(result.streams[0].pass.metadata_ops, 5);
 }
