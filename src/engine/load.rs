@@ -9,6 +9,7 @@
 pub mod control;
 pub mod cpus;
 pub mod protocol;
+pub mod room;
 pub mod settle;
 pub mod supervise;
 pub mod talk;

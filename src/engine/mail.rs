@@ -6,9 +6,10 @@
 //! worker are those of [`super::clients`].
 
 use crate::engine::clients;
-use crate::engine::clients::serve::Engine as Clients;
+use crate::engine::clients::serve::{Engine as Clients, Needs};
 use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
+use crate::engine::load::room::Room;
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error};
 use crate::knob::Settings;
@@ -56,7 +57,7 @@ impl Engine for Mail {
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> Told {
-    let clients = Clients { name: Mail.name(), make, run: client::run };
+    let clients = Clients { name: Mail.name(), make, needs, run: client::run };
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
 }
 
@@ -72,6 +73,21 @@ fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error
     Ok((work, Vec::new()))
 }
 
+/// What one mailbox needs when its pool is full and every file of it has grown to the largest size.
+fn needs(work: &Work) -> Needs {
+    const BLOCK: u64 = 4096;
+    let files = work.rules.most_files() as u64;
+    let bytes = work.rules.high.saturating_add(1).next_multiple_of(BLOCK).saturating_mul(files);
+    let source = clients::source::pool_bytes(work.block_bytes);
+    Needs {
+        memory_bytes: (source + work.block_bytes) as u64 + files * client::LETTER_BYTES,
+        kinds: 8,
+        descriptors: 2,
+        room: Room { bytes, names: files + 1, shared_names: 0 },
+        hint: "lower pool-files, size-high, block-size or streams",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -79,7 +95,7 @@ mod tests {
     use crate::measurement::Operation;
     use serde_json::json;
 
-    const ENGINE: Clients<Work> = Clients { name: "mail", make, run: client::run };
+    const ENGINE: Clients<Work> = Clients { name: "mail", make, needs, run: client::run };
 
     /// postmark's own arithmetic: as many reads and appends together as transactions, and as many
     /// creations and deletions.

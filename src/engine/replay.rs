@@ -8,7 +8,7 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::engine::clients;
-use crate::engine::clients::serve::Engine as Clients;
+use crate::engine::clients::serve::{Engine as Clients, Needs};
 use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::talk::{self, Told};
@@ -32,6 +32,9 @@ use program::Program;
 
 /// The largest loadfile that is read, bytes: 40 times the one that Debian's dbench carries.
 const LOADFILE_BYTES_MAX: u64 = 1 << 30;
+
+/// What a client keeps of each path besides its text, which it has three times, bytes.
+const NAME_BYTES: usize = 96;
 
 /// The engine `replay`.
 pub struct Replay;
@@ -69,7 +72,7 @@ impl Engine for Replay {
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> Told {
-    let clients = Clients { name: Replay.name(), make, run: client::run };
+    let clients = Clients { name: Replay.name(), make, needs, run: client::run };
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
 }
 
@@ -84,6 +87,19 @@ fn make(settings: &Settings, _: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
     };
     let work = Work { program, name: loadfile.to_owned(), manner, data: job::data(settings) };
     Ok((work, Vec::new()))
+}
+
+fn needs(work: &Work) -> Needs {
+    let program = &work.program;
+    let source = clients::source::pool_bytes(program.size_max);
+    let paths: usize = program.paths.iter().map(|path| 3 * path.len() + NAME_BYTES).sum();
+    Needs {
+        memory_bytes: (source + program.size_max + paths) as u64,
+        kinds: program.kinds().len() as u64,
+        descriptors: program.slots as u64 + 1,
+        room: program.room,
+        hint: "lower streams, or take a smaller loadfile",
+    }
 }
 
 /// Reads the loadfile and makes it ready.

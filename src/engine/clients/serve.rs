@@ -9,11 +9,13 @@ use crate::engine::Error;
 use crate::engine::load::control::{Event, Gate, Shared};
 use crate::engine::load::cpus::{Pinning, pin};
 use crate::engine::load::protocol::{Failure, LoadSpec, Message, Prepared};
+use crate::engine::load::room::{self, Room};
 use crate::engine::load::settle;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules};
 use crate::knob::Settings;
 use crate::measurement::Note;
+use crate::sys::Host;
 
 /// What all clients of a trial share.
 pub struct Trial<W> {
@@ -39,6 +41,21 @@ impl<W> Trial<W> {
 /// What all clients share, and what is to be noted.
 pub type Made<W> = Result<(W, Vec<Note>), Error>;
 
+/// What the clients of a trial need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Needs {
+    /// Memory of one client, besides its thread and its histograms, bytes.
+    pub memory_bytes: u64,
+    /// Kinds of operations, each of which has a histogram.
+    pub kinds: u64,
+    /// Files that one client has open at once.
+    pub descriptors: u64,
+    /// What one client has on its file system.
+    pub room: Room,
+    /// What makes all of that less.
+    pub hint: &'static str,
+}
+
 /// How an engine makes what all clients share, with what is to be noted, and runs one client from
 /// its making to its end.
 pub struct Engine<W> {
@@ -46,6 +63,8 @@ pub struct Engine<W> {
     pub name: &'static str,
     /// Once, before the threads are started.
     pub make: fn(&Settings, &LoadSpec) -> Made<W>,
+    /// What its clients need, to be asked before any is made.
+    pub needs: fn(&W) -> Needs,
     /// On the client's thread.
     pub run: fn(&Trial<W>, usize) -> Result<Yield, Broken>,
 }
@@ -71,6 +90,7 @@ pub fn conduct<W: Send + Sync + 'static>(
         return Err(Error::Failed(why.to_owned()).into());
     }
     let (work, notes) = (engine.make)(&settings, &spec)?;
+    check_room((engine.needs)(&work), &spec)?;
     let shared = Shared::new(clients, 0, terms.sustained, sender).warming_up(terms.warm_up_ns);
     let trial = Arc::new(Trial { work, spec, terms, shared, cpus });
     let (own, run) = (trial.clone(), engine.run);
@@ -94,6 +114,17 @@ pub fn conduct<W: Send + Sync + 'static>(
         .ok_or_else(|| Error::Failed("a client's thread ended without a result".to_owned()))?;
     let result = outcome::gather(&trial.terms, &trial.shared, watched, &yields, notes)?;
     Ok(Message::Result(Box::new(result)))
+}
+
+/// Refuses what does not fit into the machine, or on the file systems.
+fn check_room(needs: Needs, spec: &LoadSpec) -> Result<(), Error> {
+    let (host, clients) = (Host::live(), spec.streams.len());
+    room::check_threads(&host, clients)?;
+    let own = room::THREAD_BYTES + needs.kinds * room::HISTOGRAM_BYTES;
+    room::check_memory(&host, clients, needs.memory_bytes.saturating_add(own))?;
+    room::check_descriptors(needs.descriptors, "a client", needs.hint)?;
+    let folders: Vec<PathBuf> = spec.streams.iter().filter_map(|of| of.first().cloned()).collect();
+    room::check_space(needs.room, &folders, needs.hint)
 }
 
 fn rules(terms: &Terms) -> Rules {

@@ -50,6 +50,9 @@ struct Letter {
     bytes: u64,
 }
 
+/// What a file of the pool takes in memory, bytes.
+pub const LETTER_BYTES: u64 = size_of::<Letter>() as u64;
+
 /// A file's name: its number, in decimal digits.
 struct Name([u8; 24]);
 

@@ -6,7 +6,10 @@
 
 use std::collections::HashMap;
 
+mod room;
+
 use super::loadfile::{Handle, Line, Loadfile, Status, Verb, Wrong};
+use crate::engine::load::room::Room;
 use crate::measurement::Operation;
 
 /// Where an open file is kept while it is open.
@@ -35,6 +38,8 @@ pub struct Program {
     pub slots: usize,
     /// The largest read or write, bytes.
     pub size_max: usize,
+    /// What one client has on its file system at most.
+    pub room: Room,
     /// Bytes that are read and written in one round.
     pub bytes: u64,
 }
@@ -62,7 +67,8 @@ impl Program {
             });
             steps.push(Step { line, path });
         }
-        Ok(Program { steps, paths: file.paths, slots: slots.most, size_max, bytes })
+        let room = room::most(&steps, &file.paths);
+        Ok(Program { steps, paths: file.paths, slots: slots.most, size_max, room, bytes })
     }
 
     /// The paths of client `number`, from 0: as dbench does, every `client1` in them becomes

@@ -10,7 +10,7 @@ use crate::engine::clients::testing::trial;
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::measurement::Operation;
 
-const ENGINE: Clients<Work> = Clients { name: "replay", make, run: client::run };
+const ENGINE: Clients<Work> = Clients { name: "replay", make, needs, run: client::run };
 
 fn settings(more: Value) -> Value {
     let mut all = json!({ "stop": "pass", "warm-up": 0 });
@@ -178,4 +178,28 @@ fn bytes_cannot_end_what_moves_none() {
     assert!(what.contains("reads and writes no bytes"), "{what}");
     let result = run(json!({ "loadfile": path }), 1).unwrap();
     assert_eq!(result.streams[0].pass.metadata_ops, 5);
+}
+
+/// A thousand handles and one more failed on their way with "Too many open files", under the soft
+/// limit of most machines; and a hundred thousand do so still, but before anything is made.
+#[test]
+fn as_many_files_are_open_as_the_hard_limit_allows_and_more_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |many: usize| -> Vec<String> {
+        let line = |n| format!(r#"NTCreateX "\clients\client1\f" 0x40 0x2 {n} NT_STATUS_OK"#);
+        (2..many + 2).map(line).collect()
+    };
+    let run = |many: usize| {
+        let lines = open(many);
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        run(json!({ "loadfile": loadfile(folder.path(), &lines) }), 1).map(drop)
+    };
+    let limit = crate::engine::load::cpus::descriptors();
+    if limit >= 2000 {
+        assert_eq!(run(1500), Ok(()));
+    }
+    if limit < 2_000_000 {
+        let (kind, what) = run(limit as usize).unwrap_err();
+        assert!(kind == Failure::Unsupported && what.contains("ulimit -n"), "{what}");
+    }
 }

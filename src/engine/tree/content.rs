@@ -7,9 +7,6 @@ use rustix::io::Errno;
 use super::job::Job;
 use crate::pattern::{Data, Header, bodies_per_block, fill, stamp};
 
-/// Files that are larger are written in pieces of this size.
-const PIECE_BYTES: u64 = 1 << 20;
-
 /// The bytes of one stream's files.
 #[derive(Debug)]
 pub struct Content {
@@ -25,7 +22,7 @@ pub struct Content {
 impl Content {
     /// For the files of `stream`; holds nothing where files are empty.
     pub fn new(job: &Job, stream: usize) -> Content {
-        let length = job.file_bytes.min(PIECE_BYTES) as usize;
+        let length = job.content_bytes() as usize;
         let mut buffer = vec![0; length];
         let body = (stream as u32).wrapping_mul(bodies_per_block(length));
         fill(&mut buffer, length, job.data, job.campaign, body);

@@ -12,6 +12,9 @@ const DIRECTORIES_MAX: u64 = 10_000;
 /// Names are made beforehand and kept; so many take 200 MB.
 const NAMES_MAX: u64 = 10_000_000;
 
+/// Files that are larger are written in pieces of this size.
+const PIECE_BYTES: u64 = 1 << 20;
+
 /// What is done to each name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
@@ -203,6 +206,11 @@ impl Job {
             }
         }
         all
+    }
+
+    /// Bytes that one stream's files are written from.
+    pub fn content_bytes(&self) -> u64 {
+        self.file_bytes.min(PIECE_BYTES)
     }
 
     /// Operations of one pass of one stream.

@@ -1,6 +1,5 @@
-//! The tree of directories that a stream works in: made, opened, and whether there is room for it.
+//! The tree of directories that a stream works in: made, opened, and what room it takes.
 
-use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -10,8 +9,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use super::act::DIRECTORY_MODE;
 use super::job::Job;
 use crate::engine::Error;
-use crate::sys::filesystem::{inodes, mount_identity, space};
-use crate::value::bytes;
+use crate::engine::load::room::Room;
 
 /// Where one stream works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,43 +70,42 @@ fn cannot(what: &str, path: &Path, why: impl Display) -> Error {
     Error::Failed(format!("cannot {what} {}: {why}", path.display()))
 }
 
-/// Refuses what would not leave 5 % of the bytes and of the inodes of a file system free. Folders
-/// of one file system are judged together.
-///
-/// # Errors
-/// `Unsupported` when it does not fit; `Failed` when the kernel cannot say.
-pub fn check_room(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
+/// What one stream's files and directories take.
+pub fn room(job: &Job) -> Room {
     const BLOCK: u64 = 4096;
-    let failed = |error: crate::sys::Error| Error::Failed(error.to_string());
-    // A folder of each file system, and how many streams work there.
-    let mut systems = BTreeMap::new();
-    for folder in folders {
-        let device = mount_identity(folder).map_err(failed)?.device;
-        systems.entry(device).or_insert((folder, 0_u64)).1 += 1;
+    let (own, shared) = match job.shared {
+        true => (0, job.directories()),
+        false => (job.directories(), 0),
+    };
+    Room {
+        bytes: job.file_bytes.next_multiple_of(BLOCK).saturating_mul(job.files),
+        names: job.files.saturating_add(own),
+        shared_names: shared,
     }
-    for (folder, streams) in systems.into_values() {
-        let at = folder.display();
-        let files = job.files.saturating_mul(streams);
-        let needed = job.file_bytes.next_multiple_of(BLOCK).saturating_mul(files);
-        let usable = space(folder).map_err(failed)?.usable_bytes();
-        if needed > usable {
-            return Err(Error::Unsupported(format!(
-                "{files} files of {} do not fit in {at}: only {} may be used there (5 % of the \
-                 file system stay free); lower files, file-size or streams",
-                bytes(job.file_bytes as f64),
-                bytes(usable as f64)
-            )));
-        }
-        let names = files.saturating_add(job.directories().saturating_mul(streams));
-        if let Some(room) = inodes(folder).map_err(failed)?
-            && names > room.usable()
-        {
-            return Err(Error::Unsupported(format!(
-                "{names} files and directories do not fit in {at}: only {} more may be made there \
-                 (5 % of the file system's inodes stay free); lower files or streams",
-                room.usable()
-            )));
-        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::testing::settings;
+
+    /// A tree that streams share was counted once for each of them, and refused where it fitted.
+    #[test]
+    fn a_tree_that_streams_share_is_there_once() {
+        let of = |shared: &str| {
+            let knobs = [
+                ("cold", "false"),
+                ("stop", "pass"),
+                ("file-size", "5KiB"),
+                ("files", "10"),
+                ("tree-depth", "1"),
+                ("tree-width", "99"),
+                ("shared-directories", shared),
+            ];
+            room(&Job::of(&settings("tree", &knobs), 1, 2).unwrap())
+        };
+        let bytes = 10 * 8192;
+        assert_eq!(of("false"), Room { bytes, names: 110, shared_names: 0 });
+        assert_eq!(of("true"), Room { bytes, names: 10, shared_names: 100 });
     }
-    Ok(())
 }

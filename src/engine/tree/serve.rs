@@ -17,18 +17,15 @@ use super::place::{self, Place};
 use super::{outcome, verify};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Gate, Shared};
-use crate::engine::load::cpus::{descriptors, pin};
+use crate::engine::load::cpus::pin;
 use crate::engine::load::protocol::{Failure, LoadSpec, Message, Prepared};
-use crate::engine::load::settle;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules};
+use crate::engine::load::{room, settle};
 use crate::knob::Settings;
 use crate::measurement::steady::READ_ROUND_NS;
 use crate::sys::Host;
 use crate::sys::clock::{monotonic_ns, thread_cpu_ns};
-
-/// Descriptors that a stream needs besides those of its directories.
-const SPARE_DESCRIPTORS: u64 = 64;
 
 /// The worker process, on standard input and output, dying with its parent.
 ///
@@ -70,8 +67,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     let job = job(&spec)?;
     let folders = folders(&spec)?;
-    place::check_room(&job, &folders)?;
-    check_descriptors(&job)?;
+    check_room(&job, &folders)?;
     let places = place::places(&job, &folders);
     make_shared(&job, &places)?;
     let cpus = job.pinning.cpus()?;
@@ -130,16 +126,17 @@ fn folders(spec: &LoadSpec) -> Result<Vec<PathBuf>, Error> {
     folders.filter(|folders| !folders.is_empty()).ok_or_else(none)
 }
 
-fn check_descriptors(job: &Job) -> Result<(), Error> {
-    let (needed, allowed) = (job.directories() + SPARE_DESCRIPTORS, descriptors());
-    if needed > allowed {
-        return Err(Error::Unsupported(format!(
-            "a tree of {} directories needs {needed} file descriptors; RLIMIT_NOFILE allows \
-             {allowed} (raise it with `ulimit -n`, or lower tree-depth or tree-width)",
-            job.directories()
-        )));
-    }
-    Ok(())
+/// Refuses what does not fit into the machine, or on the file systems.
+fn check_room(job: &Job, folders: &[PathBuf]) -> Result<(), Error> {
+    room::check_space(place::room(job), folders, "lower files, file-size or streams")?;
+    let directories = job.directories();
+    let tree = format!("a tree of {directories} directories");
+    room::check_descriptors(directories, &tree, "lower tree-depth or tree-width")?;
+    let host = Host::live();
+    room::check_threads(&host, job.streams)?;
+    let names = job.operations().max(job.files) * size_of::<Entry>() as u64;
+    let each = room::THREAD_BYTES + room::HISTOGRAM_BYTES + names + job.content_bytes();
+    room::check_memory(&host, job.streams, each)
 }
 
 /// Trees that several streams share are there before the first of them begins.

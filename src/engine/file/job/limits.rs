@@ -1,19 +1,15 @@
 //! Whether so many streams fit: descriptors, threads, memory. Asked before anything is opened.
 
-use rustix::process::{Resource, getrlimit};
-
 use super::{Direction, IoEngine, Job};
 use crate::engine::Error;
 use crate::engine::load::cpus::descriptors;
+use crate::engine::load::room::{
+    HISTOGRAM_BYTES, THREAD_BYTES, check_memory, check_threads, refuse,
+};
 use crate::sys::Host;
-use crate::value;
 
 /// Descriptors that the worker needs besides those of its streams.
 const SPARE_DESCRIPTORS: u64 = 32;
-/// Stack, kernel stack, ring and bookkeeping of one stream's thread.
-const THREAD_BYTES: u64 = 256 << 10;
-/// Touched part of one latency histogram.
-const HISTOGRAM_BYTES: u64 = 272 << 10;
 
 /// Raises the soft limit of descriptors to the hard one and refuses a job that will not fit, with
 /// the number of streams that would.
@@ -24,7 +20,7 @@ pub fn check(job: &Job, host: &Host, files_per_stream: u64) -> Result<(), Error>
     let descriptors = descriptors();
     let each = files_per_stream + u64::from(job.engine == IoEngine::Uring);
     let fit = descriptors.saturating_sub(SPARE_DESCRIPTORS) / each.max(1);
-    refuse(job, fit, || {
+    refuse(job.streams, fit, || {
         format!(
             "{} streams need {} file descriptors; RLIMIT_NOFILE allows {descriptors} (raise it \
              with `ulimit -n`)",
@@ -32,33 +28,8 @@ pub fn check(job: &Job, host: &Host, files_per_stream: u64) -> Result<(), Error>
             job.streams as u64 * each + SPARE_DESCRIPTORS
         )
     })?;
-    if let Some(threads) = thread_limit(host) {
-        let fit = threads.saturating_sub(8);
-        refuse(job, fit, || {
-            format!("{} streams need as many threads; {threads} are allowed here", job.streams)
-        })?;
-    }
-    if let Some(available) = available_memory(host) {
-        // The rest is for the page cache and for everybody else.
-        let usable = available / 10 * 8;
-        let each = stream_bytes(job);
-        refuse(job, usable / each, || {
-            format!(
-                "{} streams need {} of memory for buffers and histograms; {} are available",
-                job.streams,
-                value::bytes((each * job.streams as u64) as f64),
-                value::bytes(available as f64)
-            )
-        })?;
-    }
-    Ok(())
-}
-
-fn refuse(job: &Job, fit: u64, what: impl Fn() -> String) -> Result<(), Error> {
-    if job.streams as u64 <= fit {
-        return Ok(());
-    }
-    Err(Error::Unsupported(format!("{}; streams={fit} would work", what())))
+    check_threads(host, job.streams)?;
+    check_memory(host, job.streams, stream_bytes(job))
 }
 
 /// Whether a stream's buffers get huge pages: large ones, or few enough that rounding up is cheap.
@@ -96,29 +67,6 @@ fn stream_bytes(job: &Job) -> u64 {
     };
     let slots = u64::from(job.depth) * 64;
     buffers.saturating_add(histograms + THREAD_BYTES + slots)
-}
-
-/// The tightest of the machine's, the user's and the control group's limits on threads.
-fn thread_limit(host: &Host) -> Option<u64> {
-    let number = |path: &str| host.word(path)?.parse().ok();
-    let group = host.word("/proc/self/cgroup").and_then(|text| {
-        let path = text.lines().find_map(|line| line.strip_prefix("0::").map(str::to_owned))?;
-        number(&format!("/sys/fs/cgroup{path}/pids.max"))
-    });
-    let user = getrlimit(Resource::Nproc).current;
-    let machine = [number("/proc/sys/kernel/threads-max"), number("/proc/sys/kernel/pid_max")];
-    machine.into_iter().chain([group, user]).flatten().min()
-}
-
-fn available_memory(host: &Host) -> Option<u64> {
-    let meminfo = host.read("/proc/meminfo").ok()?;
-    mem_available(&meminfo)
-}
-
-fn mem_available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_ascii_whitespace().next()?.parse().ok()?;
-    kib.checked_mul(1024)
 }
 
 #[cfg(test)]
@@ -183,14 +131,5 @@ mod tests {
         assert!(wants_huge_pages(&job(8, settings.clone())));
         assert!(!wants_huge_pages(&job(1000, settings)));
         assert!(wants_huge_pages(&job(1000, serde_json::json!({"block-size": 1048576}))));
-    }
-
-    #[test]
-    fn a_cut_meminfo_never_panics() {
-        let text = "MemFree: 2 kB\nMemAvailable: 12 kB\n";
-        assert_eq!(mem_available(text), Some(12288));
-        for end in 0..text.len() {
-            mem_available(&text[..end]);
-        }
     }
 }
