@@ -137,6 +137,20 @@ impl<'a> Replay<'a> {
         Ok(())
     }
 
+    /// Closes what the loadfile leaves open, as the next round opens it anew. That is no operation
+    /// of the loadfile, and no part of the next one.
+    fn close_all(&mut self, tally: &mut Tally<'_>) -> Result<(), Broken> {
+        for file in self.slots.iter_mut().filter_map(Option::take) {
+            close(file).map_err(|why| {
+                let why = std::io::Error::from(why);
+                let what = "what the loadfile leaves open at its end";
+                (Failure::Failed, format!("cannot close {what}: {why}"))
+            })?;
+            tally.mark();
+        }
+        Ok(())
+    }
+
     fn unmet(&self, step: &Step, outcome: &str) -> Broken {
         let Line { number, verb, status } = step.line;
         let path = |path: u32| self.names[path as usize].path.to_string_lossy().into_owned();
@@ -188,8 +202,7 @@ impl Client for Replay<'_> {
         }
         self.next = 0;
         self.source.begin_generation();
-        // What the loadfile leaves open, the next round opens anew.
-        self.slots.iter_mut().for_each(|slot| drop(slot.take()));
+        self.close_all(tally)?;
         Ok(Turn::Round)
     }
 
