@@ -72,10 +72,19 @@ impl Stream {
         done(unsafe { libc::fflush(self.file) })
     }
 
+    fn must_be_open(&self) -> io::Result<()> {
+        if self.file.is_null() { Err(io::Error::from_raw_os_error(libc::EBADF)) } else { Ok(()) }
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.must_be_open()?;
+        self.write_out()?;
+        // SAFETY: an open FILE, as was just asked.
+        done(unsafe { libc::fsync(libc::fileno(self.file)) })
+    }
+
     fn seek(&mut self, offset: u64) -> io::Result<()> {
-        if self.file.is_null() {
-            return Err(io::Error::from_raw_os_error(libc::EBADF));
-        }
+        self.must_be_open()?;
         if self.at != offset {
             // SAFETY: an open FILE.
             done(unsafe { libc::fseeko(self.file, offset as libc::off_t, libc::SEEK_SET) })?;
@@ -124,9 +133,7 @@ impl<const BYTES: bool> Medium for Stdio<BYTES> {
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
         let stream = self.streams.get_mut(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
         if kind == Kind::Sync {
-            stream.write_out()?;
-            // SAFETY: an open FILE, as `write_out` has just seen.
-            return done(unsafe { libc::fsync(libc::fileno(stream.file)) }).map(|()| 0);
+            return stream.sync().map(|()| 0);
         }
         stream.seek(offset)?;
         let (start, length) = (buffer.as_mut_ptr(), buffer.len());
@@ -219,6 +226,7 @@ mod tests {
         // The second round begins at the start again, through a new FILE.
         writer.close().unwrap();
         assert!(writer.act(Kind::Write, &mut block(9), 0, 0).is_err(), "it is closed");
+        assert!(writer.act(Kind::Sync, &mut [], 0, 0).is_err(), "so there is nothing to sync");
         writer.reopen().unwrap();
         writer.act(Kind::Write, &mut block(9), 0, 0).unwrap();
         assert_eq!(writer.act(Kind::Sync, &mut [], 0, 0).unwrap(), 0);
