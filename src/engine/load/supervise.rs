@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::protocol::{Command, LoadResult, LoadSpec, Message, Running};
 use super::vigil::Vigil;
+use super::watch::patience_ns;
 use crate::counters::{Probe, Sampler, Snapshot, bounds};
 use crate::engine::{Context, Error};
 use crate::inventory::{self, Target};
@@ -130,8 +131,7 @@ fn limit_ns(settings: &Settings) -> u64 {
     let at_most_ns = settings.whole("at-most");
     match settings.stop() {
         Ending::After(ns) => {
-            let timed_ns = ns.max(settings.whole("at-least"));
-            at_most_ns.min(timed_ns.saturating_add(settings.whole("warm-up")))
+            at_most_ns.min(patience_ns(ns).saturating_add(settings.whole("warm-up")))
         }
         _ => at_most_ns,
     }

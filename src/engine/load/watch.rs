@@ -72,6 +72,12 @@ pub struct Watched {
     pub unsettled: bool,
 }
 
+/// How long after it was warm a trial of `length_ns` is over at the latest, ns. It is timed from
+/// when all streams run; but streams that hardly ever complete anything do not hold it up.
+pub fn patience_ns(length_ns: u64) -> u64 {
+    length_ns.saturating_mul(2).max(length_ns.saturating_add(1_000_000_000))
+}
+
 /// Runs the load to the end of its drain, and of its flush.
 ///
 /// # Errors
@@ -151,14 +157,12 @@ impl Watch<'_> {
         let cut_ns = self.released_ns.saturating_add(self.rules.at_most_ns);
         let Stop::After(length_ns) = self.rules.stop else { return (cut_ns, true) };
         let opened_ns = self.shared.marks().opened.map(|(at_ns, _)| at_ns);
-        // From when all run; but streams that hardly ever complete anything do not hold it up.
-        let patience_ns = length_ns.saturating_mul(2).max(length_ns.saturating_add(1_000_000_000));
         let end_ns = match opened_ns {
             Some(at_ns) => at_ns.saturating_add(length_ns),
             None => u64::MAX,
         };
         let warm_ns = self.released_ns.saturating_add(self.shared.warm_up_ns);
-        let end_ns = end_ns.min(warm_ns.saturating_add(patience_ns));
+        let end_ns = end_ns.min(warm_ns.saturating_add(patience_ns(length_ns)));
         if cut_ns < end_ns { (cut_ns, true) } else { (end_ns, false) }
     }
 
