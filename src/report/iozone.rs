@@ -15,7 +15,8 @@ use crate::plan;
 /// KiB per second by file size and record size, of one operation.
 type Matrix = BTreeMap<(u64, u64), f64>;
 
-/// Settings that a matrix shows by its place, its title or not at all.
+/// Settings that a matrix shows by its place, its title or not at all, unless two cells would have
+/// the same place under the same title.
 const SHOWN: &[&str] =
     &["access", "file-size", "block-size", "cold", "io-engine", "fresh-file", "stop", "at-most"];
 
@@ -48,10 +49,9 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     let mut sets: BTreeMap<String, BTreeMap<usize, Matrix>> = BTreeMap::new();
     for cell in cells() {
         let Some(figure) = cell.figures.get("throughput_bytes_per_s") else { continue };
-        let Some(title) = title(&cell.settings) else { continue };
-        let place = (cell.settings.whole("file-size"), cell.settings.whole("block-size"));
+        let Some((title, file, record)) = place(&cell.settings) else { continue };
         let matrices = sets.entry(others(&cell.settings, &varied)).or_default();
-        matrices.entry(title).or_default().insert(place, figure.value / 1024.0);
+        matrices.entry(title).or_default().insert((file, record), figure.value / 1024.0);
     }
     let mut text = head(input);
     for (others, matrices) in &sets {
@@ -97,11 +97,27 @@ fn title(settings: &Settings) -> Option<usize> {
 /// Knobs that differ among the cells and that no matrix shows.
 fn varied<'a>(all: impl Iterator<Item = &'a Settings>) -> BTreeSet<&'static str> {
     let mut values: BTreeMap<&'static str, BTreeSet<String>> = BTreeMap::new();
-    for (knob, value) in all.flat_map(Settings::iter) {
-        values.entry(knob).or_default().insert(value.to_string());
+    let mut places: BTreeMap<Option<Place>, Vec<&Settings>> = BTreeMap::new();
+    for settings in all {
+        for (knob, value) in settings.iter() {
+            values.entry(knob).or_default().insert(value.to_string());
+        }
+        places.entry(place(settings)).or_default().push(settings);
     }
+    let differs = |knob: &str| {
+        let of = |settings: &&Settings| settings.find(knob).map(ToString::to_string);
+        places.values().any(|alike| alike.iter().any(|one| of(one) != of(&alike[0])))
+    };
     let several = values.into_iter().filter(|(_, values)| values.len() > 1);
-    several.map(|(knob, _)| knob).filter(|knob| !SHOWN.contains(knob)).collect()
+    several.map(|(knob, _)| knob).filter(|knob| !SHOWN.contains(knob) || differs(knob)).collect()
+}
+
+/// Title, file size and record size.
+type Place = (usize, u64, u64);
+
+/// Where a cell stands; `None` for what is no operation of iozone's.
+fn place(settings: &Settings) -> Option<Place> {
+    Some((title(settings)?, settings.whole("file-size"), settings.whole("block-size")))
 }
 
 /// The values of the varied knobs, as one would type them.
@@ -216,6 +232,22 @@ mod tests {
         let wanted = "\n\"Writer report\"\n        \"4\"  \"64\"  \"128\"\n\
                       \"64\"   101  116 \n\"128\"   101  0  132 \n";
         assert_eq!(matrix, wanted);
+    }
+
+    /// With `io-engine=sync,mmap` the second one's figures stood in the place of the first one's,
+    /// and nothing said so: a knob that most titles tell apart was never shown.
+    #[test]
+    fn no_two_cells_have_one_place_whatever_differs_between_them() {
+        let mut cells: Vec<_> =
+            ["sync", "mmap"].map(|engine| cell("write", engine, 65536, 4096, 1)).into();
+        cells.push(cell("write", "stdio", 65536, 4096, 1));
+        let text = rendered(&cells, 7.0);
+        let lines = |wanted: &str| text.lines().filter(|line| *line == wanted).count();
+        assert_eq!((lines("io-engine=sync"), lines("io-engine=mmap")), (1, 1), "{text}");
+        assert_eq!((lines("\"Writer report\""), lines("\"Fwrite report\"")), (2, 1), "{text}");
+        // What the title tells is not said again.
+        let text = rendered(&[cells.swap_remove(0), cells.swap_remove(0)], 7.0);
+        assert!(!text.contains("io-engine="), "{text}");
     }
 
     #[test]
