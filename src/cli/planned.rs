@@ -209,6 +209,34 @@ mod tests {
         (load, settings)
     }
 
+    /// `create` on the engine `file` would have to write something else.
+    #[test]
+    fn every_workload_is_refused_on_every_engine_that_cannot_run_it_by_both_names() {
+        let mut refused = 0;
+        for workload in workload::WORKLOADS {
+            // A plan of that name comes first.
+            if builtin::find(workload.name).is_some() {
+                continue;
+            }
+            for engine in knob::ENGINES {
+                match find(workload.name, Some(engine)) {
+                    Ok(plan) => {
+                        assert!(workload.engines.contains(&engine), "{engine} {}", workload.name);
+                        assert_eq!(plan.engine, engine);
+                    }
+                    Err(error) => {
+                        let error: Refused = error.downcast().unwrap();
+                        let why = format!("the engine `{engine}` cannot run `{}`", workload.name);
+                        assert_eq!(error.why, why);
+                        assert!(error.hint.contains(workload.engines[0]), "{error:?}");
+                        refused += 1;
+                    }
+                }
+            }
+        }
+        assert!(refused >= 8 * knob::ENGINES.len(), "{refused}");
+    }
+
     #[test]
     fn a_workload_that_cannot_run_at_all_is_let_through_beside_one_that_can() {
         let stdio = || cell(1, &[("io-engine", "stdio")]);
