@@ -66,6 +66,15 @@ pub struct Measurement {
 }
 
 impl Measurement {
+    /// Latencies of the operations that were counted: a transaction is made of operations that are
+    /// counted themselves, and is one of them only where there is nothing else.
+    pub fn operations(&self) -> impl Iterator<Item = &Histogram<u64>> + Clone {
+        let alone = self.latency.len() == 1;
+        let counts = move |kind: Operation| alone || kind != Operation::Transaction;
+        let parts = self.latency.iter().filter(move |(kind, _)| counts(*kind));
+        parts.map(|(_, part)| part).filter(|part| !part.is_empty())
+    }
+
     /// Whether its course was sampled, so that it can be drawn.
     pub fn has_course(&self) -> bool {
         match &self.digest {

@@ -87,7 +87,7 @@ fn reported_figures(of: &Reported, figures: &mut Figures) {
 }
 
 /// The value of the rate `name` of one trial, as in [`figures`], without looking at anything else:
-/// `throughput_bytes_per_s`, `iops`, `ops_per_s`, `latency_ns_mean`,
+/// `throughput_bytes_per_s`, `iops`, `ops_per_s`, `transactions_per_s`, `latency_ns_mean`,
 /// `accepted_throughput_bytes_per_s` or `durable_throughput_bytes_per_s`. `None` when the trial has
 /// no such figure.
 pub fn rate(record: &Record, name: &str) -> Option<f64> {
@@ -109,14 +109,15 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
         "ops_per_s" => window
             .filter(|it| it.done.metadata_ops > 0)
             .map(|it| it.done.ops() as f64 / seconds(&it))?,
+        "transactions_per_s" => {
+            let of = measurement.latency.iter().find(|(kind, _)| *kind == Operation::Transaction);
+            let count = of.map(|(_, histogram)| histogram.len()).filter(|count| *count > 0)?;
+            window.map(|it| count as f64 / seconds(&it))?
+        }
         "latency_ns_mean" => {
-            // A transaction is made of operations that are counted themselves.
-            let alone = measurement.latency.len() == 1;
-            let parts = measurement.latency.iter().filter(|(kind, histogram)| {
-                !histogram.is_empty() && (alone || *kind != Operation::Transaction)
-            });
-            let sum: f64 = parts.clone().map(|(_, part)| part.mean() * part.len() as f64).sum();
-            sum / parts.map(|(_, part)| part.len()).sum::<u64>() as f64
+            let parts = measurement.operations();
+            let sum: f64 = parts.clone().map(|part| part.mean() * part.len() as f64).sum();
+            sum / parts.map(|part| part.len()).sum::<u64>() as f64
         }
         "accepted_throughput_bytes_per_s" => {
             durable.map(|it| it.bytes as f64 * 1e9 / it.accepted_ns as f64)?

@@ -252,9 +252,9 @@ impl Facts<'_> {
 
     /// Mean time of an operation, seconds.
     fn latency_s(&self) -> Option<f64> {
-        let parts = self.measurement.latency.iter().filter(|(_, part)| !part.is_empty());
-        let sum: f64 = parts.clone().map(|(_, part)| part.mean() * part.len() as f64).sum();
-        let count: u64 = parts.map(|(_, part)| part.len()).sum();
+        let parts = self.measurement.operations();
+        let sum: f64 = parts.clone().map(|part| part.mean() * part.len() as f64).sum();
+        let count: u64 = parts.map(|part| part.len()).sum();
         (count > 0).then(|| sum / count as f64 / 1e9)
     }
 }

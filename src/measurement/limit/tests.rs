@@ -4,7 +4,7 @@ use super::testing::{Scene, group, link};
 use super::{Limits, Resource, Standing, limits};
 use crate::counters::bounds::Bounded;
 use crate::inventory::Ceiling;
-use crate::measurement::Evidence;
+use crate::measurement::{Evidence, Operation, Outcome, latency_histogram};
 use crate::value::Value;
 
 fn of(scene: &Scene) -> Limits {
@@ -48,6 +48,23 @@ fn little_s_law_is_checked_unless_a_rate_was_asked_for() {
     assert!(text.contains("1.20 operations in flight"), "{text}");
     assert_eq!(of(&Scene { late: 1.08, ..Scene::default() }).mismatch(), None);
     assert_eq!(of(&late.with("rate", Value::Count(5000))).mismatch(), None);
+}
+
+/// Of mailboxes the report said that "the figures do not agree": transactions were counted as
+/// operations beside those that they are made of, with 3.5 operations in flight of two streams.
+#[test]
+fn a_transaction_is_no_operation_beside_those_that_it_is_made_of() {
+    let mut record = Scene::default().record(1);
+    let Outcome::Done(measurement) = &mut record.outcome else { panic!("it was done") };
+    let (kind, parts) = measurement.latency[0].clone();
+    let mut whole = latency_histogram();
+    whole.record_n(8 * parts.max(), parts.len() / 8).unwrap();
+    measurement.latency.push((Operation::Transaction, whole.clone()));
+    assert_eq!(limits(&record).unwrap().mismatch(), None);
+    let Outcome::Done(measurement) = &mut record.outcome else { panic!("it was done") };
+    assert_eq!((measurement.operations().count(), kind), (1, Operation::Read));
+    measurement.latency = vec![(Operation::Transaction, whole)];
+    assert_eq!(measurement.operations().count(), 1, "where there is nothing else");
 }
 
 #[test]
