@@ -7,6 +7,8 @@ use crate::value;
 
 /// Operations per second.
 pub const OPS: &str = "ops_per_s";
+/// Transactions per second, of operations that are counted as well.
+pub const TRANSACTIONS: &str = "transactions_per_s";
 /// Operations over the time until all that they had changed was on the device.
 pub const DURABLE_OPS: &str = "durable_ops_per_s";
 /// Processor time of the load for each operation.
@@ -33,6 +35,8 @@ pub fn are_in(group: &Group<'_>) -> bool {
 pub fn columns(group: &Group<'_>) -> Vec<Column> {
     let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
     let all = [
+        Column { head: "trans/s", name: TRANSACTIONS, print: value::iops },
+        Column { head: "trans p99", name: "transaction_latency_ns_p99", print: value::duration },
         Column { head: "ops/s", name: OPS, print: value::iops },
         Column { head: "durable ops/s", name: DURABLE_OPS, print: value::iops },
         Column { head: "MB/s", name: cells::THROUGHPUT, print: megabytes },

@@ -269,6 +269,11 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
     text.push('\n');
     text.push_str(&wrapped("  ", told));
     let rows = || groups.iter().flat_map(|group| &group.rows);
+    if rows().any(|row| cells::figure(row.cell, operations::TRANSACTIONS).is_some()) {
+        let told = "trans: transactions, each made of several operations. p50, p99 are those of \
+                    the operations.";
+        text.push_str(&wrapped("  ", told));
+    }
     if rows().any(|row| cells::figure(row.cell, operations::DURABLE_OPS).is_some()) {
         let told = "durable ops/s: operations over the time until all that they had changed was \
                     on the device (syncfs).";
