@@ -15,6 +15,9 @@ const SAID_BYTES_MAX: u64 = 8192;
 /// come back; no signal reaches it there.
 const KILLED_MAX: Duration = Duration::from_secs(5);
 
+/// A worker that was let go of and killed is not waited for longer: it may hang in the kernel.
+const LET_GO_MAX: Duration = Duration::from_millis(500);
+
 /// A process that this program started of itself.
 #[derive(Debug)]
 pub struct Worker {
@@ -169,11 +172,13 @@ pub fn end_apart() -> Result<(), Error> {
     }
 }
 
-/// A worker that is let go of is killed, so that no load outlives its trial.
+/// A worker that is let go of is killed, so that no load outlives its trial, and waited for, so that
+/// its number is free again.
 impl Drop for Worker {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {
             let _ = self.child.kill();
+            self.wait(LET_GO_MAX, || false);
         }
     }
 }

@@ -51,7 +51,7 @@ pub fn refuse(streams: usize, fit: u64, what: impl Fn() -> String) -> Result<(),
 pub fn check_threads(host: &Host, streams: usize) -> Result<(), Error> {
     let Some(threads) = thread_limit(host) else { return Ok(()) };
     refuse(streams, threads.saturating_sub(8), || {
-        format!("{streams} streams need as many threads; {threads} are allowed here")
+        format!("{} as many threads; {threads} are allowed here", need(streams as u64))
     })
 }
 
@@ -64,7 +64,8 @@ pub fn check_memory(host: &Host, streams: usize, each: u64) -> Result<(), Error>
     let Some(available) = available_memory(host) else { return Ok(()) };
     refuse(streams, available / 10 * 8 / each.max(1), || {
         format!(
-            "{streams} streams need {} of memory for buffers and histograms; {} are available",
+            "{} {} of memory for buffers and histograms; {} are available",
+            need(streams as u64),
             value::bytes(each.saturating_mul(streams as u64) as f64),
             value::bytes(available as f64)
         )
@@ -110,8 +111,9 @@ pub fn check_space(room: Room, folders: &[PathBuf], hint: &str) -> Result<(), Er
         let usable = space(folder).map_err(failed)?.usable_bytes();
         if needed > usable {
             return Err(Error::Unsupported(format!(
-                "{streams} streams need up to {} in {at}: only {} may be used there (5 % of the \
-                 file system stay free); {hint}",
+                "{} up to {} in {at}: only {} may be used there (5 % of the file system stay free); \
+                 {hint}",
+                need(streams),
                 value::bytes(needed as f64),
                 value::bytes(usable as f64)
             )));
@@ -129,6 +131,11 @@ pub fn check_space(room: Room, folders: &[PathBuf], hint: &str) -> Result<(), Er
         }
     }
     Ok(())
+}
+
+/// `1 stream needs`, `8 streams need`.
+fn need(streams: u64) -> String {
+    if streams == 1 { "1 stream needs".to_owned() } else { format!("{streams} streams need") }
 }
 
 /// The tightest of the machine's, the user's and the control group's limits on threads.
@@ -175,6 +182,8 @@ mod tests {
         let what = refused(check(Room { bytes: 1 << 60, ..some }));
         assert!(what.contains("2 streams need up to") && what.contains("5 % of the"), "{what}");
         assert!(what.ends_with("; lower pool-files"), "{what}");
+        let one = check_space(Room { bytes: 1 << 60, ..some }, &two[..1], "lower it");
+        assert!(refused(one).starts_with("1 stream needs up to"));
         // A file system that makes inodes as they are needed tells no number.
         if inodes(folder.path()).unwrap().is_some() {
             let what = refused(check(Room { names: 1 << 60, ..some }));

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::io::Errno;
@@ -79,6 +80,7 @@ impl Name {
 struct Mailbox<'a> {
     work: &'a Work,
     folder: OwnedFd,
+    path: PathBuf,
     draw: Draw,
     pool: Vec<Letter>,
     next: u64,
@@ -104,6 +106,7 @@ impl<'a> Mailbox<'a> {
         let mut mailbox = Mailbox {
             work,
             folder,
+            path,
             draw: Draw::new(work.rules, seed),
             pool: Vec::with_capacity(work.rules.most_files()),
             next: 0,
@@ -113,7 +116,7 @@ impl<'a> Mailbox<'a> {
         };
         for _ in 0..work.rules.pool_files {
             let bytes = mailbox.draw.size();
-            mailbox.create(bytes, None).map_err(|why| mailbox.broken("make the pool in", why))?;
+            mailbox.create(bytes, None).map_err(|why| mailbox.broken("fill", why))?;
         }
         Ok(mailbox)
     }
@@ -121,7 +124,8 @@ impl<'a> Mailbox<'a> {
     fn broken(&self, what: &str, why: Errno) -> Broken {
         let why = std::io::Error::from(why);
         let files = self.pool.len();
-        (Failure::Failed, format!("cannot {what} a mailbox of {files} files: {why}"))
+        let at = self.path.display();
+        (Failure::Failed, format!("cannot {what} {at}, a mailbox of {files} files: {why}"))
     }
 
     fn open(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
