@@ -8,6 +8,7 @@ use crate::measurement::steady::{Steady, steady};
 use crate::stats::{Estimate, mean_interval};
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
+const TRANSACTIONS: &str = "transactions_per_s";
 
 /// Three sentences for the top of a report; `findings` are those of the same records.
 pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
@@ -34,11 +35,15 @@ fn is_devices(cell: &Cell<'_>) -> bool {
         && !cell.records.iter().any(by_memory)
 }
 
+fn has(cell: &Cell<'_>, name: &str) -> bool {
+    !cell.values(name).is_empty()
+}
+
 fn how_fast(cells: &[Cell<'_>]) -> String {
-    let rates: Vec<(&Cell<'_>, Estimate)> = cells
-        .iter()
-        .filter_map(|cell| Some((cell, mean_interval(&cell.values(THROUGHPUT))?)))
-        .collect();
+    let transactions = !cells.is_empty() && cells.iter().all(|cell| has(cell, TRANSACTIONS));
+    let name = if transactions { TRANSACTIONS } else { THROUGHPUT };
+    let rates: Vec<(&Cell<'_>, Estimate)> =
+        cells.iter().filter_map(|cell| Some((cell, mean_interval(&cell.values(name))?))).collect();
     let fastest = |among: &dyn Fn(&Cell<'_>) -> bool| {
         let among = rates.iter().filter(|(cell, _)| among(cell));
         among.max_by(|a, b| a.1.value.total_cmp(&b.1.value))
@@ -54,9 +59,9 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
         return "Nothing was measured.".to_owned();
     };
     let (cell, estimate) = found;
-    let rate = words::rate(&estimate.not_negative(), cell.records.len());
+    let rate = words::rate_of(name, &estimate.not_negative(), cell.records.len());
     let streams = words::streams(cell.settings.number("streams"));
-    let load = words::load(cell.settings, &["block-size", "queue-depth", "directories"]);
+    let load = cell.load(&["block-size", "queue-depth", "directories"]);
     let mut load = load.chars();
     let load: String = load.next().into_iter().flat_map(char::to_lowercase).chain(load).collect();
     format!("{lead} {rate} with {streams}, {load}.")
@@ -65,16 +70,13 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
 fn where_it_stops(cells: &[Cell<'_>], findings: &[Finding]) -> String {
     let claims: Vec<&Finding> =
         findings.iter().filter(|finding| finding.question == "scaling").collect();
-    let of_names = cells.iter().any(|cell| cell.settings.has("operation"));
+    let of_bytes = cells.iter().any(|cell| has(cell, THROUGHPUT));
+    let what = if of_bytes { "throughput stops" } else { "the rates stop" };
     match claims.first() {
-        None if of_names => {
-            "How the rates grow with more streams is in the tables: no limit is looked \
-                            for in operations on names."
-                .to_owned()
-        }
-        None => "Where throughput stops growing with more streams was not measured: that takes \
-                 three numbers of streams or more."
-            .to_owned(),
+        None => format!(
+            "Where {what} growing with more streams was not measured: that takes three numbers of \
+             streams or more."
+        ),
         // A collapse, when there is one, follows its curve's knee.
         Some(first) => match claims.get(1).filter(|next| next.evidence == first.evidence) {
             Some(collapse) => format!("{} {}", first.claim, collapse.claim),

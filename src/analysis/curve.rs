@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 use super::words;
 use crate::knob::Settings;
@@ -29,8 +30,7 @@ pub struct Curve<'a> {
     pub settings: &'a Settings,
     /// In the order in which they ran.
     pub points: Vec<Point<'a>>,
-    /// Whether other trials of the campaign ran in other directories.
-    elsewhere: bool,
+    told: Told,
 }
 
 /// The replicates of one cell that were done, of which there is at least one.
@@ -39,9 +39,53 @@ pub struct Cell<'a> {
     pub settings: &'a Settings,
     /// In the order in which they ran.
     pub records: Vec<&'a Record>,
-    /// Whether other trials of the campaign ran in other directories.
-    elsewhere: bool,
+    told: Told,
 }
+
+/// What has to be said of a load so that it is told from the others of its campaign.
+#[derive(Clone)]
+struct Told {
+    /// Whether other trials ran in other directories.
+    elsewhere: bool,
+    /// Knobs in which loads of its engine differ, where no access tells them apart.
+    apart: Rc<[&'static str]>,
+}
+
+/// What has to be said of each load, by its engine.
+struct Telling {
+    elsewhere: bool,
+    apart: HashMap<&'static str, Rc<[&'static str]>>,
+}
+
+impl Telling {
+    fn of(records: &[Record]) -> Telling {
+        let mut first: HashMap<&'static str, &Settings> = HashMap::new();
+        let mut differing: HashMap<&'static str, Vec<&'static str>> = HashMap::new();
+        for settings in records.iter().map(|record| &record.trial.settings) {
+            if settings.has("access") || settings.has("command") {
+                continue;
+            }
+            let first = first.entry(settings.engine()).or_insert(settings);
+            let known = differing.entry(settings.engine()).or_default();
+            for (knob, value) in settings.iter() {
+                let said = SAID.contains(&knob) || EXTENT.contains(&knob) || known.contains(&knob);
+                if !said && first.find(knob) != Some(value) {
+                    known.push(knob);
+                }
+            }
+        }
+        let apart = differing.into_iter().map(|(engine, knobs)| (engine, knobs.into())).collect();
+        Telling { elsewhere: in_several(records), apart }
+    }
+
+    fn told(&self, settings: &Settings) -> Told {
+        let apart = self.apart.get(settings.engine());
+        Told { elsewhere: self.elsewhere, apart: apart.cloned().unwrap_or_else(|| Rc::new([])) }
+    }
+}
+
+/// Knobs that are said of every load in their own way.
+const SAID: &[&str] = &["streams", "directories", "operation"];
 
 /// Whether the records are not all of the same directories: only then have sentences to say of
 /// which they speak.
@@ -51,15 +95,21 @@ fn in_several(records: &[Record]) -> bool {
     all.any(|other| Some(other) != first)
 }
 
-/// As [`words::load`], with the directories where they tell it from others.
-fn load(settings: &Settings, knobs: &[&str], elsewhere: bool) -> String {
-    let directories: &[&str] = if elsewhere { &["directories"] } else { &[] };
-    words::load(settings, &[knobs, directories].concat())
+/// As [`words::load`], with what tells it from others.
+fn load(settings: &Settings, knobs: &[&str], told: &Told) -> String {
+    let directories: &[&str] = if told.elsewhere { &["directories"] } else { &[] };
+    let mut all: Vec<&str> = knobs.to_vec();
+    for knob in told.apart.iter().chain(directories) {
+        if !all.contains(knob) {
+            all.push(knob);
+        }
+    }
+    words::load(settings, &all)
 }
 
 /// The cells of which at least one trial was done.
 pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
-    let elsewhere = in_several(records);
+    let telling = Telling::of(records);
     let mut cells: Vec<Cell<'_>> = replicates(records)
         .into_iter()
         .filter_map(|group| {
@@ -67,7 +117,8 @@ pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
                 record.outcome.measurement().is_some() && !record.trial.prepares()
             };
             let records: Vec<&Record> = group.into_iter().filter(done).collect();
-            Some(Cell { settings: &records.first()?.trial.settings, records, elsewhere })
+            let settings = &records.first()?.trial.settings;
+            Some(Cell { settings, records, told: telling.told(settings) })
         })
         .collect();
     cells.sort_by_key(|cell| rank(cell.settings));
@@ -77,7 +128,7 @@ pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
 impl Cell<'_> {
     /// What it does, and the settings among `knobs`.
     pub fn load(&self, knobs: &[&str]) -> String {
-        load(self.settings, knobs, self.elsewhere)
+        load(self.settings, knobs, &self.told)
     }
 
     /// The rate `name` of each trial that has it.
@@ -113,7 +164,7 @@ fn rank(settings: &Settings) -> impl Ord + use<> {
 
 /// The curves over `knob` among the trials that were done; curves of a single level too.
 pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
-    let elsewhere = in_several(records);
+    let telling = Telling::of(records);
     let mut curves: Vec<Curve<'a>> = Vec::new();
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
     let free = [EXTENT, &[knob]].concat();
@@ -128,7 +179,8 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
             Some(place) => curves[*place].points.push(point),
             None => {
                 near.push(curves.len());
-                curves.push(Curve { settings, points: vec![point], elsewhere });
+                let told = telling.told(settings);
+                curves.push(Curve { settings, points: vec![point], told });
             }
         }
     }
@@ -139,28 +191,18 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
 impl Curve<'_> {
     /// What it does, and the settings among `knobs`.
     pub fn load(&self, knobs: &[&str]) -> String {
-        load(self.settings, knobs, self.elsewhere)
+        load(self.settings, knobs, &self.told)
     }
 
     /// The rate `name` at each level, in ascending order.
     pub fn levels(&self, name: &str) -> Vec<Level> {
-        let mut levels: Vec<Level> = Vec::new();
-        for point in &self.points {
-            let Some(value) = rate(point.record, name) else { continue };
-            match levels.iter_mut().find(|level| level.at == point.at) {
-                Some(level) => level.values.push(value),
-                None => levels.push(Level { at: point.at, values: vec![value] }),
-            }
-        }
-        levels.sort_by(|a, b| a.at.total_cmp(&b.at));
-        levels
+        levels(self.points.iter(), name)
     }
 
     /// The same of one replicate alone.
     pub fn levels_of(&self, replicate: u32, name: &str) -> Vec<Level> {
         let of = |point: &&Point<'_>| point.record.trial.replicate == replicate;
-        let points = self.points.iter().filter(of).cloned().collect();
-        Curve { points, ..*self }.levels(name)
+        levels(self.points.iter().filter(of), name)
     }
 
     /// Replicates at the level `at`.
@@ -178,6 +220,20 @@ impl Curve<'_> {
     pub fn strays(&self) -> usize {
         self.points.iter().filter(|point| stray(point.record).is_some()).count()
     }
+}
+
+/// The rate `name` at each level of some points, in ascending order.
+fn levels<'p>(points: impl Iterator<Item = &'p Point<'p>>, name: &str) -> Vec<Level> {
+    let mut levels: Vec<Level> = Vec::new();
+    for point in points {
+        let Some(value) = rate(point.record, name) else { continue };
+        match levels.iter_mut().find(|level| level.at == point.at) {
+            Some(level) => level.values.push(value),
+            None => levels.push(Level { at: point.at, values: vec![value] }),
+        }
+    }
+    levels.sort_by(|a, b| a.at.total_cmp(&b.at));
+    levels
 }
 
 /// The verdict on a reading trial whose bytes did not come, or not surely, from where its settings
@@ -217,5 +273,27 @@ mod tests {
         assert_eq!(stray(&record), None);
         record.trial.settings = Settings::defaults("dbench");
         assert_eq!(stray(&record), None);
+    }
+
+    /// The plan `mail` told twice where "mail (block-size 4 KiB)" stops growing: once it was that with
+    /// an fsync for each file, and once that without, and nothing said which.
+    #[test]
+    fn loads_without_an_access_are_told_apart_by_what_differs_between_them() {
+        let record = |sync: bool, streams: u64| {
+            let mut record = Scene::default().record(1);
+            record.trial.settings = Settings::defaults("mail");
+            record.trial.settings.set("sync-files", Value::Flag(sync));
+            record.trial.settings.set("streams", Value::Count(streams));
+            record
+        };
+        let labels = |records: &[Record]| -> Vec<String> {
+            curves(records, "streams").iter().map(|curve| curve.load(&["block-size"])).collect()
+        };
+        let both = [record(false, 1), record(true, 1), record(false, 2), record(true, 2)];
+        let mut told = labels(&both);
+        told.sort();
+        let wanted = ["no", "yes"].map(|it| format!("mail (block-size 1 MiB, sync-files {it})"));
+        assert_eq!(told, wanted);
+        assert_eq!(labels(&both[..1]), ["mail (block-size 1 MiB)"], "nothing to tell it from");
     }
 }

@@ -3,6 +3,7 @@
 use super::curve::{Curve, alike, curves};
 use super::{Finding, Question, words};
 use crate::measurement::Record;
+use crate::measurement::figures::rate;
 use crate::stats::knee::{Knee, Scaling, scaling};
 use crate::stats::profile::Level;
 use crate::stats::{Estimate, mean_interval, ratio_of_means};
@@ -10,7 +11,8 @@ use crate::value::{Value, percent};
 
 pub const QUESTION: Question = Question {
     name: "scaling",
-    about: "To how many streams at once does throughput grow, and does it collapse beyond?",
+    about: "To how many streams at once does throughput grow, or the rate of operations, and does it \
+            collapse beyond?",
     answer,
 };
 
@@ -18,12 +20,25 @@ pub const QUESTION: Question = Question {
 const SHARED: f64 = 0.95;
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
+const OPERATIONS: &str = "ops_per_s";
+const TRANSACTIONS: &str = "transactions_per_s";
+
+/// The figure that a load is about: transactions where it has such, operations where these are on
+/// names or move no bytes, else throughput.
+fn figure(curve: &Curve<'_>) -> &'static str {
+    let has = |name: &str| curve.points.iter().any(|point| rate(point.record, name).is_some());
+    match (has(TRANSACTIONS), curve.settings.has("operation") || !has(THROUGHPUT)) {
+        (true, _) => TRANSACTIONS,
+        (false, true) => OPERATIONS,
+        (false, false) => THROUGHPUT,
+    }
+}
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let curves = curves(records, "streams");
     let mut findings = Vec::new();
     for curve in &curves {
-        if let Some(scaling) = scaling(&curve.levels(THROUGHPUT)) {
+        if let Some(scaling) = scaling(&curve.levels(figure(curve))) {
             findings.push(knee(curve, &scaling));
             findings.extend(collapse(curve, &scaling));
         }
@@ -38,7 +53,8 @@ fn label(curve: &Curve<'_>) -> String {
 
 fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let label = label(curve);
-    let peak = words::rate(&scaling.peak, curve.replicates(scaling.peak_at));
+    let replicates = curve.replicates(scaling.peak_at);
+    let peak = words::rate_of(figure(curve), &scaling.peak, replicates);
     let at_peak = format!("the most was {peak} with {}", words::streams(scaling.peak_at));
     let (claim, advice) = match scaling.knee {
         Knee::At(at) => {
@@ -119,8 +135,9 @@ fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
     };
     let alone: Option<Vec<&Curve<'_>>> = directories.iter().map(alone).collect();
     let alone = alone?;
-    let bests: Option<Vec<Level>> = alone.iter().map(|curve| best(curve)).collect();
-    let (bests, at_once) = (bests?, best(all)?);
+    let name = figure(all);
+    let bests: Option<Vec<Level>> = alone.iter().map(|curve| best(curve, name)).collect();
+    let (bests, at_once) = (bests?, best(all, name)?);
     let replicates = bests.iter().map(|level| level.values.len()).min()?;
     let sums: Vec<f64> =
         (0..replicates).map(|k| bests.iter().map(|level| level.values[k]).sum()).collect();
@@ -133,8 +150,8 @@ fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
         "{} over {} directories at once gives {}, {share} of the sum of each alone, {}.",
         words::load(all.settings, &["block-size", "queue-depth"]),
         directories.len(),
-        words::rate(&mean_interval(&at_once.values)?, at_once.values.len()),
-        words::rate(&sum, replicates),
+        words::rate_of(name, &mean_interval(&at_once.values)?, at_once.values.len()),
+        words::rate_of(name, &sum, replicates),
     );
     let finding = Finding::info(QUESTION.name, claim, evidence);
     let shared = ratio.interval.is_some_and(|ends| ends.high < SHARED);
@@ -147,7 +164,7 @@ fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
 }
 
 /// The level with the highest mean.
-fn best(curve: &Curve<'_>) -> Option<Level> {
-    let levels = curve.levels(THROUGHPUT);
+fn best(curve: &Curve<'_>, name: &str) -> Option<Level> {
+    let levels = curve.levels(name);
     levels.into_iter().max_by(|a, b| a.mean().total_cmp(&b.mean()))
 }

@@ -4,7 +4,7 @@
 use super::{Finding, Severity, answer, findings};
 use crate::engine::testing::{campaign, settings};
 use crate::knob::Settings;
-use crate::measurement::{Note, Outcome, Record};
+use crate::measurement::{Amount, Note, Operation, Outcome, Record, latency_histogram};
 use crate::stats::Interval;
 use crate::stats::testing::{Coverage, Random, null_limit, seeds};
 use crate::value::Value;
@@ -51,6 +51,32 @@ fn mb_per_s(rate: f64) -> String {
     format!("{}B/s", (rate * 1e6).round())
 }
 
+/// What a claim says of its knee, without the figure at the peak.
+fn knee_in(claim: &str) -> &str {
+    let knee = claim.split_once("streams").map_or(claim, |(_, knee)| knee);
+    knee.split_once("; the most").map_or(knee, |(knee, _)| knee)
+}
+
+/// The same campaign as if another engine had run it, which did an operation, or a transaction, for
+/// each byte.
+fn of_another(engine: &str, records: &[Record]) -> Vec<Record> {
+    let mut others = records.to_vec();
+    for record in &mut others {
+        let streams = record.trial.settings.get("streams").clone();
+        record.trial.settings = Settings::defaults(engine);
+        record.trial.settings.set("streams", streams);
+        let Outcome::Done(measurement) = &mut record.outcome else { continue };
+        let Some(window) = &mut measurement.window else { continue };
+        let ops = window.done.bytes();
+        window.done = Amount { metadata_ops: ops, ..Amount::default() };
+        let mut histogram = latency_histogram();
+        histogram.saturating_record_n(1000, ops);
+        let kind = if engine == "tree" { Operation::Create } else { Operation::Transaction };
+        measurement.latency = vec![(kind, histogram)];
+    }
+    others
+}
+
 #[test]
 fn the_planted_knee_is_found_and_no_collapse_beyond_it() {
     let (mut coverage, mut silent, mut collapses) = (Coverage::default(), 0, 0);
@@ -66,6 +92,16 @@ fn the_planted_knee_is_found_and_no_collapse_beyond_it() {
             None => silent += 1,
         }
         collapses += scaling.len() as u32 - 1;
+        // The same truth, planted in operations on names and in transactions.
+        let rates = [("tree", "operations/s"), ("mail", "transactions/s")];
+        for (engine, unit) in rates.into_iter().filter(|_| seed < 25) {
+            let found = findings(&of_another(engine, &records));
+            let others = of(&found, "scaling");
+            assert_eq!(others.len(), scaling.len(), "{others:?}");
+            assert!(others[0].claim.contains(unit), "{}", others[0].claim);
+            let (one, other) = (&scaling[0].claim, &others[0].claim);
+            assert_eq!(knee_in(other), knee_in(one), "seed {seed}");
+        }
     }
     coverage.check("knee");
     at_most_by_chance(silent, "no knee where one was planted");

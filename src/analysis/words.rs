@@ -2,7 +2,7 @@
 
 use crate::knob::Settings;
 use crate::stats::Estimate;
-use crate::value::{Value, percent, setting, significant, throughput};
+use crate::value::{Value, iops, percent, setting, significant, throughput};
 
 /// A throughput with what is known of its precision, from `replicates` runs:
 /// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.
@@ -16,6 +16,25 @@ pub fn rate(estimate: &Estimate, replicates: usize) -> String {
             format!("{plain}; 95 % interval {low} to {high} MB/s, n {replicates})")
         }
         None => format!("{plain}; {}, no interval)", runs(replicates)),
+    }
+}
+
+/// A rate of any figure, by its name: throughput as [`rate`] has it, operations and transactions as
+/// `12.3k operations/s (95 % interval 12.0k to 12.6k, n 3)`.
+pub fn rate_of(name: &str, estimate: &Estimate, replicates: usize) -> String {
+    let unit = match name {
+        "ops_per_s" => "operations/s",
+        "transactions_per_s" => "transactions/s",
+        _ => return rate(estimate, replicates),
+    };
+    let estimate = estimate.not_negative();
+    let value = iops(estimate.value);
+    match estimate.interval {
+        Some(ends) => {
+            let (low, high) = (iops(ends.low), iops(ends.high));
+            format!("{value} {unit} (95 % interval {low} to {high}, n {replicates})")
+        }
+        None => format!("{value} {unit} ({}, no interval)", runs(replicates)),
     }
 }
 
@@ -95,9 +114,10 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
             value => parts.push(format!("{knob} {}", setting(value))),
         }
     }
-    let what = match settings.has("access") {
-        true => access(settings).to_string(),
-        false => settings.engine().to_owned(),
+    let what = match (settings.has("access"), settings.word("operation")) {
+        (true, _) => access(settings).to_owned(),
+        (false, "") => settings.engine().to_owned(),
+        (false, operation) => format!("The operation {operation}"),
     };
     match parts.is_empty() {
         true => what,
@@ -114,6 +134,12 @@ mod tests {
         let sure = Estimate::within(1.64e9, 1.6e9, 1.68e9);
         assert_eq!(rate(&sure, 3), "1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)");
         assert_eq!(rate(&Estimate::bare(2e8), 1), "200 MB/s (191 MiB/s; one run, no interval)");
+        let ops = Estimate::within(12_345.0, 12_000.0, 12_600.0);
+        let told = rate_of("ops_per_s", &ops, 3);
+        assert_eq!(told, "12.3k operations/s (95 % interval 12.0k to 12.6k, n 3)");
+        let told = rate_of("transactions_per_s", &Estimate::bare(320.0), 1);
+        assert_eq!(told, "320 transactions/s (one run, no interval)");
+        assert_eq!(rate_of("throughput_bytes_per_s", &sure, 3), rate(&sure, 3));
         assert_eq!(
             number(&Estimate::within(4.0, 3.9, 4.1), " streams"),
             "4.00 streams (95 % interval 3.90 to 4.10)"
@@ -128,6 +154,8 @@ mod tests {
             load(&settings, &knobs),
             "Sequential reading (direct, block-size 1 MiB, queue-depth 1)"
         );
+        assert_eq!(load(&Settings::defaults("tree"), &[]), "The operation create");
+        assert_eq!(load(&Settings::defaults("mail"), &["sync-files"]), "mail (sync-files no)");
         settings.set("direct", Value::Flag(false));
         settings.set("cold", Value::Flag(false));
         settings.set("directories", Value::Words(vec!["/a".into(), "/b".into()]));
