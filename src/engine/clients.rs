@@ -1,5 +1,5 @@
-//! Clients that each do one operation after the other: what the engines `replay` and `mail` have in
-//! common.
+//! Clients that each do one operation after the other: what the engines `replay`, `mail` and
+//! `database` have in common.
 //!
 //! A [`Client`] is one thread in a directory of its own. Here are its tally, the watch over all of
 //! them, and the worker process; what a client does is the engine's business. The talk with
@@ -50,6 +50,11 @@ pub trait Client {
 
     /// The kinds of operations that it tells the tally of.
     fn kinds(&self) -> Vec<Operation>;
+
+    /// Whether each of its operations was on the device when it was over.
+    fn is_durable(&self) -> bool {
+        false
+    }
 
     /// What whoever reads the figures must know of it, once it has stopped.
     fn notes(&self) -> Vec<Note> {
@@ -118,6 +123,8 @@ pub struct Yield {
     pub cpu_ns: u64,
     /// Latency inside the window.
     pub latency: Vec<(Operation, Histogram<u64>)>,
+    /// Each of its operations was on the device when it was over.
+    pub durable: bool,
     /// What is to be known.
     pub notes: Vec<Note>,
 }
@@ -227,6 +234,7 @@ pub fn carry(
     }
     let mut yielded = tally.end();
     yielded.cpu_ns = thread_cpu_ns().saturating_sub(cpu_ns);
+    yielded.durable = client.is_durable();
     yielded.notes = client.notes();
     shared.tell(Event::Drained);
     Ok(yielded)

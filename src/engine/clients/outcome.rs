@@ -5,7 +5,7 @@ use crate::engine::Error;
 use crate::engine::load::control::Shared;
 use crate::engine::load::protocol::{LoadResult, write_histogram};
 use crate::engine::load::watch::Watched;
-use crate::measurement::{Note, Operation, Stream};
+use crate::measurement::{Durable, Note, Operation, Stream};
 use crate::value::Stop;
 
 /// The result of a trial that has ended.
@@ -21,6 +21,9 @@ pub fn gather(
 ) -> Result<LoadResult, Error> {
     let zero_ns = watched.started_monotonic_ns;
     let streams: Vec<Stream> = yields.iter().map(|yielded| stream(yielded, zero_ns)).collect();
+    let stopped_ns = streams.iter().map(|stream| stream.stopped_ns).max().unwrap_or(0);
+    // With the last operation the last change was on the device; how many bytes, nobody counted.
+    let durable = !yields.is_empty() && yields.iter().all(|yielded| yielded.durable);
     for note in yields.iter().flat_map(|yielded| &yielded.notes) {
         if !notes.contains(note) {
             notes.push(note.clone());
@@ -30,11 +33,22 @@ pub fn gather(
         let text = "The trial was cut by at-most before its passes ended.";
         notes.push(Note::new("cut-short", text));
     }
+    let window = shared.window();
+    if window.is_none() && !watched.stopped_early {
+        let text = "There was no time in which all clients had done something: some waited for the \
+                    others all along. A longer time gives a figure.";
+        notes.push(Note::new("no-common-time", text));
+    }
     Ok(LoadResult {
         started_monotonic_ns: zero_ns,
         started_unix_ns: watched.started_unix_ns,
-        elapsed_ns: streams.iter().map(|stream| stream.stopped_ns).max().unwrap_or(0),
-        window: shared.window(),
+        elapsed_ns: stopped_ns,
+        durable: durable.then_some(Durable {
+            bytes: 0,
+            accepted_ns: stopped_ns,
+            durable_ns: stopped_ns,
+        }),
+        window,
         streams,
         load: watched.load,
         latency: latency(yields)?,
