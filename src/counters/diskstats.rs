@@ -23,6 +23,7 @@ pub const DISKSTATS: Source = Source {
         Field::counter("busy_ms"),
         Field::counter("queue_time_ms"),
         Field::gauge("in_flight"),
+        Field::counter("flush_ops"),
     ],
     every_ns: INTERVAL_NS,
     born_at_zero: false,
@@ -31,7 +32,8 @@ pub const DISKSTATS: Source = Source {
 
 /// Column after the device's name, our field, and what to multiply by. `busy_ms` is the kernel's
 /// io_ticks, `queue_time_ms` its time_in_queue: each request's time, summed.
-const COLUMNS: [(usize, usize, u64); 7] = [
+/// `flush_ops` are requests to empty a volatile cache, not counted of partitions, since Linux 5.5.
+const COLUMNS: [(usize, usize, u64); 8] = [
     (0, 0, 1),
     (2, 1, SECTOR_BYTES),
     (4, 2, 1),
@@ -39,6 +41,7 @@ const COLUMNS: [(usize, usize, u64); 7] = [
     (8, 6, 1),
     (9, 4, 1),
     (10, 5, 1),
+    (15, 7, 1),
 ];
 
 struct Diskstats {
