@@ -88,6 +88,9 @@ enum Command {
     /// Runs the mailboxes of one trial; started by brickyard itself
     #[command(hide = true)]
     MailWorker,
+    /// Runs the bank of one trial; started by brickyard itself
+    #[command(hide = true)]
+    DatabaseWorker,
 }
 
 /// The program.
@@ -113,6 +116,7 @@ pub fn main() -> ExitCode {
         Command::TreeWorker => worker::names(),
         Command::ReplayWorker => worker::replay(),
         Command::MailWorker => worker::mail(),
+        Command::DatabaseWorker => worker::database(),
     };
     match result {
         Ok(code) => code,

@@ -15,6 +15,7 @@ use crate::sys::{self, Host};
 mod clients;
 pub mod adapter;
 mod command;
+mod database;
 pub mod file;
 mod load;
 mod mail;
@@ -85,6 +86,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     &tree::Tree,
     &replay::Replay,
     &mail::Mail,
+    &database::Database,
     &command::Command,
     &adapter::FIO,
     &adapter::BONNIE,
@@ -104,6 +106,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 }
 
 pub use command::worker as programs;
+pub use database::worker as database_worker;
 pub use mail::worker as mail_worker;
 pub use replay::worker as replay_worker;
 #[cfg(test)]

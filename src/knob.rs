@@ -14,6 +14,7 @@ use crate::sys::{Error, Host};
 use crate::value::{Domain, Stop, Value};
 
 mod command;
+mod database;
 mod job;
 mod label;
 mod layout;
@@ -152,6 +153,11 @@ pub const KNOBS: &[&Knob] = &[
     &mail::CREATE_BIAS,
     &mail::TRANSACTIONS,
     &mail::SYNC_FILES,
+    &database::SCALE,
+    &database::JOURNAL_MODE,
+    &database::SYNCHRONOUS,
+    &database::PAGE_SIZE,
+    &database::SHARED_DATABASE,
     &command::COMMAND,
     &command::SHELL,
     &command::PREPARE,
@@ -237,9 +243,9 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 15] = [
-    "file", "tree", "replay", "mail", "command", "fio", "bonnie++", "iozone", "dbench", "sysbench",
-    "ior", "mdtest", "iperf3", "pgbench", "sim",
+pub const ENGINES: [&str; 16] = [
+    "file", "tree", "replay", "mail", "database", "command", "fio", "bonnie++", "iozone", "dbench",
+    "sysbench", "ior", "mdtest", "iperf3", "pgbench", "sim",
 ];
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same

@@ -4,6 +4,7 @@
 //! [`WORKLOADS`]. It holds no code: a name and what it stands for, as one would type it.
 
 mod command;
+mod database;
 mod iozone;
 mod mailbox;
 mod mixed;
@@ -49,6 +50,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &tree::TOUCH,
     &replay::REPLAY,
     &mailbox::MAILBOX,
+    &database::SQLITE,
     &command::COMMAND,
     &iozone::WRITE,
     &iozone::REWRITE,

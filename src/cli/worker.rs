@@ -33,3 +33,9 @@ pub fn mail() -> anyhow::Result<ExitCode> {
     engine::mail_worker()?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Serves one trial of the engine `database` over standard input and output.
+pub fn database() -> anyhow::Result<ExitCode> {
+    engine::database_worker()?;
+    Ok(ExitCode::SUCCESS)
+}

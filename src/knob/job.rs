@@ -13,7 +13,7 @@ const OF_FILES: &[&str] = &["file", "sim"];
 const OF_OWN_FILES: &[&str] = &["file", "sim", "tree"];
 
 /// Engines that let streams loose on files.
-const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail"];
+const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail", "database"];
 
 /// The same knob, obeyed by all engines with files of their own.
 const fn with_trees(knob: Knob) -> Knob {

@@ -43,12 +43,15 @@ pub const CREATE_BIAS: Knob = knob(
     "5",
     "Of ten transactions, so many create a file, and the others delete one",
 );
-pub const TRANSACTIONS: Knob = knob(
-    "transactions",
-    Domain::Count { min: 1, max: 1_000_000_000 },
-    "20000",
-    "Transactions of each client that are one pass, for stop=pass",
-);
+pub const TRANSACTIONS: Knob = Knob {
+    engines: &["mail", "database"],
+    ..knob(
+        "transactions",
+        Domain::Count { min: 1, max: 1_000_000_000 },
+        "20000",
+        "Transactions of each client that are one pass, for stop=pass",
+    )
+};
 pub const SYNC_FILES: Knob = knob(
     "sync-files",
     Domain::Flag,

@@ -8,6 +8,7 @@
 
 mod arrays;
 mod daemon;
+mod database;
 mod disk;
 mod evaluation;
 mod faults;

@@ -36,6 +36,9 @@ struct Server {
     /// Of the model, to be changed while it serves: lifting a limit.
     request_us: AtomicU64,
     bytes_per_s: AtomicU64,
+    /// For each flush, and how many there were.
+    flush_us: AtomicU64,
+    flushes: AtomicU64,
     gone: AtomicBool,
     due: Mutex<BinaryHeap<Due>>,
     more: Condvar,
@@ -45,8 +48,13 @@ struct Server {
 struct Due {
     at: Instant,
     unique: u64,
-    read: Option<(u64, usize)>,
-    written: u32,
+    what: Answer,
+}
+
+enum Answer {
+    Read(u64, usize),
+    Written(u32),
+    Flushed,
 }
 
 impl PartialEq for Due {
@@ -100,6 +108,8 @@ impl Modelled {
             size: mib << 20,
             request_us: AtomicU64::new(model.request_us),
             bytes_per_s: AtomicU64::new(model.bytes_per_s),
+            flush_us: AtomicU64::new(0),
+            flushes: AtomicU64::new(0),
             gone: AtomicBool::new(false),
             due: Mutex::new(BinaryHeap::new()),
             more: Condvar::new(),
@@ -115,6 +125,16 @@ impl Modelled {
     /// The loop device.
     pub fn disk(&mut self) -> &mut Disk {
         self.disk.as_mut().expect("made")
+    }
+
+    /// Each flush takes so long from now on, whatever there is to write.
+    pub fn flush_takes(&self, us: u64) {
+        self.server.flush_us.store(us, Ordering::Relaxed);
+    }
+
+    /// Flushes that it was asked for.
+    pub fn flushes(&self) -> u64 {
+        self.server.flushes.load(Ordering::Relaxed)
     }
 
     /// Follows this model from now on; the number of slots stays.
@@ -179,14 +199,19 @@ impl Server {
             16 => {
                 let data = body.get(HEADER..HEADER + size as usize).unwrap_or_default();
                 let written = self.store.write_all_at(data, offset);
-                let due = Due { at: Instant::now(), unique, read: None, written: size };
+                let due = Due { at: Instant::now(), unique, what: Answer::Written(size) };
                 match written {
                     Ok(()) => self.later(due),
                     Err(_) => self.say(unique, -5, &[]),
                 }
             }
-            // RELEASE, FSYNC, FLUSH
-            18 | 20 | 25 => self.say(unique, 0, &[]),
+            20 => {
+                self.flushes.fetch_add(1, Ordering::Relaxed);
+                let takes = Duration::from_micros(self.flush_us.load(Ordering::Relaxed));
+                self.later(Due { at: Instant::now() + takes, unique, what: Answer::Flushed });
+            }
+            // RELEASE, FLUSH
+            18 | 25 => self.say(unique, 0, &[]),
             26 => self.say(unique, 0, &greeting(body)),
             _ => self.say(unique, -38, &[]),
         }
@@ -207,7 +232,7 @@ impl Server {
             + Duration::from_secs_f64(flow_s);
         let at = start + takes;
         *slot = at;
-        self.later(Due { at, unique, read: Some((offset, length)), written: 0 });
+        self.later(Due { at, unique, what: Answer::Read(offset, length) });
     }
 
     fn later(&self, due: Due) {
@@ -236,13 +261,16 @@ impl Server {
             }
             let due = queue.pop().expect("it was there");
             drop(queue);
-            match due.read {
-                Some((offset, length)) => {
+            match due.what {
+                Answer::Read(offset, length) => {
                     let read = self.store.read_exact_at(&mut bytes[..length], offset);
                     let error = if read.is_ok() { 0 } else { -5 };
                     self.say(due.unique, error, &bytes[..length]);
                 }
-                None => self.say(due.unique, 0, &u64::from(due.written).to_ne_bytes()),
+                Answer::Written(bytes) => {
+                    self.say(due.unique, 0, &u64::from(bytes).to_ne_bytes());
+                }
+                Answer::Flushed => self.say(due.unique, 0, &[]),
             }
             queue = self.due.lock().expect("the queue");
         }

@@ -276,7 +276,7 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
     }
     if rows().any(|row| cells::figure(row.cell, operations::DURABLE_OPS).is_some()) {
         let told = "durable ops/s: operations over the time until all that they had changed was \
-                    on the device (syncfs).";
+                    on the device.";
         text.push_str(&wrapped("  ", told));
     }
     if rows().any(|row| words::writes_only(&row.cell.settings)) {

@@ -1,0 +1,165 @@
+//! Transactions of a bank on SQLite, by the profile of TPC-B.
+//!
+//! SQLite is the one that Brickyard itself is built with; what it calls of the kernel is its own
+//! business, as any program's that keeps its data in it. A transaction is timed whole, from before
+//! it begins until its commit has returned. What is drawn is the business of `draw`, the tables
+//! that of `bank`, what SQLite promises that of `rules`, whether the kernel bears it out that of
+//! `reached`; warm-up, window, samples and worker are those of [`super::clients`].
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, AtomicUsize};
+
+use crate::engine::clients;
+use crate::engine::clients::serve::Engine as Clients;
+use crate::engine::load::protocol::{Failure, LoadSpec};
+use crate::engine::load::talk::{self, Told};
+use crate::engine::{Context, Engine, Error};
+use crate::knob::Settings;
+use crate::measurement::{Measurement, Note};
+use crate::plan::Trial;
+use crate::sys;
+
+mod bank;
+mod client;
+mod draw;
+mod reached;
+mod rules;
+
+use client::Work;
+use rules::Rules;
+
+/// The engine `database`.
+pub struct Database;
+
+impl Engine for Database {
+    fn name(&self) -> &'static str {
+        "database"
+    }
+
+    fn about(&self) -> &'static str {
+        "Transactions of a bank on SQLite, each made durable, as TPC-B profiles them"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        let refused = |error: Error| match error {
+            Error::Unsupported(why) | Error::Failed(why) => sys::Error::new("cannot run this", why)
+                .hint("`brickyard list knobs` shows what each knob takes"),
+            Error::Hung(_) | Error::Interrupted => {
+                sys::Error::new("cannot run this", "it was stopped")
+            }
+        };
+        Rules::new(settings).map_err(refused)?;
+        clients::check(settings).map(|_| ()).map_err(refused)
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        let mut measured = clients::run("database-worker", trial, context)?;
+        if measured.durable.is_none() {
+            return Ok(measured);
+        }
+        if measured.evidence.memory {
+            let text = "The files are memory: no commit outlives a power cut.";
+            measured.notes.push(Note::new("not-durable", text));
+            return Ok(measured);
+        }
+        let volatile = |disk: &String| {
+            let cache = context.host.word(format!("/sys/block/{disk}/queue/write_cache"));
+            cache.as_deref() == Some("write back")
+        };
+        let volatile = measured.evidence.disks.iter().all(volatile);
+        if let Some(note) = reached::why_not(&measured, volatile) {
+            measured.durable = None;
+            measured.notes.push(note);
+        }
+        Ok(measured)
+    }
+}
+
+/// The worker process: serves one trial on standard input and output.
+///
+/// # Errors
+/// When the parent cannot be told: a trial that fails is told to it, and is no error here.
+pub fn worker() -> Told {
+    let clients = Clients { name: Database.name(), make, run: client::run };
+    talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
+}
+
+fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
+    let rules = Rules::new(settings)?;
+    let mut shared = None;
+    if let (true, Some(place)) = (rules.shared, spec.streams.first().and_then(|it| it.first())) {
+        let path: PathBuf = place.join("bank.db");
+        bank::make(&path, &rules, spec.seed)
+            .map_err(|(kind, why): (Failure, String)| kind.error(why))?;
+        shared = Some(path);
+    }
+    let work = Work {
+        rules,
+        seed: spec.seed,
+        transactions: settings.whole("transactions"),
+        shared,
+        committed: AtomicU64::new(0),
+        left: AtomicUsize::new(spec.streams.len()),
+    };
+    Ok((work, rules.note().into_iter().collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::clients::testing::trial;
+    use crate::engine::load::protocol::read_histogram;
+    use crate::measurement::Operation;
+    use serde_json::json;
+
+    const ENGINE: Clients<Work> = Clients { name: "database", make, run: client::run };
+
+    #[test]
+    fn each_transaction_is_one_operation_and_a_row_of_the_history() {
+        let folder = tempfile::tempdir().unwrap();
+        let settings = json!({
+            "stop": "pass", "warm-up": 0, "sustained": false, "transactions": 200,
+        });
+        let result = trial(&ENGINE, settings, folder.path(), 1).unwrap();
+        // The first one opens the window.
+        let (kind, histogram) = &result.latency[0];
+        assert_eq!((*kind, result.latency.len()), (Operation::Transaction, 1));
+        assert_eq!(read_histogram(histogram).unwrap().len(), 199);
+        assert_eq!(result.streams[0].total.metadata_ops, 200);
+        let durable = result.durable.unwrap();
+        assert!(durable.bytes == 0 && durable.durable_ns > 0);
+        assert_eq!(result.notes, []);
+        let rules = Rules::new(&Settings::defaults("database")).unwrap();
+        let bank = bank::open(&folder.path().join("client0/bank.db"), &rules).unwrap();
+        assert_eq!(bank::check(&bank, 200), Ok(()));
+        assert!(bank::check(&bank, 199).is_err());
+    }
+
+    /// Clients of one database wait for each other; what they have committed is counted together.
+    #[test]
+    fn clients_that_share_a_database_lose_no_transaction_in_any_mode() {
+        for (journal, synchronous) in [("wal", "full"), ("delete", "off")] {
+            let folder = tempfile::tempdir().unwrap();
+            let settings = json!({
+                "stop": "pass", "warm-up": 0, "transactions": 20, "shared-database": true,
+                "journal-mode": journal, "synchronous": synchronous, "data": "zero",
+            });
+            let result = trial(&ENGINE, settings, folder.path(), 3).unwrap();
+            let all: u64 = result.streams.iter().map(|it| it.total.metadata_ops).sum();
+            assert!(all >= 60, "{journal}: {all}");
+            assert_eq!(result.durable.is_some(), synchronous == "full", "{journal}");
+            let noted = result.notes.iter().any(|note| note.kind == "not-durable");
+            assert_eq!(noted, synchronous != "full", "{journal}");
+            assert!(!folder.path().join("client0").exists());
+        }
+    }
+
+    #[test]
+    fn a_page_size_that_sqlite_has_not_is_refused_before_anything_runs() {
+        let mut settings = Settings::defaults("database");
+        assert!(Database.check(&settings).is_ok());
+        settings.set("page-size", crate::value::Value::Bytes(1536));
+        let why = Database.check(&settings).unwrap_err().to_string();
+        assert!(why.contains("page-size=1536"), "{why}");
+    }
+}
