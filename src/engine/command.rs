@@ -18,10 +18,11 @@ mod job;
 mod output;
 mod protocol;
 mod serve;
+mod server;
 mod supervise;
 
 pub use output::KEPT_BYTES;
-pub use protocol::{Spec, Start};
+pub use protocol::{Server, Spec, Start};
 pub use serve::worker;
 pub use supervise::run as measure;
 

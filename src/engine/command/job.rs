@@ -36,6 +36,7 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
         copies: each("command", copies)?,
         prepare: beside("prepare")?,
         cleanup: beside("cleanup")?,
+        server: None,
         extract: settings.texts("extract").to_vec(),
         timeout_ns: settings.whole("timeout"),
         at_least_ns: settings.whole("at-least"),

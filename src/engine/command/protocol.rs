@@ -18,6 +18,20 @@ pub struct Start {
     pub directory: String,
 }
 
+/// A program that serves the copies, part of the load: started last before them, ended first after
+/// them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Server {
+    /// What is started.
+    pub start: Start,
+    /// It can be used when it has said this on standard error.
+    pub ready: String,
+    /// The signal that ends it in order.
+    pub ends_by: i32,
+    /// The signal that ends it at once, when nobody waits for a result.
+    pub drops_by: i32,
+}
+
 /// What the worker is to do.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spec {
@@ -27,6 +41,9 @@ pub struct Spec {
     pub prepare: Vec<Start>,
     /// Run after, one after the other.
     pub cleanup: Vec<Start>,
+    /// What the copies are served by, when they are.
+    #[serde(default)]
+    pub server: Option<Server>,
     /// As typed.
     pub extract: Vec<String>,
     /// See the knobs of these names.

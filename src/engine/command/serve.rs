@@ -7,6 +7,7 @@ use super::copies::{Copies, Over, Said};
 use super::extract::{self, Extract};
 use super::output::Kept;
 use super::protocol::{Message, Outcome, Spec, Start};
+use super::server;
 use crate::measurement::programs::{Output, Run};
 use crate::measurement::{Amount, Column, Kind, Note, Programs, Series, Stream, Window};
 use crate::sys::held::{self, Gate};
@@ -21,7 +22,7 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 const OUTPUTS_BYTES: usize = 1 << 20;
 
 /// Why there is no result.
-enum End {
+pub(super) enum End {
     /// It failed, with what to say.
     Failed(String),
     /// A program was left behind that no signal ends, with what to say.
@@ -69,6 +70,18 @@ pub fn worker() -> Result<(), Error> {
     // The process that counts reads our account in /proc once more before it lets us go.
     while copies.turn(clock::monotonic_ns() + SAMPLE_NS).1 != Some(Said::Bye) {}
     Ok(())
+}
+
+/// Whether what the parent said lets the trial go on, in the middle of `what`.
+///
+/// # Errors
+/// When it does not.
+pub(super) fn heard(said: Option<Said>, what: &str) -> Result<(), End> {
+    match said {
+        Some(Said::Bye) => Err(End::Gone),
+        Some(Said::Stop) => Err(End::Failed(format!("stopped during {what}"))),
+        Some(Said::Go) | None => Ok(()),
+    }
 }
 
 fn say(message: &Message) {
@@ -137,15 +150,17 @@ impl<'a> Trial<'a> {
     fn run(mut self) -> Result<Outcome, End> {
         let ran = self.measure();
         if matches!(ran, Err(End::Gone)) {
+            server::end(self.copies, self.spec, false);
             return Err(End::Gone);
         }
         if matches!(ran, Err(End::Hung(_))) {
             return ran.map(|()| self.outcome);
         }
-        let (_, stuck) = self.copies.end_all(&self.prepared, PATIENCE_NS);
+        let (_, stuck) = self.copies.end_all(&self.serving(), PATIENCE_NS);
         if let Some(one) = stuck.first() {
             return Err(left_behind(ran, one));
         }
+        server::end(self.copies, self.spec, false);
         let cleaned = self.beside("cleanup", &self.spec.cleanup);
         let (_, stuck) = self.copies.end_all(&[], PATIENCE_NS);
         if let Some(one) = stuck.first() {
@@ -156,6 +171,11 @@ impl<'a> Trial<'a> {
         Ok(self.outcome)
     }
 
+    /// Processes that outlive the copies.
+    fn serving(&self) -> Vec<i32> {
+        self.prepared.iter().copied().chain(server::process(self.copies)).collect()
+    }
+
     /// Runs what is run before or after, one after the other.
     fn beside(&mut self, what: &str, starts: &[Start]) -> Result<(), End> {
         for start in starts {
@@ -163,12 +183,7 @@ impl<'a> Trial<'a> {
             let began_ns = clock::monotonic_ns();
             loop {
                 let (over, said) = self.copies.turn(clock::monotonic_ns() + SAMPLE_NS);
-                if said == Some(Said::Bye) {
-                    return Err(End::Gone);
-                }
-                if said == Some(Said::Stop) {
-                    return Err(End::Failed(format!("stopped during {what}")));
-                }
+                heard(said, what)?;
                 // Copies that are being ended may still come in here; their leader is not copy 0.
                 if let Some(over) = over.iter().find(|over| over.running.copy == 0) {
                     if let Some(why) = over.failure() {
@@ -199,6 +214,7 @@ impl<'a> Trial<'a> {
 
     fn measure(&mut self) -> Result<(), End> {
         self.beside("prepare", &self.spec.prepare)?;
+        server::start(self.copies, self.spec)?;
         let gate = Gate::new()?;
         for (number, start) in self.spec.copies.iter().enumerate() {
             self.copies.hold(number as u32 + 1, true, start, &gate)?;
@@ -206,7 +222,11 @@ impl<'a> Trial<'a> {
         gate.wait(self.spec.copies.len())?;
         let waiting: Vec<i32> = self.copies.running.iter().map(|one| one.held.pid).collect();
         let below = self.copies.all(&[]).into_iter().map(|process| process.pid);
-        self.prepared = below.filter(|pid| !waiting.contains(pid)).collect();
+        self.prepared = match self.spec.server {
+            // What it has below it is part of the load, and nothing else was left.
+            Some(_) => Vec::new(),
+            None => below.filter(|pid| !waiting.contains(pid)).collect(),
+        };
         self.copies.reaped.clear();
         say(&Message::Ready {});
         self.await_go()?;
@@ -239,6 +259,7 @@ impl<'a> Trial<'a> {
                 None => {}
             }
             if let Some(over) = over.first() {
+                server::lost(over)?;
                 let why = over.failure().unwrap_or_else(|| "ended before it began".to_owned());
                 return Err(End::Failed(format!("copy {} {why}", over.running.copy)));
             }
@@ -279,6 +300,7 @@ impl<'a> Trial<'a> {
     /// A run has ended: counts it, and starts the copy again where the load is to be kept up.
     fn over(&mut self, over: Over) -> Result<(), End> {
         let (copy, timed) = (over.running.copy, over.running.timed);
+        server::lost(&over)?;
         let Some(index) = (copy as usize).checked_sub(1).filter(|at| *at < self.passes.len())
         else {
             return Ok(());
@@ -396,7 +418,8 @@ impl<'a> Trial<'a> {
         if self.outcome.window.is_none() {
             self.window(clock::monotonic_ns() - self.started_ns);
         }
-        let (over, _) = self.copies.end_all(&self.prepared, PATIENCE_NS);
+        let (over, _) = self.copies.end_all(&self.serving(), PATIENCE_NS);
+        server::end(self.copies, self.spec, !self.outcome.stopped);
         for mut one in over {
             let index = (one.running.copy as usize).checked_sub(1);
             if let Some(index) = index.filter(|at| *at < self.passes.len()) {
@@ -410,12 +433,18 @@ impl<'a> Trial<'a> {
             let of = self.copies.reaped.iter().filter(move |(owner, _)| *owner == copy);
             of.map(|(_, moved)| *moved).fold(Moved::default(), Moved::plus)
         };
+        // What a server moved, it moved for the copies; they share it as one account.
+        let served = of(server::COPY);
         let streams = self.passes.iter().enumerate().map(|(index, (pass, end))| Stream {
             started_ns: 0,
             pass_end_ns: *end,
             pass: amount(*pass),
             stopped_ns: self.stopped_ns[index],
-            total: amount(of(index as u32 + 1)),
+            total: amount(of(index as u32 + 1).plus(if index == 0 {
+                served
+            } else {
+                Moved::default()
+            })),
             cpu_ns: self.cpu_ns[index],
         });
         self.outcome.streams = streams.collect();
