@@ -167,7 +167,7 @@ pub const SYSBENCH: Tool = Tool(&sysbench::SYSBENCH);
 /// See [`FIO`].
 pub const IPERF3: Tool = Tool(&iperf3::IPERF3);
 /// See [`FIO`].
-pub const PGBENCH: Tool = Tool(&pgbench::PGBENCH);
+pub const PGBENCH: pgbench::Served = pgbench::Served(&pgbench::PGBENCH);
 
 impl Engine for Tool {
     fn name(&self) -> &'static str {
@@ -206,22 +206,32 @@ impl Engine for Tool {
             return Err(Error::Unsupported(format!("{name} is not installed here: {get}")));
         }
         let mut words = Vec::new();
-        let mut measured = command::measure(trial, context, &mut |places| {
+        let measured = command::measure(trial, context, &mut |places| {
             let launch = ask(places)?;
             words.clone_from(&launch.words);
             Ok(spec(&launch, places, &trial.settings))
         })?;
-        let said = one(adapter, &measured)?;
-        // What the kernel counted of the run is in `programs`, the samples and the evidence. A rate
-        // of it would be over the tool's own start and end, and over all of its phases at once.
-        measured.window = None;
-        measured.streams.clear();
-        measured.notes.extend(launch.notes);
-        measured.notes.extend(said.notes.iter().cloned());
-        let (place, says) = ("its own output".to_owned(), sys::command::line(&words));
-        measured.reported = Some(said.reported(adapter.name, place, says));
-        Ok(measured)
+        finish(adapter, measured, launch.notes, &words)
     }
+}
+
+/// What the tool said of a trial, beside what the kernel counted of it.
+fn finish(
+    adapter: &Adapter,
+    mut measured: Measurement,
+    notes: Vec<Note>,
+    words: &[String],
+) -> Result<Measurement, Error> {
+    let said = one(adapter, &measured)?;
+    // What the kernel counted of the run is in `programs`, the samples and the evidence. A rate
+    // of it would be over the tool's own start and end, and over all of its phases at once.
+    measured.window = None;
+    measured.streams.clear();
+    measured.notes.extend(notes);
+    measured.notes.extend(said.notes.iter().cloned());
+    let (place, says) = ("its own output".to_owned(), sys::command::line(words));
+    measured.reported = Some(said.reported(adapter.name, place, says));
+    Ok(measured)
 }
 
 /// `MemTotal` of /proc/meminfo (proc_meminfo(5)), which counts in KiB.

@@ -72,7 +72,7 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool { name: "mdtest", knobs: &["files", "directories", "at-most"] },
     Tool { name: "iperf3", knobs: &["at-most"] },
-    Tool { name: "pgbench", knobs: &["at-most"] },
+    Tool { name: "pgbench", knobs: &["streams", "directories", "stop", "at-most", "scale"] },
 ];
 
 /// Whether the tool `engine` obeys `knob`; `None` when it is no tool. A tool is timed as any other

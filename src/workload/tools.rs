@@ -54,7 +54,7 @@ pub const IPERF3: Workload = Workload {
 
 pub const PGBENCH: Workload = Workload {
     name: "pgbench",
-    about: "PostgreSQL's own benchmark: imported, not yet measured",
+    about: "Transactions of a bank on a PostgreSQL server of our own (TPC-B's profile)",
     engines: &["pgbench"],
     settings: &[],
 };

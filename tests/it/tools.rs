@@ -100,9 +100,10 @@ fn a_trial_that_a_tool_cannot_honour_is_skipped_by_the_name_of_the_knob() {
     assert!(steady["figures"].as_object().is_none_or(serde_json::Map::is_empty));
     let other = if installed("fio") { "done" } else { "skipped" };
     assert_eq!(outcome("100ms")["outcome"], other);
-    for (engine, word) in [("iperf3", "server"), ("pgbench", "server")] {
-        let trials = run(folder, &[engine, "--replicates", "1"]);
+    for arguments in [&["iperf3"][..], &["pgbench", "stop=steady"]] {
+        let trials = run(folder, &[arguments, &["--replicates", "1"]].concat());
         assert_eq!(trials[0]["outcome"], "skipped");
+        let word = if arguments[0] == "iperf3" { "server" } else { "stop=steady" };
         assert!(trials[0]["reason"].to_string().contains(word), "{:#}", trials[0]);
     }
     let knob = brickyard(folder, &["run", "dbench", "--dir", ".", "block-size=4KiB"]);

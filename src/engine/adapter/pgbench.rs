@@ -1,15 +1,27 @@
-//! (pure) pgbench 15: its text.
+//! pgbench 15: a PostgreSQL server on the target, started and stopped by us, and pgbench's text.
 //!
-//! A trial of it needs a database server on the target, started and stopped by us, which no engine
-//! does yet: it is refused. Rates are transactions per second without the time of connecting.
+//! Its rates are transactions per second without the time of connecting. What the kernel counts is
+//! of the server and of pgbench together.
+
+use std::path::Path;
 
 use serde_json::Map;
 
-use super::{Adapter, Asked, Launch, Said};
+use super::{Adapter, Asked, Launch, Said, finish, spec};
+use crate::engine::{Context, Engine, Error, command};
+use crate::knob::Settings;
+use crate::measurement::{Measurement, Note};
+use crate::plan::Trial;
+use crate::sys;
+use crate::value::Stop;
+
+mod cluster;
+
+use cluster::{Cluster, HERE};
 
 pub const PGBENCH: Adapter = Adapter {
     name: "pgbench",
-    about: "PostgreSQL, by the installed pgbench: its results can be imported, not yet measured",
+    about: "PostgreSQL on the target, by the installed pgbench: TPC-B's profile",
     program: "pgbench",
     get: "apt-get install postgresql",
     asks_version: &["--version"],
@@ -18,18 +30,102 @@ pub const PGBENCH: Adapter = Adapter {
     knows,
 };
 
-fn launch(_: &Asked<'_>) -> Result<Launch, String> {
-    Err("pgbench needs a PostgreSQL server whose data lies on the target, and none is started yet; \
-         run it against a server of yours, and bring what it prints with `brickyard import FILE` \
-         (pgbench -c 4 -T 60 > FILE)"
-        .to_owned())
+const SECOND_NS: u64 = 1_000_000_000;
+/// Each client is a process of the server.
+const CLIENTS_MAX: u64 = 1000;
+
+/// pgbench with a server of its own.
+#[derive(Debug)]
+pub struct Served(pub &'static Adapter);
+
+impl Engine for Served {
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    fn about(&self) -> &'static str {
+        self.0.about
+    }
+
+    /// What cannot be honoured is skipped on its own: other trials of its plan can be run.
+    fn check(&self, _: &Settings) -> Result<(), sys::Error> {
+        Ok(())
+    }
+
+    fn makes_its_files(&self) -> bool {
+        true
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        let user = rustix::process::getuid().as_raw();
+        let (settings, seed) = (&trial.settings, trial.seed);
+        let ask = |places: &[String]| {
+            let asked = Asked { settings, places, seed, user, memory_bytes: None };
+            (self.0.launch)(&asked).map_err(Error::Unsupported)
+        };
+        let names: Vec<String> =
+            context.work.iter().map(|work| work.to_string_lossy().into_owned()).collect();
+        let launch = ask(&names)?;
+        let cluster =
+            Cluster::find(context.host, user, context.work).map_err(Error::Unsupported)?;
+        let work = context.work.first().cloned().unwrap_or_default();
+        let (scale, clients) = (settings.whole("scale"), settings.whole("streams"));
+        let mut words = Vec::new();
+        let measured = command::measure(trial, context, &mut |places| {
+            let launch = ask(places)?;
+            let place = Path::new(places.first().map_or("/", String::as_str));
+            let data = cluster.make(&work, place).map_err(Error::Failed)?;
+            let copy = cluster.client(&launch.words, &data);
+            words.clone_from(&copy.words);
+            let mut whole = spec(&launch, places, settings);
+            whole.copies = vec![copy];
+            whole.prepare = cluster.prepare(&data, scale, clients);
+            whole.server = Some(cluster.server(&data, clients));
+            Ok(whole)
+        })?;
+        let memory = measured.evidence.memory;
+        let mut measured = finish(self.0, measured, launch.notes, &words)?;
+        if memory {
+            let text = "The files are memory: no commit outlives a power cut.";
+            measured.notes.push(Note::new("not-durable", text));
+        }
+        Ok(measured)
+    }
+}
+
+fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+    let settings = asked.settings;
+    let seconds = match settings.stop() {
+        Stop::After(ns) if ns > 0 && ns % SECOND_NS == 0 => ns / SECOND_NS,
+        other => {
+            return Err(format!(
+                "pgbench runs for whole seconds; stop={other} needs a time such as stop=10s, or \
+                 engine=database"
+            ));
+        }
+    };
+    asked.place("pgbench")?;
+    let clients = settings.whole("streams");
+    if clients > CLIENTS_MAX {
+        return Err(format!(
+            "each client of pgbench is a process of the server, and streams={clients} are too \
+             many; streams={CLIENTS_MAX} would work"
+        ));
+    }
+    // One thread a client, so that none waits for another inside pgbench. Its seed is 32 bits.
+    let (clients, seconds) = (clients.to_string(), seconds.to_string());
+    let seed = format!("--random-seed={}", asked.seed % 0x7fff_ffff);
+    let words =
+        ["pgbench", "-h", HERE, "-U", "postgres", "-c", &clients, "-j", &clients, "-T", &seconds];
+    let words = words.into_iter().chain([seed.as_str(), "postgres"]).map(str::to_owned);
+    Ok(Launch { words: words.collect(), ..Launch::default() })
 }
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("pgbench (") || line.starts_with("transaction type: "))
 }
 
-/// One result for each run; a run is whole when its `tps` line is, which follows all other sums.
+/// (pure) One result for each run, which is whole when its `tps` line is: that follows all others.
 fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut all = Vec::new();
     let mut said: Option<Said> = None;
@@ -88,7 +184,7 @@ fn sum(said: &mut Said, line: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{figure, refused};
+    use crate::engine::adapter::testing::{figure, refused, words};
 
     const TIME: &str = include_str!("../../../tests/fixtures/tools/pgbench-15.18-time.txt");
     const COUNT: &str =
@@ -113,6 +209,16 @@ mod tests {
         assert!(parse(&TIME[..end + 8]).unwrap_err().contains("cut short"));
         assert!(parse(&format!("{}{COUNT}", &TIME[..end])).unwrap_err().contains("no tps line"));
         assert!(parse(&TIME.replace("tps = 4", "tps = x")).unwrap_err().contains("no number"));
-        assert!(refused(&PGBENCH, &[]).contains("brickyard import"));
+    }
+
+    #[test]
+    fn what_pgbench_cannot_do_is_refused() {
+        for stop in ["1500ms", "pass", "steady", "1GiB"] {
+            let why = refused(&PGBENCH, &[("stop", stop)]);
+            assert!(why.contains("whole seconds") && why.contains(stop), "{why}");
+        }
+        assert!(refused(&PGBENCH, &[("streams", "2000")]).contains("streams=1000"));
+        let words = words(&PGBENCH, &[("streams", "4"), ("stop", "3s")], &["/a"]);
+        assert_eq!(words[5..11], ["-c", "4", "-j", "4", "-T", "3"]);
     }
 }
