@@ -22,6 +22,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "fileserver", text: include_str!("../../plans/fileserver.toml") },
     BuiltIn { name: "iozone", text: include_str!("../../plans/iozone.toml") },
     BuiltIn { name: "random-size", text: include_str!("../../plans/random-size.toml") },
+    BuiltIn { name: "database", text: include_str!("../../plans/database.toml") },
     BuiltIn { name: "mail", text: include_str!("../../plans/mail.toml") },
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
     BuiltIn { name: "metadata", text: include_str!("../../plans/metadata.toml") },
