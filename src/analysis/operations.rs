@@ -1,4 +1,4 @@
-//! How many operations on names there were per second at most, of each kind.
+//! How many operations on names, or transactions, there were per second at most, of each kind.
 
 use super::curve::Cell;
 use super::words;
@@ -8,9 +8,9 @@ use crate::value;
 /// One sentence; `None` where no cell did such operations.
 pub fn most(cells: &[Cell<'_>]) -> Option<String> {
     let mut best: Vec<(&str, f64, &Cell<'_>)> = Vec::new();
-    for cell in cells.iter().filter(|cell| cell.settings.has("operation")) {
+    for cell in cells {
+        let Some(operation) = kind(cell) else { continue };
         let Some(rate) = mean_interval(&cell.values("ops_per_s")) else { continue };
-        let operation = cell.settings.word("operation");
         match best.iter_mut().find(|(known, ..)| *known == operation) {
             Some((_, most, _)) if *most >= rate.value => {}
             Some(known) => (known.1, known.2) = (rate.value, cell),
@@ -37,4 +37,18 @@ pub fn most(cells: &[Cell<'_>]) -> Option<String> {
         false => "Operations per second at most",
     };
     (!told.is_empty()).then(|| format!("{lead}: {}.", told.join(", ")))
+}
+
+/// What a cell counts before bytes; `None` where it counts bytes.
+fn kind<'a>(cell: &Cell<'a>) -> Option<&'a str> {
+    let settings = cell.settings;
+    if settings.has("operation") {
+        return Some(settings.word("operation"));
+    }
+    // A rate of commits is worth what they outlive.
+    let durable = !cell.values("durable_ops_per_s").is_empty();
+    settings.has("journal-mode").then_some(match durable {
+        true => "durable transactions",
+        false => "transactions that a power cut may undo",
+    })
 }

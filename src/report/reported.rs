@@ -84,9 +84,11 @@ pub fn told(figure: &Figure) -> String {
 
 /// A name without its unit, which each figure carries.
 fn head(name: &str) -> String {
-    let units = ["_bytes_per_s", "_per_s", "_share", "_bytes", "_ms"];
+    let units = ["_bytes_per_s", "_share", "_bytes", "_ms"];
     let bare = units.iter().find_map(|unit| name.strip_suffix(unit)).unwrap_or(name);
-    bare.replace("latency_ns_", "latency_").replace('_', " ")
+    // What is counted may stand beside its rate.
+    let bare = bare.replace("latency_ns_", "latency_").replace("_per_s", "/s");
+    bare.replace('_', " ")
 }
 
 #[cfg(test)]

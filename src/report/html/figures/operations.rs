@@ -1,6 +1,7 @@
-//! (pure) Operations on names against the number of streams.
+//! (pure) Operations on names, and transactions, against the number of streams.
 
 use super::{Axis, Dash, Figure, about, curves, heights, message, panel, traces};
+use crate::knob::Settings;
 use crate::report::cells::Group;
 use crate::report::html::panel::count_tick;
 use crate::report::operations::OPS;
@@ -8,7 +9,8 @@ use crate::value;
 
 /// None where no two numbers of streams were measured.
 pub fn figure(groups: &[Group<'_>]) -> Option<Figure> {
-    let (curves, beyond) = curves::curves(groups, "streams", |settings| settings.has("operation"));
+    let counts = |settings: &Settings| settings.has("operation") || settings.has("journal-mode");
+    let (curves, beyond) = curves::curves(groups, "streams", counts);
     let traces = traces(&curves, OPS, Dash::Solid, "", per_s);
     let axis = Axis::log("operations per second", heights(&traces), count_tick);
     let panels = panel("operations", &curves, "streams", axis, traces);
