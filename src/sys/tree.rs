@@ -26,6 +26,16 @@ impl Moved {
             called_write_bytes: self.called_write_bytes.saturating_add(other.called_write_bytes),
         }
     }
+
+    /// What came on top of `before`.
+    pub fn minus(self, before: Moved) -> Moved {
+        Moved {
+            read_bytes: self.read_bytes.saturating_sub(before.read_bytes),
+            write_bytes: self.write_bytes.saturating_sub(before.write_bytes),
+            called_read_bytes: self.called_read_bytes.saturating_sub(before.called_read_bytes),
+            called_write_bytes: self.called_write_bytes.saturating_sub(before.called_write_bytes),
+        }
+    }
 }
 
 /// One process, out of /proc/PID/stat.

@@ -110,6 +110,8 @@ struct Trial<'a> {
     /// Processes that `prepare` left, as a server; they are no part of the load.
     prepared: Vec<i32>,
     started_ns: u64,
+    /// What a server had moved before that.
+    before: Moved,
     outcome: Outcome,
     /// What each copy moved in its timed runs, and when the last of them ended.
     passes: Vec<(Moved, Option<u64>)>,
@@ -137,6 +139,7 @@ impl<'a> Trial<'a> {
             extracts,
             prepared: Vec::new(),
             started_ns: 0,
+            before: Moved::default(),
             outcome: Outcome { load, programs, ..Outcome::default() },
             passes: vec![(Moved::default(), None); number],
             stopped_ns: vec![0; number],
@@ -230,6 +233,9 @@ impl<'a> Trial<'a> {
         self.copies.reaped.clear();
         say(&Message::Ready {});
         self.await_go()?;
+        if self.spec.server.is_some() {
+            self.before = self.copies.moved(&waiting);
+        }
         self.started_ns = clock::monotonic_ns();
         self.outcome.started_monotonic_ns = self.started_ns;
         self.outcome.started_unix_ns = clock::unix_ns();
@@ -340,8 +346,13 @@ impl<'a> Trial<'a> {
         }
     }
 
+    /// What the load has moved until now.
+    fn moved(&self) -> Moved {
+        self.copies.moved(&self.prepared).minus(self.before)
+    }
+
     fn window(&mut self, end_ns: u64) {
-        let moved = self.copies.moved(&self.prepared);
+        let moved = self.moved();
         self.outcome.window = Some(Window { start_ns: 0, end_ns, done: amount(moved) });
     }
 
@@ -390,7 +401,7 @@ impl<'a> Trial<'a> {
         if now_ns < self.next_sample_ns {
             return;
         }
-        let moved = self.copies.moved(&self.prepared);
+        let moved = self.moved();
         let at_ns = now_ns.saturating_sub(self.started_ns);
         let last_ns = self.outcome.load.at_ns.last().copied().unwrap_or(0) as u64;
         let of = |place: usize| self.outcome.load.columns[place].values.last().copied();
@@ -433,18 +444,14 @@ impl<'a> Trial<'a> {
             let of = self.copies.reaped.iter().filter(move |(owner, _)| *owner == copy);
             of.map(|(_, moved)| *moved).fold(Moved::default(), Moved::plus)
         };
-        // What a server moved, it moved for the copies; they share it as one account.
-        let served = of(server::COPY);
+        // What a server moved, it moved for the copies: the first one's account has it.
+        let first = of(1).plus(of(server::COPY).minus(self.before));
         let streams = self.passes.iter().enumerate().map(|(index, (pass, end))| Stream {
             started_ns: 0,
             pass_end_ns: *end,
             pass: amount(*pass),
             stopped_ns: self.stopped_ns[index],
-            total: amount(of(index as u32 + 1).plus(if index == 0 {
-                served
-            } else {
-                Moved::default()
-            })),
+            total: amount(if index == 0 { first } else { of(index as u32 + 1) }),
             cpu_ns: self.cpu_ns[index],
         });
         self.outcome.streams = streams.collect();
