@@ -17,15 +17,16 @@ use crate::engine::{Context, Engine, Error};
 use crate::knob::Settings;
 use crate::measurement::{Measurement, Note};
 use crate::plan::Trial;
-use crate::sys;
+use crate::sys::{self, Host};
 
 mod bank;
 mod client;
 mod draw;
-mod reached;
+pub mod reached;
 mod rules;
 
 use client::Work;
+use reached::Commits;
 use rules::Rules;
 
 /// The engine `database`.
@@ -54,25 +55,34 @@ impl Engine for Database {
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         let mut measured = clients::run("database-worker", trial, context)?;
-        if measured.durable.is_none() {
-            return Ok(measured);
-        }
-        if measured.evidence.memory {
-            let text = "The files are memory: no commit outlives a power cut.";
-            measured.notes.push(Note::new("not-durable", text));
-            return Ok(measured);
-        }
-        let volatile = |disk: &String| {
-            let cache = context.host.word(format!("/sys/block/{disk}/queue/write_cache"));
-            cache.as_deref() == Some("write back")
+        let commits = Commits {
+            count: measured.evidence.delivered.metadata_ops,
+            clients: measured.streams.len() as u64,
+            bytes_each: reached::SECTOR_BYTES,
         };
-        let volatile = measured.evidence.disks.iter().all(volatile);
-        if let Some(note) = reached::why_not(&measured, volatile) {
+        if measured.durable.is_some()
+            && let Some(note) = not_durable(context.host, &measured, commits)
+        {
             measured.durable = None;
             measured.notes.push(note);
         }
         Ok(measured)
     }
+}
+
+/// Why commits that a database called done do not outlive a power cut; `None` when they may, as far
+/// as the machine tells.
+pub fn not_durable(host: &Host, measured: &Measurement, commits: Commits) -> Option<Note> {
+    let evidence = &measured.evidence;
+    if evidence.memory {
+        let text = "The files are memory: no commit outlives a power cut.";
+        return Some(Note::new("not-durable", text));
+    }
+    let is_volatile = |disk: &String| {
+        let cache = host.word(format!("/sys/block/{disk}/queue/write_cache"));
+        cache.as_deref() == Some("write back")
+    };
+    reached::why_not(measured, commits, evidence.disks.iter().all(is_volatile))
 }
 
 /// The worker process: serves one trial on standard input and output.

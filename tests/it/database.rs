@@ -1,7 +1,9 @@
 //! `brickyard run sqlite` and `run database`: transactions, as typed.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -61,4 +63,93 @@ fn what_sqlite_cannot_keep_is_refused_before_anything_is_made() {
     let entries = folder.path().read_dir().expect("readable").flatten();
     let names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
     assert!(names.iter().all(|name| name.to_string_lossy().starts_with("brickyard.db")));
+}
+
+/// In memory, so that making a cluster is quick; anybody may pass through it, as the server's user
+/// must when we are root.
+fn open_folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), open).expect("opened");
+    folder
+}
+
+/// Processes whose command line has all of these words.
+fn alive(words: &[&str]) -> usize {
+    let entries = Path::new("/proc").read_dir().expect("/proc").flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    let lines = lines.map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', " "));
+    lines.filter(|line| words.iter().all(|word| line.contains(word))).count()
+}
+
+fn until(what: &str, mut done: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !done() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn work_directories(folder: &Path) -> usize {
+    let entries = folder.read_dir().expect("readable").flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("brickyard-")).count()
+}
+
+#[test]
+fn pgbench_is_run_on_a_server_that_is_gone_with_its_trial() {
+    let folder = open_folder();
+    let at = folder.path();
+    let knobs = ["stop=1s", "streams=2", "scale=2", "--replicates", "1", "--json"];
+    let output = brickyard(at, &[&["run", "pgbench", "--dir", "."], &knobs[..]].concat());
+    let document = document(&output);
+    let trial = &document["trials"][0];
+    if trial["outcome"] == "skipped" {
+        let why = trial["reason"].to_string();
+        assert!(why.contains("apt-get install") || why.contains("no user postgres"), "{why}");
+        return;
+    }
+    assert_eq!(trial["outcome"], "done", "{trial:#}");
+    let figure = |name: &str| trial["figures"][name]["value"].as_f64();
+    assert!(figure("reported_transactions_per_s") > Some(0.0), "{trial:#}");
+    assert_eq!(figure("reported_failed_transactions"), Some(0.0));
+    assert!(figure("durable_ops_per_s").is_none() && figure("transactions_per_s").is_none());
+    assert!(trial["reported"].to_string().contains("pgbench 1"), "{trial:#}");
+    let notes = trial["notes"].to_string();
+    assert!(notes.contains("not-durable"), "in memory: {notes}");
+    assert_eq!(alive(&[&at.display().to_string()]), 0, "something runs on");
+    assert_eq!(work_directories(at), 0);
+}
+
+/// Neither what a person ends nor what the kernel kills leaves a server behind.
+#[test]
+fn no_server_outlives_a_run_that_was_stopped_or_killed() {
+    let folder = open_folder();
+    let at = folder.path();
+    let place = at.display().to_string();
+    for signal in [rustix::process::Signal::INT, rustix::process::Signal::KILL] {
+        let mut run = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+            .args(["run", "pgbench", "--dir", &place, "stop=60s", "streams=2"])
+            .current_dir(at)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("brickyard can be started");
+        // The timed part, or the end of a run that was skipped.
+        until("it never began", || {
+            alive(&["pgbench", "-T 60", "/proc/self/cwd"]) > 0 && alive(&["postgres", &place]) > 0
+                || run.try_wait().expect("a process").is_some()
+        });
+        if run.try_wait().expect("a process").is_some() {
+            return;
+        }
+        rustix::process::kill_process(rustix::process::Pid::from_child(&run), signal)
+            .expect("signalled");
+        let _ = run.wait();
+        until("a server runs on", || alive(&["postgres", &place]) == 0);
+    }
+    // What a killed one left is removed by the next one.
+    let output = brickyard(at, &["run", "command", "--dir", ".", "command=true", "--json"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(work_directories(at), 0);
 }

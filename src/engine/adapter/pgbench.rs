@@ -8,9 +8,11 @@ use std::path::Path;
 use serde_json::Map;
 
 use super::{Adapter, Asked, Launch, Said, finish, spec};
+use crate::engine::database::not_durable;
+use crate::engine::database::reached::Commits;
 use crate::engine::{Context, Engine, Error, command};
 use crate::knob::Settings;
-use crate::measurement::{Measurement, Note};
+use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::sys;
 use crate::value::Stop;
@@ -83,12 +85,12 @@ impl Engine for Served {
             whole.server = Some(cluster.server(&data, clients));
             Ok(whole)
         })?;
-        let memory = measured.evidence.memory;
         let mut measured = finish(self.0, measured, launch.notes, &words)?;
-        if memory {
-            let text = "The files are memory: no commit outlives a power cut.";
-            measured.notes.push(Note::new("not-durable", text));
-        }
+        let said = measured.reported.as_ref().and_then(|said| said.figure("transactions"));
+        let count = said.map_or(0, |figure| figure.value as u64);
+        // Commits that wait for the same flush share the page that they write.
+        let commits = Commits { count, clients, bytes_each: 0 };
+        measured.notes.extend(not_durable(context.host, &measured, commits));
         Ok(measured)
     }
 }
