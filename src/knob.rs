@@ -126,6 +126,7 @@ pub const KNOBS: &[&Knob] = &[
     &job::FRESH_FILE,
     &job::READ_SHARE,
     &job::STRIDE_BLOCKS,
+    &job::UPDATE_EVERY,
     &job::RANDOM_DISTRIBUTION,
     &job::ZIPF_THETA,
     &job::DATA,

@@ -1,4 +1,4 @@
-//! (pure) Blocks that say who they are: fill.
+//! (pure) Blocks that say who they are: fill, stamp, change.
 //!
 //! Buffers are filled once with bytes that no compressor can shrink; before each write every 4 KiB
 //! of the buffer gets a [`Header`] that no other 4 KiB has, so that no layer that compresses,
@@ -82,6 +82,19 @@ pub fn stamp(block: &mut [u8], mut header: Header) {
     }
 }
 
+/// Changes a block that was read: every header in it becomes one of `header`, but for the body,
+/// which stays the one that it was read with. What bears no header is changed in its first byte.
+#[inline]
+pub fn change(block: &mut [u8], mut header: Header) {
+    for chunk in block.chunks_mut(CHUNK_BYTES) {
+        match Header::read(chunk) {
+            Some(old) => Header { body: old.body, ..header }.write(chunk),
+            None => chunk[0] = chunk[0].wrapping_add(1),
+        }
+        header.offset += CHUNK_BYTES as u64;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +161,27 @@ mod tests {
             let file = written(Data::Compressible(1.0), block, 8, (1 << 20) / block);
             let pages: HashSet<&[u8]> = file.chunks(4096).collect();
             assert_eq!(pages.len(), file.len().div_ceil(4096), "block {block}");
+        }
+    }
+
+    #[test]
+    fn a_block_that_is_changed_keeps_its_body_and_says_when_it_was_written() {
+        let before = written(Data::Random, 65536, 4, 3);
+        let mut after = before.clone();
+        let (first, last) = after.split_at_mut(65536 * 2);
+        let header = Header { campaign: 8, file: 1, offset: 0, generation: 10, body: 77 };
+        change(first, header);
+        last.fill(7);
+        change(last, header);
+        for (index, chunk) in after[..65536 * 2].chunks(CHUNK_BYTES).enumerate() {
+            let (old, new) = (&before[index * CHUNK_BYTES..][..CHUNK_BYTES], chunk);
+            let (was, is) = (Header::read(old).unwrap(), Header::read(new).unwrap());
+            assert_eq!((is.campaign, is.file, is.generation), (8, 1, 10));
+            assert_eq!((is.offset, is.body), ((index * CHUNK_BYTES) as u64, was.body));
+            assert_eq!(old[HEADER_BYTES..], new[HEADER_BYTES..]);
+        }
+        for chunk in after[65536 * 2..].chunks(CHUNK_BYTES) {
+            assert_eq!((chunk[0], chunk[1]), (8, 7), "no header, so one byte");
         }
     }
 

@@ -84,6 +84,8 @@ pub fn access(settings: &Settings) -> &'static str {
         "read-strided" => "Strided reading",
         "rewrite" => "Rewriting",
         "record-rewrite" => "Rewriting one record",
+        "update" => "Reading and writing back in order",
+        "random-update" => "Random reading with some writing back",
         _ => "The load",
     }
 }

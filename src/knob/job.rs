@@ -71,6 +71,8 @@ pub const ACCESS: Knob = knob(
         "read-strided",
         "rewrite",
         "record-rewrite",
+        "update",
+        "random-update",
     ]),
     "read",
     "Order and direction of the I/O",
@@ -223,6 +225,13 @@ pub const STRIDE_BLOCKS: Knob = knob(
     Domain::Count { min: 2, max: 1 << 20 },
     "17",
     "`read-strided` reads one block of every so many (iozone's -j, default 17)",
+);
+pub const UPDATE_EVERY: Knob = file(
+    "update-every",
+    "",
+    Domain::Count { min: 1, max: 1 << 20 },
+    "1",
+    "`update` and `random-update` read blocks, and change and write back every so many-th",
 );
 pub const RANDOM_DISTRIBUTION: Knob = knob(
     "random-distribution",

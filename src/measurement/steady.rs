@@ -74,7 +74,8 @@ fn round_of(settings: &Settings, window: &Window) -> u64 {
 /// Length of a round for an `access`, ns.
 pub fn round_ns(access: &str) -> u64 {
     match access {
-        "write" | "random-write" | "random-mix" | "rewrite" | "record-rewrite" => WRITE_ROUND_NS,
+        "write" | "random-write" | "random-mix" | "rewrite" | "record-rewrite" | "update"
+        | "random-update" => WRITE_ROUND_NS,
         _ => READ_ROUND_NS,
     }
 }
@@ -139,7 +140,7 @@ mod tests {
         let short = measured(&[100; 4], "read_bytes");
         assert!(matches!(steady(&short, &access("read")), Steady::NotTested(_)));
         let writing = measured(&[100; 49], "write_bytes");
-        for word in ["write", "random-write", "random-mix"] {
+        for word in ["write", "random-write", "random-mix", "update", "random-update"] {
             assert!(matches!(steady(&writing, &access(word)), Steady::NotTested(_)), "{word}");
         }
         let longer = measured(&[100; 50], "write_bytes");

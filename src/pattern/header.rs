@@ -47,7 +47,7 @@ impl Header {
     }
 
     /// Reads the header of `chunk`; `None` when there is none that is whole.
-    #[cfg(test)]
+    #[inline]
     pub fn read(chunk: &[u8]) -> Option<Header> {
         let bytes = chunk.first_chunk::<HEADER_BYTES>()?;
         let header = Header {

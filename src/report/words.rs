@@ -143,7 +143,8 @@ pub fn writes_only(settings: &Settings) -> bool {
 
 /// Whether it does both.
 pub fn mixes(settings: &Settings) -> bool {
-    settings.has("access") && settings.word("access") == "random-mix"
+    const MIXES: &[&str] = &["random-mix", "update", "random-update"];
+    settings.has("access") && MIXES.contains(&settings.word("access"))
 }
 
 /// Whether it jumps about rather than going from one end to the other.

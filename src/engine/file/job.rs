@@ -43,6 +43,8 @@ pub enum Direction {
     Write,
     /// Both; the share of operations that read.
     Mix(f64),
+    /// To us, and every so many-th block back, changed.
+    Update(u64),
 }
 
 impl Direction {
@@ -334,17 +336,23 @@ impl Job {
                  can are read again, to find a cache behind the kernel.",
             ));
         }
-        if self.engine == IoEngine::Aio && !self.direct && self.depth > 1 {
-            notes.push(Note::new(
+        notes.extend(self.note_one_at_a_time());
+        notes
+    }
+
+    /// What io_submit does not do through the page cache.
+    pub fn note_one_at_a_time(&self) -> Option<Note> {
+        let one = self.engine == IoEngine::Aio && !self.direct && self.depth > 1;
+        one.then(|| {
+            Note::new(
                 "aio-buffered",
                 format!(
                     "io_submit completes buffered I/O before it returns: a queue depth of {} had \
                      one I/O in flight.",
                     self.depth
                 ),
-            ));
-        }
-        notes
+            )
+        })
     }
 }
 
@@ -406,6 +414,8 @@ fn access(settings: &Settings) -> (Order, Direction) {
         "random-read" => (random, Direction::Read),
         "random-write" => (random, Direction::Write),
         "random-mix" => (random, Direction::Mix(settings.number("read-share"))),
+        "update" => (Order::Forward, Direction::Update(settings.whole("update-every").max(1))),
+        "random-update" => (random, Direction::Update(settings.whole("update-every").max(1))),
         "read-backward" => (Order::Backward, Direction::Read),
         "read-strided" => (Order::Strided(settings.whole("stride-blocks")), Direction::Read),
         _ => (Order::Forward, Direction::Read),

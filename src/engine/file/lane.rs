@@ -16,17 +16,18 @@ use super::backend::{Backend, Buffers, Completion, Kind};
 use super::control::{Cell, Phase, Shared, amount};
 use super::job::AtWrap;
 use crate::engine::load::tally::Tally;
-use crate::measurement::{Amount, latency_histogram};
+use crate::measurement::{Amount, Operation, latency_histogram};
 use crate::pattern::{Data, Header, bodies_per_block, fill, stamp};
 use crate::sys::clock::monotonic_ns;
 
 mod fault;
 mod paced;
 mod slots;
+mod update;
 mod wrap;
 
 pub use fault::Fault;
-use slots::{Slot, Slots};
+use slots::{Next, Slot, Slots};
 pub use wrap::Wraps;
 
 /// What a lane needs to know of its trial and stream.
@@ -60,6 +61,8 @@ pub struct Terms {
     pub whole_rounds: bool,
     /// Share of reads where there are both.
     pub read_share: f64,
+    /// Every so many-th block is written back after it was read; 0: none is.
+    pub update_every: u64,
     /// I/Os per second at fixed times; 0 is as fast as it can.
     pub rate: u64,
     /// Number of streams, which take their turns evenly when there is a rate.
@@ -120,6 +123,8 @@ pub struct Lane<'a, B, G> {
     counts: Counts,
     reads: Tally,
     writes: Tally,
+    /// Reading and, where that is due, writing back, as one.
+    updates: Tally,
     files: &'a [File],
     wraps: Wraps,
     /// Its last timed round is over.
@@ -165,6 +170,7 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
             counts: Counts::default(),
             reads: Tally::default(),
             writes: Tally::default(),
+            updates: Tally::default(),
             files,
             wraps: Wraps::default(),
             rounds_over: false,
@@ -232,15 +238,22 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         self.drain::<true, false>(now, done)
     }
 
-    /// Latency of reads and of writes, as far as there were any.
-    pub fn latency(self) -> (Option<Histogram<u64>>, Option<Histogram<u64>>) {
-        (self.reads.into_histogram(), self.writes.into_histogram())
+    /// Latency of reads, of writes, and of both as one, as far as there were any.
+    pub fn latency(self) -> Vec<(Operation, Histogram<u64>)> {
+        let kinds = [
+            (Operation::Read, self.reads),
+            (Operation::Write, self.writes),
+            (Operation::Transaction, self.updates),
+        ];
+        let kept = kinds.into_iter().map(|(kind, tally)| Some((kind, tally.into_histogram()?)));
+        kept.flatten().collect()
     }
 
     /// Makes ready to record latency.
     pub fn record<const READS: bool, const WRITES: bool>(&mut self) {
         self.reads = Tally::over(READS.then(latency_histogram));
         self.writes = Tally::over(WRITES.then(latency_histogram));
+        self.updates = Tally::over(self.terms.updates().then(latency_histogram));
     }
 
     /// The backend, to flush through.
@@ -303,7 +316,8 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
             _ => ((block / self.terms.blocks_per_file) as u32, block % self.terms.blocks_per_file),
         };
         let offset = block * self.terms.block_bytes;
-        let reads = READS && (!WRITES || self.draws.unit() < self.terms.read_share);
+        let updates = READS && WRITES && self.terms.updates();
+        let reads = READS && (!WRITES || updates || self.draws.unit() < self.terms.read_share);
         let slot = self.slots.take();
         let mut begun_ns = begun_ns;
         if WRITES && !reads && self.terms.data.is_stamped() {
@@ -313,23 +327,32 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
                 begun_ns = monotonic_ns();
             }
         }
+        let back = updates && self.issued.is_multiple_of(self.terms.update_every);
+        let next = if back { Next::WriteBack } else { Next::Nothing };
+        let number = self.issued;
         *self.slots.at(slot) =
-            Slot { begun_ns, number: self.issued, offset, file, reads, syncing: false };
+            Slot { begun_ns, first_ns: begun_ns, number, offset, file, reads, next };
         self.backend.push(if reads { Kind::Read } else { Kind::Write }, slot, file, offset);
         self.issued += 1;
         self.in_flight += 1;
     }
 
+    /// The header of the first chunk of a block of this round, from the buffer of `slot`.
     #[inline]
-    fn stamp(&mut self, slot: u32, file: u32, offset: u64) {
+    fn header(&self, slot: u32, file: u32, offset: u64) -> Header {
         let first = self.terms.stream.wrapping_mul(self.buffers.count() as u32);
-        let header = Header {
+        Header {
             campaign: self.terms.campaign,
             file: u64::from(self.terms.stream) << 32 | u64::from(file),
             offset,
             generation: self.round,
             body: first.wrapping_add(slot).wrapping_mul(bodies_per_block(self.buffers.block())),
-        };
+        }
+    }
+
+    #[inline]
+    fn stamp(&mut self, slot: u32, file: u32, offset: u64) {
+        let header = self.header(slot, file, offset);
         // SAFETY: the slot was taken from the free ones a moment ago: nothing on it is in flight.
         stamp(unsafe { self.buffers.slice(slot) }, header);
     }
@@ -361,7 +384,7 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         for index in 0..came {
             let Completion { slot, result } = self.done[index];
             let io = *self.slots.at(slot);
-            if WRITES && io.syncing {
+            if WRITES && io.next == Next::Synced {
                 if result < 0 {
                     return Err(Fault::of(&io, Kind::Sync, result, whole));
                 }
@@ -370,8 +393,12 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
                     let kind = if io.reads { Kind::Read } else { Kind::Write };
                     return Err(Fault::of(&io, kind, result, whole));
                 }
+                if READS && WRITES && io.next == Next::WriteBack {
+                    self.write_back(slot, now, LATENCY && in_window);
+                    continue;
+                }
                 if WRITES && self.terms.sync_every && !io.reads {
-                    self.slots.at(slot).syncing = true;
+                    self.slots.at(slot).next = Next::Synced;
                     self.backend.push(Kind::Sync, slot, io.file, io.offset);
                     continue;
                 }
@@ -391,6 +418,13 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
                 if LATENCY && in_window {
                     self.writes.record(now - io.begun_ns);
                 }
+                if READS && WRITES && self.terms.updates() {
+                    // Its reading was counted when it came, and is done with now.
+                    self.counts.timed_reads += timed;
+                }
+            }
+            if READS && WRITES && LATENCY && in_window && self.terms.updates() {
+                self.updates.record(now - io.first_ns);
             }
         }
         Ok(())
@@ -425,7 +459,7 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
     /// The first round is over when the last of its operations is.
     #[inline]
     fn mark_round(&self, now: u64) {
-        if self.counts.reads + self.counts.writes >= self.terms.blocks()
+        if self.terms.come_to(self.counts.reads, self.counts.writes) >= self.terms.blocks()
             && self.cell.round_end_ns.load(Relaxed) == 0
         {
             self.cell.round_end_ns.store(now, Relaxed);
@@ -442,7 +476,8 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         {
             self.limit = self.issued;
         }
-        if self.counts.timed_reads + self.counts.timed_writes < self.limit {
+        let timed = self.terms.come_to(self.counts.timed_reads, self.counts.timed_writes);
+        if timed < self.limit {
             return;
         }
         done.pass_end_ns = Some(now);

@@ -103,11 +103,20 @@ fn rules(trial: &Trial) -> Rules {
         stop: job.stop,
         at_least_ns: job.at_least_ns,
         at_most_ns: job.at_most_ns,
-        operations: trial.files.iter().map(|files| job.pass_ops(files.blocks())).sum(),
+        operations: trial.files.iter().map(|files| operations(job, files.blocks())).sum(),
         round_ns: round_ns(job.direction),
         ends_durable: writes,
         flushes: writes && job.fsync == Fsync::End,
         metadata: false,
+    }
+}
+
+/// Reads and writes of a timed pass through `blocks` blocks.
+fn operations(job: &Job, blocks: u64) -> Option<u64> {
+    let come_to = job.pass_ops(blocks)?;
+    match job.direction {
+        Direction::Update(every) => Some(come_to + come_to.div_ceil(every)),
+        _ => Some(come_to),
     }
 }
 
@@ -130,6 +139,7 @@ fn fall_back(job: &mut Job, notes: &mut Vec<Note>) -> Result<(), Error> {
         "io-engine",
         format!("io_uring is refused here ({why}): io_submit was used, which costs more CPU."),
     ));
+    notes.extend(job.note_one_at_a_time());
     Ok(())
 }
 

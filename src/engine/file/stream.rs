@@ -20,7 +20,7 @@ use super::files::StreamFiles;
 use super::job::{Direction, Fsync, IoEngine, Job, Order, limits, pin};
 use super::lane::{Done, Fault, Lane, Terms};
 use super::protocol::Failure;
-use crate::measurement::Note;
+use crate::measurement::{Note, Operation};
 use crate::sys::arena::Pages;
 use crate::sys::clock::{monotonic_ns, thread_cpu_ns};
 
@@ -48,8 +48,8 @@ pub struct Yield {
     pub done: Done,
     /// Processor time of the thread from release to drain, ns.
     pub cpu_ns: u64,
-    /// Latency of reads and of writes.
-    pub latency: (Option<Histogram<u64>>, Option<Histogram<u64>>),
+    /// Latency of each kind of operation.
+    pub latency: Vec<(Operation, Histogram<u64>)>,
     /// Its last fsync had returned, monotonic clock.
     pub durable_ns: Option<u64>,
     /// Of the second pass.
@@ -204,7 +204,9 @@ impl Stream<'_> {
             (Direction::Read, true) => self.drive::<B, G, true, false, true>(backend, address),
             (Direction::Read, false) => self.drive::<B, G, true, false, false>(backend, address),
             (Direction::Write, _) => self.drive::<B, G, false, true, true>(backend, address),
-            (Direction::Mix(_), _) => self.drive::<B, G, true, true, true>(backend, address),
+            (Direction::Mix(_) | Direction::Update(_), _) => {
+                self.drive::<B, G, true, true, true>(backend, address)
+            }
         }
     }
 
@@ -228,6 +230,10 @@ impl Stream<'_> {
                 Direction::Mix(share) => share,
                 _ => 1.0,
             },
+            update_every: match job.direction {
+                Direction::Update(every) => every,
+                _ => 0,
+            },
             rate: job.rate,
             streams: job.streams as u32,
             data: job.data,
@@ -248,7 +254,7 @@ impl Stream<'_> {
         let first = address.clone();
         let buffers = self.buffers.clone();
         let mut lane = Lane::new(backend, address, &terms, shared, buffers, &files.files);
-        if W {
+        if W && terms.update_every == 0 {
             lane.fill();
         }
         if LATENCY {

@@ -15,6 +15,7 @@ mod classics;
 mod faults;
 mod orders;
 mod steady;
+mod update;
 mod wrap;
 
 const MIB: u64 = 1 << 20;

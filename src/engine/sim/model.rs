@@ -177,8 +177,8 @@ fn refuse(settings: &Settings) -> Result<(), Error> {
         }
     }
     let access = settings.word("access");
-    if access == "record-rewrite" {
-        return unsupported("the simulated server has no access=record-rewrite".to_owned());
+    if ["record-rewrite", "update", "random-update"].contains(&access) {
+        return unsupported(format!("the simulated server has no access={access}"));
     }
     if let Stop::Interval(_) = settings.stop() {
         let stop = settings.get("stop");

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hdrhistogram::Histogram;
 
 use super::{Figures, counted};
-use crate::measurement::{Measurement, Operation};
+use crate::measurement::{Measurement, Operation, course};
 use crate::stats::Estimate;
 
 /// Fewer operations than this have no 99.9th percentile: it would be the slowest of them.
@@ -27,7 +27,8 @@ pub fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
     }
     let transactions = kinds.iter().find(|(name, _)| *name == Operation::Transaction.name());
     if let Some(((_, histogram), window)) = transactions.zip(counted(measurement)) {
-        let rate = histogram.len() as f64 / window.seconds();
+        let seconds = course::timed_seconds(&measurement.load, &window);
+        let rate = histogram.len() as f64 / seconds;
         figures.insert("transactions_per_s".into(), Estimate::bare(rate));
     }
     if kinds.len() > 1 {

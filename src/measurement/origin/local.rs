@@ -127,7 +127,8 @@ impl Facts<'_> {
         // unless it shows. Elsewhere the kernel reads ahead from the traces of earlier reads
         // (mm/readahead.c) and mmap reads around each fault, and the waste may just equal the
         // hits.
-        if self.word("access") == "read" && !ahead {
+        let in_order = matches!(self.word("access"), "read" | "update");
+        if in_order && !ahead {
             return None;
         }
         let file_bytes = self.evidence.file_bytes as f64;
@@ -143,8 +144,12 @@ impl Facts<'_> {
             }
             None => (1.0 - file_bytes / self.delivered()).max(0.0),
         };
-        // Pages that were there before, and pages that the load wrote itself, are hits as well.
-        let written = self.evidence.delivered.write_bytes as f64 / file_bytes;
+        // Pages that were there before, and pages that the load wrote itself, are hits as well; but
+        // blocks that are written back were read before, and reading them again was counted above.
+        let written = match self.word("access") {
+            "update" | "random-update" if self.evidence.reread_bytes.is_some() => 0.0,
+            _ => self.evidence.delivered.write_bytes as f64 / file_bytes,
+        };
         let hidden = (reread + written + self.resident_share().unwrap_or(1.0)).min(1.0);
         (hidden > AGREEMENT).then_some(hidden)
     }

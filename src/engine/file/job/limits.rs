@@ -45,7 +45,8 @@ pub fn buffers(job: &Job) -> u64 {
     const POOL_BYTES: u64 = 2 << 20;
     let depth = u64::from(job.depth);
     match job.direction {
-        Direction::Read => depth,
+        // What is written back is what was read.
+        Direction::Read | Direction::Update(_) => depth,
         _ => depth.max(POOL_BYTES / job.block_bytes),
     }
 }
@@ -63,6 +64,7 @@ fn stream_bytes(job: &Job) -> u64 {
     };
     let histograms = match job.direction {
         Direction::Mix(_) => 2 * HISTOGRAM_BYTES,
+        Direction::Update(_) => 3 * HISTOGRAM_BYTES,
         _ => HISTOGRAM_BYTES,
     };
     let slots = u64::from(job.depth) * 64;

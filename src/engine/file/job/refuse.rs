@@ -66,7 +66,8 @@ fn refuse_stdio(job: &Job) -> Result<(), Error> {
              direct=false"
         )));
     }
-    if job.order != Order::Forward || matches!(job.direction, Direction::Mix(_)) {
+    let both = matches!(job.direction, Direction::Mix(_) | Direction::Update(_));
+    if job.order != Order::Forward || both {
         return Err(Error::Unsupported(format!(
             "io-engine={name} goes through a file from its start to its end; it needs \
              access=read, write or rewrite"
@@ -155,6 +156,7 @@ mod tests {
             (json!({"io-engine": "putc", "direct": false, "queue-depth": 2}), "uring or aio"),
             (json!({"io-engine": "stdio", "direct": false, "access": "read-backward"}), "rewrite"),
             (json!({"io-engine": "stdio", "direct": false, "access": "random-mix"}), "rewrite"),
+            (json!({"io-engine": "putc", "direct": false, "access": "update"}), "rewrite"),
             (json!({"fresh-file": true}), "only access=write"),
             (json!({"fresh-file": true, "access": "rewrite"}), "only access=write"),
             (

@@ -1,10 +1,24 @@
 //! (pure) What is known of each I/O in flight, and which buffers are free.
 
+/// What follows when an I/O has come back whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Next {
+    /// It is over.
+    #[default]
+    Nothing,
+    /// What was read is changed and written back.
+    WriteBack,
+    /// Nothing: its bytes were written before, and this was their fsync.
+    Synced,
+}
+
 /// One I/O in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slot {
     /// From when its latency counts, ns.
     pub begun_ns: u64,
+    /// From when that of the whole counts, where a read is followed by a write; ns.
+    pub first_ns: u64,
     /// How many came before it.
     pub number: u64,
     /// In the file, bytes.
@@ -13,8 +27,8 @@ pub struct Slot {
     pub file: u32,
     /// Whether it reads.
     pub reads: bool,
-    /// Its bytes are written and its fsync is under way.
-    pub syncing: bool,
+    /// What follows.
+    pub next: Next,
 }
 
 /// All slots, and a queue of the free ones. A writer takes the one that was free longest, and so

@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 use super::second::First;
 use crate::engine::Error;
 use crate::engine::file::files::{push_once, resident};
-use crate::engine::file::job::{Fsync, Job, Order};
+use crate::engine::file::job::{Direction, Fsync, Job, Order};
 use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
 use crate::engine::file::stream::{Trial, Yield};
 use crate::engine::load::watch::Watched;
@@ -86,11 +86,14 @@ fn streams(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Stream> {
 }
 
 fn latency(yields: &[Yield]) -> Result<Vec<(Operation, String)>, Error> {
-    let reads = yields.iter().filter_map(|yielded| yielded.latency.0.as_ref());
-    let writes = yields.iter().filter_map(|yielded| yielded.latency.1.as_ref());
-    let merged = [(Operation::Read, merge(reads)?), (Operation::Write, merge(writes)?)];
-    let kept = merged.into_iter().filter_map(|(kind, histogram)| Some((kind, histogram?)));
-    kept.map(|(kind, histogram)| Ok((kind, write_histogram(&histogram)?))).collect()
+    let all = || yields.iter().flat_map(|yielded| &yielded.latency);
+    let one = |kind: Operation| {
+        let of_kind = all().filter(|(of, _)| *of == kind).map(|(_, histogram)| histogram);
+        let merged = merge(of_kind).transpose()?;
+        Some(merged.and_then(|histogram| Ok((kind, write_histogram(&histogram)?))))
+    };
+    let kinds = [Operation::Read, Operation::Write, Operation::Transaction];
+    kinds.into_iter().filter_map(one).collect()
 }
 
 fn merge<'a>(
@@ -126,7 +129,12 @@ fn reread_bytes(trial: &Trial, yields: &[Yield]) -> Option<u64> {
     }
     let one = |(yielded, blocks): (&Yield, u64)| {
         let total = yielded.done.total;
-        let later = total.ops().saturating_sub(blocks).saturating_mul(job.block_bytes);
+        let came_to = match job.direction {
+            // What is written back is not come to once more.
+            Direction::Update(_) => total.read_ops,
+            _ => total.ops(),
+        };
+        let later = came_to.saturating_sub(blocks).saturating_mul(job.block_bytes);
         let stayed = match job.at_wrap().forget {
             true => yielded.done.wraps.stayed_bytes,
             false => Some(u64::MAX),
