@@ -140,6 +140,7 @@ pub const KNOBS: &[&Knob] = &[
     &tree::TREE_WIDTH,
     &tree::SHARED_DIRECTORIES,
     &tree::ORDER,
+    &tree::NAMES,
     &replay::WARM_UP,
     &replay::LOADFILE,
     &replay::RESOLVE_NAMES,

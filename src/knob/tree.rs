@@ -41,6 +41,13 @@ pub const SHARED_DIRECTORIES: Knob = knob(
     "false",
     "All streams work in one tree; `false`: each in a unique working directory (mdtest -u)",
 );
+pub const NAMES: Knob = knob(
+    "names",
+    Domain::OneOf(&["numbered", "bonnie"]),
+    "numbered",
+    "Names of files: stream and number in 12 bytes; or as bonnie++'s, 10 hexadecimal digits and 0 \
+     to 12 letters or digits, which stand before the number where `order=random`",
+);
 pub const ORDER: Knob = knob(
     "order",
     Domain::OneOf(&["sequential", "random"]),

@@ -9,7 +9,7 @@ use crate::value::Stop;
 
 /// Every directory of a stream's tree is held open while it runs.
 const DIRECTORIES_MAX: u64 = 10_000;
-/// Names are made beforehand and kept; so many take 200 MB.
+/// Names are made beforehand and kept; so many take 320 MB.
 const NAMES_MAX: u64 = 10_000_000;
 
 /// Files that are larger are written in pieces of this size.
@@ -138,6 +138,8 @@ pub struct Job {
     pub shared: bool,
     /// Names come at random.
     pub random: bool,
+    /// Files are named as bonnie++ names them.
+    pub bonnie_names: bool,
     /// Starts with nothing of it in memory.
     pub cold: bool,
     /// What was changed is put on the device afterwards, and that is timed.
@@ -179,6 +181,7 @@ impl Job {
             width: settings.whole("tree-width"),
             shared: settings.flag("shared-directories"),
             random: settings.word("order") == "random",
+            bonnie_names: settings.word("names") == "bonnie",
             cold: settings.flag("cold"),
             flushes: settings.word("fsync") == "end" && work.changes() && work != Work::Fsync,
             stop: settings.stop(),
@@ -245,6 +248,13 @@ impl Job {
                 "operation={name} is over when its files are{}; leave at-least at 0s and raise \
                  files",
                 if self.cold { ", cold" } else { "" }
+            ));
+        }
+        let other_names =
+            matches!(self.work, Work::Rename | Work::Link | Work::Mkdir | Work::Rmdir);
+        if self.bonnie_names && other_names {
+            return unsupported(format!(
+                "bonnie++ has no {name}, and no names for it; operation={name} needs names=numbered"
             ));
         }
         if self.cold && self.work.before() == Before::Nothing {
@@ -327,6 +337,10 @@ mod tests {
     #[test]
     fn what_cannot_be_honoured_is_refused_with_what_would_work() {
         assert!(refused(&[("stop", "2GiB")]).contains("pass or a time"));
+        for operation in ["rename", "link", "mkdir", "rmdir"] {
+            let what = refused(&[("names", "bonnie"), ("operation", operation)]);
+            assert!(what.contains("names=numbered"), "{what}");
+        }
         assert!(refused(&[("stop", "steady")]).contains("pass or a time"));
         assert!(refused(&[("at-least", "1s")]).contains("raise files"));
         assert!(refused(&[("cold", "true")]).contains("needs cold=false"));

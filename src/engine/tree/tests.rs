@@ -191,3 +191,29 @@ fn a_touch_sets_the_time_of_every_file() {
     let files = below(folder.path()).into_iter().filter(|path| path.is_file());
     assert!(files.map(|path| path.metadata().unwrap().mtime()).all(|at| at >= started_s - 1));
 }
+
+/// Names of bonnie++'s size, and what is read afterwards is what was made.
+#[test]
+fn files_are_named_as_bonnie_names_them() {
+    for (operation, order, left) in
+        [("create", "sequential", 1), ("stat", "random", 1), ("unlink", "random", 0)]
+    {
+        for shared in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let settings = with(json!({
+                "operation": operation, "order": order, "names": "bonnie",
+                "shared-directories": shared, "sustained": false,
+            }));
+            done(folder.path(), settings);
+            let files = below(folder.path()).into_iter().filter(|path| path.is_file());
+            let names: HashSet<_> =
+                files.map(|path| path.file_name().unwrap().to_owned()).collect();
+            assert_eq!(names.len() as u64, left * STREAMS as u64 * FILES, "{operation} {shared}");
+            assert!(names.iter().all(|name| (10..=22).contains(&name.len())), "{names:?}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let rename = with(json!({"operation": "rename", "names": "bonnie"}));
+    let (kind, what) = refused(folder.path(), rename);
+    assert!(kind == Failure::Unsupported && what.contains("names=numbered"), "{what}");
+}

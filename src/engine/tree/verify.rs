@@ -8,7 +8,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags};
 
 use super::act::AGED_S;
-use super::entry::{FILE, MADE, OTHER};
+use super::entry::{FILE, MADE, OTHER, is_bonnies};
 use super::job::{Job, Work};
 use super::lane::Done;
 use super::place::{Place, path};
@@ -102,7 +102,10 @@ fn look_into(job: &Job, path: &Path, found: &mut Found) -> Result<(), rustix::io
     let sizes = job.work == Work::Create && job.file_bytes > 0;
     for entry in Dir::read_from(&directory)? {
         let entry = entry?;
-        match entry.file_name().to_bytes().first() {
+        let name = entry.file_name().to_bytes();
+        match name.first() {
+            _ if job.bonnie_names && is_bonnies(name) => found.files += 1,
+            _ if job.bonnie_names => continue,
             Some(&FILE) => found.files += 1,
             Some(&OTHER) => found.others += 1,
             Some(&MADE) => found.made += 1,
