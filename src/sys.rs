@@ -139,6 +139,14 @@ impl Host {
             .map_err(|error| Error::new(format!("cannot read {}", full.display()), error))
     }
 
+    /// Memory of the machine in bytes: `MemTotal` of /proc/meminfo (proc_meminfo(5)), which counts
+    /// in KiB. `None` when it cannot be read.
+    pub fn memory_bytes(&self) -> Option<u64> {
+        let text = self.read("/proc/meminfo").ok()?;
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+        line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    }
+
     /// The text of a small file without its line end; `None` when there is none or it is empty.
     pub fn word(&self, path: impl AsRef<Path>) -> Option<String> {
         let text = self.read(path).ok()?;

@@ -3,6 +3,7 @@
 //! A new workload is a file beside this one, or a line in the file of its family, and a line in
 //! [`WORKLOADS`]. It holds no code: a name and what it stands for, as one would type it.
 
+mod bonnie;
 mod command;
 mod database;
 mod iozone;
@@ -65,6 +66,18 @@ pub const WORKLOADS: &[&Workload] = &[
     &iozone::FREWRITE,
     &iozone::FREAD,
     &iozone::FREREAD,
+    &bonnie::PUTC,
+    &bonnie::WRITE,
+    &bonnie::REWRITE,
+    &bonnie::GETC,
+    &bonnie::READ,
+    &bonnie::SEEKS,
+    &bonnie::CREATE,
+    &bonnie::STAT,
+    &bonnie::UNLINK,
+    &bonnie::RANDOM_CREATE,
+    &bonnie::RANDOM_STAT,
+    &bonnie::RANDOM_UNLINK,
     &tools::BONNIE,
     &tools::IOZONE,
     &tools::DBENCH,

@@ -14,7 +14,7 @@ use crate::plan::layouts::TARGET;
 use crate::plan::{builtin, file};
 use crate::provision::danger;
 use crate::sys::{Error, Host};
-use crate::value::Value;
+use crate::value::{Value, parse_bytes};
 use crate::{campaign, knob, plan, workload};
 
 use super::outcome;
@@ -99,6 +99,9 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     let mut plan = find(name, named.map(|engine| engine.name()))?;
     let first = plan.loads.first().map_or("", |load| load.settings.engine());
     let engine = outcome::engine(first)?;
+    if plan.twice_memory && engine.name() != "sim" {
+        plan.vary(&twice_memory(&arguments.levels, Host::live().memory_bytes()))?;
+    }
     plan.vary(&arguments.levels)?;
     plan.replicates = arguments.replicates.unwrap_or(plan.replicates);
     plan.seed = arguments.seed.or(plan.seed);
@@ -126,6 +129,21 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
         load.settings.set("directories", Value::Words(names));
     }
     Ok(Planned { plan, engine, disks })
+}
+
+/// Files of twice the memory that the load may use, rounded up to MiB, unless a size is typed: what
+/// was written is then read from the device, whatever the page cache does (bonnie++'s own default).
+fn twice_memory(levels: &[String], memory_bytes: Option<u64>) -> Vec<String> {
+    let typed =
+        |name: &str| levels.iter().filter_map(|it| it.split_once('=')).find(|it| it.0 == name);
+    let Some(whole) = memory_bytes.filter(|_| typed("file-size").is_none()) else {
+        return Vec::new();
+    };
+    let limits = typed("memory-limit").map_or("", |(_, levels)| levels).split(',');
+    let most =
+        limits.map(|level| parse_bytes(level.trim()).map_or(whole, |limit| limit.min(whole)));
+    let bytes = most.max().unwrap_or(whole).saturating_mul(2).next_multiple_of(1 << 20);
+    vec![format!("file-size={bytes}B")]
 }
 
 /// The disks of these names, each once.
@@ -235,6 +253,19 @@ mod tests {
             }
         }
         assert!(refused >= 8 * knob::ENGINES.len(), "{refused}");
+    }
+
+    #[test]
+    fn files_are_twice_the_memory_unless_a_size_is_typed() {
+        let size = |typed: &[&str]| {
+            let typed: Vec<String> = typed.iter().map(|word| (*word).to_owned()).collect();
+            twice_memory(&typed, Some((8 << 30) + 1))
+        };
+        assert_eq!(size(&["streams=4"]), ["file-size=17180917760B"]);
+        assert_eq!(size(&["memory-limit=1GiB,2GiB"]), ["file-size=4294967296B"]);
+        assert_eq!(size(&["memory-limit=1GiB,as-is"]), size(&[]));
+        assert!(size(&["file-size=1GiB"]).is_empty());
+        assert!(twice_memory(&[], None).is_empty());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::knob::Settings;
 use crate::measurement::reported::{Bound, Figure, Reported, Way};
 use crate::measurement::{Measurement, Note};
 use crate::plan::Trial;
-use crate::sys::{self, Host};
+use crate::sys;
 
 mod bonnie;
 mod dbench;
@@ -190,7 +190,7 @@ impl Engine for Tool {
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         let adapter = self.0;
         let user = rustix::process::getuid().as_raw();
-        let memory_bytes = memory_bytes(context.host);
+        let memory_bytes = context.host.memory_bytes();
         let ask = |places: &[String]| {
             let (settings, seed) = (&trial.settings, trial.seed);
             let asked = Asked { settings, places, seed, user, memory_bytes };
@@ -232,13 +232,6 @@ fn finish(
     let (place, says) = ("its own output".to_owned(), sys::command::line(words));
     measured.reported = Some(said.reported(adapter.name, place, says));
     Ok(measured)
-}
-
-/// `MemTotal` of /proc/meminfo (proc_meminfo(5)), which counts in KiB.
-fn memory_bytes(host: &Host) -> Option<u64> {
-    let text = host.read("/proc/meminfo").ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// What the worker is to do for a tool.

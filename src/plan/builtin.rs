@@ -21,6 +21,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "build", text: include_str!("../../plans/build.toml") },
     BuiltIn { name: "fileserver", text: include_str!("../../plans/fileserver.toml") },
     BuiltIn { name: "iozone", text: include_str!("../../plans/iozone.toml") },
+    BuiltIn { name: "bonnie", text: include_str!("../../plans/bonnie.toml") },
     BuiltIn { name: "random-size", text: include_str!("../../plans/random-size.toml") },
     BuiltIn { name: "database", text: include_str!("../../plans/database.toml") },
     BuiltIn { name: "mail", text: include_str!("../../plans/mail.toml") },

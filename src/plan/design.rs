@@ -28,6 +28,9 @@ pub struct Load {
     pub settings: Settings,
     /// In the order given.
     pub factors: Vec<Factor>,
+    /// Knobs that stay as they are here, whatever is typed: the size of the small files of a plan
+    /// is not that of its large one.
+    pub kept: Vec<&'static str>,
 }
 
 /// Which combinations of levels are cells.
@@ -90,6 +93,8 @@ pub struct Plan {
     pub disks: Vec<String>,
     /// What is run.
     pub loads: Vec<Load>,
+    /// Files are twice as large as the memory of the machine unless a size is typed.
+    pub twice_memory: bool,
     /// What is left out.
     pub excludes: Vec<Exclude>,
     /// What a part of the server costs; no part of what is run, so that another price is no other
@@ -374,7 +379,8 @@ pub mod tests {
             design,
             directories: Vec::new(),
             disks: Vec::new(),
-            loads: vec![Load { name: "read".into(), settings, factors }],
+            loads: vec![Load { name: "read".into(), settings, factors, kept: Vec::new() }],
+            twice_memory: false,
             excludes: Vec::new(),
             prices: BTreeMap::new(),
         }

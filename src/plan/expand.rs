@@ -38,6 +38,7 @@ pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
         directories: Vec::new(),
         disks: Vec::new(),
         loads: vec![file::load(workload, engine, &[])],
+        twice_memory: false,
         excludes: Vec::new(),
         prices: BTreeMap::new(),
     }
@@ -45,14 +46,21 @@ pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
 
 impl Plan {
     /// Sets knobs as `knob=level,level` arguments say, whatever the plan says of them: in every
-    /// workload that obeys them, in the order given.
+    /// workload that obeys them and does not keep its own, in the order given.
     ///
     /// # Errors
-    /// For an unknown knob, a level outside its domain, or a knob that no workload obeys.
+    /// For an unknown knob, a level outside its domain, or a knob that no workload obeys or all
+    /// keep.
     pub fn vary(&mut self, arguments: &[String]) -> Result<(), Refused> {
         let mut given: Vec<&'static str> = Vec::new();
         for argument in arguments {
             let (knob, levels) = self.factor(argument)?;
+            if self.obeying(knob).next().is_none() {
+                return Err(Refused {
+                    why: format!("every workload of `{}` keeps its own `{}`", self.name, knob.name),
+                    hint: "leave it out, or write a plan of your own".to_owned(),
+                });
+            }
             // Each argument is one more text; all of them together are one level.
             if let (Domain::Texts, [Value::Words(more)]) = (knob.domain, &levels[..]) {
                 for load in self.obeying(knob) {
@@ -80,7 +88,9 @@ impl Plan {
     }
 
     fn obeying(&mut self, knob: &Knob) -> impl Iterator<Item = &mut Load> {
-        self.loads.iter_mut().filter(|load| load.settings.has(knob.name))
+        let name = knob.name;
+        let loads = self.loads.iter_mut();
+        loads.filter(move |load| load.settings.has(name) && !load.kept.contains(&name))
     }
 
     /// Whether its design can be made of its factors, and has any cell.

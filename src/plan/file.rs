@@ -50,6 +50,7 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
     let own = head.take("engine").map(|entry| Ok((engine_name(&entry)?, entry))).transpose()?;
     let given = engine;
     let engine = given.or(own.as_ref().map(|(name, _)| *name)).unwrap_or("file");
+    let twice_memory = head.take("file-size").map(|entry| twice_memory(&entry)).transpose()?;
     let stop_entry = head.take("stop");
     let stop = stop_entry.as_ref().map(|entry| stops(entry, engine)).transpose()?;
     head.finish("a plan")?;
@@ -98,6 +99,7 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         directories,
         disks,
         loads,
+        twice_memory: twice_memory.unwrap_or(false),
         excludes,
         prices,
     };
@@ -227,6 +229,28 @@ fn some_of(entry: &Entry<'_>, all: &[String]) -> Result<Vec<String>, Mistake> {
     }
 }
 
+/// Knobs of a workload that are not changed by what is typed.
+fn kept(entry: &Entry<'_>, settings: &Settings) -> Result<Vec<&'static str>, Mistake> {
+    let one = |item: Entry<'_>| {
+        let name = item.text()?;
+        let known: Vec<&'static str> = settings.iter().map(|(name, _)| name).collect();
+        let found = known.iter().copied().find(|known| *known == name);
+        found.ok_or_else(|| item.unknown("knob of this workload", &name, known.into_iter()))
+    };
+    entry.list()?.into_iter().map(one).collect()
+}
+
+/// `file-size = "twice-memory"` under `[plan]`.
+fn twice_memory(entry: &Entry<'_>) -> Result<bool, Mistake> {
+    match entry.text()?.as_str() {
+        "twice-memory" => Ok(true),
+        _ => Err(entry.wrong(
+            "here `file-size` takes \"twice-memory\"",
+            "give other sizes under [factors], or in a workload",
+        )),
+    }
+}
+
 /// A factor and where it stands.
 struct Placed<'a> {
     factor: Factor,
@@ -263,6 +287,9 @@ fn loads(
         }
         if let Some(entry) = table.take("directories") {
             load.settings.set("directories", Value::Words(some_of(&entry, directories)?));
+        }
+        if let Some(entry) = table.take("keep") {
+            load.kept = kept(&entry, &load.settings)?;
         }
         let mut own = Vec::new();
         for entry in table.rest() {
@@ -352,7 +379,7 @@ pub fn load(preset: &Workload, engine: &str, stop: &[(&'static Knob, Value)]) ->
     for (knob, value) in stop.iter().filter(|_| stops) {
         settings.set(knob.name, value.clone());
     }
-    Load { name: preset.name.to_owned(), settings, factors: Vec::new() }
+    Load { name: preset.name.to_owned(), settings, factors: Vec::new(), kept: Vec::new() }
 }
 
 fn exclude(mut table: Table<'_>, loads: &[Load]) -> Result<Exclude, Mistake> {

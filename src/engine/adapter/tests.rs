@@ -8,6 +8,7 @@ use super::*;
 use crate::engine::ENGINES;
 use crate::knob::{KNOBS, Scope, tools};
 use crate::stats::testing::Random;
+use crate::sys::Host;
 use crate::{plan, workload};
 
 /// The knobs that a tool obeys.
