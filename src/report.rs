@@ -11,6 +11,7 @@ use crate::measurement::origin::Origin;
 use crate::measurement::{Note, Record};
 use crate::store::Campaign;
 
+mod bonnie;
 mod cells;
 mod csv;
 mod derive;
@@ -79,6 +80,12 @@ pub const FORMATS: &[Format] = &[
         about: "Matrices of file size by record size in kBytes/sec, as iozone -R prints them",
         extension: "xls.txt",
         render: iozone::render,
+    },
+    Format {
+        name: "bonnie",
+        about: "Lines of CSV as bonnie++ 2.00 prints them, for bon_csv2html and bon_csv2txt",
+        extension: "bonnie.csv",
+        render: bonnie::render,
     },
 ];
 
