@@ -167,3 +167,48 @@ fn the_doctor_tells_what_is_there_and_how_to_get_what_is_not_and_ends_well() {
     }
     assert_eq!(seen, 5);
 }
+
+/// All twelve phases, small, and the line that bonnie++ would print of them, read by its own tools.
+#[test]
+fn the_line_of_the_plan_bonnie_is_read_by_bonnies_own_tools() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let small = ["file-size=1MiB", "files=1024", "stop=pass", "streams=2", "--replicates", "1"];
+    let trials = run(folder, &[&["bonnie"], &small[..]].concat());
+    let timed = trials.iter().filter(|trial| trial["group"] != "layout");
+    let groups: Vec<&str> = timed.clone().filter_map(|trial| trial["group"].as_str()).collect();
+    assert_eq!(groups.len(), 12, "{groups:?}");
+    for trial in timed {
+        assert_eq!(trial["outcome"], "done", "{trial:#}");
+        let small = if trial["engine"] == "tree" { 0 } else { 1 << 20 };
+        assert_eq!(trial["settings"]["file-size"], small, "{trial:#}");
+    }
+    let told = brickyard(folder, &["report", "--format", "bonnie"]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    let line = told.lines().find(|line| line.starts_with("1.98,")).expect("a line of bonnie++'s");
+    let fields: Vec<&str> = line.split(',').collect();
+    assert_eq!(
+        (fields.len(), fields[3], fields[5], fields[8], fields[21]),
+        (50, "2", "1M", "5", "1")
+    );
+    let rates = [9, 11, 13, 15, 17, 19, 26, 28, 30, 32, 34, 36];
+    assert!(
+        rates.iter().all(|at| fields[*at].parse::<f64>().is_ok_and(|rate| rate > 0.0)),
+        "{line}"
+    );
+    std::fs::write(folder.join("line.csv"), &told).expect("write the lines");
+    let imported =
+        document(&brickyard(folder, &["import", "line.csv", "--json", "--store", "b.db"]));
+    assert!(imported.to_string().contains("block_write"), "{imported:#}");
+    for (tool, shows) in [("bon_csv2html", "<"), ("bon_csv2txt", "Random Create")] {
+        // They come with bonnie++, which `./test` installs where it may.
+        if !installed(tool) {
+            continue;
+        }
+        let mut read = Command::new("sh");
+        let read = read.args(["-c", &format!("{tool} < line.csv")]).current_dir(folder);
+        let shown = read.output().expect("it can be started");
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains(shows) && shown.contains(fields[36]), "{tool}: {line}: {shown}");
+    }
+}
