@@ -62,6 +62,8 @@ pub struct Disk {
     pub device: String,
     image: PathBuf,
     limited: bool,
+    /// Of its settings in /sys/class/bdi, those that were changed, and what they were.
+    held: Vec<(PathBuf, String)>,
 }
 
 impl Disk {
@@ -92,7 +94,7 @@ impl Disk {
         let path = image.display().to_string();
         arguments.push(&path);
         let device = sh("losetup", &arguments);
-        Disk { device, image: image.to_owned(), limited: false }
+        Disk { device, image: image.to_owned(), limited: false, held: Vec::new() }
     }
 
     /// As a plan names it.
@@ -119,10 +121,26 @@ impl Disk {
         self.limited = set;
         set
     }
+
+    /// Lets no more than this of its files wait in memory to be written, in bytes, whatever the
+    /// machine allows: who writes more than that waits. False before Linux 6.2.
+    pub fn hold_dirty(&mut self, bytes: u64) -> bool {
+        let folder = Path::new("/sys/class/bdi").join(self.number());
+        for name in ["strict_limit", "max_ratio"] {
+            let path = folder.join(name);
+            let Ok(before) = std::fs::read_to_string(&path) else { return false };
+            self.held.push((path, before.trim().to_owned()));
+        }
+        let set = |name: &str, value: u64| std::fs::write(folder.join(name), value.to_string());
+        set("strict_limit", 1).is_ok() && set("max_bytes", bytes).is_ok()
+    }
 }
 
 impl Drop for Disk {
     fn drop(&mut self) {
+        for (path, before) in self.held.drain(..).rev() {
+            let _ = std::fs::write(path, before);
+        }
         if self.limited {
             // Limits outlive the device: they are kept by number.
             self.limit(0, 0);

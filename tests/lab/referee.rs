@@ -102,49 +102,103 @@ fn a_disk_without_a_limit_is_not_given_one() {
     }
 }
 
-/// Blocks through the page cache, bonnie++'s and ours, with less memory than the file has: then
-/// both measure the disk. Its rewriting reads and writes each block, with writing back behind it:
-/// on a disk that has a limit for each direction it lies between half of it and all.
+/// The phases of bonnie++ that write, rewrite and read a file of 192 MiB in blocks of 8 KiB.
+fn of_bonnie(place: &str, more: &[&str]) -> [Value; 3] {
+    let folder = tempfile::tempdir().expect("a folder");
+    let names = ["bonnie-write", "bonnie-rewrite", "bonnie-read"];
+    let loads = names.map(|name| format!("[[workload]]\nuse = \"{name}\"\n"));
+    let text = format!("[plan]\nname = \"blocks\"\nreplicates = 1\n{}", loads.concat());
+    std::fs::write(folder.path().join("blocks.toml"), text).expect("write a plan");
+    let typed = ["run", "blocks.toml", "--dir", place, "file-size=192MiB"];
+    let document = json(folder.path(), &[&typed, more].concat());
+    let all = trials(&document);
+    names.map(|name| {
+        let found = all.iter().find(|trial| trial["group"] == name);
+        (*found.unwrap_or_else(|| panic!("no {name} in {document:#}"))).clone()
+    })
+}
+
+/// The same by bonnie++ itself.
+fn by_bonnie(place: &str, more: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a folder");
+    let typed = ["run", "bonnie++", "--dir", place, "--replicates", "1", "files=1"];
+    let size = ["file-size=192MiB", "block-size=8KiB"];
+    trials(&json(folder.path(), &[&typed[..], &size, more].concat()))[0].clone()
+}
+
+/// Writing, rewriting and reading blocks through the page cache, bonnie++'s and ours, with less
+/// memory than the file has: then both measure the disk. It writes twice as fast as it reads, and
+/// little waits to be written, so that reading alone holds up the rewriting: else its rate depends
+/// on when the kernel, out of memory, writes back, and two runs of one tool differ by a tenth.
 #[test]
 fn bonnie_agrees_on_blocks_where_the_file_does_not_fit_into_memory() {
     if !usable("bonnie++ as referee", &["bonnie++", "mkfs.ext4"]) {
         return;
     }
     let _alone = alone();
-    let limit = draw("limit, MB/s", 32, 40) * 1_000_000;
+    let limit = draw("limit of reading, MB/s", 18, 24) * 1_000_000;
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
-    if !disk.limit(limit, limit) {
+    if !disk.limit(limit, 2 * limit) {
         println!("SKIP bonnie++ as referee: this kernel has no cgroup v1 block throttle");
         return;
     }
-    let name = mount.name();
-    let run = |words: &[&str]| {
-        let folder = tempfile::tempdir().expect("a folder");
-        let common = ["--dir", &name, "--replicates", "1", "memory-limit=64MiB"];
-        let size = ["file-size=192MiB", "block-size=8KiB"];
-        let document = json(folder.path(), &[&["run"], words, &common, &size].concat());
-        trials(&document)[0].clone()
-    };
-    let theirs = run(&["bonnie++", "files=1"]);
-    let ours = |workload: &str, name: &str| {
-        let blocks = ["io-engine=sync", "queue-depth=1", "stop=pass", "direct=false"];
-        figure(&run(&[&[workload], &blocks[..]].concat()), name)
-    };
-    let write = ours("sequential-write", "durable_throughput_bytes_per_s");
-    let read = ours("sequential-read", "throughput_bytes_per_s");
-    let said = |phase: &str| {
+    let steady = disk.hold_dirty(8 << 20);
+    let less = ["memory-limit=64MiB"];
+    let theirs = by_bonnie(&mount.name(), &less);
+    let ours = of_bonnie(&mount.name(), &less);
+    for (phase, ours, name, limit) in [
+        ("block_write", &ours[0], "durable_throughput_bytes_per_s", 2 * limit),
+        ("rewrite", &ours[1], "durable_throughput_bytes_per_s", limit),
+        ("block_read", &ours[2], "throughput_bytes_per_s", limit),
+    ] {
         let rate = figure(&theirs, &format!("reported_{phase}_throughput_bytes_per_s"));
-        println!("{phase}: {:.4} of the limit", rate / limit as f64);
-        rate
-    };
-    let rewrite = said("rewrite") / limit as f64;
-    assert!((0.45..1.05).contains(&rewrite), "{theirs:#}");
-    for (phase, ours) in [("block_write", write), ("block_read", read)] {
-        let agreement = ours / said(phase);
-        println!("{phase}: ours is {agreement:.4} of bonnie++");
-        assert!((0.95..1.05).contains(&agreement), "ours is {ours}: {theirs:#}");
+        let (truth, agreement) = (rate / limit as f64, figure(ours, name) / rate);
+        println!("{phase}: bonnie++ {truth:.4} of the limit, ours is {agreement:.4} of bonnie++");
+        if phase == "rewrite" && !steady {
+            println!("SKIP rewriting of bonnie++ as referee: needs Linux 6.2 to write back evenly");
+            continue;
+        }
+        assert!((0.95..1.05).contains(&agreement), "{theirs:#}\n{ours:#}");
     }
+}
+
+/// The same file with memory enough for it: bonnie++ reads it from there, and either says `+++++`
+/// or more than the disk can do. Ours starts with nothing of it in memory.
+#[test]
+fn bonnie_at_a_small_r_reads_memory_and_ours_reads_the_disk() {
+    if !usable("bonnie++ at a small -r", &["bonnie++", "mkfs.ext4"]) {
+        return;
+    }
+    let _alone = alone();
+    let limit = draw("limit of reading, MB/s", 32, 40) * 1_000_000;
+    let mut disk = Disk::new(600);
+    let mount = Mount::format(&disk, "ext4");
+    if !disk.limit(limit, 10 * limit) {
+        println!("SKIP bonnie++ at a small -r: this kernel has no cgroup v1 block throttle");
+        return;
+    }
+    let theirs = by_bonnie(&mount.name(), &[]);
+    // It asked for the file twice over, and for its seeks.
+    let asked = (2 * 192 + 64) as f64 * f64::from(1 << 20);
+    let read = figure(&theirs, "blocks_in") * 512.0;
+    println!("bonnie++: the disk gave {read} of {asked} bytes that it read");
+    assert!(read < 0.1 * asked, "{theirs:#}");
+    let name = "reported_block_read_throughput_bytes_per_s";
+    let said = theirs["figures"][name]["value"].as_f64();
+    println!("block read: bonnie++ said {said:?}");
+    assert!(said.is_none_or(|rate| rate > 2.0 * limit as f64), "{theirs:#}");
+    let [_, rewrite, block_read] = of_bonnie(&mount.name(), &[]);
+    let truth = figure(&block_read, "throughput_bytes_per_s") / limit as f64;
+    println!("block read: ours is {truth:.4} of the limit");
+    assert!((0.97..1.03).contains(&truth), "{block_read:#}");
+    for trial in [&rewrite, &block_read] {
+        assert_eq!(trial["origin"]["verdict"], "device", "{trial:#}");
+    }
+    let said = figure(&theirs, "reported_rewrite_throughput_bytes_per_s");
+    let ours = figure(&rewrite, "durable_throughput_bytes_per_s");
+    println!("rewrite: bonnie++ {said:.0}, ours {ours:.0}, the disk reads {limit}");
+    assert!(ours < 1.03 * limit as f64 && said > 1.2 * limit as f64, "{theirs:#}");
 }
 
 /// The same readings by fio as an engine: what it says stands beside what the kernel counted of it.
