@@ -87,6 +87,37 @@ pub fn campaign_of(trials: Vec<Trial>, rows: u64) -> Fixture {
     Fixture { campaign, records, trials: views, cells, findings: findings(), answer: answer() }
 }
 
+/// Eight operations on names, with four numbers of streams each: as many lines in one figure.
+pub fn names() -> Fixture {
+    let operations = ["create", "stat", "open", "readdir", "rename", "link", "unlink", "mkdir"];
+    let mut cells = Vec::new();
+    for operation in operations {
+        for streams in [1, 2, 4, 8] {
+            let mut settings = crate::knob::testing::settings("tree", &[("operation", operation)]);
+            settings.set("directories", Value::Words(vec!["/srv/a".into()]));
+            settings.set("streams", Value::Count(streams));
+            cells.push((operation.to_owned(), settings));
+        }
+    }
+    let mut fixture = campaign_of(blocked(&cells, 1, 42), 40);
+    let figures = |settings: &Settings| -> Figures {
+        let place = operations.iter().position(|name| settings.word("operation") == *name);
+        let one_s = 20_000.0 * (place.unwrap_or(0) + 1) as f64;
+        let value = one_s * settings.number("streams").powf(0.7);
+        let interval = Interval { low: value * 0.97, high: value * 1.03 };
+        let rate = Estimate { value, interval: Some(interval) };
+        [(super::operations::OPS.into(), rate)].into()
+    };
+    for cell in &mut fixture.cells {
+        cell.figures = figures(&cell.settings);
+    }
+    for (view, record) in fixture.trials.iter_mut().zip(&fixture.records) {
+        view.figures = figures(&record.trial.settings);
+        view.origin = None;
+    }
+    fixture
+}
+
 fn answer() -> Vec<String> {
     vec![
         "/srv/a delivers 1640 MB/s (1564 MiB/s) of sequential reading to 8 streams, from the \

@@ -269,6 +269,21 @@ mod tests {
         assert!(render(&input).unwrap().contains("A simulated server, not a real one."));
     }
 
+    /// The figure of operations was drawn into its own caption, which had the same name.
+    #[test]
+    fn no_two_elements_have_the_same_name() {
+        for fixture in [fixture::evaluated(), fixture::names(), wired("t610-x4")] {
+            let page = page(&fixture);
+            let body = page.split("<body").nth(1).unwrap().split("<script").next().unwrap();
+            let named = body.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next());
+            let mut seen = std::collections::BTreeSet::new();
+            for name in named {
+                assert!(seen.insert(name), "{name} twice");
+            }
+            assert!(seen.len() > 10, "{seen:?}");
+        }
+    }
+
     /// For the browser test, which says where.
     #[test]
     fn samples_for_the_browser_are_written_where_asked() {
@@ -280,6 +295,7 @@ mod tests {
             ("hostile", hostile()),
             ("empty", empty),
             ("long", long()),
+            ("names", fixture::names()),
             ("wired", wired("t610-x4")),
             ("empty-server", wired("virtio-guest")),
         ];

@@ -74,6 +74,11 @@ async function figures() {
     ...must(plot.svg > 0 && plot.traces > 0 && plot.points > 0, `${plot.id} is empty`),
     ...must(plot.inside, `${plot.id} is wider than its place`),
   ]).concat(must(plots.length >= placed, 'a place without a plot')));
+  // One was drawn over its caption, into the element that happened to have the same name.
+  check('no two elements have the same name', await browser.evaluate(`(() => {
+    const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
+    return ids.filter((id, at) => ids.indexOf(id) !== at);
+  })()`));
   check('every figure has a text alternative', plots.flatMap((plot) =>
     must(plot.label && plot.label.length > 20, `${plot.id} has none`)));
   // The topology is in the page itself: it must have lines, words, and a name for who cannot see it.
@@ -174,14 +179,31 @@ async function table() {
   })()`));
 }
 
+// What a plot draws, its legend above all, stays inside of it, and so off its caption.
+const OUTSIDE = `[...document.querySelectorAll('.plot')].flatMap((plot) => {
+  const place = plot.getBoundingClientRect();
+  const caption = plot.closest('figure')?.querySelector('figcaption')?.getBoundingClientRect();
+  return [...plot.querySelectorAll('.legend, .xtitle, .ytitle, .plotly .main-svg')].flatMap((part) => {
+    const box = part.getBoundingClientRect();
+    const out = box.width && (box.top < place.top - 1 || box.bottom > place.bottom + 1);
+    const over = box.width && caption && box.top < caption.bottom && box.bottom > caption.top
+      && box.left < caption.right && box.right > caption.left;
+    return out || over ? [plot.id + ': ' + part.getAttribute('class')] : [];
+  });
+})`;
+
 async function widths(url, name) {
   const bad = [];
+  const outside = [];
   for (const width of WIDTHS) {
     await open(url, width);
+    const parts = await browser.evaluate(OUTSIDE);
+    outside.push(...parts.map((part) => `${part} at ${width}`));
     const over = await browser.evaluate(`document.documentElement.scrollWidth - innerWidth`);
     bad.push(...must(over <= 0, `${over} px too wide at ${width}`));
     await shot(`${name}-${width}`);
   }
+  check('nothing that is drawn lies over a caption', outside);
   check(`no sideways scrolling at ${WIDTHS.join(', ')} px`, bad);
 }
 

@@ -13,7 +13,7 @@ pub fn figure(groups: &[Group<'_>]) -> Option<Figure> {
     let (curves, beyond) = curves::curves(groups, "streams", counts);
     let traces = traces(&curves, OPS, Dash::Solid, "", per_s);
     let axis = Axis::log("operations per second", heights(&traces), count_tick);
-    let panels = panel("operations", &curves, "streams", axis, traces);
+    let panels = panel("operations-per-s", &curves, "streams", axis, traces);
     let told = "Operations in the time in which every stream ran, per second, with the 95 % \
                 interval over replicates.";
     (!panels.is_empty()).then(|| Figure {
