@@ -49,6 +49,8 @@ pub struct Over {
 pub enum Said {
     /// Let the programs go.
     Go,
+    /// What the load did has been counted.
+    Counted,
     /// End it now.
     Stop,
     /// Nothing more will come: it has ended, or wants us to.
@@ -159,6 +161,7 @@ impl Copies {
         let line: Vec<u8> = self.input.drain(..=end).collect();
         match line.trim_ascii() {
             b"go" => Some(Said::Go),
+            b"counted" => Some(Said::Counted),
             b"stop" => Some(Said::Stop),
             _ => Some(Said::Bye),
         }

@@ -35,6 +35,7 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
     Ok(Spec {
         copies: each("command", copies)?,
         prepare: beside("prepare")?,
+        check: Vec::new(),
         cleanup: beside("cleanup")?,
         server: None,
         extract: settings.texts("extract").to_vec(),

@@ -1,7 +1,7 @@
 //! What the process that watches over the programs and its parent say to each other, one line of
 //! JSON each: parent: [`Spec`] · worker: `ready` · parent: `go` · worker: `running` now and then,
-//! then `result` or `failed` · parent: `bye`, or the end of the worker's input. `stop` at any time
-//! ends it early.
+//! then `over` · parent: `counted` · worker: `result` or `failed` · parent: `bye`, or the end of the
+//! worker's input. `stop` at any time ends it early.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,7 +39,11 @@ pub struct Spec {
     pub copies: Vec<Start>,
     /// Run before, one after the other.
     pub prepare: Vec<Start>,
-    /// Run after, one after the other.
+    /// Run after, one after the other, when every copy came to its end: one that fails, fails the
+    /// trial.
+    #[serde(default)]
+    pub check: Vec<Start>,
+    /// Run after that, one after the other, whatever came of it.
     pub cleanup: Vec<Start>,
     /// What the copies are served by, when they are.
     #[serde(default)]
@@ -71,6 +75,8 @@ pub enum Message {
         /// Since the last such line.
         bytes_per_s: f64,
     },
+    /// The programs have ended; what follows is no part of the load. Waits for `counted`.
+    Over {},
     /// The trial is over.
     Result(Box<Outcome>),
     /// The trial has no result.

@@ -80,7 +80,7 @@ pub(super) fn heard(said: Option<Said>, what: &str) -> Result<(), End> {
     match said {
         Some(Said::Bye) => Err(End::Gone),
         Some(Said::Stop) => Err(End::Failed(format!("stopped during {what}"))),
-        Some(Said::Go) | None => Ok(()),
+        Some(Said::Go | Said::Counted) | None => Ok(()),
     }
 }
 
@@ -151,7 +151,7 @@ impl<'a> Trial<'a> {
 
     /// All of it; whatever was started is ended, and cleaned up after, in every case.
     fn run(mut self) -> Result<Outcome, End> {
-        let ran = self.measure();
+        let mut ran = self.measure();
         if matches!(ran, Err(End::Gone)) {
             server::end(self.copies, self.spec, false);
             return Err(End::Gone);
@@ -164,6 +164,12 @@ impl<'a> Trial<'a> {
             return Err(left_behind(ran, one));
         }
         server::end(self.copies, self.spec, false);
+        if ran.is_ok() {
+            ran = self.after();
+            if matches!(ran, Err(End::Gone)) {
+                return Err(End::Gone);
+            }
+        }
         let cleaned = self.beside("cleanup", &self.spec.cleanup);
         let (_, stuck) = self.copies.end_all(&[], PATIENCE_NS);
         if let Some(one) = stuck.first() {
@@ -177,6 +183,23 @@ impl<'a> Trial<'a> {
     /// Processes that outlive the copies.
     fn serving(&self) -> Vec<i32> {
         self.prepared.iter().copied().chain(server::process(self.copies)).collect()
+    }
+
+    /// Lets the parent count what the load did, then has its result checked where it is whole.
+    fn after(&mut self) -> Result<(), End> {
+        say(&Message::Over {});
+        loop {
+            match self.copies.turn(clock::monotonic_ns() + SAMPLE_NS).1 {
+                Some(Said::Counted) => break,
+                Some(Said::Bye) => return Err(End::Gone),
+                Some(Said::Stop) => return Err(End::Failed("stopped".to_owned())),
+                Some(Said::Go) | None => {}
+            }
+        }
+        match self.passes.iter().all(|(_, end)| end.is_some()) {
+            true => self.beside("check", &self.spec.check),
+            false => Ok(()),
+        }
     }
 
     /// Runs what is run before or after, one after the other.
@@ -262,7 +285,7 @@ impl<'a> Trial<'a> {
                 }
                 Some(Said::Bye) => return Err(End::Gone),
                 Some(Said::Stop) => return Err(End::Failed("stopped".to_owned())),
-                None => {}
+                Some(Said::Counted) | None => {}
             }
             if let Some(over) = over.first() {
                 server::lost(over)?;

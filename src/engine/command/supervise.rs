@@ -46,7 +46,8 @@ pub fn run(
         let place = make_folder(directory, trial.number).map_err(failed)?;
         places.push(place.to_string_lossy().into_owned());
     }
-    let measured = make(&places).and_then(|spec| measure(&spec, &targets, context));
+    let cold = trial.settings.flag("drop-caches");
+    let measured = make(&places).and_then(|spec| measure(&spec, cold, &targets, context));
     if matches!(measured, Err(Error::Hung(_))) {
         // Whoever looks into a place that hangs, hangs as well.
         return measured;
@@ -63,6 +64,7 @@ pub fn run(
 
 fn measure(
     spec: &Spec,
+    cold: bool,
     targets: &[Target],
     context: &mut Context<'_>,
 ) -> Result<Measurement, Error> {
@@ -83,6 +85,7 @@ fn measure(
     let mut dialog = Dialog {
         worker,
         context,
+        cold,
         watched,
         probe,
         before: Snapshot::default(),
@@ -148,6 +151,8 @@ fn measurement(
 struct Dialog<'a, 'b> {
     worker: Worker,
     context: &'a mut Context<'b>,
+    /// What `prepare` has left in memory is dropped before the programs are let go.
+    cold: bool,
     watched: Vec<String>,
     probe: Probe,
     before: Snapshot,
@@ -203,8 +208,13 @@ impl Dialog<'_, '_> {
             .map_err(|error| Error::Failed(format!("cannot understand the worker: {error}")))?;
         match message {
             Message::Ready {} => {
-                // Counters first, then the snapshot, then the programs: nothing is missed.
                 let (host, pid) = (self.context.host, self.worker.pid());
+                if self.cold {
+                    // What is dirty cannot be dropped.
+                    rustix::fs::sync();
+                    host.write("/proc/sys/vm/drop_caches", "3").map_err(failed)?;
+                }
+                // Counters first, then the snapshot, then the programs: nothing is missed.
                 self.sampler = Some(Sampler::start(host, pid, &self.watched).map_err(failed)?);
                 self.before = self.probe.take();
                 self.worker.say("go");
@@ -217,11 +227,14 @@ impl Dialog<'_, '_> {
                     return Err(Error::Failed("the programs outlived at-most".to_owned()));
                 }
             }
-            Message::Result(outcome) => {
+            Message::Over {} => {
                 self.added = self.probe.take().since(&self.before);
                 if let Some(sampler) = self.sampler.take() {
                     self.counters = sampler.stop(0);
                 }
+                self.worker.say("counted");
+            }
+            Message::Result(outcome) => {
                 self.worker.say("bye");
                 return Ok(Some(*outcome));
             }
