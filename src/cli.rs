@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+mod concat;
 mod doctor;
 mod evaluate;
 mod generate;
@@ -91,6 +92,9 @@ enum Command {
     /// Runs the bank of one trial; started by brickyard itself
     #[command(hide = true)]
     DatabaseWorker,
+    /// Joins files of a trial, or checks what came of it; started by brickyard itself
+    #[command(hide = true)]
+    Concat(concat::Arguments),
 }
 
 /// The program.
@@ -117,6 +121,7 @@ pub fn main() -> ExitCode {
         Command::ReplayWorker => worker::replay(),
         Command::MailWorker => worker::mail(),
         Command::DatabaseWorker => worker::database(),
+        Command::Concat(arguments) => concat::run(arguments),
     };
     match result {
         Ok(code) => code,

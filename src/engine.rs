@@ -16,6 +16,7 @@ mod clients;
 pub mod adapter;
 mod command;
 mod database;
+pub mod concat;
 pub mod file;
 mod load;
 mod mail;
@@ -88,6 +89,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     &mail::Mail,
     &database::Database,
     &command::Command,
+    &concat::Concat,
     &adapter::FIO,
     &adapter::BONNIE,
     &adapter::IOZONE,

@@ -14,6 +14,7 @@ use crate::sys::{Error, Host};
 use crate::value::{Domain, Stop, Value};
 
 mod command;
+mod concat;
 mod database;
 mod job;
 mod label;
@@ -168,6 +169,8 @@ pub const KNOBS: &[&Knob] = &[
     &command::ENVIRONMENT,
     &command::TIMEOUT,
     &command::EXTRACT,
+    &concat::CONCAT_WITH,
+    &concat::VARIABLES,
     &layout::DISKS,
     &layout::RAID,
     &layout::VOLUMES,
@@ -245,9 +248,9 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 16] = [
-    "file", "tree", "replay", "mail", "database", "command", "fio", "bonnie++", "iozone", "dbench",
-    "sysbench", "ior", "mdtest", "iperf3", "pgbench", "sim",
+pub const ENGINES: [&str; 17] = [
+    "file", "tree", "replay", "mail", "database", "command", "concat", "fio", "bonnie++", "iozone",
+    "dbench", "sysbench", "ior", "mdtest", "iperf3", "pgbench", "sim",
 ];
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same

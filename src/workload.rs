@@ -6,9 +6,11 @@
 mod bonnie;
 mod command;
 mod database;
+mod concat;
 mod iozone;
 mod mailbox;
 mod mixed;
+pub mod netcdf;
 mod random_read;
 mod random_write;
 mod replay;
@@ -53,6 +55,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &mailbox::MAILBOX,
     &database::SQLITE,
     &command::COMMAND,
+    &concat::CONCATENATE,
     &iozone::WRITE,
     &iozone::REWRITE,
     &iozone::READ,

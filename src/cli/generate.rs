@@ -9,8 +9,10 @@ use clap::{CommandFactory, Subcommand};
 use clap_complete::Shell;
 use serde_json::Value;
 
+use super::concat::Numbers;
 use super::list::{self, Table};
 use super::{Cli, talk};
+use crate::engine::concat::check;
 use crate::sys::{Error, Host, write_whole};
 use crate::workload::sources::{FILES_MAX, tree};
 
@@ -52,6 +54,17 @@ enum What {
         #[arg(long, default_value_t = 1)]
         seed: u64,
     },
+    /// Large netCDF files of float arrays, to join as a load
+    Netcdf {
+        /// Where they go; must not be there yet
+        #[arg(long)]
+        out: PathBuf,
+        #[command(flatten)]
+        numbers: Numbers,
+        /// Leaves nothing of them in memory
+        #[arg(long)]
+        cold: bool,
+    },
     /// The reference of commands and tables, as Markdown
     Reference {
         /// Where it goes
@@ -68,6 +81,7 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.what {
         What::Man { out } => man(out)?,
         What::Sources { out, files, seed } => sources(out, *files, *seed)?,
+        What::Netcdf { out, numbers, cold } => check::make(out, &numbers.made(), *cold)?,
         What::Completions { shell } => {
             let mut text = Vec::new();
             clap_complete::generate(*shell, &mut Cli::command(), "brickyard", &mut text);

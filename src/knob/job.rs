@@ -10,13 +10,13 @@ const DAY_NS: u64 = 86_400_000_000_000;
 const OF_FILES: &[&str] = &["file", "sim"];
 
 /// Engines that make files of their own, of a given number and size.
-const OF_OWN_FILES: &[&str] = &["file", "sim", "tree"];
+const OF_OWN_FILES: &[&str] = &["file", "sim", "tree", "concat"];
 
 /// Engines that let streams loose on files.
 const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail", "database"];
 
 /// The same knob, obeyed by all engines with files of their own.
-const fn with_trees(knob: Knob) -> Knob {
+const fn of_own_files(knob: Knob) -> Knob {
     Knob { engines: OF_OWN_FILES, ..knob }
 }
 
@@ -25,9 +25,14 @@ const fn of_streams(knob: Knob) -> Knob {
     Knob { engines: OF_STREAMS, ..knob }
 }
 
+/// The same knob, obeyed by trees of files too.
+const fn with_trees(knob: Knob) -> Knob {
+    Knob { engines: &["file", "sim", "tree"], ..knob }
+}
+
 /// The same knob, obeyed by the engines that move their bytes in blocks.
 const fn with_blocks(knob: Knob) -> Knob {
-    Knob { engines: &["file", "sim", "mail"], ..knob }
+    Knob { engines: &["file", "sim", "mail", "concat"], ..knob }
 }
 
 /// The same knob, obeyed by every engine.
@@ -105,14 +110,14 @@ pub const STREAMS: Knob = everywhere(knob(
     "1",
     "Sequences of I/O at the same time, each with files of its own, or copies of a program",
 ));
-pub const FILE_SIZE: Knob = with_trees(knob(
+pub const FILE_SIZE: Knob = of_own_files(knob(
     "file-size",
     "size",
     Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
     "1GiB",
     "Bytes of each file; to read and write in blocks, 4KiB or more, in multiples of 512",
 ));
-pub const FILES: Knob = with_trees(knob(
+pub const FILES: Knob = of_own_files(knob(
     "files",
     "nrfiles",
     Domain::Count { min: 1, max: 1_000_000 },
@@ -133,7 +138,7 @@ pub const DIRECT: Knob = knob(
     "true",
     "Around the page cache (O_DIRECT); `false` goes through it",
 );
-pub const COLD: Knob = with_trees(knob(
+pub const COLD: Knob = of_own_files(knob(
     "cold",
     "invalidate",
     Domain::Flag,

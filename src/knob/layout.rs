@@ -11,7 +11,7 @@ const GIB: u64 = 1 << 30;
 
 const fn knob(name: &'static str, domain: Domain, about: &'static str) -> Knob {
     let (scope, engines, default, fio) =
-        (Scope::Layout, &["file", "replay", "mail", "database", "command"], "as-is", "");
+        (Scope::Layout, &["file", "replay", "mail", "database", "command", "concat"], "as-is", "");
     Knob { name, fio, about, domain, default, scope, engines, apply: Apply::Layout }
 }
 

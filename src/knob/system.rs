@@ -21,7 +21,7 @@ const fn knob(
     about: &'static str,
 ) -> Knob {
     let (scope, engines, default) =
-        (Scope::System, &["file", "replay", "mail", "database", "command"], "as-is");
+        (Scope::System, &["file", "replay", "mail", "database", "command", "concat"], "as-is");
     Knob { name, fio, about, domain, default, scope, engines, apply }
 }
 

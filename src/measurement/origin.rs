@@ -213,6 +213,32 @@ mod tests {
         assert_eq!(program(FILE, FILE, false), Verdict::Unknown);
     }
 
+    /// ncecat reads what it has written, which says nothing of its inputs.
+    #[test]
+    fn programs_that_are_known_to_read_their_files_once_are_judged_by_these_alone() {
+        let program = |read_bytes: u64, device: Option<u64>, reliable| {
+            let mut trial = with(|e| {
+                e.delivered.read_bytes = read_bytes;
+                e.device_read_bytes = device;
+                e.process_io_reliable = reliable;
+            });
+            let known = Programs {
+                called_read_bytes: 3 * FILE,
+                of_files_bytes: Some(FILE),
+                ..Programs::default()
+            };
+            trial.programs = Some(known);
+            let origin = origin(&trial, &Settings::defaults("concat"));
+            (origin.verdict, origin.device_share)
+        };
+        assert_eq!(program(FILE, Some(FILE), true), (Verdict::Device, Some(1.0)));
+        assert_eq!(program(0, Some(0), true), (Verdict::Cache, Some(0.0)));
+        assert_eq!(program(FILE / 2, Some(FILE), true), (Verdict::Mixed, Some(0.5)));
+        assert_eq!(program(FILE / 2, Some(0), true).0, Verdict::Unknown);
+        assert_eq!(program(FILE / 2, None, true).0, Verdict::Unknown);
+        assert_eq!(program(FILE, Some(FILE), false).0, Verdict::Unknown);
+    }
+
     #[test]
     fn a_trial_that_only_wrote_has_no_origin() {
         let trial = with(|e| e.delivered = Amount { write_bytes: FILE, ..Amount::default() });

@@ -26,6 +26,9 @@ pub struct Programs {
     /// Bytes that the programs asked for by read(2) and its like, from wherever they came: files,
     /// pipes, memory (`rchar` of /proc/PID/io).
     pub called_read_bytes: u64,
+    /// Of these the bytes of files that every run reads exactly once, where it is known that it
+    /// does: then the others need not be guessed at.
+    pub of_files_bytes: Option<u64>,
     /// Bytes that the programs handed to write(2) and its like (`wchar`).
     pub called_write_bytes: u64,
 }

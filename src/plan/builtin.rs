@@ -19,6 +19,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "brick", text: include_str!("../../plans/brick.toml") },
     BuiltIn { name: "soak", text: include_str!("../../plans/soak.toml") },
     BuiltIn { name: "build", text: include_str!("../../plans/build.toml") },
+    BuiltIn { name: "concat", text: include_str!("../../plans/concat.toml") },
     BuiltIn { name: "fileserver", text: include_str!("../../plans/fileserver.toml") },
     BuiltIn { name: "iozone", text: include_str!("../../plans/iozone.toml") },
     BuiltIn { name: "bonnie", text: include_str!("../../plans/bonnie.toml") },

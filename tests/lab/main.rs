@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, clippy::print_stdout, clippy::print_stderr, reason = "tests")]
 
 mod arrays;
+mod concat;
 mod daemon;
 mod database;
 mod disk;

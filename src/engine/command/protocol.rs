@@ -1,7 +1,7 @@
 //! What the process that watches over the programs and its parent say to each other, one line of
 //! JSON each: parent: [`Spec`] · worker: `ready` · parent: `go` · worker: `running` now and then,
-//! then `over` · parent: `counted` · worker: `result` or `failed` · parent: `bye`, or the end of the
-//! worker's input. `stop` at any time ends it early.
+//! then `over` · parent: `counted` · worker: `result` or `failed` · parent: `bye`, or the end of
+//! the worker's input. `stop` at any time ends it early.
 
 use serde::{Deserialize, Serialize};
 

@@ -17,7 +17,11 @@ pub fn origin(programs: &Programs, evidence: &Evidence) -> Origin {
         return unknown(format!("what programs read cannot be counted on {on}"));
     }
     let covers = |part: u64, of: u64| part as f64 >= (1.0 - AGREEMENT) * of as f64;
-    if called > STARTING_BYTES && !covers(read, called) {
+    if let Some(known) = programs.of_files_bytes.filter(|known| !covers(read, *known)) {
+        return partly(known, evidence);
+    }
+    let guessed = programs.of_files_bytes.is_none();
+    if guessed && called > STARTING_BYTES && !covers(read, called) {
         // Which of their calls read files is not known: pipes, sockets, /dev/zero.
         return unknown(format!(
             "the programs asked for {} by their calls, of which {} came from storage: the rest was \
@@ -46,5 +50,22 @@ pub fn origin(programs: &Programs, evidence: &Evidence) -> Origin {
                 bytes(device as f64)
             ),
         ),
+    }
+}
+
+/// Files of `known` bytes were read, of which storage did not deliver all.
+fn partly(known: u64, evidence: &Evidence) -> Origin {
+    let read = evidence.delivered.read_bytes;
+    let share = read as f64 / known as f64;
+    let (had, of) = (bytes(read as f64), bytes(known as f64));
+    let reason = format!("of {of} of files that the programs read, storage delivered {had}");
+    if share <= AGREEMENT {
+        return verdict(Verdict::Cache, Some(share), reason);
+    }
+    match evidence.device_read_bytes {
+        Some(device) if device as f64 >= (1.0 - AGREEMENT) * read as f64 => {
+            verdict(Verdict::Mixed, Some(share), reason)
+        }
+        _ => unknown(format!("{reason}, which no device under the directory is known to have")),
     }
 }
