@@ -49,6 +49,11 @@ pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
             about: "engines whose figures stand beside ours; `import` reads what they print",
             rows: ADAPTERS.iter().map(|adapter| tool(adapter, &stop)).collect(),
         },
+        Group {
+            name: "plans",
+            about: "programs that plans run besides our own",
+            rows: PROGRAMS.iter().map(|(name, package)| program(name, package)).collect(),
+        },
         Group { name: "layouts", about: "arrays and file systems in plans", rows: layouts() },
         Group {
             name: "drives",
@@ -218,6 +223,11 @@ fn kernel(host: &Host) -> Vec<Row> {
     vec![row("io_uring", uring), row("I/O accounting", account), row("pressure", pressure)]
 }
 
+/// Programs of plans that ship, and their packages: `concat` joins files with the first, `build`
+/// compiles with the others.
+const PROGRAMS: [(&str, &str); 3] =
+    [("ncecat", "nco"), ("make", "build-essential"), ("cc", "build-essential")];
+
 fn program(name: &str, package: &str) -> Row {
     let found = command::find(name).map(|path| path.display().to_string());
     let get = format!("apt-get install {package}");
@@ -264,7 +274,10 @@ fn version(text: &str) -> Option<String> {
         let digits = part.chars().take_while(char::is_ascii_digit).count();
         digits > 0 && part[digits..].starts_with('.') && part.len() > digits + 1
     };
-    parts.into_iter().find(is_version).map(|part| part.trim_end_matches([',', ')', '.']).to_owned())
+    parts
+        .into_iter()
+        .find(is_version)
+        .map(|part| part.trim_end_matches([',', ')', '.', ':']).to_owned())
 }
 
 #[cfg(test)]
@@ -279,6 +292,11 @@ mod tests {
             ("iperf 3.12 (cJSON 1.7.15)\nLinux host 6.1\n", "3.12"),
             ("pgbench (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n", "15.18"),
             ("dbench version 4.00 - Copyright Andrew Tridgell 1999-2004\n", "4.00"),
+            ("IOR-4.1.0+dev: MPI Coordinated Test of Parallel I/O\n", "4.1.0+dev"),
+            (
+                "-- started at 11/22/2026 11:42:03 --\n\nmdtest-4.1.0 was launched with 1 total\n",
+                "4.1.0",
+            ),
             ("usage:\nbonnie++ [-d scratch-dir]\n\nVersion: 2.00a\n", "2.00a"),
         ] {
             assert_eq!(version(said).as_deref(), Some(known), "{said}");

@@ -84,6 +84,8 @@ pub struct Asked<'a> {
     pub user: u32,
     /// The machine's memory, where it is known.
     pub memory_bytes: Option<u64>,
+    /// Processors that we may use.
+    pub cpus: &'a [usize],
 }
 
 impl Asked<'_> {
@@ -191,9 +193,10 @@ impl Engine for Tool {
         let adapter = self.0;
         let user = rustix::process::getuid().as_raw();
         let memory_bytes = context.host.memory_bytes();
+        let cpus = sys::processors::allowed();
         let ask = |places: &[String]| {
             let (settings, seed) = (&trial.settings, trial.seed);
-            let asked = Asked { settings, places, seed, user, memory_bytes };
+            let asked = Asked { settings, places, seed, user, memory_bytes, cpus: &cpus };
             (adapter.launch)(&asked).map_err(Error::Unsupported)
         };
         // What can be told without a folder is told first; whether it is installed comes after what
@@ -204,6 +207,12 @@ impl Engine for Tool {
         if sys::command::find(adapter.program).is_none() {
             let (name, get) = (adapter.name, adapter.get);
             return Err(Error::Unsupported(format!("{name} is not installed here: {get}")));
+        }
+        let starts = launch.words.first().is_some_and(|program| program == MPIRUN);
+        if starts && sys::command::find(MPIRUN).is_none() {
+            let why = "mpirun, which starts several tasks, is not installed here: apt-get install \
+                       openmpi-bin, or streams=1";
+            return Err(Error::Unsupported(why.to_owned()));
         }
         let mut words = Vec::new();
         let measured = command::measure(trial, context, &mut |places| {
@@ -278,6 +287,23 @@ fn one(adapter: &Adapter, measured: &Measurement) -> Result<Said, Error> {
             Err(Error::Failed(format!("{name} printed {results} results for one trial")))
         }
     }
+}
+
+/// Starts the tasks of a parallel program.
+const MPIRUN: &str = "mpirun";
+
+/// The words that start so many tasks of a parallel program: by Open MPI's mpirun where there are
+/// several. That counts hardware threads and refuses root unless told otherwise (mpirun(1)).
+fn tasks(asked: &Asked<'_>, words: Vec<String>) -> Vec<String> {
+    let streams = asked.settings.whole("streams");
+    if streams <= 1 {
+        return words;
+    }
+    let as_root = (asked.user == 0).then_some("--allow-run-as-root");
+    let number = streams.to_string();
+    let starting = [MPIRUN].into_iter().chain(as_root);
+    let starting = starting.chain(["--oversubscribe", "-np", &number]);
+    starting.map(str::to_owned).chain(words).collect()
 }
 
 /// Refuses a word that is none of `known`: `knob=word` names it, `instead` says what would do it.

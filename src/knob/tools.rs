@@ -23,6 +23,7 @@ pub const TOOLS: &[Tool] = &[
             "access",
             "block-size",
             "queue-depth",
+            "batch",
             "streams",
             "file-size",
             "files",
@@ -40,6 +41,7 @@ pub const TOOLS: &[Tool] = &[
             "data",
             "compressible-share",
             "rate",
+            "cpu-pinning",
         ],
     },
     Tool {
@@ -68,9 +70,17 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "ior",
-        knobs: &["access", "block-size", "file-size", "directories", "direct", "at-most"],
+        knobs: &[
+            "access",
+            "block-size",
+            "streams",
+            "file-size",
+            "directories",
+            "direct",
+            "at-most",
+        ],
     },
-    Tool { name: "mdtest", knobs: &["files", "directories", "at-most"] },
+    Tool { name: "mdtest", knobs: &["streams", "files", "directories", "at-most"] },
     Tool { name: "iperf3", knobs: &["at-most"] },
     Tool { name: "pgbench", knobs: &["streams", "directories", "stop", "at-most", "scale"] },
 ];

@@ -45,6 +45,13 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     words.push(format!("--rw={access}"));
     words.push(format!("--bs={}", settings.whole("block-size")));
     words.push(format!("--iodepth={}", settings.whole("queue-depth")));
+    let batch = settings.whole("batch");
+    if batch > 1 {
+        // As many are handed over at once as were waited for.
+        words.push(format!("--iodepth_batch_complete_min={batch}"));
+        words.push(format!("--iodepth_batch={batch}"));
+    }
+    words.extend(pinning(asked));
     words.push(format!("--direct={}", u8::from(settings.flag("direct"))));
     let engines = [("uring", "io_uring"), ("aio", "libaio"), ("sync", "psync"), ("mmap", "mmap")];
     words.push(format!("--ioengine={}", one_of(settings, "fio", "io-engine", &engines)?));
@@ -109,10 +116,38 @@ fn refuse(settings: &Settings) -> Result<(), String> {
                 .to_owned(),
         );
     }
+    let batch = settings.whole("batch");
+    if batch > depth {
+        return Err(format!(
+            "batch={batch} waits for more I/Os than queue-depth={depth} has in flight"
+        ));
+    }
+    if batch > 1 && settings.whole("rate") > 0 {
+        return Err(format!(
+            "with rate={} I/Os start at fixed times and cannot wait for a batch of {batch}; leave \
+             batch at 1",
+            settings.whole("rate")
+        ));
+    }
+    if settings.word("cpu-pinning") == "spread" && settings.word("cpuset") != "as-is" {
+        return Err("which processors cpuset leaves is told after fio's words are made; \
+                    cpu-pinning=spread needs them as a list, as cpu-pinning=0-3"
+            .to_owned());
+    }
     if settings.whole("file-size") < settings.whole("block-size") {
         return Err("a file-size under the block-size holds no block".to_owned());
     }
     Ok(())
+}
+
+/// Each job on one processor of a list, in turn.
+fn pinning(asked: &Asked<'_>) -> Vec<String> {
+    let list = match asked.settings.word("cpu-pinning") {
+        "none" | "" => return Vec::new(),
+        "spread" => asked.cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        list => list.to_owned(),
+    };
+    vec![format!("--cpus_allowed={list}"), "--cpus_allowed_policy=split".to_owned()]
 }
 
 /// How the job is called and which files it has, which what lays them out says alike.
@@ -294,6 +329,8 @@ mod tests {
             ("io-engine", "aio"),
             ("stop", "1500ms"),
             ("read-share", "0.7"),
+            ("batch", "8"),
+            ("cpu-pinning", "spread"),
         ];
         let words = words(&FIO, &typed, &["/a", "/b:c"]);
         for word in [
@@ -308,6 +345,10 @@ mod tests {
             "--time_based=1",
             "--runtime=1500000us",
             "--rwmixread=70",
+            "--iodepth_batch=8",
+            "--iodepth_batch_complete_min=8",
+            "--cpus_allowed=0,2",
+            "--cpus_allowed_policy=split",
             "--end_fsync=1",
             "--directory=/a:/b\\:c",
         ] {
@@ -342,6 +383,9 @@ mod tests {
             (&[("access", "random-mix"), ("rate", "10")], "rate="),
             (&[("access", "random-mix"), ("read-share", "0.123")], "read-share=0.123"),
             (&[("data", "compressible"), ("compressible-share", "0.505")], "compressible-share"),
+            (&[("batch", "2")], "batch=2"),
+            (&[("batch", "2"), ("queue-depth", "4"), ("rate", "9")], "rate=9"),
+            (&[("cpu-pinning", "spread"), ("cpuset", "0")], "cpu-pinning=spread"),
         ] {
             let why = refused(&FIO, typed);
             assert!(why.contains(knob), "{typed:?}: {why}");

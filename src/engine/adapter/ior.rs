@@ -1,18 +1,20 @@
-//! (pure) IOR 4: one task's file, and its closing summary of however many tasks.
+//! (pure) IOR 4: a file of each task, and its closing summary.
 //!
-//! A trial runs one task without `mpirun`; what many wrote elsewhere can be imported. Rates are in
-//! MiB/s and 1/s; of several repetitions IOR gives the mean, the highest and the lowest.
+//! A trial of one stream runs one task without `mpirun`, one of several lets `mpirun` start so
+//! many. Rates are in MiB/s and 1/s; of several repetitions IOR gives the mean, the highest and
+//! the lowest.
 
 use serde_json::{Map, Value as Json};
 
-use super::{Adapter, Asked, Launch, Said, one_of};
+use super::{Adapter, Asked, Launch, Said, one_of, tasks};
 
 pub const IOR: Adapter = Adapter {
     name: "ior",
-    about: "A parallel file system's file, by the installed IOR, one task",
+    about: "A parallel file system's files, one a task, by the installed IOR",
     program: "ior",
     get: "build it: github.com/hpc/ior (needs MPI)",
-    asks_version: &["--version"],
+    // It has no word for it; a run that does nothing says it first.
+    asks_version: &["-a", "DUMMY", "--dryRun"],
     launch,
     parse,
     knows,
@@ -34,6 +36,8 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let mut common = ["ior", "-a", "POSIX", "-k", "-e"].map(str::to_owned).to_vec();
     common.extend(["-b".to_owned(), size.to_string()]);
     common.extend(["-o".to_owned(), format!("{place}/ior")]);
+    // Streams have files of their own.
+    common.extend((settings.whole("streams") > 1).then(|| "-F".to_owned()));
     let direct = settings.flag("direct").then(|| "--posix.odirect".to_owned());
     let moved = |bytes: u64| ["-t".to_owned(), bytes.to_string()];
     let mut words = common.clone();
@@ -46,8 +50,8 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let mut lay = common;
     lay.extend(moved(block));
     lay.push("-w".to_owned());
-    let prepare = if access == "write" { Vec::new() } else { vec![lay] };
-    Ok(Launch { prepare, words, notes: Vec::new() })
+    let prepare = if access == "write" { Vec::new() } else { vec![tasks(asked, lay)] };
+    Ok(Launch { prepare, words: tasks(asked, words), notes: Vec::new() })
 }
 
 fn knows(text: &str) -> bool {
@@ -160,7 +164,19 @@ mod tests {
     }
 
     #[test]
-    fn what_one_task_cannot_do_is_refused() {
+    fn several_streams_are_tasks_of_mpirun_with_a_file_each() {
+        let read = launch(&IOR, &[("streams", "3")], &["/a"]).unwrap();
+        for words in [&read.prepare[0], &read.words] {
+            let start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "3", "ior"];
+            assert!(words.starts_with(&start.map(str::to_owned)), "{words:?}");
+            assert!(words.contains(&"-F".to_owned()));
+        }
+        let one = words(&IOR, &[], &["/a"]);
+        assert!(one[0] == "ior" && !one.contains(&"-F".to_owned()), "{one:?}");
+    }
+
+    #[test]
+    fn what_no_task_can_do_is_refused() {
         for access in ["random-write", "random-mix", "read-backward", "read-strided"] {
             assert!(refused(&IOR, &[("access", access)]).contains(&format!("access={access}")));
         }

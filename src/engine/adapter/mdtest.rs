@@ -1,18 +1,20 @@
-//! (pure) mdtest 4: files made, looked at, opened and removed by one task; its closing summary.
+//! (pure) mdtest 4: files made, looked at, opened and removed; its closing summary.
 //!
+//! Each stream is a task in a directory of its own; several are started by `mpirun`.
 //! Rates are operations per second; of several iterations mdtest gives the mean, the highest and
 //! the lowest.
 
 use serde_json::Map;
 
-use super::{Adapter, Asked, Launch, Said};
+use super::{Adapter, Asked, Launch, Said, tasks};
 
 pub const MDTEST: Adapter = Adapter {
     name: "mdtest",
-    about: "Empty files made, looked at, opened and removed, by the installed mdtest, one task",
+    about: "Empty files made, looked at, opened and removed, by tasks of the installed mdtest",
     program: "mdtest",
     get: "build it: github.com/hpc/ior (needs MPI)",
-    asks_version: &["--version"],
+    // It has no word for it; a run on no file system says it first.
+    asks_version: &["-a", "DUMMY", "-F", "-n", "1", "-d", "/"],
     launch,
     parse,
     knows,
@@ -23,7 +25,8 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let files = asked.settings.whole("files").to_string();
     let directory = format!("{place}/mdtest");
     let words = ["mdtest", "-a", "POSIX", "-F", "-u", "-d", &directory, "-n", &files];
-    Ok(Launch { words: words.map(str::to_owned).into(), ..Launch::default() })
+    let words = tasks(asked, words.map(str::to_owned).into());
+    Ok(Launch { words, ..Launch::default() })
 }
 
 fn knows(text: &str) -> bool {
@@ -126,6 +129,14 @@ mod tests {
         assert!(parse(&format!("{}{TWO}", &TWO[..end])).is_err());
         assert!(parse(&TWO.replace("22788.125", "nan")).unwrap_err().contains("no row"));
         assert!(parse(&TWO.replace("SUMMARY", "summary")).unwrap_err().contains("no summary"));
+    }
+
+    #[test]
+    fn several_streams_are_tasks_of_mpirun() {
+        let words = words(&MDTEST, &[("streams", "2")], &["/a"]);
+        let position = words.iter().position(|word| word == "mdtest");
+        assert_eq!((words[0].as_str(), position), ("mpirun", Some(5)), "{words:?}");
+        assert!(words.contains(&"-u".to_owned()), "each in a directory of its own");
     }
 
     #[test]

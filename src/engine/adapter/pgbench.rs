@@ -62,7 +62,7 @@ impl Engine for Served {
         let user = rustix::process::getuid().as_raw();
         let (settings, seed) = (&trial.settings, trial.seed);
         let ask = |places: &[String]| {
-            let asked = Asked { settings, places, seed, user, memory_bytes: None };
+            let asked = Asked { settings, places, seed, user, memory_bytes: None, cpus: &[] };
             (self.0.launch)(&asked).map_err(Error::Unsupported)
         };
         let names: Vec<String> =

@@ -12,7 +12,7 @@ pub fn launch(
     let settings = settings(adapter.name, typed);
     let places: Vec<String> = places.iter().map(|place| (*place).to_owned()).collect();
     let (settings, places, memory_bytes) = (&settings, &places[..], Some(64 << 30));
-    (adapter.launch)(&Asked { settings, places, seed: 7, user: 0, memory_bytes })
+    (adapter.launch)(&Asked { settings, places, seed: 7, user: 0, memory_bytes, cpus: &[0, 2] })
 }
 
 /// The timed command line.

@@ -185,12 +185,15 @@ fn away(name: &str) -> Option<&'static str> {
         "cpu-pinning" => "cpu-pinning=0",
         "huge-pages" => "huge-pages=false",
         "poll" => "poll=true",
+        "fsync-in-time" => "fsync-in-time=false",
+        "close-in-time" => "close-in-time=true",
+        "fresh-file" => "fresh-file=true",
         _ => return None,
     })
 }
 
 /// A knob of the engine `file` that a tool has no way to obey is refused before anything runs, by
-/// its name and with the engine that obeys it: at least eight of each tool, or six of fio.
+/// its name and with the engine that obeys it: at least eight of each tool.
 #[test]
 fn what_a_tool_cannot_obey_is_refused_by_name_on_every_tool() {
     for adapter in ADAPTERS {
@@ -206,8 +209,7 @@ fn what_a_tool_cannot_obey_is_refused_by_name_on_every_tool() {
             assert!(why.why.contains(adapter.name) && why.hint.contains("file"), "{why}");
             refused += 1;
         }
-        let least = if adapter.name == "fio" { 6 } else { 8 };
-        assert!(refused >= least, "{} refuses {refused} knobs", adapter.name);
+        assert!(refused >= 8, "{} refuses {refused} knobs", adapter.name);
     }
 }
 
