@@ -26,7 +26,7 @@ fn document(output: &Output) -> Value {
 fn the_plan_database_counts_transactions_and_leaves_nothing_behind() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
-    let knobs = ["streams=1,2", "stop=1s", "--replicates", "1", "--json"];
+    let knobs = ["streams=1,2", "stop=1s", "warm-up=0s", "scale=1", "--replicates", "1", "--json"];
     let output = brickyard(at, &[&["run", "database", "--dir", "."], &knobs[..]].concat());
     let document = document(&output);
     let trials = document["trials"].as_array().expect("trials");

@@ -12,7 +12,7 @@ use crate::engine::database::not_durable;
 use crate::engine::database::reached::Commits;
 use crate::engine::{Context, Engine, Error, command};
 use crate::knob::Settings;
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Note};
 use crate::plan::Trial;
 use crate::sys;
 use crate::value::Stop;
@@ -114,13 +114,22 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
              many; streams={CLIENTS_MAX} would work"
         ));
     }
+    let scale = settings.whole("scale");
+    let crowded = (clients > scale).then(|| {
+        let text = format!(
+            "{clients} clients book on {scale} branches, and wait for each other's rows: the rate \
+             may be that of locks, not of the disk. scale={clients} gives each a branch."
+        );
+        Note::new("fewer-branches-than-clients", text)
+    });
     // One thread a client, so that none waits for another inside pgbench. Its seed is 32 bits.
     let (clients, seconds) = (clients.to_string(), seconds.to_string());
     let seed = format!("--random-seed={}", asked.seed % 0x7fff_ffff);
     let words =
         ["pgbench", "-h", HERE, "-U", "postgres", "-c", &clients, "-j", &clients, "-T", &seconds];
     let words = words.into_iter().chain([seed.as_str(), "postgres"]).map(str::to_owned);
-    Ok(Launch { words: words.collect(), ..Launch::default() })
+    let notes = crowded.into_iter().collect();
+    Ok(Launch { words: words.collect(), notes, ..Launch::default() })
 }
 
 fn knows(text: &str) -> bool {
@@ -186,7 +195,7 @@ fn sum(said: &mut Said, line: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{figure, refused, words};
+    use crate::engine::adapter::testing::{figure, launch, refused, words};
 
     const TIME: &str = include_str!("../../../tests/fixtures/tools/pgbench-15.18-time.txt");
     const COUNT: &str =
@@ -222,5 +231,9 @@ mod tests {
         assert!(refused(&PGBENCH, &[("streams", "2000")]).contains("streams=1000"));
         let words = words(&PGBENCH, &[("streams", "4"), ("stop", "3s")], &["/a"]);
         assert_eq!(words[5..11], ["-c", "4", "-j", "4", "-T", "3"]);
+        for (scale, notes) in [("3", 1), ("4", 0)] {
+            let launch = launch(&PGBENCH, &[("streams", "4"), ("scale", scale)], &["/a"]);
+            assert_eq!(launch.unwrap().notes.len(), notes, "{scale}");
+        }
     }
 }
