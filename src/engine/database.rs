@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
 use crate::engine::clients;
-use crate::engine::clients::serve::Engine as Clients;
+use crate::engine::clients::serve::{Engine as Clients, Needs};
 use crate::engine::load::protocol::{Failure, LoadSpec};
+use crate::engine::load::room::{self, Room};
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error};
 use crate::knob::Settings;
@@ -90,7 +91,7 @@ pub fn not_durable(host: &Host, measured: &Measurement, commits: Commits) -> Opt
 /// # Errors
 /// When the parent cannot be told: a trial that fails is told to it, and is no error here.
 pub fn worker() -> Told {
-    let clients = Clients { name: Database.name(), make, run: client::run };
+    let clients = Clients { name: Database.name(), make, needs, run: client::run };
     talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
 }
 
@@ -99,6 +100,7 @@ fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error
     let mut shared = None;
     if let (true, Some(place)) = (rules.shared, spec.streams.first().and_then(|it| it.first())) {
         let path: PathBuf = place.join("bank.db");
+        room::check_space(room_of(&rules), std::slice::from_ref(place), HINT)?;
         bank::make(&path, &rules, spec.seed)
             .map_err(|(kind, why): (Failure, String)| kind.error(why))?;
         shared = Some(path);
@@ -114,6 +116,30 @@ fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error
     Ok((work, rules.note().into_iter().collect()))
 }
 
+/// What makes a bank smaller.
+const HINT: &str = "lower scale or streams";
+
+/// What one bank takes: 100 000 rows of 100 bytes and SQLite's 16 or so beside each, a log of 1000
+/// pages, and what a trial adds to the history.
+fn room_of(rules: &Rules) -> Room {
+    const BRANCH_BYTES: u64 = 12 << 20;
+    const HISTORY_BYTES: u64 = 64 << 20;
+    const LOG_PAGES: u64 = 1000;
+    let bytes = rules.branches.saturating_mul(BRANCH_BYTES) + LOG_PAGES * rules.page_bytes;
+    Room { bytes: bytes.saturating_add(HISTORY_BYTES), names: 5, shared_names: 0 }
+}
+
+/// What one client needs: SQLite keeps 2000 KiB of pages in memory (`PRAGMA cache_size`), and as
+/// much again while it puts a transaction together.
+fn needs(work: &Work) -> Needs {
+    let room = match work.shared {
+        // Was looked for when it was made.
+        Some(_) => Room::default(),
+        None => room_of(&work.rules),
+    };
+    Needs { memory_bytes: 4 << 20, kinds: 1, descriptors: 8, room, hint: HINT }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,7 +148,7 @@ mod tests {
     use crate::measurement::Operation;
     use serde_json::json;
 
-    const ENGINE: Clients<Work> = Clients { name: "database", make, run: client::run };
+    const ENGINE: Clients<Work> = Clients { name: "database", make, needs, run: client::run };
 
     #[test]
     fn each_transaction_is_one_operation_and_a_row_of_the_history() {
@@ -161,6 +187,19 @@ mod tests {
             let noted = result.notes.iter().any(|note| note.kind == "not-durable");
             assert_eq!(noted, synchronous != "full", "{journal}");
             assert!(!folder.path().join("client0").exists());
+        }
+    }
+
+    /// A bank of a thousand branches takes 12 GB: it would have filled the file system.
+    #[test]
+    fn a_bank_that_does_not_fit_is_refused_before_it_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        for shared in [true, false] {
+            let settings = json!({"scale": 100_000, "shared-database": shared, "stop": "1s"});
+            let why = trial(&ENGINE, settings, folder.path(), 1).unwrap_err();
+            let (Failure::Unsupported, why) = why else { panic!("{why:?}") };
+            assert!(why.contains("lower scale"), "{why}");
+            assert!(!folder.path().join("bank.db").exists());
         }
     }
 

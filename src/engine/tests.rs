@@ -17,7 +17,8 @@ fn every_engine_can_be_named_by_settings() {
 fn asked(engine: &dyn Engine, settings: &Settings) -> Option<String> {
     let places = ["/a".to_owned()];
     let (seed, user, memory_bytes) = (7, 0, Some(64 << 30));
-    let asked = adapter::Asked { settings, places: &places, seed, user, memory_bytes };
+    let cpus = [0, 1];
+    let asked = adapter::Asked { settings, places: &places, seed, user, memory_bytes, cpus: &cpus };
     match adapter::find(engine.name()) {
         Some(tool) => (tool.launch)(&asked).err(),
         None => engine.check(settings).err().map(|error| error.to_string()),
