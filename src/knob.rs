@@ -398,6 +398,18 @@ impl Serialize for Settings {
     }
 }
 
+/// A job knob that `engines` alone obey, for which other tools have no word.
+const fn own(
+    engines: &'static [&'static str],
+    name: &'static str,
+    domain: Domain,
+    default: &'static str,
+    about: &'static str,
+) -> Knob {
+    let (scope, apply) = (Scope::Job, Apply::Engine);
+    Knob { name, fio: "", about, domain, default, scope, engines, apply }
+}
+
 impl Knob {
     /// Whether `engine` obeys this knob.
     pub fn obeyed_by(&self, engine: &str) -> bool {

@@ -1,91 +1,94 @@
 //! The planted truth of the simulated server (`--engine sim`).
 
-use super::{Apply, Knob, Scope};
+use super::{Knob, own};
 use crate::value::Domain;
 
-const fn knob(
-    name: &'static str,
-    domain: Domain,
-    default: &'static str,
-    about: &'static str,
-) -> Knob {
-    let (scope, engines, apply) = (Scope::Job, &["sim"], Apply::Engine);
-    Knob { name, fio: "", about, domain, default, scope, engines, apply }
-}
-
-pub const CAPACITY: Knob = knob(
+pub const CAPACITY: Knob = own(
+    &["sim"],
     "sim-capacity",
     Domain::BytesPerSecond,
     "1000MB/s",
     "What the simulated device delivers at most, all streams together",
 );
-pub const STREAM_RATE: Knob = knob(
+pub const STREAM_RATE: Knob = own(
+    &["sim"],
     "sim-stream-rate",
     Domain::BytesPerSecond,
     "250MB/s",
     "What one stream can get at most; the knee lies at capacity / this",
 );
-pub const SERVICE_TIME: Knob = knob(
+pub const SERVICE_TIME: Knob = own(
+    &["sim"],
     "sim-service-time",
     Domain::Duration { min_ns: 0, max_ns: 60_000_000_000 },
     "100us",
     "Fixed time of each operation before its bytes flow",
 );
-pub const COLLAPSE: Knob = knob(
+pub const COLLAPSE: Knob = own(
+    &["sim"],
     "sim-collapse",
     Domain::Number { min: 0.0, max: 1.0 },
     "0",
     "Share of the capacity lost for each stream beyond the knee",
 );
-pub const INEQUALITY: Knob = knob(
+pub const INEQUALITY: Knob = own(
+    &["sim"],
     "sim-inequality",
     Domain::Number { min: 1.0, max: 100.0 },
     "1",
     "The fastest stream's share of the capacity over the slowest's",
 );
-pub const NOISE: Knob = knob(
+pub const NOISE: Knob = own(
+    &["sim"],
     "sim-noise",
     Domain::Number { min: 0.0, max: 1.0 },
     "0.02",
     "Coefficient of variation of the capacity from one 10 ms to the next",
 );
-pub const CORRELATION: Knob = knob(
+pub const CORRELATION: Knob = own(
+    &["sim"],
     "sim-correlation",
     Domain::Number { min: 0.0, max: 0.99 },
     "0",
     "Autocorrelation of that noise from one 10 ms to the next (AR(1) phi)",
 );
-pub const CACHE: Knob = knob(
+pub const CACHE: Knob = own(
+    &["sim"],
     "sim-cache",
     Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
     "4GiB",
     "Size of the simulated page cache",
 );
-pub const CACHE_RATE: Knob = knob(
+pub const CACHE_RATE: Knob = own(
+    &["sim"],
     "sim-cache-rate",
     Domain::BytesPerSecond,
     "8000MB/s",
     "What the simulated page cache delivers, all streams together",
 );
-pub const DEVICE_CACHE: Knob = knob(
+pub const DEVICE_CACHE: Knob = own(
+    &["sim"],
     "sim-device-cache",
     Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
     "0B",
     "Size of a cache behind the kernel, which answers a second pass at the cache's rate",
 );
-pub const TRIAL_NOISE: Knob = knob(
+pub const TRIAL_NOISE: Knob = own(
+    &["sim"],
     "sim-trial-noise",
     Domain::Number { min: 0.0, max: 1.0 },
     "0",
     "Coefficient of variation of everything's speed from one trial to the next",
 );
-pub const WRITE_CACHE: Knob = knob(
+pub const WRITE_CACHE: Knob = own(
+    &["sim"],
     "sim-write-cache",
     Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
     "0B",
     "Size of a write-back cache in the device: direct writes are accepted before they are durable",
 );
-pub const BUS: Knob = knob(
+pub const BUS: Knob = own(
+    &["sim"],
     "sim-bus",
     Domain::BytesPerSecond,
     "1000000MB/s",

@@ -1,20 +1,10 @@
 //! Knobs of the engine `tree`: what is done to names, and in what tree of directories.
 
-use super::{Apply, Knob, Scope};
+use super::{Knob, own};
 use crate::value::Domain;
 
-/// A knob that only the engine `tree` obeys.
-const fn knob(
-    name: &'static str,
-    domain: Domain,
-    default: &'static str,
-    about: &'static str,
-) -> Knob {
-    let (scope, engines, apply) = (Scope::Job, &["tree"], Apply::Engine);
-    Knob { name, fio: "", about, domain, default, scope, engines, apply }
-}
-
-pub const OPERATION: Knob = knob(
+pub const OPERATION: Knob = own(
+    &["tree"],
     "operation",
     Domain::OneOf(&[
         "create", "open", "stat", "readdir", "rename", "link", "unlink", "mkdir", "rmdir", "fsync",
@@ -23,32 +13,37 @@ pub const OPERATION: Knob = knob(
     "create",
     "What is done to each file, or directory, and timed",
 );
-pub const TREE_DEPTH: Knob = knob(
+pub const TREE_DEPTH: Knob = own(
+    &["tree"],
     "tree-depth",
     Domain::Count { min: 0, max: 64 },
     "0",
     "Levels of directories below a stream's own (mdtest -z)",
 );
-pub const TREE_WIDTH: Knob = knob(
+pub const TREE_WIDTH: Knob = own(
+    &["tree"],
     "tree-width",
     Domain::Count { min: 1, max: 10_000 },
     "1",
     "Directories in each directory above the lowest level (mdtest -b)",
 );
-pub const SHARED_DIRECTORIES: Knob = knob(
+pub const SHARED_DIRECTORIES: Knob = own(
+    &["tree"],
     "shared-directories",
     Domain::Flag,
     "false",
     "All streams work in one tree; `false`: each in a unique working directory (mdtest -u)",
 );
-pub const NAMES: Knob = knob(
+pub const NAMES: Knob = own(
+    &["tree"],
     "names",
     Domain::OneOf(&["numbered", "bonnie"]),
     "numbered",
     "Names of files: stream and number in 12 bytes; or as bonnie++'s, 10 hexadecimal digits and 0 \
      to 12 letters or digits, which stand before the number where `order=random`",
 );
-pub const ORDER: Knob = knob(
+pub const ORDER: Knob = own(
+    &["tree"],
     "order",
     Domain::OneOf(&["sequential", "random"]),
     "sequential",
