@@ -427,7 +427,8 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn job(settings: serde_json::Value) -> Result<(Job, Vec<Note>), Error> {
+    /// The job of one stream with these settings.
+    pub fn job(settings: serde_json::Value) -> Result<(Job, Vec<Note>), Error> {
         Job::new(&LoadSpec {
             settings,
             seed: 1,

@@ -120,19 +120,9 @@ fn refuse_rounds(job: &Job) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::super::super::protocol::LoadSpec;
+    use super::super::tests::job;
     use super::*;
-    use crate::measurement::Note;
     use serde_json::json;
-
-    fn job(settings: serde_json::Value) -> Result<(Job, Vec<Note>), Error> {
-        Job::new(&LoadSpec {
-            settings,
-            seed: 1,
-            campaign: 2,
-            streams: vec![vec!["/x".into()]],
-            bench: Default::default(),
-        })
-    }
 
     fn refused(settings: serde_json::Value) -> String {
         match job(settings) {
