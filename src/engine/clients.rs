@@ -7,16 +7,13 @@
 
 use hdrhistogram::Histogram;
 
+use super::Error;
 use super::load::control::{Event, Gate, Phase, Shared};
 use super::load::cpus::Pinning;
 use super::load::protocol::{Failure, LoadSpec};
-use super::load::supervise::{self, Order};
-use super::{Context, Error};
 use crate::knob::Settings;
-use crate::measurement::{Amount, Measurement, Note, Operation};
-use crate::plan::Trial;
+use crate::measurement::{Amount, Note, Operation};
 use crate::sys::clock::thread_cpu_ns;
-use crate::sys::workdir::{make_folder, remove_folder};
 use crate::value::Stop;
 
 mod outcome;
@@ -26,6 +23,7 @@ pub mod tally;
 #[cfg(test)]
 pub mod testing;
 
+pub use super::load::folders::run;
 use tally::Tally;
 
 /// What ends a client early, and the trial with it.
@@ -138,50 +136,6 @@ pub fn settings(engine: &str, spec: &LoadSpec) -> Settings {
         }
     }
     settings
-}
-
-/// Runs one trial, each client in a folder that is made for the trial and removed after it; clients
-/// are dealt to several directories in turn. The worker is `brickyard ARGUMENT`.
-///
-/// # Errors
-/// See [`Error`].
-pub fn run(
-    argument: &'static str,
-    trial: &Trial,
-    context: &mut Context<'_>,
-) -> Result<Measurement, Error> {
-    let measured = measure(argument, trial, context);
-    if matches!(measured, Err(Error::Hung(_))) {
-        // Whoever looks into a place that hangs, hangs as well.
-        return measured;
-    }
-    let mut left = Vec::new();
-    for directory in context.work {
-        left.extend(remove_folder(directory, trial.number).err());
-    }
-    match (measured, left.into_iter().next()) {
-        (Ok(_), Some(error)) => Err(Error::Failed(format!("{error}"))),
-        (measured, _) => measured,
-    }
-}
-
-fn measure(
-    argument: &'static str,
-    trial: &Trial,
-    context: &mut Context<'_>,
-) -> Result<Measurement, Error> {
-    let mut places = Vec::new();
-    for directory in context.work {
-        let place = make_folder(directory, trial.number);
-        places.push(place.map_err(|error| Error::Failed(format!("{error}")))?);
-    }
-    if places.is_empty() {
-        return Err(Error::Failed("cannot place a file: the trial names no directory".to_owned()));
-    }
-    let clients = trial.settings.whole("streams") as usize;
-    let streams = (0..clients).map(|n| vec![places[n % places.len()].clone()]).collect();
-    let spec = LoadSpec::new(trial, context.campaign, streams)?;
-    supervise::run(&Order::new(argument, &spec, &trial.settings)?, context)
 }
 
 /// What every engine of clients refuses before anything is made.

@@ -8,6 +8,7 @@
 
 pub mod control;
 pub mod cpus;
+pub mod folders;
 pub mod protocol;
 pub mod room;
 pub mod settle;

@@ -1,58 +1,20 @@
-//! The parent's side of a trial: makes its folders, has the load run, and removes what it made.
+//! The parent's side of a trial: has the load run, and looks whether it began cold.
 
-use std::path::PathBuf;
-
-use crate::engine::load::protocol::LoadSpec;
-use crate::engine::load::supervise::{self, Order};
+use crate::engine::load::folders;
 use crate::engine::{Context, Error};
 use crate::measurement::{Evidence, Measurement, Note};
 use crate::plan::Trial;
-use crate::sys;
-use crate::sys::workdir::{make_folder, remove_folder};
 use crate::value;
 
 /// The worker, as an argument of ours.
 const WORKER: &str = "tree-worker";
-
-fn failed(error: sys::Error) -> Error {
-    Error::Failed(format!("{error}"))
-}
 
 /// Runs one trial in a worker process of its own, in folders of its own.
 ///
 /// # Errors
 /// See [`Error`].
 pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-    let measured = measure(trial, context);
-    if matches!(measured, Err(Error::Hung(_))) {
-        // Whoever looks into a place that hangs, hangs as well.
-        return measured;
-    }
-    let mut left = Vec::new();
-    for directory in context.work {
-        left.extend(remove_folder(directory, trial.number).err());
-    }
-    match (measured, left.into_iter().next()) {
-        (Ok(_), Some(error)) => Err(failed(error)),
-        (measured, _) => measured,
-    }
-}
-
-fn measure(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-    let mut folders = Vec::new();
-    for directory in context.work {
-        folders.push(make_folder(directory, trial.number).map_err(failed)?);
-    }
-    let streams = trial.settings.whole("streams") as usize;
-    let folder = |stream: usize| -> Result<Vec<PathBuf>, Error> {
-        let folder = folders.get(stream % folders.len().max(1));
-        let none = || Error::Failed("the trial names no directory".to_owned());
-        Ok(vec![folder.cloned().ok_or_else(none)?])
-    };
-    let streams: Result<Vec<_>, Error> = (0..streams).map(folder).collect();
-    let spec = LoadSpec::new(trial, context.campaign, streams?)?;
-    let order = Order::new(WORKER, &spec, &trial.settings)?;
-    let mut measurement = supervise::run(&order, context)?;
+    let mut measurement = folders::run(WORKER, trial, context)?;
     if trial.settings.flag("cold") {
         measurement.notes.extend(not_cold(&measurement.evidence));
     }
