@@ -88,9 +88,8 @@ pub fn fill(slice: &mut [u8], seed: u64, file: u64, variable: u32, record: u64) 
     let mut random = Xoshiro256PlusPlus::seed_from_u64(drawn_by);
     for pair in slice.chunks_mut(8) {
         let word = random.next_u64();
-        let halves = [finite((word >> 32) as u32), finite(word as u32)];
-        let [first, second] = halves.map(u32::to_be_bytes);
-        let both = [first, second].concat();
+        let [first, second] = [word >> 32, word].map(|half| u64::from(finite(half as u32)));
+        let both = (first << 32 | second).to_be_bytes();
         pair.copy_from_slice(&both[..pair.len()]);
     }
 }

@@ -68,7 +68,7 @@ fn ncdump_and_ncks_read_our_files_and_ncecat_makes_of_them_what_we_make() {
 }
 
 /// Reading and writing have a limit each, and the disk is much slower than both programs: the same
-/// bytes take them the same time. On a faster one ncecat's own work shows, which waits for no disk.
+/// bytes keep them waiting for the same time. On a faster one ncecat's own work shows.
 #[test]
 fn ncecat_and_ours_take_the_same_time_on_a_disk_of_known_speed() {
     if !usable("ncecat as referee", &["ncecat", "mkfs.ext4"]) {
@@ -100,7 +100,11 @@ fn ncecat_and_ours_take_the_same_time_on_a_disk_of_known_speed() {
     for trial in [&ours, &theirs] {
         assert_eq!(trial["origin"]["verdict"], "device", "{trial:#}");
     }
-    let agreement = figure(&ours, "elapsed_s") / figure(&theirs, "elapsed_s");
-    println!("ours takes {agreement:.4} of ncecat's time");
+    // What each computes is its own, and depends on who else wants the processors.
+    let waited = |trial: &Value| {
+        figure(trial, "elapsed_s") - figure(trial, "user_s") - figure(trial, "system_s")
+    };
+    let agreement = waited(&ours) / waited(&theirs);
+    println!("ours waits {agreement:.4} of the time for which ncecat waits");
     assert!((0.95..1.05).contains(&agreement), "{ours:#} {theirs:#}");
 }
