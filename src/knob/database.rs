@@ -1,44 +1,38 @@
 //! Knobs of the engine `database`: how large its bank is, and how SQLite keeps it.
 
-use super::{Apply, Knob, Scope};
+use super::{Knob, own};
 use crate::value::Domain;
 
-/// A knob that only the engine `database` obeys, and installed tools that say so.
-const fn knob(
-    name: &'static str,
-    domain: Domain,
-    default: &'static str,
-    about: &'static str,
-) -> Knob {
-    let (scope, engines, apply) = (Scope::Job, &["database"], Apply::Engine);
-    Knob { name, fio: "", about, domain, default, scope, engines, apply }
-}
-
-pub const SCALE: Knob = knob(
+pub const SCALE: Knob = own(
+    &["database"],
     "scale",
     Domain::Count { min: 1, max: 100_000 },
     "1",
     "Branches of a bank, each with 10 tellers and 100 000 accounts (pgbench's -s)",
 );
-pub const JOURNAL_MODE: Knob = knob(
+pub const JOURNAL_MODE: Knob = own(
+    &["database"],
     "journal-mode",
     Domain::OneOf(&["wal", "delete", "truncate", "persist"]),
     "wal",
     "How SQLite can undo and redo: a write-ahead log, or a journal that each commit takes away",
 );
-pub const SYNCHRONOUS: Knob = knob(
+pub const SYNCHRONOUS: Knob = own(
+    &["database"],
     "synchronous",
     Domain::OneOf(&["full", "extra", "normal", "off"]),
     "full",
     "What SQLite flushes; with less than full, commits may be undone by a power cut",
 );
-pub const PAGE_SIZE: Knob = knob(
+pub const PAGE_SIZE: Knob = own(
+    &["database"],
     "page-size",
     Domain::Bytes { min: 512, max: 65_536, step: 512 },
     "4KiB",
     "Bytes of a page of the database, a power of two",
 );
-pub const SHARED_DATABASE: Knob = knob(
+pub const SHARED_DATABASE: Knob = own(
+    &["database"],
     "shared-database",
     Domain::Flag,
     "false",
