@@ -136,7 +136,7 @@ fn bonnie_agrees_on_blocks_where_the_file_does_not_fit_into_memory() {
         return;
     }
     let _alone = alone();
-    let limit = draw("limit of reading, MB/s", 24, 30) * 1_000_000;
+    let limit = draw("limit of reading, MB/s", 18, 24) * 1_000_000;
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
     if !disk.limit(limit, 2 * limit) {
