@@ -144,23 +144,46 @@ fn bonnie_agrees_on_blocks_where_the_file_does_not_fit_into_memory() {
         return;
     }
     let steady = disk.hold_dirty(8 << 20);
-    let less = ["memory-limit=64MiB"];
-    let theirs = by_bonnie(&mount.name(), &less);
-    let ours = of_bonnie(&mount.name(), &less);
-    for (phase, ours, name, limit) in [
-        ("block_write", &ours[0], "durable_throughput_bytes_per_s", 2 * limit),
-        ("rewrite", &ours[1], "durable_throughput_bytes_per_s", limit),
-        ("block_read", &ours[2], "throughput_bytes_per_s", limit),
-    ] {
-        let rate = figure(&theirs, &format!("reported_{phase}_throughput_bytes_per_s"));
-        let (truth, agreement) = (rate / limit as f64, figure(ours, name) / rate);
-        println!("{phase}: bonnie++ {truth:.4} of the limit, ours is {agreement:.4} of bonnie++");
-        if phase == "rewrite" && !steady {
-            println!("SKIP rewriting of bonnie++ as referee: needs Linux 6.2 to write back evenly");
-            continue;
-        }
-        assert!((0.95..1.05).contains(&agreement), "{theirs:#}\n{ours:#}");
+    if !steady {
+        println!("SKIP rewriting of bonnie++ as referee: needs Linux 6.2 to write back evenly");
     }
+    let mut rounds = vec![blocks_of_both(&mount.name(), limit)];
+    let agree = |ratios: [f64; 3]| {
+        let rewrite = if steady { ratios[1] } else { 1.0 };
+        [ratios[0], rewrite, ratios[2]].iter().all(|ratio| (0.95..1.05).contains(ratio))
+    };
+    // One run each may meet whatever else the machine does: then the median of three decides.
+    if !agree(rounds[0]) {
+        rounds.extend([(); 2].map(|()| blocks_of_both(&mount.name(), limit)));
+    }
+    let median = |phase: usize| {
+        let mut all: Vec<f64> = rounds.iter().map(|round| round[phase]).collect();
+        all.sort_by(f64::total_cmp);
+        all[all.len() / 2]
+    };
+    assert!(agree([0, 1, 2].map(median)), "{rounds:?}");
+}
+
+/// What ours comes to of bonnie++'s in writing, rewriting and reading, one right after the other.
+fn blocks_of_both(place: &str, limit: u64) -> [f64; 3] {
+    let less = ["memory-limit=64MiB"];
+    let theirs = by_bonnie(place, &less);
+    let ours = of_bonnie(place, &less);
+    let phases = [
+        ("block_write", "durable_throughput_bytes_per_s", 2 * limit),
+        ("rewrite", "durable_throughput_bytes_per_s", limit),
+        ("block_read", "throughput_bytes_per_s", limit),
+    ];
+    let mut ratios = [0.0; 3];
+    for ((phase, name, limit), (ours, ratio)) in
+        phases.into_iter().zip(ours.iter().zip(&mut ratios))
+    {
+        let rate = figure(&theirs, &format!("reported_{phase}_throughput_bytes_per_s"));
+        let truth = rate / limit as f64;
+        *ratio = figure(ours, name) / rate;
+        println!("{phase}: bonnie++ {truth:.4} of the limit, ours is {ratio:.4} of bonnie++");
+    }
+    ratios
 }
 
 /// The same file with memory enough for it: bonnie++ reads it from there, and either says `+++++`
