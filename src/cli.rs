@@ -94,7 +94,7 @@ enum Command {
     DatabaseWorker,
     /// Joins files of a trial, or checks what came of it; started by brickyard itself
     #[command(hide = true)]
-    Concat(concat::Arguments),
+    ConcatWorker(concat::Arguments),
 }
 
 /// The program.
@@ -121,7 +121,7 @@ pub fn main() -> ExitCode {
         Command::ReplayWorker => worker::replay(),
         Command::MailWorker => worker::mail(),
         Command::DatabaseWorker => worker::database(),
-        Command::Concat(arguments) => concat::run(arguments),
+        Command::ConcatWorker(arguments) => concat::run(arguments),
     };
     match result {
         Ok(code) => code,

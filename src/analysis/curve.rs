@@ -275,8 +275,8 @@ mod tests {
         assert_eq!(stray(&record), None);
     }
 
-    /// The plan `mail` told twice where "mail (block-size 4 KiB)" stops growing: once it was that with
-    /// an fsync for each file, and once that without, and nothing said which.
+    /// The plan `mail` told twice where "mail (block-size 4 KiB)" stops growing: once it was that
+    /// with an fsync for each file, and once that without, and nothing said which.
     #[test]
     fn loads_without_an_access_are_told_apart_by_what_differs_between_them() {
         let record = |sync: bool, streams: u64| {

@@ -11,8 +11,8 @@ use crate::value::{Value, percent};
 
 pub const QUESTION: Question = Question {
     name: "scaling",
-    about: "To how many streams at once does throughput grow, or the rate of operations, and does it \
-            collapse beyond?",
+    about: "To how many streams at once does throughput grow, or the rate of operations, and does \
+            it collapse beyond?",
     answer,
 };
 

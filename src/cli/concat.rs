@@ -1,4 +1,4 @@
-//! `brickyard concat`: the programs of the engine `concat`, started by brickyard itself.
+//! `brickyard concat-worker`: the programs of the engine `concat`, started by brickyard itself.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -38,7 +38,7 @@ impl Numbers {
     }
 }
 
-/// What `concat` takes.
+/// What `concat-worker` takes.
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
     #[command(subcommand)]

@@ -33,7 +33,9 @@ fn next(error: &clap::Error, words: &[String]) -> String {
         Some(command) => format!("brickyard help {command}"),
         None => "brickyard help".to_owned(),
     };
-    if let Some(near) = text(error, ContextKind::SuggestedSubcommand) {
+    let near = text(error, ContextKind::SuggestedSubcommand);
+    // Commands that we start ourselves are nobody's to type.
+    if let Some(near) = near.filter(|near| self::command(std::slice::from_ref(near)).is_some()) {
         return format!("did you mean `brickyard {near}`? `{help}` shows all");
     }
     if let Some(near) = text(error, ContextKind::SuggestedArg) {
@@ -94,6 +96,7 @@ mod tests {
     fn every_refusal_of_claps_ends_with_what_to_type() {
         assert_eq!(hint(""), "brickyard evaluate DIR");
         assert_eq!(hint("frobnicate"), "`brickyard help` shows what it takes");
+        assert!(!hint("concat-work").contains("concat-worker"), "nobody types that");
         assert!(hint("evaluat /srv").contains("`brickyard evaluate`"));
         assert!(hint("evaluate --bugdet 3m").contains("`brickyard evaluate --budget`"));
         assert!(hint("list knob").contains("`knobs`"));

@@ -145,14 +145,17 @@ fn spec(settings: &Settings, seed: u64, place: &str) -> Result<Spec, Error> {
         _ => {
             let said = ["reading_s", "writing_s", "flushing_s"];
             let extract = said.iter().map(|name| format!("{name}=/{name}")).collect();
-            (ours(&["concat", "join", &format!("--block-size={block}"), "--out", &out]), extract)
+            (
+                ours(&["concat-worker", "join", &format!("--block-size={block}"), "--out", &out]),
+                extract,
+            )
         }
     };
     let at_most_ns = settings.whole("at-most");
     let cold = settings.flag("cold").then(|| "--cold".to_owned());
     let mut prepare = [ours(&["generate", "netcdf", "--out", &folder]), made.to_vec()].concat();
     prepare.extend(cold);
-    let checks = [ours(&["concat", "check", "--joined", &out]), made.to_vec()].concat();
+    let checks = [ours(&["concat-worker", "check", "--joined", &out]), made.to_vec()].concat();
     Ok(Spec {
         copies: vec![start(words.into_iter().chain(inputs).collect())],
         prepare: vec![start(prepare)],

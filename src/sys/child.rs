@@ -172,8 +172,8 @@ pub fn end_apart() -> Result<(), Error> {
     }
 }
 
-/// A worker that is let go of is killed, so that no load outlives its trial, and waited for, so that
-/// its number is free again.
+/// A worker that is let go of is killed, so that no load outlives its trial, and waited for, so
+/// that its number is free again.
 impl Drop for Worker {
     fn drop(&mut self) {
         if let Ok(None) = self.child.try_wait() {

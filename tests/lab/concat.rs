@@ -55,13 +55,14 @@ fn ncdump_and_ncks_read_our_files_and_ncecat_makes_of_them_what_we_make() {
     let (theirs, ours) = (path("theirs.nc"), path("ours.nc"));
     let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     sh("ncecat", &[&["-h", "-O", "-o", &theirs], &names[..]].concat());
-    let join = ["concat", "join", "--block-size=4096", "--out", &ours];
+    let join = ["concat-worker", "join", "--block-size=4096", "--out", &ours];
     sh(env!("CARGO_BIN_EXE_brickyard"), &[&join, &names[..]].concat());
     let (theirs_parts, ours_parts) = (parts(&dumped(&theirs)), parts(&dumped(&ours)));
     assert_eq!(theirs_parts.0, ours_parts.0);
     assert!(theirs_parts.1.len() > 10_000 && theirs_parts.1 == ours_parts.1, "every value");
     // Where each variable lies, both have the same bytes.
-    let check = ["concat", "check", "--files=3", "--file-size=24KiB", "--variables=2", "--seed=3"];
+    let check =
+        ["concat-worker", "check", "--files=3", "--file-size=24KiB", "--variables=2", "--seed=3"];
     for joined in [&theirs, &ours] {
         sh(env!("CARGO_BIN_EXE_brickyard"), &[&check[..], &["--joined", joined]].concat());
     }

@@ -111,8 +111,8 @@ pub fn check_space(room: Room, folders: &[PathBuf], hint: &str) -> Result<(), Er
         let usable = space(folder).map_err(failed)?.usable_bytes();
         if needed > usable {
             return Err(Error::Unsupported(format!(
-                "{} up to {} in {at}: only {} may be used there (5 % of the file system stay free); \
-                 {hint}",
+                "{} up to {} in {at}: only {} may be used there (5 % of the file system stay \
+                 free); {hint}",
                 need(streams),
                 value::bytes(needed as f64),
                 value::bytes(usable as f64)
