@@ -97,6 +97,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     &adapter::SYSBENCH,
     &adapter::IOR,
     &adapter::MDTEST,
+    &adapter::ELBENCHO,
     &adapter::IPERF3,
     &adapter::PGBENCH,
     &sim::Sim,

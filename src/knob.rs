@@ -248,9 +248,9 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 17] = [
+pub const ENGINES: [&str; 18] = [
     "file", "tree", "replay", "mail", "database", "command", "concat", "fio", "bonnie++", "iozone",
-    "dbench", "sysbench", "ior", "mdtest", "iperf3", "pgbench", "sim",
+    "dbench", "sysbench", "ior", "mdtest", "elbencho", "iperf3", "pgbench", "sim",
 ];
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same
@@ -299,6 +299,14 @@ impl Settings {
     /// The value of the knob `name`, when the engine of these settings has it.
     pub fn find(&self, name: &str) -> Option<&Value> {
         self.values.get(name)
+    }
+
+    /// Whether `name` says how bytes are moved and the files have none, as empty ones that a tool
+    /// makes and removes.
+    pub fn is_moot(&self, name: &str) -> bool {
+        const OF_BYTES: [&str; 5] = ["access", "block-size", "queue-depth", "direct", "io-engine"];
+        let empty = self.find("file-size") == Some(&Value::Bytes(0));
+        empty && self.has("access") && OF_BYTES.contains(&name)
     }
 
     /// The knob `name` as a number: bytes, ns, operations, or a plain number; not a number for

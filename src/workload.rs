@@ -87,6 +87,8 @@ pub const WORKLOADS: &[&Workload] = &[
     &tools::SYSBENCH,
     &tools::IOR,
     &tools::MDTEST,
+    &tools::ELBENCHO,
+    &tools::ELBENCHO_NAMES,
     &tools::IPERF3,
     &tools::PGBENCH,
 ];

@@ -107,9 +107,10 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
         let command: String = settings.word("command").chars().take(60).collect();
         return format!("`{command}`");
     }
-    let way = settings.has("direct").then(|| path(settings).to_owned());
+    let means = |knob: &str| settings.has(knob) && !settings.is_moot(knob);
+    let way = means("direct").then(|| path(settings).to_owned());
     let mut parts: Vec<String> = way.into_iter().collect();
-    for knob in knobs.iter().filter(|knob| settings.has(knob)) {
+    for knob in knobs.iter().filter(|knob| means(knob)) {
         match settings.get(knob) {
             Value::Words(words) if words.is_empty() => {}
             Value::Words(words) => parts.push(format!("in {}", words.join(" + "))),
@@ -117,6 +118,7 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
         }
     }
     let what = match (settings.has("access"), settings.word("operation")) {
+        (true, _) if settings.is_moot("access") => "Work on empty files".to_owned(),
         (true, _) => access(settings).to_owned(),
         (false, "") => settings.engine().to_owned(),
         (false, operation) => format!("The operation {operation}"),

@@ -297,6 +297,7 @@ mod tests {
                 "-- started at 11/22/2026 11:42:03 --\n\nmdtest-4.1.0 was launched with 1 total\n",
                 "4.1.0",
             ),
+            ("elbencho\n * Version: 3.1-10\n * Net protocol version: 3.1.2\n", "3.1"),
             ("usage:\nbonnie++ [-d scratch-dir]\n\nVersion: 2.00a\n", "2.00a"),
         ] {
             assert_eq!(version(said).as_deref(), Some(known), "{said}");

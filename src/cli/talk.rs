@@ -154,6 +154,14 @@ fn described(trial: &Trial) -> String {
             trial.replicate
         );
     }
+    if settings.is_moot("access") {
+        let shown = |knob| settings.find(knob).map(value::setting).unwrap_or_default();
+        let (streams, files) = (shown("streams"), shown("files"));
+        return format!(
+            "{}: {streams} x {files} empty files, replicate {}",
+            trial.group, trial.replicate
+        );
+    }
     // An installed tool has some of these, in its own words.
     let mut told = vec![match settings.word("access") {
         "" => settings.engine().to_owned(),

@@ -19,6 +19,7 @@ use crate::sys;
 
 mod bonnie;
 mod dbench;
+mod elbencho;
 mod fio;
 mod ior;
 mod iozone;
@@ -62,6 +63,7 @@ pub const ADAPTERS: &[&Adapter] = &[
     &sysbench::SYSBENCH,
     &ior::IOR,
     &mdtest::MDTEST,
+    &elbencho::ELBENCHO,
     &iperf3::IPERF3,
     &pgbench::PGBENCH,
 ];
@@ -162,6 +164,8 @@ pub const IOZONE: Tool = Tool(&iozone::IOZONE);
 pub const IOR: Tool = Tool(&ior::IOR);
 /// See [`FIO`].
 pub const MDTEST: Tool = Tool(&mdtest::MDTEST);
+/// See [`FIO`].
+pub const ELBENCHO: Tool = Tool(&elbencho::ELBENCHO);
 /// See [`FIO`].
 pub const DBENCH: Tool = Tool(&dbench::DBENCH);
 /// See [`FIO`].

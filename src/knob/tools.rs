@@ -81,6 +81,23 @@ pub const TOOLS: &[Tool] = &[
         ],
     },
     Tool { name: "mdtest", knobs: &["streams", "files", "directories", "at-most"] },
+    Tool {
+        name: "elbencho",
+        knobs: &[
+            "access",
+            "block-size",
+            "queue-depth",
+            "streams",
+            "file-size",
+            "files",
+            "directories",
+            "direct",
+            "io-engine",
+            "stop",
+            "at-most",
+            "cpu-pinning",
+        ],
+    },
     Tool { name: "iperf3", knobs: &["at-most"] },
     Tool { name: "pgbench", knobs: &["streams", "directories", "stop", "at-most", "scale"] },
 ];

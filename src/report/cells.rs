@@ -260,9 +260,9 @@ fn follows(cells: &[&Cell], leader: &str, follower: &str) -> bool {
     true
 }
 
-/// The setting `knob` of a cell, when its engine has it.
+/// The setting `knob` of a cell, when its engine has it and it means something there.
 pub fn value<'a>(cell: &'a Cell, knob: &str) -> Option<&'a Value> {
-    cell.settings.has(knob).then(|| cell.settings.get(knob))
+    cell.settings.find(knob).filter(|_| !cell.settings.is_moot(knob))
 }
 
 /// Numbers by size, all else by its text.
@@ -335,7 +335,8 @@ impl<'a> Group<'a> {
     pub fn told(&self, knobs: &[&str]) -> String {
         let Some(first) = self.rows.first() else { return String::new() };
         const OF_NAMES: &[&str] = &["files", "tree-depth", "tree-width", "shared-directories"];
-        let of_names = first.cell.settings.has("operation");
+        let settings = &first.cell.settings;
+        let of_names = settings.has("operation") || settings.is_moot("access");
         let knobs = knobs.iter().filter(|name| of_names || !OF_NAMES.contains(name));
         let told = knobs.filter_map(|name| {
             let held = value(first.cell, name)?;

@@ -31,6 +31,33 @@ pub const MDTEST: Workload = Workload {
     settings: &[("files", "10000")],
 };
 
+pub const ELBENCHO: Workload = Workload {
+    name: "elbencho",
+    about: "elbencho's own file, written once by one thread",
+    engines: &["elbencho"],
+    settings: &[
+        ("access", "write"),
+        ("block-size", "1MiB"),
+        ("queue-depth", "1"),
+        ("io-engine", "sync"),
+        ("stop", "pass"),
+    ],
+};
+
+pub const ELBENCHO_NAMES: Workload = Workload {
+    name: "elbencho-names",
+    about: "elbencho's own files, empty: made, looked at, opened and removed by one thread",
+    engines: &["elbencho"],
+    settings: &[
+        ("file-size", "0"),
+        ("files", "10000"),
+        ("direct", "false"),
+        ("queue-depth", "1"),
+        ("io-engine", "sync"),
+        ("stop", "pass"),
+    ],
+};
+
 pub const DBENCH: Workload = Workload {
     name: "dbench",
     about: "dbench's own loadfile, replayed by `streams` clients",
