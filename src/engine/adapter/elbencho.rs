@@ -1,9 +1,9 @@
 //! (pure) elbencho 3: files of so many threads, or the names of empty ones; its results in JSON.
 //!
 //! A trial whose files have bytes is one phase, of reading or writing; one of empty files makes,
-//! looks at, opens and removes them, a directory of each thread. Rates are those up to the moment at
-//! which the first thread was done, while all were running; those up to the last stand beside them.
-//! Times are in us.
+//! looks at, opens and removes them, a directory of each thread. Rates are those up to the moment
+//! at which the first thread was done, while all were running; those up to the last stand beside
+//! them. Times are in us.
 
 use serde_json::{Map, Value as Json};
 
@@ -152,7 +152,7 @@ fn stop(settings: &Settings) -> Result<Vec<String>, String> {
     match settings.stop() {
         Stop::Pass => Ok(Vec::new()),
         Stop::After(ns) if ns % SECOND_NS == 0 && ns > 0 => {
-            // It looks at its clock when it writes of its progress; where it writes none, every 2 s.
+            // It looks at its clock when it writes of its progress, and every 2 s without that.
             let words = ["--livecsv=/dev/null", "--liveint=1000", "--infloop"].map(str::to_owned);
             let limit = format!("--timelimit={}", ns / SECOND_NS);
             Ok(words.into_iter().chain([limit]).collect())
