@@ -68,8 +68,10 @@ fn ncdump_and_ncks_read_our_files_and_ncecat_makes_of_them_what_we_make() {
     }
 }
 
-/// Reading and writing have a limit each, and the disk is much slower than both programs: the same
-/// bytes keep them waiting for the same time. On a faster one ncecat's own work shows.
+/// The disk reads much slower than both programs: the same bytes keep them waiting for the same
+/// time. On a faster one ncecat's own work shows. Its writing has no limit: with one, it lay beside
+/// the reading of one program and behind that of the other, as the kernel began to write back, and
+/// the same bytes took 9.0 s and 9.6 s.
 #[test]
 fn ncecat_and_ours_take_the_same_time_on_a_disk_of_known_speed() {
     if !usable("ncecat as referee", &["ncecat", "mkfs.ext4"]) {
@@ -79,11 +81,13 @@ fn ncecat_and_ours_take_the_same_time_on_a_disk_of_known_speed() {
     let limit = draw("limit, MB/s", 12, 15) * 1_000_000;
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
-    if !disk.limit(limit, limit) {
+    if !disk.limit(limit, 0) {
         println!("SKIP ncecat as referee: this kernel has no cgroup v1 block throttle");
         return;
     }
     let name = mount.name();
+    // Read for the first time its own program comes from another disk.
+    sh("ncecat", &["--version"]);
     let run = |with: &str| -> Value {
         let folder = tempfile::tempdir().expect("a folder");
         let with = format!("concat-with={with}");
