@@ -13,6 +13,7 @@ use super::load::cpus::Pinning;
 use super::load::protocol::{Failure, LoadSpec};
 use crate::knob::Settings;
 use crate::measurement::{Amount, Note, Operation};
+use crate::sys;
 use crate::sys::clock::thread_cpu_ns;
 use crate::value::Stop;
 
@@ -145,6 +146,15 @@ pub fn settings(engine: &str, spec: &LoadSpec) -> Settings {
 pub fn check(settings: &Settings) -> Result<Terms, Error> {
     Pinning::parse(settings.word("cpu-pinning"))?.cpus()?;
     Terms::new(settings)
+}
+
+/// What is said to whoever asked for what cannot be done, before a plan begins.
+pub fn refused(error: Error) -> sys::Error {
+    match error {
+        Error::Unsupported(why) | Error::Failed(why) => sys::Error::new("cannot run this", why)
+            .hint("`brickyard list knobs` shows what each knob takes"),
+        Error::Hung(_) | Error::Interrupted => sys::Error::new("cannot run this", "it was stopped"),
+    }
 }
 
 /// Gives the calling thread a table of open files of its own, as a process has: threads that share

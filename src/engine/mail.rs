@@ -36,15 +36,8 @@ impl Engine for Mail {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
-        let refused = |error: Error| match error {
-            Error::Unsupported(why) | Error::Failed(why) => sys::Error::new("cannot run this", why)
-                .hint("`brickyard list knobs` shows what each knob takes"),
-            Error::Hung(_) | Error::Interrupted => {
-                sys::Error::new("cannot run this", "it was stopped")
-            }
-        };
-        clients::check(settings).map_err(refused)?;
-        Rules::new(settings).map(|_| ()).map_err(refused)
+        clients::check(settings).map_err(clients::refused)?;
+        Rules::new(settings).map(|_| ()).map_err(clients::refused)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

@@ -49,16 +49,7 @@ impl Engine for Replay {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
-        let refused = |error: Error| match error {
-            Error::Unsupported(why) | Error::Failed(why) => {
-                sys::Error::new("cannot replay this", why)
-                    .hint("`brickyard list knobs` shows what each knob takes")
-            }
-            Error::Hung(_) | Error::Interrupted => {
-                sys::Error::new("cannot replay this", "it was stopped")
-            }
-        };
-        clients::check(settings).map_err(refused)?;
+        clients::check(settings).map_err(clients::refused)?;
         program(settings).map(|_| ())
     }
 
