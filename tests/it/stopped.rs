@@ -81,3 +81,29 @@ fn a_load_that_does_not_answer_is_killed_soon_and_at_once_when_asked_again() {
     let twice = interrupted(2);
     assert!(twice < Duration::from_secs(5), "two took {twice:?}, one took {once:?}");
 }
+
+/// A load that was told to stop while it still made its files went away without a result, as it
+/// should, and its trial was kept as one that had failed.
+#[test]
+fn a_trial_that_is_stopped_while_its_files_are_made_is_interrupted_and_has_not_failed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let child = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(["run", "mailbox", "--dir", ".", "--json", "--quiet", "--replicates=1"])
+        .args(["pool-files=1000000", "size-low=1", "size-high=1"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("brickyard can be started");
+    let started = Instant::now();
+    while worker(child.id()).is_none() && started.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    kill_process(Pid::from_child(&child), Signal::TERM).expect("signalled");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130));
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let outcomes: Vec<_> = told["trials"].as_array().expect("trials").iter().collect();
+    let outcomes: Vec<_> = outcomes.iter().map(|trial| &trial["outcome"]).collect();
+    assert_eq!(outcomes, ["interrupted"], "{told}");
+}

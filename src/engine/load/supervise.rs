@@ -207,6 +207,8 @@ impl<'a, 'b> Dialog<'a, 'b> {
         loop {
             match self.worker.hear(LOOK_EVERY) {
                 Heard::Silence => {}
+                // One that is told to stop while it prepares has no result, and is right to.
+                Heard::Ended if self.context.stop.asked() => return Err(Error::Interrupted),
                 Heard::Ended => {
                     let why = "the load ended without a result";
                     return Err(Error::Failed(why.to_owned()));
