@@ -256,8 +256,9 @@ impl<'a> Trial<'a> {
         self.copies.reaped.clear();
         say(&Message::Ready {});
         self.await_go()?;
-        if self.spec.server.is_some() {
-            self.before = self.copies.moved(&waiting);
+        if let Some(server) = server::process(self.copies) {
+            let copies: Vec<i32> = waiting.into_iter().filter(|pid| *pid != server).collect();
+            self.before = self.copies.moved(&copies);
         }
         self.started_ns = clock::monotonic_ns();
         self.outcome.started_monotonic_ns = self.started_ns;
