@@ -2,24 +2,10 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
-
-fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_brickyard"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("brickyard can be started")
-}
-
-fn document(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("no JSON ({why}): {said}"))
-}
+use crate::program::{brickyard, document};
 
 /// The whole plan, shortened: SQLite in both ways, and PostgreSQL where it is.
 #[test]

@@ -1,9 +1,8 @@
 //! A plan whose workloads need two engines: files that are read, and a program that is run.
 
-use std::path::Path;
-use std::process::{Command, Output};
-
 use serde_json::Value;
+
+use crate::program::{brickyard, document};
 
 const PLAN: &str = r#"
 [plan]
@@ -26,16 +25,6 @@ direct = false
 command = "test -f {directory}/made -a {streams} -gt 0"
 prepare = "touch {directory}/made"
 "#;
-
-fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_brickyard"));
-    command.args(arguments).current_dir(folder).output().expect("brickyard can be started")
-}
-
-fn document(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
-}
 
 /// A plan had one engine: a kernel could not be compiled between two readings of files.
 #[test]

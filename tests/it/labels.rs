@@ -1,9 +1,10 @@
 //! A plan over what only a person can change: it stops, says what to change, and goes on.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
+
+use crate::program::brickyard;
 
 const PLAN: &str = r#"
 [plan]
@@ -21,11 +22,6 @@ streams = [1, 4]
 [[workload]]
 use = "sequential-read"
 "#;
-
-fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_brickyard"));
-    command.args(arguments).current_dir(folder).output().expect("brickyard can be started")
-}
 
 fn run(folder: &Path, more: &[&str]) -> (Option<i32>, String) {
     let output = brickyard(folder, &[&["run", "cards.toml", "--quiet", "--json"], more].concat());

@@ -8,6 +8,7 @@ mod engines;
 mod labels;
 mod names;
 mod plenty;
+mod program;
 mod programs;
 mod published;
 mod readme;

@@ -1,14 +1,10 @@
 //! Published figures as people import them: what they come to, and what is refused.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_brickyard"));
-    command.args(arguments).current_dir(folder).output().expect("brickyard can be started")
-}
+use crate::program::brickyard;
 
 fn printed(folder: &Path, arguments: &[&str]) -> String {
     let output = brickyard(folder, arguments);

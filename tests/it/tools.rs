@@ -2,19 +2,11 @@
 //! they printed elsewhere.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use serde_json::Value;
 
-fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_brickyard"));
-    command.args(arguments).current_dir(folder).output().expect("brickyard can be started")
-}
-
-fn document(output: &Output) -> Value {
-    let said = String::from_utf8_lossy(&output.stderr);
-    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
-}
+use crate::program::{brickyard, document};
 
 fn run(folder: &Path, arguments: &[&str]) -> Vec<Value> {
     let all = [&["run"], arguments, &["--dir", ".", "--json", "--quiet"]].concat();
