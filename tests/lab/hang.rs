@@ -90,6 +90,7 @@ fn of<'a>(document: &'a Value, directory: &str, outcome: &str) -> Vec<&'a Value>
 fn started(folder: &Path, plan: &Path) -> Child {
     let arguments = ["run", &plan.display().to_string(), "--json", "--seed", "7"];
     brickyard(folder, &arguments)
+        .env("BRICKYARD_HUNG_S", "15")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
