@@ -12,6 +12,7 @@ pub mod course;
 pub mod digest;
 pub mod evidence;
 pub mod figures;
+pub mod integrity;
 pub mod judge;
 pub mod limit;
 pub mod machine;
@@ -25,6 +26,7 @@ pub use crate::inventory::Ceiling;
 pub use crate::provision::Times;
 pub use digest::Digest;
 pub use evidence::Evidence;
+pub use integrity::Integrity;
 pub use programs::Programs;
 pub use reported::Reported;
 
@@ -48,6 +50,8 @@ pub struct Measurement {
     pub durable: Option<Durable>,
     /// A second reading of blocks just read, to catch a cache behind the kernel.
     pub second_pass: Option<SecondPass>,
+    /// What was checked of the bytes that were read; `None` when nothing was.
+    pub integrity: Option<Integrity>,
     /// The runs of the programs that were timed; `None` when the load was our own.
     pub programs: Option<Programs>,
     /// What others measured and printed: of a trial of `programs` beside what we counted of it,

@@ -145,6 +145,7 @@ fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
         latency: latency(connection, id)?,
         durable: json(row, "durable")?,
         second_pass: json(row, "second_pass")?,
+        integrity: None,
         programs: programs(connection, row, id)?,
         reported: later(row, "reported")?,
         layout: later(row, "layout")?,

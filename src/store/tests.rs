@@ -81,6 +81,7 @@ fn measurement() -> Measurement {
         load: Series { source: "load".into(), at_ns: vec![0, 100], columns: vec![] },
         latency: vec![(Operation::Read, latency)],
         durable: Some(Durable { bytes: 7, accepted_ns: 8, durable_ns: 9 }),
+        integrity: None,
         second_pass: Some(SecondPass {
             bytes: 1,
             first_ns: 2,

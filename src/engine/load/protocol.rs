@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Error;
 use crate::measurement::{
-    Amount, Durable, Evidence, Measurement, Note, Operation, SecondPass, Series, Stream, Window,
+    Amount, Durable, Evidence, Integrity, Measurement, Note, Operation, SecondPass, Series, Stream,
+    Window,
 };
 use crate::plan::Trial;
 
@@ -186,6 +187,9 @@ pub struct LoadResult {
     pub durable: Option<Durable>,
     /// The second reading.
     pub second_pass: Option<SecondPass>,
+    /// What was checked of the bytes that were read.
+    #[serde(default)]
+    pub integrity: Option<Integrity>,
     /// Bytes of the files in memory before the start.
     pub resident_before_bytes: Option<u64>,
     /// Bytes of the files in all.
@@ -215,6 +219,7 @@ impl LoadResult {
             load: self.load,
             durable: self.durable,
             second_pass: self.second_pass,
+            integrity: self.integrity,
             programs: None,
             layout: None,
             reported: None,

@@ -50,6 +50,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         latency,
         durable,
         second_pass,
+        integrity: None,
         programs: None,
         layout: None,
         reported: None,

@@ -45,6 +45,7 @@ pub fn gather(
         window: trial.shared.window(),
         latency: latency(&yields)?,
         durable,
+        integrity: None,
         second_pass: second.and_then(|first| second_pass(first, &yields, &watched.load)),
         load: watched.load,
         streams,

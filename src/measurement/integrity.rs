@@ -1,0 +1,174 @@
+//! (pure) What was checked of the bytes that a trial read, and what was wrong with them.
+//!
+//! Only counts and the faults themselves are kept; rates and their bounds are `stats::poisson`'s,
+//! and what they mean is told by `analysis::integrity`. What is wrong with a block is named by
+//! [`crate::pattern::judge`].
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Faults beyond so many are counted by kind, not kept.
+pub const FAULTS_MAX: usize = 1000;
+
+/// Bytes that are kept of a faulty block, from the sector of the first difference on.
+pub const EXCERPT_BYTES: usize = 512;
+
+/// What was checked in a trial.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Integrity {
+    /// The checksum that blocks bore, or that files were compared by: `crc32c`.
+    pub checksum: String,
+    /// Bytes of one block, the unit in which faults are counted.
+    pub block_bytes: u64,
+    /// Bytes that were read and checked, those of wrong blocks too.
+    pub checked_bytes: u64,
+    /// Bytes that could not be read.
+    pub unreadable_bytes: u64,
+    /// Blocks found wrong, by the name of their kind; a block that is read wrong again with the
+    /// same generation is counted under `again`, not here.
+    pub wrong: BTreeMap<String, u64>,
+    /// Reads that the kernel ended with an error of the device (EIO and its like), each place once.
+    pub unreadable: u64,
+    /// Sightings of wrong or unreadable blocks that had been seen before.
+    pub again: u64,
+    /// The faults, in the order in which they were found, up to [`FAULTS_MAX`].
+    pub faults: Vec<Fault>,
+}
+
+/// One wrong or unreadable block.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Fault {
+    /// When it was found, ns since the trial's start.
+    pub at_ns: u64,
+    /// The file, as a path below the directory that was asked for, or as it was given.
+    pub file: String,
+    /// Where in the file, bytes.
+    pub offset: u64,
+    /// Its kind, by the table of `pattern::judge`; `unreadable` where the kernel gave an error.
+    pub kind: String,
+    /// One sentence: which bits, whose block, which generation, where the new data ends; or the
+    /// kernel's words.
+    pub what: String,
+    /// What it gave when it was read again.
+    pub rereads: Vec<Reread>,
+    /// What follows from those.
+    pub lasting: Lasting,
+    /// Where in the block the excerpts begin, bytes.
+    pub excerpt_at: u64,
+    /// What was expected there, lower-case hexadecimal; empty where that is not known.
+    pub expected: String,
+    /// What was found there, lower-case hexadecimal.
+    pub found: String,
+    /// What the kernel said in the second around it, oldest first.
+    pub kernel: Vec<String>,
+}
+
+/// One of the three ways in which a faulty block is read again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reread {
+    /// `same` (the same request), `direct` (around the page cache), `other-size` (one that is larger
+    /// or smaller, so that caches and drives see another request).
+    pub how: String,
+    /// `right`, `same-wrong`, `other-wrong`, or the kernel's words.
+    pub gave: String,
+}
+
+/// Whether a fault stays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lasting {
+    /// It was not read again, or the answers contradict each other.
+    #[default]
+    Unknown,
+    /// Each reading after it was right: on its way, not where it lies.
+    Transient,
+    /// Wrong through the page cache, right around it: what memory holds is wrong.
+    InMemory,
+    /// Wrong around the page cache too: on the device, or in what it caches.
+    Persistent,
+}
+
+impl Lasting {
+    /// The word of the store and of the JSON contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            Lasting::Unknown => "unknown",
+            Lasting::Transient => "transient",
+            Lasting::InMemory => "in-memory",
+            Lasting::Persistent => "persistent",
+        }
+    }
+}
+
+impl Integrity {
+    /// Silently wrong blocks, each counted once.
+    pub fn wrong_blocks(&self) -> u64 {
+        self.wrong.values().sum()
+    }
+
+    /// Whether every byte that was asked for came back as it was written.
+    pub fn is_clean(&self) -> bool {
+        self.wrong_blocks() == 0 && self.unreadable == 0
+    }
+
+    /// Both together; faults are kept up to [`FAULTS_MAX`]. What was checked by another checksum or
+    /// in other blocks keeps the first one's name.
+    pub fn add(&mut self, other: Integrity) {
+        if self.checksum.is_empty() {
+            self.checksum = other.checksum;
+            self.block_bytes = other.block_bytes;
+        }
+        self.checked_bytes += other.checked_bytes;
+        self.unreadable_bytes += other.unreadable_bytes;
+        self.unreadable += other.unreadable;
+        self.again += other.again;
+        for (kind, count) in other.wrong {
+            *self.wrong.entry(kind).or_default() += count;
+        }
+        let room = FAULTS_MAX.saturating_sub(self.faults.len());
+        self.faults.extend(other.faults.into_iter().take(room));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_count_everything_and_keep_so_many_faults() {
+        let one = Integrity {
+            checksum: "crc32c".into(),
+            block_bytes: 4096,
+            checked_bytes: 1 << 20,
+            wrong: BTreeMap::from([("bit-flip".to_owned(), 600)]),
+            unreadable: 1,
+            faults: vec![Fault::default(); 600],
+            ..Integrity::default()
+        };
+        let mut sum = Integrity::default();
+        assert!(sum.is_clean());
+        sum.add(one.clone());
+        sum.add(one);
+        assert_eq!((sum.wrong_blocks(), sum.unreadable, sum.faults.len()), (1200, 2, FAULTS_MAX));
+        assert_eq!((sum.checked_bytes, sum.block_bytes), (2 << 20, 4096));
+        assert!(!sum.is_clean());
+    }
+
+    #[test]
+    fn a_fault_survives_its_line_and_old_lines_are_read() {
+        let fault = Fault {
+            offset: 4096,
+            kind: "torn".into(),
+            rereads: vec![Reread { how: "direct".into(), gave: "right".into() }],
+            lasting: Lasting::InMemory,
+            ..Fault::default()
+        };
+        let line = serde_json::to_string(&fault).unwrap();
+        assert!(line.contains(r#""lasting":"in-memory""#), "{line}");
+        assert_eq!(serde_json::from_str::<Fault>(&line).unwrap(), fault);
+        assert_eq!(serde_json::from_str::<Fault>("{}").unwrap(), Fault::default());
+    }
+}
