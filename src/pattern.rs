@@ -1,4 +1,5 @@
-//! (pure) Blocks that say who they are: fill, stamp, change.
+//! (pure) Blocks that say who they are: fill, stamp, change; and blocks that can be checked
+//! ([`block`]).
 //!
 //! Buffers are filled once with bytes that no compressor can shrink; before each write every 4 KiB
 //! of the buffer gets a [`Header`] that no other 4 KiB has, so that no layer that compresses,
@@ -8,6 +9,7 @@
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+pub mod block;
 mod header;
 
 pub use header::{HEADER_BYTES, Header};
