@@ -1,5 +1,5 @@
-//! (pure) Blocks that say who they are: fill, stamp, change; and blocks that can be checked
-//! ([`block`]).
+//! (pure) Blocks that say who they are: fill, stamp, change; blocks that can be checked
+//! ([`block`]), and what happened to those that are wrong ([`judge`]).
 //!
 //! Buffers are filled once with bytes that no compressor can shrink; before each write every 4 KiB
 //! of the buffer gets a [`Header`] that no other 4 KiB has, so that no layer that compresses,
@@ -11,6 +11,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 pub mod block;
 mod header;
+pub mod judge;
 
 pub use header::{HEADER_BYTES, Header};
 

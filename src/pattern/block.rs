@@ -24,9 +24,13 @@
 //! block, only the checksum is computed; that is what keeps the check at the speed of memory. What
 //! a wrong block is, is told by [`super::judge`].
 
+use std::ops::Range;
+
 use crate::hash::{Checksum, md5_each_of};
 
 mod payload;
+
+pub use payload::fill as fill_payload;
 
 /// Length of a header in bytes.
 pub const HEADER_BYTES: usize = 96;
@@ -46,10 +50,12 @@ const BATCH: usize = 32;
 /// them, and as many checksums of the block.
 const TIME_BITS_TRIED: u32 = 6;
 
-/// Where the parts of a header are.
-const TIME: std::ops::Range<usize> = 48..56;
-const TIME_AGAIN: std::ops::Range<usize> = 56..64;
-const CHECKSUM: std::ops::Range<usize> = 64..96;
+/// Where in a header everything is that follows from format and identity.
+pub const NAME: Range<usize> = 0..48;
+const TIME: Range<usize> = 48..56;
+const TIME_AGAIN: Range<usize> = 56..64;
+/// Where in a header the checksum is.
+pub const CHECKSUM: Range<usize> = 64..96;
 
 /// Whose block it is and which writing of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -152,14 +158,8 @@ impl Format {
     /// this format), whatever its checksum says.
     pub fn bears(&self, block: &[u8]) -> Option<Identity> {
         let header = block.first_chunk::<HEADER_BYTES>()?;
-        let length = u32::from_le_bytes(*header[8..].first_chunk()?) as usize;
-        let plausible = header[..4] == MAGIC && header[4] == VERSION && length == self.step();
-        plausible.then(|| Identity {
-            campaign: number(header, 16),
-            file: number(header, 24),
-            offset: number(header, 32),
-            generation: number(header, 40),
-        })
+        let plausible = header[..4] == MAGIC && header[4] == VERSION;
+        (plausible && length(header) == self.step()).then(|| identity(header))
     }
 
     /// The block of that identity, made anew. Its time is the one that `found` bears where that is
@@ -188,16 +188,16 @@ impl Format {
     /// Everything but the checksum, whose place becomes zeros.
     fn write_unchecked(&self, block: &mut [u8], identity: &Identity, time_unix_ns: u64) {
         let (header, payload) = block.split_at_mut(HEADER_BYTES);
-        header[..TIME.start].copy_from_slice(&self.name(identity));
+        header[NAME].copy_from_slice(&self.name(identity));
         write_time(header, time_unix_ns);
         header[CHECKSUM].fill(0);
         payload::fill(identity, payload);
     }
 
-    /// The bytes of a header before the time.
+    /// The bytes of a header at [`NAME`].
     #[inline]
-    fn name(&self, identity: &Identity) -> [u8; TIME.start] {
-        let mut name = [0; TIME.start];
+    pub fn name(&self, identity: &Identity) -> [u8; NAME.end] {
+        let mut name = [0; NAME.end];
         name[..4].copy_from_slice(&MAGIC);
         name[4] = VERSION;
         name[5] = code(self.checksum);
@@ -213,7 +213,7 @@ impl Format {
     #[inline]
     fn bears_all_of(&self, block: &[u8], expected: &Identity) -> bool {
         block.len() == self.step()
-            && block[..TIME.start] == self.name(expected)
+            && block[NAME] == self.name(expected)
             && number(block, TIME.start) == !number(block, TIME_AGAIN.start)
     }
 
@@ -246,6 +246,31 @@ impl Format {
                 expected.offset = expected.offset.wrapping_add(step as u64);
             }
         }
+    }
+}
+
+/// Format and name that a block bears in its header, of any length and with any checksum that this
+/// version knows; `None` when it is none of ours.
+pub fn borne(block: &[u8]) -> Option<(Format, Identity)> {
+    let header = block.first_chunk::<HEADER_BYTES>()?;
+    let checksum = Checksum::ALL.into_iter().find(|checksum| code(*checksum) == header[5])?;
+    let format = Format { block_bytes: length(header), checksum };
+    let legal = (SECTOR_BYTES..=BLOCK_BYTES_MAX).contains(&format.block_bytes)
+        && format.block_bytes.is_multiple_of(SECTOR_BYTES);
+    let identity = identity(header);
+    (legal && header[NAME] == format.name(&identity)).then_some((format, identity))
+}
+
+fn length(header: &[u8; HEADER_BYTES]) -> usize {
+    u32::from_le_bytes([header[8], header[9], header[10], header[11]]) as usize
+}
+
+fn identity(header: &[u8; HEADER_BYTES]) -> Identity {
+    Identity {
+        campaign: number(header, 16),
+        file: number(header, 24),
+        offset: number(header, 32),
+        generation: number(header, 40),
     }
 }
 
