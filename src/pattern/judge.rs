@@ -187,7 +187,8 @@ fn relation(evidence: &Evidence, borne: &Identity, intact: bool) -> (Kind, Strin
     if (borne.file, borne.offset) != (expected.file, expected.offset) {
         let again = Again::of(evidence);
         let there = evidence.named.is_some_and(|named| intact && named == evidence.found);
-        let kind = if there && again != Again::Right { Kind::Duplicated } else { Kind::Misdirected };
+        let kind =
+            if there && again != Again::Right { Kind::Duplicated } else { Kind::Misdirected };
         let mut what = format!("the block of {place}, generation {generation}");
         what += &words::at_its_own_place(evidence, borne, there);
         what += words::read_again(again);
@@ -197,7 +198,11 @@ fn relation(evidence: &Evidence, borne: &Identity, intact: bool) -> (Kind, Strin
         let what = format!(
             "generation {generation} came back where {} was written last: {}",
             expected.generation,
-            if expected.generation - generation == 1 { "one write is lost" } else { "writes are lost" },
+            if expected.generation - generation == 1 {
+                "one write is lost"
+            } else {
+                "writes are lost"
+            },
         );
         return (Kind::Stale, what);
     }

@@ -29,7 +29,11 @@ fn count(one: &[u8], two: &[u8]) -> u32 {
     let mut bits = 0;
     for (a, b) in one.chunks(64).zip(two.chunks(64)) {
         if a != b {
-            bits += a.iter().zip(b).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>();
+            let ((a, a_rest), (b, b_rest)) = (a.as_chunks(), b.as_chunks());
+            for (a, b) in a.iter().zip(b) {
+                bits += (u64::from_le_bytes(*a) ^ u64::from_le_bytes(*b)).count_ones();
+            }
+            bits += a_rest.iter().zip(b_rest).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>();
         }
     }
     bits
@@ -42,7 +46,7 @@ pub fn words(found: &[u8], expected: &[u8]) -> String {
     let mut places = Vec::new();
     let pairs = found.chunks(64).zip(expected.chunks(64)).enumerate();
     for (index, (a, b)) in pairs.filter(|(_, (a, b))| a != b) {
-        for (at, (a, b)) in a.iter().zip(b).enumerate() {
+        for (at, (a, b)) in a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b) {
             for bit in (0..8).filter(|bit| (a ^ b) >> bit & 1 == 1) {
                 if places.len() < BITS_LISTED {
                     let change = if a >> bit & 1 == 1 { "0 became 1" } else { "1 became 0" };

@@ -1,0 +1,59 @@
+//! (pure) CRC-32C of a message in two parts, at the speed of memory.
+//!
+//! On processors with 512-bit vectors, and on those without any carry-less multiplication of
+//! vectors, the crate crc-fast is used. Between them (AMD Zen 3, Intel Alder Lake) it reads a short
+//! message as three streams, which hides the latency of its instructions and defeats the
+//! processor's read-ahead: blocks of 4 KiB from memory were checked at 0.4 of the speed of reading
+//! them. [`fold`] reads them in one stream, at 0.95 of it and more.
+
+#[cfg(target_arch = "x86_64")]
+mod fold;
+
+/// The CRC-32C of both parts, one behind the other.
+#[inline]
+pub fn of(parts: [&[u8]; 2]) -> u32 {
+    let parts = if parts[1].is_empty() { [parts[1], parts[0]] } else { parts };
+    #[cfg(target_arch = "x86_64")]
+    if let Some(crc) = fold::of(parts) {
+        return crc;
+    }
+    by_crate(parts)
+}
+
+fn by_crate(parts: [&[u8]; 2]) -> u32 {
+    if parts[0].is_empty() {
+        return crc_fast::crc32_iscsi(parts[1]);
+    }
+    let mut crc = crc_fast::Digest::new(crc_fast::CrcAlgorithm::Crc32Iscsi);
+    crc.update(parts[0]);
+    crc.update(parts[1]);
+    crc.finalize() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_agree_at_every_length_and_alignment() {
+        let message: Vec<u8> = (0..9000_u32).map(|i| (i * i >> 5) as u8).collect();
+        for length in (0..600).chain([4000, 4064, 4096, 8191, 8900]) {
+            let start = length % 67;
+            let (head, tail) = (&message[start..start + 64], &message[start + 64..]);
+            let tail = &tail[..length.min(tail.len())];
+            assert_eq!(of([head, tail]), by_crate([head, tail]), "64 + {length}");
+            assert_eq!(of([&[], tail]), by_crate([&[], tail]), "{length}");
+            assert_eq!(of([&head[..7], tail]), by_crate([&head[..7], tail]), "7 + {length}");
+        }
+    }
+
+    #[test]
+    fn the_parts_may_be_anywhere() {
+        let zeros = vec![0; 1 << 20];
+        let ones = vec![0xFF; 1 << 16];
+        assert_eq!(of([&ones[..64], &zeros]), by_crate([&ones[..64], &zeros]));
+        assert_eq!(of([&ones, &zeros]), by_crate([&ones, &zeros]));
+        assert_eq!(of([&[], &ones]), by_crate([&[], &ones]));
+        assert_eq!(of([&ones, &[]]), by_crate([&ones, &[]]));
+    }
+}
