@@ -9,6 +9,7 @@ pub mod batch_means;
 pub mod interval;
 pub mod knee;
 pub mod main_effects;
+pub mod poisson;
 pub mod profile;
 pub mod ratio;
 pub mod sequential;
