@@ -30,6 +30,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("store/engines.sql"),
     include_str!("store/reported.sql"),
     include_str!("store/metadata.sql"),
+    include_str!("store/integrity.sql"),
 ];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);

@@ -92,6 +92,10 @@ pub enum Lasting {
 }
 
 impl Lasting {
+    /// All of them.
+    pub const ALL: [Lasting; 4] =
+        [Lasting::Unknown, Lasting::Transient, Lasting::InMemory, Lasting::Persistent];
+
     /// The word of the store and of the JSON contract.
     pub fn name(self) -> &'static str {
         match self {

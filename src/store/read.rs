@@ -8,9 +8,10 @@ use rusqlite::{Connection, Result, Row, params};
 
 use super::{Campaign, codec};
 use crate::knob::Settings;
+use crate::measurement::integrity::{Fault, Lasting};
 use crate::measurement::programs::Output;
 use crate::measurement::{
-    Amount, Measurement, Note, Operation, Outcome, Programs, Record, Series, Window,
+    Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Series, Window,
 };
 use crate::plan::Trial;
 
@@ -145,7 +146,7 @@ fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
         latency: latency(connection, id)?,
         durable: json(row, "durable")?,
         second_pass: json(row, "second_pass")?,
-        integrity: None,
+        integrity: integrity(connection, row, id)?,
         programs: programs(connection, row, id)?,
         reported: later(row, "reported")?,
         layout: later(row, "layout")?,
@@ -162,6 +163,33 @@ fn later<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<
         Ok(_) => json(row, column),
         Err(_) => Ok(None),
     }
+}
+
+fn integrity(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option<Integrity>> {
+    let Some(mut integrity) = later::<Integrity>(row, "integrity")? else { return Ok(None) };
+    // Where the column is, the table is.
+    let sql = "SELECT * FROM fault WHERE trial = ?1 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([trial], |row| {
+        let word: String = row.get("lasting")?;
+        let lasting = Lasting::ALL.iter().find(|lasting| lasting.name() == word);
+        let unknown = || damaged(0, Type::Text, &format!("a fault lasts `{word}`"));
+        Ok(Fault {
+            at_ns: whole(row, "at_ns")?,
+            file: row.get("file")?,
+            offset: whole(row, "offset")?,
+            kind: row.get("kind")?,
+            what: row.get("what")?,
+            rereads: json(row, "rereads")?.unwrap_or_default(),
+            lasting: *lasting.ok_or_else(unknown)?,
+            excerpt_at: whole(row, "excerpt_at")?,
+            expected: row.get("expected")?,
+            found: row.get("found")?,
+            kernel: json(row, "kernel")?.unwrap_or_default(),
+        })
+    })?;
+    integrity.faults = rows.collect::<Result<_>>()?;
+    Ok(Some(integrity))
 }
 
 fn programs(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option<Programs>> {

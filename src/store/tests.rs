@@ -2,10 +2,11 @@
 
 use super::*;
 use crate::knob::Settings;
+use crate::measurement::integrity::{Fault, Lasting, Reread};
 use crate::measurement::programs::{Output, Run};
 use crate::measurement::{
-    Amount, Durable, Evidence, Measurement, Note, Operation, Outcome, Programs, Reported,
-    SecondPass, Series, Stream, Times, Window, latency_histogram,
+    Amount, Durable, Evidence, Integrity, Measurement, Note, Operation, Outcome, Programs,
+    Reported, SecondPass, Series, Stream, Times, Window, latency_histogram,
 };
 use crate::plan::Trial;
 
@@ -32,6 +33,32 @@ fn programs() -> Programs {
     Programs { runs: vec![run], outputs, memory_floor_bytes: 7, ..Programs::default() }
 }
 
+fn integrity() -> Integrity {
+    let fault = |lasting: Lasting| Fault {
+        at_ns: 12,
+        file: "stream-0-1".into(),
+        offset: 1 << 40,
+        kind: "torn".into(),
+        what: "the new data ends at byte 512".into(),
+        rereads: vec![Reread { how: "direct".into(), gave: "same-wrong".into() }],
+        lasting,
+        excerpt_at: 512,
+        expected: "00ff".into(),
+        found: "00fe".into(),
+        kernel: vec!["blk_update_request: I/O error".into()],
+    };
+    Integrity {
+        checksum: "crc32c".into(),
+        block_bytes: 4096,
+        checked_bytes: 1 << 44,
+        unreadable_bytes: 4096,
+        wrong: [("torn".to_owned(), 4)].into(),
+        unreadable: 1,
+        again: 2,
+        faults: Lasting::ALL.map(fault).to_vec(),
+    }
+}
+
 /// What a build before programs could be timed had written is opened, brought up to date, and read.
 #[test]
 fn a_store_of_the_first_version_is_brought_up_to_date() {
@@ -56,6 +83,7 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     assert_eq!(old[0].outcome.measurement().unwrap().elapsed_ns, 6);
     assert_eq!(old[0].outcome.measurement().unwrap().programs, None);
     assert_eq!(old[0].outcome.measurement().unwrap().layout, None);
+    assert_eq!(old[0].outcome.measurement().unwrap().integrity, None);
     let mut new = record(2, Outcome::Done(Box::new(measurement())));
     new.trial.number = 2;
     store.append(1, &new).unwrap();
@@ -81,13 +109,13 @@ fn measurement() -> Measurement {
         load: Series { source: "load".into(), at_ns: vec![0, 100], columns: vec![] },
         latency: vec![(Operation::Read, latency)],
         durable: Some(Durable { bytes: 7, accepted_ns: 8, durable_ns: 9 }),
-        integrity: None,
         second_pass: Some(SecondPass {
             bytes: 1,
             first_ns: 2,
             second_ns: 3,
             first_marks: vec![(0, 0), (2, 1)],
         }),
+        integrity: Some(integrity()),
         programs: Some(programs()),
         reported: Some(Reported { by: "A and B, 2010".into(), ..Reported::default() }),
         layout: Some(Times { mkfs_ns: 10, mount_ns: 11, ..Times::default() }),
@@ -356,6 +384,24 @@ fn a_campaign_that_was_stopped_is_found_by_its_plan() {
     assert!(store.unfinished("r").unwrap().is_none());
     store.reopen(id).unwrap();
     assert_eq!(store.records(id).unwrap()[1].trial.planned, Some(1));
+}
+
+/// Faults are rows of their own, for whoever asks the store for them.
+#[test]
+fn faults_can_be_listed_by_a_query() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+    let id = store.begin(&Campaign::default()).unwrap();
+    store.append(id, &record(1, Outcome::Done(Box::new(measurement())))).unwrap();
+    let sql = "SELECT count(*), min(offset), trial.integrity ->> '$.wrong.torn'
+               FROM fault JOIN trial ON trial.id = fault.trial WHERE lasting = 'persistent'";
+    let row = store.connection.query_row(sql, [], |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+    });
+    assert_eq!(row.unwrap(), (1, 1 << 40, 4));
+    store.connection.execute_batch("DELETE FROM campaign").unwrap();
+    let left = "SELECT count(*) FROM fault";
+    assert_eq!(store.connection.query_row(left, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
 }
 
 /// A plan may have files read and programs run: each trial knows its engine again, and those of

@@ -4,7 +4,7 @@ use hdrhistogram::serialization::{Serializer, V2Serializer};
 use rusqlite::{Connection, Params, Result, Transaction, params};
 
 use super::{Campaign, codec};
-use crate::measurement::{Measurement, Note, Outcome, Programs, Record};
+use crate::measurement::{Integrity, Measurement, Note, Outcome, Programs, Record};
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value)
@@ -107,6 +107,39 @@ fn outputs(to: &Transaction<'_>, trial: i64, programs: &Programs) -> Result<()> 
     Ok(())
 }
 
+/// What was checked without its faults, which have a table of their own.
+fn checked(integrity: &Integrity) -> Result<String> {
+    let Integrity { checksum, wrong, .. } = integrity;
+    let (checksum, wrong) = (checksum.clone(), wrong.clone());
+    json(&Integrity { checksum, wrong, faults: Vec::new(), ..*integrity })
+}
+
+fn faults(to: &Transaction<'_>, trial: i64, integrity: &Integrity) -> Result<()> {
+    for fault in &integrity.faults {
+        insert(
+            to,
+            "INSERT INTO fault (trial, at_ns, file, offset, kind, what, lasting, rereads,
+               excerpt_at, expected, found, kernel)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            params![
+                trial,
+                fault.at_ns as i64,
+                fault.file,
+                fault.offset as i64,
+                fault.kind,
+                fault.what,
+                fault.lasting.name(),
+                json(&fault.rereads)?,
+                fault.excerpt_at as i64,
+                fault.expected,
+                fault.found,
+                json(&fault.kernel)?,
+            ],
+        )?;
+    }
+    Ok(())
+}
+
 fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> Result<()> {
     let window = measurement.window.as_ref();
     insert(
@@ -115,7 +148,7 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
            window_end_ns = ?5, window_read_bytes = ?6, window_read_ops = ?7,
            window_write_bytes = ?8, window_write_ops = ?9, streams = ?10, durable = ?11,
            second_pass = ?12, evidence = ?13, programs = ?14, layout = ?15,
-           reported = ?16, window_metadata_ops = ?17 WHERE id = ?1",
+           reported = ?16, window_metadata_ops = ?17, integrity = ?18 WHERE id = ?1",
         params![
             trial,
             measurement.started_unix_ns as i64,
@@ -134,8 +167,12 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
             measurement.layout.as_ref().map(json).transpose()?,
             measurement.reported.as_ref().map(json).transpose()?,
             window.map_or(0, |window| window.done.metadata_ops as i64),
+            measurement.integrity.as_ref().map(checked).transpose()?,
         ],
     )?;
+    if let Some(integrity) = &measurement.integrity {
+        faults(to, trial, integrity)?;
+    }
     for series in std::iter::once(&measurement.load).chain(&measurement.counters) {
         insert(
             to,
