@@ -17,6 +17,7 @@ mod depth;
 mod durability;
 pub mod effects;
 mod failures;
+pub mod integrity;
 mod notes;
 mod operations;
 pub mod path;
@@ -40,6 +41,7 @@ pub struct Question {
 
 /// In the order of the report.
 pub const QUESTIONS: &[Question] = &[
+    integrity::QUESTION,
     effects::QUESTION,
     scaling::QUESTION,
     bottleneck::QUESTION,

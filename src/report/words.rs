@@ -128,7 +128,10 @@ pub fn bound(text: &str) -> String {
         if place > 0 {
             let unit = word.trim_end_matches([',', ';', '.', ':', ')']);
             let number = bound.ends_with(|c: char| c.is_ascii_digit());
-            bound.push(if number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+            // `1 234 567` is one number.
+            let group = unit.len() == 3 && unit.bytes().all(|byte| byte.is_ascii_digit());
+            let same = number && (group || UNITS.contains(&unit));
+            bound.push(if same { '\u{a0}' } else { ' ' });
         }
         bound.push_str(word);
     }
@@ -221,6 +224,7 @@ mod tests {
     fn no_line_breaks_between_a_number_and_its_unit() {
         assert_eq!(bound("a 64 KiB; (5 %), 2 MB/s"), "a 64\u{a0}KiB; (5\u{a0}%), 2\u{a0}MB/s");
         assert_eq!(bound("8 streams, s in  32"), "8 streams, s in  32");
+        assert_eq!(bound("of 1 234 567 blocks, 12"), "of 1\u{a0}234\u{a0}567 blocks, 12");
     }
 
     #[test]

@@ -1,0 +1,269 @@
+//! Did every byte come back as it was written, and what do those that were read show?
+//!
+//! Two rates, as they mean different things: silently wrong blocks, of which nobody promises
+//! anything, and places that could not be read, which is what a drive's maker promises to be rarer
+//! than one in 10^14, 10^15 or 10^17 bits. Both have exact bounds ([`crate::stats::poisson`]), and
+//! both count events: the bits of one block do not err independently. Only bits that were read from
+//! the device are evidence; what is counted as such is decided in `integrity/pool.rs`.
+//!
+//! Of when the faults came, and at which temperatures, nothing is claimed: faults come in bursts,
+//! as one bad place spoils its neighbours, so that no test which takes them for independent would
+//! be right. The report shows them over time.
+
+use super::{Finding, Question, Severity};
+use crate::measurement::Record;
+use crate::measurement::origin::Verdict;
+use crate::value::{self, significant};
+
+pub mod pool;
+#[cfg(test)]
+mod tests;
+
+pub use pool::{Part, Pool, Promise, Rate, Standing};
+
+pub const QUESTION: Question = Question {
+    name: "integrity",
+    about: "Did every byte come back as it was written, and how rare are errors at most?",
+    answer,
+};
+
+fn answer(records: &[Record]) -> Vec<Finding> {
+    let Some(pool) = Pool::of(records) else { return Vec::new() };
+    let mut findings = Vec::new();
+    let part = &pool.device;
+    let finding = |claim: String, part: &Part, wrong: bool| {
+        let finding = Finding::info(QUESTION.name, claim, part.trials.clone());
+        match wrong {
+            true => Finding { severity: Severity::Error, ..finding },
+            false => finding,
+        }
+    };
+    if let Some(rate) = pool.silent() {
+        let wrong = rate.events > 0;
+        let told = finding(format!("{}.", silent(&pool, &rate)), part, wrong);
+        findings.push(if wrong { told.advise(advice(&pool)) } else { told });
+    }
+    if let Some(rate) = pool.lost() {
+        let claim = format!("{}. {}", lost(&rate), promised(&pool));
+        findings.push(finding(claim, part, rate.events > 0));
+    }
+    for (verdict, part) in &pool.apart {
+        let wrong = part.wrong + part.unreadable > 0;
+        let told = finding(apart(*verdict, part), part, wrong);
+        let nothing_else = pool.device.bits <= 0.0;
+        findings.push(if !wrong && nothing_else { told.warn() } else { told });
+    }
+    findings
+}
+
+/// The sentence for the top of a report.
+pub fn headline(pool: &Pool) -> String {
+    let (wrong, unreadable) = (pool.wrong(), pool.unreadable());
+    let all = bits(8.0 * pool.checked_bytes as f64);
+    if pool.is_clean() {
+        let device = match pool.device.bits {
+            none if none <= 0.0 => "none of them surely from the device".to_owned(),
+            some => format!("{} of them from the device", bits(some)),
+        };
+        return format!(
+            "Every byte that was checked came back as it was written: {all}, {device}."
+        );
+    }
+    let mut said = Vec::new();
+    if wrong > 0 {
+        let kinds: Vec<String> = counts(pool.kinds.iter().map(|(kind, n)| (kind.as_str(), *n)));
+        said.push(format!("{} wrong without any error ({})", blocks(wrong), kinds.join(", ")));
+    }
+    if unreadable > 0 {
+        said.push(format!("{} could not be read", places(unreadable)));
+    }
+    format!(
+        "Not every byte came back as it was written: {}, in {all} that were read.",
+        said.join(" and ")
+    )
+}
+
+/// What is known of silently wrong blocks, without a full stop.
+pub fn silent(pool: &Pool, rate: &Rate) -> String {
+    let all = match pool.device.blocks {
+        0 => String::new(),
+        count => format!("{} blocks, ", value::count(count)),
+    };
+    if rate.events == 0 {
+        return format!(
+            "No block came back wrong: {all}{} read from the device; at 95 % the rate of silently \
+             wrong blocks is below {} per bit",
+            bits(rate.bits),
+            above(rate.below_per_bit)
+        );
+    }
+    let kinds = counts(pool.kinds.iter().map(|(kind, n)| (kind.as_str(), *n)));
+    let lasting = counts(pool.lasting.iter().map(|(word, n)| (*word, *n)));
+    let lasting = match lasting.is_empty() {
+        true => String::new(),
+        false => format!("; of all faults {}", lasting.join(", ")),
+    };
+    format!(
+        "{} came back wrong without any error, of {all}{} read from the device: {} ({}{lasting})",
+        blocks(rate.events),
+        bits(rate.bits),
+        per_bit(rate),
+        kinds.join(", "),
+    )
+}
+
+/// What is known of places that could not be read, without a full stop.
+pub fn lost(rate: &Rate) -> String {
+    if rate.events == 0 {
+        return format!(
+            "Every place could be read: {} from the device; at 95 % the rate of unreadable places \
+             is below {} per bit",
+            bits(rate.bits),
+            above(rate.below_per_bit)
+        );
+    }
+    format!(
+        "{} could not be read, in {} from the device: {}",
+        places(rate.events),
+        bits(rate.bits),
+        per_bit(rate)
+    )
+}
+
+/// How what makers of drives promise stands after that.
+fn promised(pool: &Pool) -> String {
+    let said: Vec<String> = pool.promises().iter().map(promise).collect();
+    format!("Makers of drives promise this rate, no other: {}.", said.join("; "))
+}
+
+/// How one promise stands: `1e-15 is open: 3.0e15 bits more, 11 days at this pace`.
+pub fn promise(promise: &Promise) -> String {
+    let of = format!("{:.0e}", promise.per_bit);
+    let more = || {
+        let hours = promise.hours_more.map(|hours| format!(", {} at this pace", long_time(hours)));
+        let hours = hours.unwrap_or_default();
+        format!("{} more without a further error{hours}", bits(promise.bits_more))
+    };
+    match promise.standing {
+        Standing::Kept => format!("{of} is kept (95 %)"),
+        Standing::Broken => format!("{of} is not kept (95 %)"),
+        Standing::Open => format!("{of} is neither shown nor refuted, that takes {}", more()),
+    }
+}
+
+/// What was checked and is no evidence.
+pub fn apart(verdict: Verdict, part: &Part) -> String {
+    let all = bits(part.bits);
+    let reason = || {
+        let first = part.trials.first().copied().unwrap_or(0);
+        format!(" (trial {first}: {})", part.reason.trim_end_matches('.'))
+    };
+    let whence = match verdict {
+        Verdict::Cache => "came from memory, not from the device".to_owned(),
+        Verdict::Mixed => format!("came partly from memory{}", reason()),
+        Verdict::DeviceCache => {
+            "came from a cache behind the kernel, of a controller, a drive or a hypervisor"
+                .to_owned()
+        }
+        Verdict::Remote => {
+            "came from another machine, of whose cache nothing is known here".to_owned()
+        }
+        Verdict::Unknown => format!("are of unknown origin{}", reason()),
+        Verdict::Device | Verdict::None => format!("have no origin{}", reason()),
+    };
+    let found = match (part.wrong, part.unreadable) {
+        (0, 0) => "Nothing in them was wrong".to_owned(),
+        (wrong, 0) => format!("{} of them came back wrong", blocks(wrong)),
+        (0, places_lost) => format!("{} of them could not be read", places(places_lost)),
+        (wrong, places_lost) => format!(
+            "{} of them came back wrong, {} could not be read",
+            blocks(wrong),
+            places(places_lost)
+        ),
+    };
+    format!("{all} that were checked {whence}: they are no evidence about the device. {found}.")
+}
+
+/// Where to look, by what the faults have in common.
+fn advice(pool: &Pool) -> String {
+    let of = |word: &str| pool.lasting.get(word).copied().unwrap_or(0);
+    let (transient, memory, persistent) = (of("transient"), of("in-memory"), of("persistent"));
+    let known = [transient, memory, persistent];
+    let most = known.into_iter().max().unwrap_or(0);
+    let cause = match () {
+        () if most == 0 => "whether they last is not known: read the same files again",
+        () if most == persistent => {
+            "most are wrong again when read around the page cache: the device holds or caches \
+             wrong data; replace or rewrite it"
+        }
+        () if most == memory => {
+            "most are wrong in memory only, and right on the device: test the memory"
+        }
+        () => {
+            "most were right when read again: suspect cables, controllers and memory before the \
+             media"
+        }
+    };
+    format!("each fault is shown in the section Integrity; {cause}")
+}
+
+fn per_bit(rate: &Rate) -> String {
+    format!(
+        "{:.2e} per bit (95 % interval {} to {}; at 95 % below {})",
+        rate.per_bit,
+        below(rate.low_per_bit),
+        above(rate.high_per_bit),
+        above(rate.below_per_bit)
+    )
+}
+
+fn counts<'a>(of: impl Iterator<Item = (&'a str, u64)>) -> Vec<String> {
+    of.map(|(word, count)| format!("{count} {word}")).collect()
+}
+
+fn blocks(count: u64) -> String {
+    if count == 1 { "1 block".to_owned() } else { format!("{} blocks", value::count(count)) }
+}
+
+fn places(count: u64) -> String {
+    if count == 1 { "1 place".to_owned() } else { format!("{} places", value::count(count)) }
+}
+
+/// `1.72e10 bits`.
+pub fn bits(bits: f64) -> String {
+    format!("{bits:.2e} bits")
+}
+
+/// Three digits, rounded up: an upper bound that is printed still holds.
+pub fn above(number: f64) -> String {
+    rounded(number, f64::ceil)
+}
+
+/// Three digits, rounded down.
+pub fn below(number: f64) -> String {
+    rounded(number, f64::floor)
+}
+
+fn rounded(number: f64, round: fn(f64) -> f64) -> String {
+    if number <= 0.0 || !number.is_finite() {
+        return number.to_string();
+    }
+    let step = 10f64.powi(number.log10().floor() as i32 - 2);
+    // What is three digits already must not become the next number by the last bit of a double.
+    let digits = number / step;
+    let near = digits.round();
+    let whole = if (digits - near).abs() < 1e-9 { near } else { round(digits) };
+    format!("{:.2e}", whole * step)
+}
+
+/// A time of hours as people say it: `40 min`, `12.3 h`, `11.2 days`, `1.40 years`.
+pub fn long_time(hours: f64) -> String {
+    const DAY: f64 = 24.0;
+    const YEAR: f64 = 365.25 * DAY;
+    match hours {
+        h if h < 1.0 => format!("{} min", significant(h * 60.0)),
+        h if h < 3.0 * DAY => format!("{} h", significant(h)),
+        h if h < YEAR => format!("{} days", significant(h / DAY)),
+        h => format!("{} years", significant(h / YEAR)),
+    }
+}
