@@ -17,8 +17,10 @@ mod csv;
 mod derive;
 #[cfg(test)]
 mod fixture;
+mod hexdump;
 mod html;
 pub mod inspect;
+mod integrity;
 mod iozone;
 mod json;
 mod markdown;

@@ -2,6 +2,7 @@
 
 use super::{Input, Samples, TrialView, prices};
 use crate::analysis;
+use crate::analysis::integrity::Pool;
 use crate::measurement::figures::{cells, figures};
 use crate::measurement::origin::{Verdict, origin};
 use crate::measurement::steady::{Steady, steady};
@@ -18,7 +19,12 @@ impl<'a> Input<'a> {
         findings.extend(analysis::reported::findings(records, &campaign.inventory));
         let told = || analysis::answer(measured, &findings).into_iter().collect();
         let answer = reported.or_else(|| analysis::reported::of_tools(records));
-        let answer = answer.unwrap_or_else(told);
+        let mut answer: Vec<String> = answer.unwrap_or_else(told);
+        if let Some(pool) = Pool::of(measured) {
+            // Nothing matters more than data that is not what was written.
+            let place = if pool.is_clean() { answer.len() } else { 0 };
+            answer.insert(place, analysis::integrity::headline(&pool));
+        }
         let mut input = Input {
             campaign,
             records,

@@ -15,6 +15,10 @@ use crate::stats::{Estimate, Interval};
 use crate::store::{Campaign, NotBought};
 use crate::value::Value;
 
+mod damaged;
+
+pub use damaged::damaged;
+
 /// All that an [`Input`] borrows or is made of.
 pub struct Fixture {
     pub campaign: Campaign,

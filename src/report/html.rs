@@ -12,6 +12,7 @@ use crate::value::Value;
 mod assets;
 mod curves;
 mod figures;
+mod integrity;
 mod inventory;
 mod panel;
 mod sections;
@@ -28,6 +29,8 @@ struct Drawn<'a> {
     panels: Vec<&'a Panel>,
     timelines: &'a [Timeline],
     timeline_panels: &'a [(&'a str, &'a str)],
+    /// Courses of the trials with faults.
+    faults: &'a [Timeline],
 }
 
 /// Prints the page.
@@ -37,10 +40,13 @@ struct Drawn<'a> {
 pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     let figures = figures::figures(input);
     let (timelines, without) = timelines::timelines(input);
+    let (faults, more) = timelines::of_faults(input);
+    let integrity = integrity::section(input, &faults, more);
     let drawn = Drawn {
         panels: figures.iter().flat_map(|figure| &figure.panels).collect(),
         timelines: &timelines,
         timeline_panels: timelines::PANELS,
+        faults: &faults,
     };
     let data = assets::inert(&serde_json::to_string(&drawn)?);
     let title = title(input);
@@ -58,10 +64,11 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
             }
             body {
                 a.skip href="#main" { "Skip to the answer" }
-                (sections::header(input, &title))
+                (sections::header(input, &title, integrity.is_some()))
                 main #main {
                     (sections::answer(input))
                     (sections::findings(&input.findings))
+                    @if let Some(integrity) = integrity { (integrity) }
                     (sections::drawings(&figures))
                     (sections::courses(&timelines, without))
                     (sections::results(input))
@@ -121,6 +128,7 @@ mod tests {
         for view in &mut fixture.trials {
             view.notes.push(Note::new(MARKUP, MARKUP));
         }
+        fixture.records[0] = broken();
         fixture.campaign.host = MARKUP.into();
         fixture.campaign.argv.push(MARKUP.into());
         fixture.campaign.inventory[MARKUP] = MARKUP.into();
@@ -136,6 +144,49 @@ mod tests {
         fixture.findings[0].claim = MARKUP.into();
         fixture.findings[0].limit = Some(MARKUP.into());
         fixture
+    }
+
+    /// A trial whose faults are hostile in every text.
+    fn broken() -> crate::measurement::Record {
+        let (_, mut records) = fixture::damaged();
+        let mut record = records.remove(0);
+        if let crate::measurement::Outcome::Done(measurement) = &mut record.outcome {
+            let integrity = measurement.integrity.as_mut().unwrap();
+            integrity.checksum = MARKUP.into();
+            integrity.wrong.insert(MARKUP.into(), 1);
+            for fault in &mut integrity.faults {
+                fault.file = MARKUP.into();
+                fault.kind = MARKUP.into();
+                fault.what = MARKUP.into();
+                fault.found = MARKUP.into();
+                fault.kernel = vec![MARKUP.into()];
+                fault.rereads.iter_mut().for_each(|reread| reread.gave = MARKUP.into());
+            }
+        }
+        record
+    }
+
+    fn damaged() -> String {
+        let (campaign, records) = fixture::damaged();
+        render(&Input::new(&campaign, &records)).unwrap()
+    }
+
+    #[test]
+    fn faults_are_shown_with_their_bytes_and_nothing_is_shown_where_none_was_looked_for() {
+        assert!(!page(&fixture::evaluated()).contains("id=\"integrity\""));
+        let page = damaged();
+        let (_, section) = page.split_once("id=\"integrity\"").unwrap();
+        let section = section.split_once("</section>").unwrap().0;
+        assert_eq!(section.matches("<details class=\"fault\"").count(), 11);
+        // A flipped bit: the byte once as expected, once as found.
+        let first = section.split_once("id=\"fault1\"").unwrap().1;
+        let first = first.split_once("</details>").unwrap().0;
+        let marks = ["<mark class=\"del\">", "<mark class=\"ins\">"];
+        assert_eq!(marks.map(|mark| first.matches(mark).count()), [1, 1], "{first}");
+        assert!(section.contains("critical medium error"), "the kernel's words");
+        assert_eq!(section.matches("data-course").count(), 2);
+        assert!(section.contains("pending sectors"));
+        assert!(page.contains("href=\"#integrity\""));
     }
 
     /// An evaluation of a recorded machine.
@@ -301,8 +352,9 @@ mod tests {
         ];
         let (campaign, records) = fixture::simulated();
         let simulated = render(&Input::new(&campaign, &records)).unwrap();
+        let damaged = damaged();
         let pages = all.iter().map(|(name, fixture)| (*name, page(fixture)));
-        for (name, page) in pages.chain([("simulated", simulated)]) {
+        for (name, page) in pages.chain([("simulated", simulated), ("damaged", damaged)]) {
             let path = std::path::Path::new(&folder).join(format!("{name}.html"));
             #[expect(clippy::disallowed_methods, reason = "a test makes its fixture")]
             std::fs::write(path, page).unwrap();

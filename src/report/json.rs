@@ -11,10 +11,11 @@ use serde::Serialize;
 use super::{Input, TrialView};
 use crate::analysis::Finding;
 use crate::analysis::effects::Effects;
+use crate::analysis::integrity::{Part, Pool, Promise, Rate};
 use crate::knob::Settings;
 use crate::measurement::figures::Figures;
 use crate::measurement::origin::Verdict;
-use crate::measurement::{Note, Outcome, Record, Reported, machine};
+use crate::measurement::{Integrity, Note, Outcome, Record, Reported, machine};
 use crate::store::NotBought;
 
 /// Prints the document, indented, with a line end.
@@ -36,6 +37,8 @@ struct Document<'a> {
     cells: Vec<Cell<'a>>,
     effects: &'a [Effects],
     findings: &'a [Finding],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    integrity: Option<Checked>,
     not_bought: &'a [NotBought],
     inventory: &'a serde_json::Value,
 }
@@ -74,6 +77,8 @@ struct Trial<'a> {
     settings: &'a Settings,
     #[serde(skip_serializing_if = "Option::is_none")]
     reported: Option<&'a Reported>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    integrity: Option<&'a Integrity>,
     figures: &'a Figures,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Origin<'a>>,
@@ -81,6 +86,31 @@ struct Trial<'a> {
     steady_text: &'a str,
     counters: BTreeMap<&'static str, f64>,
     notes: &'a [Note],
+}
+
+/// What all trials that checked what they read come to.
+#[derive(Serialize)]
+struct Checked {
+    checked_bytes: u64,
+    /// Evidence: what surely came from the device.
+    device_bits: f64,
+    silently_wrong: Option<Rate>,
+    unreadable: Option<Rate>,
+    promises: Vec<Promise>,
+    kinds: BTreeMap<String, u64>,
+    lasting: BTreeMap<&'static str, u64>,
+    again: u64,
+    apart: Vec<Apart>,
+}
+
+/// What is no evidence about the device.
+#[derive(Serialize)]
+struct Apart {
+    origin: Verdict,
+    bits: f64,
+    wrong: u64,
+    unreadable: u64,
+    reason: String,
 }
 
 #[derive(Serialize)]
@@ -132,9 +162,31 @@ impl<'a> Document<'a> {
             cells: cells.collect(),
             effects: &input.effects,
             findings: &input.findings,
+            integrity: Pool::of(input.records).map(checked),
             not_bought: &campaign.not_bought,
             inventory: &campaign.inventory,
         }
+    }
+}
+
+fn checked(pool: Pool) -> Checked {
+    let apart = |(origin, part): &(Verdict, Part)| Apart {
+        origin: *origin,
+        bits: part.bits,
+        wrong: part.wrong,
+        unreadable: part.unreadable,
+        reason: part.reason.clone(),
+    };
+    Checked {
+        checked_bytes: pool.checked_bytes,
+        device_bits: pool.device.bits,
+        silently_wrong: pool.silent(),
+        unreadable: pool.lost(),
+        promises: pool.promises(),
+        apart: pool.apart.iter().map(apart).collect(),
+        kinds: pool.kinds,
+        lasting: pool.lasting,
+        again: pool.again,
     }
 }
 
@@ -159,6 +211,7 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         engine: record.trial.settings.engine(),
         settings: &record.trial.settings,
         reported: measurement.and_then(|measurement| measurement.reported.as_ref()),
+        integrity: measurement.and_then(|measurement| measurement.integrity.as_ref()),
         figures: &view.figures,
         origin: view.origin.as_ref().map(|origin| Origin {
             verdict: origin.verdict,
@@ -214,6 +267,37 @@ mod tests {
             let mut document = document();
             *document.pointer_mut(pointer).expect(pointer) = wrong.clone();
             assert!(check("", &document, &schema, &schema).is_err(), "{pointer}");
+        }
+    }
+
+    #[test]
+    fn faults_and_the_two_rates_are_there_where_something_was_checked() {
+        assert!(document().get("integrity").is_none(), "nothing was checked");
+        let (campaign, records) = fixture::damaged();
+        let input = Input::new(&campaign, &records);
+        let mut document: Value = serde_json::from_str(&render(&input).unwrap()).unwrap();
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        check("", &document, &schema, &schema).unwrap();
+        let rate = &document["integrity"]["silently_wrong"];
+        assert_eq!(rate["events"], 8);
+        let (value, bits) = (rate["per_bit"].as_f64().unwrap(), rate["bits"].as_f64().unwrap());
+        assert!((value * bits - 8.0).abs() < 1e-9, "{rate}");
+        assert_eq!(document["integrity"]["promises"][0]["standing"], "open");
+        assert_eq!(document["integrity"]["apart"][0]["origin"], "cache");
+        let trial = &document["trials"][0]["integrity"];
+        assert_eq!(
+            (&trial["wrong"]["stale"], &trial["faults"][0]["kind"]),
+            (&1.into(), &"bit-flip".into())
+        );
+        for (pointer, wrong) in [
+            ("/trials/0/integrity/faults/0/lasting", "for long"),
+            ("/integrity/unreadable/events", "two"),
+            ("/integrity/promises/0/standing", "so so"),
+        ] {
+            let kept = document.pointer(pointer).unwrap().clone();
+            *document.pointer_mut(pointer).unwrap() = wrong.into();
+            assert!(check("", &document, &schema, &schema).is_err(), "{pointer}");
+            *document.pointer_mut(pointer).unwrap() = kept;
         }
     }
 

@@ -1,7 +1,7 @@
 //! (pure) Tables for an issue or a wiki, in GitHub's Markdown.
 
 use super::cells::{self, Group, Row};
-use super::{Input, operations, reported, words};
+use super::{Input, hexdump, integrity, operations, reported, words};
 use crate::analysis::Severity;
 use crate::stats::Estimate;
 use crate::value;
@@ -35,6 +35,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         };
         text.push_str(&format!("- {severity}{}\n", escaped(&finding.claim)));
     }
+    integrity(input, &mut text);
     for group in cells::groups(input) {
         if reported::are_in(&group) {
             of_others(input, &group, &mut text);
@@ -50,6 +51,45 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     let command = words::command(campaign).replace(['\n', '\r'], " ");
     text.push_str(&format!("\nRepeat it:\n\n    {command}\n"));
     Ok(text)
+}
+
+/// What was checked, and what was wrong.
+fn integrity(input: &Input<'_>, text: &mut String) {
+    let Some(sheet) = integrity::sheet(input) else { return };
+    text.push_str("\n## Integrity\n\n");
+    for (what, told) in &sheet.facts {
+        text.push_str(&format!("- {}: {}\n", escaped(what), escaped(told)));
+    }
+    let faults = sheet.faults.iter().take(integrity::DUMPS_MAX);
+    if sheet.faults.is_empty() {
+        return;
+    }
+    text.push_str("\n| after | trial | file | offset | kind | what | lasts | read again |\n");
+    text.push_str("|---:|---:|---|---:|---|---|---|---|\n");
+    for (trial, fault) in faults.clone() {
+        let cells = [
+            &value::duration(fault.at_ns as f64),
+            &trial.to_string(),
+            &fault.file,
+            &fault.offset.to_string(),
+            &fault.kind,
+            &fault.what,
+            fault.lasting.name(),
+            &integrity::rereads(fault),
+        ];
+        text.push_str(&format!("| {} |\n", cells.map(escaped).join(" | ")));
+    }
+    let more = sheet.faults.len().saturating_sub(integrity::DUMPS_MAX) as u64 + sheet.not_kept;
+    if more > 0 {
+        text.push_str(&format!("\nAnd {more} more.\n"));
+    }
+    for (place, (_, fault)) in faults.enumerate() {
+        let lines = hexdump::lines(fault, 4);
+        if !lines.is_empty() {
+            text.push_str(&format!("\nFault {}, expected (-) and found (+):\n\n", place + 1));
+            lines.iter().for_each(|line| text.push_str(&format!("    {line}\n")));
+        }
+    }
 }
 
 /// Figures that others reported.
@@ -175,6 +215,21 @@ mod tests {
             assert_eq!(row.matches(" (c)").count(), 6, "{row}");
         }
         assert_eq!(text.matches("**cache** (c)").count(), 3);
+    }
+
+    #[test]
+    fn faults_are_a_table_with_their_bytes_as_code() {
+        let (campaign, mut records) = fixture::damaged();
+        if let crate::measurement::Outcome::Done(measurement) = &mut records[0].outcome {
+            measurement.integrity.as_mut().unwrap().faults[0].file = "a|b\n<img>".into();
+        }
+        let text = render(&Input::new(&campaign, &records)).unwrap();
+        let section = text.split_once("## Integrity").unwrap().1.split_once("\n## ").unwrap().0;
+        let rows = section.lines().filter(|line| line.starts_with('|'));
+        assert_eq!(rows.clone().count(), 2 + 11);
+        assert!(rows.clone().all(|row| row.replace("\\|", "").matches('|').count() == 9));
+        assert!(section.contains("a\\|b &lt;img&gt;"), "{section}");
+        assert!(section.contains("\n    0000032070 - "), "{section}");
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::measurement::Outcome;
 mod effects;
 mod grid;
 mod groups;
+mod integrity;
 mod layouts;
 
 /// No line is wider, but for a single word that is.
@@ -26,6 +27,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     for sentence in &input.answer {
         text.push_str(&wrapped("", sentence));
     }
+    integrity::render(input, &mut text);
     groups::render(input, &mut text);
     effects::render(input, &mut text);
     prices(input, &mut text);

@@ -121,7 +121,8 @@ pub fn phrase(name: &str, value: &Value) -> String {
 /// Text whose numbers stay on one line with their units: a no-break space is between them.
 pub fn bound(text: &str) -> String {
     const UNITS: &[&str] = &[
-        "%", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "MiB/s", "IOPS", "ns", "us", "ms", "s", "min",
+        "%", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "MiB/s", "IOPS", "ns", "us", "ms", "s",
+        "min", "GB", "TB", "PB", "h", "bits", "days", "years",
     ];
     let mut bound = String::with_capacity(text.len() + 16);
     for (place, word) in text.split(' ').enumerate() {

@@ -186,7 +186,9 @@
     .toString();
 
   function told(timeline) {
-    const means = timeline.lines.map((of) => {
+    const totals = timeline.lines.filter((of) => of.panel === 'faults')
+      .map((of) => `${of.v.at(-1)} ${of.name} found`);
+    const means = timeline.lines.filter((of) => of.panel !== 'faults').map((of) => {
       const unit = data.timeline_panels.find((panel) => panel[0] === of.panel)[1];
       const names = {
         cpu: `CPU ${of.name}`, device: `${of.name} busy`, pressure: `tasks waiting for ${of.name}`,
@@ -194,17 +196,17 @@
       const name = names[of.panel] ?? of.name;
       return `${name} ${digits(mean(of))}\u00a0${unit.replace(/^.*, /, '')}`;
     });
-    return `${timeline.label}, on average from start to end: ${means.join('; ')}.`;
+    const found = totals.length ? ` In all ${totals.join(', ')}.` : '';
+    return `${timeline.label}, on average from start to end: ${means.join('; ')}.${found}`;
   }
 
-  function drawTimeline(place) {
-    const timeline = data.timelines[place];
+  function drawCourse(plot, timeline) {
     const panels = data.timeline_panels.filter((panel) =>
       timeline.lines.some((of) => of.panel === panel[0]));
     const layout = shared();
     const traces = [];
     // Legends stand between the panels, in more lines where it is narrow.
-    const gap = (byId('timeline-plot').clientWidth < 480 ? 0.45 : 0.32) / panels.length;
+    const gap = (plot.clientWidth < 480 ? 0.45 : 0.32) / panels.length;
     panels.forEach(([panel, title], row) => {
       const n = row === 0 ? '' : String(row + 1);
       const top = 1 - row / panels.length - gap * 0.5;
@@ -246,13 +248,18 @@
       type: 'line', xref: 'x', yref: 'paper', x0: at, x1: at, y0: 0, y1: 1,
       line: { width: 1, dash: 'dot', color: GREY },
     }));
+    plot.style.height = `${Math.max(panels.length * 165 + 60, 300)}px`;
+    return Plotly.react(plot, traces, layout, config);
+  }
+
+  function drawTimeline(place) {
+    const timeline = data.timelines[place];
     const says = told(timeline);
     byId('timeline-says').textContent = says;
     const plot = byId('timeline-plot');
     plot.setAttribute('aria-label', `Timeline. ${says}`);
-    plot.style.height = `${Math.max(panels.length * 165 + 60, 300)}px`;
     plot.dataset.trial = timeline.trial;
-    return Plotly.react(plot, traces, layout, config);
+    return drawCourse(plot, timeline);
   }
 
   function timelines() {
@@ -338,7 +345,9 @@
   window.addEventListener('afterprint', () => plots().forEach((plot) =>
     Plotly.relayout(plot, { autosize: true, width: null })));
 
-  Promise.all([...data.panels.map(draw), ...timelines()]).then((drawn) => {
+  const faults = () => data.faults.map((course, place) => drawCourse(byId(`faults-${place}`), course));
+
+  Promise.all([...data.panels.map(draw), ...timelines(), ...faults()]).then((drawn) => {
     document.documentElement.dataset.drawn = String(drawn.length);
   });
 })();

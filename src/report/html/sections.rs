@@ -9,7 +9,7 @@ use crate::analysis::{Finding, Severity};
 use crate::report::{Input, words};
 
 /// Title, what this is, contents.
-pub fn header(input: &Input<'_>, title: &str) -> Markup {
+pub fn header(input: &Input<'_>, title: &str, checked: bool) -> Markup {
     let campaign = input.campaign;
     let done = input.records.iter().filter(|r| r.outcome.measurement().is_some()).count();
     html! {
@@ -24,8 +24,10 @@ pub fn header(input: &Input<'_>, title: &str) -> Markup {
                 }
             }
             nav aria-label="Contents" {
+                a href="#findings" { "Findings" } " "
+                @if checked { a href="#integrity" { "Integrity" } " " }
                 @for (id, name) in [
-                    ("findings", "Findings"), ("figures", "Figures"), ("timelines", "Timelines"),
+                    ("figures", "Figures"), ("timelines", "Timelines"),
                     ("results", "Results"), ("trials", "Trials"), ("server", "Server"),
                     ("settings", "Settings"), ("repeat", "Repeat it"),
                 ] { a href=(format!("#{id}")) { (name) } " " }

@@ -17,7 +17,7 @@ use crate::value::{self, Value};
 const TRIALS_BYTES_MAX: usize = 8 << 20;
 
 /// A table in a box of its own that scrolls sideways, so that the page never does.
-fn boxed(label: &str, table: &Markup) -> Markup {
+pub fn boxed(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
@@ -25,7 +25,24 @@ fn boxed(label: &str, table: &Markup) -> Markup {
 pub fn coded(text: &str) -> Markup {
     let text = words::bound(text);
     html! { @for (place, part) in text.split('`').enumerate() {
-        @if place % 2 == 1 { code { (part) } } @else { (part) }
+        @if place % 2 == 1 { code { (part) } } @else { (unbroken(part)) }
+    } }
+}
+
+/// Text in which no line breaks within `3.4e-13`, as it may after any hyphen.
+fn unbroken(text: &str) -> Markup {
+    let is_small = |word: &str| {
+        word.split_once("e-").is_some_and(|(digits, power)| {
+            digits.ends_with(|c: char| c.is_ascii_digit())
+                && power.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    if !text.split(' ').any(is_small) {
+        return html! { (text) };
+    }
+    html! { @for (place, word) in text.split(' ').enumerate() {
+        @if place > 0 { " " }
+        @if is_small(word) { span.whole { (word) } } @else { (word) }
     } }
 }
 

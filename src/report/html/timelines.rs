@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
+mod faults;
 mod heat;
+
+pub use faults::of_faults;
 
 use super::panel::shortened;
 use crate::measurement::{Measurement, Record, Series};
@@ -62,6 +65,7 @@ pub const PANELS: &[(&str, &str)] = &[
     ("events", "per second"),
     ("device", "device busy, %"),
     ("pressure", "tasks waiting, %"),
+    ("faults", "faults found"),
     ("temperature", "degrees Celsius"),
     ("throttled", "slowed for heat, %"),
 ];
@@ -116,8 +120,9 @@ fn chosen<'a>(
 }
 
 /// An upper bound on the lines of a trial: throughput and operations, processors, events, devices,
-/// pressure, heat.
-const LINES_MAX: usize = 3 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3 + heat::LINES_MAX;
+/// pressure, faults, heat.
+const LINES_MAX: usize =
+    3 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3 + faults::LINES_MAX + heat::LINES_MAX;
 
 /// What tells each trial from the others of a group in which it stands.
 type Names<'a> = BTreeMap<(&'a str, u32), String>;
@@ -177,6 +182,7 @@ fn timeline(
             lines.extend(line.filter(|line| !idle(line)));
         }
     }
+    faults::lines(measurement, points, &mut lines);
     heat::lines(measurement, points, &mut lines);
     let seconds = |ns: u64| shortened(ns as f64 / 1e9);
     Timeline {
