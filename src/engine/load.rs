@@ -6,9 +6,11 @@
 //! process ([`talk`], [`watch`]) that speaks lines of JSON ([`protocol`]) with the process that
 //! started it ([`supervise`]); counting what the kernel did meanwhile is that one's business.
 
+pub mod again;
 pub mod control;
 pub mod cpus;
 pub mod folders;
+pub mod ledger;
 pub mod protocol;
 pub mod room;
 pub mod settle;
