@@ -15,6 +15,7 @@ pub mod protocol;
 pub mod room;
 pub mod settle;
 pub mod supervise;
+pub mod suspect;
 pub mod talk;
 pub mod tally;
 #[cfg(test)]

@@ -8,11 +8,23 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::Note;
+use crate::value;
+
 /// Faults beyond so many are counted by kind, not kept.
 pub const FAULTS_MAX: usize = 1000;
 
 /// Bytes that are kept of a faulty block, from the sector of the first difference on.
 pub const EXCERPT_BYTES: usize = 512;
+
+/// The kind of a place that could not be read.
+pub const UNREADABLE: &str = "unreadable";
+
+/// The note on data that came back wrong.
+pub const CORRUPT: &str = "corrupt-data";
+
+/// The note on data that did not come back.
+pub const UNREADABLE_DATA: &str = "unreadable-data";
 
 /// What was checked in a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +130,40 @@ impl Integrity {
         self.wrong_blocks() == 0 && self.unreadable == 0
     }
 
+    /// What whoever reads the figures must know of it: nothing where all is right.
+    pub fn notes(&self) -> Vec<Note> {
+        let mut notes = Vec::new();
+        let first = |wrong: bool| {
+            let of_kind = |fault: &&Fault| (fault.kind == UNREADABLE) != wrong;
+            self.faults
+                .iter()
+                .find(of_kind)
+                .map_or(String::new(), |fault| format!("; first: {fault}"))
+        };
+        let checked = value::bytes(self.checked_bytes as f64);
+        if self.wrong_blocks() > 0 {
+            let kinds = self.wrong.iter().map(|(kind, count)| format!("{count} {kind}"));
+            let text = format!(
+                "of {checked} that were checked, {} did not come back as written ({}){}",
+                counted(self.wrong_blocks(), "block"),
+                kinds.collect::<Vec<_>>().join(", "),
+                first(true)
+            );
+            notes.push(Note::new(CORRUPT, text));
+        }
+        if self.unreadable > 0 {
+            let text = format!(
+                "{} could not be read, {} in all, beside {checked} that came; the rates count them \
+                 as if they had come{}",
+                counted(self.unreadable, "place"),
+                value::bytes(self.unreadable_bytes as f64),
+                first(false)
+            );
+            notes.push(Note::new(UNREADABLE_DATA, text));
+        }
+        notes
+    }
+
     /// Both together; faults are kept up to [`FAULTS_MAX`]. What was checked by another checksum or
     /// in other blocks keeps the first one's name.
     pub fn add(&mut self, other: Integrity) {
@@ -134,6 +180,22 @@ impl Integrity {
         }
         let room = FAULTS_MAX.saturating_sub(self.faults.len());
         self.faults.extend(other.faults.into_iter().take(room));
+    }
+}
+
+fn counted(count: u64, of: &str) -> String {
+    let many = if count == 1 { "" } else { "s" };
+    format!("{count} {of}{many}")
+}
+
+impl std::fmt::Display for Fault {
+    /// Where, what, and for how long: one line.
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{} at byte {}: {}", self.file, self.offset, self.what)?;
+        match self.lasting {
+            Lasting::Unknown => Ok(()),
+            lasting => write!(to, " ({})", lasting.name()),
+        }
     }
 }
 
@@ -159,6 +221,46 @@ mod tests {
         assert_eq!((sum.wrong_blocks(), sum.unreadable, sum.faults.len()), (1200, 2, FAULTS_MAX));
         assert_eq!((sum.checked_bytes, sum.block_bytes), (2 << 20, 4096));
         assert!(!sum.is_clean());
+    }
+
+    #[test]
+    fn notes_name_the_counts_and_the_first_fault_of_each_sort() {
+        let fault = |kind: &str, what: &str, lasting| Fault {
+            file: "/a".into(),
+            offset: 8192,
+            kind: kind.into(),
+            what: what.into(),
+            lasting,
+            ..Fault::default()
+        };
+        let mut integrity = Integrity { checked_bytes: 1 << 30, ..Integrity::default() };
+        assert_eq!(integrity.notes(), []);
+        integrity.wrong = BTreeMap::from([("bit-flip".into(), 1)]);
+        integrity.unreadable = 2;
+        integrity.unreadable_bytes = 8192;
+        integrity.faults = vec![
+            fault(UNREADABLE, "Input/output error (os error 5)", Lasting::Unknown),
+            fault("bit-flip", "1 bit flipped", Lasting::Persistent),
+        ];
+        let notes = integrity.notes();
+        let texts: Vec<(&str, &str)> =
+            notes.iter().map(|note| (note.kind.as_str(), note.text.as_str())).collect();
+        assert_eq!(
+            texts,
+            [
+                (
+                    "corrupt-data",
+                    "of 1 GiB that were checked, 1 block did not come back as written (1 \
+                     bit-flip); first: /a at byte 8192: 1 bit flipped (persistent)"
+                ),
+                (
+                    "unreadable-data",
+                    "2 places could not be read, 8 KiB in all, beside 1 GiB that came; the rates \
+                     count them as if they had come; first: /a at byte 8192: Input/output error \
+                     (os error 5)"
+                ),
+            ]
+        );
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! What the generator confesses is in `confession`; here stand the rules on load and state.
 
-use super::{Note, Record, confession, figures, programs, steady};
+use super::{Integrity, Note, Record, confession, figures, programs, steady};
 use crate::value;
 
 /// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
@@ -25,6 +25,7 @@ pub fn notes(record: &Record) -> Vec<Note> {
     let settings = &record.trial.settings;
     let mut notes = confession::confessions(measurement, settings);
     notes.extend(programs::notes(measurement));
+    notes.extend(measurement.integrity.iter().flat_map(Integrity::notes));
     if let Some(share) = figures::window_disagrees(record) {
         let word = if share < 0.0 { "too low" } else { "too high" };
         let share = value::percent(share.abs());

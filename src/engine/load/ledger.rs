@@ -8,10 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::measurement::Integrity;
-use crate::measurement::integrity::{EXCERPT_BYTES, FAULTS_MAX, Fault};
-
-/// The kind of what could not be read.
-pub const UNREADABLE: &str = "unreadable";
+use crate::measurement::integrity::{EXCERPT_BYTES, FAULTS_MAX, Fault, UNREADABLE};
 
 /// So many faults are kept with all of their excerpt.
 const WHOLE_EXCERPTS: usize = 100;
