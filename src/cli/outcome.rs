@@ -10,6 +10,7 @@ use crate::engine::{self, Engine};
 use crate::inventory;
 use crate::inventory::disk::Disk;
 use crate::knob;
+use crate::measurement::integrity::{CORRUPT, UNREADABLE_DATA};
 use crate::measurement::{Outcome, Record};
 use crate::plan;
 use crate::report::{self, Input};
@@ -200,6 +201,9 @@ impl Session {
             done.campaign.id,
             common.store.display()
         ));
+        for one in corrupt(&done.records) {
+            self.talk.say(&format!("warning: {one}"));
+        }
         if !done.left.is_empty() {
             let left = done.left.len();
             self.talk.say(&format!("warning: {left} settings of this machine are not back"));
@@ -300,12 +304,25 @@ fn nothing_measured(done: &Done) -> Option<Error> {
     )
 }
 
-/// 130 when the user stopped it, 1 when a trial failed or a setting is not back, else 0.
+/// What came back wrong or not at all, of all trials: one line each.
+fn corrupt(records: &[Record]) -> Vec<String> {
+    let of = |record: &Record| {
+        let notes = record.outcome.measurement().map_or(&[][..], |measured| &measured.notes);
+        let bad = notes.iter().filter(|note| [CORRUPT, UNREADABLE_DATA].contains(&&*note.kind));
+        let line = |text: &str| format!("trial {}: {text}", record.trial.number);
+        bad.map(|note| line(&note.text)).collect::<Vec<_>>()
+    };
+    records.iter().flat_map(of).collect()
+}
+
+/// 130 when the user stopped it, 1 when a trial failed, data did not come back as it was written or
+/// a setting is not back, else 0.
 fn status(done: &Done) -> ExitCode {
     let failed = |record: &Record| matches!(record.outcome, Outcome::Failed(_));
+    let corrupt = !corrupt(&done.records).is_empty();
     if done.interrupted {
         ExitCode::from(130)
-    } else if done.records.iter().any(failed) || !done.left.is_empty() {
+    } else if done.records.iter().any(failed) || corrupt || !done.left.is_empty() {
         ExitCode::from(1)
     } else {
         ExitCode::SUCCESS
@@ -316,7 +333,7 @@ fn status(done: &Done) -> ExitCode {
 mod tests {
     use super::*;
     use crate::knob::Settings;
-    use crate::measurement::Measurement;
+    use crate::measurement::{Measurement, Note};
     use crate::plan::Trial;
 
     fn done(outcomes: Vec<(&str, Outcome)>) -> Done {
@@ -365,5 +382,25 @@ mod tests {
         }
         let stopped = Done { interrupted: true, ..done(vec![("random-read", skipped("x"))]) };
         assert!(nothing_measured(&stopped).is_none(), "Ctrl-C has a status of its own");
+    }
+
+    /// A script that looks at the exit status alone must not take corrupt data for a measurement.
+    #[test]
+    fn data_that_did_not_come_back_is_told_and_makes_the_status_1() {
+        let with = |kind: &str| {
+            let mut measured = Measurement::default();
+            measured.notes.push(Note::new(kind, "1 block"));
+            done(vec![("read", Outcome::Done(Box::new(measured)))])
+        };
+        for kind in ["corrupt-data", "unreadable-data"] {
+            let bad = with(kind);
+            assert_eq!(corrupt(&bad.records), ["trial 1: 1 block"]);
+            assert_eq!(format!("{:?}", status(&bad)), format!("{:?}", ExitCode::from(1)));
+            let stopped = Done { interrupted: true, ..bad };
+            assert_eq!(format!("{:?}", status(&stopped)), format!("{:?}", ExitCode::from(130)));
+        }
+        let other = with("not-steady");
+        assert!(corrupt(&other.records).is_empty());
+        assert_eq!(format!("{:?}", status(&other)), format!("{:?}", ExitCode::SUCCESS));
     }
 }
