@@ -14,13 +14,14 @@ use crate::plan::Trial;
 use crate::progress::{Event, Observer};
 use crate::provision;
 use crate::store::{Campaign, Store, Unfinished};
-use crate::sys::kmsg::KernelLog;
+use crate::sys::kmsg::{KernelLog, Messages};
 use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
 
 pub mod apply;
 mod barred;
+mod checkable;
 pub mod directory;
 pub mod evaluate;
 mod forecast;
@@ -48,7 +49,7 @@ pub struct Run<'a> {
     layouts: Option<layouts::Provisioner>,
     /// Why the next trial has no layout to run on.
     unmade: Option<Outcome>,
-    laid: BTreeMap<PathBuf, u64>,
+    laid: BTreeMap<PathBuf, checkable::Laid>,
     barred: barred::Barred,
     /// Trials kept so far.
     count: u32,
@@ -268,6 +269,7 @@ impl<'a> Run<'a> {
             (Outcome::Failed(_), Err(why)) => said.push(kernel_said(why.to_string())),
             (Outcome::Done(measurement), Ok(mut log)) => {
                 let trouble = log.read().of_trouble(&self.barred.devices(names));
+                beside_faults(measurement, &trouble);
                 measurement.notes.extend(trouble.text().map(kernel_said));
             }
             _ => {}
@@ -298,11 +300,12 @@ impl<'a> Run<'a> {
                 return Outcome::Failed(error.to_string());
             }
         };
-        let (observer, machine) = (&mut *self.observer, &self.machine);
+        let (observer, machine, laid) = (&mut *self.observer, &self.machine, &self.laid);
         let mut context = Context {
             host: self.host,
             work: &work,
             campaign: uid_number(&self.campaign.uid),
+            written: &|path| laid.get(path)?.written(),
             progress: &mut |progress| observer.tell(&Event::During(progress)),
             place: &|pid| machine.place(pid),
             stop: self.stop,
@@ -396,6 +399,21 @@ impl<'a> Run<'a> {
 /// What the kernel said while a trial ran, or why that is not known.
 fn kernel_said(text: String) -> Note {
     Note::new("kernel-messages", text)
+}
+
+/// Gives every fault what the kernel said in the second before and after it.
+fn beside_faults(measurement: &mut Measurement, said: &Messages) {
+    const NEAR_NS: u64 = 1_000_000_000;
+    /// More than this beside one fault tells no more of it.
+    const LINES_MAX: usize = 8;
+    let Some(integrity) = &mut measurement.integrity else { return };
+    let ago_ns = clock::unix_ns().saturating_sub(measurement.started_unix_ns);
+    let started_ns = clock::raw_ns().saturating_sub(ago_ns);
+    for fault in &mut integrity.faults {
+        let at_ns = started_ns.saturating_add(fault.at_ns);
+        let near = said.between(at_ns.saturating_sub(NEAR_NS), at_ns.saturating_add(NEAR_NS));
+        fault.kernel.extend(near.take(LINES_MAX).cloned());
+    }
 }
 
 /// The engine that a trial's settings name; `first` where they name it or none.

@@ -3,7 +3,7 @@
 //! A new engine is a file beside this one and a line in [`ENGINES`]. An engine measures; it does
 //! not store, judge or print.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::knob::Settings;
 use crate::measurement::Measurement;
@@ -58,6 +58,8 @@ pub struct Context<'a> {
     pub work: &'a [PathBuf],
     /// Stamped into every block that is written.
     pub campaign: u64,
+    /// How the blocks of a file that was laid out name themselves, where they do.
+    pub written: &'a dyn Fn(&Path) -> Option<Written>,
     /// Told of what happens, several times a second.
     pub progress: &'a mut dyn FnMut(Progress),
     /// Puts the load's process where the trial wants it (control group, CPUs). To be asked before
@@ -110,6 +112,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 
 pub use command::worker as programs;
 pub use database::worker as database_worker;
+pub use load::protocol::Written;
 pub use mail::worker as mail_worker;
 pub use replay::worker as replay_worker;
 #[cfg(test)]

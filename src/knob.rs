@@ -27,6 +27,7 @@ pub mod system;
 pub mod testing;
 pub mod tools;
 mod tree;
+mod verify;
 
 /// One thing that can be varied.
 #[derive(Debug)]
@@ -136,6 +137,8 @@ pub const KNOBS: &[&Knob] = &[
     &job::CPU_PINNING,
     &job::HUGE_PAGES,
     &job::POLL,
+    &verify::VERIFY,
+    &verify::VERIFY_BLOCK,
     &tree::OPERATION,
     &tree::TREE_DEPTH,
     &tree::TREE_WIDTH,

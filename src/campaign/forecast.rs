@@ -1,8 +1,10 @@
 //! How many trials are still to come and how long they will take, the laying out of files included.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use super::Run;
+use super::checkable::{Laid, forget_written};
 use super::layouts::of_layout;
 use super::layouts::preview::MAKING_NS;
 use crate::plan::Trial;
@@ -46,8 +48,12 @@ impl Run<'_> {
             let (paths, size) = (self.paths(&trial), trial.settings.whole("file-size"));
             let lays_bytes = lacks.then(|| size.saturating_mul(paths.len() as u64));
             if lacks {
-                laid.extend(paths.into_iter().map(|path| (path, size)));
+                let mut settings = trial.settings.clone();
+                settings.set("sustained", Value::Flag(false));
+                let one = |path: &PathBuf| (path.clone(), Laid::by(&settings, 0, 0));
+                laid.extend(paths.iter().map(one));
             }
+            forget_written(&mut laid, &trial.settings, paths.iter());
             let takes_ns = expected_ns(&trial.settings).map(|ns| ns.saturating_add(makes_ns));
             ahead.add(Step { lays_bytes, takes_ns });
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::Run;
+use super::checkable::{Laid, forget_written, set_format};
 use crate::engine;
 use crate::knob::Settings;
 use crate::measurement::Measurement;
@@ -101,21 +102,21 @@ impl Run<'_> {
         // As large as the file allows, but never a block that the file is not a multiple of.
         let block = (size & size.wrapping_neg()).clamp(512, 1 << 20);
         layout.set("block-size", Value::Bytes(block));
+        set_format(settings, &mut layout);
         let group = crate::plan::LAYOUT.to_owned();
         Trial { group, settings: layout, planned: None, ..trial.clone() }
     }
 
     /// Whether a trial needs files that are not among those `laid`.
-    pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {
+    pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, Laid>) -> bool {
         // Other people's programs make their files themselves, and so do loads of other kinds.
         let made = engine::find(trial.settings.engine()).is_some_and(|it| it.makes_its_files());
         let of_files = trial.settings.has("files") && trial.settings.has("access") && !made;
         of_files && trial.settings.word("access") != "write" && !self.is_laid(trial, laid)
     }
 
-    fn is_laid(&self, trial: &Trial, laid: &BTreeMap<PathBuf, u64>) -> bool {
-        let size = trial.settings.whole("file-size");
-        let there = |path: &PathBuf| laid.get(path).is_some_and(|&had| had >= size);
+    fn is_laid(&self, trial: &Trial, laid: &BTreeMap<PathBuf, Laid>) -> bool {
+        let there = |path: &PathBuf| laid.get(path).is_some_and(|had| had.serves(&trial.settings));
         self.paths(trial).iter().all(there)
     }
 
@@ -135,6 +136,7 @@ impl Run<'_> {
     /// stream wrote to the end, unless the trial failed.
     fn lay(&mut self, trial: Trial) -> Result<Option<usize>, Error> {
         let (of_streams, size) = (self.of_streams(&trial), trial.settings.whole("file-size"));
+        let settings = trial.settings.clone();
         let record = self.trial(trial)?;
         let Some(done) = record.outcome.measurement() else { return Ok(None) };
         let whole = match done.notes.iter().any(|note| note.kind == "cut-short") {
@@ -142,8 +144,12 @@ impl Run<'_> {
             false => usize::MAX,
         };
         if !self.stopped() {
-            let there = of_streams.into_iter().flat_map(|files| files.into_iter().take(whole));
-            self.laid.extend(there.map(|path| (path, size)));
+            let number = record.trial.number;
+            for (files, stream) in of_streams.into_iter().zip(0_u64..) {
+                let numbered = files.into_iter().take(whole).zip(stream << 32..);
+                let laid = |(path, file)| (path, Laid::by(&settings, number, file));
+                self.laid.extend(numbered.map(laid));
+            }
         }
         Ok(Some(whole))
     }
@@ -153,7 +159,12 @@ impl Run<'_> {
     /// them.
     pub(super) fn after(&mut self, trial: &Trial) {
         let settings = &trial.settings;
-        if !settings.has("files") || settings.word("access") != "write" {
+        if !settings.has("files") {
+            return;
+        }
+        let paths = self.paths(trial);
+        forget_written(&mut self.laid, settings, paths.iter());
+        if settings.word("access") != "write" {
             return;
         }
         // What hangs is not touched.
@@ -161,14 +172,14 @@ impl Run<'_> {
             return;
         }
         let fresh = settings.flag("fresh-file");
-        for path in self.paths(trial) {
+        for path in paths {
             if fresh {
                 // One that stays goes with its directory.
                 let _ = remove_file(&path);
                 continue;
             }
             let length = std::fs::metadata(&path).map_or(0, |about| about.len());
-            if self.laid.get(&path).is_some_and(|&laid| length < laid) {
+            if self.laid.get(&path).is_some_and(|laid| length < laid.bytes) {
                 self.laid.remove(&path);
             }
         }
@@ -329,7 +340,7 @@ mod tests {
         let paths = run.paths(&trial);
         for (path, bytes) in paths.iter().zip([4096, 4095]) {
             std::fs::write(path, vec![0; bytes]).unwrap();
-            run.laid.insert(path.clone(), 4096);
+            run.laid.insert(path.clone(), Laid::by(&trial.settings, 1, 0));
         }
         run.trial(trial).unwrap();
         assert_eq!(run.laid.keys().collect::<Vec<_>>(), [&paths[0]]);

@@ -12,6 +12,7 @@ use crate::sys;
 
 mod address;
 mod backend;
+mod check;
 mod files;
 pub mod job;
 mod lane;
@@ -21,6 +22,7 @@ mod supervise;
 
 pub use backend::ring::refusal as ring_refusal;
 pub use serve::worker;
+pub use supervise::first_generation;
 
 /// The engine `file`.
 pub struct File;

@@ -250,12 +250,12 @@ mod tests {
             [
                 (
                     "corrupt-data",
-                    "of 1 GiB that were checked, 1 block did not come back as written (1 \
+                    "of 1.00 GiB that were checked, 1 block did not come back as written (1 \
                      bit-flip); first: /a at byte 8192: 1 bit flipped (persistent)"
                 ),
                 (
                     "unreadable-data",
-                    "2 places could not be read, 8 KiB in all, beside 1 GiB that came; the rates \
+                    "2 places could not be read, 8.00 KiB in all, beside 1.00 GiB that came; the rates \
                      count them as if they had come; first: /a at byte 8192: Input/output error \
                      (os error 5)"
                 ),

@@ -59,7 +59,15 @@ impl Plan {
 
 /// Knobs that came after plans had orders: at their defaults they are as they are in plans that
 /// know nothing of them, whose order stays what it was.
-const ADDED: &[&str] = &["fsync-in-time", "close-in-time", "fresh-file", "update-every", "names"];
+const ADDED: &[&str] = &[
+    "fsync-in-time",
+    "close-in-time",
+    "fresh-file",
+    "update-every",
+    "names",
+    "verify",
+    "verify-block",
+];
 
 /// What the values of a load's knobs add to the keys of its cells.
 struct Names {

@@ -8,6 +8,11 @@ pub fn monotonic_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Monotonic))
 }
 
+/// CLOCK_MONOTONIC_RAW in ns: never slewed, as the clock of the kernel's messages.
+pub fn raw_ns() -> u64 {
+    to_ns(clock_gettime(ClockId::MonotonicRaw))
+}
+
 /// Unix time in ns.
 pub fn unix_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Realtime))

@@ -115,6 +115,21 @@ impl Messages {
         Messages { lines, ..Messages::default() }
     }
 
+    /// The lines that were said between two moments of [`super::clock::raw_ns`]. The kernel stamps
+    /// them by a clock of its own that runs at the same rate (Documentation/timers/timekeeping.rst,
+    /// `sched_clock`).
+    pub fn between(&self, from_ns: u64, to_ns: u64) -> impl Iterator<Item = &String> {
+        let said_ns = |line: &str| {
+            let (seconds, us) = line.strip_prefix('[')?.split_once(']')?.0.split_once('.')?;
+            let seconds = seconds.parse::<u64>().ok()?.checked_mul(1_000_000_000)?;
+            seconds.checked_add(us.parse::<u64>().ok()?.checked_mul(1000)?)
+        };
+        let inside = move |line: &&String| {
+            said_ns(line).is_some_and(|at_ns| (from_ns..=to_ns).contains(&at_ns))
+        };
+        self.lines.iter().filter(inside)
+    }
+
     /// All lines as one text, one after the other; `None` when there are none.
     pub fn text(&self) -> Option<String> {
         let mut text = self.lines.join("; ");
@@ -182,6 +197,21 @@ mod tests {
         let messages = taken(RECORDS);
         let of = |name: &str| messages.of_trouble(&[name.to_owned()]).lines.len();
         assert_eq!((of("loop0"), of("loop"), of("loop00"), of("sda")), (3, 0, 0, 0));
+    }
+
+    #[test]
+    fn what_was_said_around_a_moment_is_found_by_its_time() {
+        let messages = taken(RECORDS);
+        let between = |from_us: u64, to_us: u64| {
+            messages.between(from_us * 1000, to_us * 1000).cloned().collect::<Vec<_>>()
+        };
+        assert_eq!(between(5_124_000_000, 5_124_000_100), messages.lines[1..3]);
+        assert_eq!(between(0, 5_123_456_788), [""; 0]);
+        assert_eq!(between(0, u64::MAX / 1000).len(), 5);
+        for line in ["", "[", "[1", "[1.", "[1.x] a", "[99999999999999999999.1] a", "1.2] a"] {
+            let strange = Messages { lines: vec![line.into()], ..Messages::default() };
+            assert_eq!(strange.between(0, u64::MAX).count(), 0, "{line}");
+        }
     }
 
     #[test]

@@ -232,6 +232,7 @@ fn a_tool_that_is_not_installed_is_skipped_with_how_to_get_it_and_what_it_cannot
             host: &host,
             work: &[],
             campaign: 1,
+            written: &|_| None,
             progress: &mut |_| {},
             place: &|_| panic!("nothing is started"),
             stop: &stop,

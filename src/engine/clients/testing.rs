@@ -15,7 +15,8 @@ pub fn trial<W: Send + Sync + 'static>(
     clients: usize,
 ) -> Result<LoadResult, (Failure, String)> {
     let streams = vec![vec![folder.to_owned()]; clients];
-    let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench: Default::default() };
+    let (bench, written) = Default::default();
+    let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench, written };
     let (worker_reads, mut to_worker) = pipe().unwrap();
     let (from_worker, worker_writes) = pipe().unwrap();
     writeln!(to_worker, "{}", serde_json::to_string(&spec).unwrap()).unwrap();

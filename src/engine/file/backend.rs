@@ -51,6 +51,15 @@ pub trait Backend {
     /// When the interface itself fails; the failure of an I/O is in its completion.
     fn enter(&mut self, want: u32, until_ns: Option<u64>) -> io::Result<()>;
 
+    /// Hands over what is queued and waits for nothing; completions are taken after the next
+    /// [`Backend::enter`].
+    ///
+    /// # Errors
+    /// As [`Backend::enter`].
+    fn hand_over(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// Takes completions that have come, and tells how many.
     fn reap(&mut self, done: &mut [Completion]) -> usize;
 

@@ -125,6 +125,9 @@ fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u
             allocate(job, path, file, &mut opened.prepared.notes)?;
         }
         bytes = job.file_bytes;
+    } else if job.verify.is_some() && bytes < job.file_bytes {
+        let what = format!("has {bytes} bytes of the {} that were written", job.file_bytes);
+        return Err(Error::Failed(format!("{} {what}", path.display())));
     } else {
         note_holes(path, file, bytes, &mut opened.prepared.notes);
     }

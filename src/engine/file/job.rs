@@ -5,15 +5,18 @@
 //! replaced by something near.
 
 use crate::engine::Error;
+use crate::hash::Checksum;
 use crate::knob::Settings;
 use crate::measurement::Note;
 use crate::pattern::Data;
+use crate::pattern::block::Format;
 use crate::value::Stop;
 
 use super::protocol::LoadSpec;
 
 pub mod limits;
 mod refuse;
+mod unchecked;
 
 pub use crate::engine::load::cpus::{Pinning, pin};
 
@@ -180,6 +183,8 @@ pub struct Job {
     pub nop: bool,
     /// Latency is recorded.
     pub latency: bool,
+    /// How blocks are made and checked; `None`: neither.
+    pub verify: Option<Format>,
 }
 
 /// Whether a trial with these settings can run here, as far as that can be told before its files
@@ -195,6 +200,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
         campaign: 0,
         streams: vec![vec![std::path::PathBuf::new()]; settings.whole("streams") as usize],
         bench: super::protocol::Bench::default(),
+        written: Vec::new(),
     };
     let (job, _) = Job::new(&spec)?;
     job.pinning.cpus()?;
@@ -212,6 +218,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
             crate::value::bytes(job.block_bytes as f64)
         )));
     }
+    unchecked::check_size(&job)?;
     limits::check(&job, &crate::sys::Host::live(), settings.whole("files"))
 }
 
@@ -259,6 +266,7 @@ impl Job {
             streams: spec.streams.len(),
             nop: spec.bench.nop,
             latency: !spec.bench.no_latency,
+            verify: verify(&settings),
         };
         refuse::refuse(&job)?;
         if spec.streams.is_empty() || spec.streams.iter().any(Vec::is_empty) {
@@ -273,6 +281,13 @@ impl Job {
     /// do writes, which would otherwise leave holes before them.
     pub fn starts_anywhere(&self) -> bool {
         self.direction == Direction::Read && matches!(self.stop, Stop::After(_) | Stop::Steady)
+    }
+
+    /// Whether what was read is checked while the next reads are under way: where the kernel carries
+    /// on by itself.
+    pub fn checks_meanwhile(&self) -> bool {
+        let asynchronous = matches!(self.engine, IoEngine::Uring | IoEngine::Aio) && self.direct;
+        asynchronous && self.verify.is_some() && self.direction == Direction::Read
     }
 
     /// What is done before a stream goes through its files once more.
@@ -403,6 +418,12 @@ pub fn data(settings: &Settings) -> Data {
     }
 }
 
+/// How blocks are made and checked.
+fn verify(settings: &Settings) -> Option<Format> {
+    let checksum = Checksum::find(settings.word("verify"))?;
+    Some(Format { block_bytes: settings.whole("verify-block") as usize, checksum })
+}
+
 fn access(settings: &Settings) -> (Order, Direction) {
     let random = match settings.word("random-distribution") {
         "zipf" => Order::Zipf(settings.number("zipf-theta")),
@@ -435,6 +456,7 @@ mod tests {
             campaign: 2,
             streams: vec![vec!["/x".into()]],
             bench: Default::default(),
+            written: Vec::new(),
         })
     }
 

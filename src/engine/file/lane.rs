@@ -13,13 +13,15 @@ use hdrhistogram::Histogram;
 
 use super::address::{Address, Draws};
 use super::backend::{Backend, Buffers, Completion, Kind};
+use super::check::Check;
 use super::control::{Cell, Phase, Shared, amount};
 use super::job::AtWrap;
 use crate::engine::load::tally::Tally;
-use crate::measurement::{Amount, Operation, latency_histogram};
+use crate::measurement::{Amount, Integrity, Operation, latency_histogram};
 use crate::pattern::{Data, Header, bodies_per_block, fill, stamp};
 use crate::sys::clock::monotonic_ns;
 
+mod checked;
 mod fault;
 mod paced;
 mod slots;
@@ -102,9 +104,12 @@ pub struct Done {
 }
 
 /// One stream.
-pub struct Lane<'a, B, G> {
+pub struct Lane<'a, B, G, C> {
     backend: B,
     address: G,
+    check: C,
+    /// What has come and is not checked yet: its buffer, and its result.
+    unchecked: Vec<Completion>,
     terms: &'a Terms,
     shared: &'a Shared,
     cell: &'a Cell,
@@ -139,20 +144,21 @@ struct Counts {
     timed_writes: u64,
 }
 
-impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
+impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
     /// A lane that is ready to run; writers' buffers are filled.
     pub fn new(
-        backend: B,
-        address: G,
+        (backend, address, check): (B, G, C),
         terms: &'a Terms,
         shared: &'a Shared,
         buffers: Arc<Buffers>,
         files: &'a [File],
-    ) -> Lane<'a, B, G> {
+    ) -> Lane<'a, B, G, C> {
         let count = buffers.count();
         Lane {
+            unchecked: Vec::with_capacity(if C::ON { terms.depth as usize } else { 0 }),
             backend,
             address,
+            check,
             terms,
             shared,
             cell: &shared.cells[terms.stream as usize],
@@ -179,6 +185,10 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
 
     /// Fills the buffers of a writer, once.
     pub fn fill(&mut self) {
+        if C::ON {
+            // Each write makes all of its bytes.
+            return;
+        }
         let bodies = bodies_per_block(self.buffers.block());
         let first = (self.terms.stream).wrapping_mul(self.buffers.count() as u32);
         for slot in 0..self.buffers.count() as u32 {
@@ -238,15 +248,16 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         self.drain::<true, false>(now, done)
     }
 
-    /// Latency of reads, of writes, and of both as one, as far as there were any.
-    pub fn latency(self) -> Vec<(Operation, Histogram<u64>)> {
+    /// Latency of reads, of writes, and of both as one, as far as there were any; and what was
+    /// found wrong, when that was asked.
+    pub fn yields(self) -> (Vec<(Operation, Histogram<u64>)>, Option<Integrity>) {
         let kinds = [
             (Operation::Read, self.reads),
             (Operation::Write, self.writes),
             (Operation::Transaction, self.updates),
         ];
         let kept = kinds.into_iter().map(|(kind, tally)| Some((kind, tally.into_histogram()?)));
-        kept.flatten().collect()
+        (kept.flatten().collect(), self.check.found())
     }
 
     /// Makes ready to record latency.
@@ -320,7 +331,7 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         let reads = READS && (!WRITES || updates || self.draws.unit() < self.terms.read_share);
         let slot = self.slots.take();
         let mut begun_ns = begun_ns;
-        if WRITES && !reads && self.terms.data.is_stamped() {
+        if WRITES && !reads && (C::ON || self.terms.data.is_stamped()) {
             self.stamp(slot, file, offset);
             if LATENCY && self.terms.rate == 0 {
                 // Stamping a large block takes microseconds that are ours, not the kernel's.
@@ -352,6 +363,9 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
 
     #[inline]
     fn stamp(&mut self, slot: u32, file: u32, offset: u64) {
+        if C::ON {
+            return self.write_blocks(slot, file, offset);
+        }
         let header = self.header(slot, file, offset);
         // SAFETY: the slot was taken from the free ones a moment ago: nothing on it is in flight.
         stamp(unsafe { self.buffers.slice(slot) }, header);
@@ -364,6 +378,9 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
         want: u32,
         until_ns: Option<u64>,
     ) -> Result<(u64, Phase), Fault> {
+        if C::ON {
+            self.check_meanwhile()?;
+        }
         self.backend.enter(want, until_ns)?;
         let came = self.backend.reap(&mut self.done);
         let now = monotonic_ns();
@@ -389,7 +406,9 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
                     return Err(Fault::of(&io, Kind::Sync, result, whole));
                 }
             } else {
-                if result != whole {
+                if result != whole
+                    && !(C::ON && READS && !WRITES && self.check.goes_on(result, whole))
+                {
                     let kind = if io.reads { Kind::Read } else { Kind::Write };
                     return Err(Fault::of(&io, kind, result, whole));
                 }
@@ -404,7 +423,11 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
                 }
             }
             self.in_flight -= 1;
-            self.slots.give::<WRITES>(slot);
+            if C::ON && READS && !WRITES {
+                self.check_or_wait(self.done[index]);
+            } else {
+                self.slots.give::<WRITES>(slot);
+            }
             let timed = u64::from(io.number < self.limit);
             if READS && (!WRITES || io.reads) {
                 self.counts.reads += 1;
@@ -494,6 +517,9 @@ impl<'a, B: Backend, G: Address> Lane<'a, B, G> {
     ) -> Result<Done, Fault> {
         while self.in_flight > 0 {
             (now, _) = self.step::<READS, WRITES, false>(self.in_flight, None)?;
+        }
+        if C::ON {
+            self.check_meanwhile()?;
         }
         done.stopped_ns = now;
         done.wraps = self.wraps;

@@ -12,9 +12,9 @@ use super::files;
 use super::job::{Direction, Fsync, IoEngine, Job, limits};
 use super::protocol::{LoadSpec, Message, Prepared};
 use super::stream::{Trial, Yield, run};
-use crate::engine::Error;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules};
+use crate::engine::{Error, Written};
 use crate::measurement::Note;
 use crate::measurement::steady::{READ_ROUND_NS, WRITE_ROUND_NS};
 use crate::sys::{Host, direct};
@@ -83,6 +83,8 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
         files: opened.streams,
         memory_align: opened.memory_align,
         cpus,
+        written: written(spec)?,
+        faults_kept: Arc::default(),
         second: std::sync::OnceLock::new(),
         job,
     });
@@ -93,6 +95,24 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
     let ready = Ready { trial, threads, prepared };
     talk::wait_until_ready(&ready.trial.shared, streams, talk)?;
     Ok(ready)
+}
+
+/// How the files of each stream are named in their blocks: as the trial is told, or by the stream
+/// and the file's number in it, in the first generation.
+fn written(spec: &LoadSpec) -> Result<Vec<Vec<Written>>, Error> {
+    let told = spec.written.iter().map(Vec::len);
+    let files = spec.streams.iter().map(Vec::len);
+    if spec.written.is_empty() {
+        let of = |stream: u64, files: usize| -> Vec<Written> {
+            let number = |file: u64| Written { file: stream << 32 | file, generation: 1 };
+            (0..files as u64).map(number).collect()
+        };
+        return Ok(files.zip(0..).map(|(files, stream)| of(stream, files)).collect());
+    }
+    match told.eq(files) {
+        true => Ok(spec.written.clone()),
+        false => Err(Error::Failed("the worker was given files without their names".to_owned())),
+    }
 }
 
 /// When the trial is over, and what its samples are.

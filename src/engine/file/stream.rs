@@ -3,6 +3,7 @@
 //! Here, once a trial, the job's choices become types; the loop itself is `lane`.
 
 use std::os::unix::fs::FileExt;
+use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
 use hdrhistogram::Histogram;
@@ -15,12 +16,14 @@ use super::backend::single::Single;
 use super::backend::stdio::Stdio;
 use super::backend::sync::{Blocking, Closing};
 use super::backend::{Backend, Buffers, Kind};
+use super::check::{Blocks, Check, Off};
 use super::control::{Event, Gate, Shared};
 use super::files::StreamFiles;
 use super::job::{Direction, Fsync, IoEngine, Job, Order, limits, pin};
 use super::lane::{Done, Fault, Lane, Terms};
 use super::protocol::Failure;
-use crate::measurement::{Note, Operation};
+use crate::engine::Written;
+use crate::measurement::{Integrity, Note, Operation};
 use crate::sys::arena::Pages;
 use crate::sys::clock::{monotonic_ns, thread_cpu_ns};
 
@@ -37,6 +40,10 @@ pub struct Trial {
     pub shared: Shared,
     /// Processors, in turn; empty when nothing is pinned.
     pub cpus: Vec<usize>,
+    /// How the blocks of each file name themselves, where they are checked.
+    pub written: Vec<Vec<Written>>,
+    /// Faults that the streams keep, all together.
+    pub faults_kept: Arc<AtomicUsize>,
     /// Operations of each stream in the second pass, once that is known.
     pub second: OnceLock<Vec<u64>>,
 }
@@ -54,6 +61,8 @@ pub struct Yield {
     pub durable_ns: Option<u64>,
     /// Of the second pass.
     pub second: Option<Done>,
+    /// What was wrong with the blocks that it read, where they are checked.
+    pub integrity: Option<Integrity>,
     /// What was not as wished.
     pub notes: Vec<Note>,
 }
@@ -200,12 +209,22 @@ impl Stream<'_> {
         address: G,
     ) -> Result<Yield, Broken> {
         let job = &self.trial.job;
+        if let Some(format) = job.verify {
+            let check = Blocks::new(self.trial, format, self.index);
+            let of = (backend, address, check);
+            return match job.direction {
+                Direction::Write => self.drive::<_, _, _, false, true, true>(of),
+                // Those that do both are refused.
+                _ => self.drive::<_, _, _, true, false, true>(of),
+            };
+        }
+        let of = (backend, address, Off);
         match (job.direction, job.latency) {
-            (Direction::Read, true) => self.drive::<B, G, true, false, true>(backend, address),
-            (Direction::Read, false) => self.drive::<B, G, true, false, false>(backend, address),
-            (Direction::Write, _) => self.drive::<B, G, false, true, true>(backend, address),
+            (Direction::Read, true) => self.drive::<_, _, _, true, false, true>(of),
+            (Direction::Read, false) => self.drive::<_, _, _, true, false, false>(of),
+            (Direction::Write, _) => self.drive::<_, _, _, false, true, true>(of),
             (Direction::Mix(_) | Direction::Update(_), _) => {
-                self.drive::<B, G, true, true, true>(backend, address)
+                self.drive::<_, _, _, true, true, true>(of)
             }
         }
     }
@@ -243,17 +262,21 @@ impl Stream<'_> {
     }
 
     /// From the gate to the end.
-    fn drive<B: Backend, G: Address, const R: bool, const W: bool, const LATENCY: bool>(
+    fn drive<B, G, C, const R: bool, const W: bool, const LATENCY: bool>(
         self,
-        backend: B,
-        address: G,
-    ) -> Result<Yield, Broken> {
+        (backend, address, check): (B, G, C),
+    ) -> Result<Yield, Broken>
+    where
+        B: Backend,
+        G: Address,
+        C: Check,
+    {
         let (job, shared) = (&self.trial.job, &self.trial.shared);
         let files = &self.trial.files[self.index];
         let terms = self.terms();
         let first = address.clone();
         let buffers = self.buffers.clone();
-        let mut lane = Lane::new(backend, address, &terms, shared, buffers, &files.files);
+        let mut lane = Lane::new((backend, address, check), &terms, shared, buffers, &files.files);
         if W && terms.update_every == 0 {
             lane.fill();
         }
@@ -290,7 +313,7 @@ impl Stream<'_> {
             yielded.second = Some(again.map_err(|fault| broken(&fault, files))?);
             shared.tell(Event::Drained);
         }
-        yielded.latency = lane.latency();
+        (yielded.latency, yielded.integrity) = lane.yields();
         Ok(yielded)
     }
 }

@@ -1,12 +1,13 @@
 //! The parent's side of a trial: which files, and what memory delivers beside them.
 
+use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::protocol::LoadSpec;
 use crate::bandwidth;
 use crate::engine::load::supervise::{self, Order};
-use crate::engine::{Context, Error};
+use crate::engine::{Context, Error, Written};
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
@@ -27,12 +28,48 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
     let files = files_of(&trial.settings, trial.first_file);
     let streams: Result<Vec<Vec<_>>, Error> =
         files.into_iter().map(|of| of.into_iter().map(path).collect()).collect();
-    let spec = LoadSpec::new(trial, context.campaign, streams?)?;
+    let mut spec = LoadSpec::new(trial, context.campaign, streams?)?;
+    spec.written = written(trial, context, &spec.streams)?;
     let order = Order::new("worker", &spec, &trial.settings)?;
     let mut measurement = supervise::run(&order, context)?;
     measurement.evidence.copy_bytes_per_s = copy_rate(&trial.settings);
     measurement.evidence.memory_bytes_per_s = memory_rate(&trial.settings, context);
     Ok(measurement)
+}
+
+/// How the files of a trial that checks name themselves: those that it reads as they were laid out;
+/// those that it writes by their stream and number, in generations that no trial before it had.
+fn written(
+    trial: &Trial,
+    context: &Context<'_>,
+    streams: &[Vec<PathBuf>],
+) -> Result<Vec<Vec<Written>>, Error> {
+    if !checks(&trial.settings) {
+        return Ok(Vec::new());
+    }
+    let writes = trial.settings.word("access").contains("write");
+    let one = |(path, file): (&PathBuf, u64)| match writes {
+        true => Ok(Written { file, generation: first_generation(trial.number) }),
+        false => (context.written)(path).ok_or_else(|| {
+            let what = format!("cannot check {}: it was not laid out for that", path.display());
+            Error::Failed(what)
+        }),
+    };
+    let of = |(paths, stream): (&Vec<PathBuf>, u64)| {
+        paths.iter().zip(stream << 32..).map(one).collect::<Result<Vec<_>, _>>()
+    };
+    streams.iter().zip(0..).map(of).collect()
+}
+
+/// Whether trials with these settings write and read blocks that are checked.
+pub fn checks(settings: &Settings) -> bool {
+    !matches!(settings.word("verify"), "" | "off")
+}
+
+/// The generation of the blocks that a trial of this number writes in its first round; each round
+/// has the next one.
+pub fn first_generation(number: u32) -> u64 {
+    u64::from(number) << 32
 }
 
 /// What one core copies, measured once, for trials that may read from memory.

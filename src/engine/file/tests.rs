@@ -16,6 +16,7 @@ mod faults;
 mod orders;
 mod steady;
 mod update;
+mod verified;
 mod wrap;
 
 const MIB: u64 = 1 << 20;

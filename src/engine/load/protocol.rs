@@ -35,6 +35,19 @@ pub struct LoadSpec {
     /// What only the benchmark of the loop itself asks for.
     #[serde(default)]
     pub bench: Bench,
+    /// How the files are named in blocks that can be checked, in the order of `streams`; empty
+    /// where nothing is checked.
+    #[serde(default)]
+    pub written: Vec<Vec<Written>>,
+}
+
+/// What the blocks of a file say of it, where they can be checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Written {
+    /// Its number, that no other file of its campaign and generation has.
+    pub file: u64,
+    /// The generation of its blocks; of those of a file that is written, the first.
+    pub generation: u64,
 }
 
 impl LoadSpec {
@@ -50,7 +63,7 @@ impl LoadSpec {
         let settings = serde_json::to_value(&trial.settings)
             .map_err(|why| Error::Failed(format!("cannot write the load's settings: {why}")))?;
         let bench = Bench::default();
-        Ok(LoadSpec { settings, seed: trial.seed, campaign, streams, bench })
+        Ok(LoadSpec { settings, seed: trial.seed, campaign, streams, bench, written: Vec::new() })
     }
 }
 

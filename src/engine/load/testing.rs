@@ -22,13 +22,17 @@ pub struct Said {
 }
 
 /// Answers as the protocol says; with `stop`, ends the load as soon as it runs.
-fn answer(mut to: PipeWriter, from: PipeReader, stop: bool) -> Said {
+fn answer(mut to: PipeWriter, from: PipeReader, stop: bool, before_go: impl FnOnce()) -> Said {
     use std::io::BufRead;
     let mut said = Said::default();
+    let mut before_go = Some(before_go);
     for line in BufReader::new(from).lines().map_while(Result::ok) {
         match serde_json::from_str(&line).unwrap() {
             Message::Prepared(prepared) => {
                 said.prepared = Some(prepared);
+                if let Some(act) = before_go.take() {
+                    act();
+                }
                 to.write_all(b"go\n").unwrap();
             }
             Message::SecondPass {} => {
@@ -59,12 +63,22 @@ pub fn converse(
     streams: Vec<Vec<PathBuf>>,
     stop: bool,
 ) -> Said {
-    let bench = Default::default();
-    let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench };
+    let (bench, written) = Default::default();
+    let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench, written };
+    converse_about(conduct, &spec, stop, || ())
+}
+
+/// As [`converse`], about this very load; `before_go` is done when everything is open and ready.
+pub fn converse_about(
+    conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted,
+    spec: &LoadSpec,
+    stop: bool,
+    before_go: impl FnOnce() + Send + 'static,
+) -> Said {
     let (worker_reads, mut to_worker) = pipe().unwrap();
     let (from_worker, worker_writes) = pipe().unwrap();
-    writeln!(to_worker, "{}", serde_json::to_string(&spec).unwrap()).unwrap();
-    let parent = std::thread::spawn(move || answer(to_worker, from_worker, stop));
+    writeln!(to_worker, "{}", serde_json::to_string(spec).unwrap()).unwrap();
+    let parent = std::thread::spawn(move || answer(to_worker, from_worker, stop, before_go));
     serve(BufReader::new(worker_reads), worker_writes, conduct).unwrap();
     parent.join().unwrap()
 }

@@ -47,6 +47,7 @@ fn run_trial(trial: &Trial) -> Result<Measurement, Error> {
         host: &Host::at("/nonexistent"),
         work: &[],
         campaign: 1,
+        written: &|_| None,
         progress: &mut |_| {},
         stop: &Stop::new(),
     };

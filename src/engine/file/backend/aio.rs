@@ -166,6 +166,10 @@ impl Backend for Aio<'_> {
         Ok(())
     }
 
+    fn hand_over(&mut self) -> io::Result<()> {
+        self.submit()
+    }
+
     #[inline]
     fn reap(&mut self, done: &mut [Completion]) -> usize {
         let came = std::mem::take(&mut self.came).min(done.len());

@@ -26,16 +26,18 @@ impl Drop for Map {
 }
 
 /// Copies between maps and buffers.
-pub struct Mapped {
+pub struct Mapped<'a> {
     maps: Vec<Map>,
+    files: &'a [File],
+    access: ProtFlags,
 }
 
-impl Mapped {
+impl Mapped<'_> {
     /// Maps the first `bytes` of each file; with `random`, the kernel is told not to read ahead.
     ///
     /// # Errors
     /// When a file cannot be mapped.
-    pub fn new(files: &[File], bytes: u64, writes: bool, random: bool) -> io::Result<Mapped> {
+    pub fn new(files: &[File], bytes: u64, writes: bool, random: bool) -> io::Result<Mapped<'_>> {
         faults::watch()?;
         let bytes = bytes as usize;
         let access = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
@@ -51,11 +53,28 @@ impl Mapped {
             // SAFETY: advice about our own mapping changes no content.
             let _ = unsafe { madvise(start.as_ptr().cast(), bytes, advice) };
         }
-        Ok(Mapped { maps })
+        Ok(Mapped { maps, files, access })
+    }
+
+    /// Maps the file's own pages where the handler has put others, so that the next reading asks
+    /// the device again.
+    fn restore(&self, file: usize, offset: usize, length: usize) -> io::Result<()> {
+        let (Some(map), Some(file)) = (self.maps.get(file), self.files.get(file)) else {
+            return Ok(());
+        };
+        let start = offset - offset % rustix::param::page_size();
+        let flags = MapFlags::SHARED | MapFlags::FIXED;
+        // SAFETY: a part of our own mapping, in which nobody holds a reference, gets the pages of
+        // the same file at the same place that it was made with.
+        unsafe {
+            let place = map.start.as_ptr().add(start).cast();
+            mmap(place, offset + length - start, self.access, flags, file, start as u64)?;
+        }
+        Ok(())
     }
 }
 
-impl Medium for Mapped {
+impl Medium for Mapped<'_> {
     #[inline]
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
         let length = buffer.len();
@@ -81,6 +100,7 @@ impl Medium for Mapped {
             }
         }
         if faults::count() != before {
+            self.restore(file as usize, offset, length)?;
             return Err(io::Error::from_raw_os_error(libc::EIO));
         }
         Ok(length)

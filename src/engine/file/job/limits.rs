@@ -45,6 +45,8 @@ pub fn buffers(job: &Job) -> u64 {
     const POOL_BYTES: u64 = 2 << 20;
     let depth = u64::from(job.depth);
     match job.direction {
+        // As many again are checked meanwhile.
+        Direction::Read if job.checks_meanwhile() => 2 * depth,
         // What is written back is what was read.
         Direction::Read | Direction::Update(_) => depth,
         _ => depth.max(POOL_BYTES / job.block_bytes),
@@ -78,8 +80,9 @@ mod tests {
 
     fn job(streams: usize, settings: serde_json::Value) -> Job {
         let streams = vec![vec!["/x".into()]; streams];
-        let bench = Default::default();
-        Job::new(&LoadSpec { settings, seed: 0, campaign: 0, streams, bench }).unwrap().0
+        let (bench, written) = Default::default();
+        let spec = LoadSpec { settings, seed: 0, campaign: 0, streams, bench, written };
+        Job::new(&spec).unwrap().0
     }
 
     #[expect(clippy::disallowed_methods, reason = "makes a fixture")]

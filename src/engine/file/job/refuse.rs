@@ -1,6 +1,6 @@
 //! What cannot be done as asked, refused by name with what would work.
 
-use super::{Direction, Fsync, IoEngine, Job, Order};
+use super::{Direction, Fsync, IoEngine, Job, Order, unchecked};
 use crate::engine::Error;
 use crate::value::Stop;
 
@@ -51,7 +51,8 @@ pub fn refuse(job: &Job) -> Result<(), Error> {
         return unsupported("a polled ring has no fsync; poll=true needs fsync=end".to_owned());
     }
     refuse_stdio(job)?;
-    refuse_rounds(job)
+    refuse_rounds(job)?;
+    unchecked::refuse(job)
 }
 
 /// The C library's FILE is one sequence of bytes.
@@ -173,6 +174,7 @@ mod tests {
             campaign: 2,
             streams: vec![vec!["/x".into()]; streams],
             bench: Default::default(),
+            written: Vec::new(),
         };
         assert!(Job::new(&spec(1)).is_ok());
         let Err(Error::Unsupported(what)) = Job::new(&spec(2)) else { panic!() };

@@ -4,7 +4,7 @@
 //! writing back are one operation of a pass, and their latency as a whole is a transaction's; bytes
 //! and latency of each part are counted besides.
 
-use super::{Address, Backend, Kind, Lane, Terms, monotonic_ns};
+use super::{Address, Backend, Check, Kind, Lane, Terms, monotonic_ns};
 use crate::engine::file::lane::slots::Next;
 use crate::pattern::change;
 
@@ -22,7 +22,7 @@ impl Terms {
     }
 }
 
-impl<B: Backend, G: Address> Lane<'_, B, G> {
+impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     /// Counts the reading of a block that has come, changes it, and queues its writing.
     #[inline]
     pub(super) fn write_back(&mut self, slot: u32, now: u64, record: bool) {

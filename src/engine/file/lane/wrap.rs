@@ -7,7 +7,7 @@
 //! of one stream alone, as iozone does: then the clock stands meanwhile, but for what is asked to
 //! count.
 
-use super::{Address, Backend, Fault, Kind, Lane, Phase, Relaxed, monotonic_ns};
+use super::{Address, Backend, Check, Fault, Kind, Lane, Phase, Relaxed, monotonic_ns};
 use crate::sys::{clock, pages};
 
 /// Pauses between askings to drop pages that are busy, ns: those that sit in a processor's batch of
@@ -32,7 +32,7 @@ impl Default for Wraps {
     }
 }
 
-impl<B: Backend, G: Address> Lane<'_, B, G> {
+impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     /// Whether another round waits for what is in flight.
     #[inline]
     pub(super) fn waits_at_wrap(&self) -> bool {

@@ -9,7 +9,7 @@ use crate::engine::file::job::{Direction, Fsync, Job, Order};
 use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
 use crate::engine::file::stream::{Trial, Yield};
 use crate::engine::load::watch::Watched;
-use crate::measurement::{Amount, Durable, Note, Operation, SecondPass, Series, Stream};
+use crate::measurement::{Amount, Durable, Integrity, Note, Operation, SecondPass, Series, Stream};
 use crate::value;
 use crate::value::Stop;
 
@@ -18,10 +18,11 @@ pub fn gather(
     trial: &Trial,
     prepared: Prepared,
     watched: Watched,
-    yields: Vec<Yield>,
+    mut yields: Vec<Yield>,
     second: Option<First>,
 ) -> Result<LoadResult, Error> {
     let job = &trial.job;
+    let integrity = integrity(job, &mut yields)?;
     let zero_ns = watched.started_monotonic_ns;
     let streams = streams(trial, &watched, &yields);
     let mut notes = prepared.notes;
@@ -45,15 +46,35 @@ pub fn gather(
         window: trial.shared.window(),
         latency: latency(&yields)?,
         durable,
-        integrity: None,
         second_pass: second.and_then(|first| second_pass(first, &yields, &watched.load)),
         load: watched.load,
+        integrity,
         streams,
         resident_before_bytes: prepared.resident_before_bytes,
         file_bytes: prepared.file_bytes,
         reread_bytes,
         notes,
     })
+}
+
+/// What all streams found of what they read, in the order in which they found it.
+///
+/// # Errors
+/// When not a byte could be read: the rates of such a trial would be those of errors.
+fn integrity(job: &Job, yields: &mut [Yield]) -> Result<Option<Integrity>, Error> {
+    if job.verify.is_none() || job.direction != Direction::Read {
+        return Ok(None);
+    }
+    let mut all = Integrity::default();
+    for one in yields.iter_mut().filter_map(|yielded| yielded.integrity.take()) {
+        all.add(one);
+    }
+    all.faults.sort_by_key(|fault| fault.at_ns);
+    if let (0, Some(first)) = (all.checked_bytes, all.faults.first()) {
+        let (file, what) = (&first.file, &first.what);
+        return Err(Error::Failed(format!("nothing could be read; first {file}: {what}")));
+    }
+    Ok(Some(all))
 }
 
 fn streams(trial: &Trial, watched: &Watched, yields: &[Yield]) -> Vec<Stream> {

@@ -1,0 +1,147 @@
+//! Whether what was read is what was written: not asked, or by blocks that name themselves.
+//!
+//! The loop of a stream is compiled for [`Off`] and for [`Blocks`] apart, so that a trial that does
+//! not check has no instruction of it. What is wrong, short or unreadable goes to [`wrong`], off the
+//! path of reads that come back right.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use super::stream::Trial;
+use crate::engine::Written;
+use crate::engine::load::again::is_unreadable;
+use crate::engine::load::ledger::Ledger;
+use crate::measurement::Integrity;
+use crate::pattern::block::{Format, Identity};
+use crate::sys::clock::{monotonic_ns, unix_ns};
+
+mod wrong;
+
+/// What a stream does with the bytes it reads and writes, besides moving them.
+pub trait Check {
+    /// Whether it does anything.
+    const ON: bool;
+
+    /// Whether checks wait until the next reads have been handed to the kernel.
+    fn waits(&self) -> bool {
+        false
+    }
+
+    /// Fills a buffer with the blocks of its place in the round of this number, from 0.
+    fn write(&self, _bytes: &mut [u8], _file: u32, _offset: u64, _round: u64) {}
+
+    /// Whether a read with this result is told of, and reading goes on; `whole` is that of one that
+    /// came.
+    fn goes_on(&self, _result: i32, _whole: i32) -> bool {
+        false
+    }
+
+    /// Checks what came of a read.
+    fn look(&mut self, _bytes: &[u8], _result: i32, _file: u32, _offset: u64) {}
+
+    /// What was found; `None` when nothing was checked.
+    fn found(self) -> Option<Integrity>;
+}
+
+/// Nothing is checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Off;
+
+impl Check for Off {
+    const ON: bool = false;
+
+    fn found(self) -> Option<Integrity> {
+        None
+    }
+}
+
+/// Blocks that name themselves.
+pub struct Blocks<'a> {
+    format: Format,
+    campaign: u64,
+    written: &'a [Written],
+    trial: &'a Trial,
+    index: usize,
+    waits: bool,
+    checked_bytes: u64,
+    ledger: Ledger,
+}
+
+impl<'a> Blocks<'a> {
+    /// Of the files of stream `index`; `kept` counts the faults that are kept of all streams.
+    pub fn new(trial: &'a Trial, format: Format, index: usize) -> Blocks<'a> {
+        let kept: Arc<AtomicUsize> = trial.faults_kept.clone();
+        Blocks {
+            format,
+            campaign: trial.job.campaign,
+            written: &trial.written[index],
+            trial,
+            index,
+            waits: trial.job.checks_meanwhile(),
+            checked_bytes: 0,
+            ledger: Ledger::new(format.checksum.name(), format.block_bytes as u64, kept),
+        }
+    }
+
+    /// The block that should begin at `offset` of this file.
+    #[inline]
+    fn identity(&self, file: u32, offset: u64) -> Identity {
+        let Written { file, generation } = self.written[file as usize];
+        Identity { campaign: self.campaign, file, offset, generation }
+    }
+
+    /// The file that a block names, if a stream of this trial has it. Files that were laid out by
+    /// different trials may share a number: then the generation tells which is meant.
+    fn path_of(&self, named: &Identity) -> Option<PathBuf> {
+        let streams = self.trial.written.iter().zip(&self.trial.files);
+        let files = || {
+            let all = streams.clone().flat_map(|(written, of)| written.iter().zip(&of.paths));
+            all.filter(|(written, _)| written.file == named.file)
+        };
+        let same = files().find(|(written, _)| written.generation == named.generation);
+        same.or_else(|| files().next()).map(|(_, path)| path.clone())
+    }
+
+    /// Time since the streams were let go, ns.
+    fn at_ns(&self) -> u64 {
+        monotonic_ns().saturating_sub(self.trial.shared.released_ns.load(Relaxed))
+    }
+}
+
+impl Check for Blocks<'_> {
+    const ON: bool = true;
+
+    #[inline]
+    fn waits(&self) -> bool {
+        self.waits
+    }
+
+    fn write(&self, bytes: &mut [u8], file: u32, offset: u64, round: u64) {
+        let mut first = self.identity(file, offset);
+        first.generation += round;
+        self.format.write(bytes, first, unix_ns());
+    }
+
+    #[inline]
+    fn goes_on(&self, result: i32, whole: i32) -> bool {
+        (0..=whole).contains(&result) || is_unreadable(result.saturating_neg())
+    }
+
+    #[inline]
+    fn look(&mut self, bytes: &[u8], result: i32, file: u32, offset: u64) {
+        let first = self.identity(file, offset);
+        if result as usize == bytes.len()
+            && self.format.first_wrong(bytes, first, |_| first.generation).is_none()
+        {
+            self.checked_bytes += bytes.len() as u64;
+            return;
+        }
+        self.look_closer(bytes, result, file, first);
+    }
+
+    fn found(self) -> Option<Integrity> {
+        let checked_bytes = self.checked_bytes;
+        Some(Integrity { checked_bytes, ..self.ledger.integrity })
+    }
+}
