@@ -81,8 +81,8 @@ pub struct Fault {
 /// One of the three ways in which a faulty block is read again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Reread {
-    /// `same` (the same request), `direct` (around the page cache), `other-size` (one that is larger
-    /// or smaller, so that caches and drives see another request).
+    /// `same` (the same request), `direct` (around the page cache), `other-size` (one that is
+    /// larger or smaller, so that caches and drives see another request).
     pub how: String,
     /// `right`, `same-wrong`, `other-wrong`, or the kernel's words.
     pub gave: String,
@@ -255,8 +255,8 @@ mod tests {
                 ),
                 (
                     "unreadable-data",
-                    "2 places could not be read, 8.00 KiB in all, beside 1.00 GiB that came; the rates \
-                     count them as if they had come; first: /a at byte 8192: Input/output error \
+                    "2 places could not be read, 8.00 KiB in all, beside 1.00 GiB that came; the \
+                     rates count them as if they had come; first: /a at byte 8192: Input/output error \
                      (os error 5)"
                 ),
             ]

@@ -18,3 +18,4 @@ mod tidy;
 mod tools;
 mod typed;
 mod undo;
+mod verified;

@@ -1,8 +1,8 @@
 //! Whether what was read is what was written: not asked, or by blocks that name themselves.
 //!
 //! The loop of a stream is compiled for [`Off`] and for [`Blocks`] apart, so that a trial that does
-//! not check has no instruction of it. What is wrong, short or unreadable goes to [`wrong`], off the
-//! path of reads that come back right.
+//! not check has no instruction of it. What is wrong, short or unreadable goes to [`wrong`], off
+//! the path of reads that come back right.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -283,8 +283,8 @@ impl Job {
         self.direction == Direction::Read && matches!(self.stop, Stop::After(_) | Stop::Steady)
     }
 
-    /// Whether what was read is checked while the next reads are under way: where the kernel carries
-    /// on by itself.
+    /// Whether what was read is checked while the next reads are under way: where the kernel
+    /// carries on by itself.
     pub fn checks_meanwhile(&self) -> bool {
         let asynchronous = matches!(self.engine, IoEngine::Uring | IoEngine::Aio) && self.direct;
         asynchronous && self.verify.is_some() && self.direction == Direction::Read

@@ -1,4 +1,5 @@
-//! (pure) Keeps count of faults: each place once, later sightings apart, the first thousand in full.
+//! (pure) Keeps count of faults: each place once, later sightings apart, the first thousand in
+//! full.
 //!
 //! One a stream, so that nobody waits for another; what is kept in full is bounded for all streams
 //! of a trial together.

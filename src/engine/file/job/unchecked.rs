@@ -131,7 +131,10 @@ mod tests {
     #[test]
     fn files_consist_of_whole_blocks() {
         let sized = |file_size: u64| {
-            let settings = json!({"verify": "blake3", "verify-block": 12288, "block-size": 12288, "file-size": file_size});
+            let settings = json!({
+                "verify": "blake3", "verify-block": 12288, "block-size": 12288,
+                "file-size": file_size,
+            });
             check_size(&job(settings).unwrap().0)
         };
         assert!(sized(24576).is_ok());

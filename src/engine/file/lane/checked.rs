@@ -36,8 +36,8 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     #[inline]
     fn check_one(&mut self, completion: Completion) {
         let io = *self.slots.at(completion.slot);
-        // SAFETY: its read has come back, and the slot is given back only below: nothing on it is in
-        // flight.
+        // SAFETY: its read has come back, and the slot is given back only below: nothing on it is
+        // in flight.
         let bytes = unsafe { self.buffers.slice(completion.slot) };
         self.check.look(bytes, completion.result, io.file, io.offset);
         self.slots.give::<false>(completion.slot);
