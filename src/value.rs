@@ -52,6 +52,8 @@ pub enum Stop {
     /// When the 95 % interval of its throughput lies within this share of it on either side; in
     /// hundredths of a percent, 1 to 5000.
     Interval(u32),
+    /// When all streams together have read and checked this many bits.
+    Bits(u64),
 }
 
 impl Value {
@@ -91,6 +93,17 @@ impl fmt::Display for Stop {
             Stop::Pass => f.write_str("pass"),
             Stop::Steady => f.write_str("steady"),
             Stop::Interval(share) => write!(f, "interval:{}%", f64::from(*share) / 100.0),
+            Stop::Bits(bits) => {
+                // As one writes them, and exactly: 1e14bits, 25e11bits.
+                let (mut digits, mut zeros) = (*bits, 0);
+                while digits > 0 && digits % 10 == 0 {
+                    (digits, zeros) = (digits / 10, zeros + 1);
+                }
+                match zeros {
+                    6.. => write!(f, "{digits}e{zeros}bits"),
+                    _ => write!(f, "{bits}bits"),
+                }
+            }
         }
     }
 }
@@ -136,7 +149,7 @@ pub enum Domain {
     OneOf(&'static [&'static str]),
     /// `none`, `spread`, or CPUs such as `0-3,8`.
     Cpus,
-    /// When a trial ends: a time, an amount of bytes, `pass`, `steady` or `interval:5%`.
+    /// When a trial ends: a time, an amount of bytes or bits, `pass`, `steady` or `interval:5%`.
     Stop,
     /// Existing directories; never typed as `knob=value`.
     Directories,
@@ -190,7 +203,9 @@ impl Domain {
             Domain::OneOf(words) => words.join(", "),
             Domain::Cpus => "none, spread, or CPUs such as 0-3,8".to_owned(),
             Domain::Stop => {
-                "a time (20s), bytes per stream (2GiB), pass, steady, or interval:5%".to_owned()
+                "a time (20s), bytes per stream (2GiB), bits that are checked (1e14bits), pass, \
+                 steady, or interval:5%"
+                    .to_owned()
             }
             Domain::Directories => "existing directories, given with --dir".to_owned(),
             Domain::Text => "a text; commas in it do not separate levels".to_owned(),

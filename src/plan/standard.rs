@@ -281,7 +281,7 @@ pub fn expected_ns(settings: &Settings) -> Option<u64> {
         Stop::After(ns) => Some(lasting_ns(settings, ns)),
         // When its interval is narrow enough, and that at the latest.
         Stop::Interval(_) => Some(lasting_ns(settings, settings.whole("at-most"))),
-        Stop::Bytes(_) | Stop::Pass | Stop::Steady => None,
+        Stop::Bytes(_) | Stop::Bits(_) | Stop::Pass | Stop::Steady => None,
     }
 }
 

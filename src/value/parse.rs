@@ -164,6 +164,7 @@ fn stop(text: &str) -> Result<Value, String> {
         "steady" => Stop::Steady,
         "pass" => Stop::Pass,
         _ if text.starts_with("interval:") => interval(text)?,
+        _ if text.ends_with("bits") || text.ends_with("bit") => bits(text)?,
         _ => match parse_duration_ns(text) {
             Ok(ns) if (1..=LONGEST_NS).contains(&ns) => Stop::After(ns),
             Ok(_) => return Err(format!("`{text}` is outside 1ns to 31d")),
@@ -171,8 +172,8 @@ fn stop(text: &str) -> Result<Value, String> {
                 Ok(bytes) if bytes > 0 => Stop::Bytes(bytes),
                 _ => {
                     return Err(format!(
-                        "`{text}` is neither a time (20s), bytes (2GiB), `pass`, `steady` nor \
-                         `interval:5%`"
+                        "`{text}` is neither a time (20s), bytes (2GiB), bits (1e14bits), `pass`, \
+                         `steady` nor `interval:5%`"
                     ));
                 }
             },
@@ -190,6 +191,40 @@ fn interval(text: &str) -> Result<Stop, String> {
     found.ok_or_else(|| {
         format!("`{text}` is not an interval such as interval:5% (0.01% to 50%, two decimals)")
     })
+}
+
+/// `1e14bits`, `2.5e12bits`, `100Gbits`: decimal units, as drive makers count; exact.
+fn bits(text: &str) -> Result<Stop, String> {
+    // What is read in ten days at 1 TB/s; more is a typing error.
+    const MOST: u64 = 10_000_000_000_000_000_000;
+    let wrong = || format!("`{text}` is not an amount of bits such as 1e14bits or 100Gbits");
+    let number = text.strip_suffix("bits").or_else(|| text.strip_suffix("bit")).unwrap_or(text);
+    let number = number.trim_end();
+    let units = [('k', 3), ('M', 6), ('G', 9), ('T', 12), ('P', 15)];
+    let unit = units.into_iter().find(|(letter, _)| number.ends_with(*letter));
+    let number = unit.and_then(|(it, _)| number.strip_suffix(it)).unwrap_or(number).trim_end();
+    let (digits, power) = match number.split_once(['e', 'E']) {
+        Some((digits, power)) => {
+            (digits, power.trim_start_matches('+').parse::<u32>().map_err(|_| wrong())?)
+        }
+        None => (number, 0),
+    };
+    let power = power.min(100) + unit.map_or(0, |(_, power)| power);
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let fraction = fraction.trim_end_matches('0');
+    let decimal = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !decimal(whole) || !decimal(fraction) {
+        return Err(wrong());
+    }
+    // Shifting the point by whole places loses nothing.
+    let zeros = power.checked_sub(fraction.len() as u32).ok_or_else(wrong)?;
+    let shifted = format!("{whole}{fraction}").parse::<u64>().ok();
+    let scaled = shifted.and_then(|it| it.checked_mul(10_u64.checked_pow(zeros)?));
+    match scaled {
+        Some(0) | None => Err(wrong()),
+        Some(bits) if bits > MOST => Err(format!("`{text}` is more than {MOST} bits")),
+        Some(bits) => Ok(Stop::Bits(bits)),
+    }
 }
 
 #[cfg(test)]
@@ -262,6 +297,42 @@ mod tests {
     }
 
     #[test]
+    fn bits_are_exact_decimal_and_survive_being_printed() {
+        let bits = |text: &str| match Domain::Stop.parse(text) {
+            Ok(Value::Stop(Stop::Bits(bits))) => bits,
+            other => panic!("{text}: {other:?}"),
+        };
+        assert_eq!(bits("1e14bits"), 100_000_000_000_000);
+        assert_eq!(bits("2.5e12bits"), 2_500_000_000_000);
+        assert_eq!(
+            (bits("100Gbits"), bits("1Tbit"), bits("8 bits")),
+            (10_u64.pow(11), 10_u64.pow(12), 8)
+        );
+        assert_eq!((bits("1.50e+1bits"), bits("1.5kbits")), (15, 1500));
+        for (number, text) in
+            [(8_u64, "8bits"), (10_u64.pow(14), "1e14bits"), (25 * 10_u64.pow(11), "25e11bits")]
+        {
+            assert_eq!(Value::Stop(Stop::Bits(number)).to_string(), text);
+            assert_eq!(bits(text), number);
+        }
+        for wrong in [
+            "bits",
+            "0bits",
+            "-1bits",
+            "1.5bits",
+            "1e-3bits",
+            "1e99bits",
+            "1e19bitss",
+            ".5kbits",
+            "1e14",
+            "2e19bits",
+        ] {
+            let said = Domain::Stop.parse(wrong);
+            assert!(said.as_ref().is_err_and(|why| why.contains("bits")), "{wrong}: {said:?}");
+        }
+    }
+
+    #[test]
     fn an_interval_to_stop_at_is_a_percentage_and_survives_being_printed() {
         for (text, share) in [("interval:5%", 500), ("interval:0.25%", 25), ("interval:50%", 5000)]
         {
@@ -281,6 +352,8 @@ mod tests {
             let domain = Domain::Duration { min_ns: 0, max_ns: max };
             let value = Value::Duration(n);
             prop_assert_eq!(domain.parse(&value.to_string()), Ok(value));
+            let value = Value::Stop(Stop::Bits(n));
+            prop_assert_eq!(Domain::Stop.parse(&value.to_string()), Ok(value));
             let value = Value::BytesPerSecond(n);
             prop_assert_eq!(Domain::BytesPerSecond.parse(&value.to_string()), Ok(value));
         }

@@ -210,6 +210,10 @@ fn stop(settings: &Settings) -> Result<Vec<String>, String> {
                  engine=file"
                 .to_owned())
         }
+        Stop::Bits(_) => Err(format!(
+            "stop={} counts bits that were checked; engine=integrity ends by them",
+            settings.stop()
+        )),
         Stop::Interval(_) => Err(format!(
             "fio ends by no interval of its throughput; stop={} needs engine=file",
             settings.stop()

@@ -119,7 +119,8 @@ impl<'a> Tally<'a> {
         let over = match self.terms.stop {
             Stop::Pass => turn == Turn::Round,
             Stop::Bytes(bytes) => self.done.bytes() >= bytes,
-            Stop::After(_) | Stop::Steady | Stop::Interval(_) => false,
+            // Time, the load's course, or what all clients did together ends it.
+            Stop::After(_) | Stop::Steady | Stop::Interval(_) | Stop::Bits(_) => false,
         };
         if !over || self.pass.is_some() {
             return true;

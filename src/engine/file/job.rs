@@ -333,7 +333,7 @@ impl Job {
         match self.stop {
             Stop::Pass => Some(blocks),
             Stop::Bytes(bytes) => Some(bytes.div_ceil(self.block_bytes).max(1)),
-            Stop::After(_) | Stop::Steady | Stop::Interval(_) => None,
+            Stop::After(_) | Stop::Steady | Stop::Interval(_) | Stop::Bits(_) => None,
         }
     }
 

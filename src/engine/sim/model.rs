@@ -122,7 +122,7 @@ impl Model {
                 Stop::Bytes(bytes) => Some(bytes.max(1)),
                 Stop::Pass if stride == 1 => Some(file_bytes),
                 Stop::Pass => Some(pass_bytes),
-                Stop::After(_) | Stop::Steady | Stop::Interval(_) => None,
+                Stop::After(_) | Stop::Steady | Stop::Interval(_) | Stop::Bits(_) => None,
             },
             working_set,
             file_bytes: file_bytes * streams as u64,
@@ -183,6 +183,10 @@ fn refuse(settings: &Settings) -> Result<(), Error> {
     if let Stop::Interval(_) = settings.stop() {
         let stop = settings.get("stop");
         return unsupported(format!("the simulated server has no stop={stop}; use stop=steady"));
+    }
+    if let Stop::Bits(_) = settings.stop() {
+        let stop = settings.get("stop");
+        return unsupported(format!("the simulated server checks no bits, as stop={stop} needs"));
     }
     let random = access.starts_with("random");
     if random && !settings.flag("direct") && settings.word("random-distribution") != "uniform" {

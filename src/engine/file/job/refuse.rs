@@ -50,6 +50,13 @@ pub fn refuse(job: &Job) -> Result<(), Error> {
     if job.poll && job.fsync == Fsync::Every && job.direction.writes() {
         return unsupported("a polled ring has no fsync; poll=true needs fsync=end".to_owned());
     }
+    if let Stop::Bits(_) = job.stop {
+        return unsupported(format!(
+            "stop={} counts bits that were checked by all streams together; engine=integrity ends \
+             by them, here a time or bytes per stream would work",
+            job.stop
+        ));
+    }
     refuse_stdio(job)?;
     refuse_rounds(job)?;
     unchecked::refuse(job)
