@@ -63,6 +63,10 @@ pub struct Run<'a> {
     over: BTreeSet<u32>,
     of: u32,
     ends_at_ns: Option<u64>,
+    /// Work directories that were there before, kept for this run.
+    taken_up: BTreeSet<String>,
+    /// Every trial that was asked for was run.
+    complete: bool,
 }
 
 /// What a campaign came to.
@@ -158,6 +162,8 @@ impl<'a> Run<'a> {
             over,
             of: 0,
             ends_at_ns: None,
+            taken_up: BTreeSet::new(),
+            complete: false,
         };
         run.make_room(directories)?;
         run.store.repeatable(run.engine.is_simulated())?;
@@ -165,9 +171,25 @@ impl<'a> Run<'a> {
     }
 
     /// Removes what was made before anything was measured.
-    fn give_up(self, error: Error) -> Error {
+    fn give_up(mut self, error: Error) -> Error {
+        self.work.retain(|name, _| !self.taken_up.contains(name));
         remove(self.work, self.observer);
         error
+    }
+
+    /// The work directory in `directory`: a new one, or the one that was kept for this run.
+    fn place(&mut self, directory: &str) -> Result<WorkDir, Error> {
+        let (parent, uid) = (Path::new(directory), &self.campaign.uid);
+        if !self.engine.keeps_its_files() {
+            return WorkDir::create(parent, uid);
+        }
+        if let Some(kept) = WorkDir::take_up(parent, uid)? {
+            self.taken_up.insert(directory.to_owned());
+            return Ok(kept);
+        }
+        let store = self.store.path().display();
+        let waits = format!("for `brickyard run {} --resume`, store {store}", self.campaign.plan);
+        WorkDir::create_kept(parent, uid, &waits.replace('\n', " "))
     }
 
     /// Makes the work directories; what earlier runs left there goes first.
@@ -176,7 +198,7 @@ impl<'a> Run<'a> {
             tidy_up(Path::new(directory), self.observer);
         }
         for directory in directories {
-            match WorkDir::create(Path::new(directory), &self.campaign.uid) {
+            match self.place(directory) {
                 Ok(made) => {
                     if let Ok(target) = inventory::target(self.host, Path::new(directory)) {
                         self.barred.learn(directory, &target);
@@ -184,7 +206,9 @@ impl<'a> Run<'a> {
                     self.work.insert(directory.clone(), made)
                 }
                 Err(error) => {
-                    remove(std::mem::take(&mut self.work), self.observer);
+                    let mut made = std::mem::take(&mut self.work);
+                    made.retain(|name, _| !self.taken_up.contains(name));
+                    remove(made, self.observer);
                     return Err(error);
                 }
             };
@@ -217,6 +241,7 @@ impl<'a> Run<'a> {
             self.trial(trial)?;
             ahead.ran();
         }
+        self.complete = !self.stopped();
         Ok(())
     }
 
@@ -381,6 +406,13 @@ impl<'a> Run<'a> {
         let mut behind = Vec::new();
         for (name, directory) in std::mem::take(&mut self.work) {
             let Some(why) = self.barred.why(&name) else {
+                if self.engine.keeps_its_files() && !self.complete {
+                    let path = directory.rest().display().to_string();
+                    self.observer.tell(&Event::Say(format!(
+                        "kept {path} for --resume; without it: rm -r {path}"
+                    )));
+                    continue;
+                }
                 remove([(name, directory)].into(), self.observer);
                 continue;
             };
@@ -470,6 +502,12 @@ fn remove(work: BTreeMap<String, WorkDir>, observer: &mut dyn Observer) {
 fn said(swept: &Swept, whose: &str) -> String {
     match swept {
         Swept::Removed(path) => format!("removed {} ({whose})", path.display()),
+        Swept::Waits(path, waits) => {
+            format!(
+                "left {0} ({whose}): it is kept {waits}; without that: rm -r {0}",
+                path.display()
+            )
+        }
         Swept::Kept(path, names) => format!(
             "kept {} ({whose}): it holds {}, which we did not make",
             path.display(),

@@ -89,6 +89,9 @@ enum Command {
     /// Runs the mailboxes of one trial; started by brickyard itself
     #[command(hide = true)]
     MailWorker,
+    /// Runs the streams of one trial that are checked; started by brickyard itself
+    #[command(hide = true)]
+    IntegrityWorker,
     /// Runs the bank of one trial; started by brickyard itself
     #[command(hide = true)]
     DatabaseWorker,
@@ -120,6 +123,7 @@ pub fn main() -> ExitCode {
         Command::TreeWorker => worker::names(),
         Command::ReplayWorker => worker::replay(),
         Command::MailWorker => worker::mail(),
+        Command::IntegrityWorker => worker::integrity(),
         Command::DatabaseWorker => worker::database(),
         Command::ConcatWorker(arguments) => concat::run(arguments),
     };

@@ -18,6 +18,7 @@ mod command;
 mod database;
 pub mod concat;
 pub mod file;
+mod integrity;
 mod load;
 mod mail;
 mod replay;
@@ -41,6 +42,11 @@ pub trait Engine: Sync {
     }
     /// Whether what it runs makes the files that it reads, so that none are written for it before.
     fn makes_its_files(&self) -> bool {
+        false
+    }
+    /// Whether its trials go on where the last one left its files, in this run or in one that
+    /// resumes it: they stay when a run is stopped or killed.
+    fn keeps_its_files(&self) -> bool {
         false
     }
     /// Runs one trial.
@@ -86,6 +92,7 @@ pub enum Error {
 /// In the order of the reference.
 pub const ENGINES: &[&dyn Engine] = &[
     &file::File,
+    &integrity::Integrity,
     &tree::Tree,
     &replay::Replay,
     &mail::Mail,
@@ -112,6 +119,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 
 pub use command::worker as programs;
 pub use database::worker as database_worker;
+pub use integrity::worker as integrity_worker;
 pub use load::protocol::Written;
 pub use mail::worker as mail_worker;
 pub use replay::worker as replay_worker;

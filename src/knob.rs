@@ -16,6 +16,7 @@ use crate::value::{Domain, Stop, Value};
 mod command;
 mod concat;
 mod database;
+mod integrity;
 mod job;
 mod label;
 mod layout;
@@ -139,6 +140,7 @@ pub const KNOBS: &[&Knob] = &[
     &job::POLL,
     &verify::VERIFY,
     &verify::VERIFY_BLOCK,
+    &integrity::REWRITE_SHARE,
     &tree::OPERATION,
     &tree::TREE_DEPTH,
     &tree::TREE_WIDTH,
@@ -251,9 +253,26 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 18] = [
-    "file", "tree", "replay", "mail", "database", "command", "concat", "fio", "bonnie++", "iozone",
-    "dbench", "sysbench", "ior", "mdtest", "elbencho", "iperf3", "pgbench", "sim",
+pub const ENGINES: [&str; 19] = [
+    "file",
+    "integrity",
+    "tree",
+    "replay",
+    "mail",
+    "database",
+    "command",
+    "concat",
+    "fio",
+    "bonnie++",
+    "iozone",
+    "dbench",
+    "sysbench",
+    "ior",
+    "mdtest",
+    "elbencho",
+    "iperf3",
+    "pgbench",
+    "sim",
 ];
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same

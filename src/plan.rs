@@ -15,6 +15,7 @@ pub mod file;
 pub mod files;
 pub mod labels;
 pub mod layouts;
+mod legs;
 pub mod order;
 pub mod standard;
 

@@ -7,6 +7,7 @@ mod bonnie;
 mod command;
 mod database;
 mod concat;
+mod generations;
 mod iozone;
 mod mailbox;
 mod mixed;
@@ -40,6 +41,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &random_read::RANDOM_READ,
     &random_write::RANDOM_WRITE,
     &mixed::MIXED,
+    &generations::GENERATIONS,
     &tree::CREATE,
     &tree::OPEN,
     &tree::STAT,

@@ -105,6 +105,7 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     plan.vary(&arguments.levels)?;
     plan.replicates = arguments.replicates.unwrap_or(plan.replicates);
     plan.seed = arguments.seed.or(plan.seed);
+    plan.cut_into_legs()?;
     if !arguments.device.is_empty() {
         plan.disks.clone_from(&arguments.device);
     } else if !arguments.dir.is_empty() || engine.name() == "sim" {

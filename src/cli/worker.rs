@@ -39,3 +39,9 @@ pub fn database() -> anyhow::Result<ExitCode> {
     engine::database_worker()?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Serves one trial of the engine `integrity` over standard input and output.
+pub fn integrity() -> anyhow::Result<ExitCode> {
+    engine::integrity_worker()?;
+    Ok(ExitCode::SUCCESS)
+}

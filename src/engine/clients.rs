@@ -12,7 +12,7 @@ use super::load::control::{Event, Gate, Phase, Shared};
 use super::load::cpus::Pinning;
 use super::load::protocol::{Failure, LoadSpec};
 use crate::knob::Settings;
-use crate::measurement::{Amount, Note, Operation};
+use crate::measurement::{Amount, Integrity, Note, Operation};
 use crate::sys;
 use crate::sys::clock::thread_cpu_ns;
 use crate::value::Stop;
@@ -26,6 +26,9 @@ pub mod testing;
 
 pub use super::load::folders::run;
 use tally::Tally;
+
+/// The engine whose clients check what they read.
+const INTEGRITY: &str = "integrity";
 
 /// What ends a client early, and the trial with it.
 pub type Broken = (Failure, String);
@@ -95,6 +98,10 @@ impl Terms {
                 "stop=steady and stop=interval need a load that is the same at every moment, and \
                  these operations are not; choose a time, as stop=60s, and look at its course",
             ),
+            Stop::Bits(_) if settings.engine() != INTEGRITY => unsupported(
+                "stop=...bits counts bits that were checked, which engine=integrity alone does; \
+                 choose a time or bytes per stream",
+            ),
             Stop::Pass | Stop::Bytes(_) if terms.warm_up_ns > 0 => unsupported(
                 "a pass begins with the first operation and leaves no time to warm up; stop=pass \
                  and stop=BYTES need warm-up=0s",
@@ -126,6 +133,39 @@ pub struct Yield {
     pub durable: bool,
     /// What is to be known.
     pub notes: Vec<Note>,
+    /// What it checked; `None` of clients that check nothing.
+    pub checked: Option<Checked>,
+}
+
+/// What one client checked of the bytes that it read, and where these may have come from.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// What was checked, and what was wrong.
+    pub integrity: Integrity,
+    /// Of its file.
+    pub file_bytes: u64,
+    /// Bytes of its file in memory before its first operation, where that is known.
+    pub resident_before_bytes: Option<u64>,
+    /// Of what it read, bytes that were in memory when it began to, where that is known.
+    pub reread_bytes: Option<u64>,
+}
+
+impl Checked {
+    /// What all of them checked together; `None` when one checked nothing.
+    fn sum(yields: &[Yield]) -> Option<Checked> {
+        let mut all = yields.iter().map(|yielded| yielded.checked.clone());
+        let mut sum = all.next()??;
+        let plus = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
+        for one in all {
+            let one = one?;
+            sum.integrity.add(one.integrity);
+            sum.file_bytes += one.file_bytes;
+            sum.resident_before_bytes = plus(sum.resident_before_bytes, one.resident_before_bytes);
+            sum.reread_bytes = plus(sum.reread_bytes, one.reread_bytes);
+        }
+        sum.integrity.faults.sort_by_key(|fault| fault.at_ns);
+        Some(sum)
+    }
 }
 
 /// The settings of a [`LoadSpec`] for `engine`, whole.

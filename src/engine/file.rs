@@ -20,6 +20,7 @@ mod serve;
 mod stream;
 mod supervise;
 
+pub use address::Shuffle;
 pub use backend::ring::refusal as ring_refusal;
 pub use serve::worker;
 pub use supervise::first_generation;

@@ -12,8 +12,20 @@ const OF_FILES: &[&str] = &["file", "sim"];
 /// Engines that make files of their own, of a given number and size.
 const OF_OWN_FILES: &[&str] = &["file", "sim", "tree", "concat"];
 
+/// The same, and one that makes one file a stream.
+const OF_SIZED_FILES: &[&str] = &["file", "sim", "tree", "concat", "integrity"];
+
 /// Engines that let streams loose on files.
 const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail", "database"];
+
+/// Engines whose streams end by a time or what they did, and run where they are put.
+const OF_TIMED_STREAMS: &[&str] =
+    &["file", "sim", "tree", "replay", "mail", "database", "integrity"];
+
+/// The same knob, obeyed by all engines whose streams end by a time or what they did.
+const fn of_timed_streams(knob: Knob) -> Knob {
+    Knob { engines: OF_TIMED_STREAMS, ..knob }
+}
 
 /// The same knob, obeyed by all engines with files of their own.
 const fn of_own_files(knob: Knob) -> Knob {
@@ -32,7 +44,7 @@ const fn with_trees(knob: Knob) -> Knob {
 
 /// The same knob, obeyed by the engines that move their bytes in blocks.
 const fn with_blocks(knob: Knob) -> Knob {
-    Knob { engines: &["file", "sim", "mail", "concat"], ..knob }
+    Knob { engines: &["file", "sim", "mail", "concat", "integrity"], ..knob }
 }
 
 /// The same knob, obeyed by every engine.
@@ -110,13 +122,16 @@ pub const STREAMS: Knob = everywhere(knob(
     "1",
     "Sequences of I/O at the same time, each with files of its own, or copies of a program",
 ));
-pub const FILE_SIZE: Knob = of_own_files(knob(
-    "file-size",
-    "size",
-    Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
-    "1GiB",
-    "Bytes of each file; to read and write in blocks, 4KiB or more, in multiples of 512",
-));
+pub const FILE_SIZE: Knob = Knob {
+    engines: OF_SIZED_FILES,
+    ..knob(
+        "file-size",
+        "size",
+        Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
+        "1GiB",
+        "Bytes of each file; to read and write in blocks, 4KiB or more, in multiples of 512",
+    )
+};
 pub const FILES: Knob = of_own_files(knob(
     "files",
     "nrfiles",
@@ -131,13 +146,16 @@ pub const DIRECTORIES: Knob = everywhere(knob(
     "",
     "Where the files are; streams are dealt to several in turn",
 ));
-pub const DIRECT: Knob = knob(
-    "direct",
-    "direct",
-    Domain::Flag,
-    "true",
-    "Around the page cache (O_DIRECT); `false` goes through it",
-);
+pub const DIRECT: Knob = Knob {
+    engines: &["file", "sim", "integrity"],
+    ..knob(
+        "direct",
+        "direct",
+        Domain::Flag,
+        "true",
+        "Around the page cache (O_DIRECT); `false` goes through it",
+    )
+};
 pub const COLD: Knob = of_own_files(knob(
     "cold",
     "invalidate",
@@ -153,13 +171,14 @@ pub const IO_ENGINE: Knob = knob(
     "How the kernel is asked: io_uring, io_submit, pread and pwrite, a memory map, or the C \
      library's FILE by fread and fwrite or, byte by byte, by getc and putc",
 );
-pub const STOP: Knob = of_streams(knob(
+pub const STOP: Knob = of_timed_streams(knob(
     "stop",
     "runtime",
     Domain::Stop,
     "10s",
-    "When the timed part ends: a time, bytes per stream, `pass` (each file once), `steady`, or \
-     when the 95 % interval of the throughput is narrow enough (`interval:5%`)",
+    "When the timed part ends: a time, bytes per stream, bits that were checked by all of them \
+     (`1e14bits`), `pass` (each file once), `steady`, or when the 95 % interval of the throughput \
+     is narrow enough (`interval:5%`)",
 ));
 pub const AT_LEAST: Knob = everywhere(knob(
     "at-least",
@@ -273,7 +292,7 @@ pub const RATE: Knob = knob(
     "0",
     "I/Os per second per stream, at fixed times whatever the server does; 0 is as fast as it can",
 );
-pub const CPU_PINNING: Knob = of_streams(knob(
+pub const CPU_PINNING: Knob = of_timed_streams(knob(
     "cpu-pinning",
     "cpus_allowed",
     Domain::Cpus,

@@ -17,6 +17,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "readahead", text: include_str!("../../plans/readahead.toml") },
     BuiltIn { name: "raid-filesystem", text: include_str!("../../plans/raid-filesystem.toml") },
     BuiltIn { name: "brick", text: include_str!("../../plans/brick.toml") },
+    BuiltIn { name: "integrity", text: include_str!("../../plans/integrity.toml") },
     BuiltIn { name: "soak", text: include_str!("../../plans/soak.toml") },
     BuiltIn { name: "build", text: include_str!("../../plans/build.toml") },
     BuiltIn { name: "concat", text: include_str!("../../plans/concat.toml") },

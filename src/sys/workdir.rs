@@ -16,6 +16,9 @@ use super::Error;
 /// The marker's name. Its first line is [`MAGIC`].
 const MARKER: &str = "BRICKYARD";
 const MAGIC: &str = "This directory was made by brickyard and may be removed by it.";
+/// The second line of the marker of a directory that outlives its run begins so; what the directory
+/// waits for follows.
+const WAITS: &str = "It is kept: ";
 /// Every work directory's name starts with this.
 const PREFIX: &str = "brickyard-";
 
@@ -33,6 +36,8 @@ pub enum Swept {
     Removed(PathBuf),
     /// It is ours, but holds files that we did not make; those were left.
     Kept(PathBuf, Vec<String>),
+    /// It is ours and nobody uses it, but what is in it is still wanted: for what.
+    Waits(PathBuf, String),
 }
 
 /// The name of the file number `index` in a work directory.
@@ -137,13 +142,52 @@ impl WorkDir {
     /// # Errors
     /// When it exists already or cannot be made.
     pub fn create(parent: &Path, name: &str) -> Result<WorkDir, Error> {
+        WorkDir::make(parent, name, None)
+    }
+
+    /// The same, of a directory that outlives its run: no start removes it, however the run ends.
+    /// `waits` tells people for what it is there; one line.
+    ///
+    /// # Errors
+    /// As [`WorkDir::create`].
+    pub fn create_kept(parent: &Path, name: &str, waits: &str) -> Result<WorkDir, Error> {
+        WorkDir::make(parent, name, Some(waits))
+    }
+
+    /// Takes up again a directory that was kept, by the name that it was made under; `None` where
+    /// there is none.
+    ///
+    /// # Errors
+    /// When it is not ours, or somebody uses it.
+    pub fn take_up(parent: &Path, name: &str) -> Result<Option<WorkDir>, Error> {
+        let path = parent.join(format!("{PREFIX}{name}"));
+        if rustix::fs::lstat(&path).is_err_and(|why| why == Errno::NOENT) {
+            return Ok(None);
+        }
+        match abandoned(&path) {
+            Some(Marker { file, .. }) => Ok(Some(WorkDir { path, marker: file })),
+            None => {
+                let what = format!("cannot go on in {}", path.display());
+                let why = "another run uses it, or it does not bear our marker";
+                Err(Error::new(what, why).hint("wait until that run has ended, or look into it"))
+            }
+        }
+    }
+
+    /// Ends the use of a directory that is kept: it stays, and can be taken up again.
+    pub fn rest(self) -> PathBuf {
+        drop(self.marker);
+        self.path
+    }
+
+    fn make(parent: &Path, name: &str, waits: Option<&str>) -> Result<WorkDir, Error> {
         let path = parent.join(format!("{PREFIX}{name}"));
         let failed = |error: Errno| {
             let what = format!("cannot make a directory in {}", parent.display());
             Error::new(what, std::io::Error::from(error)).hint(advice(error))
         };
         rustix::fs::mkdir(&path, Mode::RWXU).map_err(failed)?;
-        WorkDir::mark(&path).map_err(|error| {
+        WorkDir::mark(&path, waits).map_err(|error| {
             // Nothing is in it yet, so this cannot remove anybody's file.
             let _ = rustix::fs::unlinkat(rustix::fs::CWD, path.join(MARKER), AtFlags::empty());
             let _ = rustix::fs::rmdir(&path);
@@ -151,13 +195,14 @@ impl WorkDir {
         })
     }
 
-    fn mark(path: &Path) -> Result<WorkDir, Errno> {
+    fn mark(path: &Path, waits: Option<&str>) -> Result<WorkDir, Errno> {
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
         let marker = rustix::fs::open(path.join(MARKER), flags, Mode::RUSR | Mode::WUSR)?;
         // Locked before it says what it is: a sweep that comes in between finds no marker.
         rustix::fs::flock(&marker, FlockOperation::LockExclusive)?;
         let mut file = File::from(marker);
-        let written = writeln!(file, "{MAGIC}").and_then(|()| file.sync_all());
+        let waits = waits.map_or(String::new(), |waits| format!("{WAITS}{waits}\n"));
+        let written = write!(file, "{MAGIC}\n{waits}").and_then(|()| file.sync_all());
         written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
         Ok(WorkDir { path: path.to_owned(), marker: file.into() })
     }
@@ -185,18 +230,33 @@ impl WorkDir {
 }
 
 /// Removes the directories in `parent` that earlier runs made and left: those that bear the marker,
-/// belong to us, and are not locked by a run that still lives.
+/// belong to us, are not locked by a run that still lives, and wait for nothing.
 pub fn sweep(parent: &Path) -> Vec<Result<Swept, Error>> {
     let Ok(entries) = parent.read_dir() else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
     let mut paths: Vec<PathBuf> =
         names.filter(|name| name.starts_with(PREFIX)).map(|name| parent.join(name)).collect();
     paths.sort();
-    paths.iter().filter_map(|path| abandoned(path).map(|_lock| clear(path))).collect()
+    let swept = |path: &PathBuf| {
+        // Its marker stays open, and so locked, until it is gone.
+        let marker = abandoned(path)?;
+        Some(match &marker.waits {
+            Some(waits) => Ok(Swept::Waits(path.clone(), waits.clone())),
+            None => clear(path),
+        })
+    };
+    paths.iter().filter_map(swept).collect()
+}
+
+/// A marker that we have locked.
+struct Marker {
+    file: OwnedFd,
+    /// What its directory waits for.
+    waits: Option<String>,
 }
 
 /// The locked marker of `path`, when it is ours and nobody uses it.
-fn abandoned(path: &Path) -> Option<OwnedFd> {
+fn abandoned(path: &Path) -> Option<Marker> {
     let directory = open_directory(path).ok()?;
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let marker = rustix::fs::openat(&directory, MARKER, flags, Mode::empty()).ok()?;
@@ -209,7 +269,12 @@ fn abandoned(path: &Path) -> Option<OwnedFd> {
     let file = File::from(marker);
     let mut text = String::new();
     (&file).take(4096).read_to_string(&mut text).ok()?;
-    (text.lines().next() == Some(MAGIC)).then(|| file.into())
+    let mut lines = text.lines();
+    if lines.next() != Some(MAGIC) {
+        return None;
+    }
+    let waits = lines.next().and_then(|line| line.strip_prefix(WAITS)).map(str::to_owned);
+    Some(Marker { file: file.into(), waits })
 }
 
 fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
@@ -351,6 +416,26 @@ mod tests {
         assert_eq!(swept, [Swept::Removed(dead_path)]);
         assert!(living.path().exists() && unmarked.join(file_name(0)).exists());
         assert!(empty_marker.exists());
+    }
+
+    /// What was written before a reboot is to be read after it, whoever runs in between.
+    #[test]
+    fn a_directory_that_is_kept_outlives_its_run_and_is_taken_up_by_its_name_alone() {
+        let parent = tempfile::tempdir().unwrap();
+        let work = WorkDir::create_kept(parent.path(), "a", "for the rest of its run").unwrap();
+        let file = work.path().join(file_name(0));
+        File::create(&file).unwrap();
+        assert!(WorkDir::take_up(parent.path(), "a").is_err(), "its run lives");
+        let path = work.rest();
+        let waits = Swept::Waits(path.clone(), "for the rest of its run".into());
+        assert_eq!(sweep(parent.path()), [Ok(waits)]);
+        assert!(WorkDir::take_up(parent.path(), "b").unwrap().is_none());
+        let work = WorkDir::take_up(parent.path(), "a").unwrap().unwrap();
+        assert!(file.exists() && sweep(parent.path()).is_empty(), "it is in use again");
+        assert_eq!(work.remove().unwrap(), Swept::Removed(path));
+        // A directory of that name which is not ours is neither used nor removed.
+        std::fs::create_dir(parent.path().join("brickyard-c")).unwrap();
+        assert!(WorkDir::take_up(parent.path(), "c").is_err());
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod database;
 mod effects;
 mod engines;
+mod integrity;
 mod labels;
 mod names;
 mod plenty;

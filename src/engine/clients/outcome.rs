@@ -1,6 +1,6 @@
 //! Puts together what the clients and the controller saw.
 
-use super::{Terms, Yield};
+use super::{Checked, Terms, Yield};
 use crate::engine::Error;
 use crate::engine::load::control::Shared;
 use crate::engine::load::protocol::{LoadResult, write_histogram};
@@ -39,6 +39,14 @@ pub fn gather(
                     others all along. A longer time gives a figure.";
         notes.push(Note::new("no-common-time", text));
     }
+    // Nothing was there before, but for clients that check what was: they know.
+    let read = yields.iter().map(|yielded| yielded.total.read_bytes).sum();
+    let (resident_before_bytes, reread_bytes, file_bytes, integrity) = match Checked::sum(yields) {
+        Some(all) => {
+            (all.resident_before_bytes, all.reread_bytes, all.file_bytes, Some(all.integrity))
+        }
+        None => (Some(0), Some(read), 0, None),
+    };
     Ok(LoadResult {
         started_monotonic_ns: zero_ns,
         started_unix_ns: watched.started_unix_ns,
@@ -52,9 +60,10 @@ pub fn gather(
         streams,
         load: watched.load,
         latency: latency(yields)?,
-        // Nothing was there before: the clients made all that they read.
-        resident_before_bytes: Some(0),
-        reread_bytes: Some(yields.iter().map(|yielded| yielded.total.read_bytes).sum()),
+        resident_before_bytes,
+        reread_bytes,
+        file_bytes,
+        integrity,
         notes,
         ..LoadResult::default()
     })

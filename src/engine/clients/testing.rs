@@ -7,6 +7,9 @@ use super::serve::{Engine, conduct};
 use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, Message};
 use crate::engine::load::talk::{Talk, serve};
 
+/// The campaign of all of them.
+pub const CAMPAIGN: u64 = 22;
+
 /// The end of a trial with so many clients in `folder`.
 pub fn trial<W: Send + Sync + 'static>(
     engine: &Engine<W>,
@@ -14,9 +17,26 @@ pub fn trial<W: Send + Sync + 'static>(
     folder: &Path,
     clients: usize,
 ) -> Result<LoadResult, (Failure, String)> {
+    trial_of(engine, settings, folder, clients, 11)
+}
+
+/// The same, of a trial of this seed.
+pub fn trial_of<W: Send + Sync + 'static>(
+    engine: &Engine<W>,
+    settings: serde_json::Value,
+    folder: &Path,
+    clients: usize,
+    seed: u64,
+) -> Result<LoadResult, (Failure, String)> {
     let streams = vec![vec![folder.to_owned()]; clients];
-    let (bench, written) = Default::default();
-    let spec = LoadSpec { settings, seed: 11, campaign: 22, streams, bench, written };
+    let spec = LoadSpec {
+        settings,
+        seed,
+        campaign: CAMPAIGN,
+        streams,
+        bench: Default::default(),
+        written: Default::default(),
+    };
     let (worker_reads, mut to_worker) = pipe().unwrap();
     let (from_worker, worker_writes) = pipe().unwrap();
     writeln!(to_worker, "{}", serde_json::to_string(&spec).unwrap()).unwrap();

@@ -338,6 +338,11 @@ impl Watch<'_> {
         let elapsed_ns = now - self.released_ns;
         match (rules.stop, rules.operations) {
             (Stop::After(_), _) => Some(self.deadline().0 - self.released_ns),
+            (Stop::Bits(bits), _) if total.read_bytes > 0 => {
+                let share = bits as f64 / (8.0 * total.read_bytes as f64);
+                let whole = (elapsed_ns as f64 * share) as u64;
+                Some(whole.max(elapsed_ns).min(rules.at_most_ns))
+            }
             (_, Some(operations)) if total.ops() > 0 => {
                 let whole = elapsed_ns as f64 * operations as f64 / total.ops() as f64;
                 Some((whole as u64).max(elapsed_ns).max(rules.at_least_ns).min(rules.at_most_ns))

@@ -148,6 +148,8 @@ impl Facts<'_> {
         // blocks that are written back were read before, and reading them again was counted above.
         let written = match self.word("access") {
             "update" | "random-update" if self.evidence.reread_bytes.is_some() => 0.0,
+            // It drops what it wrote before it reads; what stays is counted as read again.
+            "" if self.settings.engine() == "integrity" => 0.0,
             _ => self.evidence.delivered.write_bytes as f64 / file_bytes,
         };
         let hidden = (reread + written + self.resident_share().unwrap_or(1.0)).min(1.0);
