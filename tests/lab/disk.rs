@@ -204,14 +204,19 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // The kernel closes a ring's files a moment after the process that had it has ended.
-        for _ in 0..20 {
-            let done = Command::new("umount").arg(self.name()).output();
-            if done.is_ok_and(|output| output.status.success()) {
-                return;
-            }
-            std::thread::sleep(std::time::Duration::from_millis(50));
-        }
-        try_sh("umount", &[&self.name()]);
+        unmount(&self.path);
     }
+}
+
+/// Unmounts what is mounted there; tries for a second.
+pub fn unmount(path: &Path) {
+    // The kernel closes a ring's files a moment after the process that had it has ended.
+    for _ in 0..20 {
+        let done = Command::new("umount").arg(path).output();
+        if done.is_ok_and(|output| output.status.success()) {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    try_sh("umount", &[&path.display().to_string()]);
 }

@@ -19,6 +19,7 @@ mod guest;
 mod hang;
 mod knobs;
 mod layouts;
+mod liar;
 mod limits;
 mod model;
 mod names;
