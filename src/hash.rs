@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn two_parts_are_one_message_wherever_it_is_cut() {
-        let message: Vec<u8> = (0..1500_u32).map(|i| (i * i >> 3) as u8).collect();
+        let message: Vec<u8> = (0..1500_u32).map(|i| ((i * i) >> 3) as u8).collect();
         for checksum in Checksum::ALL {
             let whole = checksum.of([&message, &[]]);
             assert!(whole[checksum.digest_bytes()..].iter().all(|byte| *byte == 0));

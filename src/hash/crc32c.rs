@@ -36,7 +36,7 @@ mod tests {
 
     #[test]
     fn both_ways_agree_at_every_length_and_alignment() {
-        let message: Vec<u8> = (0..9000_u32).map(|i| (i * i >> 5) as u8).collect();
+        let message: Vec<u8> = (0..9000_u32).map(|i| ((i * i) >> 5) as u8).collect();
         for length in (0..600).chain([4000, 4064, 4096, 8191, 8900]) {
             let start = length % 67;
             let (head, tail) = (&message[start..start + 64], &message[start + 64..]);

@@ -1,20 +1,43 @@
-//! (pure) MD5, of one message or of many of one length.
+//! (pure) MD5, of one message or of many of one length at a time.
+//!
+//! MD5 (RFC 1321) cannot be sped up within one message: each step waits for the one before it. But
+//! the blocks of a file are independent, so the same step of 16 or 32 of them fits side by side
+//! into vector registers. Which instructions the processor has is asked at run time. Messages whose
+//! lengths differ, and single ones, go through the crate md-5, and so does everything on other
+//! processors.
 
 use md5::{Digest, Md5};
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+#[cfg(target_arch = "x86_64")]
+mod rounds;
+
+/// Most messages that any way takes at a time.
+const TOGETHER_MAX: usize = 32;
+
+/// So few messages are faster one by one: a group costs as much as two or three of them.
+const TOGETHER_MIN: usize = 3;
 
 /// The MD5 of each block. Blocks are of one length; where they are not, nothing is lost but speed.
 /// The shorter of `blocks` and `digests` says how many there are.
 pub fn md5_each(blocks: &[&[u8]], digests: &mut [[u8; 16]]) {
-    for (block, digest) in blocks.iter().zip(digests) {
-        *digest = one([block, &[]]);
+    for (blocks, digests) in blocks.chunks(TOGETHER_MAX).zip(digests.chunks_mut(TOGETHER_MAX)) {
+        let mut messages: [[&[u8]; 2]; TOGETHER_MAX] = [[&[]; 2]; TOGETHER_MAX];
+        for (message, block) in messages.iter_mut().zip(blocks) {
+            message[1] = block;
+        }
+        md5_each_of(&messages[..blocks.len()], digests);
     }
 }
 
 /// As [`md5_each`], of messages in two parts: of each the first, then the second, as one message.
+/// First parts should be a multiple of 64 bytes long, for speed.
 pub fn md5_each_of(messages: &[[&[u8]; 2]], digests: &mut [[u8; 16]]) {
-    for (message, digest) in messages.iter().zip(digests) {
-        *digest = one(*message);
-    }
+    let way = Way::ALL.into_iter().find(|way| way.is_here()).unwrap_or(Way::OneByOne);
+    way.run(messages, digests);
 }
 
 /// The MD5 of one message in two parts.
@@ -23,4 +46,159 @@ pub fn one(parts: [&[u8]; 2]) -> [u8; 16] {
     hasher.update(parts[0]);
     hasher.update(parts[1]);
     hasher.finalize().into()
+}
+
+/// How many messages are hashed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// 16 or 32 at a time, with AVX-512.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// 8 or 16 at a time, with AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// By the crate.
+    OneByOne,
+}
+
+impl Way {
+    /// The fastest first.
+    #[cfg(target_arch = "x86_64")]
+    const ALL: [Way; 3] = [Way::Avx512, Way::Avx2, Way::OneByOne];
+    #[cfg(not(target_arch = "x86_64"))]
+    const ALL: [Way; 1] = [Way::OneByOne];
+
+    /// Whether this processor has the instructions.
+    fn is_here(self) -> bool {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Way::Avx512 => is_x86_feature_detected!("avx512f"),
+            #[cfg(target_arch = "x86_64")]
+            Way::Avx2 => is_x86_feature_detected!("avx2"),
+            Way::OneByOne => true,
+        }
+    }
+
+    /// Hashes the messages; one by one where the processor or their lengths do not allow more.
+    fn run(self, messages: &[[&[u8]; 2]], digests: &mut [[u8; 16]]) {
+        let together = match self {
+            #[cfg(target_arch = "x86_64")]
+            Way::Avx512 => 2 * avx512::LANES,
+            #[cfg(target_arch = "x86_64")]
+            Way::Avx2 => 2 * avx2::LANES,
+            Way::OneByOne => 1,
+        };
+        let count = messages.len().min(digests.len());
+        let groups = messages[..count].chunks(together).zip(digests.chunks_mut(together));
+        for (messages, digests) in groups {
+            if messages.len() < TOGETHER_MIN || !are_alike(messages) || !self.is_here() {
+                for (message, digest) in messages.iter().zip(digests) {
+                    *digest = one(*message);
+                }
+                continue;
+            }
+            // SAFETY: the processor has the instructions; the messages are alike, and there are
+            // 3 to `together` of them; each function gets at most the lanes that it has.
+            #[cfg(target_arch = "x86_64")]
+            unsafe {
+                match self {
+                    Way::Avx512 if messages.len() > avx512::LANES => {
+                        avx512::digest_each::<2>(messages, digests)
+                    }
+                    Way::Avx512 => avx512::digest_each::<1>(messages, digests),
+                    Way::Avx2 if messages.len() > avx2::LANES => {
+                        avx2::digest_each::<2>(messages, digests)
+                    }
+                    Way::Avx2 => avx2::digest_each::<1>(messages, digests),
+                    Way::OneByOne => {}
+                }
+            }
+        }
+    }
+}
+
+/// Whether all messages have parts of the same lengths, the first a multiple of 64 bytes.
+fn are_alike(messages: &[[&[u8]; 2]]) -> bool {
+    let lengths = |message: &[&[u8]; 2]| (message[0].len(), message[1].len());
+    messages.first().is_some_and(|first| {
+        first[0].len().is_multiple_of(64)
+            && messages.iter().all(|message| lengths(message) == lengths(first))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(length: usize) -> Vec<u8> {
+        let mut state = 1_u32;
+        let next = |_| {
+            state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+            (state >> 24) as u8
+        };
+        (0..length).map(next).collect()
+    }
+
+    /// Every way that this processor has, on `count` messages of `head` and `tail` bytes that begin
+    /// at odd places.
+    fn compare(count: usize, head: usize, tail: usize) {
+        let pool = bytes(head + tail + count * 7 + 1);
+        let messages: Vec<[&[u8]; 2]> = (0..count)
+            .map(|index| {
+                let message = &pool[index * 7 + 1..];
+                [&message[..head], &message[head..head + tail]]
+            })
+            .collect();
+        let expected: Vec<[u8; 16]> = messages.iter().map(|message| one(*message)).collect();
+        for way in Way::ALL.into_iter().filter(|way| way.is_here()) {
+            let mut digests = vec![[0; 16]; count];
+            way.run(&messages, &mut digests);
+            assert!(digests == expected, "{way:?}: {count} of {head} + {tail} bytes");
+        }
+    }
+
+    #[test]
+    fn every_way_gives_what_the_crate_gives_at_every_length_around_a_block() {
+        for tail in [0, 1, 55, 56, 57, 63, 64, 65, 119, 120, 127, 128, 129, 448, 1001, 4000, 4096] {
+            compare(33, 0, tail);
+            compare(9, 64, tail);
+        }
+        compare(3, 64, (1 << 20) - 96);
+    }
+
+    #[test]
+    fn every_way_takes_any_number_of_messages() {
+        for count in 0..=70 {
+            compare(count, 64, 416);
+        }
+    }
+
+    #[test]
+    fn messages_of_different_lengths_are_right_too() {
+        let pool = bytes(1000);
+        let blocks: Vec<&[u8]> = (0..40).map(|index| &pool[index..index * 20 + 30]).collect();
+        let mut digests = vec![[0; 16]; 40];
+        md5_each(&blocks, &mut digests);
+        for (block, digest) in blocks.iter().zip(&digests) {
+            assert_eq!(*digest, one([block, &[]]));
+        }
+        compare(20, 63, 100);
+        let mut few = [[0; 16]; 5];
+        md5_each(&blocks, &mut few);
+        assert_eq!(few, digests[..5]);
+        md5_each(&blocks[..2], &mut few);
+        md5_each(&[], &mut few);
+        assert_eq!(few, digests[..5]);
+    }
+
+    /// Says which ways were not tried, so that nobody believes they were.
+    #[test]
+    fn ways_that_this_processor_lacks_are_one_by_one() {
+        for way in Way::ALL {
+            let mut digests = [[0; 16]; 4];
+            let message: [&[u8]; 2] = [&[], b"abc"];
+            way.run(&[message; 4], &mut digests);
+            assert_eq!(digests, [one([b"abc", &[]]); 4], "{way:?}, here: {}", way.is_here());
+        }
+    }
 }

@@ -66,25 +66,27 @@ const BY_128: [i64; 2] = by(128);
 /// The CRC of `first`, whose beginning is inverted, and of `rest` behind it.
 #[target_feature(enable = "avx2,vpclmulqdq,pclmulqdq,sse4.2")]
 fn folded(first: &[u8; STRIDE], rest: &[u8]) -> u32 {
-    let mut sum = load(first);
+    let [mut s0, mut s1, mut s2, mut s3] = load(first);
     let far = both(BY_1024);
     let (strides, tail) = rest.as_chunks::<STRIDE>();
     for stride in strides {
         let ahead = stride.as_ptr().wrapping_add(AHEAD).cast::<i8>();
         // SAFETY: a prefetch reads nothing that the program could see and never faults, wherever
-        // it points.
+        // it points. (Newer compilers call it safe; our oldest does not.)
+        #[allow(unused_unsafe)]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(ahead);
             _mm_prefetch::<_MM_HINT_T0>(ahead.wrapping_add(64));
         }
-        let next = load(stride);
-        for (sum, next) in sum.iter_mut().zip(next) {
-            *sum = _mm256_xor_si256(move_back(*sum, far), next);
-        }
+        let [n0, n1, n2, n3] = load(stride);
+        s0 = _mm256_xor_si256(move_back(s0, far), n0);
+        s1 = _mm256_xor_si256(move_back(s1, far), n1);
+        s2 = _mm256_xor_si256(move_back(s2, far), n2);
+        s3 = _mm256_xor_si256(move_back(s3, far), n3);
     }
     let half = both(BY_512);
-    let one = _mm256_xor_si256(move_back(sum[0], half), sum[2]);
-    let two = _mm256_xor_si256(move_back(sum[1], half), sum[3]);
+    let one = _mm256_xor_si256(move_back(s0, half), s2);
+    let two = _mm256_xor_si256(move_back(s1, half), s3);
     let sum = _mm256_xor_si256(move_back(one, both(BY_256)), two);
     let (low, high) = (_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
     let near = _mm_set_epi64x(BY_128[1], BY_128[0]);
@@ -111,7 +113,14 @@ fn folded(first: &[u8; STRIDE], rest: &[u8]) -> u32 {
 fn load(stride: &[u8; STRIDE]) -> [__m256i; 4] {
     let at: *const __m256i = stride.as_ptr().cast();
     // SAFETY: 4 times 32 bytes are the 128 of the array; the loads need no alignment.
-    unsafe { std::array::from_fn(|i| _mm256_loadu_si256(at.add(i))) }
+    unsafe {
+        [
+            _mm256_loadu_si256(at),
+            _mm256_loadu_si256(at.add(1)),
+            _mm256_loadu_si256(at.add(2)),
+            _mm256_loadu_si256(at.add(3)),
+        ]
+    }
 }
 
 #[target_feature(enable = "avx2")]
