@@ -163,8 +163,8 @@ impl Format {
     }
 
     /// The block of that identity, made anew. Its time is the one that `found` bears where that is
-    /// plausible: its two copies agree, or the checksum of `found` tells which bits of which copy are
-    /// right. Otherwise it is 0.
+    /// plausible: its two copies agree, or the checksum of `found` tells which bits of which copy
+    /// are right. Otherwise it is 0.
     pub fn expected(&self, identity: &Identity, found: &[u8]) -> Vec<u8> {
         let mut block = vec![0; self.step()];
         self.write_unchecked(&mut block, identity, 0);

@@ -4,28 +4,36 @@
 //! whose name it bears, and what a second reading gave. The first row that applies stands; where
 //! two kinds would leave the same bytes, the order of the rows says which name they get.
 //!
-//! | | the block that was found | at the place that it names | read again | kind |
+//! | | the block that was found | at the place it names | read again | kind |
 //! |---|---|---|---|---|
-//! | 1 | has fewer bytes than a block | - | - | `short` |
-//! | 2 | is one byte over and over: 0x00, 0xFF (erased flash) or any other | - | - | `unwritten` |
-//! | 3 | is right in itself, but of another campaign | - | - | `foreign` |
-//! | 4 | is right in itself, of another file or offset | that very block | not right | `duplicated` |
-//! | 5 | is right in itself, of another file or offset | anything else | any | `misdirected` |
-//! | 6 | is right in itself, of its place, of an older generation | - | - | `stale` |
-//! | 7 | is right in itself, of its place, of a generation not yet asked for | - | - | `foreign` |
-//! | 8 | differs from the expected one in its checksum field (bytes 64..96) alone | - | - | `checksum-field` |
-//! | 9 | differs in at most [`FLIPS_MAX`] bits outside that field | - | - | `bit-flip` |
-//! | 10 | differs in so few bits from the block whose name it bears | - | - | as rows 3 to 7, without 4 |
-//! | 11 | each sector of 512 bytes is of this place, but they are of several generations, or some are one byte over and over | - | - | `torn` |
-//! | 12 | as 11, but sectors are of the other place that the header names | - | - | `misdirected`; of another campaign, `foreign` |
-//! | 13 | is anything else | - | - | `foreign` |
+//! | 1 | fewer bytes than a block | - | - | `short` |
+//! | 2 | one byte over and over: 0x00, 0xff or any other | - | - | `unwritten` |
+//! | 3 | intact, of another campaign | - | - | `foreign` |
+//! | 4 | intact, of another file or offset | that very block | not right | `duplicated` |
+//! | 5 | intact, of another file or offset | anything else | any | `misdirected` |
+//! | 6 | intact, of its place, an older generation | - | - | `stale` |
+//! | 7 | intact, of its place, not asked for | - | - | `foreign` |
+//! | 8 | right but for the checksum (bytes 64..96) | - | - | `checksum-field` |
+//! | 9 | at most [`FLIPS_MAX`] other bits differ | - | - | `bit-flip` |
+//! | 10 | as few differ from the block whose name it bears | - | - | rows 3 to 7 |
+//! | 11 | sectors of several writings of its place | - | - | `torn` |
+//! | 12 | as 11, with sectors of the place it names | - | - | `misdirected` |
+//! | 13 | anything else | - | - | `foreign` |
 //!
-//! "Right in itself" means: its checksum is right for what it says it is. So these share their
-//! bytes, and are told apart by order alone: a torn write of a block of one sector, or one torn
-//! before its first sector, is a lost write (`stale`); a lost first write is `unwritten`; a flipped
-//! bit of the checksum field is `checksum-field`; a misread block (row 5, right when it is read
-//! again) is `misdirected` though the place it names holds it too, because it lies on the device
-//! once.
+//! - *Intact*: its checksum is right for the format and the name that it bears.
+//! - Row 4 needs a block that was read from the named place and is the same, byte by byte. It is
+//!   `duplicated` when the second reading was not made, too.
+//! - Row 7: a generation not yet asked for, or the right one in another format.
+//! - Row 10: `duplicated` needs an intact block; these are `misdirected`.
+//! - Row 11: every sector of 512 bytes is of this place, of any generation, or one byte over and
+//!   over (a part that was never written), and they are not all alike.
+//! - Row 12: a place in another campaign makes it `foreign`.
+//!
+//! These share their bytes, and are told apart by the order alone: a torn write of a block of one
+//! sector, or one that tore before its first sector, is a lost write (`stale`); a lost first write
+//! is `unwritten`; a flipped bit of the checksum is `checksum-field`; a misread block (row 5, right
+//! when it is read again) is `misdirected` though the place it names holds it too, because it lies
+//! on the device once.
 //!
 //! Older generations are looked for by making their payload anew, the newest first, at most
 //! [`GENERATIONS_TRIED`] of them and [`BYTES_TRIED`] bytes; a torn block whose other part is older
@@ -174,7 +182,7 @@ fn whole(evidence: &Evidence, expected: &[u8]) -> (Kind, String) {
         .unwrap_or_else(|| (Kind::Foreign, words::foreign(evidence, expected)))
 }
 
-/// Rows 3 to 7: what it means that the block found is `borne`. `intact`: it is right in itself.
+/// Rows 3 to 7: what it means that the block found is `borne`.
 fn relation(evidence: &Evidence, borne: &Identity, intact: bool) -> (Kind, String) {
     let expected = &evidence.expected;
     let place = words::place(borne);

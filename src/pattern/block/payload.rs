@@ -1,8 +1,8 @@
 //! (pure) The bytes behind a block's header: pseudo-random, made anew from its identity alone.
 //!
 //! [`LANES`] generators xoshiro256++ (Blackman and Vigna 2021, doi:10.1145/3460772) run side by
-//! side, so that the compiler puts them into vector registers, SSE2 at least. All is arithmetic
-//! modulo 2^64, all words are stored little-endian:
+//! side: a processor works on several of them at once. All is arithmetic modulo 2^64, all words are
+//! stored little-endian:
 //!
 //! 1. `mix(z)` is the finaliser of SplitMix64 (Steele, Lea, Flood 2014): `z ^= z >> 30;
 //!    z *= 0xBF58476D1CE4E5B9; z ^= z >> 27; z *= 0x94D049BB133111EB; z ^= z >> 31`.
@@ -23,20 +23,45 @@ pub const LANES: usize = 4;
 
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 
+/// One value for each lane, written out: builds without optimisation, as those of the tests are,
+/// would spend their time in loops of four.
+macro_rules! each {
+    ($lane:ident => $value:expr) => {
+        [
+            {
+                const $lane: usize = 0;
+                $value
+            },
+            {
+                const $lane: usize = 1;
+                $value
+            },
+            {
+                const $lane: usize = 2;
+                $value
+            },
+            {
+                const $lane: usize = 3;
+                $value
+            },
+        ]
+    };
+}
+
 /// Fills `payload` with the bytes of `identity`; a shorter one gets their beginning.
 pub fn fill(identity: &Identity, payload: &mut [u8]) {
     let mut state = seeded(identity);
-    let mut chunks = payload.chunks_exact_mut(8 * LANES);
-    for chunk in &mut chunks {
-        let words = next(&mut state);
-        for lane in 0..LANES {
-            chunk[8 * lane..8 * lane + 8].copy_from_slice(&words[lane].to_le_bytes());
-        }
+    let (words, bytes) = payload.as_chunks_mut::<8>();
+    let (groups, words) = words.as_chunks_mut::<LANES>();
+    for group in groups {
+        let outputs = next(&mut state);
+        *group = each!(L => outputs[L].to_le_bytes());
     }
-    let words = next(&mut state);
-    for (part, word) in chunks.into_remainder().chunks_mut(8).zip(words) {
-        part.copy_from_slice(&word.to_le_bytes()[..part.len()]);
+    let outputs = next(&mut state);
+    for (word, output) in words.iter_mut().zip(outputs) {
+        *word = output.to_le_bytes();
     }
+    bytes.copy_from_slice(&outputs[words.len()].to_le_bytes()[..bytes.len()]);
 }
 
 /// The state words of all lanes, word by word.
@@ -67,16 +92,14 @@ fn mix(mut z: u64) -> u64 {
 /// One output of each lane.
 #[inline(always)]
 fn next(state: &mut State) -> [u64; LANES] {
-    let mut output = [0; LANES];
-    for lane in 0..LANES {
-        let [s0, s1, s2, s3] = [state[0][lane], state[1][lane], state[2][lane], state[3][lane]];
-        output[lane] = s0.wrapping_add(s3).rotate_left(23).wrapping_add(s0);
-        let (t2, t3) = (s2 ^ s0, s3 ^ s1);
-        state[0][lane] = s0 ^ t3;
-        state[1][lane] = s1 ^ t2;
-        state[2][lane] = t2 ^ (s1 << 17);
-        state[3][lane] = t3.rotate_left(45);
-    }
+    let [s0, s1, s2, s3] = *state;
+    let output = each!(L => s0[L].wrapping_add(s3[L]).rotate_left(23).wrapping_add(s0[L]));
+    let t2 = each!(L => s2[L] ^ s0[L]);
+    let t3 = each!(L => s3[L] ^ s1[L]);
+    state[0] = each!(L => s0[L] ^ t3[L]);
+    state[1] = each!(L => s1[L] ^ t2[L]);
+    state[2] = each!(L => t2[L] ^ (s1[L] << 17));
+    state[3] = each!(L => t3[L].rotate_left(45));
     output
 }
 

@@ -27,7 +27,7 @@ fn what_is_written_is_right_with_every_checksum_at_every_size() {
     for checksum in Checksum::ALL {
         for block_bytes in [512, 1024, 4096, 65536, 1 << 20] {
             let format = format(block_bytes, checksum);
-            let blocks = if block_bytes > 65536 { 3 } else { 41 };
+            let blocks = if block_bytes < 65536 { 41 } else { 1 };
             let buffer = written(&format, blocks);
             assert_eq!(format.first_wrong(&buffer, first(), |_| 3), None);
             for (index, block) in buffer.chunks(block_bytes).enumerate() {

@@ -154,7 +154,7 @@ fn torn(format: Format, expected: Identity, block: &[u8], by: &mut Choice) -> In
         }
         2 => {
             found[cut..].fill(0);
-            format!("are 0x00 over and over")
+            "are 0x00 over and over".to_owned()
         }
         _ => {
             found.copy_from_slice(&old);
@@ -208,7 +208,7 @@ fn inject(format: Format, kinds: &[Kind], count: usize, seed: u64) {
                 let offset = EXPECTED.offset + (index * format.block_bytes) as u64;
                 let expected = Identity { offset, ..EXPECTED };
                 let injury = hurt(kind, format, expected, block, &mut by);
-                check(kind, format, expected, &injury);
+                check(kind, format, expected, block, &injury);
                 let whole = injury.found.len() == block.len();
                 // A short read ends the buffer; its length is what tells. Here it is judged alone.
                 if whole {
@@ -222,7 +222,8 @@ fn inject(format: Format, kinds: &[Kind], count: usize, seed: u64) {
     }
 }
 
-fn check(kind: Kind, format: Format, expected: Identity, injury: &Injury) {
+/// `whole` is the block as it was written.
+fn check(kind: Kind, format: Format, expected: Identity, whole: &[u8], injury: &Injury) {
     let evidence = Evidence {
         format,
         expected,
@@ -235,7 +236,6 @@ fn check(kind: Kind, format: Format, expected: Identity, injury: &Injury) {
     let judgement = judge(&evidence);
     assert_eq!(judgement.kind, kind, "{}", judgement.what);
     assert!(judgement.what.contains(&injury.says), "{} / {}", judgement.what, injury.says);
-    let whole = format.expected(&expected, &injury.found);
     let at = judgement.excerpt_at;
     assert!(at.is_multiple_of(SECTOR_BYTES) && at < format.block_bytes);
     let end = injury.found.len().min(at + SECTOR_BYTES);
