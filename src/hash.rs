@@ -142,12 +142,14 @@ mod tests {
 
     #[test]
     fn two_parts_are_one_message_wherever_it_is_cut() {
-        let message: Vec<u8> = (0..1500_u32).map(|i| ((i * i) >> 3) as u8).collect();
-        for checksum in Checksum::ALL {
-            let whole = checksum.of([&message, &[]]);
+        let long: Vec<u8> = (0..40_000_u32).map(|i| ((i * 7) >> 3) as u8).collect();
+        for (checksum, bytes) in Checksum::ALL.into_iter().flat_map(|it| [(it, 1500), (it, 40_000)])
+        {
+            let message = &long[..bytes];
+            let whole = checksum.of([message, &[]]);
             assert!(whole[checksum.digest_bytes()..].iter().all(|byte| *byte == 0));
             assert!(whole[..checksum.digest_bytes()].iter().any(|byte| *byte != 0));
-            for cut in [0, 1, 63, 64, 65, 240, 241, 256, 1024, 1499] {
+            for cut in [0, 1, 63, 64, 65, 240, 241, 256, 1024, 1499, bytes] {
                 let (first, second) = message.split_at(cut);
                 assert_eq!(checksum.of([first, second]), whole, "{} at {cut}", checksum.name());
             }

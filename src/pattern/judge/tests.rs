@@ -260,3 +260,125 @@ fn all_of_ten_thousand_faults_of_each_kind_are_found_and_named_as_the_table_says
         }
     }
 }
+
+fn judged(found: &[u8], oldest_generation: u64) -> (Kind, String) {
+    let format = Format { block_bytes: 4096, checksum: Checksum::Crc32c };
+    let evidence =
+        Evidence { format, expected: EXPECTED, found, named: None, again: None, oldest_generation };
+    let Judgement { kind, what, .. } = judge(&evidence);
+    (kind, what)
+}
+
+fn at_generation(generation: u64) -> Vec<u8> {
+    made(
+        Format { block_bytes: 4096, checksum: Checksum::Crc32c },
+        Identity { generation, ..EXPECTED },
+    )
+}
+
+/// Where two rows of the table could stand, the earlier one does.
+#[test]
+fn kinds_that_share_their_bytes_are_told_apart_by_the_order_of_the_table() {
+    let (new, old) = (at_generation(6), at_generation(4));
+    assert_eq!(judged(&old, 0).0, Kind::Stale, "torn before its first sector");
+    let mut damaged = old.clone();
+    damaged[1000] ^= 0x11;
+    let (kind, what) = judged(&damaged, 0);
+    assert_eq!(kind, Kind::Stale, "row 10: {what}");
+    assert!(what.contains("generation 4 came back") && what.contains("2 bits flipped"), "{what}");
+    let mut shifted = made(
+        Format { block_bytes: 4096, checksum: Checksum::Crc32c },
+        Identity { offset: 0, ..EXPECTED },
+    );
+    shifted[95] ^= 1;
+    assert_eq!(judged(&shifted, 0).0, Kind::Misdirected, "row 10");
+    let mut checksum = new.clone();
+    checksum[70] ^= 1;
+    let what = "the bytes are right, the checksum beside them is not: ";
+    assert!(judged(&checksum, 0).1.starts_with(what));
+    checksum[40] ^= 8;
+    assert_eq!(judged(&checksum, 0).0, Kind::BitFlip, "one of two is outside of the checksum");
+    let mut generation = new.clone();
+    generation[40] ^= 2;
+    assert_eq!(judged(&generation, 0).0, Kind::BitFlip, "though it bears generation 4");
+    assert_eq!(judged(&new, 0), (Kind::BitFlip, "no bit differs now: the block is right".into()));
+    let mut partly = new.clone();
+    partly[..1024].copy_from_slice(&shifted[..1024]);
+    let (kind, what) = judged(&partly, 0);
+    assert_eq!(kind, Kind::Misdirected, "row 12: {what}");
+    assert!(what.starts_with("bytes 0..1024 are offset 0 of file 0 of stream 1"), "{what}");
+    let xxh3 = Format { block_bytes: 4096, checksum: Checksum::Xxh3_64 };
+    assert_eq!(judged(&made(xxh3, EXPECTED), 0).0, Kind::Foreign, "row 7");
+    let small = Format { block_bytes: 512, checksum: Checksum::Crc32c };
+    let small = [made(small, EXPECTED), vec![1; 4096 - 512]].concat();
+    assert_eq!(judged(&small, 0).0, Kind::Foreign, "row 7");
+}
+
+#[test]
+fn sectors_that_alternate_are_torn_and_what_is_too_old_is_foreign() {
+    let (new, old) = (at_generation(6), at_generation(4));
+    let mut mixed = new.clone();
+    mixed[512..1024].copy_from_slice(&old[512..1024]);
+    mixed[3072..].fill(0);
+    let (kind, what) = judged(&mixed, 4);
+    assert_eq!(kind, Kind::Torn);
+    assert_eq!(
+        what,
+        "bytes 0..512 are generation 6 (the new data), bytes 512..1024 are generation 4, bytes \
+         1024..3072 are generation 6 (the new data), bytes 3072..4096 are 0x00 over and over"
+    );
+    assert_eq!(judged(&mixed, 5).0, Kind::Foreign, "generation 4 was never here");
+    let ancient = Identity { generation: GENERATIONS_TRIED + 10, ..EXPECTED };
+    let format = Format { block_bytes: 4096, checksum: Checksum::Crc32c };
+    let mut found = made(format, ancient);
+    found[2048..].copy_from_slice(&old[2048..]);
+    let evidence = Evidence {
+        format,
+        expected: ancient,
+        found: &found,
+        named: None,
+        again: None,
+        oldest_generation: 0,
+    };
+    assert_eq!(judge(&evidence).kind, Kind::Foreign, "more generations back than are tried");
+}
+
+/// Headers that look like ours, with numbers that are not; any length; any second reading.
+#[test]
+fn hostile_bytes_are_judged_without_a_panic() {
+    let mut by = Choice(Xoshiro256PlusPlus::seed_from_u64(8));
+    let whole = at_generation(6);
+    let stamped = {
+        let mut chunk = vec![3; 4096];
+        crate::pattern::stamp(&mut chunk, crate::pattern::Header { file: 3, ..Default::default() });
+        chunk
+    };
+    assert!(judged(&stamped, 0).1.contains("data without checksums, of offset 0 of file 3"));
+    for round in 0..3000 {
+        let mut found = if round % 2 == 0 { whole.clone() } else { stamped.clone() };
+        for _ in 0..by.below(4) {
+            let at = by.below(64) / 4 * 4;
+            by.bytes(&mut found[at..at + 4]);
+        }
+        if by.below(2) == 0 {
+            found[8..12].copy_from_slice(&(by.below(1 << 21) as u32).to_le_bytes());
+        }
+        let from = by.below(4096);
+        if by.below(2) == 0 {
+            by.bytes(&mut found[from..]);
+        }
+        found.truncate(by.below(3 * 4096));
+        let other = whole.get(..by.below(5000)).unwrap_or(&found);
+        let evidence = Evidence {
+            format: Format { block_bytes: 4096, checksum: Checksum::ALL[by.below(5)] },
+            expected: Identity { generation: u64::MAX, ..EXPECTED },
+            found: &found,
+            named: Some(other),
+            again: Some(&found),
+            oldest_generation: u64::MAX - by.below(9) as u64,
+        };
+        let judgement = judge(&evidence);
+        assert!(!judgement.what.is_empty() && judgement.excerpt_at < 4096);
+        assert_eq!(judgement.kind == Kind::Short, found.len() < 4096, "{}", judgement.what);
+    }
+}
