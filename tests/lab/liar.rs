@@ -20,7 +20,7 @@ mod server;
 mod store;
 
 use order::{Answer, Order};
-pub use order::{Harm, Lie, Rule, Told, Truth};
+pub use order::{Harm, Lie, Name, Rule, Told, Truth};
 
 /// Set for the process that serves.
 const SERVES: &str = "BRICKYARD_LAB_SERVES_A_LIAR";
@@ -83,6 +83,19 @@ impl Liar {
         self.disk.as_ref().expect("attached").device.clone()
     }
 
+    /// A file of the kernel about the device.
+    fn about(&self, name: &str) -> PathBuf {
+        let device = self.device();
+        Path::new("/sys/block").join(device.trim_start_matches("/dev/")).join(name)
+    }
+
+    /// Bytes that were read of it since it was attached.
+    pub fn read_bytes(&self) -> u64 {
+        let stat = std::fs::read_to_string(self.about("stat")).expect("a block device");
+        let sectors = stat.split_whitespace().nth(2).and_then(|count| count.parse::<u64>().ok());
+        512 * sectors.expect("a count")
+    }
+
     fn order(&self, order: &Order) -> Answer {
         let mut talk = self.talk.lock().expect("nobody else failed");
         let mut line = serde_json::to_string(order).expect("an order");
@@ -95,6 +108,8 @@ impl Liar {
 
     fn attach(&mut self) {
         self.disk = Some(Disk::on(&self.served, &["--direct-io=on"]));
+        // Nothing is read that nobody asked for: else what is told once may be told to nobody.
+        std::fs::write(self.about("queue/read_ahead_kb"), "0").expect("a setting of our device");
         self.order(&Order::Heir { device: Some(self.device()), mount: Some(self.path.clone()) });
     }
 
@@ -105,10 +120,11 @@ impl Liar {
     /// Unmounts it and lets the device go; waits until nothing of it is in use.
     fn detach(&mut self) {
         unmount(&self.path);
-        let Some(disk) = self.disk.take() else { return };
-        let name = disk.device.trim_start_matches("/dev/").to_owned();
-        let in_use = Path::new("/sys/block").join(name).join("loop/backing_file");
-        drop(disk);
+        if self.disk.is_none() {
+            return;
+        }
+        let in_use = self.about("loop/backing_file");
+        drop(self.disk.take());
         let start = Instant::now();
         while std::fs::read_to_string(&in_use)
             .is_ok_and(|file| file.trim() == self.served.display().to_string())

@@ -3,7 +3,7 @@
 //! Only blocks that can be checked are lied about, so that the file system stays whole. They are
 //! known by their header, at the start of a sector (docs/reference has its layout).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -45,6 +45,8 @@ pub struct Device {
     store: Store,
     lying: bool,
     places: BTreeMap<u64, Place>,
+    /// By campaign, file and offset: where such a block was written last.
+    homes: BTreeMap<(u64, u64, u64), u64>,
     /// The longest block so far.
     longest: u64,
     rules: Vec<Armed>,
@@ -72,6 +74,7 @@ impl Device {
             store: Store::new(bytes),
             lying: false,
             places: BTreeMap::new(),
+            homes: BTreeMap::new(),
             longest: SECTOR,
             rules: Vec::new(),
             draw: Xoshiro256PlusPlus::seed_from_u64(0),
@@ -211,6 +214,13 @@ impl Device {
         block
     }
 
+    /// Whether the place of the name that a block bears is another one, and holds it.
+    fn is_at_home_too(&self, at: u64, comes: &[u8]) -> bool {
+        let name = header(comes).map(|(name, _)| name);
+        let home = name.and_then(|it| self.homes.get(&(it.campaign, it.file, it.offset)));
+        home.is_some_and(|home| *home != at && self.get(*home, comes.len() as u64) == comes)
+    }
+
     /// The lie that is due at this count, of those that can be told here.
     fn due(&mut self, count: u64, fits: impl Fn(Lie) -> bool) -> Option<Lie> {
         let armed = self.rules.iter_mut().find(|it| it.next <= count && fits(it.rule.lie))?;
@@ -246,6 +256,7 @@ impl Device {
         self.forget(at, bytes);
         let place = Place { bytes, meant, previous, lie: None, spoiled: false, read: false };
         self.places.insert(at, place);
+        self.homes.insert((meant.campaign, meant.file, meant.offset), at);
         self.longest = self.longest.max(bytes);
 
         let partner = self.partner(at, bytes, meant.campaign, count);
@@ -328,8 +339,12 @@ impl Device {
         self.places.get_mut(&at).expect("a place").lie = Some(number);
     }
 
+    fn next_number(&self) -> u64 {
+        self.told.keys().next_back().map_or(0, |last| last + 1)
+    }
+
     fn note(&mut self, lie: Lie, at: u64, comes: &[u8], where_in_it: u64) -> &mut Told {
-        let number = self.told.keys().next_back().map_or(0, |last| last + 1);
+        let number = self.next_number();
         let place = &self.places[&at];
         let told = Told {
             lie,
@@ -338,6 +353,7 @@ impl Device {
             meant: place.meant,
             other: false,
             bears: header(comes).map(|(name, _)| name),
+            at_home_too: self.is_at_home_too(at, comes),
             zeros: comes.iter().all(|byte| *byte == 0),
             at: where_in_it,
             stands: false,
@@ -349,26 +365,31 @@ impl Device {
     pub fn read(&mut self, offset: u64, bytes: usize) -> Result<Vec<u8>, Errno> {
         let end = offset + bytes as u64;
         let places = self.places_between(offset, end);
-        let mut met = BTreeSet::new();
-        let mut spoiled = self.truth.off;
-        for place in places.iter().map(|at| &self.places[at]) {
-            met.extend(place.lie);
-            spoiled |= place.spoiled;
-        }
-        spoiled |= self.harms.range(offset..end).any(|(_, harm)| matches!(harm, Harm::Spoil));
-        if spoiled {
-            // What else is wrong there was not given to anybody.
-            met.retain(|lie| self.told[lie].lie == Lie::Spoil);
-        }
-        for lie in met {
-            self.told.get_mut(&lie).expect("it stands").met += 1;
-        }
-        if spoiled {
+        if self.is_spoiled(offset, end, &places) {
+            // What else is wrong there is given to nobody.
+            for lie in places.iter().filter_map(|at| self.places[at].lie) {
+                let told = self.told.get_mut(&lie).expect("it stands");
+                told.met += u64::from(told.lie == Lie::Spoil);
+            }
             return Err(Errno::IO);
         }
         let mut reply = self.get(offset, bytes as u64);
+        let new = self.next_number();
+        for at in &places {
+            if let Err(error) = self.read_block(*at, offset, &mut reply) {
+                let others = self.told.range_mut(new..).map(|(_, told)| told);
+                others.filter(|told| told.lie != Lie::ErrorOnce).for_each(|told| told.met = 0);
+                return Err(error);
+            }
+        }
         for at in places {
-            self.read_block(at, offset, &mut reply)?;
+            if let Some(lie) = self.places[&at].lie {
+                let block = self.get(at, self.places[&at].bytes);
+                let at_home_too = self.is_at_home_too(at, &block);
+                let told = self.told.get_mut(&lie).expect("it stands");
+                told.met += 1;
+                told.at_home_too = at_home_too;
+            }
         }
         let once: Vec<u64> = self.harms.range(offset..end).map(|(at, _)| *at).collect();
         for at in once {
@@ -377,6 +398,12 @@ impl Device {
             }
         }
         Ok(reply)
+    }
+
+    /// Whether nothing comes of a reading from there to there.
+    fn is_spoiled(&self, offset: u64, end: u64, places: &[u64]) -> bool {
+        let harmed = self.harms.range(offset..end).any(|(_, harm)| matches!(harm, Harm::Spoil));
+        self.truth.off || harmed || places.iter().any(|at| self.places[at].spoiled)
     }
 
     /// Lies about one block of a reply, if that is due.

@@ -103,6 +103,8 @@ pub struct Told {
     pub other: bool,
     /// The name that what comes back bears, if any.
     pub bears: Option<Name>,
+    /// When it was met last: the very same lay at the place of that name too.
+    pub at_home_too: bool,
     /// What comes back is zeros alone.
     pub zeros: bool,
     /// The first bit that was flipped, or the first sector that is not what it should be, counted
