@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::engine::{self, Context, Engine, Error as EngineError};
+use crate::engine::{self, Context, Engine, Error as EngineError, Keeps};
 use crate::inventory;
 use crate::journal;
 use crate::measurement::{Measurement, Note, Outcome, Record, judge};
@@ -180,15 +180,18 @@ impl<'a> Run<'a> {
     /// The work directory in `directory`: a new one, or the one that was kept for this run.
     fn place(&mut self, directory: &str) -> Result<WorkDir, Error> {
         let (parent, uid) = (Path::new(directory), &self.campaign.uid);
-        if !self.engine.keeps_its_files() {
-            return WorkDir::create(parent, uid);
-        }
+        let waits = match self.engine.keeps() {
+            Keeps::Nothing => return WorkDir::create(parent, uid),
+            Keeps::UntilComplete => {
+                let store = self.store.path().display();
+                format!("for `brickyard run {} --resume`, store {store}", self.campaign.plan)
+            }
+            Keeps::UntilRemoved => "for `brickyard verify --flushed LOG`".to_owned(),
+        };
         if let Some(kept) = WorkDir::take_up(parent, uid)? {
             self.taken_up.insert(directory.to_owned());
             return Ok(kept);
         }
-        let store = self.store.path().display();
-        let waits = format!("for `brickyard run {} --resume`, store {store}", self.campaign.plan);
         WorkDir::create_kept(parent, uid, &waits.replace('\n', " "))
     }
 
@@ -406,14 +409,16 @@ impl<'a> Run<'a> {
         let mut behind = Vec::new();
         for (name, directory) in std::mem::take(&mut self.work) {
             let Some(why) = self.barred.why(&name) else {
-                if self.engine.keeps_its_files() && !self.complete {
-                    let path = directory.rest().display().to_string();
-                    self.observer.tell(&Event::Say(format!(
-                        "kept {path} for --resume; without it: rm -r {path}"
-                    )));
-                    continue;
-                }
-                remove([(name, directory)].into(), self.observer);
+                let wanted = match self.engine.keeps() {
+                    Keeps::UntilComplete if !self.complete => "--resume; without it",
+                    Keeps::UntilRemoved => "`brickyard verify --flushed LOG`; after it",
+                    _ => {
+                        remove([(name, directory)].into(), self.observer);
+                        continue;
+                    }
+                };
+                let path = directory.rest().display().to_string();
+                self.observer.tell(&Event::Say(format!("kept {path} for {wanted}: rm -r {path}")));
                 continue;
             };
             behind.push(format!("{} is left: {why}", directory.path().display()));

@@ -11,6 +11,7 @@ use clap::{Args, Parser, Subcommand};
 mod concat;
 mod doctor;
 mod evaluate;
+mod flushed;
 mod generate;
 mod hint;
 mod inspect;
@@ -92,6 +93,9 @@ enum Command {
     /// Runs the streams of one trial that are checked; started by brickyard itself
     #[command(hide = true)]
     IntegrityWorker,
+    /// Runs the streams of one trial that are flushed; started by brickyard itself
+    #[command(hide = true)]
+    FlushWorker,
     /// Runs the bank of one trial; started by brickyard itself
     #[command(hide = true)]
     DatabaseWorker,
@@ -124,6 +128,7 @@ pub fn main() -> ExitCode {
         Command::ReplayWorker => worker::replay(),
         Command::MailWorker => worker::mail(),
         Command::IntegrityWorker => worker::integrity(),
+        Command::FlushWorker => worker::flush(),
         Command::DatabaseWorker => worker::database(),
         Command::ConcatWorker(arguments) => concat::run(arguments),
     };

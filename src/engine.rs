@@ -18,6 +18,7 @@ mod command;
 mod database;
 pub mod concat;
 pub mod file;
+pub mod flush;
 mod integrity;
 mod load;
 mod mail;
@@ -44,16 +45,27 @@ pub trait Engine: Sync {
     fn makes_its_files(&self) -> bool {
         false
     }
-    /// Whether its trials go on where the last one left its files, in this run or in one that
-    /// resumes it: they stay when a run is stopped or killed.
-    fn keeps_its_files(&self) -> bool {
-        false
+    /// How long the files of its trials are wanted.
+    fn keeps(&self) -> Keeps {
+        Keeps::Nothing
     }
     /// Runs one trial.
     ///
     /// # Errors
     /// See [`Error`]; a trial that cannot be honoured exactly is never replaced by another.
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error>;
+}
+
+/// How long files are wanted that trials have made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// As long as the run.
+    Nothing,
+    /// Until all trials are run, in this run or in one that resumes it: the next goes on where the
+    /// last one left them.
+    UntilComplete,
+    /// Until a person removes them: they are looked at after a crash.
+    UntilRemoved,
 }
 
 /// What an engine is given besides the trial.
@@ -93,6 +105,7 @@ pub enum Error {
 pub const ENGINES: &[&dyn Engine] = &[
     &file::File,
     &integrity::Integrity,
+    &flush::Flush,
     &tree::Tree,
     &replay::Replay,
     &mail::Mail,
@@ -119,6 +132,7 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
 
 pub use command::worker as programs;
 pub use database::worker as database_worker;
+pub use flush::worker as flush_worker;
 pub use integrity::worker as integrity_worker;
 pub use load::protocol::Written;
 pub use mail::worker as mail_worker;

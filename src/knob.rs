@@ -16,6 +16,7 @@ use crate::value::{Domain, Stop, Value};
 mod command;
 mod concat;
 mod database;
+mod flush;
 mod integrity;
 mod job;
 mod label;
@@ -141,6 +142,8 @@ pub const KNOBS: &[&Knob] = &[
     &verify::VERIFY,
     &verify::VERIFY_BLOCK,
     &integrity::REWRITE_SHARE,
+    &flush::FLUSH_LOG,
+    &flush::FLUSH_LOG_ANYWHERE,
     &tree::OPERATION,
     &tree::TREE_DEPTH,
     &tree::TREE_WIDTH,
@@ -253,9 +256,10 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 19] = [
+pub const ENGINES: [&str; 20] = [
     "file",
     "integrity",
+    "flush-test",
     "tree",
     "replay",
     "mail",

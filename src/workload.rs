@@ -3,6 +3,7 @@
 //! A new workload is a file beside this one, or a line in the file of its family, and a line in
 //! [`WORKLOADS`]. It holds no code: a name and what it stands for, as one would type it.
 
+mod acknowledged;
 mod bonnie;
 mod command;
 mod database;
@@ -42,6 +43,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &random_write::RANDOM_WRITE,
     &mixed::MIXED,
     &generations::GENERATIONS,
+    &acknowledged::ACKNOWLEDGED,
     &tree::CREATE,
     &tree::OPEN,
     &tree::STAT,

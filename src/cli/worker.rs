@@ -45,3 +45,9 @@ pub fn integrity() -> anyhow::Result<ExitCode> {
     engine::integrity_worker()?;
     Ok(ExitCode::SUCCESS)
 }
+
+/// Serves one trial of the engine `flush-test` over standard input and output.
+pub fn flush() -> anyhow::Result<ExitCode> {
+    engine::flush_worker()?;
+    Ok(ExitCode::SUCCESS)
+}

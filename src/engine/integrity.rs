@@ -16,14 +16,14 @@ use crate::engine::clients::serve::Engine as Clients;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Keeps};
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::sys;
 use crate::sys::workdir::folder_name;
 
-mod data;
+pub mod data;
 mod state;
 mod stream;
 #[cfg(test)]
@@ -49,8 +49,8 @@ impl Engine for Integrity {
         Work::new(settings, 0).map(|_| ()).map_err(clients::refused)
     }
 
-    fn keeps_its_files(&self) -> bool {
-        true
+    fn keeps(&self) -> Keeps {
+        Keeps::UntilComplete
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

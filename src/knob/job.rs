@@ -13,14 +13,14 @@ const OF_FILES: &[&str] = &["file", "sim"];
 const OF_OWN_FILES: &[&str] = &["file", "sim", "tree", "concat"];
 
 /// The same, and one that makes one file a stream.
-const OF_SIZED_FILES: &[&str] = &["file", "sim", "tree", "concat", "integrity"];
+const OF_SIZED_FILES: &[&str] = &["file", "sim", "tree", "concat", "integrity", "flush-test"];
 
 /// Engines that let streams loose on files.
 const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail", "database"];
 
 /// Engines whose streams end by a time or what they did, and run where they are put.
 const OF_TIMED_STREAMS: &[&str] =
-    &["file", "sim", "tree", "replay", "mail", "database", "integrity"];
+    &["file", "sim", "tree", "replay", "mail", "database", "integrity", "flush-test"];
 
 /// The same knob, obeyed by all engines whose streams end by a time or what they did.
 const fn of_timed_streams(knob: Knob) -> Knob {
@@ -44,7 +44,7 @@ const fn with_trees(knob: Knob) -> Knob {
 
 /// The same knob, obeyed by the engines that move their bytes in blocks.
 const fn with_blocks(knob: Knob) -> Knob {
-    Knob { engines: &["file", "sim", "mail", "concat", "integrity"], ..knob }
+    Knob { engines: &["file", "sim", "mail", "concat", "integrity", "flush-test"], ..knob }
 }
 
 /// The same knob, obeyed by every engine.
@@ -147,7 +147,7 @@ pub const DIRECTORIES: Knob = everywhere(knob(
     "Where the files are; streams are dealt to several in turn",
 ));
 pub const DIRECT: Knob = Knob {
-    engines: &["file", "sim", "integrity"],
+    engines: &["file", "sim", "integrity", "flush-test"],
     ..knob(
         "direct",
         "direct",

@@ -18,6 +18,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "raid-filesystem", text: include_str!("../../plans/raid-filesystem.toml") },
     BuiltIn { name: "brick", text: include_str!("../../plans/brick.toml") },
     BuiltIn { name: "integrity", text: include_str!("../../plans/integrity.toml") },
+    BuiltIn { name: "flush-test", text: include_str!("../../plans/flush-test.toml") },
     BuiltIn { name: "soak", text: include_str!("../../plans/soak.toml") },
     BuiltIn { name: "build", text: include_str!("../../plans/build.toml") },
     BuiltIn { name: "concat", text: include_str!("../../plans/concat.toml") },
