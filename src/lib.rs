@@ -9,6 +9,7 @@ mod value; //       (pure) what a setting can hold: bytes, counts, durations, ra
 mod stats; //       (pure) numbers in, numbers out
 mod hash; //        (pure) checksums, many blocks at a time
 mod pattern; //     (pure) blocks that say who they are: fill and check
+mod checklist; //   (pure) lists of checksums that other tools wrote
 mod sys; //         the one door to the machine: its files, commands, clock; rooted at a path
 mod journal; //     what must be undone, on disk before it is done
 mod inventory; //   what the server is made of, and what each part could do at most
