@@ -105,9 +105,10 @@ impl Checklist {
     }
 }
 
-type Parts = (Sum, Vec<u8>, Vec<u8>);
+/// A sum and the name as it stands in the line.
+type Parts<'a> = (Sum, Vec<u8>, &'a [u8]);
 
-fn entry(line: &[u8]) -> Result<Parts, String> {
+fn entry(line: &[u8]) -> Result<(Sum, Vec<u8>, Vec<u8>), String> {
     let (escaped, line) = match line.trim_ascii_start() {
         [b'\\', rest @ ..] => (true, rest),
         rest => (false, rest),
@@ -126,7 +127,7 @@ fn entry(line: &[u8]) -> Result<Parts, String> {
 
 /// `SUM  NAME`. What follows the two characters after the sum is the name, blanks and all; with one
 /// character alone it is the older BSD form.
-fn untagged(line: &[u8]) -> Result<(Sum, Vec<u8>, &[u8]), String> {
+fn untagged(line: &[u8]) -> Result<Parts<'_>, String> {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
     let after = &line[digits..];
     if digits < 8 || !after.first().is_none_or(|byte| matches!(byte, b' ' | b'\t')) {
@@ -146,7 +147,7 @@ fn untagged(line: &[u8]) -> Result<(Sum, Vec<u8>, &[u8]), String> {
 }
 
 /// `MD5 (NAME) = SUM`, and `MD5(NAME)= SUM` of openssl; `None` when it is nothing of the kind.
-fn tagged(line: &[u8]) -> Option<Result<(Sum, Vec<u8>, &[u8]), String>> {
+fn tagged(line: &[u8]) -> Option<Result<Parts<'_>, String>> {
     let is_tag = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'/');
     let length = line.iter().take_while(|byte| is_tag(byte)).count();
     let (tag, rest) = line.split_at(length);

@@ -25,6 +25,7 @@ mod report;
 mod run;
 mod talk;
 mod undo;
+mod verify;
 mod worker;
 
 /// Evaluates a storage server: how fast, to how many at once, and whether to believe it.
@@ -63,6 +64,8 @@ enum Command {
     Plan(plan::Arguments),
     /// What the server is made of, and what each part can do at most
     Inspect(inspect::Arguments),
+    /// Read existing files over and over against their checksums; writes nothing to them
+    Verify(verify::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
     /// Results of other tools, and tables of papers that ship, into the store
@@ -116,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Run(arguments) => run::run(arguments, common),
         Command::Plan(arguments) => plan::run(arguments, common),
         Command::Inspect(arguments) => inspect::run(arguments, common),
+        Command::Verify(arguments) => verify::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
         Command::Import(arguments) => import::run(arguments, common),
         Command::Doctor(arguments) => doctor::run(arguments, common),

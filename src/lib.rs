@@ -23,6 +23,7 @@ mod measurement; // (pure) what one trial yielded, and the verdicts on it: origi
 mod progress; //    (pure) what a run tells while it runs
 mod published; //   (pure) tables of papers, as data
 mod engine; //      runs one trial and returns one measurement, one file each
+mod verify; //      reads a user's own files again and again and holds them against sums
 mod store; //       campaigns in SQLite
 mod campaign; //    runs a plan: make files, measure, store, clean up
 mod analysis; //    (pure) measurements in, findings out, one file a question

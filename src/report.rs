@@ -31,6 +31,7 @@ mod programs;
 mod schema;
 mod reported;
 mod text;
+pub mod verify;
 pub mod words;
 
 /// One way to print a campaign.

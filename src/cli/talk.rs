@@ -91,6 +91,16 @@ impl Talk {
         }
     }
 
+    /// Tells what is being done and how far it is, of what is no campaign.
+    pub fn during(&mut self, doing: &str, left_ns: Option<u64>, now: &str) {
+        if self.said_ns == 0 {
+            self.said_ns = clock::monotonic_ns();
+        }
+        doing.clone_into(&mut self.doing);
+        self.ends_at_ns = left_ns.map(|left_ns| clock::monotonic_ns().saturating_add(left_ns));
+        self.show(now);
+    }
+
     fn show(&mut self, now: &str) {
         let left = self.ends_at_ns.map_or(String::new(), |end_ns| {
             let left_ns = end_ns.saturating_sub(clock::monotonic_ns());

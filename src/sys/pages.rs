@@ -58,17 +58,26 @@ pub fn forget(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
 }
 
+/// Bytes of a part of the file that are in memory; `None` where cachestat(2) is not there (before
+/// Linux 6.5, or on file systems whose pages it does not count).
+pub fn resident_range(file: &File, offset: u64, bytes: u64) -> Option<u64> {
+    cachestat(file, &Range { off: offset, len: bytes })
+}
+
 fn page_size() -> u64 {
     rustix::param::page_size() as u64
 }
 
 fn by_cachestat(file: &File) -> Option<u64> {
-    let range = Range { off: 0, len: 0 };
+    cachestat(file, &Range { off: 0, len: 0 })
+}
+
+fn cachestat(file: &File, range: &Range) -> Option<u64> {
     let mut stat = Stat::default();
     // SAFETY: both structures are as in include/uapi/linux/mman.h and live through the call; the
     // kernel writes only to the second.
     let status = unsafe {
-        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), &raw const range, &raw mut stat, 0)
+        libc::syscall(SYS_CACHESTAT, file.as_raw_fd(), range as *const Range, &raw mut stat, 0)
     };
     (status == 0).then(|| stat.cached * page_size())
 }

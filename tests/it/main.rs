@@ -20,3 +20,4 @@ mod tools;
 mod typed;
 mod undo;
 mod verified;
+mod verify;

@@ -1,0 +1,131 @@
+//! `brickyard verify`: reads existing files over and over against their checksums; writes nothing
+//! to them or beside them.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use super::{Common, talk};
+use crate::checklist::Sum;
+use crate::hash::Checksum;
+use crate::report::verify as report;
+use crate::sys::{Error, signal};
+use crate::value;
+use crate::verify::{self, Against, Event, Going, Request};
+
+/// Streams that are started unless told: beyond these a disk is seldom faster.
+const STREAMS_MAX: usize = 4;
+/// Checksums of a first reading.
+const OF_BLOCKS: [Checksum; 3] = [Checksum::Xxh3_128, Checksum::Md5, Checksum::Blake3];
+
+/// What `verify` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// Files, directories and block devices; with --checksums, all files of the list unless given
+    #[arg(value_name = "PATH", required_unless_present = "checksums")]
+    paths: Vec<PathBuf>,
+    /// A list of md5sum, sha256sum or b3sum; without one, each reading is held against the first
+    #[arg(long, value_name = "FILE")]
+    checksums: Option<PathBuf>,
+    /// Of blocks: xxh3-128 (default), md5, blake3; what 64 digits of a list are: sha256, blake3
+    #[arg(long, value_name = "NAME")]
+    checksum: Option<String>,
+    /// How often all is read: 1 by default with a list, else 2; with --hours until they are over
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    passes: Option<u64>,
+    /// How long at most
+    #[arg(long, value_name = "H", value_parser = hours)]
+    hours: Option<u64>,
+    /// How many read at once; as many as there are processors by default, 4 at most
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=256))]
+    streams: Option<u64>,
+    /// Read what is mounted below the paths, too
+    #[arg(long)]
+    cross_file_systems: bool,
+}
+
+/// Hours as ns.
+fn hours(text: &str) -> Result<u64, String> {
+    let hours: f64 = text.parse().map_err(|_| "a number of hours, as 8 or 0.5".to_owned())?;
+    let ns = hours * 3.6e12;
+    if !(1e6..=1e18).contains(&ns) {
+        return Err("a number of hours, from a millisecond to thirty years".to_owned());
+    }
+    Ok(ns as u64)
+}
+
+/// Verifies, tells, prints.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let request = request(arguments)?;
+    let stop = signal::stop()?;
+    let mut talk = talk::Talk::new(common.quiet);
+    let outcome = verify::verify(&request, &stop, &mut |event| match event {
+        Event::Found(line) => talk.say(&line),
+        Event::Going(going) => {
+            let (doing, now) = words(&going);
+            talk.during(&doing, going.left_ns, &now);
+        }
+    });
+    talk.end();
+    let outcome = outcome?;
+    let status = match (outcome.interrupted, outcome.is_clean()) {
+        (true, _) => 130,
+        (false, true) => 0,
+        (false, false) => 1,
+    };
+    talk::data(&match common.json {
+        true => serde_json::to_string_pretty(&report::json(&outcome, status))? + "\n",
+        false => report::text(&outcome),
+    })?;
+    Ok(ExitCode::from(status))
+}
+
+fn request(arguments: &Arguments) -> anyhow::Result<Request> {
+    let Arguments { paths, checksums, checksum, passes, hours, streams, cross_file_systems } =
+        arguments;
+    let against = match checksums {
+        Some(file) => Against::List { file: file.clone(), sum: sum(checksum.as_deref())? },
+        None => Against::FirstReading(of_blocks(checksum.as_deref())?),
+    };
+    let usual = if checksums.is_some() { 1 } else { 2 };
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    Ok(Request {
+        paths: paths.clone(),
+        cross_file_systems: *cross_file_systems,
+        against,
+        streams: streams.map_or(processors.min(STREAMS_MAX), |streams| streams as usize),
+        passes: passes.or(hours.is_none().then_some(usual)),
+        length_ns: *hours,
+    })
+}
+
+fn of_blocks(name: Option<&str>) -> Result<Checksum, Error> {
+    let Some(name) = name else { return Ok(OF_BLOCKS[0]) };
+    OF_BLOCKS.into_iter().find(|checksum| checksum.name() == name).ok_or_else(|| {
+        let names = OF_BLOCKS.map(Checksum::name).join(", ");
+        let what = format!("cannot verify by the checksum `{name}`");
+        Error::new(what, "blocks are held against the first reading by one of 128 bits or more")
+            .hint(format!("choose one of {names}; sums of other tools come with --checksums FILE"))
+    })
+}
+
+fn sum(name: Option<&str>) -> Result<Option<Sum>, Error> {
+    let Some(name) = name else { return Ok(None) };
+    Sum::find(name).map(Some).ok_or_else(|| {
+        Error::new(format!("cannot verify a list by the checksum `{name}`"), "it is not known")
+            .hint("choose one of md5, sha256, blake3, or leave it out: the list tells the most")
+    })
+}
+
+fn words(going: &Going) -> (String, String) {
+    let pass = match going.passes {
+        Some(of) => format!("pass {} of {of}", going.pass),
+        None => format!("pass {}", going.pass),
+    };
+    let share = match going.of_bytes {
+        0 => String::new(),
+        of => format!(" ({})", value::percent(going.done_bytes as f64 / of as f64)),
+    };
+    let done = value::bytes(going.done_bytes as f64);
+    let of = value::bytes(going.of_bytes as f64);
+    (pass, format!("{done} of {of}{share}, {}", value::throughput(going.bytes_per_s)))
+}
