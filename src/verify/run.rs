@@ -21,6 +21,8 @@ const TELL: Duration = Duration::from_millis(250);
 const HUNG_NS: u64 = 700_000_000;
 /// Passes are added up until they took this long: one entry a minute.
 const READING_NS: u64 = 60_000_000_000;
+/// A pause after a pass in which nothing could be read.
+const REST_NS: u64 = 1_000_000_000;
 /// The rate just now is that of so many ns.
 const RATE_NS: u64 = 5_000_000_000;
 
@@ -126,9 +128,16 @@ impl Passes<'_> {
         ground.begin();
         loop {
             pass += 1;
+            let before = self.shared.tally().integrity.checked_bytes;
             let ended = self.pass(pass)?;
             outcome.passes += u64::from(ended == Ended::Whole);
-            let last = ended != Ended::Whole || self.request.passes.is_some_and(|of| pass >= of);
+            let nothing = self.shared.bytes() == 0;
+            let last = ended != Ended::Whole
+                || nothing
+                || self.request.passes.is_some_and(|of| pass >= of);
+            if !last && self.shared.tally().integrity.checked_bytes == before {
+                self.rest();
+            }
             let elapsed_ns = monotonic_ns().saturating_sub(began_ns);
             if last || elapsed_ns >= READING_NS {
                 let (did, checked_bytes, compared_bytes) = self.shared.take_done();
@@ -148,6 +157,14 @@ impl Passes<'_> {
             if last || self.shared.over() {
                 return Ok(ended);
             }
+        }
+    }
+
+    /// Everything is gone or unreadable, and may come back: it is not asked for without a pause.
+    fn rest(&self) {
+        let until_ns = monotonic_ns().saturating_add(REST_NS);
+        while monotonic_ns() < until_ns && !self.shared.over() {
+            std::thread::sleep(Duration::from_millis(50));
         }
     }
 

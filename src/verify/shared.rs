@@ -196,6 +196,11 @@ impl Shared {
     pub fn begin_pass(&self) -> u64 {
         *lock(&self.cursor) = (0, 0);
         self.done_bytes.store(0, Relaxed);
+        self.bytes()
+    }
+
+    /// Bytes of all files, as they are now.
+    pub fn bytes(&self) -> u64 {
         self.files.iter().map(|file| lock(&file.state).stamp.size).sum()
     }
 

@@ -28,4 +28,5 @@ mod patterns;
 mod referee;
 mod run;
 mod sustained;
+mod verify;
 mod wrap;
