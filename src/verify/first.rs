@@ -14,18 +14,18 @@ use super::unreadable::{in_pieces, is_of_the_device};
 use crate::hash::{Checksum, md5_each};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
-
-/// Blocks that are read before they are hashed: MD5 is fast only for many at once.
-fn batch(checksum: Checksum) -> u64 {
-    if checksum == Checksum::Md5 { 32 } else { 4 }
-}
+/// Blocks that are read through one descriptor before the next stream has its turn.
+const SPAN: u64 = 4;
+/// MD5 is fast only for many messages at once: that of a block is the MD5 of those of its pieces of
+/// this size. 32 of them fill the widest vector registers, and a block stays in the processor's
+/// cache meanwhile.
+const PIECE: usize = 32 << 10;
 
 /// One stream of a pass: takes spans until none is left.
 pub fn stream(shared: &Shared, checksum: Checksum) {
-    let most = batch(checksum);
-    let mut buffer = Aligned::new(most as usize * BLOCK);
+    let mut buffer = Aligned::new(BLOCK);
     while !shared.over() {
-        let Some(span) = shared.next_span(most) else { break };
+        let Some(span) = shared.next_span(SPAN) else { break };
         let at = Place { shared, span, checksum };
         let bytes = at.read(buffer.bytes_mut());
         shared.done_bytes.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
@@ -36,6 +36,16 @@ struct Place<'a> {
     shared: &'a Shared,
     span: Span,
     checksum: Checksum,
+}
+
+/// Blocks of one state of a file.
+#[derive(Default)]
+struct Read {
+    /// Those whose sums were not known before.
+    new: Vec<(u64, [u8; 16])>,
+    checked_bytes: u64,
+    compared_bytes: u64,
+    requests: u64,
 }
 
 impl Place<'_> {
@@ -63,14 +73,22 @@ impl Place<'_> {
             return bytes;
         }
         let resident = source.resident_bytes(block * BLOCK_BYTES, bytes);
-        let lengths = self.fill(&mut source, buffer, bytes);
-        // Nothing is told of bytes that may be another state's.
+        let read = self.blocks(&mut source, buffer);
+        self.shared.delivered(&source, read.requests, resident);
+        // Nothing is kept of bytes that may be another state's.
         match source.stamp_now() {
-            Ok(now) if now == stamp => self.check(buffer, &lengths),
+            Ok(now) if now == stamp => {
+                let mut state = lock(&held.state);
+                let blocks = stamp.size.div_ceil(BLOCK_BYTES);
+                for (block, sum) in read.new {
+                    state.sums.put(block, blocks, sum);
+                }
+                drop(state);
+                self.shared.checked(read.checked_bytes, read.compared_bytes);
+            }
             Ok(now) => self.shared.changed(file, &now),
             Err(why) => self.lost(&why),
         }
-        self.shared.delivered(&source, lengths.len() as u64, resident);
         bytes
     }
 
@@ -81,18 +99,19 @@ impl Place<'_> {
         self.shared.problem(&held.shown, kind_of(why), why.to_string());
     }
 
-    /// Reads the blocks; gives how long each is, 0 for what was not read.
-    fn fill(&self, source: &mut Source, buffer: &mut [u8], bytes: u64) -> Vec<usize> {
+    /// Reads block after block and holds each against its sum at once.
+    fn blocks(&self, source: &mut Source, buffer: &mut [u8]) -> Read {
         let Span { file, block, blocks } = self.span;
-        let mut lengths = Vec::with_capacity(blocks as usize);
-        for (index, part) in buffer.chunks_mut(BLOCK).take(blocks as usize).enumerate() {
+        let mut read = Read::default();
+        for block in block..block + blocks {
             if self.shared.over() {
                 lock(&self.shared.files[file].state).partial = true;
                 break;
             }
-            let offset = (block + index as u64) * BLOCK_BYTES;
-            let length = (bytes as usize).saturating_sub(index * BLOCK).min(BLOCK);
-            let got = match source.read(part, offset, length) {
+            let offset = block * BLOCK_BYTES;
+            let length = source.stamp.size.saturating_sub(offset).min(BLOCK_BYTES) as usize;
+            read.requests += 1;
+            let got = match source.read(buffer, offset, length) {
                 Ok(got) if got == length => Some(got),
                 // Shorter than its size says: the stamp tells whether it shrank just now.
                 Ok(got) => {
@@ -100,71 +119,52 @@ impl Place<'_> {
                     None
                 }
                 Err(why) if is_of_the_device(&why) => {
-                    in_pieces(self.shared, file, source, part, (offset, length), &why)
+                    in_pieces(self.shared, file, source, buffer, (offset, length), &why)
                 }
                 Err(why) => {
                     self.lost(&why);
                     break;
                 }
             };
-            lengths.push(got.unwrap_or(0));
-        }
-        lengths
-    }
-
-    fn check(&self, buffer: &[u8], lengths: &[usize]) {
-        let Span { file, block, .. } = self.span;
-        let parts: Vec<&[u8]> =
-            buffer.chunks(BLOCK).zip(lengths).map(|(part, length)| &part[..*length]).collect();
-        let sums = sums_of(self.checksum, &parts);
-        let held = &self.shared.files[file];
-        let (mut checked, mut compared) = (0, 0);
-        let mut wrong = Vec::new();
-        {
-            let mut state = lock(&held.state);
-            let blocks = state.stamp.size.div_ceil(BLOCK_BYTES);
-            for (index, (part, sum)) in parts.iter().zip(&sums).enumerate() {
-                if part.is_empty() {
-                    continue;
-                }
-                checked += part.len() as u64;
-                match state.sums.get(block + index as u64) {
-                    None => state.sums.put(block + index as u64, blocks, *sum),
-                    Some(first) => {
-                        compared += part.len() as u64;
-                        if first != *sum {
-                            wrong.push((index, first));
-                        }
-                    }
-                }
+            if let Some(got) = got {
+                self.check(block, &buffer[..got], &mut read);
             }
         }
-        self.shared.checked(checked, compared);
-        for (index, first) in wrong {
-            let suspect = Suspect {
-                shared: self.shared,
-                file,
-                offset: (block + index as u64) * BLOCK_BYTES,
-                found: parts[index],
-                is_right: &|bytes| sums_of(self.checksum, &[bytes])[0] == first,
-            };
-            suspect.judge();
+        read
+    }
+
+    fn check(&self, block: u64, found: &[u8], read: &mut Read) {
+        let file = self.span.file;
+        let sum = sum_of(self.checksum, found);
+        read.checked_bytes += found.len() as u64;
+        let first = lock(&self.shared.files[file].state).sums.get(block);
+        let Some(first) = first else {
+            read.new.push((block, sum));
+            return;
+        };
+        read.compared_bytes += found.len() as u64;
+        if first != sum {
+            let is_right = |bytes: &[u8]| sum_of(self.checksum, bytes) == first;
+            let offset = block * BLOCK_BYTES;
+            Suspect { shared: self.shared, file, offset, found, is_right: &is_right }.judge();
         }
     }
 }
 
-/// The sums of blocks, cut to 16 bytes: two blocks that differ have the same one once in 2^128.
-pub fn sums_of(checksum: Checksum, parts: &[&[u8]]) -> Vec<[u8; 16]> {
-    let mut sums = vec![[0; 16]; parts.len()];
-    let whole = match checksum {
-        Checksum::Md5 => parts.iter().take_while(|part| part.len() == BLOCK).count(),
-        _ => 0,
-    };
-    md5_each(&parts[..whole], &mut sums[..whole]);
-    for (sum, part) in sums.iter_mut().zip(parts).skip(whole) {
-        sum.copy_from_slice(&checksum.of([part, &[]])[..16]);
+/// The sum of a block, cut to 16 bytes: two blocks that differ have the same one once in 2^128.
+pub fn sum_of(checksum: Checksum, block: &[u8]) -> [u8; 16] {
+    let mut sum = [0; 16];
+    if checksum != Checksum::Md5 {
+        sum.copy_from_slice(&checksum.of([block, &[]])[..16]);
+        return sum;
     }
-    sums
+    let pieces: Vec<&[u8]> = block.chunks(PIECE).collect();
+    let whole = block.len() / PIECE;
+    let mut sums = vec![[0; 16]; pieces.len()];
+    md5_each(&pieces[..whole], &mut sums[..whole]);
+    md5_each(&pieces[whole..], &mut sums[whole..]);
+    md5_each(&[sums.as_flattened()], std::slice::from_mut(&mut sum));
+    sum
 }
 
 /// What a pass against the first reading leaves behind: files that changed have a new state, and no
@@ -194,15 +194,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_are_those_of_the_blocks_whatever_stands_beside_them() {
-        let long = vec![3; BLOCK];
-        let parts: [&[u8]; 4] = [&long, &long, b"abc", b""];
+    fn the_md5_of_a_block_is_that_of_the_md5s_of_its_pieces() {
+        let long: Vec<u8> = (0..BLOCK as u32).map(|at| (at / 3) as u8).collect();
+        for length in [0, 1, PIECE - 1, PIECE, PIECE + 1, BLOCK - 5, BLOCK] {
+            let sums = long[..length]
+                .chunks(PIECE)
+                .flat_map(|piece| Checksum::Md5.of([piece, &[]])[..16].to_vec());
+            let sums: Vec<u8> = sums.collect();
+            assert_eq!(
+                sum_of(Checksum::Md5, &long[..length]),
+                Checksum::Md5.of([&sums, &[]])[..16]
+            );
+        }
+        for checksum in [Checksum::Xxh3_128, Checksum::Blake3] {
+            assert_eq!(sum_of(checksum, b"abc"), checksum.of([b"abc", &[]])[..16]);
+        }
         for checksum in [Checksum::Md5, Checksum::Xxh3_128, Checksum::Blake3] {
-            let sums = sums_of(checksum, &parts);
-            assert_eq!(sums[0], sums[1]);
-            for (sum, part) in sums.iter().zip(parts) {
-                assert_eq!(sum[..], checksum.of([part, &[]])[..16], "{}", checksum.name());
-            }
+            let mut other = long.clone();
+            other[BLOCK - 1] ^= 0x80;
+            assert_ne!(sum_of(checksum, &long), sum_of(checksum, &other));
         }
     }
 }

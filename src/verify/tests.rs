@@ -42,7 +42,7 @@ fn a_block_that_differs_from_its_first_reading_is_found_where_it_is_and_counted_
     // As if another byte had come first.
     let mut other = bytes[2 * BLOCK..3 * BLOCK].to_vec();
     other[17] ^= 1;
-    let sum = first::sums_of(Checksum::Xxh3_128, &[&other])[0];
+    let sum = first::sum_of(Checksum::Xxh3_128, &other);
     lock(&shared.files[0].state).sums.put(2, 4, sum);
     pass(&shared);
     assert_eq!(shared.take_done().2, bytes.len() as u64);
@@ -64,7 +64,7 @@ fn a_bit_that_was_wrong_on_its_way_is_transient_and_named() {
     let first = lock(&shared.files[0].state).sums.get(1).unwrap();
     let mut found = bytes[BLOCK..2 * BLOCK].to_vec();
     found[70_000] ^= 0x10;
-    let is_right = |part: &[u8]| first::sums_of(Checksum::Xxh3_128, &[part])[0] == first;
+    let is_right = |part: &[u8]| first::sum_of(Checksum::Xxh3_128, part) == first;
     let offset = BLOCK_BYTES;
     Suspect { shared: &shared, file: 0, offset, found: &found, is_right: &is_right }.judge();
     let integrity = shared.tally().integrity.clone();
