@@ -91,6 +91,8 @@ fn folder(work: &Path, trial: &Trial) -> Result<PathBuf, Error> {
 /// Refuses a log that a crash of the target would take along.
 fn elsewhere(settings: &Settings) -> Result<(), sys::Error> {
     let log = Path::new(settings.word("flush-log"));
+    let log = std::path::absolute(log)
+        .map_err(|why| sys::Error::new(format!("cannot use flush-log={}", log.display()), why))?;
     let parent = log.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let refused = |name: &str, why: String| {

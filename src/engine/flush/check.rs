@@ -57,7 +57,8 @@ pub fn read_log(path: &Path) -> Result<Log, Error> {
     let failed = |why: &dyn std::fmt::Display| {
         Error::new(format!("cannot read the log {}", path.display()), why)
     };
-    let file = Host::live().open(path)?;
+    let whole = std::path::absolute(path).map_err(|why| failed(&why))?;
+    let file = Host::live().open(whole)?;
     let (mut reader, mut input, mut line) = (Reader::default(), BufReader::new(file), Vec::new());
     loop {
         line.clear();
