@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Common, talk};
+use super::{Common, flushed, talk};
 use crate::checklist::Sum;
 use crate::hash::Checksum;
 use crate::report::verify as report;
@@ -21,7 +21,7 @@ const OF_BLOCKS: [Checksum; 3] = [Checksum::Xxh3_128, Checksum::Md5, Checksum::B
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
     /// Files, directories and block devices; with --checksums, all files of the list unless given
-    #[arg(value_name = "PATH", required_unless_present = "checksums")]
+    #[arg(value_name = "PATH", required_unless_present_any = ["checksums", "flushed"])]
     paths: Vec<PathBuf>,
     /// A list of md5sum, sha256sum or b3sum; without one, each reading is held against the first
     #[arg(long, value_name = "FILE")]
@@ -41,6 +41,13 @@ pub struct Arguments {
     /// Read what is mounted below the paths, too
     #[arg(long)]
     cross_file_systems: bool,
+    /// After a crash: whether anything is lost that LOG, of `run flush-test`, says was acknowledged
+    #[arg(
+        long,
+        value_name = "LOG",
+        conflicts_with_all = ["paths", "checksums", "checksum", "passes", "hours", "streams"]
+    )]
+    flushed: Option<PathBuf>,
 }
 
 /// Hours as ns.
@@ -55,6 +62,9 @@ fn hours(text: &str) -> Result<u64, String> {
 
 /// Verifies, tells, prints.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    if let Some(log) = &arguments.flushed {
+        return flushed::run(log, common);
+    }
     let request = request(arguments)?;
     let stop = signal::stop()?;
     let mut talk = talk::Talk::new(common.quiet);
@@ -80,8 +90,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 }
 
 fn request(arguments: &Arguments) -> anyhow::Result<Request> {
-    let Arguments { paths, checksums, checksum, passes, hours, streams, cross_file_systems } =
-        arguments;
+    let Arguments {
+        paths, checksums, checksum, passes, hours, streams, cross_file_systems, ..
+    } = arguments;
     let against = match checksums {
         Some(file) => Against::List { file: file.clone(), sum: sum(checksum.as_deref())? },
         None => Against::FirstReading(of_blocks(checksum.as_deref())?),

@@ -106,3 +106,71 @@ fn a_run_that_is_killed_goes_on_with_its_files() {
     assert_eq!(notes(&trials, "written-anew"), 0);
     assert!(ours(folder).is_empty());
 }
+
+/// What the program says of a log, and how it ended.
+fn flushed(folder: &Path) -> (Option<i32>, Value) {
+    let verify = ["verify", "--flushed", "flush.log", "--json"];
+    let output = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(verify)
+        .current_dir(folder)
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), serde_json::from_slice(&output.stdout).expect(&said))
+}
+
+/// Runs `flush-test` until its log has so many lines, and kills it.
+fn killed_after(lines: usize, folder: &Path) {
+    let knobs = ["--dir", ".", "file-size=128KiB", "block-size=4KiB", "streams=2", "direct=false"];
+    let mut child = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(["run", "flush-test"])
+        .args(knobs)
+        .args(["flush-log=flush.log", "flush-log-anywhere=true", "stop=60s", "--quiet"])
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("brickyard can be started");
+    let log = folder.join("flush.log");
+    let count = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count());
+    while count() < lines {
+        std::thread::sleep(std::time::Duration::from_millis(7));
+        assert!(child.try_wait().expect("waited for").is_none(), "it ended by itself");
+    }
+    child.kill().expect("killed");
+    child.wait().expect("it ends");
+}
+
+#[test]
+fn nothing_acknowledged_is_lost_when_the_program_is_killed_and_what_is_lost_then_is_found() {
+    let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
+    let folder = folder.path();
+    for lines in [4, 23, 61] {
+        let _ = std::fs::remove_file(folder.join("flush.log"));
+        killed_after(lines, folder);
+        let (status, said) = flushed(folder);
+        assert_eq!((status, &said["lost"]), (Some(0), &Value::from(0)), "{said}");
+        assert!(said["acknowledged_writes"].as_u64() > Some(0), "{said}");
+        assert_eq!(said["blocks"], 64);
+    }
+    assert_eq!(ours(folder).len(), 3, "each kept its files until a person removes them");
+    let (_, said) = flushed(folder);
+    let file = said["files"][0].as_str().expect("a file");
+    let torn = std::fs::OpenOptions::new().write(true).open(file).expect("there");
+    // At most one of them was under way.
+    for block in 0..3 {
+        std::os::unix::fs::FileExt::write_all_at(&torn, &[0; 4096], block * 4096).expect("written");
+    }
+    let (status, said) = flushed(folder);
+    let lost = said["lost"].as_u64().expect("a number");
+    assert!(status == Some(1) && (2..=3).contains(&lost), "{said}");
+    assert_eq!(said["losses"][0]["kind"], "unwritten");
+    std::fs::write(folder.join("flush.log"), "nothing of ours\n").expect("written");
+    let output = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(["verify", "--flushed", "flush.log"])
+        .current_dir(folder)
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && said.contains("no trial begins in it"), "{said}");
+}
