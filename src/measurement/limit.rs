@@ -268,7 +268,10 @@ pub fn limits(record: &Record) -> Option<Limits> {
     let facts = Facts::of(record)?;
     let in_flight = in_flight(&facts);
     let latency_s = facts.latency_s();
-    let little = match (facts.ops_per_s, latency_s, facts.rate() > 0.0) {
+    // Checking a block, or noting that it was acknowledged, is no part of an operation's time:
+    // meanwhile fewer are in flight.
+    let pauses = measurement.integrity.is_some() || record.trial.settings.engine() == "flush-test";
+    let little = match (facts.ops_per_s, latency_s, facts.rate() > 0.0 || pauses) {
         (Some(ops), Some(latency), false) => Some(ops * latency / in_flight),
         _ => None,
     };

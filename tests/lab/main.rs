@@ -14,6 +14,7 @@ mod disk;
 mod evaluation;
 mod faults;
 mod fileserver;
+mod flushed;
 mod fuse;
 mod guest;
 mod hang;

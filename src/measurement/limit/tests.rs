@@ -50,6 +50,17 @@ fn little_s_law_is_checked_unless_a_rate_was_asked_for() {
     assert_eq!(of(&late.with("rate", Value::Count(5000))).mismatch(), None);
 }
 
+/// Between two reads each block is checked, and nothing is in flight then: the report said of every
+/// such trial that "the figures do not agree".
+#[test]
+fn little_s_law_is_not_asked_of_a_load_that_checks_between_its_operations() {
+    let mut record = Scene { late: 0.4, ..Scene::default() }.record(1);
+    assert!(limits(&record).unwrap().mismatch().is_some());
+    let Outcome::Done(measurement) = &mut record.outcome else { panic!("it was done") };
+    measurement.integrity = Some(crate::measurement::Integrity::default());
+    assert_eq!(limits(&record).unwrap().mismatch(), None);
+}
+
 /// Of mailboxes the report said that "the figures do not agree": transactions were counted as
 /// operations beside those that they are made of, with 3.5 operations in flight of two streams.
 #[test]
