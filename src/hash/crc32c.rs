@@ -65,4 +65,22 @@ mod tests {
         assert_eq!(of([&[], &ones]), by_crate([&[], &ones]));
         assert_eq!(of([&ones, &[]]), by_crate([&ones, &[]]));
     }
+
+    /// What docs/concepts/integrity-blocks.md promises of every block up to 1 MiB, by the algebra of
+    /// the polynomial x^32 + 0x1EDC6F41: it has an even number of terms, so that x + 1 divides it and
+    /// no error of an odd number of bits does; and x^n - 1 is not a multiple of it for any n up to the
+    /// length of the block, so that no error of two bits is.
+    #[test]
+    fn no_error_of_up_to_three_bits_goes_unseen_in_any_block() {
+        const POLYNOMIAL: u32 = 0x1EDC_6F41;
+        assert!((1 + POLYNOMIAL.count_ones()).is_multiple_of(2));
+        let crc = by_crate([&[], &[0, 0, 0, 0, 0x80]]) ^ by_crate([&[], &[0; 5]]);
+        assert_eq!(crc.reverse_bits(), POLYNOMIAL, "the polynomial is the one of the crate");
+        let mut power = 1_u32;
+        for _ in 0..(1 << 20) * 8 {
+            let carry = power >> 31;
+            power = (power << 1) ^ (carry * POLYNOMIAL);
+            assert!(power != 1);
+        }
+    }
 }
