@@ -66,10 +66,10 @@ mod tests {
         assert_eq!(of([&ones, &[]]), by_crate([&ones, &[]]));
     }
 
-    /// What docs/concepts/integrity-blocks.md promises of every block up to 1 MiB, by the algebra of
-    /// the polynomial x^32 + 0x1EDC6F41: it has an even number of terms, so that x + 1 divides it and
-    /// no error of an odd number of bits does; and x^n - 1 is not a multiple of it for any n up to the
-    /// length of the block, so that no error of two bits is.
+    /// What docs/concepts/integrity-blocks.md promises of every block up to 1 MiB, by the algebra
+    /// of the polynomial x^32 + 0x1EDC6F41. It has an even number of terms, so x + 1 divides it,
+    /// and it divides no error of an odd number of bits. It divides x^n - 1 for no n up to the
+    /// length of a block, and so no error of two bits.
     #[test]
     fn no_error_of_up_to_three_bits_goes_unseen_in_any_block() {
         const POLYNOMIAL: u32 = 0x1EDC_6F41;

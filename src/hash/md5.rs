@@ -15,26 +15,12 @@ mod avx512;
 #[cfg(target_arch = "x86_64")]
 mod rounds;
 
-/// Most messages that any way takes at a time.
-const TOGETHER_MAX: usize = 32;
-
 /// So few messages are faster one by one: a group costs as much as two or three of them.
 const TOGETHER_MIN: usize = 3;
 
-/// The MD5 of each block. Blocks are of one length; where they are not, nothing is lost but speed.
-/// The shorter of `blocks` and `digests` says how many there are.
-pub fn md5_each(blocks: &[&[u8]], digests: &mut [[u8; 16]]) {
-    for (blocks, digests) in blocks.chunks(TOGETHER_MAX).zip(digests.chunks_mut(TOGETHER_MAX)) {
-        let mut messages: [[&[u8]; 2]; TOGETHER_MAX] = [[&[]; 2]; TOGETHER_MAX];
-        for (message, block) in messages.iter_mut().zip(blocks) {
-            message[1] = block;
-        }
-        md5_each_of(&messages[..blocks.len()], digests);
-    }
-}
-
-/// As [`md5_each`], of messages in two parts: of each the first, then the second, as one message.
-/// First parts should be a multiple of 64 bytes long, for speed.
+/// The MD5 of each message, which is in two parts: the first, then the second. All are of one
+/// length, and their first parts a multiple of 64 bytes long; where they are not, nothing is lost
+/// but speed. The shorter of `messages` and `digests` says how many there are.
 pub fn md5_each_of(messages: &[[&[u8]; 2]], digests: &mut [[u8; 16]]) {
     let way = Way::ALL.into_iter().find(|way| way.is_here()).unwrap_or(Way::OneByOne);
     way.run(messages, digests);
@@ -176,18 +162,19 @@ mod tests {
     #[test]
     fn messages_of_different_lengths_are_right_too() {
         let pool = bytes(1000);
-        let blocks: Vec<&[u8]> = (0..40).map(|index| &pool[index..index * 20 + 30]).collect();
+        let messages: Vec<[&[u8]; 2]> =
+            (0..40).map(|index| [&[][..], &pool[index..index * 20 + 30]]).collect();
         let mut digests = vec![[0; 16]; 40];
-        md5_each(&blocks, &mut digests);
-        for (block, digest) in blocks.iter().zip(&digests) {
-            assert_eq!(*digest, one([block, &[]]));
+        md5_each_of(&messages, &mut digests);
+        for (message, digest) in messages.iter().zip(&digests) {
+            assert_eq!(*digest, one(*message));
         }
         compare(20, 63, 100);
         let mut few = [[0; 16]; 5];
-        md5_each(&blocks, &mut few);
+        md5_each_of(&messages, &mut few);
         assert_eq!(few, digests[..5]);
-        md5_each(&blocks[..2], &mut few);
-        md5_each(&[], &mut few);
+        md5_each_of(&messages[..2], &mut few);
+        md5_each_of(&[], &mut few);
         assert_eq!(few, digests[..5]);
     }
 

@@ -80,6 +80,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
+    #[cfg(test)]
     pub const ALL: [Kind; 9] = [
         Kind::BitFlip,
         Kind::Misdirected,
@@ -166,7 +167,7 @@ fn whole(evidence: &Evidence, expected: &[u8]) -> (Kind, String) {
     }
     let flips = bits::count_outside_checksum(found, expected);
     if flips == 0 && found != expected {
-        return (Kind::ChecksumField, words::checksum_field(found, expected));
+        return (Kind::ChecksumField, words::checksum_field(evidence, expected));
     }
     if flips <= FLIPS_MAX {
         return (Kind::BitFlip, bits::words(found, expected));

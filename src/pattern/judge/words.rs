@@ -31,15 +31,17 @@ pub fn unwritten(byte: u8) -> String {
     }
 }
 
-pub fn checksum_field(found: &[u8], expected: &[u8]) -> String {
+pub fn checksum_field(evidence: &Evidence, expected: &[u8]) -> String {
+    let used = evidence.format.checksum.digest_bytes();
     let hex = |block: &[u8]| -> String {
-        let used = block[CHECKSUM].iter().zip(0..).filter(|(byte, at)| **byte != 0 || *at < 4);
-        let last = used.last().map_or(0, |(_, at)| at);
-        block[CHECKSUM][..=last].iter().map(|byte| format!("{byte:02x}")).collect()
+        let field = &block[CHECKSUM];
+        // What should be zero is shown where it is not.
+        let end = field.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        field[..end.max(used)].iter().map(|byte| format!("{byte:02x}")).collect()
     };
     format!(
         "the bytes are right, the checksum beside them is not: {} in place of {}",
-        hex(found),
+        hex(evidence.found),
         hex(expected)
     )
 }
