@@ -533,3 +533,36 @@ pub fn new_uid(seed: u64) -> String {
 fn uid_number(uid: &str) -> u64 {
     u64::from_str_radix(uid, 16).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::Integrity;
+    use crate::measurement::integrity::Fault;
+
+    #[test]
+    fn a_fault_bears_what_the_kernel_said_in_the_second_around_it() {
+        // The trial began ten seconds ago, with faults after two and after five.
+        let began_ns = clock::raw_ns() - 10_000_000_000;
+        let at = |after_ms: u64| {
+            let ms = began_ns / 1_000_000 + after_ms;
+            format!("[{}.{:03}000] at {after_ms} ms", ms / 1000, ms % 1000)
+        };
+        let lines = [900, 1500, 2500, 3200, 5500].map(at).to_vec();
+        let mut said = Messages::default();
+        said.lines.clone_from(&lines);
+        let fault = |seconds: u64| Fault { at_ns: seconds * 1_000_000_000, ..Fault::default() };
+        let integrity =
+            Integrity { faults: vec![fault(2), fault(5), fault(8)], ..Default::default() };
+        let mut measurement = Measurement {
+            started_unix_ns: clock::unix_ns() - 10_000_000_000,
+            integrity: Some(integrity),
+            ..Measurement::default()
+        };
+        beside_faults(&mut measurement, &said);
+        let faults = measurement.integrity.unwrap().faults;
+        assert_eq!(faults[0].kernel, lines[1..3]);
+        assert_eq!(faults[1].kernel, lines[4..]);
+        assert!(faults[2].kernel.is_empty());
+    }
+}

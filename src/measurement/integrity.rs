@@ -256,8 +256,8 @@ mod tests {
                 (
                     "unreadable-data",
                     "2 places could not be read, 8.00 KiB in all, beside 1.00 GiB that came; the \
-                     rates count them as if they had come; first: /a at byte 8192: Input/output error \
-                     (os error 5)"
+                     rates count them as if they had come; first: /a at byte 8192: Input/output \
+                     error (os error 5)"
                 ),
             ]
         );

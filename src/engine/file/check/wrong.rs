@@ -7,6 +7,10 @@ use crate::engine::load::control::Phase;
 use crate::engine::load::suspect::Suspect;
 use crate::pattern::block::Identity;
 
+/// Requests that failed as a whole are marked beside the blocks that did, as if in generations that
+/// no block has: a block is left out later only if it could not be read by itself.
+const OF_REQUESTS: u64 = 1 << 63;
+
 impl Blocks<'_> {
     /// Looks at every block of a read of `bytes.len()` bytes that ended with `result`, the first of
     /// which should be `first`.
@@ -29,20 +33,24 @@ impl Blocks<'_> {
     /// After a read that failed as a whole, each of its blocks is read by itself.
     fn look_one_by_one(&mut self, length: usize, errno: i32, file: u32, first: Identity) {
         let request = (first.offset, length);
+        let end = first.offset + length as u64;
+        let offsets = (first.offset..end).step_by(self.format.block_bytes);
+        let known =
+            |it: &Self, offset| it.ledger.was_unreadable(first.file, first.generation, offset);
         let mut told = false;
-        for offset in (first.offset..first.offset + length as u64).step_by(self.format.block_bytes)
-        {
+        for offset in offsets.clone() {
             let expected = Identity { offset, ..first };
             // Whoever is told to stop does not wait for a disk that tries for half a minute; and
             // where everything fails, each request counts once.
             if self.trial.shared.phase() == Phase::Stop || !self.ledger.has_room() {
                 told = true;
-                if self.ledger.is_new_unreadable(first.file, first.generation, first.offset) {
-                    self.ledger.count_unreadable(first.offset + length as u64 - offset);
+                let any_known = offsets.clone().any(|offset| known(self, offset));
+                if self.is_new_request(&first) && !any_known {
+                    self.ledger.count_unreadable(end - offset);
                 }
                 break;
             }
-            if self.ledger.was_unreadable(first.file, first.generation, offset) {
+            if known(self, offset) {
                 self.ledger.is_new_unreadable(first.file, first.generation, offset);
                 told = true;
                 continue;
@@ -54,14 +62,19 @@ impl Blocks<'_> {
                 }
                 Err(why) => {
                     let errno = why.raw_os_error().unwrap_or(libc::EIO);
+                    self.ledger.is_new_unreadable(first.file, first.generation, offset);
                     self.tell_unreadable(errno, self.format.block_bytes, file, expected, request);
                     told = true;
                 }
             }
         }
-        if !told {
+        if !told && self.is_new_request(&first) {
             self.tell_unreadable(errno, length, file, first, request);
         }
+    }
+
+    fn is_new_request(&mut self, first: &Identity) -> bool {
+        self.ledger.is_new_unreadable(first.file, first.generation | OF_REQUESTS, first.offset)
     }
 
     /// Checks what came of one block, all of its bytes or the first of them; whether it is right.
@@ -93,7 +106,7 @@ impl Blocks<'_> {
         false
     }
 
-    /// Tells of `length` bytes that the kernel could not read, once.
+    /// Tells of `length` bytes that the kernel could not read.
     fn tell_unreadable(
         &mut self,
         errno: i32,
@@ -102,9 +115,6 @@ impl Blocks<'_> {
         first: Identity,
         request: (u64, usize),
     ) {
-        if !self.ledger.is_new_unreadable(first.file, first.generation, first.offset) {
-            return;
-        }
         let format = self.format;
         let all_right = |bytes: &[u8]| {
             bytes.len() == length
@@ -147,5 +157,122 @@ impl Blocks<'_> {
             excerpt_bytes: self.ledger.excerpt_bytes(),
             find: &|named| self.path_of(named),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::sync::OnceLock;
+    use std::sync::mpsc::channel;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::engine::Written;
+    use crate::engine::file::check::Check;
+    use crate::engine::file::files::StreamFiles;
+    use crate::engine::file::job::Job;
+    use crate::engine::file::protocol::LoadSpec;
+    use crate::engine::file::stream::Trial;
+    use crate::engine::load::control::Shared;
+    use crate::measurement::integrity::{FAULTS_MAX, Lasting};
+    use crate::pattern::block::Format;
+
+    const REQUEST: usize = 16384;
+    const FIRST: Identity = Identity { campaign: 22, file: 7, offset: 0, generation: 3 };
+
+    /// A trial on one file of four requests, whose blocks are as they should be.
+    #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+    fn trial(folder: &std::path::Path) -> Trial {
+        let path = folder.join("f");
+        let settings = json!({"verify": "crc32c", "direct": false, "block-size": REQUEST});
+        let streams = vec![vec![path.clone()]];
+        let (bench, written) = Default::default();
+        let spec = LoadSpec { settings, seed: 1, campaign: 22, streams, bench, written };
+        let job = Job::new(&spec).unwrap().0;
+        let mut bytes = vec![0; 4 * REQUEST];
+        format(&job).write(&mut bytes, FIRST, 1);
+        std::fs::write(&path, bytes).unwrap();
+        let files = vec![File::open(&path).unwrap()];
+        Trial {
+            job,
+            files: vec![StreamFiles { files, paths: vec![path], blocks_per_file: 4 }],
+            memory_align: 512,
+            shared: Shared::new(1, REQUEST as u64, true, channel().0),
+            cpus: Vec::new(),
+            written: vec![vec![Written { file: FIRST.file, generation: FIRST.generation }]],
+            faults_kept: Default::default(),
+            second: OnceLock::new(),
+        }
+    }
+
+    fn format(job: &Job) -> Format {
+        job.verify.unwrap()
+    }
+
+    #[test]
+    fn a_request_that_fails_once_is_one_fault_and_what_comes_of_it_then_is_checked() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let trial = trial(folder.path());
+        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let junk = vec![1; REQUEST];
+        for _ in 0..3 {
+            blocks.look(&junk, -libc::EIO, 0, REQUEST as u64);
+        }
+        let integrity = blocks.found().unwrap();
+        assert_eq!((integrity.unreadable, integrity.unreadable_bytes), (1, 0));
+        assert_eq!((integrity.wrong_blocks(), integrity.again), (0, 2));
+        assert_eq!(integrity.checked_bytes, 3 * REQUEST as u64);
+        let fault = &integrity.faults[0];
+        assert_eq!((fault.kind.as_str(), fault.offset), ("unreadable", REQUEST as u64));
+        assert_eq!(fault.lasting, Lasting::Transient, "{fault:?}");
+        assert!(
+            fault.what.contains("16384 bytes") && fault.what.contains("os error 5"),
+            "{fault:?}"
+        );
+    }
+
+    #[test]
+    fn a_short_read_is_told_block_by_block_and_its_whole_blocks_are_checked() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let trial = trial(folder.path());
+        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let mut bytes = vec![0; REQUEST];
+        format(&trial.job).write(&mut bytes, FIRST, 1);
+        blocks.look(&bytes, 4096 + 1000, 0, 0);
+        let integrity = blocks.found().unwrap();
+        let offsets: Vec<u64> = integrity.faults.iter().map(|fault| fault.offset).collect();
+        assert_eq!(offsets, [4096, 8192, 12288]);
+        assert!(integrity.faults.iter().all(|fault| fault.lasting == Lasting::Transient));
+        assert_eq!((integrity.wrong["short"], integrity.checked_bytes), (3, 5096));
+    }
+
+    #[test]
+    fn errors_of_the_request_itself_end_the_trial_as_ever() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let trial = trial(folder.path());
+        let blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let goes_on = |result: i32| blocks.goes_on(result, REQUEST as i32);
+        assert!([0, 1, 16384, -libc::EIO, -libc::ENODATA].into_iter().all(goes_on));
+        assert!(![-libc::EINVAL, -libc::ENOMEM, -libc::EBADF, 16385].into_iter().any(goes_on));
+    }
+
+    #[test]
+    fn nobody_reads_again_when_he_is_told_to_stop_or_has_kept_enough() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let trial = trial(folder.path());
+        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        trial.faults_kept.store(FAULTS_MAX, std::sync::atomic::Ordering::Relaxed);
+        let junk = vec![1; REQUEST];
+        blocks.look(&junk, -libc::EIO, 0, 0);
+        blocks.look(&junk, REQUEST as i32, 0, 0);
+        trial.faults_kept.store(0, std::sync::atomic::Ordering::Relaxed);
+        trial.shared.halt();
+        blocks.look(&junk, -libc::EIO, 0, REQUEST as u64);
+        let integrity = blocks.found().unwrap();
+        assert_eq!((integrity.unreadable, integrity.unreadable_bytes), (2, 2 * REQUEST as u64));
+        assert_eq!(integrity.wrong, [("unwritten".to_owned(), 4)].into(), "0x01 over and over");
+        assert!(integrity.faults.is_empty());
     }
 }
