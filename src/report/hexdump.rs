@@ -66,8 +66,8 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// Lines of plain text, narrower than 70 columns: `-` expected, `+` found, `^` below each byte that
-/// differs, unless all do. Of what was expected and known only rows that differ are shown, and of all at most
-/// `most`.
+/// differs, unless all do. Where it is known what was expected, only rows that differ are shown; of
+/// all at most `most`.
 pub fn lines(fault: &Fault, most: usize) -> Vec<String> {
     let rows = rows(fault);
     let known = rows.iter().any(|row| !row.expected.is_empty());

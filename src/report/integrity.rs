@@ -126,9 +126,10 @@ fn promised(promise: &Promise) -> String {
         Standing::Open => {
             let time = |hours| format!(", {} at this pace", integrity::long_time(hours));
             format!(
-                "open: {} more without a further error would show it{}",
+                "open: {} more without a further error would show it{}; without any it takes {}",
                 bits(promise.bits_more),
-                promise.hours_more.map(time).unwrap_or_default()
+                promise.hours_more.map(time).unwrap_or_default(),
+                bits(promise.bits_needed)
             )
         }
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use crate::measurement::integrity::{Fault, Integrity};
 use crate::measurement::origin::{Verdict, origin};
 use crate::measurement::{Measurement, Record};
-use crate::stats::poisson::{exposure_needed_with, rate_interval, rate_upper};
+use crate::stats::poisson::{exposure_needed, exposure_needed_with, rate_interval, rate_upper};
 
 /// Rates of unreadable sectors per bit read that makers of drives promise: desktop disks, server
 /// disks, solid-state drives for servers.
@@ -83,6 +83,8 @@ pub struct Promise {
     pub per_bit: f64,
     /// What was found.
     pub standing: Standing,
+    /// Bits that show at 95 % that it is kept, when every place in them can be read.
+    pub bits_needed: f64,
     /// Bits that must still be read, without a further unreadable place, to show that it is kept;
     /// 0 where it is shown.
     pub bits_more: f64,
@@ -237,7 +239,8 @@ impl Part {
         };
         let bits_more = (exposure_needed_with(rate.events, per_bit) - rate.bits).max(0.0);
         let hours_more = self.bits_per_s().map(|pace| bits_more / pace / 3600.0);
-        Promise { per_bit, standing, bits_more, hours_more }
+        let bits_needed = exposure_needed(per_bit);
+        Promise { per_bit, standing, bits_needed, bits_more, hours_more }
     }
 }
 

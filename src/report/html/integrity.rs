@@ -1,4 +1,5 @@
-//! (pure) The section of integrity: what was checked, the faults, their bytes, the drives' counters.
+//! (pure) The section of integrity: what was checked, the faults, their bytes, and what the drives
+//! count themselves.
 
 use maud::{Markup, html};
 
@@ -12,6 +13,10 @@ use crate::value;
 
 /// Rows of the table of faults; all that were kept are in the store.
 const FAULTS_MAX: usize = 200;
+
+/// Over the table of faults.
+const HEADS: [&str; 9] =
+    ["", "after", "trial", "file", "offset", "kind", "what", "lasts", "read again"];
 
 /// The section; `None` when nothing was checked. `drawn` are the courses of trials with faults, of
 /// which `more` are not drawn.
@@ -38,18 +43,18 @@ pub fn section(input: &Input<'_>, drawn: &[Timeline], more: usize) -> Option<Mar
 
 fn faults(sheet: &Sheet<'_>) -> Markup {
     let more = sheet.faults.len().saturating_sub(FAULTS_MAX) as u64 + sheet.not_kept;
+    let shown = sheet.faults.iter().take(FAULTS_MAX);
     let table = html! {
         table.faults {
             thead { tr {
-                @for head in ["", "after", "trial", "file", "offset", "kind", "what", "lasts", "read again"] {
-                    th scope="col" { (head) }
-                }
+                @for head in HEADS { th scope="col" { (head) } }
             } }
-            tbody { @for (place, (trial, fault)) in sheet.faults.iter().take(FAULTS_MAX).enumerate() {
+            tbody { @for (place, (trial, fault)) in shown.enumerate() {
+                @let number = place + 1;
                 tr {
                     th scope="row" {
-                        @if place < DUMPS_MAX { a href=(format!("#fault{}", place + 1)) { (place + 1) } }
-                        @else { (place + 1) }
+                        @if number <= DUMPS_MAX { a href=(format!("#fault{number}")) { (number) } }
+                        @else { (number) }
                     }
                     td.number { (words::bound(&value::duration(fault.at_ns as f64))) }
                     td.number { a href=(format!("#t{trial}")) { (trial) } }
@@ -177,7 +182,7 @@ fn drives(sheet: &Sheet<'_>) -> Markup {
                 th scope="row" { (drive.name) }
                 @for head in &heads {
                     @let count = drive.counts.iter().find(|(word, _)| word == head);
-                    td.number { (count.map_or_else(|| "\u{2013}".to_owned(), |(_, n)| n.to_string())) }
+                    td.number { @if let Some((_, count)) = count { (count) } @else { "\u{2013}" } }
                 }
                 td { (drive.source) }
             } } }
