@@ -44,7 +44,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
         findings.push(if wrong { told.advise(advice(&pool)) } else { told });
     }
     if let Some(rate) = pool.lost() {
-        let claim = format!("{}. {}", lost(&rate), promised(&pool));
+        let claim = format!("{}. {}", lost(&rate), promised(&pool.promises()));
         findings.push(finding(claim, part, rate.events > 0));
     }
     for (verdict, part) in &pool.apart {
@@ -131,24 +131,36 @@ pub fn lost(rate: &Rate) -> String {
 }
 
 /// How what makers of drives promise stands after that.
-fn promised(pool: &Pool) -> String {
-    let said: Vec<String> = pool.promises().iter().map(promise).collect();
-    format!("Makers of drives promise this rate, no other: {}.", said.join("; "))
-}
-
-/// How one promise stands: `1e-15 is open: 3.0e15 bits more, 11 days at this pace`.
-pub fn promise(promise: &Promise) -> String {
-    let of = format!("{:.0e}", promise.per_bit);
-    let more = || {
-        let hours = promise.hours_more.map(|hours| format!(", {} at this pace", long_time(hours)));
-        let hours = hours.unwrap_or_default();
-        format!("{} more without a further error{hours}", bits(promise.bits_more))
+fn promised(promises: &[Promise]) -> String {
+    let of = |standing: Standing| -> Vec<&Promise> {
+        promises.iter().filter(|promise| promise.standing == standing).collect()
     };
-    match promise.standing {
-        Standing::Kept => format!("{of} is kept (95 %)"),
-        Standing::Broken => format!("{of} is not kept (95 %)"),
-        Standing::Open => format!("{of} is neither shown nor refuted, that takes {}", more()),
+    let list = |of: &[&Promise], tell: &dyn Fn(&Promise) -> String| {
+        of.iter().map(|promise| tell(promise)).collect::<Vec<_>>().join(", ")
+    };
+    let rate = |promise: &Promise| format!("{:.0e}", promise.per_bit);
+    let verb = |of: &[&Promise]| if of.len() == 1 { "is" } else { "are" };
+    let mut said = Vec::new();
+    for (standing, word) in [(Standing::Kept, "kept"), (Standing::Broken, "not kept")] {
+        let these = of(standing);
+        if !these.is_empty() {
+            said.push(format!("{} {} {word} (95 %)", list(&these, &rate), verb(&these)));
+        }
     }
+    let open = of(Standing::Open);
+    if !open.is_empty() {
+        let more = list(&open, &|promise| format!("{:.2e}", promise.bits_more));
+        let time = list(&open, &|promise| promise.hours_more.map(long_time).unwrap_or_default());
+        let pace = open.iter().all(|promise| promise.hours_more.is_some());
+        let pace = if pace { format!(" ({time} at this pace)") } else { String::new() };
+        said.push(format!(
+            "{} {} neither shown nor refuted: that takes {more} bits more without a further \
+             error{pace}",
+            list(&open, &rate),
+            verb(&open)
+        ));
+    }
+    format!("Makers of drives promise this rate, no other: {}.", said.join("; "))
 }
 
 /// What was checked and is no evidence.

@@ -78,7 +78,8 @@ fn facts(pool: &Pool) -> Vec<(String, String)> {
         fact("unreadable places", rate_told(&rate, None));
     }
     for promise in pool.promises() {
-        fact(&format!("promise of {:.0e} per bit", promise.per_bit), promised(&promise));
+        let told = promised(&promise, pool.device.unreadable);
+        fact(&format!("promise of {:.0e} per bit", promise.per_bit), told);
     }
     for (verdict, part) in &pool.apart {
         fact(&format!("origin {}", verdict.name()), integrity::apart(*verdict, part));
@@ -119,18 +120,21 @@ fn checked(pool: &Pool) -> String {
     )
 }
 
-fn promised(promise: &Promise) -> String {
+fn promised(promise: &Promise, events: u64) -> String {
     match promise.standing {
         Standing::Kept => "kept: the rate of unreadable places is lower (95 %)".to_owned(),
         Standing::Broken => "not kept: the rate of unreadable places is higher (95 %)".to_owned(),
         Standing::Open => {
             let time = |hours| format!(", {} at this pace", integrity::long_time(hours));
-            format!(
-                "open: {} more without a further error would show it{}; without any it takes {}",
-                bits(promise.bits_more),
-                promise.hours_more.map(time).unwrap_or_default(),
-                bits(promise.bits_needed)
-            )
+            let time = promise.hours_more.map(time).unwrap_or_default();
+            let (needed, more) = (bits(promise.bits_needed), bits(promise.bits_more));
+            match events {
+                0 => format!("open: without an error {needed} show it, {more} more{time}"),
+                _ => format!(
+                    "open: {more} more without a further error would show it{time}; without any it \
+                     takes {needed}"
+                ),
+            }
         }
     }
 }
