@@ -122,7 +122,7 @@ pub fn phrase(name: &str, value: &Value) -> String {
 pub fn bound(text: &str) -> String {
     const UNITS: &[&str] = &[
         "%", "B", "KiB", "MiB", "GiB", "TiB", "MB/s", "MiB/s", "IOPS", "ns", "us", "ms", "s",
-        "min", "GB", "TB", "PB", "h", "bits", "days", "years",
+        "min", "kB", "MB", "GB", "TB", "PB", "h", "bits", "days", "years",
     ];
     let mut bound = String::with_capacity(text.len() + 16);
     for (place, word) in text.split(' ').enumerate() {
