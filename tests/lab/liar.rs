@@ -108,8 +108,12 @@ impl Liar {
 
     fn attach(&mut self) {
         self.disk = Some(Disk::on(&self.served, &["--direct-io=on"]));
-        // Nothing is read that nobody asked for: else what is told once may be told to nobody.
-        std::fs::write(self.about("queue/read_ahead_kb"), "0").expect("a setting of our device");
+        // Nothing is read that nobody asked for: else what is told once may be told to nobody. And
+        // no requests are made into one, which would all fail with one bad block.
+        for (name, value) in [("read_ahead_kb", "0"), ("nomerges", "2")] {
+            let path = self.about("queue").join(name);
+            std::fs::write(path, value).expect("a setting of our device");
+        }
         self.order(&Order::Heir { device: Some(self.device()), mount: Some(self.path.clone()) });
     }
 

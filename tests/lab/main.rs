@@ -18,6 +18,7 @@ mod flushed;
 mod fuse;
 mod guest;
 mod hang;
+mod integrity;
 mod knobs;
 mod layouts;
 mod liar;
