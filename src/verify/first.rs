@@ -11,7 +11,7 @@ use super::shared::{Shared, Span, lock};
 use super::source::{Aligned, Source, Way};
 use super::suspect::{self, Suspect};
 use super::unreadable::{in_pieces, is_of_the_device};
-use crate::hash::{Checksum, md5_each};
+use crate::hash::{Checksum, md5_each_of};
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 /// Blocks that are read through one descriptor before the next stream has its turn.
@@ -158,12 +158,12 @@ pub fn sum_of(checksum: Checksum, block: &[u8]) -> [u8; 16] {
         sum.copy_from_slice(&checksum.of([block, &[]])[..16]);
         return sum;
     }
-    let pieces: Vec<&[u8]> = block.chunks(PIECE).collect();
+    let pieces: Vec<[&[u8]; 2]> = block.chunks(PIECE).map(|piece| [piece, &[][..]]).collect();
     let whole = block.len() / PIECE;
     let mut sums = vec![[0; 16]; pieces.len()];
-    md5_each(&pieces[..whole], &mut sums[..whole]);
-    md5_each(&pieces[whole..], &mut sums[whole..]);
-    md5_each(&[sums.as_flattened()], std::slice::from_mut(&mut sum));
+    md5_each_of(&pieces[..whole], &mut sums[..whole]);
+    md5_each_of(&pieces[whole..], &mut sums[whole..]);
+    md5_each_of(&[[sums.as_flattened(), &[]]], std::slice::from_mut(&mut sum));
     sum
 }
 

@@ -68,7 +68,8 @@ impl Work {
         };
         let (piece, block) = (settings.whole("block-size"), settings.whole("verify-block"));
         let file_bytes = settings.whole("file-size");
-        if block == 0 || piece % block != 0 || file_bytes == 0 || file_bytes % piece != 0 {
+        let whole = |bytes: u64, of: u64| bytes > 0 && bytes.is_multiple_of(of);
+        if !whole(piece, block) || !whole(file_bytes, piece) {
             return unsupported(format!(
                 "file-size={file_bytes} must be a multiple of block-size={piece}, and that of \
                  verify-block={block}"

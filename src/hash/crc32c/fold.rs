@@ -51,19 +51,22 @@ impl Way {
     /// The CRC of `first`, whose beginning is inverted, and of `rest` behind it.
     #[inline]
     fn run(self, first: &[u8; STRIDE], rest: &[u8]) -> Option<u32> {
-        // SAFETY: each is called only where the processor has its instructions.
-        match self {
-            _ if !self.is_here() => None,
-            Way::Vpclmulqdq => Some(unsafe { folded_by_256(first, rest) }),
-            Way::Pclmulqdq => Some(unsafe { folded_by_128(first, rest) }),
+        if !self.is_here() {
+            return None;
         }
+        Some(match self {
+            // SAFETY: the processor has its instructions, as was asked above.
+            Way::Vpclmulqdq => unsafe { folded_by_256(first, rest) },
+            // SAFETY: the same.
+            Way::Pclmulqdq => unsafe { folded_by_128(first, rest) },
+        })
     }
 }
 
 /// The first stride and what follows it. The remainder starts as ones: the first 32 bits of the
 /// message are inverted. Zeros before that change nothing.
 #[inline]
-fn start<'a>([head, tail]: [&'a [u8]; 2]) -> Option<([u8; STRIDE], &'a [u8])> {
+fn start([head, tail]: [&[u8]; 2]) -> Option<([u8; STRIDE], &[u8])> {
     let mut first = [0; STRIDE];
     let (at, rest) = if head.is_empty() {
         let (start, rest) = tail.split_first_chunk::<STRIDE>()?;
