@@ -138,6 +138,7 @@ impl Passes<'_> {
             if !last && self.shared.tally().integrity.checked_bytes == before {
                 self.rest();
             }
+            let last = last || self.shared.over();
             let elapsed_ns = monotonic_ns().saturating_sub(began_ns);
             if last || elapsed_ns >= READING_NS {
                 let (did, checked_bytes, compared_bytes) = self.shared.take_done();
@@ -154,7 +155,7 @@ impl Passes<'_> {
                 (began_ns, began_unix_ns) = (monotonic_ns(), unix_ns());
                 ground.begin();
             }
-            if last || self.shared.over() {
+            if last {
                 return Ok(ended);
             }
         }

@@ -179,6 +179,21 @@ fn what_cannot_be_verified_at_all_is_refused() {
     assert_eq!(document(at, &["absent", "large"], 1)["files"]["read"], 1);
 }
 
+/// The clock may end it between two passes: what was read until then counts.
+#[test]
+fn hours_end_it_with_all_that_was_read() {
+    let folder = files();
+    for _ in 0..3 {
+        let told = document(folder.path(), &["sub", "--hours", "0.0001"], 0);
+        assert_eq!(told["interrupted"], false);
+        let readings = told["readings"].as_array().expect("readings");
+        let checked: u64 = readings.iter().filter_map(|one| one["checked_bytes"].as_u64()).sum();
+        assert!(checked > 0, "{told:#}");
+        assert_eq!(told["integrity"]["checked_bytes"], checked);
+        assert_eq!(told["bits"]["checked"], 8 * checked);
+    }
+}
+
 /// Starts it for a minute, waits until its first pass is over, and gives the process.
 fn going(at: &Path) -> std::process::Child {
     let arguments = ["large", "sub", "--hours", "0.02", "--json"];
