@@ -12,7 +12,9 @@ use crate::disk::{alone, usable};
 use crate::liar::{Liar, Lie, Name, Rule, Told, Truth};
 use crate::run::{brickyard, draw, parse};
 
+mod flushed;
 mod generations;
+mod verified;
 
 /// The checksum of a block, in bits.
 const CHECKSUM: Range<u64> = 64 * 8..96 * 8;
