@@ -145,7 +145,12 @@ fn run(liar: &Liar, arguments: &[&str]) -> Value {
 /// Lies that are told once each, at blocks that are drawn from all that are written, or read.
 fn once_each(what: &str, lies: &[Lie], blocks: Range<u64>) -> Vec<Rule> {
     let first = |lie: Lie| draw(&format!("{what}: {lie:?} at block"), blocks.start, blocks.end);
-    lies.iter().map(|lie| Rule { lie: *lie, first: first(*lie), every: None }).collect()
+    let when = |lie: Lie| match lie {
+        // Early: a stream that is told to stop does not ask each block of a request that failed.
+        Lie::Spoil | Lie::ErrorOnce => blocks.start + (first(lie) - blocks.start) % (BLOCKS / 8),
+        _ => first(lie),
+    };
+    lies.iter().map(|lie| Rule { lie: *lie, first: when(*lie), every: None }).collect()
 }
 
 /// A reading trial of files of its own on a disk that lies once in each of these ways.
