@@ -1,7 +1,7 @@
 //! (pure) Checksums of blocks, one at a time and many at a time.
 //!
-//! The arithmetic is that of well-kept crates, which choose their instructions at run time. Ours are
-//! MD5 of many independent blocks ([`md5_each_of`]), because no crate has it, and CRC-32C on
+//! The arithmetic is that of well-kept crates, which choose their instructions at run time. Ours
+//! are MD5 of many independent blocks ([`md5_each_of`]), because no crate has it, and CRC-32C on
 //! processors where the crate is slower than memory ([`crc32c`]). Where a checksum stands in a
 //! block, and over which bytes it goes, is [`crate::pattern::block`]'s business.
 
