@@ -28,8 +28,8 @@ fn answer(records: &[Record]) -> Vec<Finding> {
             note.text.trim_end_matches('.')
         );
         let finding = Finding::info(QUESTION.name, claim, trials);
-        // How warm it got is good to know; that something slowed down has a note of its own. Where a
-        // log is, and that what was written before a boot was read first, takes nothing away.
+        // How warm it got is good to know; that something slowed down has a note of its own. Where
+        // a log is, and that what was written before a boot was read first, takes nothing away.
         match kind.as_str() {
             "temperatures" | "flush-log" | "over-a-boot" => finding,
             _ => finding.warn(),

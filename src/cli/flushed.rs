@@ -57,7 +57,8 @@ fn loss(loss: &check::Loss) -> serde_json::Value {
 fn text(log: &Log, found: &Findings) -> Vec<String> {
     let begin = &log.begin;
     let mut lines = vec![format!(
-        "{} writes were acknowledged, flushed and all, in {} files; {} blocks of {} bytes were read",
+        "{} writes were acknowledged, flushed and all, in {} files; {} blocks of {} bytes were \
+         read",
         log.writes,
         begin.files.len(),
         found.blocks,
@@ -84,8 +85,8 @@ fn text(log: &Log, found: &Findings) -> Vec<String> {
     let under_way = found.in_flight_older + found.in_flight_newer + found.in_flight_torn;
     if under_way > 0 {
         lines.push(format!(
-            "under way when it ended, and promised to nobody: {} blocks hold what was there before, \
-             {} the new, {} neither",
+            "under way when it ended, and promised to nobody: {} blocks hold what was there \
+             before, {} the new, {} neither",
             found.in_flight_older, found.in_flight_newer, found.in_flight_torn
         ));
     }

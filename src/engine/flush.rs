@@ -96,7 +96,8 @@ fn elsewhere(settings: &Settings) -> Result<(), sys::Error> {
     let parent = log.parent().filter(|parent| !parent.as_os_str().is_empty());
     let parent = parent.unwrap_or(Path::new("."));
     let refused = |name: &str, why: String| {
-        Err(sys::Error::new(format!("cannot keep the log of {name} in {}", log.display()), why).hint(
+        let what = format!("cannot keep the log of {name} in {}", log.display());
+        Err(sys::Error::new(what, why).hint(
             "name a file on another device, or on another host whose directory is mounted here; \
              flush-log-anywhere=true when only processes will be killed",
         ))

@@ -1,5 +1,5 @@
-//! What was flushed must outlive a file system that is cut off at a random instant, with its journal
-//! not written (the shutdown of XFS and ext4, XFS_IOC_GOINGDOWN without a log flush).
+//! What was flushed must outlive a file system that is cut off at a random instant, with its
+//! journal not written (the shutdown of XFS and ext4, XFS_IOC_GOINGDOWN without a log flush).
 
 use std::path::Path;
 use std::process::Stdio;
