@@ -99,7 +99,7 @@ pub struct Told {
     pub block_bytes: u64,
     /// The block that was written there last, lies aside.
     pub meant: Name,
-    /// Of two blocks that a lie took: this is the other one, whose write was not the one lied about.
+    /// Of two blocks that a lie took: the other one, whose write was not the one lied about.
     pub other: bool,
     /// The name that what comes back bears, if any.
     pub bears: Option<Name>,
