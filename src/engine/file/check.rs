@@ -65,6 +65,8 @@ pub struct Blocks<'a> {
     index: usize,
     waits: bool,
     checked_bytes: u64,
+    /// When something was looked at closely for the first time after the stop.
+    stopping_ns: Option<u64>,
     ledger: Ledger,
 }
 
@@ -80,6 +82,7 @@ impl<'a> Blocks<'a> {
             index,
             waits: trial.job.checks_meanwhile(),
             checked_bytes: 0,
+            stopping_ns: None,
             ledger: Ledger::new(format.checksum.name(), format.block_bytes as u64, kept),
         }
     }

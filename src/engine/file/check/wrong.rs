@@ -6,10 +6,14 @@ use crate::engine::load::again::Place;
 use crate::engine::load::control::Phase;
 use crate::engine::load::suspect::Suspect;
 use crate::pattern::block::Identity;
+use crate::sys::clock::monotonic_ns;
 
 /// Requests that failed as a whole are marked beside the blocks that did, as if in generations that
 /// no block has: a block is left out later only if it could not be read by itself.
 const OF_REQUESTS: u64 = 1 << 63;
+
+/// A stream that is told to stop goes on reading again for so long at most, ns.
+const STOPPING_MAX_NS: u64 = 5_000_000_000;
 
 impl Blocks<'_> {
     /// Looks at every block of a read of `bytes.len()` bytes that ended with `result`, the first of
@@ -40,9 +44,9 @@ impl Blocks<'_> {
         let mut told = false;
         for offset in offsets.clone() {
             let expected = Identity { offset, ..first };
-            // Whoever is told to stop does not wait for a disk that tries for half a minute; and
-            // where everything fails, each request counts once.
-            if self.trial.shared.phase() == Phase::Stop || !self.ledger.has_room() {
+            // Whoever is told to stop does not wait long for a disk that tries for half a minute;
+            // and where everything fails, each request counts once.
+            if self.must_hurry() || !self.ledger.has_room() {
                 told = true;
                 let any_known = offsets.clone().any(|offset| known(self, offset));
                 if self.is_new_request(&first) && !any_known {
@@ -71,6 +75,15 @@ impl Blocks<'_> {
         if !told && self.is_new_request(&first) {
             self.tell_unreadable(errno, length, file, first, request);
         }
+    }
+
+    /// Whether the stream was told to stop some time ago. What came just before is looked at still.
+    fn must_hurry(&mut self) -> bool {
+        if self.trial.shared.phase() != Phase::Stop {
+            return false;
+        }
+        let now = monotonic_ns();
+        now - *self.stopping_ns.get_or_insert(now) > STOPPING_MAX_NS
     }
 
     fn is_new_request(&mut self, first: &Identity) -> bool {
@@ -259,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_reads_again_when_he_is_told_to_stop_or_has_kept_enough() {
+    fn nobody_reads_again_long_after_he_was_told_to_stop_or_when_he_has_kept_enough() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
         let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
@@ -269,10 +282,16 @@ mod tests {
         blocks.look(&junk, REQUEST as i32, 0, 0);
         trial.faults_kept.store(0, std::sync::atomic::Ordering::Relaxed);
         trial.shared.halt();
+        blocks.stopping_ns = Some(monotonic_ns() - STOPPING_MAX_NS - 1);
         blocks.look(&junk, -libc::EIO, 0, REQUEST as u64);
         let integrity = blocks.found().unwrap();
         assert_eq!((integrity.unreadable, integrity.unreadable_bytes), (2, 2 * REQUEST as u64));
         assert_eq!(integrity.wrong, [("unwritten".to_owned(), 4)].into(), "0x01 over and over");
         assert!(integrity.faults.is_empty());
+        // What came in the moment of the stop is told as ever.
+        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        blocks.look(&junk, -libc::EIO, 0, 0);
+        let integrity = blocks.found().unwrap();
+        assert_eq!((integrity.unreadable, integrity.faults.len()), (1, 1));
     }
 }
