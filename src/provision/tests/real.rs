@@ -26,6 +26,21 @@ fn sh(words: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
+/// losetup(8) finds a free device and then opens it: meanwhile another may have taken it, or a new
+/// one may have no node yet.
+#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
+fn attach(image: &str) -> String {
+    let words = ["losetup", "--find", "--show", image];
+    for _ in 0..4 {
+        let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
+        if output.status.success() {
+            return String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    sh(&words)
+}
+
 /// One at a time: which loop devices are free is everybody's.
 fn alone() -> MutexGuard<'static, ()> {
     static LOCK: Mutex<()> = Mutex::new(());
@@ -47,7 +62,7 @@ impl Bench {
             let image = bench.folder.path().join(format!("disk-{number}"));
             File::create(&image).unwrap().set_len(bytes).unwrap();
             let image = image.to_str().unwrap().to_owned();
-            let node = sh(&["losetup", "--find", "--show", &image]);
+            let node = attach(&image);
             let name = node.trim_start_matches("/dev/").to_owned();
             let identity = Identity::of_device(&Host::live(), &name).unwrap();
             let named = format!("loop:{image}");
