@@ -80,3 +80,27 @@ fn clean_files_are_told_clean_and_what_cannot_be_checked_is_refused_before_anyth
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("block-size=4KiB, or verify-block=2KiB, would work"), "{said}");
 }
+
+/// A tool that cries wolf once in a week of reading is not believed when the wolf comes: 10^11 bits
+/// that are right, 10^13 with `./test --long`.
+#[test]
+fn no_false_alarm_comes_of_a_hundred_gigabits_that_are_right() {
+    let long = std::env::var("BRICKYARD_LONG").is_ok_and(|value| value == "1");
+    let (stop, bits) = if long { ("stop=630GB", 1e13) } else { ("stop=6300MB", 1e11) };
+    // In memory, where there is such a place: what is read is ours alone, and comes fast.
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    let folder = folder.expect("a folder");
+    let knobs = ["verify=crc32c", "direct=false", "cold=false", "io-engine=sync", "queue-depth=1"];
+    let size = ["file-size=256MiB", "streams=2", "--quiet", stop];
+    let output = run(folder.path(), &[&knobs[..], &size[..]].concat(), || ());
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect(&said);
+    let trials = document["trials"].as_array().expect("trials");
+    let reading = trials.iter().find(|trial| trial["group"] == "sequential-read").expect("one");
+    let checked = &reading["integrity"];
+    let checked_bits = 8.0 * checked["checked_bytes"].as_f64().expect("bytes");
+    assert!(checked_bits >= bits, "{checked_bits:.3e}");
+    assert_eq!(checked["wrong"], serde_json::json!({}), "{checked}");
+    assert_eq!((&checked["unreadable"], &checked["again"]), (&0.into(), &0.into()), "{checked}");
+}
