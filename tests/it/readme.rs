@@ -11,8 +11,8 @@ fn commands() -> Vec<String> {
     lines.map(str::to_owned).filter(|line| !line.is_empty()).collect()
 }
 
-/// Each command runs, in order, in one folder. Only three things are changed: the program is the
-/// one under test, directories are ours, and an evaluation gets the shortest budget.
+/// Each command runs, in order, in one folder. Only these are changed: the program is the one under
+/// test, directories are ours, and no time is longer than it must be.
 #[test]
 fn every_command_in_the_readme_runs() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -37,6 +37,7 @@ fn every_command_in_the_readme_runs() {
             "/var/tmp" | "/srv/a" | "/srv/b" => ours(word.trim_start_matches('/')),
             "1h" => "20s".to_owned(),
             "stop=3s" => "stop=100ms".to_owned(),
+            "stop=8h" => "stop=1s".to_owned(),
             word => word.to_owned(),
         });
         let mut words: Vec<String> = words.collect();
@@ -45,6 +46,9 @@ fn every_command_in_the_readme_runs() {
             if !words.iter().any(|word| word == "--budget") {
                 words.extend(["--budget", "20s"].map(str::to_owned));
             }
+        }
+        if words[0] == "verify" {
+            std::fs::write(Path::new(&ours("srv/a")).join("data"), [7; 5000]).expect("written");
         }
         if words[0] == "run" {
             words.push("file-size=8MiB".to_owned());
