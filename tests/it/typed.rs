@@ -1,18 +1,10 @@
 //! The program as people type it: what it refuses, and what it prints.
 
 use std::path::Path;
-use std::process::{Command, Output};
 
 use serde_json::Value;
 
-fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_brickyard"))
-        .args(arguments)
-        .current_dir(folder)
-        .env("NO_COLOR", "1")
-        .output()
-        .expect("brickyard can be started")
-}
+use crate::program::brickyard;
 
 /// Runs what must be refused: exit status 2, an error with a hint, and nothing left behind.
 fn refused(folder: &Path, arguments: &[&str]) -> String {
