@@ -11,23 +11,27 @@ pub mod probe;
 pub mod sampler;
 pub mod series;
 
+mod card_interrupts;
 mod cpu_temperature;
 mod cgroup_cpu;
 mod diskstats;
 mod generator;
 mod groups;
 mod health;
+mod interfaces;
 mod links;
 mod meminfo;
 mod patient;
 mod pressure;
 mod process;
+mod softnet;
 mod stat;
 mod table;
 mod temperature;
 mod text;
 mod threads;
 mod throttling;
+mod transport;
 mod vmstat;
 
 pub use probe::{Probe, Snapshot};
@@ -100,6 +104,10 @@ pub const SOURCES: &[Source] = &[
     throttling::THROTTLING,
     links::LINKS,
     cpu_temperature::CPU,
+    interfaces::INTERFACES,
+    softnet::SOFTNET,
+    transport::TRANSPORT,
+    card_interrupts::CARD_INTERRUPTS,
     generator::GENERATOR,
 ];
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Reading;
 use super::interface::Interrupt;
+use crate::sys::Host;
 
 /// What none of the other interrupts' files tells.
 const WHAT: &str = "where interrupts go";
@@ -34,18 +35,25 @@ impl Names {
     }
 }
 
-/// The interrupts of a device's directory in /sys: message-signalled ones, else the line that it
-/// shares.
-pub fn of_device(reading: &mut Reading<'_>, device: &str, names: &mut Names) -> Vec<Interrupt> {
-    let listed = reading.host().list(format!("{device}/msi_irqs"));
+/// Numbers of the interrupts of a device's directory in /sys, sorted: message-signalled ones, else
+/// the line that it shares.
+pub fn numbers(host: &Host, device: &str) -> Vec<u64> {
+    let listed = host.list(format!("{device}/msi_irqs"));
     let mut numbers: Vec<u64> = listed.iter().filter_map(|name| name.parse().ok()).collect();
     if numbers.is_empty() {
-        let line = reading.quiet(format!("{device}/irq")).and_then(|text| text.parse().ok());
+        let line = host.word(format!("{device}/irq")).and_then(|text| text.parse().ok());
         // No line is 0, on some machines 255 (PCI Local Bus 3.0, 6.2.4).
         numbers.extend(line.filter(|line| !matches!(line, 0 | 255)));
     }
     numbers.sort_unstable();
     numbers.truncate(MOST);
+    numbers
+}
+
+/// The interrupts of a device's directory in /sys: message-signalled ones, else the line that it
+/// shares.
+pub fn of_device(reading: &mut Reading<'_>, device: &str, names: &mut Names) -> Vec<Interrupt> {
+    let numbers = numbers(reading.host(), device);
     let found = numbers.into_iter().filter_map(|number| {
         let place = format!("/proc/irq/{number}");
         let cpus = ["effective_affinity_list", "smp_affinity_list"].iter();
