@@ -12,7 +12,7 @@ use super::server::pci::Pace;
 mod network;
 mod storage;
 
-pub use network::ethernet;
+pub use network::{ethernet, token_bucket};
 pub use storage::{sas, sata, usb};
 
 /// What a link can carry.

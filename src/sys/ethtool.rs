@@ -8,6 +8,7 @@ use std::os::unix::net::UnixDatagram;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
+use super::qdisc::Shaped;
 
 /// What an interface answers; also the form in which it is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +35,8 @@ pub struct Answer {
     pub features: Vec<String>,
     /// The queueing discipline at its root. Not [`ask`]'s business, but recorded with the rest.
     pub qdisc: Option<String>,
+    /// The rate at which that lets packets go, where it has one. Recorded as the name is.
+    pub shaped: Option<Shaped>,
 }
 
 /// SIOCETHTOOL of linux/sockios.h.

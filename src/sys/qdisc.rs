@@ -6,6 +6,8 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, OwnedFd};
 
+use serde::{Deserialize, Serialize};
+
 use super::Error;
 
 // linux/netlink.h and linux/rtnetlink.h.
@@ -22,17 +24,47 @@ const MESSAGE_BYTES: usize = 20;
 const ROOT: u32 = u32::MAX;
 /// TCA_KIND.
 const KIND: u16 = 1;
+/// TCA_OPTIONS.
+const OPTIONS: u16 = 2;
+/// TCA_TBF_PARMS: a `struct tc_tbf_qopt`, which begins with the `struct tc_ratespec` of its rate.
+const BUCKET: u16 = 1;
+/// TCA_TBF_RATE64, where the rate needs more than 32 bits.
+const BUCKET_RATE64: u16 = 4;
+/// NLA_TYPE_MASK: without the bits for nested and for network byte order.
+const TYPE_MASK: u16 = 0x3fff;
 /// The kernel fills up to 32 KiB at a time.
 const BUFFER_BYTES: usize = 64 << 10;
 /// A machine with 1000 interfaces of 64 queues fills some 300; more is no answer.
 const READS_MAX: usize = 10_000;
 
-/// The names of the disciplines (`mq`, `fq_codel`, `noqueue`) by the interfaces' numbers
-/// (/sys/class/net/*/ifindex), of the network namespace that we are in.
+/// A queueing discipline.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Discipline {
+    /// `mq`, `fq_codel`, `noqueue`, ...
+    pub name: String,
+    /// The rate at which it lets packets go, of a token bucket (tc-tbf(8)).
+    pub shaped: Option<Shaped>,
+}
+
+/// The rate of a token bucket.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Shaped {
+    /// Bytes per second, of frames as the kernel has them: with their headers, without preamble,
+    /// checksum and gap.
+    pub bytes_per_s: u64,
+    /// Bytes that it counts for each packet besides its own (`overhead`).
+    pub overhead_bytes: i16,
+    /// A packet counts as this many bytes at least (`mpu`).
+    pub least_bytes: u16,
+}
+
+/// The disciplines by the interfaces' numbers (/sys/class/net/*/ifindex), of the network namespace
+/// that we are in.
 ///
 /// # Errors
 /// When the kernel has no traffic control, or we may open no such socket.
-pub fn roots() -> Result<BTreeMap<u32, String>, Error> {
+pub fn roots() -> Result<BTreeMap<u32, Discipline>, Error> {
     let failed = |error| Error::new("cannot ask for queueing disciplines", error);
     let mut socket = open().map_err(failed)?;
     let mut request = [0; HEADER_BYTES + MESSAGE_BYTES];
@@ -74,7 +106,7 @@ enum Next {
 }
 
 /// Takes the messages of one read; `None` when the kernel refused.
-fn take(mut bytes: &[u8], found: &mut BTreeMap<u32, String>) -> Option<Next> {
+fn take(mut bytes: &[u8], found: &mut BTreeMap<u32, Discipline>) -> Option<Next> {
     while bytes.len() >= HEADER_BYTES {
         let length = u32_at(bytes, 0)? as usize;
         let Some(message) = bytes.get(HEADER_BYTES..length) else { return Some(Next::More) };
@@ -82,8 +114,8 @@ fn take(mut bytes: &[u8], found: &mut BTreeMap<u32, String>) -> Option<Next> {
             DONE => return Some(Next::Done),
             FAILED => return None,
             NEW_QDISC => {
-                if let Some((interface, name)) = root(message) {
-                    found.insert(interface, name);
+                if let Some((interface, discipline)) = root(message) {
+                    found.insert(interface, discipline);
                 }
             }
             _ => {}
@@ -93,18 +125,39 @@ fn take(mut bytes: &[u8], found: &mut BTreeMap<u32, String>) -> Option<Next> {
     Some(Next::More)
 }
 
-/// The interface and the name, when it is the discipline of a root.
-fn root(message: &[u8]) -> Option<(u32, String)> {
+/// The interface and its discipline, when it is that of a root.
+fn root(message: &[u8]) -> Option<(u32, Discipline)> {
     let interface = u32_at(message, 4)?;
     (u32_at(message, 12)? == ROOT).then_some(())?;
-    let mut attributes = message.get(MESSAGE_BYTES..)?;
+    let attributes = message.get(MESSAGE_BYTES..)?;
+    let name = attribute(attributes, KIND)?.split(|byte| *byte == 0).next()?;
+    let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
+    let options = attribute(attributes, OPTIONS).filter(|_| name == "tbf");
+    let shaped = options.and_then(bucket);
+    Some((interface, Discipline { name: name.to_owned(), shaped }))
+}
+
+/// The rate of a token bucket, of its options. Of `struct tc_ratespec` the overhead is at 2 (as a
+/// signed number, linux/pkt_sched.h), the smallest packet at 6, the rate at 8.
+fn bucket(options: &[u8]) -> Option<Shaped> {
+    let parameters = attribute(options, BUCKET)?;
+    let wide = attribute(options, BUCKET_RATE64).and_then(|rate| Some(rate.get(..8)?.try_into()));
+    let bytes_per_s = match wide {
+        Some(rate) => u64::from_ne_bytes(rate.ok()?),
+        None => u32_at(parameters, 8)?.into(),
+    };
+    let overhead_bytes = u16_at(parameters, 2)?.cast_signed();
+    let least_bytes = u16_at(parameters, 6)?;
+    (bytes_per_s > 0).then_some(Shaped { bytes_per_s, overhead_bytes, least_bytes })
+}
+
+/// The value of the first attribute of a kind.
+fn attribute(mut attributes: &[u8], kind: u16) -> Option<&[u8]> {
     loop {
         let length = usize::from(u16_at(attributes, 0)?);
         let value = attributes.get(4..length)?;
-        if u16_at(attributes, 2)? == KIND {
-            let name = value.split(|byte| *byte == 0).next()?;
-            let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
-            return Some((interface, name.to_owned()));
+        if u16_at(attributes, 2)? & TYPE_MASK == kind {
+            return Some(value);
         }
         attributes = attributes.get(length.next_multiple_of(4)..)?;
     }
@@ -127,6 +180,11 @@ mod tests {
 
     /// A message as the kernel sends it: another attribute, then the name.
     fn message(kind: u16, interface: u32, parent: u32, name: &str) -> Vec<u8> {
+        with_options(kind, interface, parent, name, &[])
+    }
+
+    /// The same with options.
+    fn with_options(kind: u16, interface: u32, parent: u32, name: &str, options: &[u8]) -> Vec<u8> {
         let mut body = vec![0; 4];
         body.extend([interface, 0x10000, parent, 2].iter().flat_map(|word| word.to_ne_bytes()));
         body.extend([5_u16, 12].iter().flat_map(|half| half.to_ne_bytes()));
@@ -135,6 +193,7 @@ mod tests {
         body.extend(KIND.to_ne_bytes());
         body.extend(name.bytes().chain([0]));
         body.resize(body.len().next_multiple_of(4), 0);
+        body.extend(options);
         let mut whole = ((HEADER_BYTES + body.len()) as u32).to_ne_bytes().to_vec();
         whole.extend(kind.to_ne_bytes());
         whole.resize(HEADER_BYTES, 0);
@@ -156,8 +215,55 @@ mod tests {
     fn the_disciplines_of_roots_are_taken_and_not_those_of_queues() {
         let mut found = BTreeMap::new();
         assert_eq!(take(&messages(), &mut found), Some(Next::Done));
-        assert_eq!(found, BTreeMap::from([(2, "mq".to_owned()), (3, "noqueue".to_owned())]));
+        let plain = |name: &str| Discipline { name: name.to_owned(), shaped: None };
+        assert_eq!(found, BTreeMap::from([(2, plain("mq")), (3, plain("noqueue"))]));
         assert_eq!(take(&message(FAILED, 0, 0, ""), &mut found), None);
+    }
+
+    /// `tc qdisc add dev veth1 root tbf rate 1gbit burst 1mbit latency 20ms overhead 24 mpu 64`, as
+    /// the kernel tells it: options of `struct tc_tbf_qopt` and the burst, nested.
+    fn bucket_of(rate: u32, wide: Option<u64>) -> Vec<u8> {
+        let mut parameters = vec![0, 1];
+        parameters.extend(24_i16.to_ne_bytes());
+        parameters.extend([0, 0]);
+        parameters.extend(64_u16.to_ne_bytes());
+        parameters.extend(rate.to_ne_bytes());
+        parameters.extend([0; 24]);
+        let mut inside = Vec::new();
+        let mut put = |kind: u16, value: &[u8]| {
+            inside.extend((4 + value.len() as u16).to_ne_bytes());
+            inside.extend(kind.to_ne_bytes());
+            inside.extend(value);
+        };
+        put(BUCKET, &parameters);
+        if let Some(wide) = wide {
+            put(BUCKET_RATE64, &wide.to_ne_bytes());
+        }
+        let mut options = (4 + inside.len() as u16).to_ne_bytes().to_vec();
+        // NLA_F_NESTED, which some kernels set.
+        options.extend((OPTIONS | 0x8000).to_ne_bytes());
+        options.extend(inside);
+        options
+    }
+
+    #[test]
+    fn the_rate_of_a_token_bucket_is_read_and_cut_off_it_is_none() {
+        for (rate, wide, expected) in
+            [(125_000_000, None, 125_000_000), (u32::MAX, Some(12_500_000_000), 12_500_000_000)]
+        {
+            let whole = with_options(NEW_QDISC, 7, ROOT, "tbf", &bucket_of(rate, wide));
+            let message = &whole[HEADER_BYTES..];
+            let (interface, found) = root(message).unwrap();
+            let shaped = Shaped { bytes_per_s: expected, overhead_bytes: 24, least_bytes: 64 };
+            assert_eq!((interface, found.shaped), (7, Some(shaped)));
+            for end in 0..message.len() {
+                let shaped = root(&message[..end]).and_then(|(_, found)| found.shaped);
+                assert_eq!(shaped, None, "cut at {end}");
+            }
+        }
+        let other = with_options(NEW_QDISC, 7, ROOT, "fq", &bucket_of(9, None));
+        assert_eq!(root(&other[HEADER_BYTES..]).unwrap().1.shaped, None);
+        assert_eq!(bucket(&bucket_of(0, None)[4..]), None, "a rate of 0 is none");
     }
 
     #[test]
@@ -166,7 +272,7 @@ mod tests {
         for end in 0..whole.len() {
             let mut found = BTreeMap::new();
             take(&whole[..end], &mut found);
-            let names: Vec<&str> = found.values().map(String::as_str).collect();
+            let names: Vec<&str> = found.values().map(|found| found.name.as_str()).collect();
             assert!(names.iter().all(|name| ["mq", "noqueue"].contains(name)), "at {end}");
         }
     }
@@ -177,7 +283,7 @@ mod tests {
         let host = Host::live();
         let number = |name: &str| host.word(format!("/sys/class/net/{name}/ifindex"))?.parse().ok();
         let number: u32 = number("lo").unwrap();
-        assert!(roots.get(&number).is_some_and(|name| !name.is_empty()), "{roots:?}");
+        assert!(roots.get(&number).is_some_and(|found| !found.name.is_empty()), "{roots:?}");
     }
 
     proptest! {

@@ -25,6 +25,7 @@ mod liar;
 mod limits;
 mod model;
 mod names;
+mod network;
 mod origin;
 mod patterns;
 mod referee;

@@ -15,10 +15,11 @@ pub fn hop(hop: &Hop, transport: &str) -> Option<Capacity> {
     }
 }
 
-/// A network port: its speed now; that of its fastest mode when it is down.
+/// A network port: what its speed now and its shaping let through, or its fastest mode when it is
+/// down.
 pub fn port(port: &Interface) -> Option<Capacity> {
-    if let Some(now) = port.bits_per_s {
-        return ceiling::ethernet(now, port.mtu_bytes);
+    if port.bits_per_s.is_some() || port.shaped.is_some() {
+        return port.capacity();
     }
     let fastest = ceiling::ethernet(port.max_bits_per_s?, port.mtu_bytes)?;
     let derivation = format!("{} (its fastest mode; it has no link now)", fastest.derivation);

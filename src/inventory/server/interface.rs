@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use super::Reading;
 use super::interrupt::{self, Names};
 use super::pci::{driver_of, function_of};
+use crate::inventory::ceiling::{self, Capacity};
 use crate::sys::ethtool::{self, Answer};
+use crate::sys::qdisc::Shaped;
 use crate::sys::{Error, Host, qdisc};
 
 mod words;
@@ -57,6 +59,19 @@ pub struct Interface {
     pub interrupts: Vec<Interrupt>,
     /// Queueing discipline of the root.
     pub qdisc: Option<String>,
+    /// The rate at which that lets packets go, of a token bucket.
+    pub shaped: Option<Shaped>,
+}
+
+impl Interface {
+    /// What TCP can carry through it: by its speed now and by the token bucket that shapes what it
+    /// sends, whichever is less. `None` when neither is known.
+    pub fn capacity(&self) -> Option<Capacity> {
+        let wire = self.bits_per_s.and_then(|rate| ceiling::ethernet(rate, self.mtu_bytes));
+        let shaped = self.shaped.and_then(|shaped| ceiling::token_bucket(shaped, self.mtu_bytes));
+        let less = |a: &Capacity, b: &Capacity| a.bytes_per_s.total_cmp(&b.bytes_per_s);
+        wire.into_iter().chain(shaped).min_by(less)
+    }
 }
 
 /// Ring sizes in descriptors.
@@ -114,7 +129,9 @@ fn ask(host: &Host, interface: &str) -> Result<Answer, Error> {
     // A kernel without traffic control has none; its interfaces do their work all the same.
     let number = host.word(format!("/sys/class/net/{interface}/ifindex"));
     let number = number.and_then(|number| number.parse().ok());
-    answer.qdisc = number.and_then(|number: u32| qdisc::roots().ok()?.remove(&number));
+    let root = number.and_then(|number: u32| qdisc::roots().ok()?.remove(&number));
+    answer.shaped = root.as_ref().and_then(|root| root.shaped);
+    answer.qdisc = root.map(|root| root.name);
     Ok(answer)
 }
 
@@ -207,6 +224,7 @@ fn interface(reading: &mut Reading<'_>, name: String, names: &mut Names) -> Opti
         below: below(reading, &place, &name),
         interrupts,
         qdisc: answer.qdisc.filter(|name| name.len() <= 32),
+        shaped: answer.shaped,
         name,
     })
 }

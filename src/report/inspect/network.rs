@@ -12,6 +12,9 @@ pub fn interfaces(page: &mut Page, interfaces: &[Interface]) {
     page.title("Network");
     for interface in interfaces {
         page.item(1, &interface.name, &facts(interface));
+        if let Some(capacity) = interface.capacity() {
+            page.item(2, "at most", &[capacity.derivation]);
+        }
         let tuned = tuning(interface);
         if !tuned.is_empty() {
             page.item(2, "offloads", &tuned);

@@ -95,6 +95,7 @@ fn interfaces_are_read_with_what_they_answer() {
         below: vec![],
         interrupts: vec![Interrupt { number: 70, name: "eth2-TxRx-0".into(), cpus: "5".into() }],
         qdisc: Some("mq".into()),
+        shaped: None,
     };
     assert_eq!(all[3], card);
     assert_eq!((all[0].below.as_slice(), all[0].bits_per_s), (&card_and_port()[..], Some(10e9)));
