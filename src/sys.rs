@@ -15,6 +15,7 @@ pub mod clock;
 pub mod command;
 pub mod ethtool;
 pub mod filesystem;
+pub mod gate;
 pub mod held;
 pub mod kmsg;
 pub mod nvme;

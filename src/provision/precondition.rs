@@ -90,5 +90,7 @@ fn write_disk(
             done.fetch_add(bytes, Ordering::Relaxed);
         }
     }
-    file.sync_all().map_err(|error| failed(disk.size_bytes, error))
+    let written = file.sync_all().map_err(|error| failed(disk.size_bytes, error));
+    block::let_go(file, &disk.node);
+    written
 }

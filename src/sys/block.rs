@@ -9,7 +9,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, opcode};
 
-use super::{Error, clock};
+use super::{Error, clock, gate};
 
 /// BLKGETSIZE64 of linux/fs.h: `_IOR(0x12, 114, size_t)`; the kernel writes 64 bits.
 const SIZE: Opcode = opcode::read::<usize>(0x12, 114);
@@ -20,6 +20,9 @@ const SEQUENCE: Opcode = opcode::read::<u64>(0x12, 128);
 /// How long a lock that somebody holds is waited for. udev holds a shared one while it looks at a
 /// device (systemd's BLOCK_DEVICE_LOCKING), which takes it some tens of milliseconds.
 const LOCK_MAX_NS: u64 = 1_000_000_000;
+/// How long a device that was let go of may still be held by a child that has only just begun its
+/// program: the kernel wakes whoever started it before it closes the child's descriptors.
+const LET_GO_MAX_NS: u64 = 1_000_000_000;
 
 /// How a device is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -126,6 +129,22 @@ pub fn is(node: &Path, number: &str) -> bool {
 
 /// Whether somebody has it for himself: a file system, an array, a program (open(2), O_EXCL).
 pub fn is_held(node: &Path) -> bool {
+    gate::while_none_starts(|| holds(node))
+}
+
+/// Closes a descriptor that has the device alone, so that the next who asks for it gets it: no
+/// child that another thread starts takes a copy along.
+pub fn let_go(alone: File, node: &Path) {
+    gate::while_none_starts(|| {
+        drop(alone);
+        let end_ns = clock::monotonic_ns().saturating_add(LET_GO_MAX_NS);
+        while holds(node) && clock::monotonic_ns() < end_ns {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    });
+}
+
+fn holds(node: &Path) -> bool {
     let flags = libc::O_EXCL | libc::O_NONBLOCK;
     let opened = OpenOptions::new().read(true).custom_flags(flags).open(node);
     opened.is_err_and(|error| error.raw_os_error() == Some(libc::EBUSY))

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Error, Host, clock, tree};
+use super::{Error, Host, clock, gate, tree};
 
 /// How much of what a worker said last on standard error is kept, bytes.
 const SAID_BYTES_MAX: u64 = 8192;
@@ -47,15 +47,15 @@ impl Worker {
     #[expect(clippy::disallowed_methods, reason = "this module is the door")]
     pub fn start(argument: &str) -> Result<Worker, Error> {
         let failed = |error| Error::new(format!("cannot start `brickyard {argument}`"), error);
-        let mut child = Command::new("/proc/self/exe")
+        let mut command = Command::new("/proc/self/exe");
+        command
             .arg0("brickyard")
             .arg(argument)
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .map_err(failed)?;
+            .stderr(Stdio::piped());
+        let mut child = gate::start(&mut command).map_err(failed)?;
         let input = child.stdin.take();
         let output = child.stdout.take().expect("was piped");
         let errors = child.stderr.take().expect("was piped");

@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use super::signal::Stop;
-use super::{Error, clock};
+use super::{Error, clock, gate};
 
 /// How much of what a program says is kept, of each output, bytes.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
@@ -122,7 +122,7 @@ fn start(program: &Path, words: &[String]) -> std::io::Result<Child> {
     };
     // SAFETY: `tied` makes system calls alone; it neither allocates nor locks.
     unsafe { command.pre_exec(tied) };
-    command.spawn()
+    gate::start(&mut command)
 }
 
 fn listen(mut from: impl Read + Send + 'static) -> Receiver<String> {

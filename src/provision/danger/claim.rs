@@ -7,6 +7,7 @@
 //! right before a tool runs, and that tool takes O_EXCL itself.
 
 use std::fs::File;
+use std::path::PathBuf;
 
 use crate::inventory::disk::Disk;
 use crate::journal::Identity;
@@ -19,6 +20,7 @@ pub struct Claim {
     disk: Disk,
     /// Bears the flock; the lock goes with it.
     lock: File,
+    node: PathBuf,
     /// O_EXCL, until a tool is let in.
     alone: Option<File>,
 }
@@ -38,7 +40,7 @@ pub fn claim(host: &Host, disk: &Disk) -> Result<Claim, Error> {
     let lock = open(disk, &node, How::Read)?;
     same(host, disk, &lock)?;
     match block::lock(&lock) {
-        Ok(true) => Ok(Claim { disk: disk.clone(), lock, alone: Some(alone) }),
+        Ok(true) => Ok(Claim { disk: disk.clone(), lock, node, alone: Some(alone) }),
         Ok(false) => {
             let why = "another run, or another tool that formats disks, has locked it";
             Err(what(disk, why).hint("wait until it has ended"))
@@ -56,7 +58,7 @@ impl Claim {
     /// When another disk has taken its place: then no tool may run.
     pub fn let_in(&mut self, host: &Host) -> Result<(), Error> {
         same(host, &self.disk, &self.lock)?;
-        self.alone = None;
+        self.let_go();
         Ok(())
     }
 
@@ -69,10 +71,22 @@ impl Claim {
         same(host, &self.disk, &self.lock)?;
         let file = match self.alone.take() {
             Some(file) => file,
-            None => open(&self.disk, &host.path(&self.disk.node), How::WriteAlone)?,
+            None => open(&self.disk, &self.node, How::WriteAlone)?,
         };
         same(host, &self.disk, &file)?;
         Ok(self.alone.insert(file))
+    }
+
+    fn let_go(&mut self) {
+        if let Some(alone) = self.alone.take() {
+            block::let_go(alone, &self.node);
+        }
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.let_go();
     }
 }
 

@@ -7,7 +7,7 @@ use super::absolute;
 use super::bearing::Bearing;
 use crate::inventory::disk::{Disk, name_for_plan, serials, unshared_serials};
 use crate::inventory::{self, Mount};
-use crate::sys::{Error, Host, block};
+use crate::sys::{Error, Host, block, gate};
 
 /// A mount, and who sees it.
 pub struct Mounted {
@@ -103,7 +103,10 @@ impl<'a> Scene<'a> {
             below_root: below(Path::new("/"))?.1,
             avoid: avoid.collect::<Result<_, Error>>()?,
             bearings: disks.iter().map(|disk| Bearing::of(host, disk, blkid)).collect(),
-            open_alone: |node| block::open(node, block::How::ReadAlone).map(drop),
+            open_alone: |node| {
+                let open = || block::open(node, block::How::ReadAlone).map(drop);
+                gate::while_none_starts(open)
+            },
         })
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::*;
 use crate::journal::{Fate, Identity};
-use crate::sys::block;
+use crate::sys::{block, gate};
 
 const MIB: u64 = 1 << 20;
 
@@ -20,7 +20,7 @@ struct Bench {
 
 #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 fn sh(words: &[&str]) -> String {
-    let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
+    let output = gate::output(Command::new(words[0]).args(&words[1..])).unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{words:?}: {said}");
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
@@ -32,7 +32,7 @@ fn sh(words: &[&str]) -> String {
 fn attach(image: &str) -> String {
     let words = ["losetup", "--find", "--show", image];
     for _ in 0..4 {
-        let output = Command::new(words[0]).args(&words[1..]).output().unwrap();
+        let output = gate::output(Command::new(words[0]).args(&words[1..])).unwrap();
         if output.status.success() {
             return String::from_utf8_lossy(&output.stdout).trim().to_owned();
         }
@@ -118,10 +118,10 @@ impl Drop for Bench {
     fn drop(&mut self) {
         let at = self.at();
         if self.at().exists() {
-            let _ = Command::new("umount").arg(&at).output();
+            let _ = gate::output(Command::new("umount").arg(&at));
         }
         for disk in &self.disks {
-            let _ = Command::new("losetup").arg("-d").arg(&disk.node).output();
+            let _ = gate::output(Command::new("losetup").arg("-d").arg(&disk.node));
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::process::Command;
 
 use super::*;
+use crate::sys::gate;
 
 /// A loop device of ours over a file in memory; gone, with its file, when dropped.
 struct Own {
@@ -82,7 +83,7 @@ impl Own {
 fn losetup(options: &[&str], file: &str) -> Result<String, String> {
     let mut why = String::new();
     for _ in 0..20 {
-        let output = Command::new("losetup").args(options).arg(file).output();
+        let output = gate::output(Command::new("losetup").args(options).arg(file));
         let output = output.map_err(|error| format!("losetup: {error}"))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
@@ -96,7 +97,7 @@ fn losetup(options: &[&str], file: &str) -> Result<String, String> {
 impl Drop for Own {
     fn drop(&mut self) {
         if !self.node.is_empty() {
-            let _ = Command::new("losetup").args(["-d", &self.node]).output();
+            let _ = gate::output(Command::new("losetup").args(["-d", &self.node]));
         }
     }
 }
@@ -106,20 +107,20 @@ struct After(&'static str, Vec<String>);
 
 impl Drop for After {
     fn drop(&mut self) {
-        let _ = Command::new(self.0).args(&self.1).output();
+        let _ = gate::output(Command::new(self.0).args(&self.1));
     }
 }
 
 #[track_caller]
 fn sh(program: &str, arguments: &[&str]) {
-    let output = Command::new(program).args(arguments).output();
+    let output = gate::output(Command::new(program).args(arguments));
     let output = output.unwrap_or_else(|error| panic!("{program}: {error}"));
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{program} {arguments:?}: {said}");
 }
 
 fn has(test: &str, tool: &str) -> bool {
-    let there = Command::new(tool).arg("--version").output().is_ok();
+    let there = gate::output(Command::new(tool).arg("--version")).is_ok();
     if !there {
         println!("SKIP {test}: {tool} is not installed");
     }
@@ -159,6 +160,37 @@ fn an_empty_loop_device_is_taken_and_kept_from_others() {
     std::os::unix::fs::FileExt::write_all_at(first.alone(&host).unwrap(), b"x", 0).unwrap();
     drop(first);
     assert!(claim(&host, &disk).is_ok());
+}
+
+/// mkfs found a disk in use that had just been let go of: a child that another thread was starting
+/// had a copy of our descriptor.
+#[test]
+fn a_disk_that_is_let_go_of_is_free_though_others_start_programs() {
+    let Some(own) = Own::new("let go") else { return };
+    let (host, disk) = (Host::live(), own.disk());
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let start = || {
+        while !over.load(std::sync::atomic::Ordering::Relaxed) {
+            gate::output(&mut Command::new("true")).unwrap();
+        }
+    };
+    let free = std::thread::scope(|scope| {
+        scope.spawn(start);
+        scope.spawn(start);
+        let mut free = Vec::new();
+        for _ in 0..50 {
+            let mut claimed = claim(&host, &disk);
+            let taken = claimed.as_mut().map_err(|error| error.clone());
+            free.push(taken.and_then(|claim| claim.let_in(&host)));
+            free.push(match crate::sys::block::is_held(std::path::Path::new(&own.node)) {
+                true => Err(crate::sys::Error::new("it is held", "")),
+                false => Ok(()),
+            });
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+        free
+    });
+    assert!(free.iter().all(Result::is_ok), "{free:?}");
 }
 
 #[test]
@@ -287,7 +319,7 @@ fn labels_and_tables_written_by_hand_are_refused_until_confirmed() {
     record[510..].copy_from_slice(&[0x55, 0xaa]);
     own.write(0, &record);
     own.refused(&["partition-table"], &[]);
-    let partx = Command::new("partx").args(["-a", &own.node]).output();
+    let partx = gate::output(Command::new("partx").args(["-a", &own.node]));
     if partx.is_ok_and(|done| done.status.success()) {
         own.refused(&["partitions", "partition-table"], &[]);
         let part = format!("{}p1", own.node);
