@@ -119,8 +119,9 @@ fn flushed(folder: &Path) -> (Option<i32>, Value) {
     (output.status.code(), serde_json::from_slice(&output.stdout).expect(&said))
 }
 
-/// Runs `flush-test` until its log has so many lines, and kills it.
-fn killed_after(lines: usize, folder: &Path) {
+/// Runs `flush-test` until its log says of so many writes that they were acknowledged, and kills
+/// it.
+fn killed_after(writes: usize, folder: &Path) {
     let knobs = ["--dir", ".", "file-size=128KiB", "block-size=4KiB", "streams=2", "direct=false"];
     let mut child = Command::new(env!("CARGO_BIN_EXE_brickyard"))
         .args(["run", "flush-test"])
@@ -132,8 +133,8 @@ fn killed_after(lines: usize, folder: &Path) {
         .spawn()
         .expect("brickyard can be started");
     let log = folder.join("flush.log");
-    let count = || std::fs::read_to_string(&log).map_or(0, |text| text.lines().count());
-    while count() < lines {
+    let said = || std::fs::read_to_string(&log).unwrap_or_default();
+    while said().matches("acknowledged").count() < writes {
         std::thread::sleep(std::time::Duration::from_millis(7));
         assert!(child.try_wait().expect("waited for").is_none(), "it ended by itself");
     }
@@ -145,9 +146,10 @@ fn killed_after(lines: usize, folder: &Path) {
 fn nothing_acknowledged_is_lost_when_the_program_is_killed_and_what_is_lost_then_is_found() {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let folder = folder.path();
-    for lines in [4, 23, 61] {
+    // The lines before them say what the files are, and what each stream writes first.
+    for writes in [4, 23, 61] {
         let _ = std::fs::remove_file(folder.join("flush.log"));
-        killed_after(lines, folder);
+        killed_after(writes, folder);
         let (status, said) = flushed(folder);
         assert_eq!((status, &said["lost"]), (Some(0), &Value::from(0)), "{said}");
         assert!(said["acknowledged_writes"].as_u64() > Some(0), "{said}");
