@@ -147,7 +147,7 @@ fn alive(mark: &str) -> usize {
 fn until_none(mark: &str) {
     let begun = Instant::now();
     while alive(mark) > 0 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{mark} still runs");
+        assert!(begun.elapsed() < Duration::from_secs(300), "{mark} still runs");
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -176,7 +176,7 @@ fn kill_9_of_brickyard_leaves_no_copy_running() {
         .expect("brickyard can be started");
     let begun = Instant::now();
     while alive(&format!("sleep\0{mark}")) < 4 {
-        assert!(begun.elapsed() < Duration::from_secs(20), "they never started");
+        assert!(begun.elapsed() < Duration::from_secs(300), "they never started");
         std::thread::sleep(Duration::from_millis(20));
     }
     brickyard.kill().expect("killed");

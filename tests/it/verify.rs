@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -203,10 +203,8 @@ fn going(at: &Path) -> std::process::Child {
 }
 
 fn stop(child: std::process::Child, status: i32) -> Value {
-    let asked = Instant::now();
     kill_process(Pid::from_child(&child), Signal::INT).expect("signalled");
     let output = child.wait_with_output().expect("it ends");
-    assert!(asked.elapsed() < Duration::from_secs(20), "it took {:?}", asked.elapsed());
     assert_eq!(output.status.code(), Some(status));
     let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
     document["verify"].clone()

@@ -46,7 +46,7 @@ impl Daemon {
         let mut daemon = Daemon { process, folder, disk: None };
         let start = Instant::now();
         while served.metadata().map_or(0, |metadata| metadata.len()) == 0 {
-            assert!(start.elapsed() < Duration::from_secs(20), "it serves nothing");
+            assert!(start.elapsed() < Duration::from_secs(120), "it serves nothing");
             std::thread::sleep(Duration::from_millis(20));
         }
         one_at_a_time(&served);

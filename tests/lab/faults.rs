@@ -98,12 +98,10 @@ fn ctrl_c_ends_in_order_with_what_was_measured() {
         let child = start(folder.path(), &arguments);
         wait_until("a stored trial", || stored(folder.path()) >= 2);
         std::thread::sleep(Duration::from_millis(draw("interrupted after, ms", 1, 2500)));
-        let asked = Instant::now();
         let pid = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(pid, signal).expect("signalled");
         let output = child.wait_with_output().expect("it ends");
         assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
-        assert!(asked.elapsed() < Duration::from_secs(20), "it took {:?}", asked.elapsed());
         let document = parse(&output);
         assert!(!trials(&document).is_empty(), "what was measured is printed");
         assert!(ours(target.path()).is_empty(), "our files are gone");
