@@ -22,6 +22,7 @@ use crate::sys::{Error, Host, clock};
 pub mod apply;
 mod barred;
 mod checkable;
+mod counted;
 pub mod directory;
 pub mod evaluate;
 mod forecast;
@@ -290,7 +291,9 @@ impl<'a> Run<'a> {
             return (self.measure(trial), Vec::new());
         }
         let log = KernelLog::from_now_on(self.host);
+        let before = counted::before(self.host, &self.work, &trial.settings);
         let mut outcome = self.measure(trial);
+        counted::after(before, &mut outcome);
         let mut said = Vec::new();
         match (&mut outcome, log) {
             (Outcome::Failed(_), Ok(mut log)) => said.extend(log.read().text().map(kernel_said)),

@@ -7,6 +7,7 @@
 use crate::sys::Host;
 
 pub mod bounds;
+pub mod errors;
 pub mod probe;
 pub mod sampler;
 pub mod series;

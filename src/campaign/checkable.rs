@@ -81,6 +81,11 @@ pub fn set_format(settings: &Settings, layout: &mut Settings) {
     layout.set("block-size", Value::Bytes(whole));
 }
 
+/// Whether a trial with these settings checks what it reads.
+pub fn checks(settings: &Settings) -> bool {
+    format(settings).is_some()
+}
+
 fn format(settings: &Settings) -> Option<Format> {
     match settings.word("verify") {
         "" | "off" => None,

@@ -28,9 +28,11 @@ pub const LINKS: Source = Source {
 const LINKS_MAX: usize = 256;
 
 /// A function of the bus that has a link.
-struct Port {
-    address: String,
-    directory: PathBuf,
+pub(super) struct Port {
+    /// Of the function: `0000:41:00.0`.
+    pub(super) address: String,
+    /// In /sys.
+    pub(super) directory: PathBuf,
 }
 
 fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
@@ -43,7 +45,7 @@ fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
 }
 
 /// Both ends of each link: the functions that the disks hang on and all bridges above, each once.
-fn ports(host: &Host, devices: &[String]) -> Vec<Port> {
+pub(super) fn ports(host: &Host, devices: &[String]) -> Vec<Port> {
     let mut ports: Vec<Port> = Vec::new();
     for path in devices.iter().flat_map(|name| places(host, name)) {
         for directory in path.ancestors() {

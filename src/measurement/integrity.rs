@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::Note;
+use crate::counters::errors::Counted;
 use crate::value;
 
 /// Faults beyond so many are counted by kind, not kept.
@@ -25,6 +26,9 @@ pub const CORRUPT: &str = "corrupt-data";
 
 /// The note on data that did not come back.
 pub const UNREADABLE_DATA: &str = "unreadable-data";
+
+/// The note on counters of errors that grew meanwhile.
+pub const COUNTED: &str = "errors-counted";
 
 /// What was checked in a trial.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,6 +51,13 @@ pub struct Integrity {
     pub again: u64,
     /// The faults, in the order in which they were found, up to [`FAULTS_MAX`].
     pub faults: Vec<Fault>,
+    /// Counters of errors of what the files lie on, and of the memory, before the trial and after
+    /// it; those that could be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<Counted>,
+    /// In words, the counters that could not be read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncounted: Vec<String>,
 }
 
 /// One wrong or unreadable block.
@@ -130,6 +141,26 @@ impl Integrity {
         self.wrong_blocks() == 0 && self.unreadable == 0
     }
 
+    /// Counters of errors that grew while it was checked.
+    pub fn grown(&self) -> Vec<&Counted> {
+        self.counted.iter().filter(|counted| counted.more().is_some()).collect()
+    }
+
+    /// The note on those; `None` where none grew.
+    pub fn note_of_counters(&self) -> Option<Note> {
+        /// More of them are in the record.
+        const TOLD_MAX: usize = 6;
+        let grown = self.grown();
+        let told: Vec<String> =
+            grown.iter().take(TOLD_MAX).map(|counted| counted.to_string()).collect();
+        let more = match grown.len().saturating_sub(TOLD_MAX) {
+            0 => String::new(),
+            more => format!("; and {more} more counters grew"),
+        };
+        let text = format!("during this trial {}{more}", told.join("; "));
+        (!grown.is_empty()).then(|| Note::new(COUNTED, text))
+    }
+
     /// What whoever reads the figures must know of it: nothing where all is right.
     pub fn notes(&self) -> Vec<Note> {
         let mut notes = Vec::new();
@@ -180,6 +211,8 @@ impl Integrity {
         }
         let room = FAULTS_MAX.saturating_sub(self.faults.len());
         self.faults.extend(other.faults.into_iter().take(room));
+        self.counted.extend(other.counted);
+        self.uncounted.extend(other.uncounted);
     }
 }
 
@@ -261,6 +294,36 @@ mod tests {
                 ),
             ]
         );
+    }
+
+    #[test]
+    fn counters_that_grew_are_noted_by_name_and_others_are_not() {
+        let counted = |of: String, before, after| Counted {
+            of,
+            what: "pending sectors".into(),
+            from: "smartctl".into(),
+            before,
+            after,
+        };
+        let mut integrity = Integrity {
+            counted: vec![
+                counted("sda".into(), Some(7), Some(7)),
+                counted("sdb".into(), Some(7), Some(3)),
+                counted("sdc".into(), None, Some(3)),
+                counted("sdd".into(), Some(3), None),
+            ],
+            ..Integrity::default()
+        };
+        assert_eq!(integrity.note_of_counters(), None);
+        integrity.counted.push(counted("sde".into(), Some(0), Some(1)));
+        let note = integrity.note_of_counters().unwrap();
+        let expected = "during this trial sde counted 1 more pending sector (0, then 1; smartctl)";
+        assert_eq!((note.kind.as_str(), note.text.as_str()), ("errors-counted", expected));
+        let many = (0..9).map(|number| counted(format!("sd{number}"), Some(1), Some(4)));
+        integrity.counted.extend(many);
+        let text = integrity.note_of_counters().unwrap().text;
+        assert!(text.contains("sd4 counted 3 more pending sectors (1, then 4; smartctl)"));
+        assert!(text.ends_with("; and 4 more counters grew"), "{text}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the store promises: what went in comes out, and refusals say what to do.
 
 use super::*;
+use crate::counters::errors::Counted;
 use crate::knob::Settings;
 use crate::measurement::integrity::{Fault, Lasting, Reread};
 use crate::measurement::programs::{Output, Run};
@@ -56,6 +57,14 @@ fn integrity() -> Integrity {
         unreadable: 1,
         again: 2,
         faults: Lasting::ALL.map(fault).to_vec(),
+        counted: vec![Counted {
+            of: "sda".into(),
+            what: "pending sectors".into(),
+            from: "smartctl".into(),
+            before: None,
+            after: Some(3),
+        }],
+        uncounted: vec!["corrected memory errors (No such file)".into()],
     }
 }
 

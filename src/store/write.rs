@@ -109,9 +109,10 @@ fn outputs(to: &Transaction<'_>, trial: i64, programs: &Programs) -> Result<()> 
 
 /// What was checked without its faults, which have a table of their own.
 fn checked(integrity: &Integrity) -> Result<String> {
-    let Integrity { checksum, wrong, .. } = integrity;
+    let Integrity { checksum, wrong, counted, uncounted, .. } = integrity;
     let (checksum, wrong) = (checksum.clone(), wrong.clone());
-    json(&Integrity { checksum, wrong, faults: Vec::new(), ..*integrity })
+    let (counted, uncounted) = (counted.clone(), uncounted.clone());
+    json(&Integrity { checksum, wrong, counted, uncounted, faults: Vec::new(), ..*integrity })
 }
 
 fn faults(to: &Transaction<'_>, trial: i64, integrity: &Integrity) -> Result<()> {

@@ -3,6 +3,7 @@
 //! Links are in `drive/link.rs`, and what drives say of their health in `drive/health.rs`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +90,8 @@ pub struct Health {
     pub uncorrectable_sectors: Option<u64>,
     /// NVMe media errors.
     pub media_errors: Option<u64>,
+    /// Entries in the log of errors of an NVMe controller; commands that it refused are among them.
+    pub logged_errors: Option<u64>,
     /// Errors of the link (SATA CRC).
     pub link_errors: Option<u64>,
     /// Share of its life that is used, 0 to 1 (may exceed 1).
@@ -102,10 +105,19 @@ pub struct Health {
 /// Reads the whole disks among `devices`. Takes at most [`health::PATIENCE`] longer than reading
 /// /sys does; what a drive did not answer by then is remembered as not read.
 pub fn read(reading: &mut Reading<'_>, devices: &[Device]) -> Vec<Drive> {
+    read_within(reading, devices, health::PATIENCE)
+}
+
+/// The same with another time that all drives together are waited for.
+pub fn read_within(
+    reading: &mut Reading<'_>,
+    devices: &[Device],
+    patience: Duration,
+) -> Vec<Drive> {
     let whole: Vec<&Device> = devices.iter().filter(|device| is_drive(device)).collect();
     let host = reading.host();
     let mut drives: Vec<Drive> = whole.iter().map(|device| describe(host, device)).collect();
-    let health = health::read(reading, &whole);
+    let health = health::read(reading, &whole, patience);
     drives.iter_mut().zip(health).for_each(|(drive, health)| drive.health = health);
     drives
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{Reading, smbios};
 use crate::inventory::machine::memory;
 
-mod edac;
+pub mod edac;
 mod module;
 
 /// The memory of a machine.

@@ -19,6 +19,9 @@ pub const PATIENCE: Duration = Duration::from_millis(700);
 /// The same for a recording, which nobody waits for as eagerly.
 pub const RECORD_PATIENCE: Duration = Duration::from_secs(10);
 
+/// The same beside a trial: a drive that has just met a bad sector answers late.
+pub const TRIAL_PATIENCE: Duration = Duration::from_secs(3);
+
 /// Names that one line of what was not read spells out.
 const NAMED_MAX: usize = 6;
 
@@ -50,8 +53,12 @@ struct Silence {
 
 type Answer = Result<Health, Silence>;
 
-/// The health of each of `drives`, in their order.
-pub fn read(reading: &mut Reading<'_>, drives: &[&Device]) -> Vec<Option<Health>> {
+/// The health of each of `drives`, in their order, waited for so long all together.
+pub fn read(
+    reading: &mut Reading<'_>,
+    drives: &[&Device],
+    patience: Duration,
+) -> Vec<Option<Health>> {
     let host = reading.host();
     let mut silent: Vec<(usize, Silence)> = Vec::new();
     let mut questions = questions(host, drives);
@@ -61,13 +68,13 @@ pub fn read(reading: &mut Reading<'_>, drives: &[&Device]) -> Vec<Option<Health>
     let answers = match host.is_live() {
         true => {
             let live_host = host.clone();
-            patient::ask(questions.clone(), PATIENCE, move |question| live(&live_host, question))
+            patient::ask(questions.clone(), patience, move |question| live(&live_host, question))
         }
         false => questions.iter().map(|question| Some(recorded(host, question))).collect(),
     };
     let mut health: Vec<Option<Health>> = vec![None; drives.len()];
     for (question, answer) in questions.iter().zip(answers) {
-        match answer.unwrap_or_else(|| Err(late(question))) {
+        match answer.unwrap_or_else(|| Err(late(question, patience))) {
             Ok(more) => match &mut health[question.drive] {
                 Some(known) => merge(known, more),
                 unknown => *unknown = Some(more),
@@ -267,13 +274,13 @@ fn place(question: &Question) -> String {
     }
 }
 
-fn late(question: &Question) -> Silence {
+fn late(question: &Question, patience: Duration) -> Silence {
     let hint = match question.source {
         Source::Sensor => String::new(),
         Source::Log => format!("nvme smart-log /dev/{}", question.key),
         Source::Smartctl => command::line(&smartctl::words(&question.key)),
     };
-    let why = format!("no answer within {} s", PATIENCE.as_secs_f64());
+    let why = format!("no answer within {} s", patience.as_secs_f64());
     Silence { place: place(question), why, hint }
 }
 
@@ -288,6 +295,7 @@ fn merge(known: &mut Health, more: Health) {
     known.pending_sectors = known.pending_sectors.or(more.pending_sectors);
     known.uncorrectable_sectors = known.uncorrectable_sectors.or(more.uncorrectable_sectors);
     known.media_errors = known.media_errors.or(more.media_errors);
+    known.logged_errors = known.logged_errors.or(more.logged_errors);
     known.link_errors = known.link_errors.or(more.link_errors);
     known.used_share = known.used_share.or(more.used_share);
     known.power_on_hours = known.power_on_hours.or(more.power_on_hours);

@@ -62,6 +62,7 @@ fn health(page: &[u8]) -> Option<Health> {
         used_share: Some(f64::from(*page.get(5)?) / 100.0),
         power_on_hours: count(128),
         media_errors: count(160),
+        logged_errors: count(176),
         ..Health::default()
     })
 }
@@ -82,6 +83,7 @@ mod tests {
         page[5] = 103;
         page[128..132].copy_from_slice(&12_345u32.to_le_bytes());
         page[160] = 2;
+        page[176] = 5;
         page
     }
 
@@ -90,7 +92,7 @@ mod tests {
         let health = parse(&json(&page())).unwrap();
         assert_eq!((health.celsius, health.passed), (Some(42.0), Some(true)));
         assert_eq!((health.used_share, health.power_on_hours), (Some(1.03), Some(12_345)));
-        assert_eq!(health.media_errors, Some(2));
+        assert_eq!((health.media_errors, health.logged_errors), (Some(2), Some(5)));
         let mut warning = page();
         warning[0] = 4;
         warning[143] = 1;

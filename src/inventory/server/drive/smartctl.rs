@@ -153,6 +153,7 @@ fn scsi(said: &Value, health: &mut Health) {
 fn nvme(said: &Value, health: &mut Health) {
     let of = |name: &str| count(said, &format!("/nvme_smart_health_information_log/{name}"));
     health.media_errors = of("media_errors");
+    health.logged_errors = of("num_err_log_entries");
     health.power_on_hours = health.power_on_hours.or_else(|| of("power_on_hours"));
     health.passed = health.passed.or_else(|| of("critical_warning").map(|bits| bits == 0));
     let used = of("percentage_used").filter(|percent| *percent <= 255);

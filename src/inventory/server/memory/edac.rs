@@ -5,7 +5,8 @@ use super::Module;
 use crate::inventory::server::Reading;
 use crate::inventory::server::smbios::said;
 
-const MC: &str = "/sys/devices/system/edac/mc";
+/// Where they are.
+pub const MC: &str = "/sys/devices/system/edac/mc";
 const ERRORS: &str = "errors of the memory";
 
 /// Names of the controllers: `mc0`, ...

@@ -12,7 +12,7 @@ fn health(text: &str) -> (Vec<Device>, Vec<Option<Health>>, Vec<Unread>) {
     let mut reading = Reading::new(&host);
     let drives: Vec<&Device> =
         devices.iter().filter(|device| super::super::is_drive(device)).collect();
-    let health = read(&mut reading, &drives);
+    let health = read(&mut reading, &drives, PATIENCE);
     (devices, health, reading.into_unread())
 }
 
@@ -130,7 +130,7 @@ fn drives_that_hang_are_told_and_do_not_keep_the_others() {
     assert!(crate::sys::clock::monotonic_ns() - begun_ns < 5_000_000_000);
     assert_eq!(answers[0], None);
     assert_eq!(answers[1].as_ref().unwrap().as_ref().unwrap().celsius, Some(30.0));
-    assert!(late(&questions[0]).why.contains("no answer within 0.7 s"));
+    assert!(late(&questions[0], PATIENCE).why.contains("no answer within 0.7 s"));
     // Lets the thread go.
     rustix::fs::open(&hung, rustix::fs::OFlags::WRONLY, rustix::fs::Mode::empty()).unwrap();
 }

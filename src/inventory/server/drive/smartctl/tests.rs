@@ -28,7 +28,8 @@ const NVME: &str = r#"{"smartctl":{"version":[7,4],"exit_status":0},
 "nvme_composite_temperature_threshold":{"warning":82,"critical":85},
 "temperature":{"op_limit_max":82,"critical_limit_max":85,"current":54},
 "nvme_smart_health_information_log":{"critical_warning":1,"temperature":54,"available_spare":9,
-"percentage_used":101,"power_on_hours":12,"media_errors":5},"power_on_time":{"hours":12}}"#;
+"percentage_used":101,"power_on_hours":12,"media_errors":5,
+"num_err_log_entries":6},"power_on_time":{"hours":12}}"#;
 
 const ASLEEP: &str = r#"{"smartctl":{"version":[7,3],"messages":[
 {"string":"Device is in STANDBY mode, exit(2)","severity":"information"}],"exit_status":2},
@@ -53,6 +54,7 @@ fn a_sas_drive_counts_defects_and_a_nvme_drive_errors() {
     assert_eq!((health.celsius, health.critical_celsius), (Some(31.0), Some(60.0)));
     let health = parse(NVME).unwrap();
     assert_eq!((health.passed, health.media_errors), (Some(false), Some(5)));
+    assert_eq!(health.logged_errors, Some(6));
     assert_eq!((health.warning_celsius, health.critical_celsius), (Some(82.0), Some(85.0)));
     assert_eq!((health.used_share, health.power_on_hours), (Some(1.01), Some(12)));
 }

@@ -1,0 +1,35 @@
+//! Counters of errors beside what is checked: read before such a trial and after it.
+
+use std::collections::BTreeMap;
+
+use super::checkable::checks;
+use crate::counters::errors::Before;
+use crate::inventory;
+use crate::knob::Settings;
+use crate::measurement::Outcome;
+use crate::sys::Host;
+use crate::sys::workdir::WorkDir;
+
+/// The counters of what a trial with these settings reads from; `None` where it checks nothing.
+pub(super) fn before(
+    host: &Host,
+    work: &BTreeMap<String, WorkDir>,
+    settings: &Settings,
+) -> Option<Before> {
+    if !checks(settings) {
+        return None;
+    }
+    let directories = settings.directories().iter().filter_map(|name| work.get(name));
+    // What cannot be examined fails the trial by itself; the memory is counted all the same.
+    let targets = directories.filter_map(|it| inventory::target(host, it.path()).ok());
+    Some(Before::read(host, &targets.collect::<Vec<_>>()))
+}
+
+/// Puts what they were and what they are now on the record of a trial that checked something, with
+/// a note on those that grew.
+pub(super) fn after(before: Option<Before>, outcome: &mut Outcome) {
+    let (Some(before), Outcome::Done(measurement)) = (before, outcome) else { return };
+    let Some(integrity) = &mut measurement.integrity else { return };
+    (integrity.counted, integrity.uncounted) = before.and_after();
+    measurement.notes.extend(integrity.note_of_counters());
+}
