@@ -291,7 +291,7 @@ impl<'a> Run<'a> {
             return (self.measure(trial), Vec::new());
         }
         let log = KernelLog::from_now_on(self.host);
-        let before = counted::before(self.host, &self.work, &trial.settings);
+        let before = counted::before(self.host, &self.work, trial);
         let mut outcome = self.measure(trial);
         counted::after(before, &mut outcome);
         let mut said = Vec::new();

@@ -5,21 +5,22 @@ use std::collections::BTreeMap;
 use super::checkable::checks;
 use crate::counters::errors::Before;
 use crate::inventory;
-use crate::knob::Settings;
 use crate::measurement::Outcome;
+use crate::plan::Trial;
 use crate::sys::Host;
 use crate::sys::workdir::WorkDir;
 
-/// The counters of what a trial with these settings reads from; `None` where it checks nothing.
+/// The counters of what a trial reads from; `None` where it checks nothing.
 pub(super) fn before(
     host: &Host,
     work: &BTreeMap<String, WorkDir>,
-    settings: &Settings,
+    trial: &Trial,
 ) -> Option<Before> {
-    if !checks(settings) {
+    // What only makes files ready for others reads nothing back.
+    if trial.prepares() || !checks(&trial.settings) {
         return None;
     }
-    let directories = settings.directories().iter().filter_map(|name| work.get(name));
+    let directories = trial.settings.directories().iter().filter_map(|name| work.get(name));
     // What cannot be examined fails the trial by itself; the memory is counted all the same.
     let targets = directories.filter_map(|it| inventory::target(host, it.path()).ok());
     Some(Before::read(host, &targets.collect::<Vec<_>>()))

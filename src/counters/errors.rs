@@ -40,9 +40,9 @@ impl Counted {
         self.after?.checked_sub(self.before?).filter(|more| *more > 0)
     }
 
-    /// Whether it was read both times, and neither grew nor shrank.
-    pub fn is_quiet(&self) -> bool {
-        self.before.is_some() && self.before == self.after
+    /// Whether it was read both times.
+    pub fn is_known(&self) -> bool {
+        self.before.is_some() && self.after.is_some()
     }
 }
 

@@ -154,6 +154,8 @@ mod tests {
             let integrity = measurement.integrity.as_mut().unwrap();
             integrity.checksum = MARKUP.into();
             integrity.wrong.insert(MARKUP.into(), 1);
+            integrity.uncounted.push(MARKUP.into());
+            integrity.counted[0].of = MARKUP.into();
             for fault in &mut integrity.faults {
                 fault.file = MARKUP.into();
                 fault.kind = MARKUP.into();
@@ -185,7 +187,8 @@ mod tests {
         assert_eq!(marks.map(|mark| first.matches(mark).count()), [1, 1], "{first}");
         assert!(section.contains("critical medium error"), "the kernel's words");
         assert_eq!(section.matches("data-course").count(), 2);
-        assert!(section.contains("pending sectors"));
+        assert!(first.contains("errors: during this trial sda counted 2 more pending sectors"));
+        assert!(section.contains("none of 2 error counters grew in this trial"));
         assert!(page.contains("href=\"#integrity\""));
     }
 

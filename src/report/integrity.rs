@@ -1,12 +1,15 @@
 //! (pure) What formats show of integrity: what was checked, the two rates, each fault, and what the
 //! drives count themselves. Rates and claims are `analysis::integrity`'s.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::Value;
 
 use super::Input;
 use crate::analysis::integrity::pool::UNREADABLE;
 use crate::analysis::integrity::{self, Pool, Promise, Rate, Standing, above, below, bits};
-use crate::measurement::integrity::{Fault, Lasting};
+use crate::counters::errors::DRIVES;
+use crate::measurement::integrity::{Fault, Integrity, Lasting};
 use crate::value;
 
 /// Faults of which the excerpt is shown.
@@ -20,6 +23,8 @@ pub struct Sheet<'a> {
     pub faults: Vec<(u32, &'a Fault)>,
     /// Faults that were counted and not kept, or seen again.
     pub not_kept: u64,
+    /// What the machine counted of errors in each trial, by its number, where that was read.
+    pub counted: BTreeMap<u32, String>,
     /// Drives under the files that were checked.
     pub drives: Vec<Drive<'a>>,
 }
@@ -34,30 +39,70 @@ pub struct Drive<'a> {
     pub counts: Vec<(&'static str, u64)>,
 }
 
-/// Counters of errors, by their names in the inventory.
-const COUNTERS: &[(&str, &str)] = &[
-    ("reallocated_sectors", "reallocated sectors"),
-    ("pending_sectors", "pending sectors"),
-    ("uncorrectable_sectors", "uncorrectable sectors"),
-    ("media_errors", "media errors"),
-    ("link_errors", "link CRC errors"),
-];
-
 /// All of it; `None` when nothing was checked.
 pub fn sheet<'a>(input: &'a Input<'_>) -> Option<Sheet<'a>> {
     let pool = Pool::of(input.records)?;
-    let mut faults = Vec::new();
-    let mut found = 0;
+    let (mut faults, mut counted, mut found) = (Vec::new(), BTreeMap::new(), 0);
+    let mut of_trials = Vec::new();
     for record in input.records {
         let measurement = record.outcome.measurement();
         let Some(of) = measurement.and_then(|measurement| measurement.integrity.as_ref()) else {
             continue;
         };
         found += of.wrong_blocks() + of.unreadable;
-        faults.extend(of.faults.iter().map(|fault| (record.trial.number, fault)));
+        let number = record.trial.number;
+        faults.extend(of.faults.iter().map(|fault| (number, fault)));
+        counted.extend(beside(of).map(|words| (number, words)));
+        of_trials.push((number, of));
     }
     let not_kept = found.saturating_sub(faults.len() as u64);
-    Some(Sheet { facts: facts(&pool), faults, not_kept, drives: drives(input) })
+    let mut facts = facts(&pool);
+    facts.extend(counters(&of_trials));
+    Some(Sheet { facts, faults, not_kept, counted, drives: drives(input) })
+}
+
+/// What the counters of errors did in a trial, without a full stop; `None` where none is known.
+fn beside(of: &Integrity) -> Option<String> {
+    let known = of.counted.iter().filter(|counted| counted.is_known()).count();
+    match of.note_of_counters() {
+        Some(note) => Some(note.text),
+        None if known > 0 => Some(format!("none of {known} error counters grew in this trial")),
+        None => None,
+    }
+}
+
+/// The same of all trials, and which counters could not be read.
+fn counters(of_trials: &[(u32, &Integrity)]) -> Vec<(String, String)> {
+    /// More than this is in the records.
+    const TOLD_MAX: usize = 6;
+    let mut facts = Vec::new();
+    let mut known = BTreeSet::new();
+    let mut grown = Vec::new();
+    for (number, of) in of_trials {
+        let both = of.counted.iter().filter(|counted| counted.is_known());
+        known.extend(both.map(|counted| (&counted.of, &counted.what)));
+        grown.extend(of.grown().into_iter().map(|counted| format!("trial {number}: {counted}")));
+    }
+    let told = |all: &[String]| {
+        let some = all.iter().take(TOLD_MAX).cloned().collect::<Vec<_>>().join("; ");
+        match all.len().saturating_sub(TOLD_MAX) {
+            0 => some,
+            more => format!("{some}; and {more} more"),
+        }
+    };
+    if !known.is_empty() {
+        let words = match grown.is_empty() {
+            true => format!("quiet: none of {} grew in these trials", known.len()),
+            false => format!("{}; whatever ran at that time is counted", told(&grown)),
+        };
+        facts.push(("error counters".to_owned(), words));
+    }
+    let unread: BTreeSet<&String> = of_trials.iter().flat_map(|(_, of)| &of.uncounted).collect();
+    let unread: Vec<String> = unread.into_iter().cloned().collect();
+    if !unread.is_empty() {
+        facts.push(("error counters not read".to_owned(), told(&unread)));
+    }
+    facts
 }
 
 fn facts(pool: &Pool) -> Vec<(String, String)> {
@@ -189,7 +234,7 @@ fn drives<'a>(input: &'a Input<'_>) -> Vec<Drive<'a>> {
         let name = drive.get("name")?.as_str()?;
         let health = drive.get("health")?;
         let counts =
-            COUNTERS.iter().filter_map(|(key, word)| Some((*word, health.get(key)?.as_u64()?)));
+            DRIVES.iter().filter_map(|(key, word)| Some((*word, health.get(key)?.as_u64()?)));
         let counts: Vec<(&str, u64)> = counts.collect();
         let source = health.get("source").and_then(Value::as_str).unwrap_or("unknown");
         (!counts.is_empty() && of_checked(name)).then_some(Drive { name, source, counts })
@@ -237,7 +282,7 @@ pub fn lasting(fault: &Fault) -> &'static str {
 
 /// When the drives' counters were read.
 pub const DRIVES_WHEN: &str = "Counted by the drives themselves, over their lives, as read when \
-                               the campaign began; what came since is not among it.";
+                               the campaign began; what came in the trials is told above.";
 
 #[cfg(test)]
 mod tests {
@@ -265,9 +310,42 @@ mod tests {
         assert!(fact("promise of 1e-15").starts_with("not kept"), "{:?}", sheet.facts);
         assert!(fact("origin cache").contains("no evidence about the device"));
         assert!(fact("met again").starts_with("3 times"), "{:?}", sheet.facts);
+        assert_eq!(
+            fact("error counters"),
+            "trial 1: sda counted 2 more pending sectors (2, then 4; smartctl); whatever ran at \
+             that time is counted"
+        );
+        assert!(fact("error counters not read").starts_with("corrected memory errors"));
+        assert!(
+            sheet.counted[&1].ends_with("sda counted 2 more pending sectors (2, then 4; smartctl)")
+        );
+        assert_eq!(sheet.counted[&2], "none of 2 error counters grew in this trial");
+        assert!(!sheet.counted.contains_key(&3), "nothing was read there");
         assert_eq!(sheet.drives.len(), 1, "the one under the files");
         assert_eq!(sheet.drives[0].counts, [("reallocated sectors", 8), ("pending sectors", 2)]);
         assert!(sheet.faults.len() >= 10 && sheet.not_kept == 0);
+    }
+
+    #[test]
+    fn counters_of_which_none_grew_are_quiet_and_none_is_claimed_where_none_was_read() {
+        let counted = |before, after| crate::counters::errors::Counted {
+            of: "mc0".into(),
+            what: "corrected memory errors".into(),
+            from: "ce_count".into(),
+            before,
+            after,
+        };
+        let mut integrity =
+            Integrity { counted: vec![counted(Some(5), None)], ..Default::default() };
+        assert!(counters(&[(1, &integrity)]).is_empty() && beside(&integrity).is_none());
+        // One that fell was begun anew.
+        integrity.counted = vec![counted(Some(5), Some(1))];
+        let told = counters(&[(1, &integrity), (2, &integrity)]);
+        assert_eq!(told[0].1, "quiet: none of 1 grew in these trials");
+        integrity.counted = (0..9).map(|more| counted(Some(5), Some(6 + more))).collect();
+        let told = counters(&[(4, &integrity)]).remove(0).1;
+        assert!(told.starts_with("trial 4: mc0 counted 1 more corrected memory error (5, then 6"));
+        assert!(told.contains("; and 3 more; whatever ran"), "{told}");
     }
 
     #[test]

@@ -81,13 +81,13 @@ fn faults(sheet: &Sheet<'_>) -> Markup {
             "offsets are those of the file. Lines with \u{2212} were expected, lines with + found; "
             "marked bytes differ."
         }
-        @for (place, (_, fault)) in sheet.faults.iter().take(DUMPS_MAX).enumerate() {
-            (one(place + 1, fault))
+        @for (place, (trial, fault)) in sheet.faults.iter().take(DUMPS_MAX).enumerate() {
+            (one(place + 1, fault, sheet.counted.get(trial)))
         }
     }
 }
 
-fn one(number: usize, fault: &Fault) -> Markup {
+fn one(number: usize, fault: &Fault, counted: Option<&String>) -> Markup {
     let rows = hexdump::rows(fault);
     html! {
         details.fault id=(format!("fault{number}")) open[number == 1] {
@@ -101,6 +101,9 @@ fn one(number: usize, fault: &Fault) -> Markup {
             @if !fault.kernel.is_empty() {
                 p.quiet { "The kernel said at that time:" }
                 pre.kernel tabindex="0" { @for line in &fault.kernel { (line) "\n" } }
+            }
+            @if let Some(words) = counted {
+                p.quiet { "What the machine counts of errors: " (words) "." }
             }
         }
     }

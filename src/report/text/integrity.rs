@@ -33,6 +33,9 @@ pub fn render(input: &Input<'_>, text: &mut String) {
 fn faults(sheet: &Sheet<'_>, text: &mut String) {
     for (place, (trial, fault)) in sheet.faults.iter().take(DUMPS_MAX).enumerate() {
         one(place + 1, *trial, fault, text);
+        if let Some(words) = sheet.counted.get(trial) {
+            text.push_str(&wrapped("      counters: ", &plain(words)));
+        }
     }
     let more = sheet.faults.len().saturating_sub(DUMPS_MAX) as u64 + sheet.not_kept;
     if more > 0 {
@@ -82,6 +85,10 @@ mod tests {
         assert!(section.contains(&flipped), "bit 3 of byte 117, the sixth of its row: {section}");
         assert!(section.contains("... and 29 more rows"), "{section}");
         assert!(section.contains("kernel: ata1.00: error: { UNC }"), "{section}");
+        let beside = section.split("counters: ").nth(1).unwrap().split("\n   2. ").next().unwrap();
+        let beside = beside.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(beside.starts_with("during this trial sda counted 2 more pending"), "{beside}");
+        assert!(section.contains("counters: none of 2 error counters grew in this trial"));
         assert!(section.contains("sda: 8 reallocated sectors, 2 pending sectors (smartctl)"));
         let first = &text.lines().nth(2).unwrap();
         assert!(first.starts_with("Not every byte came back"), "{text}");
