@@ -48,7 +48,7 @@ impl Liar {
         std::fs::create_dir(&path).expect("a mount point");
         let (ours, theirs) = UnixStream::pair().expect("a socket");
         let server = Command::new(std::env::current_exe().expect("this program"))
-            .args(["liar::the_process_that_serves", "--exact", "--ignored", "--nocapture"])
+            .args(["liar::the_process_that_serves", "--exact", "--nocapture"])
             .env(SERVES, "1")
             .stdin(Stdio::from(OwnedFd::from(theirs)))
             .stdout(Stdio::null())
@@ -79,7 +79,8 @@ impl Liar {
         self.path.display().to_string()
     }
 
-    fn device(&self) -> String {
+    /// The loop device: `/dev/loop0`.
+    pub fn device(&self) -> String {
         self.disk.as_ref().expect("attached").device.clone()
     }
 
@@ -210,8 +211,9 @@ impl Drop for Liar {
     }
 }
 
+/// Serves a lying disk to another test, which starts this program to run it alone; with all others
+/// it has nothing to do.
 #[test]
-#[ignore = "serves a lying disk to another test"]
 fn the_process_that_serves() {
     if std::env::var_os(SERVES).is_some() {
         server::serve();
