@@ -20,6 +20,7 @@ pub mod origin;
 pub mod programs;
 pub mod reported;
 pub mod steady;
+pub mod verified;
 
 pub use crate::counters::series::{Column, Kind, Series};
 pub use crate::inventory::Ceiling;
@@ -29,6 +30,7 @@ pub use evidence::Evidence;
 pub use integrity::Integrity;
 pub use programs::Programs;
 pub use reported::Reported;
+pub use verified::Verified;
 
 /// Everything that one trial yielded.
 #[derive(Clone, Debug, Default)]
@@ -52,6 +54,8 @@ pub struct Measurement {
     pub second_pass: Option<SecondPass>,
     /// What was checked of the bytes that were read; `None` when nothing was.
     pub integrity: Option<Integrity>,
+    /// What a verification of a user's own files went through; `None` of any other trial.
+    pub verified: Option<Verified>,
     /// The runs of the programs that were timed; `None` when the load was our own.
     pub programs: Option<Programs>,
     /// What others measured and printed: of a trial of `programs` beside what we counted of it,

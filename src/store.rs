@@ -31,6 +31,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("store/reported.sql"),
     include_str!("store/metadata.sql"),
     include_str!("store/integrity.sql"),
+    include_str!("store/verified.sql"),
 ];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -333,6 +334,16 @@ impl Store {
     /// When the store cannot be written.
     pub fn append(&mut self, campaign: u64, record: &Record) -> Result<(), Error> {
         write::record(&mut self.connection, campaign, record)
+            .map_err(|error| refused(&self.path, &error))
+    }
+
+    /// Keeps a trial that is still on its way, in the place of what was kept of it before, all of
+    /// it or nothing: a kill leaves the state that was kept last.
+    ///
+    /// # Errors
+    /// When the store cannot be written; what was kept before stays.
+    pub fn renew(&mut self, campaign: u64, record: &Record) -> Result<(), Error> {
+        write::renewed(&mut self.connection, campaign, record)
             .map_err(|error| refused(&self.path, &error))
     }
 

@@ -40,6 +40,10 @@ pub struct Integrity {
     pub block_bytes: u64,
     /// Bytes that were read and checked, those of wrong blocks too.
     pub checked_bytes: u64,
+    /// Of those, bytes that were held against nothing, as in a first reading: they cannot be
+    /// silently wrong, only unreadable.
+    #[serde(skip_serializing_if = "is_none")]
+    pub unheld_bytes: u64,
     /// Bytes that could not be read.
     pub unreadable_bytes: u64,
     /// Blocks found wrong, by the name of their kind; a block that is read wrong again with the
@@ -58,6 +62,10 @@ pub struct Integrity {
     /// In words, the counters that could not be read.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub uncounted: Vec<String>,
+}
+
+fn is_none(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 /// One wrong or unreadable block.
@@ -203,6 +211,7 @@ impl Integrity {
             self.block_bytes = other.block_bytes;
         }
         self.checked_bytes += other.checked_bytes;
+        self.unheld_bytes += other.unheld_bytes;
         self.unreadable_bytes += other.unreadable_bytes;
         self.unreadable += other.unreadable;
         self.again += other.again;

@@ -10,8 +10,10 @@ use super::{Campaign, codec};
 use crate::knob::Settings;
 use crate::measurement::integrity::{Fault, Lasting};
 use crate::measurement::programs::Output;
+use crate::measurement::verified::Problem;
 use crate::measurement::{
-    Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Series, Window,
+    Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Series, Verified,
+    Window,
 };
 use crate::plan::Trial;
 
@@ -147,6 +149,7 @@ fn measurement(connection: &Connection, row: &Row<'_>) -> Result<Measurement> {
         durable: json(row, "durable")?,
         second_pass: json(row, "second_pass")?,
         integrity: integrity(connection, row, id)?,
+        verified: verified(connection, row, id)?,
         programs: programs(connection, row, id)?,
         reported: later(row, "reported")?,
         layout: later(row, "layout")?,
@@ -190,6 +193,17 @@ fn integrity(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Optio
     })?;
     integrity.faults = rows.collect::<Result<_>>()?;
     Ok(Some(integrity))
+}
+
+fn verified(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option<Verified>> {
+    let Some(mut verified) = later::<Verified>(row, "verified")? else { return Ok(None) };
+    let sql = "SELECT path, kind, why FROM problem WHERE trial = ?1 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let rows = statement.query_map([trial], |row| {
+        Ok(Problem { path: row.get("path")?, kind: row.get("kind")?, why: row.get("why")? })
+    })?;
+    verified.problems = rows.collect::<Result<_>>()?;
+    Ok(Some(verified))
 }
 
 fn programs(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option<Programs>> {

@@ -5,9 +5,10 @@ use crate::counters::errors::Counted;
 use crate::knob::Settings;
 use crate::measurement::integrity::{Fault, Lasting, Reread};
 use crate::measurement::programs::{Output, Run};
+use crate::measurement::verified::Problem;
 use crate::measurement::{
     Amount, Durable, Evidence, Integrity, Measurement, Note, Operation, Outcome, Programs,
-    Reported, SecondPass, Series, Stream, Times, Window, latency_histogram,
+    Reported, SecondPass, Series, Stream, Times, Verified, Window, latency_histogram,
 };
 use crate::plan::Trial;
 
@@ -52,6 +53,7 @@ fn integrity() -> Integrity {
         checksum: "crc32c".into(),
         block_bytes: 4096,
         checked_bytes: 1 << 44,
+        unheld_bytes: 1 << 43,
         unreadable_bytes: 4096,
         wrong: [("torn".to_owned(), 4)].into(),
         unreadable: 1,
@@ -65,6 +67,26 @@ fn integrity() -> Integrity {
             after: Some(3),
         }],
         uncounted: vec!["corrected memory errors (No such file)".into()],
+    }
+}
+
+fn verified() -> Verified {
+    let problem = |path: &str, kind: &str| Problem {
+        path: path.into(),
+        kind: kind.into(),
+        why: "Permission denied (os error 13)".into(),
+    };
+    Verified {
+        against: Some("sums.md5".into()),
+        first_pass: 3,
+        pass_ns: vec![7, 8],
+        passes: 2,
+        over: true,
+        files: 9,
+        facts: vec![("log".into(), "whole".into())],
+        problem_counts: [("missing".to_owned(), 2)].into(),
+        problems: vec![problem("a\\x0ab", "missing"), problem("\\xff", "not-opened")],
+        ..Verified::default()
     }
 }
 
@@ -93,11 +115,13 @@ fn a_store_of_the_first_version_is_brought_up_to_date() {
     assert_eq!(old[0].outcome.measurement().unwrap().programs, None);
     assert_eq!(old[0].outcome.measurement().unwrap().layout, None);
     assert_eq!(old[0].outcome.measurement().unwrap().integrity, None);
+    assert_eq!(old[0].outcome.measurement().unwrap().verified, None);
     let mut new = record(2, Outcome::Done(Box::new(measurement())));
     new.trial.number = 2;
     store.append(1, &new).unwrap();
     let read = store.records(1).unwrap();
     assert_eq!(read[1].outcome.measurement().unwrap().programs, Some(programs()));
+    assert_eq!(read[1].outcome.measurement().unwrap().verified, Some(verified()));
 }
 
 fn measurement() -> Measurement {
@@ -125,6 +149,7 @@ fn measurement() -> Measurement {
             first_marks: vec![(0, 0), (2, 1)],
         }),
         integrity: Some(integrity()),
+        verified: Some(verified()),
         programs: Some(programs()),
         reported: Some(Reported { by: "A and B, 2010".into(), ..Reported::default() }),
         layout: Some(Times { mkfs_ns: 10, mount_ns: 11, ..Times::default() }),
@@ -215,6 +240,24 @@ fn a_trial_is_kept_whole_or_not_at_all() {
     assert_eq!(store.records(id).unwrap().len(), 0);
     store.append(id, &record(1, Outcome::Done(Box::new(measurement())))).unwrap();
     assert_eq!(store.records(id).unwrap().len(), 1);
+}
+
+/// A trial that is on its way is kept again and again, and is one trial.
+#[test]
+fn a_renewed_trial_stands_in_the_place_of_what_was_kept_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+    let id = store.begin(&Campaign { uid: "u".into(), ..Campaign::default() }).unwrap();
+    for passes in 1..4 {
+        let mut of = measurement();
+        of.verified = Some(Verified { passes, ..verified() });
+        store.renew(id, &record(1, Outcome::Done(Box::new(of)))).unwrap();
+    }
+    let kept = store.records(id).unwrap();
+    let of = kept[0].outcome.measurement().unwrap();
+    assert_eq!((kept.len(), of.verified.as_ref().unwrap().passes), (1, 3));
+    assert_eq!(of.integrity.as_ref().unwrap().faults.len(), 4, "none of those before");
+    assert_eq!(of.verified.as_ref().unwrap().problems, verified().problems);
 }
 
 #[test]

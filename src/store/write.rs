@@ -1,10 +1,10 @@
 //! Campaigns and trials into tables.
 
 use hdrhistogram::serialization::{Serializer, V2Serializer};
-use rusqlite::{Connection, Params, Result, Transaction, params};
+use rusqlite::{Connection, Params, Result, Transaction, TransactionBehavior, params};
 
 use super::{Campaign, codec};
-use crate::measurement::{Integrity, Measurement, Note, Outcome, Programs, Record};
+use crate::measurement::{Integrity, Measurement, Note, Outcome, Programs, Record, Verified};
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value)
@@ -45,13 +45,28 @@ pub(super) fn update(connection: &Connection, campaign: &Campaign) -> Result<()>
 
 pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record) -> Result<()> {
     let transaction = connection.transaction()?;
+    trial(&transaction, campaign, record)?;
+    transaction.commit()
+}
+
+/// The record in the place of the one of that number, where there is one.
+pub(super) fn renewed(connection: &mut Connection, campaign: u64, record: &Record) -> Result<()> {
+    // From reading to writing there is no way while another program writes.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let sql = "DELETE FROM trial WHERE campaign = ?1 AND number = ?2";
+    insert(&transaction, sql, params![campaign as i64, record.trial.number])?;
+    trial(&transaction, campaign, record)?;
+    transaction.commit()
+}
+
+fn trial(transaction: &Transaction<'_>, campaign: u64, record: &Record) -> Result<()> {
     let trial = &record.trial;
     let reason = match &record.outcome {
         Outcome::Failed(why) | Outcome::Skipped(why) => Some(why.as_str()),
         Outcome::Done(_) | Outcome::Interrupted => None,
     };
     insert(
-        &transaction,
+        transaction,
         "INSERT INTO trial
            (campaign, number, replicate, cell_group, first_file, seed, settings, outcome, reason,
             planned, engine)
@@ -72,10 +87,9 @@ pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record
     )?;
     let id = transaction.last_insert_rowid();
     if let Some(measurement) = record.outcome.measurement() {
-        self::measurement(&transaction, id, measurement)?;
+        self::measurement(transaction, id, measurement)?;
     }
-    notes(&transaction, id, &record.notes)?;
-    transaction.commit()
+    notes(transaction, id, &record.notes)
 }
 
 /// Executes what is executed for every trial, compiled once.
@@ -141,6 +155,22 @@ fn faults(to: &Transaction<'_>, trial: i64, integrity: &Integrity) -> Result<()>
     Ok(())
 }
 
+/// A verification without its problems, which have a table of their own.
+fn passes(verified: &Verified) -> Result<String> {
+    json(&Verified { problems: Vec::new(), ..verified.clone() })
+}
+
+fn problems(to: &Transaction<'_>, trial: i64, verified: &Verified) -> Result<()> {
+    for problem in &verified.problems {
+        insert(
+            to,
+            "INSERT INTO problem (trial, path, kind, why) VALUES (?1, ?2, ?3, ?4)",
+            params![trial, problem.path, problem.kind, problem.why],
+        )?;
+    }
+    Ok(())
+}
+
 fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> Result<()> {
     let window = measurement.window.as_ref();
     insert(
@@ -149,7 +179,8 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
            window_end_ns = ?5, window_read_bytes = ?6, window_read_ops = ?7,
            window_write_bytes = ?8, window_write_ops = ?9, streams = ?10, durable = ?11,
            second_pass = ?12, evidence = ?13, programs = ?14, layout = ?15,
-           reported = ?16, window_metadata_ops = ?17, integrity = ?18 WHERE id = ?1",
+           reported = ?16, window_metadata_ops = ?17, integrity = ?18,
+           verified = ?19 WHERE id = ?1",
         params![
             trial,
             measurement.started_unix_ns as i64,
@@ -169,8 +200,12 @@ fn measurement(to: &Transaction<'_>, trial: i64, measurement: &Measurement) -> R
             measurement.reported.as_ref().map(json).transpose()?,
             window.map_or(0, |window| window.done.metadata_ops as i64),
             measurement.integrity.as_ref().map(checked).transpose()?,
+            measurement.verified.as_ref().map(passes).transpose()?,
         ],
     )?;
+    if let Some(verified) = &measurement.verified {
+        problems(to, trial, verified)?;
+    }
     if let Some(integrity) = &measurement.integrity {
         faults(to, trial, integrity)?;
     }

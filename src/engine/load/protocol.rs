@@ -233,6 +233,7 @@ impl LoadResult {
             durable: self.durable,
             second_pass: self.second_pass,
             integrity: self.integrity,
+            verified: None,
             programs: None,
             layout: None,
             reported: None,

@@ -51,6 +51,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         durable,
         second_pass,
         integrity: None,
+        verified: None,
         programs: None,
         layout: None,
         reported: None,

@@ -1,0 +1,51 @@
+//! (pure) What a verification of a user's own files went through, beside what was wrong with their
+//! bytes ([`super::Integrity`]).
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Times of single passes beyond so many are in the sum alone.
+pub const PASSES_MAX: usize = 1000;
+
+/// One or several passes over the files. Counts of files are those of the whole verification so
+/// far; the rest is of these passes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Verified {
+    /// The list, or the log of a flush test; `None` where the first reading is held against.
+    pub against: Option<String>,
+    /// The first of the passes, from 1.
+    pub first_pass: u64,
+    /// How long each took, ns, up to [`PASSES_MAX`] of them; the last may be incomplete.
+    pub pass_ns: Vec<u64>,
+    /// How many there were.
+    pub passes: u64,
+    /// Whether they were over when this was kept last: a kill leaves what was found until then.
+    pub over: bool,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+    /// Files and devices that were to be read.
+    pub files: u64,
+    /// Files that were read whole at least once.
+    pub files_read: u64,
+    /// Files of which something was wrong.
+    pub files_wrong: u64,
+    /// Further facts, each a name and a sentence.
+    pub facts: Vec<(String, String)>,
+    /// All that was the matter with files but for their bytes, by kind.
+    pub problem_counts: BTreeMap<String, u64>,
+    /// The same one by one, up to a bound.
+    pub problems: Vec<Problem>,
+}
+
+/// Something that kept a file from being verified, or that must be known of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Problem {
+    /// The file; bytes that are no text as `\xNN`.
+    pub path: String,
+    /// Which, for programs: `missing`, `changed`.
+    pub kind: String,
+    /// One clause for people: the kernel's words where it refused.
+    pub why: String,
+}
