@@ -26,6 +26,7 @@ mod counted;
 pub mod directory;
 pub mod evaluate;
 mod forecast;
+pub mod keeper;
 pub mod layout;
 pub mod layouts;
 

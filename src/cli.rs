@@ -16,6 +16,7 @@ mod generate;
 mod hint;
 mod inspect;
 mod import;
+mod kept;
 mod labels;
 mod list;
 mod outcome;

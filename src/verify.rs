@@ -23,6 +23,7 @@ mod find;
 mod first;
 mod ground;
 mod listed;
+mod part;
 mod run;
 mod shared;
 mod source;
@@ -31,6 +32,11 @@ mod suspect;
 mod tests;
 mod unreadable;
 mod whole;
+
+pub use part::Part;
+
+/// What campaigns of `brickyard verify` name as their plan and engine.
+pub const VERIFY: &str = "verify";
 
 /// Bytes of a request, and of a block that has a sum of its own.
 pub const BLOCK_BYTES: u64 = 1 << 20;
@@ -76,6 +82,8 @@ pub enum Event {
     Found(String),
     /// How far it is.
     Going(Going),
+    /// What a reading has come to so far, for the store: in the place of what was told of it before.
+    Part(Box<Part>),
 }
 
 /// How far it is.

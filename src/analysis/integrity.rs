@@ -10,6 +10,8 @@
 //! as one bad place spoils its neighbours, so that no test which takes them for independent would
 //! be right. The report shows them over time.
 
+use std::collections::BTreeMap;
+
 use super::{Finding, Question, Severity};
 use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
@@ -21,6 +23,9 @@ mod tests;
 
 pub use pool::{Part, Pool, Promise, Rate, Standing};
 
+/// Kinds of problems that keep a file from being verified.
+const FAILURES: [&str; 4] = ["missing", "not-opened", "bad-line", "not-held-still"];
+
 pub const QUESTION: Question = Question {
     name: "integrity",
     about: "Did every byte come back as it was written, and how rare are errors at most?",
@@ -28,8 +33,8 @@ pub const QUESTION: Question = Question {
 };
 
 fn answer(records: &[Record]) -> Vec<Finding> {
-    let Some(pool) = Pool::of(records) else { return Vec::new() };
-    let mut findings = Vec::new();
+    let mut findings = not_verified(records);
+    let Some(pool) = Pool::of(records) else { return findings };
     let part = &pool.device;
     let finding = |claim: String, part: &Part, wrong: bool| {
         let finding = Finding::info(QUESTION.name, claim, part.trials.clone());
@@ -54,6 +59,29 @@ fn answer(records: &[Record]) -> Vec<Finding> {
         findings.push(if !wrong && nothing_else { told.warn() } else { told });
     }
     findings
+}
+
+/// Files that were asked for and could not be verified, whatever their bytes are.
+fn not_verified(records: &[Record]) -> Vec<Finding> {
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut trials = Vec::new();
+    for record in records {
+        let measurement = record.outcome.measurement();
+        let Some(of) = measurement.and_then(|of| of.verified.as_ref()) else { continue };
+        // The rest is told in the section and keeps nothing from being verified.
+        let failures = of.problem_counts.iter().filter(|(kind, _)| FAILURES.contains(&&***kind));
+        let before: u64 = kinds.values().sum();
+        failures.for_each(|(kind, count)| *kinds.entry(kind).or_default() += count);
+        if kinds.values().sum::<u64>() > before {
+            trials.push(record.trial.number);
+        }
+    }
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    let kinds = counts(kinds.into_iter()).join(", ");
+    let claim = format!("Not all that was asked for could be verified: {kinds}.");
+    vec![Finding::info(QUESTION.name, claim, trials).warn()]
 }
 
 /// The sentence for the top of a report.

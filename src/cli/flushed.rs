@@ -1,30 +1,125 @@
 //! `brickyard verify --flushed LOG`: whether anything that was acknowledged before a crash is lost.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::{Common, talk};
+use super::{Common, kept::Kept, talk};
 use crate::engine::flush::check::{self, Findings};
 use crate::engine::flush::log::Log;
+use crate::knob::Settings;
+use crate::measurement::integrity::{Fault, UNREADABLE};
+use crate::measurement::{Amount, Evidence, Integrity, Measurement, Verified};
+use crate::sys::clock;
+use crate::value::Value;
+use crate::verify::{Part, shown};
 
 /// So many losses are printed one by one.
 const SHOWN: usize = 20;
+/// What was found so far is kept so often, ns.
+const TELL_NS: u64 = 2_000_000_000;
 
 /// Reads the files that the log is about; exit status 0 when all that was acknowledged is there, 1
 /// when something is not.
 ///
 /// # Errors
 /// When the log or a file that it is about cannot be opened.
-pub fn run(log: &Path, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(log: &Path, no_store: bool, common: &Common) -> anyhow::Result<ExitCode> {
     let said = check::read_log(log)?;
-    let found = check::check(&said)?;
+    let talk = talk::Talk::new(common.quiet);
+    let read = said.begin.files.iter().map(PathBuf::from).collect();
+    let mut kept = Kept::new(no_store, read, common, &talk)?;
+    let (began_ns, began_unix_ns) = (clock::monotonic_ns(), clock::unix_ns());
+    let mut told_ns = 0;
+    let part = |found: &Findings, over: bool| {
+        let mut part = part(log, &said, found, over);
+        part.measurement.started_unix_ns = began_unix_ns;
+        part.measurement.elapsed_ns = clock::monotonic_ns().saturating_sub(began_ns);
+        part
+    };
+    let found = check::check(&said, &mut |found| {
+        let now = clock::monotonic_ns();
+        if now.saturating_sub(told_ns) > TELL_NS {
+            told_ns = now;
+            kept.put(part(found, false), &talk);
+        }
+    })?;
+    kept.put(part(&found, true), &talk);
+    talk.end();
     talk::data(&match common.json {
         true => serde_json::to_string_pretty(&document(&said, &found))?,
         false => text(&said, &found).join("\n"),
     })?;
+    kept.end(&talk);
     Ok(if found.lost > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// What is kept of it: one reading, of which nobody knows what was in memory.
+fn part(path: &Path, log: &Log, found: &Findings, over: bool) -> Part {
+    let begin = &log.begin;
+    let checked_bytes = found.blocks * begin.block_bytes;
+    let fault = |loss: &check::Loss| Fault {
+        file: loss.file.clone(),
+        offset: loss.offset,
+        kind: loss.kind.clone(),
+        what: format!("generation {} was acknowledged; {}", loss.acknowledged, loss.what),
+        ..Fault::default()
+    };
+    let mut wrong = found.kinds.clone();
+    let unreadable = wrong.remove(UNREADABLE).unwrap_or(0);
+    let integrity = Integrity {
+        checksum: begin.checksum.name().to_owned(),
+        block_bytes: begin.block_bytes,
+        checked_bytes: checked_bytes - unreadable * begin.block_bytes,
+        unreadable_bytes: unreadable * begin.block_bytes,
+        wrong,
+        unreadable,
+        faults: found.losses.iter().map(fault).collect(),
+        ..Integrity::default()
+    };
+    let told = |name: &str, count: u64, what: &str| {
+        (count > 0).then(|| (name.to_owned(), format!("{count} {what}")))
+    };
+    let facts = [
+        told("acknowledged", log.writes, "writes, flushed and all"),
+        told("under way, as before", found.in_flight_older, "blocks, promised to nobody"),
+        told("under way, new", found.in_flight_newer, "blocks, promised to nobody"),
+        told("under way, torn", found.in_flight_torn, "blocks, promised to nobody"),
+        told("newer than the log", found.newer, "blocks"),
+        told("torn lines of the log", log.damaged, "lines, which say nothing"),
+    ];
+    let files: BTreeSet<&str> = found.losses.iter().map(|loss| loss.file.as_str()).collect();
+    let verified = Verified {
+        against: Some(shown(path)),
+        first_pass: 1,
+        passes: 1,
+        over,
+        files: begin.files.len() as u64,
+        files_read: if over { begin.files.len() as u64 } else { 0 },
+        files_wrong: files.len() as u64,
+        facts: facts.into_iter().flatten().collect(),
+        ..Verified::default()
+    };
+    let evidence = Evidence {
+        delivered: Amount {
+            read_bytes: checked_bytes,
+            read_ops: found.blocks,
+            ..Amount::default()
+        },
+        ..Evidence::default()
+    };
+    let measurement = Measurement {
+        notes: integrity.notes(),
+        integrity: Some(integrity),
+        verified: Some(verified),
+        evidence,
+        ..Measurement::default()
+    };
+    let mut settings = Settings::defaults("file");
+    settings.set("access", Value::Word("read".to_owned()));
+    Part { number: 1, settings, measurement }
 }
 
 fn document(log: &Log, found: &Findings) -> serde_json::Value {

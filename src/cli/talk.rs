@@ -84,6 +84,15 @@ impl Talk {
         }
     }
 
+    /// Says an error that ends nothing, above the bar, also when nothing else is said.
+    pub fn error(&self, error: &crate::sys::Error) {
+        let told = || self::error(&anyhow::Error::new(error.clone()));
+        match &self.bar {
+            Some(bar) => bar.suspend(told),
+            None => told(),
+        }
+    }
+
     /// Takes the bar away.
     pub fn end(&self) {
         if let Some(bar) = &self.bar {

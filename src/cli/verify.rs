@@ -1,10 +1,10 @@
 //! `brickyard verify`: reads existing files over and over against their checksums; writes nothing
 //! to them or beside them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{Common, flushed, talk};
+use super::{Common, flushed, kept::Kept, talk};
 use crate::checklist::Sum;
 use crate::hash::Checksum;
 use crate::report::verify as report;
@@ -48,6 +48,9 @@ pub struct Arguments {
         conflicts_with_all = ["paths", "checksums", "checksum", "passes", "hours", "streams"]
     )]
     flushed: Option<PathBuf>,
+    /// Keep nothing in the store
+    #[arg(long)]
+    no_store: bool,
 }
 
 /// Hours as ns.
@@ -63,12 +66,14 @@ fn hours(text: &str) -> Result<u64, String> {
 /// Verifies, tells, prints.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     if let Some(log) = &arguments.flushed {
-        return flushed::run(log, common);
+        return flushed::run(log, arguments.no_store, common);
     }
     let request = request(arguments)?;
     let stop = signal::stop()?;
     let mut talk = talk::Talk::new(common.quiet);
+    let mut kept = Kept::new(arguments.no_store, read(&request), common, &talk)?;
     let outcome = verify::verify(&request, &stop, &mut |event| match event {
+        Event::Part(part) => kept.put(*part, &talk),
         Event::Found(line) => talk.say(&line),
         Event::Going(going) => {
             let (doing, now) = words(&going);
@@ -86,7 +91,19 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         true => serde_json::to_string_pretty(&report::json(&outcome, status))? + "\n",
         false => report::text(&outcome),
     })?;
+    kept.end(&talk);
     Ok(ExitCode::from(status))
+}
+
+/// What is only read: the paths, or all that lies where the list does.
+fn read(request: &Request) -> Vec<PathBuf> {
+    match &request.against {
+        Against::List { file, .. } if request.paths.is_empty() => {
+            let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+            vec![folder.unwrap_or(Path::new(".")).to_owned()]
+        }
+        _ => request.paths.clone(),
+    }
 }
 
 fn request(arguments: &Arguments) -> anyhow::Result<Request> {

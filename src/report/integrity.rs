@@ -9,11 +9,19 @@ use super::Input;
 use crate::analysis::integrity::pool::UNREADABLE;
 use crate::analysis::integrity::{self, Pool, Promise, Rate, Standing, above, below, bits};
 use crate::counters::errors::DRIVES;
+use crate::measurement::Verified;
 use crate::measurement::integrity::{Fault, Integrity, Lasting};
+use crate::measurement::verified::Problem;
 use crate::value;
 
 /// Faults of which the excerpt is shown.
 pub const DUMPS_MAX: usize = 20;
+
+/// Problems that are shown one by one.
+pub const PROBLEMS_MAX: usize = 40;
+
+/// Passes of which each time is shown.
+const PASSES_SHOWN: usize = 8;
 
 /// Everything that a format shows.
 pub struct Sheet<'a> {
@@ -25,6 +33,10 @@ pub struct Sheet<'a> {
     pub not_kept: u64,
     /// What the machine counted of errors in each trial, by its number, where that was read.
     pub counted: BTreeMap<u32, String>,
+    /// What was the matter with files but for their bytes, in the order of the trials.
+    pub problems: Vec<&'a Problem>,
+    /// Problems that were counted and not kept.
+    pub problems_not_kept: u64,
     /// Drives under the files that were checked.
     pub drives: Vec<Drive<'a>>,
 }
@@ -41,7 +53,16 @@ pub struct Drive<'a> {
 
 /// All of it; `None` when nothing was checked.
 pub fn sheet<'a>(input: &'a Input<'_>) -> Option<Sheet<'a>> {
-    let pool = Pool::of(input.records)?;
+    let pool = Pool::of(input.records);
+    let verified = verified(input);
+    if pool.is_none() && verified.is_empty() {
+        return None;
+    }
+    let mut facts = passes(&verified);
+    facts.extend(pool.iter().flat_map(self::facts));
+    let problems: Vec<&Problem> = verified.iter().flat_map(|of| &of.problems).collect();
+    let all: u64 = verified.iter().flat_map(|of| of.problem_counts.values()).sum();
+    let problems_not_kept = all.saturating_sub(problems.len() as u64);
     let (mut faults, mut counted, mut found) = (Vec::new(), BTreeMap::new(), 0);
     let mut of_trials = Vec::new();
     for record in input.records {
@@ -56,9 +77,9 @@ pub fn sheet<'a>(input: &'a Input<'_>) -> Option<Sheet<'a>> {
         of_trials.push((number, of));
     }
     let not_kept = found.saturating_sub(faults.len() as u64);
-    let mut facts = facts(&pool);
     facts.extend(counters(&of_trials));
-    Some(Sheet { facts, faults, not_kept, counted, drives: drives(input) })
+    let drives = drives(input);
+    Some(Sheet { facts, faults, not_kept, counted, problems, problems_not_kept, drives })
 }
 
 /// What the counters of errors did in a trial, without a full stop; `None` where none is known.
@@ -102,6 +123,58 @@ fn counters(of_trials: &[(u32, &Integrity)]) -> Vec<(String, String)> {
     if !unread.is_empty() {
         facts.push(("error counters not read".to_owned(), told(&unread)));
     }
+    facts
+}
+
+/// What verifications of a user's own files went through, in the order of the trials.
+fn verified<'a>(input: &'a Input<'_>) -> Vec<&'a Verified> {
+    let measurements = input.records.iter().filter_map(|record| record.outcome.measurement());
+    measurements.filter_map(|measurement| measurement.verified.as_ref()).collect()
+}
+
+/// Files, passes and problems of verifications; nothing of other trials.
+fn passes(verified: &[&Verified]) -> Vec<(String, String)> {
+    let Some(last) = verified.last() else { return Vec::new() };
+    let mut facts = Vec::new();
+    let mut fact = |what: &str, told: String| facts.push((what.to_owned(), told));
+    fact("held against", last.against.clone().unwrap_or_else(|| "the first reading".to_owned()));
+    let most = |of: fn(&Verified) -> u64| verified.iter().map(|one| of(one)).max().unwrap_or(0);
+    fact(
+        "files",
+        format!(
+            "{} asked for, {} read whole, {} wrong",
+            value::count(last.files),
+            value::count(most(|one| one.files_read)),
+            value::count(most(|one| one.files_wrong)),
+        ),
+    );
+    let all: u64 = verified.iter().map(|one| one.passes).sum();
+    let times: Vec<u64> = verified.iter().flat_map(|one| one.pass_ns.iter().copied()).collect();
+    let lasted = |ns: u64| value::duration(ns as f64);
+    let shown = times.iter().take(PASSES_SHOWN).map(|ns| lasted(*ns)).collect::<Vec<_>>();
+    let long = match (times.iter().min(), times.iter().max()) {
+        (Some(least), Some(most)) if times.len() > PASSES_SHOWN => {
+            format!(", of {} to {}", lasted(*least), lasted(*most))
+        }
+        (Some(_), _) => format!(", of {}", shown.join(", ")),
+        _ => String::new(),
+    };
+    let end = match (last.over, last.interrupted) {
+        (false, _) => "; the last was not over when it was kept: it was killed, or still runs",
+        (true, true) => "; the user stopped the last",
+        (true, false) => "",
+    };
+    fact("passes", format!("{}{long}{end}", value::count(all)));
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for (kind, count) in verified.iter().flat_map(|one| &one.problem_counts) {
+        *kinds.entry(kind).or_default() += count;
+    }
+    if !kinds.is_empty() {
+        let kinds: Vec<String> =
+            kinds.iter().map(|(kind, count)| format!("{} {kind}", value::count(*count))).collect();
+        fact("other problems of files", kinds.join(", "));
+    }
+    facts.extend(last.facts.iter().cloned());
     facts
 }
 

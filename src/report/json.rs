@@ -15,7 +15,7 @@ use crate::analysis::integrity::{Part, Pool, Promise, Rate};
 use crate::knob::Settings;
 use crate::measurement::figures::Figures;
 use crate::measurement::origin::Verdict;
-use crate::measurement::{Integrity, Note, Outcome, Record, Reported, machine};
+use crate::measurement::{Integrity, Note, Outcome, Record, Reported, Verified, machine};
 use crate::store::NotBought;
 
 /// Prints the document, indented, with a line end.
@@ -79,6 +79,8 @@ struct Trial<'a> {
     reported: Option<&'a Reported>,
     #[serde(skip_serializing_if = "Option::is_none")]
     integrity: Option<&'a Integrity>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    verified: Option<&'a Verified>,
     figures: &'a Figures,
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<Origin<'a>>,
@@ -212,6 +214,7 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         settings: &record.trial.settings,
         reported: measurement.and_then(|measurement| measurement.reported.as_ref()),
         integrity: measurement.and_then(|measurement| measurement.integrity.as_ref()),
+        verified: measurement.and_then(|measurement| measurement.verified.as_ref()),
         figures: &view.figures,
         origin: view.origin.as_ref().map(|origin| Origin {
             verdict: origin.verdict,

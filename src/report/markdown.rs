@@ -60,6 +60,10 @@ fn integrity(input: &Input<'_>, text: &mut String) {
     for (what, told) in &sheet.facts {
         text.push_str(&format!("- {}: {}\n", escaped(what), escaped(told)));
     }
+    for problem in sheet.problems.iter().take(integrity::PROBLEMS_MAX) {
+        let told = format!("{}: {}: {}", problem.kind, problem.path, problem.why);
+        text.push_str(&format!("- {}\n", escaped(&told)));
+    }
     let faults = sheet.faults.iter().take(integrity::DUMPS_MAX);
     if sheet.faults.is_empty() {
         return;

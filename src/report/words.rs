@@ -4,6 +4,7 @@ use crate::knob::Settings;
 use crate::published;
 use crate::store::{Campaign, NotBought};
 use crate::value::{Value, setting};
+use crate::verify::VERIFY;
 
 /// A text of no more than so many characters, its end left out where it has more.
 pub fn clipped(text: &str, width: usize) -> String {
@@ -49,7 +50,8 @@ pub fn command(campaign: &Campaign) -> String {
     let typed = |word: &String| word == "--seed" || word.starts_with("--seed=");
     // Nothing was drawn where nothing ran.
     let imported = campaign.inventory.get("imported").is_some();
-    let drew = campaign.engine != published::ENGINE && !imported;
+    let verified = campaign.engine == VERIFY;
+    let drew = campaign.engine != published::ENGINE && !imported && !verified;
     if drew && !argv.is_empty() && !argv[..end].iter().any(typed) {
         argv.splice(end..end, ["--seed".to_owned(), campaign.seed.to_string()]);
     }

@@ -84,6 +84,12 @@ impl Ground {
 
     /// Where the bytes of what was read since [`Ground::begin`] came from.
     pub fn origin(&mut self, did: Did) -> Origin {
+        let (measurement, settings) = self.measured(did);
+        origin(&measurement, &settings)
+    }
+
+    /// The evidence on that, as a measurement of nothing else, and how it was read.
+    pub fn measured(&mut self, did: Did) -> (Measurement, Settings) {
         let mut evidence = self.known.clone();
         evidence.count(&self.probe.take().since(&self.before));
         evidence.delivered =
@@ -94,7 +100,7 @@ impl Ground {
         let mut settings = Settings::defaults("file");
         settings.set("access", Value::Word("read".to_owned()));
         settings.set("direct", Value::Flag(did.direct));
-        origin(&Measurement { evidence, ..Measurement::default() }, &settings)
+        (Measurement { evidence, ..Measurement::default() }, settings)
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::find::Found;
 use super::ground::Ground;
 use super::shared::{Said, Shared};
-use super::{Against, BLOCK_BYTES, Event, Going, Outcome, Reading, Request, first, whole};
+use super::{Against, BLOCK_BYTES, Event, Going, Outcome, Reading, Request, first, part, whole};
 use crate::sys::clock::{monotonic_ns, unix_ns};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host};
@@ -49,7 +49,7 @@ pub fn run(
 ) -> Result<Outcome, Error> {
     let host = Host::live();
     let started_unix_ns = unix_ns();
-    let mut ground = Ground::new(&host, &found.files);
+    let ground = Ground::new(&host, &found.files);
     let (sender, said) = channel();
     let devices = ground.devices.clone();
     let mut shared = Shared::new(found.files, Arc::clone(stop), sender, devices);
@@ -85,9 +85,18 @@ pub fn run(
         shared.problem(&problem.file, problem.kind, problem.what);
     }
     let shared = Arc::new(shared);
-    let mut passes =
-        Passes { request, shared: &shared, said: &said, tell, moments: VecDeque::new() };
-    let ended = passes.all(&mut ground, &mut outcome)?;
+    let mut passes = Passes {
+        request,
+        shared: &shared,
+        said: &said,
+        tell,
+        moments: VecDeque::new(),
+        ground,
+        part: part::Going::first(started_unix_ns),
+        outcome,
+    };
+    let ended = passes.all()?;
+    let mut outcome = passes.outcome;
     outcome.elapsed_ns = monotonic_ns().saturating_sub(shared.started_ns);
     outcome.interrupted = stop.asked();
     take(&shared, &mut outcome, ended);
@@ -118,19 +127,25 @@ struct Passes<'a> {
     tell: &'a mut dyn FnMut(Event),
     /// When so much was done, over the last seconds.
     moments: VecDeque<(u64, u64)>,
+    ground: Ground,
+    /// What is kept of the reading on its way.
+    part: part::Going,
+    outcome: Outcome,
 }
 
 impl Passes<'_> {
-    fn all(&mut self, ground: &mut Ground, outcome: &mut Outcome) -> Result<Ended, Error> {
+    fn all(&mut self) -> Result<Ended, Error> {
         let mut pass = 0;
         let mut first_pass = 1;
         let (mut began_ns, mut began_unix_ns) = (monotonic_ns(), unix_ns());
-        ground.begin();
+        self.ground.begin();
         loop {
             pass += 1;
             let before = self.shared.tally().integrity.checked_bytes;
+            self.part.begin_pass();
             let ended = self.pass(pass)?;
-            outcome.passes += u64::from(ended == Ended::Whole);
+            self.part.end_pass();
+            self.outcome.passes += u64::from(ended == Ended::Whole);
             let nothing = self.shared.bytes() == 0;
             let last = ended != Ended::Whole
                 || nothing
@@ -141,24 +156,32 @@ impl Passes<'_> {
             let last = last || self.shared.over();
             let elapsed_ns = monotonic_ns().saturating_sub(began_ns);
             if last || elapsed_ns >= READING_NS {
+                self.keep(true);
                 let (did, checked_bytes, compared_bytes) = self.shared.take_done();
-                outcome.readings.push(Reading {
+                self.outcome.readings.push(Reading {
                     first_pass,
                     passes: pass + 1 - first_pass,
                     started_unix_ns: began_unix_ns,
                     elapsed_ns,
                     checked_bytes,
                     compared_bytes,
-                    origin: ground.origin(did),
+                    origin: self.ground.origin(did),
                 });
                 first_pass = pass + 1;
                 (began_ns, began_unix_ns) = (monotonic_ns(), unix_ns());
-                ground.begin();
+                self.part = self.part.next(began_unix_ns, first_pass, self.shared);
+                self.ground.begin();
             }
             if last {
                 return Ok(ended);
             }
         }
+    }
+
+    /// Tells what is to be kept of the reading on its way.
+    fn keep(&mut self, over: bool) {
+        let part = self.part.part(&mut self.ground, self.shared, &self.outcome, over);
+        (self.tell)(Event::Part(Box::new(part)));
     }
 
     /// Everything is gone or unreadable, and may come back: it is not asked for without a pause.
@@ -209,6 +232,9 @@ impl Passes<'_> {
                 Ok(Said::Line(line)) => (self.tell)(Event::Found(line)),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.part.is_due(self.shared) {
+                self.keep(false);
             }
             let now = monotonic_ns();
             if self.shared.stop.asked() {

@@ -242,6 +242,29 @@ impl Shared {
         lock(&self.tally).integrity.checked_bytes += bytes;
     }
 
+    /// The same, which goes on being counted.
+    pub fn done(&self) -> (Did, u64, u64) {
+        let did = Did {
+            delivered_bytes: self.delivered_bytes.load(Relaxed),
+            reads: self.reads.load(Relaxed),
+            resident_bytes: self.resident_bytes.load(Relaxed),
+            direct: !self.buffered.load(Relaxed),
+        };
+        (did, self.checked_bytes.load(Relaxed), self.compared_bytes.load(Relaxed))
+    }
+
+    /// Files that were read whole, and files of which something is wrong, so far; one that a stream
+    /// holds just now is not waited for.
+    pub fn files_so_far(&self) -> (u64, u64) {
+        let (mut read, mut wrong) = (0, 0);
+        for file in &self.files {
+            let Ok(state) = file.state.try_lock() else { continue };
+            read += u64::from(state.read);
+            wrong += u64::from(state.wrong);
+        }
+        (read, wrong)
+    }
+
     /// What was done since it was asked last: itself, bytes checked, bytes compared.
     pub fn take_done(&self) -> (Did, u64, u64) {
         let did = Did {

@@ -6,6 +6,7 @@ mod database;
 mod effects;
 mod engines;
 mod integrity;
+mod kept;
 mod labels;
 mod names;
 mod plenty;

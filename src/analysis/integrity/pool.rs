@@ -47,7 +47,9 @@ pub struct Part {
     pub trials: Vec<u32>,
     /// Bits that were read and checked; of the device, those that surely left the kernel.
     pub bits: f64,
-    /// Blocks that were checked.
+    /// Of those, bits that were held against nothing: they can be unreadable, not silently wrong.
+    pub unheld_bits: f64,
+    /// Blocks that were held against what they should be.
     pub blocks: u64,
     /// How long its trials took, ns.
     pub elapsed_ns: u64,
@@ -155,7 +157,9 @@ impl Pool {
         }
         part.trials.push(number);
         part.bits += 8.0 * integrity.checked_bytes as f64 * share;
-        part.blocks += integrity.checked_bytes.checked_div(integrity.block_bytes).unwrap_or(0);
+        part.unheld_bits += 8.0 * integrity.unheld_bytes as f64 * share;
+        let held_bytes = integrity.checked_bytes.saturating_sub(integrity.unheld_bytes);
+        part.blocks += held_bytes.checked_div(integrity.block_bytes).unwrap_or(0);
         part.elapsed_ns = part.elapsed_ns.saturating_add(measurement.elapsed_ns);
         part.wrong += integrity.wrong_blocks().saturating_sub(seen.wrong);
         part.unreadable += integrity.unreadable.saturating_sub(seen.unreadable);
@@ -194,13 +198,13 @@ impl Pool {
 
     /// Silently wrong blocks per bit read from the device; `None` without such bits.
     pub fn silent(&self) -> Option<Rate> {
-        self.device.rate(self.device.wrong)
+        self.device.rate(self.device.wrong, self.device.bits - self.device.unheld_bits)
     }
 
     /// Unreadable places per bit read from the device, which is what makers of drives promise;
     /// `None` without such bits.
     pub fn lost(&self) -> Option<Rate> {
-        self.device.rate(self.device.unreadable)
+        self.device.rate(self.device.unreadable, self.device.bits)
     }
 
     /// How each of [`PROMISES`] stands; none without bits from the device.
@@ -211,18 +215,18 @@ impl Pool {
 }
 
 impl Part {
-    fn rate(&self, events: u64) -> Option<Rate> {
-        if self.bits <= 0.0 {
+    fn rate(&self, events: u64, bits: f64) -> Option<Rate> {
+        if bits <= 0.0 {
             return None;
         }
-        let (low_per_bit, high_per_bit) = rate_interval(events, self.bits);
+        let (low_per_bit, high_per_bit) = rate_interval(events, bits);
         Some(Rate {
             events,
-            bits: self.bits,
-            per_bit: events as f64 / self.bits,
+            bits,
+            per_bit: events as f64 / bits,
             low_per_bit,
             high_per_bit,
-            below_per_bit: rate_upper(events, self.bits),
+            below_per_bit: rate_upper(events, bits),
         })
     }
 

@@ -1,6 +1,7 @@
 //! After a crash: reads the files that a log is about and says whether anything that was
 //! acknowledged is lost.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
@@ -36,6 +37,8 @@ pub struct Findings {
     pub blocks: u64,
     /// Blocks that do not hold what was acknowledged, nor anything newer.
     pub lost: u64,
+    /// All of them, by kind.
+    pub kinds: BTreeMap<String, u64>,
     /// The first of them.
     pub losses: Vec<Loss>,
     /// Blocks of writes under way that hold the older generation.
@@ -73,11 +76,11 @@ pub fn read_log(path: &Path) -> Result<Log, Error> {
     })
 }
 
-/// Reads every file of a log, and holds each block against it.
+/// Reads every file of a log, and holds each block against it; tells what it found after each piece.
 ///
 /// # Errors
 /// When a file cannot be opened at all; a block that cannot be read is a loss.
-pub fn check(log: &Log) -> Result<Findings, Error> {
+pub fn check(log: &Log, tell: &mut dyn FnMut(&Findings)) -> Result<Findings, Error> {
     let mut findings = Findings::default();
     for (stream, path) in log.begin.files.iter().enumerate() {
         let file = File::open(path).map_err(|why| {
@@ -88,12 +91,19 @@ pub fn check(log: &Log) -> Result<Findings, Error> {
         })?;
         // What memory holds of it proves nothing.
         crate::sys::pages::forget(&file);
-        check_file(log, stream as u64, path, &file, &mut findings);
+        check_file(log, stream as u64, path, &file, &mut findings, tell);
     }
     Ok(findings)
 }
 
-fn check_file(log: &Log, stream: u64, path: &str, file: &File, findings: &mut Findings) {
+fn check_file(
+    log: &Log,
+    stream: u64,
+    path: &str,
+    file: &File,
+    findings: &mut Findings,
+    tell: &mut dyn FnMut(&Findings),
+) {
     let begin = &log.begin;
     let format = Format { block_bytes: begin.block_bytes as usize, checksum: begin.checksum };
     let mut piece = vec![0; begin.piece_bytes as usize];
@@ -123,6 +133,7 @@ fn check_file(log: &Log, stream: u64, path: &str, file: &File, findings: &mut Fi
             let next = next.map(|next| next.generation);
             findings.block(&format, path, due, next, &found, error);
         }
+        tell(findings);
     }
 }
 
@@ -177,9 +188,6 @@ impl Findings {
         error: Option<std::io::Error>,
     ) {
         self.lost += 1;
-        if self.losses.len() >= LOSSES_MAX {
-            return;
-        }
         let (kind, what) = match error {
             Some(why) => ("unreadable".to_owned(), why.to_string()),
             None => {
@@ -196,6 +204,10 @@ impl Findings {
                 (judgement.kind.name().to_owned(), judgement.what)
             }
         };
+        *self.kinds.entry(kind.clone()).or_default() += 1;
+        if self.losses.len() >= LOSSES_MAX {
+            return;
+        }
         let file = path.to_owned();
         let (offset, acknowledged) = (due.offset, due.generation);
         self.losses.push(Loss { file, offset, acknowledged, kind, what });

@@ -33,12 +33,33 @@ pub fn section(input: &Input<'_>, drawn: &[Timeline], more: usize) -> Option<Mar
             div.inventory { dl { @for (what, told) in &sheet.facts {
                 div { dt { (what) } dd { (coded(told)) } }
             } } }
+            @if !sheet.problems.is_empty() { (problems(&sheet)) }
             @if !sheet.faults.is_empty() { (faults(&sheet)) }
             @for (place, course) in drawn.iter().enumerate() { (over_time(place, course)) }
             @if more > 0 { p.quiet { "Faults of " (more) " more trials are among the timelines." } }
             @if !sheet.drives.is_empty() { (drives(&sheet)) }
         }
     })
+}
+
+fn problems(sheet: &Sheet<'_>) -> Markup {
+    let more = sheet.problems.len().saturating_sub(FAULTS_MAX) as u64 + sheet.problems_not_kept;
+    let table = html! {
+        table.faults {
+            thead { tr { @for head in ["file", "kind", "why"] { th scope="col" { (head) } } } }
+            tbody { @for problem in sheet.problems.iter().take(FAULTS_MAX) { tr {
+                td.wraps { (problem.path) }
+                td { (problem.kind) }
+                td.wraps { (problem.why) }
+            } } }
+        }
+    };
+    html! {
+        h3 { "Problems of files, but for their bytes" }
+        (boxed("Problems of files", &table))
+        @if more > 0 { p { (more) " more; those that were kept are in the store, table "
+            code { "problem" } "." } }
+    }
 }
 
 fn faults(sheet: &Sheet<'_>) -> Markup {

@@ -3,7 +3,9 @@
 use super::{Input, plain, wrapped};
 use crate::measurement::integrity::Fault;
 use crate::report::hexdump;
-use crate::report::integrity::{DRIVES_WHEN, DUMPS_MAX, Sheet, lasting, rereads, sheet};
+use crate::report::integrity::{
+    DRIVES_WHEN, DUMPS_MAX, PROBLEMS_MAX, Sheet, lasting, rereads, sheet,
+};
 use crate::value;
 
 /// Rows of an excerpt that are shown: all 32 are in the HTML report.
@@ -17,6 +19,17 @@ pub fn render(input: &Input<'_>, text: &mut String) {
     text.push_str("\nIntegrity\n");
     for (what, told) in &sheet.facts {
         text.push_str(&wrapped(&format!("  {what:<NAME$} "), told));
+    }
+    for problem in sheet.problems.iter().take(PROBLEMS_MAX) {
+        let told = format!("{}: {}: {}", problem.kind, problem.path, problem.why);
+        text.push_str(&wrapped("  ! ", &told));
+    }
+    let more = sheet.problems.len().saturating_sub(PROBLEMS_MAX) as u64 + sheet.problems_not_kept;
+    if more > 0 {
+        text.push_str(&wrapped(
+            "  ! ",
+            &format!("and {more} more, in the store's table `problem`"),
+        ));
     }
     faults(&sheet, text);
     if !sheet.drives.is_empty() {
