@@ -77,7 +77,6 @@ impl Keeper {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests {
     use super::*;
     use crate::knob::Settings;

@@ -13,7 +13,6 @@ use crate::knob::Settings;
 use crate::measurement::integrity::{Fault, UNREADABLE};
 use crate::measurement::{Amount, Evidence, Integrity, Measurement, Verified};
 use crate::sys::clock;
-use crate::value::Value;
 use crate::verify::{Part, shown};
 
 /// So many losses are printed one by one.
@@ -117,8 +116,7 @@ fn part(path: &Path, log: &Log, found: &Findings, over: bool) -> Part {
         evidence,
         ..Measurement::default()
     };
-    let mut settings = Settings::defaults("file");
-    settings.set("access", Value::Word("read".to_owned()));
+    let settings = Settings::from_json("file", &json!({ "access": "read" }));
     Part { number: 1, settings, measurement }
 }
 

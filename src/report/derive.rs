@@ -9,6 +9,9 @@ use crate::measurement::steady::{Steady, steady};
 use crate::measurement::{Record, judge};
 use crate::store::Campaign;
 
+/// The questions that a verification of a user's own files answers.
+const TELL_OF_FILES: [&str; 3] = ["integrity", "notes", "failures"];
+
 impl<'a> Input<'a> {
     /// Computes figures, verdicts, cells and findings.
     pub fn new(campaign: &'a Campaign, records: &'a [Record]) -> Input<'a> {
@@ -21,8 +24,9 @@ impl<'a> Input<'a> {
         let answer = reported.or_else(|| analysis::reported::of_tools(records));
         let mut answer: Vec<String> = answer.unwrap_or_else(told);
         if verified(measured) {
-            // How fast that is was not what was asked.
+            // How fast that is was not what was asked: what was found is all there is to tell.
             answer = Vec::new();
+            findings.retain(|finding| TELL_OF_FILES.contains(&finding.question));
         }
         if let Some(pool) = Pool::of(measured) {
             // Nothing matters more than data that is not what was written.
@@ -34,7 +38,7 @@ impl<'a> Input<'a> {
             records,
             samples: None,
             trials: records.iter().map(TrialView::new).collect(),
-            cells: cells(records),
+            cells: if verified(measured) { Vec::new() } else { cells(records) },
             effects: analysis::effects::effects(measured),
             findings,
             answer,

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde_json::json;
+
 use super::find::Target;
 use crate::counters::{Probe, Snapshot};
 use crate::inventory::{self, is_wire, transport_of};
@@ -10,7 +12,6 @@ use crate::knob::Settings;
 use crate::measurement::origin::{Origin, origin};
 use crate::measurement::{Amount, Evidence, Measurement};
 use crate::sys::{Host, block};
-use crate::value::Value;
 
 /// What is known beforehand of the places that are read.
 #[derive(Debug)]
@@ -97,9 +98,9 @@ impl Ground {
         evidence.resident_before_bytes = Some(did.resident_bytes);
         // Pages are dropped before each reading, so that no pass meets those of the one before.
         evidence.reread_bytes = Some(0);
-        let mut settings = Settings::defaults("file");
-        settings.set("access", Value::Word("read".to_owned()));
-        settings.set("direct", Value::Flag(did.direct));
+        // Of other knobs nothing is true: files are of any size, and requests as they come.
+        let known = json!({ "access": "read", "direct": did.direct, "cold": true });
+        let settings = Settings::from_json("file", &known);
         (Measurement { evidence, ..Measurement::default() }, settings)
     }
 }

@@ -223,8 +223,9 @@ fn what_a_check_after_a_crash_finds_is_kept_too() {
     let folder = tempfile::tempdir_in("/var/tmp").expect("a folder");
     let at = folder.path();
     std::fs::create_dir(at.join("work")).expect("made");
-    let arguments = ["run", "flush-test", "directories=work", "flush-log=log", "file-size=1MiB"];
-    let (status, _, err) = brickyard(at, &[&arguments[..], &["at-most=2s"]].concat());
+    let run = ["run", "flush-test", "--dir", "work", "file-size=1MiB", "streams=1", "stop=1s"];
+    let log = ["flush-log=log", "flush-log-anywhere=true", "--store", "run.db"];
+    let (status, _, err) = brickyard(at, &[&run[..], &log].concat());
     assert_eq!(status, Some(0), "{err}");
     let (status, out, err) = brickyard(at, &["verify", "--flushed", "log", "--store", "v.db"]);
     assert_eq!(status, Some(0), "{out}\n{err}");

@@ -115,7 +115,7 @@ fn one(number: usize, fault: &Fault, counted: Option<&String>) -> Markup {
             summary { (number) ". " (fault.kind) " in " (fault.file) " at " (fault.offset) }
             p { (fault.what) }
             p.quiet { (lasting(fault)) @if !fault.rereads.is_empty() { " (" (rereads(fault)) ")" } }
-            @if rows.is_empty() { p.quiet { "Nothing was read there." } }
+            @if rows.is_empty() { p.quiet { "There are no bytes of it to show." } }
             @else { pre.hex tabindex="0" aria-label=(format!("Bytes of fault {number}")) {
                 @for row in &rows { (sixteen(row)) }
             } }
