@@ -82,7 +82,7 @@ pub enum Event {
     Found(String),
     /// How far it is.
     Going(Going),
-    /// What a reading has come to so far, for the store: in the place of what was told of it before.
+    /// What a reading has come to so far, for the store: in the place of what was told before.
     Part(Box<Part>),
 }
 

@@ -76,7 +76,8 @@ pub fn read_log(path: &Path) -> Result<Log, Error> {
     })
 }
 
-/// Reads every file of a log, and holds each block against it; tells what it found after each piece.
+/// Reads every file of a log, and holds each block against it; tells what it
+/// found after each piece.
 ///
 /// # Errors
 /// When a file cannot be opened at all; a block that cannot be read is a loss.
