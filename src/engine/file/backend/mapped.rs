@@ -83,23 +83,24 @@ impl Medium for Mapped<'_> {
         if offset + length > map.bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let before = faults::count();
+        // SAFETY: within the mapping, as just checked.
+        let place = unsafe { map.start.as_ptr().add(offset) };
+        let (from, to) = match kind {
+            Kind::Read => (place.cast_const(), buffer.as_mut_ptr()),
+            Kind::Write => (buffer.as_ptr(), place),
+            Kind::Sync => {
+                // msync wants the start of a page.
+                let head = offset % rustix::param::page_size();
+                // SAFETY: a part of our own mapping, from the start of the page that `place` is in.
+                unsafe { msync(place.sub(head).cast(), length + head, MsyncFlags::SYNC) }?;
+                return Ok(0);
+            }
+        };
         // SAFETY: both sides are `length` bytes inside mappings of ours and do not overlap; a page
         // that the device cannot give is replaced by zeros by the handler in `faults`.
-        unsafe {
-            let place = map.start.as_ptr().add(offset);
-            match kind {
-                Kind::Read => std::ptr::copy_nonoverlapping(place, buffer.as_mut_ptr(), length),
-                Kind::Write => std::ptr::copy_nonoverlapping(buffer.as_ptr(), place, length),
-                Kind::Sync => {
-                    // msync wants the start of a page.
-                    let head = offset % rustix::param::page_size();
-                    msync(place.sub(head).cast(), length + head, MsyncFlags::SYNC)?;
-                    return Ok(0);
-                }
-            }
-        }
-        if faults::count() != before {
+        let copy = || unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
+        let ((), failed) = faults::during(copy);
+        if failed {
             self.restore(file as usize, offset, length)?;
             return Err(io::Error::from_raw_os_error(libc::EIO));
         }
