@@ -44,6 +44,21 @@ pub trait Backend {
     /// Queues one I/O; it may be done at once. There is room for as many as there are slots.
     fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64);
 
+    /// Reads as [`Backend::push`] does, or has `right` look at the bytes where they lie; when it
+    /// says `true`, nothing is put into the buffer of `slot`, and this is `true`. What it finds
+    /// wrong is put there, to be looked at again where nobody changes it.
+    #[inline]
+    fn push_seen(
+        &mut self,
+        slot: u32,
+        file: u32,
+        offset: u64,
+        _right: impl FnOnce(&[u8]) -> bool,
+    ) -> bool {
+        self.push(Kind::Read, slot, file, offset);
+        false
+    }
+
     /// Hands over what is queued and waits for `want` completions, or until the monotonic clock
     /// shows `until_ns`. May return earlier.
     ///

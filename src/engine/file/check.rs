@@ -37,6 +37,15 @@ pub trait Check {
         false
     }
 
+    /// Whether the bytes of a place are as they should be; nothing is noted.
+    #[inline]
+    fn is_right(&self, _bytes: &[u8], _file: u32, _offset: u64) -> bool {
+        true
+    }
+
+    /// Notes a read of so many bytes that were seen to be right.
+    fn saw(&mut self, _bytes: usize) {}
+
     /// Checks what came of a read.
     fn look(&mut self, _bytes: &[u8], _result: i32, _file: u32, _offset: u64) {}
 
@@ -132,15 +141,22 @@ impl Check for Blocks<'_> {
     }
 
     #[inline]
-    fn look(&mut self, bytes: &[u8], result: i32, file: u32, offset: u64) {
+    fn is_right(&self, bytes: &[u8], file: u32, offset: u64) -> bool {
         let first = self.identity(file, offset);
-        if result as usize == bytes.len()
-            && self.format.first_wrong(bytes, first, |_| first.generation).is_none()
-        {
-            self.checked_bytes += bytes.len() as u64;
-            return;
+        self.format.first_wrong(bytes, first, |_| first.generation).is_none()
+    }
+
+    #[inline]
+    fn saw(&mut self, bytes: usize) {
+        self.checked_bytes += bytes as u64;
+    }
+
+    #[inline]
+    fn look(&mut self, bytes: &[u8], result: i32, file: u32, offset: u64) {
+        if result as usize == bytes.len() && self.is_right(bytes, file, offset) {
+            return self.saw(bytes.len());
         }
-        self.look_closer(bytes, result, file, first);
+        self.look_closer(bytes, result, file, self.identity(file, offset));
     }
 
     fn found(self) -> Option<Integrity> {

@@ -342,8 +342,12 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
         let next = if back { Next::WriteBack } else { Next::Nothing };
         let number = self.issued;
         *self.slots.at(slot) =
-            Slot { begun_ns, first_ns: begun_ns, number, offset, file, reads, next };
-        self.backend.push(if reads { Kind::Read } else { Kind::Write }, slot, file, offset);
+            Slot { begun_ns, first_ns: begun_ns, number, offset, file, reads, next, right: false };
+        if C::ON && READS && !WRITES {
+            self.push_seen(slot, file, offset);
+        } else {
+            self.backend.push(if reads { Kind::Read } else { Kind::Write }, slot, file, offset);
+        }
         self.issued += 1;
         self.in_flight += 1;
     }

@@ -1,8 +1,11 @@
 //! A shared memory map of each file: reading and writing are copies, page faults are the I/O.
 //!
+//! Bytes that are to be checked are checked where they lie, without a copy.
+//!
 //! An error of the device reaches a map as SIGBUS; see [`faults`].
 
 use std::fs::File;
+use std::hint::black_box;
 use std::io;
 use std::ptr::NonNull;
 
@@ -33,6 +36,18 @@ pub struct Mapped<'a> {
 }
 
 impl Mapped<'_> {
+    /// Where so many bytes of a file lie.
+    #[inline]
+    fn place(&self, length: usize, file: u32, offset: u64) -> io::Result<*mut u8> {
+        let map = self.maps.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
+        let offset = offset as usize;
+        if offset + length > map.bytes {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        // SAFETY: within the mapping, as just checked.
+        Ok(unsafe { map.start.as_ptr().add(offset) })
+    }
+
     /// Maps the first `bytes` of each file; with `random`, the kernel is told not to read ahead.
     ///
     /// # Errors
@@ -44,7 +59,7 @@ impl Mapped<'_> {
         let mut maps = Vec::with_capacity(files.len());
         for file in files {
             // SAFETY: a new mapping at a place the kernel chooses. Others may change the file
-            // meanwhile: its bytes are only ever copied, never interpreted.
+            // meanwhile: its bytes are only ever copied, or summed up as in `see`.
             let start =
                 unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0) }?;
             let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
@@ -54,6 +69,15 @@ impl Mapped<'_> {
             let _ = unsafe { madvise(start.as_ptr().cast(), bytes, advice) };
         }
         Ok(Mapped { maps, files, access })
+    }
+
+    /// The error of a read or write in which a page was missing; its place is made good first.
+    #[cold]
+    fn failed(&self, length: usize, file: u32, offset: u64) -> io::Error {
+        match self.restore(file as usize, offset as usize, length) {
+            Ok(()) => io::Error::from_raw_os_error(libc::EIO),
+            Err(why) => why,
+        }
     }
 
     /// Maps the file's own pages where the handler has put others, so that the next reading asks
@@ -78,19 +102,13 @@ impl Medium for Mapped<'_> {
     #[inline]
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
         let length = buffer.len();
-        let map = self.maps.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
-        let offset = offset as usize;
-        if offset + length > map.bytes {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        // SAFETY: within the mapping, as just checked.
-        let place = unsafe { map.start.as_ptr().add(offset) };
+        let place = self.place(length, file, offset)?;
         let (from, to) = match kind {
             Kind::Read => (place.cast_const(), buffer.as_mut_ptr()),
             Kind::Write => (buffer.as_ptr(), place),
             Kind::Sync => {
                 // msync wants the start of a page.
-                let head = offset % rustix::param::page_size();
+                let head = place.addr() % rustix::param::page_size();
                 // SAFETY: a part of our own mapping, from the start of the page that `place` is in.
                 unsafe { msync(place.sub(head).cast(), length + head, MsyncFlags::SYNC) }?;
                 return Ok(0);
@@ -100,11 +118,39 @@ impl Medium for Mapped<'_> {
         // that the device cannot give is replaced by zeros by the handler in `faults`.
         let copy = || unsafe { std::ptr::copy_nonoverlapping(from, to, length) };
         let ((), failed) = faults::during(copy);
-        if failed {
-            self.restore(file as usize, offset, length)?;
-            return Err(io::Error::from_raw_os_error(libc::EIO));
+        match failed {
+            true => Err(self.failed(length, file, offset)),
+            false => Ok(length),
         }
-        Ok(length)
+    }
+
+    #[inline]
+    fn see(
+        &mut self,
+        length: usize,
+        file: u32,
+        offset: u64,
+        right: impl FnOnce(&[u8]) -> bool,
+    ) -> Option<io::Result<bool>> {
+        let place = match self.place(length, file, offset) {
+            Ok(place) => place.cast_const(),
+            Err(why) => return Some(Err(why)),
+        };
+        let (right, failed) = faults::during(|| {
+            // SAFETY: `length` bytes inside a mapping of ours that are initialised, by the file or
+            // by the handler in `faults`, and that nobody in this process writes to: a trial that
+            // checks its reads writes nothing. Others may change the file, and the handler a page,
+            // while they are seen. That is a race we cannot forbid; `right` only compares and sums
+            // up bytes, of which any value is good, at places that do not depend on them. A torn
+            // view makes it say `false`, and what is told of then comes from a copy. The compiler
+            // does not know where the bytes are from. The slice ends here, before any `restore`.
+            let bytes = unsafe { std::slice::from_raw_parts(black_box(place), length) };
+            black_box(right(bytes))
+        });
+        Some(match failed {
+            true => Err(self.failed(length, file, offset)),
+            false => Ok(right),
+        })
     }
 
     fn let_go(&mut self) {
@@ -112,5 +158,81 @@ impl Medium for Mapped<'_> {
             // SAFETY: our own shared mapping; its pages come back from the file when touched.
             let _ = unsafe { madvise(map.start.as_ptr().cast(), map.bytes, Advice::LinuxDontNeed) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::FileExt;
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::engine::file::backend::single::Single;
+    use crate::engine::file::backend::{Backend, Buffers, Completion};
+
+    const PAGE: u64 = 4096;
+
+    /// A file of four pages of 1, 2, 3 and 4, read page by page.
+    fn in_a_map(then: impl FnOnce(&File, &mut Single<Mapped<'_>>, &Buffers)) {
+        let files = [tempfile::tempfile().unwrap()];
+        for page in 0..4 {
+            files[0].write_all_at(&[page + 1; PAGE as usize], u64::from(page) * PAGE).unwrap();
+        }
+        let buffers = Arc::new(Buffers::new(1, PAGE as usize, PAGE as usize, false).unwrap());
+        let mapped = Mapped::new(&files, 4 * PAGE, false, true).unwrap();
+        then(&files[0], &mut Single::new(mapped, buffers.clone()), &buffers);
+    }
+
+    /// Whether all bytes of a page are seen to be `byte`, and the result of the read.
+    fn seen(mapped: &mut Single<Mapped<'_>>, page: u64, byte: u8) -> (bool, i32) {
+        let right = |bytes: &[u8]| bytes.iter().all(|it| *it == byte);
+        let right = mapped.push_seen(0, 0, page * PAGE, right);
+        let mut done = [Completion::default()];
+        assert_eq!(mapped.reap(&mut done), 1);
+        (right, done[0].result)
+    }
+
+    fn buffer(buffers: &Buffers) -> Vec<u8> {
+        // SAFETY: nothing is in flight, and the slice is gone at once.
+        unsafe { buffers.slice(0) }.to_vec()
+    }
+
+    #[test]
+    fn what_is_right_where_it_lies_is_not_copied_and_what_is_wrong_is() {
+        in_a_map(|file, mapped, buffers| {
+            assert_eq!(seen(mapped, 1, 2), (true, 4096));
+            assert_eq!(buffer(buffers), [0; PAGE as usize]);
+            file.write_all_at(&[2 ^ 0x10], PAGE + 1234).unwrap();
+            assert_eq!(seen(mapped, 1, 2), (false, 4096));
+            let copy = buffer(buffers);
+            assert_eq!((copy[1233], copy[1234], copy[1235]), (2, 0x12, 2));
+            assert_eq!(seen(mapped, 2, 3), (true, 4096));
+            assert_eq!(buffer(buffers), copy);
+        });
+    }
+
+    /// The handler's zeros are no bytes of the file, even when they are just what was expected.
+    #[test]
+    fn a_page_that_cannot_be_read_is_an_error_whatever_was_seen_and_reading_goes_on() {
+        in_a_map(|file, mapped, buffers| {
+            file.set_len(2 * PAGE).unwrap();
+            for byte in [0, 3, 0] {
+                assert_eq!(seen(mapped, 2, byte), (false, -libc::EIO));
+            }
+            assert_eq!(seen(mapped, 1, 2), (true, 4096));
+            assert_eq!(seen(mapped, 3, 0), (false, -libc::EIO));
+            assert_eq!(buffer(buffers), [0; PAGE as usize]);
+            // The file's own pages are there again, not the handler's.
+            file.write_all_at(&[9; PAGE as usize], 2 * PAGE).unwrap();
+            assert_eq!(seen(mapped, 2, 9), (true, 4096));
+        });
+    }
+
+    #[test]
+    fn nothing_is_seen_behind_the_end_of_a_map() {
+        in_a_map(|_, mapped, _| {
+            let (right, result) = seen(mapped, 4, 0);
+            assert!(!right && result < 0, "{result}");
+        });
     }
 }

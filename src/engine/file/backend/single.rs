@@ -14,6 +14,23 @@ pub trait Medium {
     /// The kernel's.
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize>;
 
+    /// Has `right` look at `length` bytes of a file where they lie, and tells what it said; `None`
+    /// where bytes lie nowhere before they are read.
+    ///
+    /// # Errors
+    /// As [`Medium::act`], when they could not all be read; what `right` said is worth nothing
+    /// then.
+    #[inline]
+    fn see(
+        &mut self,
+        _length: usize,
+        _file: u32,
+        _offset: u64,
+        _right: impl FnOnce(&[u8]) -> bool,
+    ) -> Option<io::Result<bool>> {
+        None
+    }
+
     /// As [`Backend::let_go`].
     fn let_go(&mut self) {}
 
@@ -69,6 +86,27 @@ impl<M: Medium> Backend for Single<M> {
         let buffer = unsafe { self.buffers.slice(slot) };
         let result = result_of(self.medium.act(kind, buffer, file, offset));
         self.done = Some(Completion { slot, result });
+    }
+
+    #[inline]
+    fn push_seen(
+        &mut self,
+        slot: u32,
+        file: u32,
+        offset: u64,
+        right: impl FnOnce(&[u8]) -> bool,
+    ) -> bool {
+        let length = self.buffers.block();
+        let seen = match self.medium.see(length, file, offset, right) {
+            None | Some(Ok(false)) => {
+                self.push(Kind::Read, slot, file, offset);
+                return false;
+            }
+            Some(seen) => seen.map(|_| length),
+        };
+        let right = seen.is_ok();
+        self.done = Some(Completion { slot, result: result_of(seen) });
+        right
     }
 
     #[inline]

@@ -29,6 +29,8 @@ pub struct Slot {
     pub reads: bool,
     /// What follows.
     pub next: Next,
+    /// Its bytes were checked where they lie, and are right; they are in no buffer.
+    pub right: bool,
 }
 
 /// All slots, and a queue of the free ones. A writer takes the one that was free longest, and so

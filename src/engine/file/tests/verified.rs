@@ -226,6 +226,38 @@ fn swapped_zeroed_older_and_foreign_blocks_are_told_apart() {
     assert_eq!(integrity.wrong_blocks(), 6);
 }
 
+/// Through a map blocks are checked where they lie, otherwise in a copy: what is told of the same
+/// wrong file must be the same.
+#[test]
+fn a_map_and_a_copy_tell_the_same_of_the_same_wrong_file() {
+    let folder = directory();
+    let streams = names(folder.path(), 1, 1);
+    let path = &streams[0][0];
+    for checksum in Checksum::ALL {
+        let settings = base(json!({"verify": checksum.name()}));
+        write(&settings, &streams, 4);
+        let old = block(path, 65536 * 3);
+        write(&settings, &streams, 6);
+        for at in [0, 4095, 65536 + 70, 65536 * 2 - 1, 65536 * 5 + 4096 + 50, MIB - 1] {
+            flip(path, at);
+        }
+        overwrite(path, 65536 * 3, &old);
+        overwrite(path, 65536 * 4 + 8192, &[0; 4096]);
+        let of = |engine: &str| {
+            let twice = with(&settings, json!({"io-engine": engine, "stop": "2MiB"}));
+            let mut integrity = read(&twice, &streams, 6);
+            for fault in &mut integrity.faults {
+                fault.at_ns = 0;
+            }
+            integrity
+        };
+        let (copied, mapped) = (of("sync"), of("mmap"));
+        assert_eq!((copied.wrong_blocks(), copied.again), (7, 7), "{:?}", copied.wrong);
+        assert_eq!(copied.checked_bytes, 2 * MIB);
+        assert_eq!(copied, mapped, "{}", checksum.name());
+    }
+}
+
 #[test]
 fn a_file_that_shrinks_or_grows_under_its_reader_is_recorded_and_ends_nothing() {
     let folder = directory();
