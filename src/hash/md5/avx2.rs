@@ -16,11 +16,11 @@ super::rounds::kernel!("avx2");
 /// Each pointer is to 64 bytes that can be read.
 #[target_feature(enable = "avx2")]
 #[inline]
-unsafe fn load(at: &[*const V; LANES]) -> [V; 16] {
-    // SAFETY: both halves are within the 64 bytes; the loads need no alignment.
-    let halves = unsafe { [0, 1].map(|half| at.map(|at| _mm256_loadu_si256(at.add(half)))) };
-    let [low, high] = halves.map(|rows| transposed(&rows));
-    std::array::from_fn(|word| if word < 8 { low[word] } else { high[word - 8] })
+unsafe fn load(at: &[*const V; LANES], words: &mut [V; 16]) {
+    for (half, words) in words.as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        // SAFETY: both halves are within the 64 bytes; the loads need no alignment.
+        *words = transposed(&unsafe { at.map(|at| _mm256_loadu_si256(at.add(half))) });
+    }
 }
 
 /// Rows become columns.

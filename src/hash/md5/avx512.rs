@@ -16,9 +16,9 @@ super::rounds::kernel!("avx512f");
 /// Each pointer is to 64 bytes that can be read.
 #[target_feature(enable = "avx512f")]
 #[inline]
-unsafe fn load(at: &[*const V; LANES]) -> [V; 16] {
+unsafe fn load(at: &[*const V; LANES], words: &mut [V; 16]) {
     // SAFETY: a vector is 64 bytes; the loads need no alignment.
-    transposed(&unsafe { at.map(|at| _mm512_loadu_si512(at)) })
+    *words = transposed(&unsafe { at.map(|at| _mm512_loadu_si512(at)) });
 }
 
 /// Rows become columns.
