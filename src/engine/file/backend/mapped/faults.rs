@@ -107,7 +107,8 @@ mod tests {
 
     /// With optimisation a copy from a bad sector was a good read of zeros: the count of faults was
     /// a plain cell, and the compiler, to which a copy writes nothing but its target, took it to
-    /// be the same before and after. `./test` runs this optimised as well; without, it passed.
+    /// be the same before and after. `./test --long` runs this optimised as well; without, it
+    /// passed.
     #[test]
     fn an_optimising_compiler_does_not_lose_a_fault_in_the_midst_of_a_copy() {
         const PAGE: usize = 4096;
