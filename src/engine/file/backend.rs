@@ -36,6 +36,18 @@ pub struct Completion {
     pub result: i32,
 }
 
+/// What was found of bytes where they lie.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Seen {
+    /// Nobody looked there.
+    #[default]
+    Nothing,
+    /// They are right, and in no buffer.
+    Right,
+    /// They are wrong, and were copied into the buffer after that.
+    Wrong,
+}
+
 /// A way to ask the kernel. One thread uses one backend.
 pub trait Backend {
     /// Bytes that a whole I/O moves, as `result` tells them: 0 for NOPs.
@@ -44,9 +56,9 @@ pub trait Backend {
     /// Queues one I/O; it may be done at once. There is room for as many as there are slots.
     fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64);
 
-    /// Reads as [`Backend::push`] does, or has `right` look at the bytes where they lie; when it
-    /// says `true`, nothing is put into the buffer of `slot`, and this is `true`. What it finds
-    /// wrong is put there, to be looked at again where nobody changes it.
+    /// Reads as [`Backend::push`] does, or has `right` look at the bytes where they lie; when they
+    /// are, nothing is put into the buffer of `slot`. What it finds wrong is put there, to be
+    /// looked at again where nobody changes it.
     #[inline]
     fn push_seen(
         &mut self,
@@ -54,9 +66,9 @@ pub trait Backend {
         file: u32,
         offset: u64,
         _right: impl FnOnce(&[u8]) -> bool,
-    ) -> bool {
+    ) -> Seen {
         self.push(Kind::Read, slot, file, offset);
-        false
+        Seen::Nothing
     }
 
     /// Hands over what is queued and waits for `want` completions, or until the monotonic clock

@@ -49,9 +49,17 @@ pub trait Check {
     /// Checks what came of a read.
     fn look(&mut self, _bytes: &[u8], _result: i32, _file: u32, _offset: u64) {}
 
+    /// Checks the copy of what was wrong where it lay.
+    fn look_again(&mut self, _bytes: &[u8], _result: i32, _file: u32, _offset: u64) {}
+
     /// What was found; `None` when nothing was checked.
     fn found(self) -> Option<Integrity>;
 }
+
+/// The kind of a block that was wrong where it lay in memory, and right in the copy that was made
+/// of it then: somebody changed the file in that moment, or memory gave other bytes the second
+/// time. Nobody has kept the wrong ones.
+pub const UNSTEADY: &str = "unsteady";
 
 /// Nothing is checked.
 #[derive(Clone, Copy, Debug)]
@@ -154,6 +162,15 @@ impl Check for Blocks<'_> {
     #[inline]
     fn look(&mut self, bytes: &[u8], result: i32, file: u32, offset: u64) {
         if result as usize == bytes.len() && self.is_right(bytes, file, offset) {
+            return self.saw(bytes.len());
+        }
+        self.look_closer(bytes, result, file, self.identity(file, offset));
+    }
+
+    #[cold]
+    fn look_again(&mut self, bytes: &[u8], result: i32, file: u32, offset: u64) {
+        if result as usize == bytes.len() && self.is_right(bytes, file, offset) {
+            self.ledger.count_wrong(UNSTEADY);
             return self.saw(bytes.len());
         }
         self.look_closer(bytes, result, file, self.identity(file, offset));

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use hdrhistogram::Histogram;
 
 use super::address::{Address, Draws};
-use super::backend::{Backend, Buffers, Completion, Kind};
+use super::backend::{Backend, Buffers, Completion, Kind, Seen};
 use super::check::Check;
 use super::control::{Cell, Phase, Shared, amount};
 use super::job::AtWrap;
@@ -340,9 +340,9 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
         }
         let back = updates && self.issued.is_multiple_of(self.terms.update_every);
         let next = if back { Next::WriteBack } else { Next::Nothing };
-        let number = self.issued;
+        let (number, seen) = (self.issued, Seen::Nothing);
         *self.slots.at(slot) =
-            Slot { begun_ns, first_ns: begun_ns, number, offset, file, reads, next, right: false };
+            Slot { begun_ns, first_ns: begun_ns, number, offset, file, reads, next, seen };
         if C::ON && READS && !WRITES {
             self.push_seen(slot, file, offset);
         } else {

@@ -168,7 +168,7 @@ mod tests {
 
     use super::*;
     use crate::engine::file::backend::single::Single;
-    use crate::engine::file::backend::{Backend, Buffers, Completion};
+    use crate::engine::file::backend::{Backend, Buffers, Completion, Seen};
 
     const PAGE: u64 = 4096;
 
@@ -183,13 +183,13 @@ mod tests {
         then(&files[0], &mut Single::new(mapped, buffers.clone()), &buffers);
     }
 
-    /// Whether all bytes of a page are seen to be `byte`, and the result of the read.
-    fn seen(mapped: &mut Single<Mapped<'_>>, page: u64, byte: u8) -> (bool, i32) {
+    /// What is found of all bytes of a page being `byte`, and the result of the read.
+    fn seen(mapped: &mut Single<Mapped<'_>>, page: u64, byte: u8) -> (Seen, i32) {
         let right = |bytes: &[u8]| bytes.iter().all(|it| *it == byte);
-        let right = mapped.push_seen(0, 0, page * PAGE, right);
+        let seen = mapped.push_seen(0, 0, page * PAGE, right);
         let mut done = [Completion::default()];
         assert_eq!(mapped.reap(&mut done), 1);
-        (right, done[0].result)
+        (seen, done[0].result)
     }
 
     fn buffer(buffers: &Buffers) -> Vec<u8> {
@@ -200,13 +200,13 @@ mod tests {
     #[test]
     fn what_is_right_where_it_lies_is_not_copied_and_what_is_wrong_is() {
         in_a_map(|file, mapped, buffers| {
-            assert_eq!(seen(mapped, 1, 2), (true, 4096));
+            assert_eq!(seen(mapped, 1, 2), (Seen::Right, 4096));
             assert_eq!(buffer(buffers), [0; PAGE as usize]);
             file.write_all_at(&[2 ^ 0x10], PAGE + 1234).unwrap();
-            assert_eq!(seen(mapped, 1, 2), (false, 4096));
+            assert_eq!(seen(mapped, 1, 2), (Seen::Wrong, 4096));
             let copy = buffer(buffers);
             assert_eq!((copy[1233], copy[1234], copy[1235]), (2, 0x12, 2));
-            assert_eq!(seen(mapped, 2, 3), (true, 4096));
+            assert_eq!(seen(mapped, 2, 3), (Seen::Right, 4096));
             assert_eq!(buffer(buffers), copy);
         });
     }
@@ -217,22 +217,22 @@ mod tests {
         in_a_map(|file, mapped, buffers| {
             file.set_len(2 * PAGE).unwrap();
             for byte in [0, 3, 0] {
-                assert_eq!(seen(mapped, 2, byte), (false, -libc::EIO));
+                assert_eq!(seen(mapped, 2, byte), (Seen::Nothing, -libc::EIO));
             }
-            assert_eq!(seen(mapped, 1, 2), (true, 4096));
-            assert_eq!(seen(mapped, 3, 0), (false, -libc::EIO));
+            assert_eq!(seen(mapped, 1, 2), (Seen::Right, 4096));
+            assert_eq!(seen(mapped, 3, 0), (Seen::Nothing, -libc::EIO));
             assert_eq!(buffer(buffers), [0; PAGE as usize]);
             // The file's own pages are there again, not the handler's.
             file.write_all_at(&[9; PAGE as usize], 2 * PAGE).unwrap();
-            assert_eq!(seen(mapped, 2, 9), (true, 4096));
+            assert_eq!(seen(mapped, 2, 9), (Seen::Right, 4096));
         });
     }
 
     #[test]
     fn nothing_is_seen_behind_the_end_of_a_map() {
         in_a_map(|_, mapped, _| {
-            let (right, result) = seen(mapped, 4, 0);
-            assert!(!right && result < 0, "{result}");
+            let (seen, result) = seen(mapped, 4, 0);
+            assert!(seen == Seen::Nothing && result < 0, "{result}");
         });
     }
 }

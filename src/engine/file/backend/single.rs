@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Backend, Buffers, Completion, Kind, result_of};
+use super::{Backend, Buffers, Completion, Kind, Seen, result_of};
 use crate::sys::clock;
 
 /// Moves the bytes of one I/O.
@@ -95,18 +95,18 @@ impl<M: Medium> Backend for Single<M> {
         file: u32,
         offset: u64,
         right: impl FnOnce(&[u8]) -> bool,
-    ) -> bool {
+    ) -> Seen {
         let length = self.buffers.block();
-        let seen = match self.medium.see(length, file, offset, right) {
-            None | Some(Ok(false)) => {
+        let (seen, result) = match self.medium.see(length, file, offset, right) {
+            Some(Ok(true)) => (Seen::Right, Ok(length)),
+            Some(Err(why)) => (Seen::Nothing, Err(why)),
+            wrong_or_nowhere => {
                 self.push(Kind::Read, slot, file, offset);
-                return false;
+                return wrong_or_nowhere.map_or(Seen::Nothing, |_| Seen::Wrong);
             }
-            Some(seen) => seen.map(|_| length),
         };
-        let right = seen.is_ok();
-        self.done = Some(Completion { slot, result: result_of(seen) });
-        right
+        self.done = Some(Completion { slot, result: result_of(result) });
+        seen
     }
 
     #[inline]

@@ -261,6 +261,24 @@ mod tests {
         assert_eq!((integrity.wrong["short"], integrity.checked_bytes), (3, 5096));
     }
 
+    /// A block that was wrong in a map and right in the copy that was made to tell of it was
+    /// counted as right: nothing was said of it at all.
+    #[test]
+    fn what_was_wrong_where_it_lay_and_right_in_its_copy_counts_as_wrong() {
+        let folder = tempfile::tempdir_in("/var/tmp").unwrap();
+        let trial = trial(folder.path());
+        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let mut bytes = vec![0; REQUEST];
+        format(&trial.job).write(&mut bytes, FIRST, 1);
+        blocks.look_again(&bytes, REQUEST as i32, 0, 0);
+        bytes[5000] ^= 4;
+        blocks.look_again(&bytes, REQUEST as i32, 0, 0);
+        let integrity = blocks.found().unwrap();
+        assert_eq!((integrity.wrong["unsteady"], integrity.wrong["bit-flip"]), (1, 1));
+        assert_eq!((integrity.faults.len(), integrity.faults[0].offset), (1, 4096));
+        assert_eq!(integrity.checked_bytes, 2 * REQUEST as u64);
+    }
+
     #[test]
     fn errors_of_the_request_itself_end_the_trial_as_ever() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();

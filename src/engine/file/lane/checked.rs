@@ -12,6 +12,7 @@
 //! latency ends with it.
 
 use super::{Address, Backend, Check, Completion, Fault, Lane};
+use crate::engine::file::backend::Seen;
 
 impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     /// Checks what has come at once, or keeps it until others are on their way.
@@ -41,20 +42,23 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
     pub(super) fn push_seen(&mut self, slot: u32, file: u32, offset: u64) {
         let check = &self.check;
         let right = |bytes: &[u8]| check.is_right(bytes, file, offset);
-        self.slots.at(slot).right = self.backend.push_seen(slot, file, offset, right);
+        self.slots.at(slot).seen = self.backend.push_seen(slot, file, offset, right);
     }
 
     #[inline]
     fn check_one(&mut self, completion: Completion) {
         let io = *self.slots.at(completion.slot);
-        if io.right {
+        if io.seen == Seen::Right {
             self.check.saw(self.buffers.block());
             return self.slots.give::<false>(completion.slot);
         }
         // SAFETY: its read has come back, and the slot is given back only below: nothing on it is
         // in flight.
         let bytes = unsafe { self.buffers.slice(completion.slot) };
-        self.check.look(bytes, completion.result, io.file, io.offset);
+        match io.seen {
+            Seen::Wrong => self.check.look_again(bytes, completion.result, io.file, io.offset),
+            _ => self.check.look(bytes, completion.result, io.file, io.offset),
+        }
         self.slots.give::<false>(completion.slot);
     }
 

@@ -1,5 +1,7 @@
 //! (pure) What is known of each I/O in flight, and which buffers are free.
 
+use crate::engine::file::backend::Seen;
+
 /// What follows when an I/O has come back whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Next {
@@ -29,8 +31,8 @@ pub struct Slot {
     pub reads: bool,
     /// What follows.
     pub next: Next,
-    /// Its bytes were checked where they lie, and are right; they are in no buffer.
-    pub right: bool,
+    /// What a check of its bytes where they lie has found.
+    pub seen: Seen,
 }
 
 /// All slots, and a queue of the free ones. A writer takes the one that was free longest, and so
