@@ -1,5 +1,6 @@
 //! Arrays of throttled disks: by btrfs here, by md in a guest whose kernel has it.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -23,7 +24,7 @@ mdadm --create /dev/md0 --run --chunk=64 --level=0 --raid-devices=4 /dev/ubd[abc
 mkfs.xfs -qf /dev/md0
 mkdir /srv/x
 mount /dev/md0 /srv/x
-brickyard run sequential-read --dir /srv/x file-size=96MiB streams=1,4 block-size=512KiB stop=5s \
+brickyard run sequential-read --dir /srv/x file-size=96MiB streams=1,4 block-size=512KiB stop=7s \
     --replicates 1 --json > /mnt/out/json";
     let guest = Guest::run(disks, 640, script, Duration::from_secs(240));
     let document = serde_json::from_str(&guest.wrote("json")).expect("JSON");
@@ -180,11 +181,12 @@ fn plan(
     filesystems: &[&str],
     (replicates, file_size): (u32, &str),
 ) -> String {
+    let seconds = if replicates == 1 { 7 } else { 5 };
     format!(
         "[plan]
 name = \"levels\"
 replicates = {replicates}
-stop = \"5s\"
+stop = \"{seconds}s\"
 
 [target]
 devices = {disks:?}
@@ -205,22 +207,34 @@ queue-depth = 16
 }
 
 /// Every trial was run on the device, and raid0 delivered what four disks do.
+///
+/// The throttle lets up to 0.2 s worth of bytes pass at once when its slice began before the load
+/// did, as a file system makes happen by reading its own blocks (see `referee`). That is 4 % of 5 s,
+/// and failed a run of CI by 1.032 in one replicate of three: so the median of a cell's replicates
+/// is judged, and a cell with one replicate takes 7 s.
 fn check_stripes(document: &Value, mb: u64, count: usize) {
     let all = trials(document);
     assert_eq!(all.len(), count, "{:#}", document["findings"]);
-    for trial in all {
+    let mut cells: BTreeMap<(String, u64), Vec<f64>> = BTreeMap::new();
+    for trial in &all {
         assert_eq!(
             (&trial["outcome"], &trial["origin"]["verdict"]),
             (&"done".into(), &"device".into())
         );
         assert!(figure(trial, "mkfs_ns") > 0.0 && figure(trial, "mount_ns") > 0.0);
-        if trial["settings"]["raid"] != "raid0" {
-            continue;
+        if trial["settings"]["raid"] == "raid0" {
+            let share = figure(trial, "throughput_bytes_per_s") / (4 * mb * 1_000_000) as f64;
+            let streams = trial["settings"]["streams"].as_u64().expect("a number");
+            let filesystem = trial["settings"]["filesystem"].to_string();
+            cells.entry((filesystem, streams)).or_default().push(share);
         }
-        let share = figure(trial, "throughput_bytes_per_s") / (4 * mb * 1_000_000) as f64;
-        let within = if trial["settings"]["streams"] == 4 { 0.03 } else { 0.05 };
-        println!("raid0, {} streams: {share:.3} of four disks", trial["settings"]["streams"]);
-        assert!((share - 1.0).abs() < within, "{share} of four disks: {:#}", trial["settings"]);
+    }
+    assert!(cells.len() >= 2, "{cells:?}");
+    for ((filesystem, streams), mut shares) in cells {
+        shares.sort_by(f64::total_cmp);
+        println!("raid0, {filesystem}, {streams} streams: {shares:.3?} of four disks");
+        let within = if streams == 4 { 0.03 } else { 0.05 };
+        assert!((shares[shares.len() / 2] - 1.0).abs() < within, "{streams} streams: {shares:?}");
     }
 }
 
