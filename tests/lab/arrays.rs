@@ -209,9 +209,9 @@ queue-depth = 16
 /// Every trial was run on the device, and raid0 delivered what four disks do.
 ///
 /// The throttle lets up to 0.2 s worth of bytes pass at once when its slice began before the load
-/// did, as a file system makes happen by reading its own blocks (see `referee`). That is 4 % of 5 s,
-/// and failed a run of CI by 1.032 in one replicate of three: so the median of a cell's replicates
-/// is judged, and a cell with one replicate takes 7 s.
+/// did, as a file system makes happen by reading its own blocks (see `referee`). That is 4 % of
+/// 5 s, and failed a run of CI by 1.032 in one replicate of three: so the median of a cell's
+/// replicates is judged, and a cell with one replicate takes 7 s.
 fn check_stripes(document: &Value, mb: u64, count: usize) {
     let all = trials(document);
     assert_eq!(all.len(), count, "{:#}", document["findings"]);
