@@ -24,7 +24,7 @@ mdadm --create /dev/md0 --run --chunk=64 --level=0 --raid-devices=4 /dev/ubd[abc
 mkfs.xfs -qf /dev/md0
 mkdir /srv/x
 mount /dev/md0 /srv/x
-brickyard run sequential-read --dir /srv/x file-size=96MiB streams=1,4 block-size=512KiB stop=7s \
+brickyard run sequential-read --dir /srv/x file-size=40MiB streams=1,4 block-size=512KiB stop=7s \
     --replicates 1 --json > /mnt/out/json";
     let guest = Guest::run(disks, 640, script, Duration::from_secs(240));
     let document = serde_json::from_str(&guest.wrote("json")).expect("JSON");
@@ -54,7 +54,7 @@ fn btrfs_stripes_deliver_what_their_disks_do_and_the_level_is_named_as_what_matt
     let named: Vec<String> = disks.iter().map(Disk::named).collect();
     std::fs::write(
         folder.path().join("plan.toml"),
-        plan(&named, &LEVELS, &["btrfs"], (3, "96MiB")),
+        plan(&named, &LEVELS, &["btrfs"], (3, "40MiB")),
     )
     .expect("a plan");
     let mut arguments = vec!["run", "plan.toml"];
