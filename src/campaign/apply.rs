@@ -62,6 +62,7 @@ fn wanted(host: &Host, settings: &Settings, targets: &[Target]) -> Result<Vec<Wa
     for (knob, value) in set(settings) {
         let Apply::Files(places) = knob.apply else { continue };
         let found = places(host, targets).map_err(|error| leave_out(error, knob.name))?;
+        found.iter().try_for_each(|place| is_a_choice(place, knob.name, value))?;
         all.extend(found.into_iter().map(|place| Wanted {
             knob: knob.name,
             value: value.clone(),
@@ -70,6 +71,18 @@ fn wanted(host: &Host, settings: &Settings, targets: &[Target]) -> Result<Vec<Wa
         }));
     }
     Ok(all)
+}
+
+/// Whether the kernel has that word, where it says which it has.
+fn is_a_choice(place: &Place, knob: &str, value: &Value) -> Result<(), Error> {
+    let word = value.to_string();
+    if place.choices.is_empty() || place.choices.contains(&word) {
+        return Ok(());
+    }
+    let what = format!("cannot write {word} to {}", place.path);
+    let why = format!("this kernel has {}", place.choices.join(", "));
+    let hint = format!("load the module that has it, or leave `{knob}` out of the plan");
+    Err(Error::new(what, why).hint(hint))
 }
 
 /// The system knobs that are not left as they are.

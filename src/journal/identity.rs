@@ -7,9 +7,10 @@ use crate::sys::Host;
 /// What identifies the block device behind a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
-    /// The kernel's name: `sda`, `md0`, `loop3`; for btrfs the file system's UUID.
+    /// The kernel's name: `sda`, `md0`, `loop3`; for btrfs the file system's UUID; for a network
+    /// namespace `net:[INODE]`.
     pub name: String,
-    /// Major and minor number, `8:0`; none for a file system.
+    /// Major and minor number, `8:0`; none for a file system or a namespace.
     pub number: Option<String>,
     /// Counts up with every disk that this boot has seen, so that it tells two on one loop device
     /// apart; since Linux 5.15 (Documentation/ABI/stable/sysfs-block, `diskseq`).
@@ -28,6 +29,10 @@ const MARKS: [(&str, &str); 7] = [
     ("md/uuid", "md"),
     ("loop/backing_file", "file"),
 ];
+
+/// Names our network namespace by its inode, `net:[4026531840]`.
+const NETWORK: &str = "/proc/self/ns/net";
+const NETWORK_MARK: &str = "network-namespace";
 
 impl Identity {
     /// Of a whole block device, by the kernel's name; `None` when there is none of that name.
@@ -54,10 +59,25 @@ impl Identity {
         })
     }
 
-    /// Whether the device of that name is still this one.
+    /// Of the network namespace that we are in: what /proc/sys/net holds is that one's
+    /// (network_namespaces(7)). `None` on a kernel without.
+    pub fn of_network(host: &Host) -> Option<Identity> {
+        let name = host.link(NETWORK)?.file_name()?.to_str()?.to_owned();
+        let known_as = Some(NETWORK_MARK.to_owned());
+        Some(Identity { name, number: None, sequence: None, known_as })
+    }
+
+    /// Whether it is a network namespace.
+    pub fn is_network(&self) -> bool {
+        self.known_as.as_deref() == Some(NETWORK_MARK)
+    }
+
+    /// Whether the device of that name is still this one; of a network namespace, whether we are in
+    /// it.
     pub fn still_there(&self, host: &Host) -> bool {
         let now = match self.number {
             Some(_) => Identity::of_device(host, &self.name),
+            None if self.is_network() => Identity::of_network(host),
             None => Identity::of_btrfs(host, &self.name),
         };
         now.as_ref() == Some(self)

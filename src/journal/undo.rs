@@ -11,12 +11,14 @@ use super::{Change, Journal, Line, boot};
 use crate::sys::{Error, Host};
 
 /// Folders in which settings lie. A journal that tells of others was not written by us.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 7] = [
     "/sys/block/",
     "/sys/fs/btrfs/",
     "/sys/devices/system/cpu/",
     "/sys/kernel/mm/transparent_hugepage/",
     "/proc/sys/vm/",
+    "/proc/sys/net/core/",
+    "/proc/sys/net/ipv4/tcp_",
 ];
 /// How long processes of a left control group may take to end by themselves, and once killed. One
 /// that waits in the kernel for a disk that does not answer never does.
@@ -245,6 +247,16 @@ impl Journal {
     }
 }
 
+/// A setting of a network namespace that we are not in: it has one of its own under the same name.
+fn elsewhere(path: &str, namespace: &str) -> Fate {
+    let what = format!("cannot put {path} back");
+    let why = format!("it was changed in another network namespace, {namespace}");
+    Fate::Failed(Error::new(what, why).hint(
+        "run `brickyard undo` in that namespace (`lsns -t net` lists them); when it is gone, its \
+         settings went with it: remove the journal",
+    ))
+}
+
 impl Outstanding {
     fn undo(&self, host: &Host, now: &str, dry: bool) -> Fate {
         let before = || self.change.as_ref().map_or("", |change| &change.before).to_owned();
@@ -262,8 +274,10 @@ impl Outstanding {
         if !host.exists(&self.path) {
             return Fate::Gone;
         }
-        if change.device.as_ref().is_some_and(|device| !device.still_there(host)) {
-            return Fate::AnotherDevice;
+        match change.device.as_ref().filter(|device| !device.still_there(host)) {
+            Some(device) if device.is_network() => return elsewhere(&self.path, &device.name),
+            Some(_) => return Fate::AnotherDevice,
+            None => {}
         }
         let present = match host.read(&self.path) {
             Ok(text) => in_force(&text).to_owned(),

@@ -67,6 +67,10 @@ const ADDED: &[&str] = &[
     "names",
     "verify",
     "verify-block",
+    "tcp-buffer-max",
+    "socket-buffer-max",
+    "tcp-congestion",
+    "netdev-backlog-max",
 ];
 
 /// What the values of a load's knobs add to the keys of its cells.

@@ -116,3 +116,44 @@ fn tcp_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
         assert!((got / most - 1.0).abs() < 0.01, "{got} of {most} at an MTU of {mtu}");
     }
 }
+
+/// The stack's settings are those of a network namespace: a trial in one changes that one's alone,
+/// for its own time.
+#[test]
+fn the_stacks_settings_are_changed_in_our_namespace_for_the_trial_alone() {
+    if !usable("settings of a network namespace", &["ip"]) {
+        return;
+    }
+    let _alone = alone();
+    let pair = Pair::new();
+    let names = ["tcp_rmem", "tcp_wmem", "tcp_congestion_control"];
+    let paths = names.map(|name| format!("/proc/sys/net/ipv4/{name}"));
+    let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+    let held = || pair.in_a("cat", &paths);
+    let outside = || sh("cat", &paths);
+    let (before, before_outside) = (held(), outside());
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let command = format!("command=sh -c 'cat {} >> {}'", paths.join(" "), at("seen"));
+    let store = at("brickyard.db");
+    let arguments = [
+        "run",
+        "command",
+        &command,
+        "--dir",
+        &at(""),
+        "--store",
+        &store,
+        "--replicates",
+        "1",
+        "tcp-buffer-max=77KiB",
+        "tcp-congestion=reno",
+    ];
+    pair.in_a(env!("CARGO_BIN_EXE_brickyard"), &arguments);
+    let seen = std::fs::read_to_string(at("seen")).expect("what the command saw");
+    let lines: Vec<Vec<&str>> = seen.lines().map(|l| l.split_whitespace().collect()).collect();
+    assert_eq!((lines[0][2], lines[1][2], lines[2][0]), ("78848", "78848", "reno"), "{seen}");
+    assert_ne!(before.split_whitespace().nth(2), Some("78848"));
+    assert_eq!((held(), outside()), (before, before_outside));
+    assert!(!folder.path().join("brickyard.db-undo").exists());
+}

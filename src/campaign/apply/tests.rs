@@ -22,6 +22,14 @@ const MACHINE: &str = "\
 /proc/sys/vm/dirty_expire_centisecs = 3000
 /proc/sys/vm/swappiness = 60
 /proc/sys/vm/drop_caches = 0
+/proc/sys/net/core/rmem_max = 212992
+/proc/sys/net/core/wmem_max = 212992
+/proc/sys/net/core/netdev_max_backlog = 1000
+/proc/sys/net/ipv4/tcp_rmem = 4096\t131072\t6291456
+/proc/sys/net/ipv4/tcp_wmem = 4096\t16384\t4194304
+/proc/sys/net/ipv4/tcp_congestion_control = cubic
+/proc/sys/net/ipv4/tcp_available_congestion_control = reno cubic
+/proc/self/ns/net -> net:[4026531840]
 /sys/kernel/mm/transparent_hugepage/enabled = always [madvise] never
 /sys/devices/system/cpu/cpufreq/policy0/scaling_governor = schedutil
 /sys/devices/system/cpu/cpufreq/policy1/scaling_governor = schedutil
@@ -115,6 +123,22 @@ const TABLE: &[Row] = &[
             ("/sys/devices/system/cpu/cpufreq/policy1/scaling_governor", "performance"),
         ],
     ),
+    (
+        "tcp-buffer-max",
+        "64KiB",
+        &[
+            // It begins with no more than it may grow to.
+            ("/proc/sys/net/ipv4/tcp_rmem", "4096\t65536\t65536"),
+            ("/proc/sys/net/ipv4/tcp_wmem", "4096\t16384\t65536"),
+        ],
+    ),
+    (
+        "socket-buffer-max",
+        "1MiB",
+        &[("/proc/sys/net/core/rmem_max", "1048576"), ("/proc/sys/net/core/wmem_max", "1048576")],
+    ),
+    ("tcp-congestion", "reno", &[("/proc/sys/net/ipv4/tcp_congestion_control", "reno")]),
+    ("netdev-backlog-max", "5000", &[("/proc/sys/net/core/netdev_max_backlog", "5000")]),
     ("transparent-hugepages", "never", &[("/sys/kernel/mm/transparent_hugepage/enabled", "never")]),
 ];
 
@@ -380,4 +404,42 @@ fn a_preview_names_every_write_once_and_makes_none() {
     assert!(find("cpuset").is_some() && preview::check(&lab.host, cells.iter(), &targets).is_ok());
     let none = preview::writes(&lab.host, [of(&[])].iter(), &targets);
     assert_eq!(none, Ok(Vec::new()));
+}
+
+/// A kernel loads the module of a congestion control that it has not, and keeps it: a trial would
+/// leave the machine another one than it was.
+#[test]
+fn a_congestion_control_that_the_kernel_lacks_is_refused_with_those_that_it_has() {
+    let refuses: Kernel = |path, _| panic!("{} was written", path.display());
+    let lab = Lab::with_kernel(refuses);
+    let mut applier = lab.applier();
+    let refused = lab.apply(&mut applier, "/srv", &[("tcp-congestion", "bbr")]).unwrap_err();
+    assert_eq!(refused.why, "this kernel has reno, cubic");
+    assert!(refused.hint.is_some_and(|hint| hint.contains("leave `tcp-congestion` out")));
+    assert!(!lab.journal().exists());
+}
+
+/// Each network namespace has these settings under the same names: what was changed in one must not
+/// be "put back" in another.
+#[test]
+fn a_setting_of_another_network_namespace_is_left_alone_and_stays_in_the_journal() {
+    let lab = Lab::new();
+    let (path, link) = ("/proc/sys/net/ipv4/tcp_congestion_control", "/proc/self/ns/net");
+    let mut applier = lab.applier();
+    lab.apply(&mut applier, "/srv", &[("tcp-congestion", "reno")]).unwrap();
+    let move_to = |namespace: &str| {
+        std::fs::remove_file(lab.host.path(link)).unwrap();
+        std::os::unix::fs::symlink(namespace, lab.host.path(link)).unwrap();
+    };
+    move_to("net:[4026532000]");
+    let said = applier.restore(&mut |_| {});
+    assert!(said.iter().any(|said| said.to_string().contains("another network namespace")));
+    assert_eq!(lab.held(path), "reno");
+    drop(applier);
+    assert!(lab.journal().exists());
+    move_to("net:[4026531840]");
+    let mut journal = Journal::open(&lab.journal()).unwrap();
+    let said = journal.undo(&lab.host, false, &mut |_| {});
+    assert!(!said.iter().any(Said::is_left), "{said:?}");
+    assert_eq!(lab.held(path), "cubic");
 }

@@ -18,6 +18,9 @@ pub struct Place {
     pub instead: Option<(String, String)>,
     /// Files that the kernel changes when this one is written.
     pub disturbs: Vec<String>,
+    /// The only words that may be written; empty for all. Others would have the kernel load a
+    /// module, which stays.
+    pub choices: Vec<String>,
 }
 
 /// How values are written.
@@ -27,6 +30,8 @@ pub enum Form {
     Number(u64),
     /// A word.
     Word,
+    /// The last of three numbers of bytes, with the first two as they are: smallest and first size.
+    Last([u64; 2]),
 }
 
 impl Form {
@@ -37,13 +42,23 @@ impl Form {
                 Form::Number(unit),
                 Value::Bytes(n) | Value::Count(n) | Value::Duration(n) | Value::BytesPerSecond(n),
             ) => (n.saturating_add(unit / 2) / unit).to_string(),
+            // What a buffer begins with may not be more than what it may grow to.
+            (Form::Last([least, first]), Value::Bytes(n)) => {
+                format!("{}\t{}\t{n}", least.min(*n), first.min(*n))
+            }
             (_, value) => value.to_string(),
         }
     }
 
     /// What the file's text says, in the kind of `like`; `None` when it is no number.
     pub fn value(self, text: &str, like: &Value) -> Option<Value> {
-        let Form::Number(unit) = self else { return Some(Value::Word(text.to_owned())) };
+        let unit = match self {
+            Form::Number(unit) => unit,
+            Form::Word => return Some(Value::Word(text.to_owned())),
+            Form::Last(_) => {
+                return text.split_whitespace().nth(2)?.parse().ok().map(Value::Bytes);
+            }
+        };
         let number = text.parse::<u64>().ok()?.checked_mul(unit)?;
         Some(match like {
             Value::Bytes(_) => Value::Bytes(number),
@@ -54,11 +69,12 @@ impl Form {
 }
 
 fn of_machine(path: impl Into<String>, form: Form) -> Place {
-    Place { path: path.into(), form, device: None, instead: None, disturbs: Vec::new() }
+    let (disturbs, choices) = (Vec::new(), Vec::new());
+    Place { path: path.into(), form, device: None, instead: None, disturbs, choices }
 }
 
 /// A file that must be there.
-fn one(host: &Host, path: &str, form: Form) -> Result<Vec<Place>, Error> {
+pub(super) fn one(host: &Host, path: &str, form: Form) -> Result<Vec<Place>, Error> {
     match host.exists(path) {
         true => Ok(vec![of_machine(path, form)]),
         false => Err(Error::new(format!("cannot change {path}"), "this kernel has no such file")),
