@@ -94,6 +94,9 @@ enum Command {
     /// Runs the mailboxes of one trial; started by brickyard itself
     #[command(hide = true)]
     MailWorker,
+    /// Runs both ends of one trial over a network; started by brickyard itself
+    #[command(hide = true)]
+    NetWorker,
     /// Runs the streams of one trial that are checked; started by brickyard itself
     #[command(hide = true)]
     IntegrityWorker,
@@ -132,6 +135,7 @@ pub fn main() -> ExitCode {
         Command::TreeWorker => worker::names(),
         Command::ReplayWorker => worker::replay(),
         Command::MailWorker => worker::mail(),
+        Command::NetWorker => worker::net(),
         Command::IntegrityWorker => worker::integrity(),
         Command::FlushWorker => worker::flush(),
         Command::DatabaseWorker => worker::database(),

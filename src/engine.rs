@@ -22,6 +22,7 @@ pub mod flush;
 mod integrity;
 mod load;
 mod mail;
+mod net;
 mod replay;
 mod sim;
 mod tree;
@@ -110,6 +111,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     &replay::Replay,
     &mail::Mail,
     &database::Database,
+    &net::Net,
     &command::Command,
     &concat::Concat,
     &adapter::FIO,
@@ -136,6 +138,7 @@ pub use flush::worker as flush_worker;
 pub use integrity::worker as integrity_worker;
 pub use load::protocol::Written;
 pub use mail::worker as mail_worker;
+pub use net::worker as net_worker;
 pub use replay::worker as replay_worker;
 #[cfg(test)]
 pub use sim::testing;

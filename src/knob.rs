@@ -22,6 +22,7 @@ mod job;
 mod label;
 mod layout;
 mod mail;
+mod net;
 mod replay;
 mod sim;
 pub mod system;
@@ -164,6 +165,16 @@ pub const KNOBS: &[&Knob] = &[
     &mail::CREATE_BIAS,
     &mail::TRANSACTIONS,
     &mail::SYNC_FILES,
+    &net::WIRE,
+    &net::PEER_NAMESPACE,
+    &net::MTU,
+    &net::DIRECTION,
+    &net::MESSAGE_SIZE,
+    &net::SEND_PATH,
+    &net::RECEIVE_PATH,
+    &net::SOCKET_BUFFER,
+    &net::CONGESTION_CONTROL,
+    &net::NODELAY,
     &database::SCALE,
     &database::JOURNAL_MODE,
     &database::SYNCHRONOUS,
@@ -260,7 +271,7 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 20] = [
+pub const ENGINES: [&str; 21] = [
     "file",
     "integrity",
     "flush-test",
@@ -268,6 +279,7 @@ pub const ENGINES: [&str; 20] = [
     "replay",
     "mail",
     "database",
+    "net",
     "command",
     "concat",
     "fio",

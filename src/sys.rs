@@ -18,6 +18,7 @@ pub mod filesystem;
 pub mod gate;
 pub mod held;
 pub mod kmsg;
+pub mod link;
 pub mod nvme;
 pub mod processors;
 pub mod qdisc;

@@ -13,7 +13,7 @@ mod print;
 
 pub(crate) use parse::cpu_list;
 pub use parse::{parse_bytes, parse_duration_ns};
-pub use print::{bytes, count, duration, iops, percent, setting, significant, throughput};
+pub use print::{bits, bytes, count, duration, iops, percent, setting, significant, throughput};
 
 /// One value of one knob.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,6 +12,7 @@ mod generations;
 mod iozone;
 mod mailbox;
 mod mixed;
+mod net;
 pub mod netcdf;
 mod random_read;
 mod random_write;
@@ -58,6 +59,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &replay::REPLAY,
     &mailbox::MAILBOX,
     &database::SQLITE,
+    &net::TCP_STREAM,
     &command::COMMAND,
     &concat::CONCATENATE,
     &iozone::WRITE,

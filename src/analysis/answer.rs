@@ -49,7 +49,11 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
         among.max_by(|a, b| a.1.value.total_cmp(&b.1.value))
     };
     let reads = |cell: &Cell<'_>| cell.settings.word("access").contains("read");
-    let (lead, found) = if let Some(found) = fastest(&|cell| reads(cell) && is_devices(cell)) {
+    let network = |cell: &Cell<'_>| cell.settings.engine() == words::NETWORK;
+    let (lead, found) = if let (true, Some(found)) = (cells.iter().all(network), fastest(&network))
+    {
+        ("From memory to memory the most was", found)
+    } else if let Some(found) = fastest(&|cell| reads(cell) && is_devices(cell)) {
         ("The device delivers", found)
     } else if let Some(found) = fastest(&|cell| !reads(cell) && is_devices(cell)) {
         ("The device accepts", found)
@@ -59,11 +63,17 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
         return "Nothing was measured.".to_owned();
     };
     let (cell, estimate) = found;
-    let rate = words::rate_of(name, &estimate.not_negative(), cell.records.len());
+    let estimate = estimate.not_negative();
+    let rate = match name {
+        THROUGHPUT => words::load_rate(cell.settings, &estimate, cell.records.len()),
+        _ => words::rate_of(name, &estimate, cell.records.len()),
+    };
     let streams = words::streams(cell.settings.number("streams"));
     let load = cell.load(&["block-size", "queue-depth", "directories"]);
     let mut load = load.chars();
-    let load: String = load.next().into_iter().flat_map(char::to_lowercase).chain(load).collect();
+    let lower = !network(cell);
+    let first = load.next().into_iter().map(|c| if lower { c.to_ascii_lowercase() } else { c });
+    let load: String = first.chain(load).collect();
     format!("{lead} {rate} with {streams}, {load}.")
 }
 

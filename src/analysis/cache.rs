@@ -104,6 +104,7 @@ fn tell_strays(strays: &Strays) -> Finding {
         Verdict::DeviceCache => {
             "got bytes from a cache behind the kernel (of a controller, a drive or a hypervisor)"
         }
+        Verdict::Memory => "got bytes from the memory of a program",
         Verdict::Device | Verdict::Remote => "got bytes that did not come from memory",
         Verdict::Unknown | Verdict::None => "got bytes of unknown origin",
     };

@@ -251,7 +251,7 @@ pub fn stray(record: &Record) -> Option<(Verdict, String)> {
         Verdict::None => true,
         Verdict::Cache => cached,
         Verdict::Device | Verdict::Remote => !cached,
-        Verdict::Mixed | Verdict::DeviceCache | Verdict::Unknown => false,
+        Verdict::Mixed | Verdict::DeviceCache | Verdict::Memory | Verdict::Unknown => false,
     };
     (!as_said).then_some((found.verdict, found.reason))
 }

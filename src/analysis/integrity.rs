@@ -209,6 +209,7 @@ pub fn apart(verdict: Verdict, part: &Part) -> String {
             "came from another machine, of whose cache nothing is known here".to_owned()
         }
         Verdict::Unknown => format!("are of unknown origin{}", reason()),
+        Verdict::Memory => "came from the memory of a program".to_owned(),
         Verdict::Device | Verdict::None => format!("have no origin{}", reason()),
     };
     let found = match (part.wrong, part.unreadable) {

@@ -7,7 +7,7 @@ use crate::measurement::figures::rate;
 use crate::stats::knee::{Knee, Scaling, scaling};
 use crate::stats::profile::Level;
 use crate::stats::{Estimate, mean_interval, ratio_of_means};
-use crate::value::{Value, percent};
+use crate::value::percent;
 
 pub const QUESTION: Question = Question {
     name: "scaling",
@@ -54,7 +54,10 @@ fn label(curve: &Curve<'_>) -> String {
 fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let label = label(curve);
     let replicates = curve.replicates(scaling.peak_at);
-    let peak = words::rate_of(figure(curve), &scaling.peak, replicates);
+    let peak = match figure(curve) {
+        THROUGHPUT => words::load_rate(curve.settings, &scaling.peak, replicates),
+        name => words::rate_of(name, &scaling.peak, replicates),
+    };
     let at_peak = format!("the most was {peak} with {}", words::streams(scaling.peak_at));
     let (claim, advice) = match scaling.knee {
         Knee::At(at) => {
@@ -114,10 +117,7 @@ impl Curve<'_> {
     }
 
     fn directories(&self) -> &[String] {
-        match self.settings.get("directories") {
-            Value::Words(words) => words,
-            _ => &[],
-        }
+        self.settings.directories()
     }
 }
 

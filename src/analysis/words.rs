@@ -2,7 +2,7 @@
 
 use crate::knob::Settings;
 use crate::stats::Estimate;
-use crate::value::{Value, iops, percent, setting, significant, throughput};
+use crate::value::{Value, bits, iops, percent, setting, significant, throughput};
 
 /// A throughput with what is known of its precision, from `replicates` runs:
 /// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.
@@ -18,6 +18,34 @@ pub fn rate(estimate: &Estimate, replicates: usize) -> String {
         None => format!("{plain}; {}, no interval)", runs(replicates)),
     }
 }
+
+/// A throughput of a load, in the units of what it goes over: bytes as [`rate`] has it, and bits of
+/// a network: `36.1 Gb/s (95 % interval 35.8 to 36.4 Gb/s, n 3)`.
+pub fn load_rate(settings: &Settings, estimate: &Estimate, replicates: usize) -> String {
+    if settings.engine() != NETWORK {
+        return rate(estimate, replicates);
+    }
+    let estimate = estimate.not_negative();
+    let plain = bits(estimate.value);
+    match estimate.interval {
+        Some(ends) => {
+            let (low, high) = (significant(ends.low * 8e-9), significant(ends.high * 8e-9));
+            format!("{plain} (95 % interval {low} to {high} Gb/s, n {replicates})")
+        }
+        None => format!("{plain} ({}, no interval)", runs(replicates)),
+    }
+}
+
+/// A throughput alone, in the units of what the load goes over.
+pub fn load_throughput(settings: &Settings, bytes_per_s: f64) -> String {
+    match settings.engine() {
+        NETWORK => bits(bytes_per_s),
+        _ => throughput(bytes_per_s),
+    }
+}
+
+/// The engine whose rates are those of a network.
+pub const NETWORK: &str = "net";
 
 /// A rate of any figure, by its name: throughput as [`rate`] has it, operations and transactions as
 /// `12.3k operations/s (95 % interval 12.0k to 12.6k, n 3)`.
@@ -120,6 +148,7 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     let what = match (settings.has("access"), settings.word("operation")) {
         (true, _) if settings.is_moot("access") => "Work on empty files".to_owned(),
         (true, _) => access(settings).to_owned(),
+        (false, "") if settings.engine() == NETWORK => "TCP".to_owned(),
         (false, "") => settings.engine().to_owned(),
         (false, operation) => format!("The operation {operation}"),
     };

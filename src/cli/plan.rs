@@ -276,6 +276,9 @@ impl Shown {
                 let writes = self.writes.iter().map(|write| format!("{write}, put back after it"));
                 self.layouts.lines().into_iter().chain(writes).collect()
             }
+            _ if plan.directories.is_empty() => {
+                vec!["no file is touched: nothing of it lies in a directory".to_owned()]
+            }
             _ => plan
                 .directories
                 .iter()

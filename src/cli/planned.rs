@@ -113,10 +113,19 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     }
     plan.check_target()?;
     let disks = disks(&plan.disks)?;
+    let placed = plan.loads.iter().any(|load| load.settings.engine() != "net");
+    let named = !arguments.dir.is_empty() || !disks.is_empty();
+    if named && !placed {
+        let what = format!("cannot run `{}` in a directory or on a device", plan.name);
+        return Err(Error::new(what, "nothing of it touches a file")
+            .hint("leave out --dir and --device")
+            .into());
+    }
     let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
     let named = if disks.is_empty() { named.clone() } else { vec![TARGET.to_owned()] };
     plan.directories = match disks.is_empty() {
         false => named.clone(),
+        true if !placed => Vec::new(),
         true => outcome::directories(engine.name(), &named, campaign::directory::checked)?,
     };
     for load in plan.loads.iter_mut().filter(|load| load.settings.has("directories")) {

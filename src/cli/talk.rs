@@ -212,6 +212,11 @@ fn ended(record: &Record, doing: &str) -> String {
             if let Some(rate) = figures.get("ops_per_s") {
                 return format!("{doing}: {} operations per s{notes}", value::iops(rate.value));
             }
+            if let (Some(rate), "net") =
+                (figures.get("throughput_bytes_per_s"), record.trial.settings.engine())
+            {
+                return format!("{doing}: {}{notes}", value::bits(rate.value));
+            }
             let rates = figures.get("throughput_bytes_per_s").zip(figures.get("iops"));
             let rates = rates.map_or("done".to_owned(), |(throughput, iops)| {
                 let (throughput, iops) = (throughput.value, iops.value);

@@ -34,6 +34,12 @@ pub fn mail() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Serves one trial of the engine `net` over standard input and output.
+pub fn net() -> anyhow::Result<ExitCode> {
+    engine::net_worker()?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Serves one trial of the engine `database` over standard input and output.
 pub fn database() -> anyhow::Result<ExitCode> {
     engine::database_worker()?;

@@ -20,7 +20,21 @@ const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail", "database
 
 /// Engines whose streams end by a time or what they did, and run where they are put.
 const OF_TIMED_STREAMS: &[&str] =
-    &["file", "sim", "tree", "replay", "mail", "database", "integrity", "flush-test"];
+    &["file", "sim", "tree", "replay", "mail", "database", "net", "integrity", "flush-test"];
+
+/// Engines whose trials lie in directories: all but one that touches no file.
+const OF_DIRECTORIES: &[&str] = &[
+    "file",
+    "sim",
+    "tree",
+    "replay",
+    "mail",
+    "database",
+    "integrity",
+    "flush-test",
+    "command",
+    "concat",
+];
 
 /// The same knob, obeyed by all engines whose streams end by a time or what they did.
 const fn of_timed_streams(knob: Knob) -> Knob {
@@ -139,13 +153,16 @@ pub const FILES: Knob = of_own_files(knob(
     "1",
     "Files per stream, used one after the other; directories for `mkdir` and `rmdir`",
 ));
-pub const DIRECTORIES: Knob = everywhere(knob(
-    "directories",
-    "directory",
-    Domain::Directories,
-    "",
-    "Where the files are; streams are dealt to several in turn",
-));
+pub const DIRECTORIES: Knob = Knob {
+    engines: OF_DIRECTORIES,
+    ..knob(
+        "directories",
+        "directory",
+        Domain::Directories,
+        "",
+        "Where the files are; streams are dealt to several in turn",
+    )
+};
 pub const DIRECT: Knob = Knob {
     engines: &["file", "sim", "integrity", "flush-test"],
     ..knob(
@@ -297,7 +314,8 @@ pub const CPU_PINNING: Knob = of_timed_streams(knob(
     "cpus_allowed",
     Domain::Cpus,
     "none",
-    "CPUs of the streams: none, spread (one after the other), or a list such as 0-3,8",
+    "CPUs of the streams: none, spread (one after the other), or a list such as 0-3,8; over a \
+     network the sender and the receiver of each stream in turn",
 ));
 pub const HUGE_PAGES: Knob = knob(
     "huge-pages",

@@ -7,7 +7,9 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::reported::{PREFIX, Reported};
-use super::{Amount, Measurement, Operation, Record, Stream, Times, Window, course, programs};
+use super::{
+    Amount, Measurement, Operation, Record, Stream, Times, Window, course, network, programs,
+};
 use crate::knob::Settings;
 use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval, sequential};
 use crate::value::Stop;
@@ -53,6 +55,7 @@ pub struct Cell {
 /// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
 /// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
 ///   layout that the trial ran on: the same for all trials of one layout in one replicate.
+/// - Those of [`network::figures`], when bytes went over a network.
 /// - Those of [`programs::figures`], when the load was a program.
 /// - What others reported, as they printed it: names begin with [`PREFIX`], without an interval.
 pub fn figures(record: &Record) -> Figures {
@@ -65,6 +68,9 @@ pub fn figures(record: &Record) -> Figures {
         pass_figures(measurement, &mut figures);
         latency_figures(measurement, &mut figures);
         other_figures(record, measurement, &mut figures);
+        if let Some(window) = counted(measurement) {
+            network::figures(measurement, &window, &mut figures);
+        }
         if let Some(times) = &measurement.layout {
             layout_figures(times, &mut figures);
         }
@@ -352,7 +358,10 @@ fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figur
     let cpu_ns: u64 = measurement.streams.iter().map(|stream| stream.cpu_ns).sum();
     let unknown = measurement.programs.is_some() && !measurement.evidence.process_io_reliable;
     let cpu_ns = if unknown { 0 } else { cpu_ns };
-    add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
+    // Two threads make a stream over a network, which has this figure of both.
+    if record.trial.settings.engine() != "net" {
+        add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
+    }
     if total.metadata_ops > 0 {
         add("cpu_ns_per_op", cpu_ns as f64, total.ops() as f64);
         let durable = measurement.durable.filter(|_| each_stays(record, total.ops()));

@@ -300,6 +300,10 @@ pub fn limits(record: &Record) -> Option<Limits> {
 
 /// An mmap or a read that sleeps has one in flight, whatever the depth asked for.
 fn in_flight(facts: &Facts<'_>) -> f64 {
+    // How many segments a connection has in flight is for TCP to say.
+    if facts.settings.engine() == "net" {
+        return 0.0;
+    }
     let deep = matches!(facts.word("io-engine"), "uring" | "aio");
     let depth = if deep { facts.number("queue-depth", 1.0).max(1.0) } else { 1.0 };
     facts.number("streams", 1.0).max(1.0) * depth

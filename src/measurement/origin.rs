@@ -35,6 +35,8 @@ pub enum Verdict {
     Mixed,
     /// Out of the kernel, but from the memory of a controller, drive or hypervisor.
     DeviceCache,
+    /// From the memory of a program at the other end of a connection: no storage was read.
+    Memory,
     /// Over a wire; what the server had in memory is not known.
     Remote,
     /// The evidence does not tell, or contradicts itself.
@@ -51,6 +53,7 @@ impl Verdict {
             Verdict::Cache => "cache",
             Verdict::Mixed => "mixed",
             Verdict::DeviceCache => "device-cache",
+            Verdict::Memory => "memory",
             Verdict::Remote => "remote",
             Verdict::Unknown => "unknown",
             Verdict::None => "none",
@@ -89,6 +92,10 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     }
     if evidence.delivered.read_bytes == 0 {
         return verdict(Verdict::None, None, "nothing was read");
+    }
+    if settings.engine() == "net" {
+        let reason = "the sender's memory, over TCP: no storage was read";
+        return verdict(Verdict::Memory, None, reason);
     }
     if evidence.memory {
         let reason = format!("the files are memory ({})", evidence.filesystem);

@@ -29,6 +29,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "database", text: include_str!("../../plans/database.toml") },
     BuiltIn { name: "mail", text: include_str!("../../plans/mail.toml") },
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
+    BuiltIn { name: "network", text: include_str!("../../plans/network.toml") },
     BuiltIn { name: "metadata", text: include_str!("../../plans/metadata.toml") },
 ];
 

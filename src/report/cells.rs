@@ -12,7 +12,7 @@ use crate::stats::Estimate;
 use crate::value::{Domain, Value, setting};
 
 /// Knobs in the order in which they make the axis of a table or a figure.
-const AXES: &[&str] = &["directories", "streams", "queue-depth", "block-size"];
+const AXES: &[&str] = &["directories", "streams", "queue-depth", "block-size", "message-size"];
 
 /// Figures that the formats name, as in the JSON contract.
 pub const THROUGHPUT: &str = "throughput_bytes_per_s";
@@ -92,6 +92,7 @@ impl Source {
             Source::Read(Verdict::Cache) => "c",
             Source::Read(Verdict::Mixed) => "m",
             Source::Read(Verdict::DeviceCache) => "d",
+            Source::Read(Verdict::Memory) => "t",
             Source::Read(Verdict::Remote) => "r",
             Source::Read(Verdict::Unknown) => "?",
             Source::Differs => "v",
@@ -107,6 +108,9 @@ impl Source {
             Source::Read(Verdict::Mixed) => "partly from cache, partly from the device",
             Source::Read(Verdict::DeviceCache) => {
                 "from a cache behind the kernel, not from the media"
+            }
+            Source::Read(Verdict::Memory) => {
+                "from memory to memory, over TCP: no figure of any storage"
             }
             Source::Read(Verdict::Remote) => "over the wire; the server's own cache is not known",
             Source::Read(Verdict::Unknown) => "origin of the bytes not known: may be a cache",
@@ -427,12 +431,12 @@ mod tests {
     /// The report read the words of the verdicts, and took one that it did not know for `unknown`.
     #[test]
     fn every_verdict_but_the_devices_is_marked_and_no_two_alike() {
-        use Verdict::{Cache, DeviceCache, Mixed, Remote, Unknown};
+        use Verdict::{Cache, DeviceCache, Memory, Mixed, Remote, Unknown};
         let of = |verdict| {
             let origin = Origin { verdict, device_share: None, reason: String::new() };
             Source::of(&TrialView { origin: Some(origin), ..TrialView::default() })
         };
-        let foreign = [Cache, Mixed, DeviceCache, Remote, Unknown].map(of);
+        let foreign = [Cache, Mixed, DeviceCache, Memory, Remote, Unknown].map(of);
         let mut marks: Vec<&str> = foreign.iter().map(|source| source.mark()).collect();
         assert!(foreign.iter().all(|source| !source.is_device()));
         marks.sort_unstable();

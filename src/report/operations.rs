@@ -24,15 +24,43 @@ pub struct Column {
     pub print: fn(f64) -> String,
 }
 
-/// Whether a group's cells count operations before bytes.
+/// Whether a group's cells count operations before bytes, or bits that went over a network.
 pub fn are_in(group: &Group<'_>) -> bool {
     let is =
         |row: &Row<'_>| row.cell.settings.has("operation") || row.cell.figures.contains_key(OPS);
-    group.rows.iter().any(is)
+    group.rows.iter().any(is) || network(group)
+}
+
+/// Whether what is told of a group went over a network.
+pub fn network(group: &Group<'_>) -> bool {
+    group.rows.iter().any(|row| row.cell.settings.engine() == "net")
+}
+
+/// Rates of a network, in decimal bits, and what each end's processors gave for them.
+fn of_network() -> Vec<Column> {
+    let gigabits: fn(f64) -> String = |per_s| value::significant(per_s * 8.0 / 1e9);
+    let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
+    let copied = "zerocopy_copied_share";
+    vec![
+        Column { head: "Gb/s", name: cells::THROUGHPUT, print: gigabits },
+        Column { head: "sent", name: "sent_throughput_bytes_per_s", print: gigabits },
+        Column { head: "msg/s", name: cells::IOPS, print: value::iops },
+        Column { head: "s/GB out", name: "sender_cpu_seconds_per_gb", print: value::significant },
+        Column { head: "s/GB in", name: "receiver_cpu_seconds_per_gb", print: value::significant },
+        Column { head: "retrans", name: "retransmits", print: whole },
+        Column { head: "RTT", name: "rtt_ns_mean", print: value::duration },
+        Column { head: "copied", name: copied, print: value::percent },
+    ]
 }
 
 /// The columns of a group: those that none of its cells has are left out.
 pub fn columns(group: &Group<'_>) -> Vec<Column> {
+    if network(group) {
+        let mut all = of_network();
+        let has = |name| group.rows.iter().any(|row| cells::figure(row.cell, name).is_some());
+        all.retain(|column| column.name == cells::THROUGHPUT || has(column.name));
+        return all;
+    }
     let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
     let all = [
         Column { head: "trans/s", name: TRANSACTIONS, print: value::iops },

@@ -40,3 +40,49 @@ pub fn sleep_until(at_ns: u64) {
     };
     let _ = rustix::thread::clock_nanosleep_absolute(ClockId::Monotonic, &at);
 }
+
+/// The clock of one thread's processor time, that other threads can read.
+#[derive(Clone, Copy, Debug)]
+pub struct ThreadClock(libc::clockid_t);
+
+impl ThreadClock {
+    /// That of the calling thread.
+    pub fn own() -> Option<ThreadClock> {
+        let mut clock = 0;
+        // SAFETY: writes one number; the calling thread is there.
+        let found = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut clock) };
+        (found == 0).then_some(ThreadClock(clock))
+    }
+
+    /// Its time in ns; `None` when the thread has ended.
+    pub fn now_ns(self) -> Option<u64> {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: writes one time; a clock that is gone is an error.
+        let read = unsafe { libc::clock_gettime(self.0, &raw mut time) };
+        (read == 0).then(|| time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_thread_is_read_from_another_until_it_has_ended() {
+        let (give, take) = std::sync::mpsc::channel();
+        let (end, ended) = std::sync::mpsc::channel::<()>();
+        let thread = std::thread::spawn(move || {
+            let mut sum = 0_u64;
+            while thread_cpu_ns() < 2_000_000 {
+                sum = std::hint::black_box(sum + 1);
+            }
+            give.send(ThreadClock::own().unwrap()).unwrap();
+            let _ = ended.recv();
+        });
+        let clock = take.recv().unwrap();
+        assert!(clock.now_ns().is_some_and(|ns| ns >= 2_000_000));
+        drop(end);
+        thread.join().unwrap();
+        assert_eq!(clock.now_ns(), None);
+    }
+}

@@ -24,6 +24,11 @@ pub fn throughput(bytes_per_s: f64) -> String {
     format!("{} MB/s ({} MiB/s)", significant(bytes_per_s / 1e6), significant(mib))
 }
 
+/// A rate of a network, in decimal bits per second: `9.41 Gb/s`.
+pub fn bits(bytes_per_s: f64) -> String {
+    format!("{} Gb/s", significant(bytes_per_s * 8e-9))
+}
+
 /// Operations per second: `66.9 k/s`.
 pub fn iops(per_s: f64) -> String {
     let (number, unit) = scale(per_s, 1000.0, &["", "k", "M", "G"]);

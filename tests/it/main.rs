@@ -9,6 +9,7 @@ mod integrity;
 mod kept;
 mod labels;
 mod names;
+mod network;
 mod plenty;
 mod program;
 mod programs;

@@ -1,13 +1,14 @@
 //! Two network namespaces joined by a veth whose sending ends are shaped: what `inspect` says that
-//! TCP can get through is what iperf3 gets through.
+//! TCP can get through is what iperf3 gets through, and what a trial of our own does.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::disk::{alone, sh, usable};
-use crate::run::draw;
+use crate::run::{draw, figure, noted, parse, trials};
 
 /// Two namespaces, `a` at 10.89.0.1 and `b` at 10.89.0.2; gone when dropped.
 struct Pair {
@@ -74,6 +75,22 @@ impl Pair {
         bits.unwrap_or_else(|| panic!("{said:#}")) / 8.0
     }
 
+    /// The same by a trial of ours, sent to the existing namespace `b`.
+    fn trial(&self, folder: &Path) -> Value {
+        let store = folder.join("network.db").display().to_string();
+        let peer = format!("peer-namespace={}", self.b);
+        let ask = ["run", "tcp-stream", &peer, "stop=3s", "--replicates", "1", "--json", "--quiet"];
+        let arguments = [&ask[..], &["--store", &store]].concat();
+        let program = env!("CARGO_BIN_EXE_brickyard");
+        let output = Command::new("ip")
+            .args(["netns", "exec", &self.a, program])
+            .args(arguments)
+            .current_dir(folder)
+            .output();
+        let document = parse(&output.expect("ip can be started"));
+        trials(&document)[0].clone()
+    }
+
     /// What the page of `inspect` says, bytes per second.
     fn at_most(&self) -> f64 {
         let page = self.in_a(env!("CARGO_BIN_EXE_brickyard"), &["inspect"]);
@@ -114,6 +131,72 @@ fn tcp_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
         let (most, got) = (pair.at_most(), pair.measured());
         println!("MTU {mtu}: {:.4} of the {:.1} MB/s that inspect says", got / most, most / 1e6);
         assert!((got / most - 1.0).abs() < 0.01, "{got} of {most} at an MTU of {mtu}");
+    }
+}
+
+/// A rate of what was sent would be ahead of the wire by what lies in buffers, and one over the
+/// whole time behind it by what slow start takes.
+#[test]
+fn a_trial_of_ours_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
+    if !usable("a shaped veth", &["ip", "tc"]) {
+        return;
+    }
+    let _alone = alone();
+    let pair = Pair::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    for mtu in [1500, 9000] {
+        let rate = draw(&format!("rate at an MTU of {mtu}, Mb/s"), 300, 780);
+        pair.mtu(mtu);
+        pair.shape(rate);
+        let (most, trial) = (pair.at_most(), pair.trial(folder.path()));
+        let got = figure(&trial, "throughput_bytes_per_s");
+        println!("MTU {mtu}: {:.4} of the {:.1} MB/s that inspect says", got / most, most / 1e6);
+        assert!((got / most - 1.0).abs() < 0.01, "{got} of {most}: {trial:#}");
+        assert!(noted(&trial, "over-peer-namespace"), "{trial:#}");
+        assert_eq!(trial["origin"]["verdict"], "memory", "{trial:#}");
+        // The queue of the bucket is what the round trip waits in.
+        assert!(figure(&trial, "rtt_ns_mean") > 1e6, "{trial:#}");
+    }
+}
+
+/// The namespaces of a trial have no name: they are gone when the worker is, which must not outlive
+/// a program that is killed.
+#[test]
+fn both_ends_die_with_the_program_that_started_them() {
+    if !usable("a veth pair", &["ip"]) {
+        return;
+    }
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut run = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(["run", "tcp-stream", "wire=namespaces", "mtu=9000", "stop=60s", "--quiet"])
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("brickyard can be started");
+    let parent = format!("PPid:\t{}\n", run.id());
+    let workers = || {
+        let entries = Path::new("/proc").read_dir().expect("/proc").flatten();
+        let pids = entries.filter_map(|it| it.file_name().to_str()?.parse::<u32>().ok());
+        let is_ours = |pid: &u32| {
+            let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            status.is_ok_and(|it| it.contains(&parent)) && line.ends_with(b"net-worker\0")
+        };
+        pids.filter(is_ours).collect::<Vec<u32>>()
+    };
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut worker = workers();
+    while worker.is_empty() {
+        assert!(Instant::now() < until, "no worker was started");
+        std::thread::sleep(Duration::from_millis(50));
+        worker = workers();
+    }
+    run.kill().expect("killed");
+    run.wait().expect("waited for");
+    while Path::new(&format!("/proc/{}", worker[0])).exists() {
+        assert!(Instant::now() < until, "the worker outlived its parent");
+        std::thread::sleep(Duration::from_millis(50));
     }
 }
 

@@ -2,17 +2,18 @@
 
 use super::{RunnerUp, Told, verdict::Verdict};
 use crate::analysis::{Finding, words};
+use crate::knob::Settings;
 use crate::measurement::limit::Resource;
 use crate::stats::mean_interval;
-use crate::value::throughput;
 
 /// Cells with the same limit, and the same one next, as one finding; `all` is how many there are.
 pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
     let first = &group[0];
+    let settings = first.cell.settings;
     let verdict = &first.verdict;
     let load = first.cell.load(&["block-size", "queue-depth", "streams", "io-engine"]);
     let rates = first.cell.values("throughput_bytes_per_s");
-    let rate = mean_interval(&rates).map(|rate| words::rate(&rate, rates.len()));
+    let rate = mean_interval(&rates).map(|rate| words::load_rate(settings, &rate, rates.len()));
     let at = rate.map_or(String::new(), |rate| format!(" at {rate}"));
     let evidence = &verdict.evidence;
     let noun = noun(verdict.limit);
@@ -32,7 +33,7 @@ pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
         claim += &format!(" The first suspect is {}.", self::noun(suspect));
     }
     if let Some(next) = &verdict.runner_up {
-        claim += &in_words(next);
+        claim += &in_words(settings, next);
     }
     if let Some((trials, text)) = mismatch(group) {
         claim += &format!(" In {trials} trials the figures do not agree: {text}.");
@@ -42,7 +43,7 @@ pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
     finding.limit = Some(verdict.limit.name().to_owned());
     finding.suspect = verdict.suspect.map(|suspect| suspect.name().to_owned());
     finding.runner_up = verdict.runner_up.clone();
-    finding.advice = advice(verdict).map(str::to_owned);
+    finding.advice = advice(verdict, settings).map(str::to_owned);
     finding
 }
 
@@ -52,8 +53,8 @@ fn mismatch<'a>(group: &'a [Told<'_>]) -> Option<(usize, &'a str)> {
     all.map(|(_, text)| (trials, text.as_str())).next()
 }
 
-fn in_words(next: &RunnerUp) -> String {
-    let rate = throughput(next.throughput_bytes_per_s);
+fn in_words(settings: &Settings, next: &RunnerUp) -> String {
+    let rate = words::load_throughput(settings, next.throughput_bytes_per_s);
     let more = if next.at_least { " or more" } else { "" };
     let resource = RESOURCES.iter().find(|resource| resource.name() == next.limit);
     let what = resource.map_or_else(|| next.limit.to_owned(), |resource| noun(*resource));
@@ -98,11 +99,14 @@ fn noun(resource: Resource) -> String {
     .to_owned()
 }
 
-fn advice(verdict: &Verdict) -> Option<&'static str> {
+fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
     let text = match verdict.limit {
         Resource::Device => "faster or more disks; `brickyard inspect` says what they lie on",
         Resource::Link => "see `brickyard inspect` for the link and what it trained at",
         Resource::Cpu => "give the load more CPUs, or stop what else runs on them",
+        Resource::Core | Resource::Softirq if settings.engine() == words::NETWORK => {
+            "spread the load: more streams, larger messages, cpu-pinning"
+        }
         Resource::Core | Resource::Softirq => "spread the load: more streams, larger blocks",
         Resource::CpuQuota => "raise the control group's CPU quota",
         Resource::CgroupIo => "raise the control group's I/O limit",
@@ -122,6 +126,10 @@ fn advice(verdict: &Verdict) -> Option<&'static str> {
 
 fn lower(text: &str) -> String {
     let mut letters = text.chars();
+    // TCP is a name.
+    if text.chars().nth(1).is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
 

@@ -159,6 +159,7 @@ fn bytes_from(verdict: Verdict) -> &'static str {
         Verdict::Cache => "bytes from memory",
         Verdict::Mixed => "bytes partly from memory",
         Verdict::DeviceCache => "bytes from a cache behind the kernel",
+        Verdict::Memory => "bytes from memory to memory",
         Verdict::Remote => "bytes over a wire",
         Verdict::Unknown => "bytes of unknown origin",
         Verdict::None => "writing",

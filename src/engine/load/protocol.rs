@@ -210,6 +210,9 @@ pub struct LoadResult {
     /// As [`Evidence::reread_bytes`].
     #[serde(default)]
     pub reread_bytes: Option<u64>,
+    /// What the load itself counted besides, ns since the release.
+    #[serde(default)]
+    pub counters: Vec<Series>,
     /// All notes, those of `prepared` too.
     pub notes: Vec<Note>,
 }
@@ -244,7 +247,7 @@ impl LoadResult {
                 reread_bytes: self.reread_bytes,
                 ..Evidence::default()
             },
-            counters: Vec::new(),
+            counters: self.counters,
             notes: self.notes,
             digest: None,
         })

@@ -88,7 +88,7 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     };
     let started_ns = result.started_monotonic_ns;
     let mut measurement = result.into_measurement()?;
-    measurement.counters = series_since(counters, started_ns);
+    measurement.counters.extend(series_since(counters, started_ns));
     let load = std::mem::take(&mut measurement.evidence);
     let mut whole = Evidence {
         delivered: load.delivered,

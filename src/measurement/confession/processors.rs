@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Span, series};
 use crate::counters::MOST_THREADS;
-use crate::measurement::{Measurement, Note, Series};
+use crate::measurement::{Measurement, Note, Series, network};
 use crate::value::percent;
 
 /// A core that ran our threads, or a thread of ours, that was busy for a larger share of the time
@@ -38,6 +38,8 @@ pub fn bound(measurement: &Measurement, span: Span) -> Option<Note> {
         .filter(|(cpu, spent)| is_ours(cpu) && spent.busy_ns > BUSY_SHARE * spent.all_ns);
     let busy: Vec<(&u64, &Spent)> = busy.collect();
     let thread_share = busiest_thread(measurement, span);
+    let over_network = series(measurement, network::SOURCE).is_some();
+    let whose = if over_network { "network" } else { "storage" };
     let text = match (busy.first(), thread_share) {
         (Some((cpu, spent)), _) => {
             let share = percent(spent.busy_ns / spent.all_ns);
@@ -50,11 +52,11 @@ pub fn bound(measurement: &Measurement, span: Span) -> Option<Note> {
                     "CPU {cpu} was {share} busy, and it is not known where all our threads ran"
                 ),
             };
-            format!("{which}: the figure may be this machine's, not the storage's.")
+            format!("{which}: the figure may be this machine's, not the {whose}'s.")
         }
         (None, Some(share)) => format!(
             "A thread of the load used a CPU for {} of the time: the figure may be this machine's, \
-             not the storage's.",
+             not the {whose}'s.",
             percent(share)
         ),
         (None, None) => return None,

@@ -1,0 +1,60 @@
+//! TCP from memory to memory, both ends on this machine and on one clock.
+//!
+//! The ends are threads of one worker process, a sender and a receiver a stream; what lies between
+//! them is the business of `wire`: two network namespaces that a veth pair joins, an existing
+//! namespace, or loopback. What `job` reads from the settings, `end` does; `watch` samples both
+//! ends beside them. The figure is of bytes that the receivers got; [`super::load`] has the window.
+
+use crate::engine::clients::refused;
+use crate::engine::load::protocol::LoadSpec;
+use crate::engine::load::supervise::{self, Order};
+use crate::engine::load::talk::{self, Told};
+use crate::engine::{Context, Engine, Error};
+use crate::knob::Settings;
+use crate::measurement::Measurement;
+use crate::plan::Trial;
+use crate::sys;
+
+mod end;
+mod job;
+mod serve;
+mod socket;
+mod watch;
+mod wire;
+
+/// The worker, as an argument of ours.
+const WORKER: &str = "net-worker";
+
+/// The engine `net`.
+pub struct Net;
+
+impl Engine for Net {
+    fn name(&self) -> &'static str {
+        "net"
+    }
+
+    fn about(&self) -> &'static str {
+        "TCP from memory to memory, both ends run here: in network namespaces, or over loopback"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        job::Job::new(settings, 0).map(|_| ()).map_err(refused)
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        let streams = trial.settings.whole("streams") as usize;
+        let spec = LoadSpec::new(trial, context.campaign, vec![Vec::new(); streams])?;
+        supervise::run(&Order::new(WORKER, &spec, &trial.settings)?, context)
+    }
+}
+
+/// The worker process: serves one trial on standard input and output.
+///
+/// # Errors
+/// When the parent cannot be told: a trial that fails is told to it, and is no error here.
+pub fn worker() -> Told {
+    talk::worker(serve::conduct)
+}
+
+#[cfg(test)]
+mod tests;

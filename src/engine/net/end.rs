@@ -1,0 +1,347 @@
+//! The two ends of a stream: a sender and a receiver, each on a thread of its own.
+//!
+//! While the clock runs they allocate nothing, lock nothing and ask the kernel for nothing but the
+//! I/O. The sender stops when the trial does and closes its side; the receiver goes on until it has
+//! seen that, so that nothing is left on the way and both counts can be held against each other.
+
+use std::cell::Cell;
+use std::fs::File;
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::AsFd;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
+use rustix::fs::MemfdFlags;
+use rustix::io::Errno;
+
+use super::job::{Job, SendPath};
+use super::socket::{self, Completed};
+use super::wire::Connection;
+use crate::engine::load::control::{Event, Gate, Phase, Shared};
+use crate::engine::load::protocol::Failure;
+use crate::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
+
+/// The receiver asks for so many bytes at once, or for a message when that is more.
+const READ_BYTES: usize = 128 << 10;
+/// Completions of sends without copying are read after so many sends.
+const SETTLE_EVERY: u32 = 16;
+/// How long the last completions are waited for, ns.
+const SETTLING_MAX_NS: u64 = 10_000_000_000;
+
+/// What ended an end early, and the trial with it.
+type Broken = (Failure, String);
+
+/// What one thread counts, alone on its cache lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Count {
+    /// Bytes that the kernel took.
+    pub bytes: AtomicU64,
+    /// Sends without copying that were begun,
+    pub zerocopy_sends: AtomicU64,
+    /// that are over,
+    pub zerocopy_done: AtomicU64,
+    /// and whose bytes the kernel copied after all.
+    pub zerocopy_copied: AtomicU64,
+    /// Its processor time.
+    pub clock: OnceLock<ThreadClock>,
+    /// The same at its end, ns; 0 before.
+    pub cpu_ns: AtomicU64,
+}
+
+impl Count {
+    /// Processor time of the thread so far, ns.
+    pub fn cpu_ns(&self) -> u64 {
+        let running = self.clock.get().and_then(|clock| clock.now_ns());
+        running.unwrap_or_else(|| self.cpu_ns.load(Relaxed))
+    }
+}
+
+/// What all ends share.
+#[derive(Debug)]
+pub struct Work {
+    /// What is to be done.
+    pub job: Job,
+    /// Phase, gate, and what the receivers got.
+    pub shared: Shared,
+    /// One a stream.
+    pub connections: Vec<Connection>,
+    /// One a stream.
+    pub senders: Vec<Count>,
+    /// One a stream; only their clocks count.
+    pub receivers: Vec<Count>,
+}
+
+/// What one end yielded.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Yield {
+    /// Let go, monotonic clock, ns.
+    pub started_ns: u64,
+    /// Its last byte was through, monotonic clock, ns.
+    pub stopped_ns: u64,
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Processor time since it was let go, ns.
+    pub cpu_ns: u64,
+}
+
+fn broken(what: &str) -> impl Fn(io::Error) -> Broken + '_ {
+    move |why| (Failure::Failed, format!("cannot {what}: {why}"))
+}
+
+/// One end, from its making to its end.
+fn carry(
+    work: &Work,
+    count: &Count,
+    run: impl FnOnce(&dyn Fn() -> bool) -> Result<u64, Broken>,
+) -> Result<Yield, Broken> {
+    if let Some(clock) = ThreadClock::own() {
+        let _ = count.clock.set(clock);
+    }
+    let started = Cell::new((0, 0));
+    let wait = || {
+        work.shared.tell(Event::Ready);
+        let go = work.shared.wait_for(Gate::Run) == Gate::Run;
+        started.set((monotonic_ns(), thread_cpu_ns()));
+        go
+    };
+    let bytes = run(&wait);
+    let now_ns = thread_cpu_ns();
+    count.cpu_ns.store(now_ns, Relaxed);
+    let (started_ns, before_ns) = started.get();
+    let cpu_ns = now_ns.saturating_sub(before_ns);
+    Ok(Yield { started_ns, stopped_ns: monotonic_ns(), bytes: bytes?, cpu_ns })
+}
+
+/// The thread of sender `index`.
+///
+/// # Errors
+/// With what failed.
+pub fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
+    let count = &work.senders[index];
+    let socket = &work.connections[index].sender;
+    let sent = carry(work, count, |wait| {
+        let message = message(&work.job, index);
+        match work.job.send {
+            SendPath::Write => {
+                let from = |start: usize| {
+                    retried(|| {
+                        rustix::io::write(socket, &message[start..]).map_err(io::Error::from)
+                    })
+                };
+                if !wait() {
+                    return Ok(0);
+                }
+                pump(work, count, from).map_err(broken("write to a socket"))
+            }
+            SendPath::Sendfile => {
+                let file = in_memory(&message).map_err(broken("make a file in memory"))?;
+                let from = |start: usize| {
+                    retried(|| {
+                        let (mut at, length) = (start as u64, message.len() - start);
+                        rustix::fs::sendfile(socket, &file, Some(&mut at), length)
+                            .map_err(io::Error::from)
+                    })
+                };
+                if !wait() {
+                    return Ok(0);
+                }
+                pump(work, count, from).map_err(broken("send a file to a socket"))
+            }
+            SendPath::Zerocopy => {
+                if !wait() {
+                    return Ok(0);
+                }
+                let mut unread = 0;
+                let from = |start: usize| zerocopy(socket, &message[start..], count, &mut unread);
+                let bytes = pump(work, count, from).map_err(broken("send without copying"))?;
+                // The bytes are the kernel's until it has said that it is done with them.
+                settle(socket, count).map_err(broken("read completions of sends"))?;
+                Ok(bytes)
+            }
+        }
+    });
+    // The receiver waits for it, whatever happened here.
+    let _ = socket.shutdown(Shutdown::Write);
+    sent
+}
+
+/// Sends messages until the trial is over; gives how many bytes the kernel took.
+fn pump(
+    work: &Work,
+    count: &Count,
+    mut send: impl FnMut(usize) -> io::Result<usize>,
+) -> io::Result<u64> {
+    let length = work.job.message_bytes;
+    let (mut bytes, mut start) = (0, 0);
+    while work.shared.phase() != Phase::Stop {
+        let sent = send(start)?;
+        if sent == 0 {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        bytes += sent as u64;
+        count.bytes.store(bytes, Relaxed);
+        start += sent;
+        if start >= length {
+            start = 0;
+        }
+    }
+    Ok(bytes)
+}
+
+/// Again after a signal; what did not move for a minute is said so.
+#[inline]
+fn retried(mut ask: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match ask() {
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Err(silent()),
+            done => return done,
+        }
+    }
+}
+
+fn silent() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "nothing moved for 60 s")
+}
+
+/// One send without copying. When the kernel has no room for another notification (net.core.
+/// optmem_max), those that are there are read first.
+#[inline]
+fn zerocopy(
+    socket: &TcpStream,
+    bytes: &[u8],
+    count: &Count,
+    unread: &mut u32,
+) -> io::Result<usize> {
+    if *unread >= SETTLE_EVERY {
+        *unread = 0;
+        drain(socket, count)?;
+    }
+    loop {
+        match retried(|| socket::send_zerocopy(socket, bytes)) {
+            Ok(sent) => {
+                add(&count.zerocopy_sends, 1);
+                *unread += 1;
+                return Ok(sent);
+            }
+            Err(why) if why.raw_os_error() == Some(libc::ENOBUFS) => wait(socket, count)?,
+            Err(why) => return Err(why),
+        }
+    }
+}
+
+/// A counter that its own thread alone changes.
+#[inline]
+fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Relaxed) + more, Relaxed);
+}
+
+/// Reads the completions that are there.
+fn drain(socket: &TcpStream, count: &Count) -> io::Result<()> {
+    while let Some(Completed { sends, copied }) = socket::completed(socket)? {
+        add(&count.zerocopy_done, sends);
+        add(&count.zerocopy_copied, copied);
+    }
+    Ok(())
+}
+
+/// Waits up to a tenth of a second for completions, and reads them.
+fn wait(socket: &TcpStream, count: &Count) -> io::Result<()> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let timeout = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+    // An error queue that is not empty is always told.
+    match poll(&mut [PollFd::new(socket, PollFlags::empty())], Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => drain(socket, count),
+        Err(why) => Err(why.into()),
+    }
+}
+
+/// Waits for the completions of all sends.
+fn settle(socket: &TcpStream, count: &Count) -> io::Result<()> {
+    let until_ns = monotonic_ns() + SETTLING_MAX_NS;
+    drain(socket, count)?;
+    while count.zerocopy_done.load(Relaxed) < count.zerocopy_sends.load(Relaxed) {
+        if monotonic_ns() > until_ns {
+            let what = "the kernel did not say within 10 s that it is done with all bytes";
+            return Err(io::Error::new(io::ErrorKind::TimedOut, what));
+        }
+        wait(socket, count)?;
+    }
+    Ok(())
+}
+
+/// What is sent over and over: bytes that no compressor shrinks, other ones in each stream.
+fn message(job: &Job, index: usize) -> Vec<u8> {
+    let seed = job.seed ^ (index as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mut bytes = vec![0; job.message_bytes];
+    Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes);
+    bytes
+}
+
+fn in_memory(bytes: &[u8]) -> io::Result<File> {
+    use std::io::Write;
+    let mut file = File::from(rustix::fs::memfd_create("brickyard-message", MemfdFlags::CLOEXEC)?);
+    file.write_all(bytes)?;
+    Ok(file)
+}
+
+/// The thread of receiver `index`: until the sender has closed its side.
+///
+/// # Errors
+/// With what failed.
+pub fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
+    let socket = &work.connections[index].receiver;
+    let got = carry(work, &work.receivers[index], |wait| {
+        let length = work.job.message_bytes.max(READ_BYTES);
+        let mut buffer = vec![0_u8; if work.job.truncate { 0 } else { length }];
+        if !wait() {
+            return Ok(0);
+        }
+        let got = match work.job.truncate {
+            true => sink(work, index, || socket::drop_received(socket, length)),
+            false => sink(work, index, || {
+                rustix::io::read(socket.as_fd(), &mut buffer[..]).map_err(io::Error::from)
+            }),
+        };
+        let bytes = got.map_err(broken("read from a socket"))?;
+        if work.shared.phase() != Phase::Stop {
+            let what = "the sender closed its side before the trial was over".to_owned();
+            return Err((Failure::Failed, what));
+        }
+        Ok(bytes)
+    });
+    if got.is_err() {
+        // The sender would wait for room in vain.
+        let _ = socket.shutdown(Shutdown::Both);
+    }
+    work.shared.tell(Event::Drained);
+    got
+}
+
+/// Reads to the end; gives how many bytes there were. A message is counted with its last byte.
+fn sink(
+    work: &Work,
+    index: usize,
+    mut receive: impl FnMut() -> io::Result<usize>,
+) -> io::Result<u64> {
+    let (cell, message) = (&work.shared.cells[index], work.job.message_bytes as u64);
+    let warm_ns = work.shared.released_ns.load(Relaxed).saturating_add(work.job.warm_up_ns);
+    let (mut bytes, mut started) = (0_u64, false);
+    loop {
+        let got = retried(&mut receive)?;
+        if got == 0 {
+            return Ok(bytes);
+        }
+        bytes += got as u64;
+        cell.read_bytes.store(bytes, Relaxed);
+        cell.read_ops.store(bytes / message, Relaxed);
+        if !started && (work.job.warm_up_ns == 0 || monotonic_ns() >= warm_ns) {
+            started = true;
+            work.shared.started();
+        }
+    }
+}

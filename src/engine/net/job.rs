@@ -1,0 +1,202 @@
+//! What a trial over a network is to do, read from its settings.
+
+use crate::engine::Error;
+use crate::engine::load::cpus::Pinning;
+use crate::knob::Settings;
+use crate::value::{Stop, Value};
+
+/// How bytes leave the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendPath {
+    /// write(2) from a buffer.
+    Write,
+    /// sendfile(2) from a file in memory.
+    Sendfile,
+    /// send(2) with MSG_ZEROCOPY from a buffer.
+    Zerocopy,
+}
+
+/// What lies between the two ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A veth pair where root allows, else loopback.
+    Auto,
+    /// A veth pair of our own.
+    Namespaces,
+    /// The loopback interface.
+    Loopback,
+    /// Whatever leads to the existing namespace of that name.
+    Peer(String),
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Bytes of one message.
+    pub message_bytes: usize,
+    /// Senders, and as many receivers.
+    pub streams: usize,
+    /// How bytes leave.
+    pub send: SendPath,
+    /// Bytes are dropped at the receiver, not copied.
+    pub truncate: bool,
+    /// The peer sends, and this end receives.
+    pub reversed: bool,
+    /// What lies between the ends.
+    pub wire: Wanted,
+    /// Of our own veth pair; `None` leaves it to the kernel.
+    pub mtu: Option<u32>,
+    /// Of both sockets; `None` leaves them to the kernel.
+    pub socket_buffer: Option<u64>,
+    /// Of the sender; `None` leaves it to the kernel.
+    pub congestion: Option<String>,
+    /// TCP_NODELAY of the sender.
+    pub nodelay: bool,
+    /// When the timed part ends.
+    pub stop: Stop,
+    /// Streams count as started after this, ns.
+    pub warm_up_ns: u64,
+    /// A trial that ends by its interval goes on this long at least, ns.
+    pub at_least_ns: u64,
+    /// Everything ends after this, ns.
+    pub at_most_ns: u64,
+    /// The processors of sender, receiver, sender, ... in turn; empty when nothing is pinned.
+    pub cpus: Vec<usize>,
+    /// Draws the bytes that are sent.
+    pub seed: u64,
+}
+
+impl Job {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// `Unsupported` for what this engine cannot honour, with what would work.
+    pub fn new(settings: &Settings, seed: u64) -> Result<Job, Error> {
+        let set = |name: &str| settings.get(name) != &Value::as_is();
+        let job = Job {
+            message_bytes: settings.whole("message-size") as usize,
+            streams: settings.whole("streams") as usize,
+            send: match settings.word("send-path") {
+                "sendfile" => SendPath::Sendfile,
+                "zerocopy" => SendPath::Zerocopy,
+                _ => SendPath::Write,
+            },
+            truncate: settings.word("receive-path") == "truncate",
+            reversed: settings.word("direction") == "receive",
+            wire: wanted(settings)?,
+            mtu: set("mtu").then(|| settings.whole("mtu") as u32),
+            socket_buffer: set("socket-buffer").then(|| settings.whole("socket-buffer")),
+            congestion: set("congestion-control")
+                .then(|| settings.word("congestion-control").to_owned()),
+            nodelay: settings.flag("nodelay"),
+            stop: settings.stop(),
+            warm_up_ns: settings.whole("warm-up"),
+            at_least_ns: settings.whole("at-least"),
+            at_most_ns: settings.whole("at-most"),
+            cpus: Pinning::parse(settings.word("cpu-pinning"))?.cpus()?,
+            seed,
+        };
+        job.check()?;
+        Ok(job)
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let unsupported = |what: String| Err(Error::Unsupported(what));
+        if let Stop::Pass | Stop::Bytes(_) | Stop::Bits(_) = self.stop {
+            return unsupported(
+                "a network has no files that could be gone through; choose a time (stop=10s), \
+                 stop=steady or stop=interval:5%"
+                    .to_owned(),
+            );
+        }
+        if self.warm_up_ns >= self.at_most_ns {
+            return unsupported(
+                "warm-up takes as long as at-most leaves; choose a longer at-most".to_owned(),
+            );
+        }
+        match (&self.wire, self.mtu) {
+            (Wanted::Loopback, Some(mtu)) => unsupported(format!(
+                "mtu={mtu} is that of a veth pair of our own, and wire=loopback has none; choose \
+                 wire=namespaces, or leave mtu out"
+            )),
+            (Wanted::Peer(name), Some(mtu)) => unsupported(format!(
+                "mtu={mtu} is that of a veth pair of our own, and the way to \
+                 peer-namespace={name} is somebody else's; leave mtu out, and set it with `ip link`"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn wanted(settings: &Settings) -> Result<Wanted, Error> {
+    let wire = settings.word("wire");
+    let peer = settings.word("peer-namespace");
+    if settings.get("peer-namespace") == &Value::as_is() {
+        return Ok(match wire {
+            "namespaces" => Wanted::Namespaces,
+            "loopback" => Wanted::Loopback,
+            _ => Wanted::Auto,
+        });
+    }
+    if wire != "auto" {
+        return Err(Error::Unsupported(format!(
+            "peer-namespace={peer} says where the other end is, and so does wire={wire}; leave \
+             one of them out"
+        )));
+    }
+    Ok(Wanted::Peer(peer.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::testing::settings;
+
+    fn job(knobs: &[(&str, &str)]) -> Result<Job, String> {
+        Job::new(&settings("net", knobs), 1).map_err(|error| match error {
+            Error::Unsupported(why) => why,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn settings_become_what_is_done() {
+        let job = job(&[
+            ("message-size", "10B"),
+            ("send-path", "zerocopy"),
+            ("receive-path", "truncate"),
+            ("direction", "receive"),
+            ("mtu", "9000"),
+            ("wire", "namespaces"),
+            ("socket-buffer", "1MiB"),
+            ("congestion-control", "reno"),
+        ]);
+        let job = job.unwrap();
+        assert_eq!((job.message_bytes, job.send), (10, SendPath::Zerocopy));
+        assert!(job.truncate && job.reversed && !job.nodelay);
+        assert_eq!((job.wire, job.mtu), (Wanted::Namespaces, Some(9000)));
+        assert_eq!((job.socket_buffer, job.congestion), (Some(1 << 20), Some("reno".into())));
+    }
+
+    #[test]
+    fn what_is_not_said_is_left_to_the_kernel() {
+        let job = job(&[]).unwrap();
+        assert_eq!((job.wire, job.mtu, job.socket_buffer), (Wanted::Auto, None, None));
+        assert_eq!((job.congestion, job.send), (None, SendPath::Write));
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_by_name_with_what_would_work() {
+        for (knobs, word) in [
+            (&[("stop", "pass")][..], "choose a time"),
+            (&[("stop", "1GiB")], "choose a time"),
+            (&[("warm-up", "2h")], "at-most"),
+            (&[("mtu", "9000"), ("wire", "loopback")], "wire=namespaces"),
+            (&[("mtu", "9000"), ("peer-namespace", "b")], "ip link"),
+            (&[("wire", "loopback"), ("peer-namespace", "b")], "leave one of them out"),
+        ] {
+            let refused = job(knobs).unwrap_err();
+            assert!(refused.contains(word), "{knobs:?}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! What the standard library does not say to a socket.
+
+use std::io::{Error, Result};
+use std::net::TcpStream;
+use std::os::fd::{AsFd, AsRawFd};
+
+/// SOL_SOCKET options of linux/socket.h, and those of TCP.
+const ZEROCOPY: i32 = 60;
+/// SO_EE_ORIGIN_ZEROCOPY and SO_EE_CODE_ZEROCOPY_COPIED of linux/errqueue.h.
+const FROM_ZEROCOPY: u8 = 5;
+const COPIED: u8 = 1;
+
+/// Sets an option to a number.
+fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> Result<()> {
+    let bytes = value.to_ne_bytes();
+    set_bytes(socket, level, option, &bytes)
+}
+
+fn set_bytes(socket: &impl AsFd, level: i32, option: i32, value: &[u8]) -> Result<()> {
+    let (data, length) = (value.as_ptr().cast(), value.len() as libc::socklen_t);
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads `length` bytes of `value`, which outlives the call.
+    match unsafe { libc::setsockopt(socket, level, option, data, length) } {
+        0 => Ok(()),
+        _ => Err(Error::last_os_error()),
+    }
+}
+
+/// Bytes that may wait to be read, as asked: the kernel doubles it, for its own bookkeeping.
+pub fn set_receive_buffer(socket: &impl AsFd, bytes: u64) -> Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, i32::try_from(bytes).unwrap_or(i32::MAX))
+}
+
+/// Bytes that may wait to be sent, as asked.
+pub fn set_send_buffer(socket: &impl AsFd, bytes: u64) -> Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, i32::try_from(bytes).unwrap_or(i32::MAX))
+}
+
+/// What the kernel made of the two calls above: send and receive buffer, bytes.
+pub fn buffers(socket: &impl AsFd) -> Result<(u64, u64)> {
+    let of = |option| -> Result<u64> {
+        let (mut value, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
+        let (socket, data) = (socket.as_fd().as_raw_fd(), (&raw mut value).cast());
+        // SAFETY: the kernel writes at most `length` bytes into `value`.
+        match unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, option, data, &raw mut length) } {
+            0 => Ok(value.max(0) as u64),
+            _ => Err(Error::last_os_error()),
+        }
+    };
+    Ok((of(libc::SO_SNDBUF)?, of(libc::SO_RCVBUF)?))
+}
+
+/// The algorithm that says how fast it sends.
+pub fn set_congestion(socket: &TcpStream, name: &str) -> Result<()> {
+    set_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
+}
+
+/// Allows MSG_ZEROCOPY.
+pub fn allow_zerocopy(socket: &TcpStream) -> Result<()> {
+    set(socket, libc::SOL_SOCKET, ZEROCOPY, 1)
+}
+
+/// send(2) without copying: `bytes` must stay as they are until the kernel says that it is done.
+#[inline]
+pub fn send_zerocopy(socket: &TcpStream, bytes: &[u8]) -> Result<usize> {
+    let flags = libc::MSG_ZEROCOPY | libc::MSG_NOSIGNAL;
+    // SAFETY: the kernel reads `bytes` only, now and later; the caller keeps them.
+    let sent = unsafe { libc::send(socket.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), flags) };
+    usize::try_from(sent).map_err(|_| Error::last_os_error())
+}
+
+/// recv(2) that drops up to `bytes` without copying them (tcp(7), MSG_TRUNC).
+#[inline]
+pub fn drop_received(socket: &TcpStream, bytes: usize) -> Result<usize> {
+    // SAFETY: with MSG_TRUNC the kernel writes nothing to a TCP receiver's buffer.
+    let got =
+        unsafe { libc::recv(socket.as_raw_fd(), std::ptr::null_mut(), bytes, libc::MSG_TRUNC) };
+    usize::try_from(got).map_err(|_| Error::last_os_error())
+}
+
+/// What the kernel said of sends without copying.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Completed {
+    /// Sends that are over.
+    pub sends: u64,
+    /// Of these, sends whose bytes were copied after all.
+    pub copied: u64,
+}
+
+/// Room for one control message of an error with the address that it came from.
+#[repr(C, align(8))]
+struct Control([u8; 128]);
+
+/// Reads one such message; `None` when there is none now. Never waits.
+#[inline]
+pub fn completed(socket: &TcpStream) -> Result<Option<Completed>> {
+    let mut control = Control([0; 128]);
+    // SAFETY: all zeros are a valid header without name and data.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    message.msg_control = control.0.as_mut_ptr().cast();
+    message.msg_controllen = control.0.len() as _;
+    let flags = libc::MSG_ERRQUEUE | libc::MSG_DONTWAIT;
+    // SAFETY: the kernel writes into `message` and `control`, both ours, within their lengths.
+    if unsafe { libc::recvmsg(socket.as_raw_fd(), &raw mut message, flags) } < 0 {
+        let why = Error::last_os_error();
+        return if why.kind() == std::io::ErrorKind::WouldBlock { Ok(None) } else { Err(why) };
+    }
+    let length = (message.msg_controllen as usize).min(control.0.len());
+    Ok(Some(completion(&control.0[..length])))
+}
+
+/// Reads a control message: `struct cmsghdr` of 16 bytes, then `struct sock_extended_err`: errno at
+/// 0, origin at 4, code at 6, the first send at 8 and the last at 12 (numbers that wrap).
+fn completion(control: &[u8]) -> Completed {
+    const HEADER_BYTES: usize = size_of::<libc::cmsghdr>();
+    let Some(error) = control.get(HEADER_BYTES..HEADER_BYTES + 16) else {
+        return Completed::default();
+    };
+    let word =
+        |at: usize| u32::from_ne_bytes([error[at], error[at + 1], error[at + 2], error[at + 3]]);
+    if error[4] != FROM_ZEROCOPY || word(0) != 0 {
+        return Completed::default();
+    }
+    let sends = u64::from(word(12).wrapping_sub(word(8))) + 1;
+    Completed { sends, copied: if error[6] & COPIED != 0 { sends } else { 0 } }
+}
+
+/// What TCP knows of a connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Info {
+    /// Segments that were sent again, in all.
+    pub retransmits: u64,
+    /// Smoothed round-trip time, ns.
+    pub rtt_ns: u64,
+    /// Congestion window, bytes.
+    pub window_bytes: u64,
+}
+
+/// Asks for it (TCP_INFO).
+pub fn info(socket: &TcpStream) -> Result<Info> {
+    // SAFETY: all zeros are a valid value of this plain structure.
+    let mut raw: libc::tcp_info = unsafe { std::mem::zeroed() };
+    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
+    let (socket, data) = (socket.as_raw_fd(), (&raw mut raw).cast());
+    // SAFETY: the kernel writes at most `length` bytes into `raw`.
+    let asked = unsafe {
+        libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, data, &raw mut length)
+    };
+    if asked != 0 {
+        return Err(Error::last_os_error());
+    }
+    Ok(Info {
+        retransmits: raw.tcpi_total_retrans.into(),
+        rtt_ns: u64::from(raw.tcpi_rtt) * 1000,
+        window_bytes: u64::from(raw.tcpi_snd_cwnd) * u64::from(raw.tcpi_snd_mss),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn control(origin: u8, code: u8, first: u32, last: u32) -> Vec<u8> {
+        let mut bytes = vec![0; size_of::<libc::cmsghdr>()];
+        bytes.extend([0, 0, 0, 0, origin, 0, code, 0]);
+        bytes.extend([first, last].iter().flat_map(|word| word.to_ne_bytes()));
+        bytes
+    }
+
+    #[test]
+    fn completions_tell_how_many_sends_and_whether_the_kernel_copied_them() {
+        let of = |bytes: &[u8]| {
+            let Completed { sends, copied } = completion(bytes);
+            (sends, copied)
+        };
+        assert_eq!(of(&control(FROM_ZEROCOPY, 0, 3, 7)), (5, 0));
+        assert_eq!(of(&control(FROM_ZEROCOPY, COPIED, 3, 3)), (1, 1));
+        assert_eq!(of(&control(FROM_ZEROCOPY, COPIED, u32::MAX, 1)), (3, 3), "numbers wrap");
+        assert_eq!(of(&control(2, COPIED, 3, 3)), (0, 0), "an ICMP error is something else");
+        let whole = control(FROM_ZEROCOPY, 0, 3, 7);
+        for length in 0..whole.len() {
+            assert_eq!(of(&whole[..length]), (0, 0), "{length}");
+        }
+    }
+}

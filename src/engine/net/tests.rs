@@ -1,0 +1,85 @@
+//! Whole trials over loopback, through the talk that the worker has with its parent.
+
+use serde_json::{Value, json};
+
+use super::serve::conduct;
+use crate::engine::load::protocol::{Failure, LoadResult};
+use crate::engine::load::testing::{Said, converse};
+use crate::measurement::{Series, network};
+
+fn run(knobs: &[(&str, Value)]) -> Said {
+    let mut settings = json!({ "wire": "loopback", "stop": "100ms", "streams": 2 });
+    for (name, value) in knobs {
+        settings[*name] = value.clone();
+    }
+    converse(conduct, settings, vec![Vec::new(); 2], false)
+}
+
+fn done(knobs: &[(&str, Value)]) -> LoadResult {
+    match run(knobs).end {
+        Some(Ok(result)) => result,
+        other => panic!("{knobs:?}: {other:?}"),
+    }
+}
+
+fn last(series: &Series, name: &str) -> u64 {
+    let column = series.column(name).unwrap_or_else(|| panic!("no column {name}"));
+    *column.values.last().expect("a row")
+}
+
+#[test]
+fn what_was_sent_is_what_arrived_to_the_byte_by_every_way_in_and_out() {
+    for send in ["write", "sendfile", "zerocopy"] {
+        for receive in ["read", "truncate"] {
+            for (bytes, direction) in [(10_u64, "send"), (1000, "receive"), (100_000, "send")] {
+                let result = done(&[
+                    ("send-path", json!(send)),
+                    ("receive-path", json!(receive)),
+                    ("direction", json!(direction)),
+                    ("message-size", json!(bytes)),
+                ]);
+                let what = format!("{send} {receive} {bytes}");
+                let arrived: u64 = result.streams.iter().map(|it| it.total.read_bytes).sum();
+                let series = result.counters.iter().find(|it| it.source == network::SOURCE);
+                let series = series.expect("what TCP says");
+                assert!(arrived > 0 && result.streams.len() == 2, "{what}");
+                assert_eq!(last(series, "sent_bytes"), arrived, "{what}");
+                assert_eq!(last(&result.load, "read_bytes"), arrived, "{what}");
+                let messages: u64 = result.streams.iter().map(|it| it.total.read_ops).sum();
+                let each = result.streams.iter().map(|it| it.total.read_bytes / bytes);
+                assert_eq!(messages, each.sum::<u64>(), "{what}");
+                let window = result.window.unwrap_or_else(|| panic!("{what}: no window"));
+                assert!(window.done.read_bytes <= arrived, "{what}");
+                // Rows reach over the window, so that what it cost can be told.
+                let (start, end) = (window.start_ns as i64, window.end_ns as i64);
+                assert!(series.growth("sent_bytes", start, end).is_some(), "{what}");
+                let zerocopy = last(series, "zerocopy_sends");
+                assert_eq!(zerocopy > 0, send == "zerocopy", "{what}");
+                assert!(last(series, "zerocopy_copied") <= zerocopy, "{what}");
+                // A receiver on this machine has bytes of its own: somebody copied them.
+                let said = result.notes.iter().any(|note| note.kind == "zerocopy-copied");
+                assert_eq!(said, send == "zerocopy", "{what}: {:?}", result.notes);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_record_says_what_lay_between_the_ends() {
+    let result = done(&[("stop", json!("20ms"))]);
+    assert!(result.notes.iter().any(|note| note.kind == "over-loopback"), "{:?}", result.notes);
+}
+
+#[test]
+fn what_the_kernel_does_not_have_is_unsupported_by_name() {
+    for (knob, value, word) in [
+        ("congestion-control", json!("no-such"), "tcp_available_congestion_control"),
+        ("socket-buffer", json!(1 << 30), "net.core."),
+        ("mtu", json!(9000), "wire=namespaces"),
+    ] {
+        match run(&[(knob, value)]).end {
+            Some(Err((Failure::Unsupported, why))) => assert!(why.contains(word), "{why}"),
+            other => panic!("{knob}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What lies between the two ends, and the connections over it.
+//!
+//! A socket belongs to the network namespace of the thread that made it, for good: everything is
+//! made on one thread that goes from namespace to namespace, and ends. What it made lives as long
+//! as the sockets.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::time::Duration;
+
+use super::job::{Job, SendPath, Wanted};
+use super::socket;
+use crate::engine::Error;
+use crate::measurement::Note;
+use crate::sys;
+use crate::sys::clock::monotonic_ns;
+use crate::sys::link::{self, Namespace};
+
+/// This end of the pair that is made for a trial, and the peer's.
+const OURS: (&str, Ipv4Addr) = ("brickyard0", Ipv4Addr::new(10, 89, 77, 1));
+const PEER: (&str, Ipv4Addr) = ("brickyard1", Ipv4Addr::new(10, 89, 77, 2));
+const PREFIX: u8 = 30;
+/// A connection is made in so long, or not at all.
+const CONNECTING_MAX: Duration = Duration::from_secs(10);
+/// A socket on which nothing moves for so long has failed.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+
+/// The two sockets of one stream.
+#[derive(Debug)]
+pub struct Connection {
+    /// Bytes go in here,
+    pub sender: TcpStream,
+    /// and come out here.
+    pub receiver: TcpStream,
+}
+
+/// All connections of a trial.
+#[derive(Debug)]
+pub struct Wire {
+    /// One a stream.
+    pub connections: Vec<Connection>,
+    /// What lies between the ends.
+    pub notes: Vec<Note>,
+}
+
+/// A place with an address.
+struct End {
+    namespace: Option<Namespace>,
+    address: Ipv4Addr,
+}
+
+/// Makes what lies between the ends, and the connections.
+///
+/// # Errors
+/// `Unsupported` where that needs root that we do not have, or what the kernel does not have.
+pub fn connect(job: &Job) -> Result<Wire, Error> {
+    let job = job.clone();
+    let builder = std::thread::Builder::new().name("wire".to_owned());
+    let made = builder.spawn(move || {
+        let (ours, peer, note) = between(&job)?;
+        let (from, to) = if job.reversed { (peer, ours) } else { (ours, peer) };
+        let connections = connections(&job, &from, &to)?;
+        Ok(Wire { connections, notes: vec![note] })
+    });
+    let made = made.map_err(|why| Error::Failed(format!("cannot start a thread: {why}")))?;
+    let ended = || Err(Error::Failed("the thread that connects both ends has ended".to_owned()));
+    made.join().unwrap_or_else(|_| ended())
+}
+
+/// Both ends, and what is said of them.
+fn between(job: &Job) -> Result<(End, End, Note), Error> {
+    let unsupported = |error: sys::Error| Error::Unsupported(error.to_string());
+    match &job.wire {
+        Wanted::Loopback => Ok(loopback("over-loopback", "as wire=loopback says")),
+        Wanted::Peer(name) => existing(name).map_err(unsupported),
+        Wanted::Namespaces => namespaces(job.mtu).map_err(|error| {
+            Error::Unsupported(format!("{error}; wire=namespaces takes root, wire=loopback none"))
+        }),
+        Wanted::Auto => match (namespaces(job.mtu), job.mtu) {
+            (Ok(made), _) => Ok(made),
+            (Err(error), None) => {
+                Ok(loopback("loopback-instead", &format!("as root alone can do better: {error}")))
+            }
+            (Err(error), Some(mtu)) => Err(Error::Unsupported(format!(
+                "{error}; mtu={mtu} needs network namespaces, which take root"
+            ))),
+        },
+    }
+}
+
+fn loopback(kind: &'static str, why: &str) -> (End, End, Note) {
+    let end = || End { namespace: None, address: Ipv4Addr::LOCALHOST };
+    let text = format!(
+        "both ends are on this machine's loopback interface, {why}: no card and no wire is in the \
+         figure"
+    );
+    (end(), end(), Note::new(kind, text))
+}
+
+/// A veth pair in two namespaces of its own.
+fn namespaces(mtu: Option<u32>) -> Result<(End, End, Note), sys::Error> {
+    let before = Namespace::own()?;
+    let peer = Namespace::make()?;
+    let joined = join(&peer, mtu);
+    if joined.is_err() {
+        // What comes next, loopback, is that of the namespace in which we were.
+        before.enter()?;
+    }
+    let ours = joined?;
+    let text = format!(
+        "both ends are on this machine, in two network namespaces that a veth pair with an MTU of \
+         {} joins: no card and no wire is in the figure",
+        mtu.unwrap_or(1500)
+    );
+    let end = |namespace, address| End { namespace: Some(namespace), address };
+    Ok((end(ours, OURS.1), end(peer, PEER.1), Note::new("over-namespaces", text)))
+}
+
+/// Another new namespace, joined to `peer`.
+fn join(peer: &Namespace, mtu: Option<u32>) -> Result<Namespace, sys::Error> {
+    let ours = Namespace::make()?;
+    link::make_pair(OURS.0, PEER.0, peer, mtu)?;
+    link::set_up(OURS.0, OURS.1, PREFIX)?;
+    peer.enter()?;
+    link::set_up(PEER.0, PEER.1, PREFIX)?;
+    Ok(ours)
+}
+
+/// From the namespace that we are in to an existing one.
+fn existing(name: &str) -> Result<(End, End, Note), sys::Error> {
+    let (own, peer) = (Namespace::own()?, Namespace::named(name)?);
+    peer.enter()?;
+    let found = link::addresses();
+    own.enter()?;
+    let what = || format!("cannot reach the network namespace `{name}`");
+    let there = match found?.as_slice() {
+        [one] => *one,
+        [] => {
+            let why = "no interface in it is up and has an IPv4 address";
+            let hint = format!("`ip -n {name} address add ADDRESS/PREFIX dev INTERFACE`");
+            return Err(sys::Error::new(what(), why).hint(&hint));
+        }
+        several => {
+            let all: Vec<String> = several.iter().map(Ipv4Addr::to_string).collect();
+            let why = format!("it has several IPv4 addresses: {}", all.join(", "));
+            return Err(sys::Error::new(what(), why).hint("leave one interface up in it"));
+        }
+    };
+    let here = towards(there).map_err(|why| sys::Error::new(what(), why))?;
+    let text = format!(
+        "both ends are on this machine; bytes go between {here} and {there} in the network \
+         namespace {name}, over what somebody has put between them"
+    );
+    let end = |namespace, address| End { namespace: Some(namespace), address };
+    Ok((end(own, here), end(peer, there), Note::new("over-peer-namespace", text)))
+}
+
+/// The address of ours from which `there` is reached; sends nothing.
+fn towards(there: Ipv4Addr) -> std::io::Result<Ipv4Addr> {
+    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0))?;
+    socket.connect((there, 9))?;
+    match socket.local_addr()?.ip() {
+        IpAddr::V4(here) => Ok(here),
+        IpAddr::V6(_) => Err(std::io::ErrorKind::AddrNotAvailable.into()),
+    }
+}
+
+/// The receiver listens, on its one address and a port of the kernel's choice, until all are there.
+fn connections(job: &Job, from: &End, to: &End) -> Result<Vec<Connection>, Error> {
+    let go = |end: &End| {
+        let entered = end.namespace.as_ref().map_or(Ok(()), Namespace::enter);
+        entered.map_err(|error| Error::Failed(error.to_string()))
+    };
+    let failed = |what: &'static str| {
+        move |why: std::io::Error| Error::Failed(format!("cannot {what}: {why}"))
+    };
+    go(to)?;
+    let listener = TcpListener::bind((to.address, 0)).map_err(failed("listen"))?;
+    if let Some(bytes) = job.socket_buffer {
+        // Connections inherit it, with a window that fits.
+        socket::set_receive_buffer(&listener, bytes).map_err(failed("set SO_RCVBUF"))?;
+    }
+    listener.set_nonblocking(true).map_err(failed("listen"))?;
+    let address = listener.local_addr().map_err(failed("listen"))?;
+    go(from)?;
+    let mut connections = Vec::with_capacity(job.streams);
+    for _ in 0..job.streams {
+        let sender = TcpStream::connect_timeout(&address, CONNECTING_MAX);
+        let sender = sender.map_err(|why| {
+            Error::Failed(format!("cannot connect {} to {address}: {why}", from.address))
+        })?;
+        let own = sender.local_addr().map_err(failed("connect"))?;
+        let receiver = accept(&listener, own)?;
+        prepare(job, &sender, &receiver)?;
+        connections.push(Connection { sender, receiver });
+    }
+    Ok(connections)
+}
+
+/// The connection that comes from `sender`; anybody else's is closed.
+fn accept(listener: &TcpListener, sender: SocketAddr) -> Result<TcpStream, Error> {
+    let until_ns = monotonic_ns() + CONNECTING_MAX.as_nanos() as u64;
+    loop {
+        match listener.accept() {
+            Ok((socket, from)) if from == sender => return Ok(socket),
+            Ok(_) => {}
+            Err(why) if why.kind() == std::io::ErrorKind::WouldBlock => {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(why) => return Err(Error::Failed(format!("cannot accept a connection: {why}"))),
+        }
+        if monotonic_ns() > until_ns {
+            let why = format!("the connection from {sender} did not come in within 10 s");
+            return Err(Error::Failed(why));
+        }
+    }
+}
+
+fn prepare(job: &Job, sender: &TcpStream, receiver: &TcpStream) -> Result<(), Error> {
+    let failed = |what: &'static str| {
+        move |why: std::io::Error| Error::Failed(format!("cannot {what}: {why}"))
+    };
+    receiver.set_nonblocking(false).map_err(failed("wait for bytes"))?;
+    receiver.set_read_timeout(Some(SILENCE_MAX)).map_err(failed("set SO_RCVTIMEO"))?;
+    sender.set_write_timeout(Some(SILENCE_MAX)).map_err(failed("set SO_SNDTIMEO"))?;
+    sender.set_nodelay(job.nodelay).map_err(failed("set TCP_NODELAY"))?;
+    if let Some(name) = &job.congestion {
+        socket::set_congestion(sender, name).map_err(|why| {
+            Error::Unsupported(format!(
+                "cannot use congestion-control={name}: {why}; \
+                 /proc/sys/net/ipv4/tcp_available_congestion_control lists what is there"
+            ))
+        })?;
+    }
+    if let Some(bytes) = job.socket_buffer {
+        socket::set_send_buffer(sender, bytes).map_err(failed("set SO_SNDBUF"))?;
+        honoured(bytes, sender, receiver)?;
+    }
+    if job.send == SendPath::Zerocopy {
+        socket::allow_zerocopy(sender).map_err(|why| {
+            Error::Unsupported(format!(
+                "cannot send without copying (SO_ZEROCOPY): {why}; send-path=write copies"
+            ))
+        })?;
+    }
+    Ok(())
+}
+
+/// The kernel cuts a buffer to what the machine's settings allow, and says nothing.
+fn honoured(asked: u64, sender: &TcpStream, receiver: &TcpStream) -> Result<(), Error> {
+    let of = |socket: &TcpStream| {
+        let got = socket::buffers(socket);
+        got.map_err(|why| Error::Failed(format!("cannot ask for socket buffers: {why}")))
+    };
+    let checks = [
+        ("SO_SNDBUF", "net.core.wmem_max", of(sender)?.0),
+        ("SO_RCVBUF", "net.core.rmem_max", of(receiver)?.1),
+    ];
+    for (option, limit, got) in checks {
+        if got < asked.saturating_mul(2) {
+            return Err(Error::Unsupported(format!(
+                "cannot have socket-buffer={asked}B: the kernel gave {}B for {option}; raise it \
+                 with `sysctl {limit}={asked}`, or ask for less",
+                got / 2
+            )));
+        }
+    }
+    Ok(())
+}

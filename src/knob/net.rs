@@ -1,0 +1,81 @@
+//! Knobs of the engine `net`: what is sent over a network, and by what way of the kernel's.
+
+use super::{Knob, own};
+use crate::value::Domain;
+
+const NET: &[&str] = &["net"];
+
+pub const WIRE: Knob = own(
+    NET,
+    "wire",
+    Domain::OneOf(&["auto", "namespaces", "loopback"]),
+    "auto",
+    "Between the two ends: a veth pair that joins two network namespaces made for the trial (takes \
+     root), the loopback interface, or `auto`: the first where root allows, else the second",
+);
+pub const PEER_NAMESPACE: Knob = own(
+    NET,
+    "peer-namespace",
+    Domain::OrAsIs(&Domain::Label),
+    "as-is",
+    "The other end is in this existing network namespace (ip-netns(8)), reached from the one that \
+     brickyard runs in; its one IPv4 address is asked for there (takes root)",
+);
+pub const MTU: Knob = own(
+    NET,
+    "mtu",
+    Domain::OrAsIs(&Domain::Count { min: 576, max: 65_535 }),
+    "as-is",
+    "Bytes of an IP packet at most, on the veth pair of wire=namespaces (its own: 1500)",
+);
+pub const DIRECTION: Knob = own(
+    NET,
+    "direction",
+    Domain::OneOf(&["send", "receive"]),
+    "send",
+    "What the server does: bytes go from this end to the peer, or from the peer to this end",
+);
+pub const MESSAGE_SIZE: Knob = own(
+    NET,
+    "message-size",
+    Domain::Bytes { min: 1, max: 64 << 20, step: 1 },
+    "128KiB",
+    "Bytes that the sender hands to the kernel by one call (iperf3 -l)",
+);
+pub const SEND_PATH: Knob = own(
+    NET,
+    "send-path",
+    Domain::OneOf(&["write", "sendfile", "zerocopy"]),
+    "write",
+    "write(2) from a buffer, sendfile(2) from a file in memory (memfd), or send(2) with \
+     MSG_ZEROCOPY, whose completions say how many sends the kernel copied after all",
+);
+pub const RECEIVE_PATH: Knob = own(
+    NET,
+    "receive-path",
+    Domain::OneOf(&["read", "truncate"]),
+    "read",
+    "read(2) into a buffer, or recv(2) with MSG_TRUNC, which drops the bytes without copying them",
+);
+pub const SOCKET_BUFFER: Knob = own(
+    NET,
+    "socket-buffer",
+    Domain::OrAsIs(&Domain::Bytes { min: 4096, max: 1 << 30, step: 1 }),
+    "as-is",
+    "SO_SNDBUF of the sender and SO_RCVBUF of the receiver (the kernel doubles what is asked, \
+     socket(7)); `as-is`: the kernel tunes both",
+);
+pub const CONGESTION_CONTROL: Knob = own(
+    NET,
+    "congestion-control",
+    Domain::OrAsIs(&Domain::Label),
+    "as-is",
+    "Algorithm of the sender, as in net.ipv4.tcp_available_congestion_control: cubic, reno, bbr",
+);
+pub const NODELAY: Knob = own(
+    NET,
+    "nodelay",
+    Domain::Flag,
+    "false",
+    "Small messages are sent at once (TCP_NODELAY); `false`: they are gathered (Nagle)",
+);

@@ -1,0 +1,116 @@
+//! (pure) What a trial over a network says besides the bytes that arrived: what each end cost, and
+//! what TCP knew of the connections.
+
+use super::figures::Figures;
+use super::{Kind, Measurement, Series, Window};
+use crate::stats::{Estimate, mean};
+
+/// The series that the engine `net` takes beside the load.
+pub const SOURCE: &str = "tcp";
+
+/// Its columns: sums over all streams, but for the two gauges, which are means.
+pub const COLUMNS: [(&str, Kind); 8] = [
+    ("sent_bytes", Kind::Counter),
+    ("sender_cpu_ns", Kind::Counter),
+    ("receiver_cpu_ns", Kind::Counter),
+    ("retransmits", Kind::Counter),
+    ("rtt_ns", Kind::Gauge),
+    ("cwnd_bytes", Kind::Gauge),
+    ("zerocopy_sends", Kind::Counter),
+    ("zerocopy_copied", Kind::Counter),
+];
+
+/// - `sent_throughput_bytes_per_s`: what the sender's kernel took in the window over its length.
+/// - `sender_cpu_seconds_per_gb`, `receiver_cpu_seconds_per_gb`: processor time of the threads of
+///   each end in the window, for each 10^9 bytes that arrived in it.
+/// - `cpu_seconds_per_gib`: that of both ends together, for each GiB that arrived.
+/// - `retransmits`: segments that were sent again in the window.
+/// - `rtt_ns_mean`, `cwnd_bytes_mean`: means of the samples in the window (TCP_INFO of the sender).
+/// - `zerocopy_copied_share`: of sends that were to be without a copy, those that were copied.
+pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures) {
+    let all = &measurement.counters;
+    let Some(series) = all.iter().find(|series| series.source == SOURCE) else { return };
+    let (start_ns, end_ns) = (window.start_ns as i64, window.end_ns as i64);
+    let growth = |name: &str| series.growth(name, start_ns, end_ns);
+    let mut add = |name: &'static str, value: Option<f64>| {
+        if let Some(value) = value {
+            figures.insert(name.into(), Estimate::bare(value));
+        }
+    };
+    let gigabytes = window.done.read_bytes as f64 / 1e9;
+    let per_gb = |name: &str| growth(name).map(|ns| ns / 1e9 / gigabytes);
+    add("sent_throughput_bytes_per_s", growth("sent_bytes").map(|it| it / window.seconds()));
+    add("sender_cpu_seconds_per_gb", per_gb("sender_cpu_ns"));
+    add("receiver_cpu_seconds_per_gb", per_gb("receiver_cpu_ns"));
+    let both = growth("sender_cpu_ns").zip(growth("receiver_cpu_ns")).map(|(a, b)| a + b);
+    let gibibytes = window.done.read_bytes as f64 / f64::from(1 << 30);
+    add("cpu_seconds_per_gib", both.map(|ns| ns / 1e9 / gibibytes));
+    add("retransmits", growth("retransmits"));
+    add("rtt_ns_mean", level(series, "rtt_ns", start_ns, end_ns));
+    add("cwnd_bytes_mean", level(series, "cwnd_bytes", start_ns, end_ns));
+    let last = |name: &str| series.column(name)?.values.last().copied();
+    if let (Some(sends @ 1..), Some(copied)) = (last("zerocopy_sends"), last("zerocopy_copied")) {
+        add("zerocopy_copied_share", Some(copied as f64 / sends as f64));
+    }
+}
+
+/// The mean of a gauge's rows between two instants; `None` when there is no row.
+fn level(series: &Series, name: &str, start_ns: i64, end_ns: i64) -> Option<f64> {
+    let column = series.column(name)?;
+    let inside = series.at_ns.iter().zip(&column.values);
+    let inside = inside.filter(|(at, _)| (start_ns..=end_ns).contains(*at));
+    let values: Vec<f64> = inside.map(|(_, value)| *value as f64).collect();
+    (!values.is_empty()).then(|| mean(&values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measurement::{Amount, Column};
+
+    fn measurement(zerocopy: [u64; 2]) -> Measurement {
+        let columns = COLUMNS.iter().map(|(name, kind)| {
+            let values = match *name {
+                "sent_bytes" => vec![0, 2_000_000_000, 4_000_000_000],
+                "sender_cpu_ns" => vec![0, 500_000_000, 1_000_000_000],
+                "receiver_cpu_ns" => vec![0, 1_000_000_000, 2_000_000_000],
+                "retransmits" => vec![5, 5, 9],
+                "rtt_ns" => vec![9_999, 100, 300],
+                "cwnd_bytes" => vec![1, 1000, 3000],
+                "zerocopy_sends" => vec![0, 5, zerocopy[0]],
+                _ => vec![0, 0, zerocopy[1]],
+            };
+            Column { name: (*name).to_owned(), kind: *kind, values }
+        });
+        let at_ns = vec![0, 1_000_000_000, 2_000_000_000];
+        let series = Series { source: SOURCE.into(), at_ns, columns: columns.collect() };
+        Measurement { counters: vec![series], ..Measurement::default() }
+    }
+
+    fn window() -> Window {
+        let done = Amount { read_bytes: 1_500_000_000, ..Amount::default() };
+        Window { start_ns: 1_000_000_000, end_ns: 2_000_000_000, done }
+    }
+
+    #[test]
+    fn each_end_has_its_cost_of_the_bytes_that_arrived_in_the_window() {
+        let mut found = Figures::new();
+        figures(&measurement([40, 10]), &window(), &mut found);
+        let value = |name: &str| found[name].value;
+        assert_eq!(value("sent_throughput_bytes_per_s"), 2e9);
+        assert!((value("sender_cpu_seconds_per_gb") - 1.0 / 3.0).abs() < 1e-12);
+        assert!((value("receiver_cpu_seconds_per_gb") - 2.0 / 3.0).abs() < 1e-12);
+        assert_eq!((value("retransmits"), value("rtt_ns_mean")), (4.0, 200.0));
+        assert_eq!((value("cwnd_bytes_mean"), value("zerocopy_copied_share")), (2000.0, 0.25));
+    }
+
+    #[test]
+    fn what_was_not_counted_has_no_figure() {
+        let mut found = Figures::new();
+        figures(&measurement([0, 0]), &window(), &mut found);
+        assert!(!found.contains_key("zerocopy_copied_share"));
+        let mut none = Figures::new();
+        figures(&Measurement::default(), &window(), &mut none);
+        assert!(none.is_empty());
+    }
+}

@@ -1,0 +1,285 @@
+//! Network namespaces, and pairs of virtual Ethernet interfaces (veth(4)) that join two of them.
+//!
+//! A namespace made here has no name: it is gone with the last thread in it and the last descriptor
+//! or socket of it, and its interfaces are gone with it. There is nothing to undo.
+
+use std::ffi::CString;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use super::Error;
+
+// linux/netlink.h and linux/rtnetlink.h.
+const FAILED: u16 = 2;
+const NEW_LINK: u16 = 16;
+const NEW_ADDRESS: u16 = 20;
+/// NLM_F_REQUEST | NLM_F_ACK.
+const CHANGE: u16 = 0x5;
+/// The same, and NLM_F_EXCL | NLM_F_CREATE.
+const MAKE: u16 = 0x605;
+const HEADER_BYTES: usize = 16;
+// linux/if_link.h: IFLA_IFNAME, IFLA_MTU, IFLA_LINKINFO with its IFLA_INFO_KIND and IFLA_INFO_DATA,
+// IFLA_NET_NS_FD; linux/veth.h: VETH_INFO_PEER.
+const NAME: u16 = 3;
+const MTU: u16 = 4;
+const INFO: u16 = 18;
+const INFO_KIND: u16 = 1;
+const INFO_DATA: u16 = 2;
+const NAMESPACE: u16 = 28;
+const PEER: u16 = 1;
+// linux/if_addr.h: IFA_ADDRESS, IFA_LOCAL.
+const ADDRESS: u16 = 1;
+const LOCAL: u16 = 2;
+/// Where `ip netns` keeps its names.
+const NAMED: &str = "/run/netns";
+
+/// A network namespace.
+#[derive(Debug)]
+pub struct Namespace(OwnedFd);
+
+impl Namespace {
+    /// That of the calling thread.
+    ///
+    /// # Errors
+    /// When /proc does not tell.
+    pub fn own() -> Result<Namespace, Error> {
+        Namespace::at("/proc/thread-self/ns/net".as_ref())
+    }
+
+    /// The one that `ip netns add NAME` has made.
+    ///
+    /// # Errors
+    /// When there is none of that name.
+    pub fn named(name: &str) -> Result<Namespace, Error> {
+        let hint = "`ip netns list` lists those that there are";
+        let plain = !name.is_empty() && name != "." && name != ".." && !name.contains('/');
+        if !plain {
+            let what = format!("cannot use the network namespace `{name}`");
+            return Err(Error::new(what, "that is no name of one").hint(hint));
+        }
+        Namespace::at(&Path::new(NAMED).join(name)).map_err(|error| error.hint(hint))
+    }
+
+    fn at(path: &Path) -> Result<Namespace, Error> {
+        let opened = File::open(path);
+        let opened = opened.map_err(|why| {
+            Error::new(format!("cannot open the network namespace {}", path.display()), why)
+        })?;
+        Ok(Namespace(opened.into()))
+    }
+
+    /// A new one, in which the calling thread is from now on.
+    ///
+    /// # Errors
+    /// When the kernel refuses: it takes CAP_SYS_ADMIN.
+    pub fn make() -> Result<Namespace, Error> {
+        // SAFETY: changes which network the calling thread sees, and nothing in memory.
+        if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
+            let why = std::io::Error::last_os_error();
+            return Err(Error::new("cannot make a network namespace", why));
+        }
+        Namespace::own()
+    }
+
+    /// Moves the calling thread into it.
+    ///
+    /// # Errors
+    /// When the kernel refuses: it takes CAP_SYS_ADMIN.
+    pub fn enter(&self) -> Result<(), Error> {
+        move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network))
+            .map_err(|why| Error::new("cannot enter a network namespace", why))
+    }
+}
+
+/// Makes a pair of virtual Ethernet interfaces: `name` in the calling thread's namespace, `peer` in
+/// another one. `mtu` in bytes; `None` leaves it to the kernel (1500).
+///
+/// # Errors
+/// When the kernel refuses: it takes CAP_NET_ADMIN and the module `veth`.
+pub fn make_pair(name: &str, peer: &str, there: &Namespace, mtu: Option<u32>) -> Result<(), Error> {
+    let mtu_of = |attributes: &mut Vec<u8>| {
+        if let Some(mtu) = mtu {
+            attribute(attributes, MTU, &mtu.to_ne_bytes());
+        }
+    };
+    let mut other = interface(0, 0);
+    attribute(&mut other, NAME, &text(peer));
+    mtu_of(&mut other);
+    attribute(&mut other, NAMESPACE, &there.0.as_raw_fd().to_ne_bytes());
+    let (mut data, mut info) = (Vec::new(), Vec::new());
+    attribute(&mut data, PEER, &other);
+    attribute(&mut info, INFO_KIND, b"veth");
+    attribute(&mut info, INFO_DATA, &data);
+    let mut body = interface(0, 0);
+    attribute(&mut body, NAME, &text(name));
+    mtu_of(&mut body);
+    attribute(&mut body, INFO, &info);
+    ask(NEW_LINK, MAKE, &body)
+        .map_err(|why| Error::new("cannot make a pair of virtual Ethernet interfaces", why))
+}
+
+/// Gives the interface `name` of the calling thread's namespace an address, and sets it up.
+///
+/// # Errors
+/// When there is no such interface, or the kernel refuses.
+pub fn set_up(name: &str, address: Ipv4Addr, prefix: u8) -> Result<(), Error> {
+    const UP: u32 = libc::IFF_UP as u32;
+    let failed = |why: std::io::Error| {
+        Error::new(format!("cannot set up the interface {name} with {address}/{prefix}"), why)
+    };
+    let index = index_of(name).map_err(failed)?;
+    let mut body = vec![libc::AF_INET as u8, prefix, 0, 0];
+    body.extend(index.to_ne_bytes());
+    attribute(&mut body, LOCAL, &address.octets());
+    attribute(&mut body, ADDRESS, &address.octets());
+    ask(NEW_ADDRESS, MAKE, &body).map_err(failed)?;
+    ask(NEW_LINK, CHANGE, &interface(index, UP)).map_err(failed)
+}
+
+/// The IPv4 addresses of the interfaces of the calling thread's namespace that are up, without
+/// those of loopback.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn addresses() -> Result<Vec<Ipv4Addr>, Error> {
+    let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
+    // SAFETY: writes the head of a list that it allocates, which is freed below.
+    if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
+        let why = std::io::Error::last_os_error();
+        return Err(Error::new("cannot ask for the addresses of network interfaces", why));
+    }
+    let mut found = Vec::new();
+    let mut next = list;
+    // SAFETY: entries are valid until the list is freed; an address of AF_INET is a `sockaddr_in`,
+    // which is copied out unaligned.
+    while let Some(entry) = unsafe { next.as_ref() } {
+        next = entry.ifa_next;
+        let is_up = entry.ifa_flags & libc::IFF_UP as u32 != 0;
+        // SAFETY: as above.
+        let Some(address) = (unsafe { entry.ifa_addr.as_ref() }) else { continue };
+        if !is_up || i32::from(address.sa_family) != libc::AF_INET {
+            continue;
+        }
+        // SAFETY: as above.
+        let ip = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned() };
+        let ip = Ipv4Addr::from(u32::from_be(ip.sin_addr.s_addr));
+        if !ip.is_loopback() && !found.contains(&ip) {
+            found.push(ip);
+        }
+    }
+    // SAFETY: the list was made above, and nothing of it is held.
+    unsafe { libc::freeifaddrs(list) };
+    Ok(found)
+}
+
+fn index_of(name: &str) -> std::io::Result<u32> {
+    let name = CString::new(name).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
+    // SAFETY: reads the name up to its end.
+    match unsafe { libc::if_nametoindex(name.as_ptr()) } {
+        0 => Err(std::io::Error::last_os_error()),
+        index => Ok(index),
+    }
+}
+
+/// `struct ifinfomsg`, with the flags to be set.
+fn interface(index: u32, flags: u32) -> Vec<u8> {
+    let words = [0, index, flags, flags];
+    words.into_iter().flat_map(u32::to_ne_bytes).collect()
+}
+
+fn text(name: &str) -> Vec<u8> {
+    name.bytes().chain([0]).collect()
+}
+
+/// Appends an attribute, filled up to four bytes.
+fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
+    to.extend((4 + value.len() as u16).to_ne_bytes());
+    to.extend(kind.to_ne_bytes());
+    to.extend(value);
+    to.resize(to.len().next_multiple_of(4), 0);
+}
+
+/// Sends one request, and reads what the kernel says to it.
+fn ask(kind: u16, flags: u16, body: &[u8]) -> std::io::Result<()> {
+    let mut socket = open()?;
+    let mut message = ((HEADER_BYTES + body.len()) as u32).to_ne_bytes().to_vec();
+    message.extend(kind.to_ne_bytes());
+    message.extend(flags.to_ne_bytes());
+    message.extend([0; 8]);
+    message.extend(body);
+    // Without an address it goes to the kernel, which has the answer ready when this returns.
+    socket.write_all(&message)?;
+    let mut answer = [0; 4096];
+    let length = socket.read(&mut answer)?;
+    acknowledged(&answer[..length])
+}
+
+/// Reads the kernel's answer: `struct nlmsgerr`, of which 0 is "done".
+fn acknowledged(answer: &[u8]) -> std::io::Result<()> {
+    let strange = || std::io::Error::from_raw_os_error(libc::EPROTO);
+    let kind = answer.get(4..6).ok_or_else(strange)?;
+    let code = answer.get(HEADER_BYTES..HEADER_BYTES + 4).ok_or_else(strange)?;
+    if kind != FAILED.to_ne_bytes() {
+        return Err(strange());
+    }
+    match i32::from_ne_bytes(code.try_into().map_err(|_| strange())?) {
+        0 => Ok(()),
+        code => Err(std::io::Error::from_raw_os_error(code.saturating_neg())),
+    }
+}
+
+fn open() -> std::io::Result<File> {
+    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
+    // SAFETY: makes a new descriptor and touches no memory of ours.
+    let made = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
+    if made < 0 {
+        return Err(std::io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor was made above and nobody else knows of it.
+    Ok(File::from(unsafe { OwnedFd::from_raw_fd(made) }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attributes_are_filled_up_to_four_bytes_and_count_without() {
+        let mut bytes = Vec::new();
+        attribute(&mut bytes, 3, b"ab\0");
+        attribute(&mut bytes, 4, &7_u32.to_ne_bytes());
+        assert_eq!((bytes.len(), bytes[7]), (16, 0));
+        assert_eq!(bytes[..4], [7_u16.to_ne_bytes(), 3_u16.to_ne_bytes()].concat());
+        assert_eq!(bytes[8..10], 8_u16.to_ne_bytes());
+    }
+
+    #[test]
+    fn an_answer_is_done_or_an_error_in_the_kernels_words_and_never_a_panic() {
+        let answer = |code: i32| {
+            let mut bytes = vec![0; HEADER_BYTES];
+            bytes[4..6].copy_from_slice(&FAILED.to_ne_bytes());
+            bytes.extend(code.to_ne_bytes());
+            bytes
+        };
+        assert!(acknowledged(&answer(0)).is_ok());
+        let refused = acknowledged(&answer(-libc::EPERM)).unwrap_err();
+        assert_eq!(refused.raw_os_error(), Some(libc::EPERM));
+        assert!(acknowledged(&answer(i32::MIN)).is_err());
+        for length in 0..answer(0).len() {
+            assert!(acknowledged(&answer(0)[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn a_namespace_is_named_without_a_way_out_of_the_folder() {
+        for name in ["", ".", "..", "../self/ns/net", "no-such-namespace"] {
+            let refused = Namespace::named(name).unwrap_err();
+            assert!(refused.hint.is_some_and(|hint| hint.contains("ip netns")), "{name}");
+        }
+    }
+}
