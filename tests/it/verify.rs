@@ -195,12 +195,32 @@ fn hours_end_it_with_all_that_was_read() {
     }
 }
 
-/// Starts it for a minute, waits until its first pass is over, and gives the process.
+/// Starts it for some minutes, waits until its first pass is over, and gives the process.
+///
+/// Waiting was by the clock, and on a busy machine the first pass was not over then.
 fn going(at: &Path) -> std::process::Child {
-    let arguments = ["large", "sub", "--hours", "0.02", "--json"];
+    let arguments = ["large", "sub", "--hours", "0.1", "--json"];
     let child = command(at, &arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    std::thread::sleep(Duration::from_millis(1500));
-    child.expect("brickyard can be started")
+    let child = child.expect("brickyard can be started");
+    reads(&child, 0);
+    child
+}
+
+/// Waits until it has read more than two passes beyond `from`, bytes of /proc/PID/io: then a whole
+/// one lies between. Gives how far it is.
+fn reads(child: &std::process::Child, from: u64) -> u64 {
+    let until = std::time::Instant::now() + Duration::from_secs(120);
+    loop {
+        let text = std::fs::read_to_string(format!("/proc/{}/io", child.id())).expect("its counts");
+        let read = text.strip_prefix("rchar: ").and_then(|rest| rest.lines().next()?.parse().ok());
+        let read: u64 = read.expect("a number");
+        // What it reads of /proc and /sys before is well below one pass.
+        if read > from + 3 * 5_000_778 {
+            return read;
+        }
+        assert!(std::time::Instant::now() < until, "{read} bytes were read in two minutes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn stop(child: std::process::Child, status: i32) -> Value {
@@ -216,9 +236,10 @@ fn a_file_that_is_changed_meanwhile_is_changed_and_not_corrupt() {
     let folder = files();
     let at = folder.path();
     let child = going(at);
+    let before = reads(&child, 0);
     std::fs::write(at.join("sub/small"), "other bytes, and fewer").expect("written");
     std::fs::remove_file(at.join("sub/empty")).expect("removed");
-    std::thread::sleep(Duration::from_millis(1500));
+    reads(&child, before);
     let told = stop(child, 130);
     assert_eq!(told["interrupted"], true);
     assert!(told["passes"].as_u64() > Some(1), "{told:#}");
