@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::hash::Checksum;
 use crate::measurement::Integrity;
 use crate::measurement::origin::Origin;
+pub use crate::measurement::verified::ProblemKind;
 use crate::sys::Error;
 use crate::sys::signal::Stop;
 
@@ -112,47 +113,6 @@ pub struct Problem {
     pub kind: ProblemKind,
     /// One clause for people.
     pub what: String,
-}
-
-/// What can be the matter with a file but for its bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ProblemKind {
-    /// There is no such file (any more).
-    Missing,
-    /// It is there and cannot be opened, or its device is gone.
-    NotOpened,
-    /// A line of the list that is no sum.
-    BadLine,
-    /// It was changed while it was verified, and so was not held against what was known of it.
-    Changed,
-    /// It is in the list and was changed each time while it was read.
-    NotHeldStill,
-    /// It is no file: a link, a pipe, a socket, a device in a directory, another file system.
-    Skipped,
-    /// It lies under a path that was given and is not in the list.
-    NotInList,
-}
-
-impl ProblemKind {
-    /// The word of the JSON contract.
-    pub fn name(self) -> &'static str {
-        match self {
-            ProblemKind::Missing => "missing",
-            ProblemKind::NotOpened => "not-opened",
-            ProblemKind::BadLine => "bad-line",
-            ProblemKind::Changed => "changed",
-            ProblemKind::NotHeldStill => "not-held-still",
-            ProblemKind::Skipped => "skipped",
-            ProblemKind::NotInList => "not-in-list",
-        }
-    }
-
-    /// Whether something that was asked for was not verified because of it.
-    pub fn is_failure(self) -> bool {
-        use ProblemKind::{BadLine, Missing, NotHeldStill, NotOpened};
-        matches!(self, Missing | NotOpened | BadLine | NotHeldStill)
-    }
 }
 
 /// One or several passes, and where their bytes came from.

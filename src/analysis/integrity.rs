@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use super::{Finding, Question, Severity};
 use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
+use crate::measurement::verified::ProblemKind;
 use crate::value::{self, significant};
 
 pub mod pool;
@@ -22,9 +23,6 @@ pub mod pool;
 mod tests;
 
 pub use pool::{Part, Pool, Promise, Rate, Standing};
-
-/// Kinds of problems that keep a file from being verified.
-const FAILURES: [&str; 4] = ["missing", "not-opened", "bad-line", "not-held-still"];
 
 pub const QUESTION: Question = Question {
     name: "integrity",
@@ -69,7 +67,8 @@ fn not_verified(records: &[Record]) -> Vec<Finding> {
         let measurement = record.outcome.measurement();
         let Some(of) = measurement.and_then(|of| of.verified.as_ref()) else { continue };
         // The rest is told in the section and keeps nothing from being verified.
-        let failures = of.problem_counts.iter().filter(|(kind, _)| FAILURES.contains(&&***kind));
+        let is_failure = |kind: &str| ProblemKind::named(kind).is_some_and(ProblemKind::is_failure);
+        let failures = of.problem_counts.iter().filter(|(kind, _)| is_failure(kind));
         let before: u64 = kinds.values().sum();
         failures.for_each(|(kind, count)| *kinds.entry(kind).or_default() += count);
         if kinds.values().sum::<u64>() > before {

@@ -39,6 +39,58 @@ pub struct Verified {
     pub problems: Vec<Problem>,
 }
 
+/// What can be the matter with a file but for its bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ProblemKind {
+    /// There is no such file (any more).
+    Missing,
+    /// It is there and cannot be opened, or its device is gone.
+    NotOpened,
+    /// A line of the list that is no sum.
+    BadLine,
+    /// It was changed while it was verified, and so was not held against what was known of it.
+    Changed,
+    /// It is in the list and was changed each time while it was read.
+    NotHeldStill,
+    /// It is no file: a link, a pipe, a socket, a device in a directory, another file system.
+    Skipped,
+    /// It lies under a path that was given and is not in the list.
+    NotInList,
+}
+
+impl ProblemKind {
+    /// Each once.
+    const ALL: [ProblemKind; 7] = {
+        use ProblemKind::{BadLine, Changed, Missing, NotHeldStill, NotInList, NotOpened, Skipped};
+        [Missing, NotOpened, BadLine, Changed, NotHeldStill, Skipped, NotInList]
+    };
+
+    /// The one of that word.
+    pub fn named(word: &str) -> Option<ProblemKind> {
+        ProblemKind::ALL.into_iter().find(|kind| kind.name() == word)
+    }
+
+    /// The word of the JSON contract.
+    pub fn name(self) -> &'static str {
+        match self {
+            ProblemKind::Missing => "missing",
+            ProblemKind::NotOpened => "not-opened",
+            ProblemKind::BadLine => "bad-line",
+            ProblemKind::Changed => "changed",
+            ProblemKind::NotHeldStill => "not-held-still",
+            ProblemKind::Skipped => "skipped",
+            ProblemKind::NotInList => "not-in-list",
+        }
+    }
+
+    /// Whether something that was asked for was not verified because of it.
+    pub fn is_failure(self) -> bool {
+        use ProblemKind::{BadLine, Missing, NotHeldStill, NotOpened};
+        matches!(self, Missing | NotOpened | BadLine | NotHeldStill)
+    }
+}
+
 /// Something that kept a file from being verified, or that must be known of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Problem {
@@ -48,4 +100,18 @@ pub struct Problem {
     pub kind: String,
     /// One clause for people: the kernel's words where it refused.
     pub why: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_problem_is_found_by_its_word() {
+        for kind in ProblemKind::ALL {
+            assert_eq!(ProblemKind::named(kind.name()), Some(kind));
+        }
+        assert_eq!(ProblemKind::named("lost"), None);
+        assert!(!ProblemKind::ALL.into_iter().all(ProblemKind::is_failure));
+    }
 }
