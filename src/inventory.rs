@@ -98,6 +98,12 @@ impl Target {
     }
 }
 
+/// These block devices, by the kernel's names, and what lies below them down to the disks; without
+/// those that are not there.
+pub fn devices_below(host: &Host, names: &[String]) -> Vec<Device> {
+    device::walk(host, &mounts(host).unwrap_or_default(), names)
+}
+
 /// What is mounted, in the order of /proc/self/mountinfo.
 ///
 /// # Errors

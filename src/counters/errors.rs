@@ -5,6 +5,7 @@
 //! there, or that nobody may read, is no zero. All of them are of the machine, not of the load:
 //! what else ran at that time is counted as well.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -147,12 +148,14 @@ impl Before {
     /// Reads what counts errors of memory and of all that the directories lie on. Waits for drives
     /// up to [`health::TRIAL_PATIENCE`].
     pub fn read(host: &Host, targets: &[Target]) -> Before {
-        let mut devices: Vec<Device> = Vec::new();
-        for device in targets.iter().flat_map(|target| &target.devices) {
-            if devices.iter().all(|known| known.name != device.name) {
-                devices.push(device.clone());
-            }
-        }
+        let all = targets.iter().flat_map(|target| &target.devices);
+        Before::of(host, all.cloned().collect())
+    }
+
+    /// The same of memory and of these devices, with all that they lie on.
+    pub fn of(host: &Host, mut devices: Vec<Device>) -> Before {
+        let mut known = BTreeSet::new();
+        devices.retain(|device| known.insert(device.name.clone()));
         let (counts, _) = read(host, &devices);
         Before { host: host.clone(), devices, counts }
     }

@@ -156,6 +156,24 @@ impl Integrity {
 
     /// The note on those; `None` where none grew.
     pub fn note_of_counters(&self) -> Option<Note> {
+        let told = self.grown_told()?;
+        Some(Note::new(COUNTED, format!("during this trial {told}")))
+    }
+
+    /// What the counters of errors did `meanwhile` ("during this trial"), without a full stop;
+    /// `None` where none was read both times.
+    pub fn counters_told(&self, meanwhile: &str) -> Option<String> {
+        if let Some(told) = self.grown_told() {
+            return Some(format!("{meanwhile} {told}"));
+        }
+        match self.counted.iter().filter(|counted| counted.is_known()).count() {
+            0 => None,
+            1 => Some(format!("the one error counter that is there did not grow {meanwhile}")),
+            known => Some(format!("none of {known} error counters grew {meanwhile}")),
+        }
+    }
+
+    fn grown_told(&self) -> Option<String> {
         /// More of them are in the record.
         const TOLD_MAX: usize = 6;
         let grown = self.grown();
@@ -165,8 +183,27 @@ impl Integrity {
             0 => String::new(),
             more => format!("; and {more} more counters grew"),
         };
-        let text = format!("during this trial {}{more}", told.join("; "));
-        (!grown.is_empty()).then(|| Note::new(COUNTED, text))
+        (!grown.is_empty()).then(|| format!("{}{more}", told.join("; ")))
+    }
+
+    /// Adds what was counted while more was read: of a counter that is known the first reading
+    /// stands with the last one.
+    pub fn count_on(&mut self, counted: Vec<Counted>, uncounted: Vec<String>) {
+        for later in counted {
+            let same = |it: &&mut Counted| it.of == later.of && it.what == later.what;
+            match self.counted.iter_mut().find(same) {
+                Some(known) => {
+                    known.before = known.before.or(later.before);
+                    known.after = later.after.or(known.after);
+                }
+                None => self.counted.push(later),
+            }
+        }
+        for why in uncounted {
+            if !self.uncounted.contains(&why) {
+                self.uncounted.push(why);
+            }
+        }
     }
 
     /// What whoever reads the figures must know of it: nothing where all is right.
@@ -348,5 +385,31 @@ mod tests {
         assert!(line.contains(r#""lasting":"in-memory""#), "{line}");
         assert_eq!(serde_json::from_str::<Fault>(&line).unwrap(), fault);
         assert_eq!(serde_json::from_str::<Fault>("{}").unwrap(), Fault::default());
+    }
+
+    #[test]
+    fn what_counters_did_is_told_of_one_of_many_and_over_several_readings() {
+        let counted = |of: &str, before, after| Counted {
+            of: of.into(),
+            what: "pending sectors".into(),
+            from: "smartctl".into(),
+            before,
+            after,
+        };
+        let mut all = Integrity::default();
+        let told = |all: &Integrity| all.counters_told("meanwhile");
+        assert_eq!(told(&all), None);
+        all.count_on(vec![counted("sda", Some(2), Some(2))], vec!["sdb (no answer)".into()]);
+        let one = "the one error counter that is there did not grow meanwhile";
+        assert_eq!(told(&all).as_deref(), Some(one));
+        all.count_on(vec![counted("sdb", Some(0), Some(0))], vec!["sdb (no answer)".into()]);
+        assert_eq!(told(&all).as_deref(), Some("none of 2 error counters grew meanwhile"));
+        assert_eq!(all.uncounted, ["sdb (no answer)"]);
+        // Later readings begin where the first ended.
+        all.count_on(vec![counted("sda", Some(2), Some(3))], Vec::new());
+        all.count_on(vec![counted("sda", Some(3), None)], Vec::new());
+        assert_eq!(all.counted[0], counted("sda", Some(2), Some(3)));
+        let grew = "meanwhile sda counted 1 more pending sector (2, then 3; smartctl)";
+        assert_eq!(told(&all).as_deref(), Some(grew));
     }
 }

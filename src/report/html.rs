@@ -188,7 +188,7 @@ mod tests {
         assert!(section.contains("critical medium error"), "the kernel's words");
         assert_eq!(section.matches("data-course").count(), 2);
         assert!(first.contains("errors: during this trial sda counted 2 more pending sectors"));
-        assert!(section.contains("none of 2 error counters grew in this trial"));
+        assert!(section.contains("none of 2 error counters grew during this trial"));
         assert!(page.contains("href=\"#integrity\""));
     }
 

@@ -73,7 +73,7 @@ pub fn sheet<'a>(input: &'a Input<'_>) -> Option<Sheet<'a>> {
         found += of.wrong_blocks() + of.unreadable;
         let number = record.trial.number;
         faults.extend(of.faults.iter().map(|fault| (number, fault)));
-        counted.extend(beside(of).map(|words| (number, words)));
+        counted.extend(of.counters_told("during this trial").map(|words| (number, words)));
         of_trials.push((number, of));
     }
     let not_kept = found.saturating_sub(faults.len() as u64);
@@ -82,17 +82,7 @@ pub fn sheet<'a>(input: &'a Input<'_>) -> Option<Sheet<'a>> {
     Some(Sheet { facts, faults, not_kept, counted, problems, problems_not_kept, drives })
 }
 
-/// What the counters of errors did in a trial, without a full stop; `None` where none is known.
-fn beside(of: &Integrity) -> Option<String> {
-    let known = of.counted.iter().filter(|counted| counted.is_known()).count();
-    match of.note_of_counters() {
-        Some(note) => Some(note.text),
-        None if known > 0 => Some(format!("none of {known} error counters grew in this trial")),
-        None => None,
-    }
-}
-
-/// The same of all trials, and which counters could not be read.
+/// What the counters of errors did in all trials, and which could not be read.
 fn counters(of_trials: &[(u32, &Integrity)]) -> Vec<(String, String)> {
     /// More than this is in the records.
     const TOLD_MAX: usize = 6;
@@ -113,6 +103,9 @@ fn counters(of_trials: &[(u32, &Integrity)]) -> Vec<(String, String)> {
     };
     if !known.is_empty() {
         let words = match grown.is_empty() {
+            true if known.len() == 1 => {
+                "quiet: the one that is there did not grow in these trials".to_owned()
+            }
             true => format!("quiet: none of {} grew in these trials", known.len()),
             false => format!("{}; whatever ran at that time is counted", told(&grown)),
         };
@@ -392,7 +385,7 @@ mod tests {
         assert!(
             sheet.counted[&1].ends_with("sda counted 2 more pending sectors (2, then 4; smartctl)")
         );
-        assert_eq!(sheet.counted[&2], "none of 2 error counters grew in this trial");
+        assert_eq!(sheet.counted[&2], "none of 2 error counters grew during this trial");
         assert!(!sheet.counted.contains_key(&3), "nothing was read there");
         assert_eq!(sheet.drives.len(), 1, "the one under the files");
         assert_eq!(sheet.drives[0].counts, [("reallocated sectors", 8), ("pending sectors", 2)]);
@@ -410,11 +403,12 @@ mod tests {
         };
         let mut integrity =
             Integrity { counted: vec![counted(Some(5), None)], ..Default::default() };
-        assert!(counters(&[(1, &integrity)]).is_empty() && beside(&integrity).is_none());
+        assert!(counters(&[(1, &integrity)]).is_empty());
+        assert!(integrity.counters_told("during this trial").is_none());
         // One that fell was begun anew.
         integrity.counted = vec![counted(Some(5), Some(1))];
         let told = counters(&[(1, &integrity), (2, &integrity)]);
-        assert_eq!(told[0].1, "quiet: none of 1 grew in these trials");
+        assert_eq!(told[0].1, "quiet: the one that is there did not grow in these trials");
         integrity.counted = (0..9).map(|more| counted(Some(5), Some(6 + more))).collect();
         let told = counters(&[(4, &integrity)]).remove(0).1;
         assert!(told.starts_with("trial 4: mc0 counted 1 more corrected memory error (5, then 6"));

@@ -240,6 +240,9 @@ fn rates(out: &mut String, outcome: &Outcome) {
     let (events, bytes) = (integrity.unreadable, integrity.unreadable_bytes);
     let size = if bytes > 0 { format!(" ({})", value::bytes(bytes as f64)) } else { String::new() };
     row(out, "unreadable places", &format!("{events}{size}; {}", bound(events, bits.from_device)));
+    if let Some(told) = integrity.counters_told("meanwhile") {
+        row(out, "error counters", &told);
+    }
     if integrity.again > 0 {
         row(out, "seen again", &format!("{} times", integrity.again));
     }

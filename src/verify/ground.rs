@@ -6,8 +6,9 @@ use std::path::Path;
 use serde_json::json;
 
 use super::find::Target;
+use crate::counters::errors::{Before, Counted};
 use crate::counters::{Probe, Snapshot};
-use crate::inventory::{self, is_wire, transport_of};
+use crate::inventory::{self, Device, is_wire, transport_of};
 use crate::knob::Settings;
 use crate::measurement::origin::{Origin, origin};
 use crate::measurement::{Amount, Evidence, Measurement};
@@ -17,8 +18,12 @@ use crate::sys::{Host, block};
 #[derive(Debug)]
 pub struct Ground {
     known: Evidence,
+    host: Host,
     probe: Probe,
     before: Snapshot,
+    below: Vec<Device>,
+    /// Counters of errors when the reading began.
+    errors: Option<Before>,
     /// All devices down to the disks, for the kernel's messages.
     pub devices: Vec<String>,
 }
@@ -67,6 +72,8 @@ impl Ground {
             known.ceiling = None;
             known.devices.extend(bare.iter().cloned());
         }
+        let mut below = inventory::devices_below(host, &bare);
+        below.extend(targets.into_iter().flat_map(|target| target.devices));
         devices.extend(bare);
         devices.sort();
         devices.dedup();
@@ -75,12 +82,19 @@ impl Ground {
         known.file_bytes = files.iter().map(|file| file.stamp.size).sum();
         let mut probe = Probe::new(host, std::process::id(), &known.devices);
         let before = probe.take();
-        Ground { known, probe, before, devices }
+        Ground { known, host: host.clone(), probe, before, below, errors: None, devices }
     }
 
-    /// What is counted from now on.
+    /// What is counted from now on. Waits for drives, seconds at most.
     pub fn begin(&mut self) {
+        self.errors = Some(Before::of(&self.host, self.below.clone()));
         self.before = self.probe.take();
+    }
+
+    /// What counters of errors did since [`Ground::begin`], and which could not be read. Waits for
+    /// drives, seconds at most.
+    pub fn errors(&mut self) -> (Vec<Counted>, Vec<String>) {
+        self.errors.take().map(Before::and_after).unwrap_or_default()
     }
 
     /// Where the bytes of what was read since [`Ground::begin`] came from.

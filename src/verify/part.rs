@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::ground::Ground;
 use super::shared::Shared;
 use super::{Outcome, ProblemKind};
+use crate::counters::errors::Counted;
 use crate::knob::Settings;
 use crate::measurement::integrity::Fault;
 use crate::measurement::verified::{PASSES_MAX, Problem};
@@ -44,6 +45,9 @@ pub struct Going {
     counts: BTreeMap<ProblemKind, u64>,
     told_ns: u64,
     told_found: u64,
+    /// Counters of errors, once the reading is over.
+    counted: Vec<Counted>,
+    uncounted: Vec<String>,
 }
 
 impl Going {
@@ -64,6 +68,8 @@ impl Going {
             counts: BTreeMap::new(),
             told_ns: 0,
             told_found: 0,
+            counted: Vec::new(),
+            uncounted: Vec::new(),
         }
     }
 
@@ -83,6 +89,11 @@ impl Going {
             told_found: found(&tally.integrity, &tally.counts),
             ..Going::first(unix_ns)
         }
+    }
+
+    /// What the machine counted of errors during it.
+    pub fn count_errors(&mut self, counted: Vec<Counted>, uncounted: Vec<String>) {
+        (self.counted, self.uncounted) = (counted, uncounted);
     }
 
     /// A pass begins.
@@ -143,7 +154,9 @@ impl Going {
                 verified.problem_counts.insert(kind.name().to_owned(), new);
             }
         }
+        (integrity.counted, integrity.uncounted) = (self.counted.clone(), self.uncounted.clone());
         measurement.notes = integrity.notes();
+        measurement.notes.extend(integrity.note_of_counters());
         measurement.integrity = Some(integrity);
         measurement.verified = Some(verified);
         Part { number: self.number, settings, measurement }

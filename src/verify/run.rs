@@ -156,6 +156,7 @@ impl Passes<'_> {
             let last = last || self.shared.over();
             let elapsed_ns = monotonic_ns().saturating_sub(began_ns);
             if last || elapsed_ns >= READING_NS {
+                self.count_errors(ended);
                 self.keep(true);
                 let (did, checked_bytes, compared_bytes) = self.shared.take_done();
                 self.outcome.readings.push(Reading {
@@ -175,6 +176,16 @@ impl Passes<'_> {
             if last {
                 return Ok(ended);
             }
+        }
+    }
+
+    /// What the machine counted of errors during the reading. Where a stream hangs, nothing more is
+    /// asked of the drives.
+    fn count_errors(&mut self, ended: Ended) {
+        if ended != Ended::Hung {
+            let (counted, uncounted) = self.ground.errors();
+            self.shared.tally().integrity.count_on(counted.clone(), uncounted.clone());
+            self.part.count_errors(counted, uncounted);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -38,6 +38,21 @@ fn verify(folder: &Path, arguments: &[&str], status: i32) -> Value {
     parse(&output)["verify"].clone()
 }
 
+/// Waits until it has read so many bytes in all, and gives how many it has read.
+fn reads(child: &std::process::Child, bytes: u64) -> u64 {
+    let until = Instant::now() + Duration::from_secs(120);
+    loop {
+        let text = std::fs::read_to_string(format!("/proc/{}/io", child.id())).expect("its counts");
+        let read = text.strip_prefix("rchar: ").and_then(|rest| rest.lines().next()?.parse().ok());
+        let read: u64 = read.expect("a number");
+        if read > bytes {
+            return read;
+        }
+        assert!(Instant::now() < until, "{read} bytes were read in two minutes");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 /// Bytes that change beneath the device, which nobody wrote to, are corrupt, at their place.
 #[test]
 fn a_bit_that_flips_beneath_a_device_is_found_where_it_is() {
@@ -57,12 +72,12 @@ fn a_bit_that_flips_beneath_a_device_is_found_where_it_is() {
     let arguments = ["verify", device, "--hours", "0.02", "--json", "--quiet"];
     let child = brickyard(folder.path(), &arguments).stdout(Stdio::piped()).spawn();
     let child = child.expect("it starts");
-    std::thread::sleep(Duration::from_millis(1500));
+    let known = reads(&child, 3 * 16 * MIB);
     let at = draw("place", 0, 16 * MIB);
     let mut byte = [0];
     image.read_exact_at(&mut byte, at).expect("read");
     image.write_all_at(&[byte[0] ^ 4], at).expect("written");
-    std::thread::sleep(Duration::from_millis(1500));
+    reads(&child, known + 3 * 16 * MIB);
     kill_process(Pid::from_child(&child), Signal::INT).expect("signalled");
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130));
@@ -129,4 +144,49 @@ fn bytes_out_of_memory_are_no_evidence_on_a_device() {
     assert_eq!(in_memory["bits"]["compared"], 8 * 16 * MIB);
     assert_eq!(in_memory["bits"]["from_device"], 0);
     assert!(in_memory["silent"]["per_bit_at_most"].is_null());
+}
+
+/// What the machine counted of errors meanwhile stands beside what was found: here ext4's own
+/// count, which its developers let root raise (Documentation/ABI/testing/sysfs-fs-ext4).
+#[test]
+fn errors_that_a_file_system_counts_meanwhile_are_told() {
+    let name = "errors_that_a_file_system_counts_meanwhile_are_told";
+    if !usable(name, &["losetup", "mkfs.ext4"]) {
+        return;
+    }
+    let _alone = alone();
+    let folder = tempfile::tempdir().expect("a folder");
+    let disk = Disk::new(64);
+    let mount = Mount::format(&disk, "ext4");
+    let file = mount.path.join("file");
+    std::fs::write(&file, vec![7; 4 * MIB as usize]).expect("written");
+    let path = file.display().to_string();
+    let quiet = verify(folder.path(), &[&path, "--no-store"], 0);
+    let counted = |told: &Value| {
+        let all = told["integrity"]["counted"].as_array().expect("counters").clone();
+        let of_ext4 = |it: &Value| it["what"] == "file system errors";
+        let one = all.into_iter().find(of_ext4).unwrap_or_else(|| panic!("{told:#}"));
+        (one["before"].as_u64().expect("before"), one["after"].as_u64().expect("after"))
+    };
+    assert_eq!(counted(&quiet), (0, 0));
+
+    let child = brickyard(folder.path(), &["verify", &path, "--hours", "0.1"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    reads(&child, 12 * MIB);
+    let device = disk.device.trim_start_matches("/dev/");
+    let trigger = format!("/sys/fs/ext4/{device}/trigger_fs_error");
+    std::fs::write(trigger, "planted by a test").expect("an error");
+    kill_process(Pid::from_child(&child), Signal::INT).expect("signalled");
+    let output = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let told = format!("{device} counted 1 more file system error (0, then 1; errors_count)");
+    assert!(said.contains(&told), "{output:?}");
+    let report =
+        brickyard(folder.path(), &["report", "--format", "text"]).output().expect("it starts");
+    let report =
+        String::from_utf8_lossy(&report.stdout).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(report.contains(&told), "{report}: {said}");
 }

@@ -101,7 +101,7 @@ mod tests {
         let beside = section.split("counters: ").nth(1).unwrap().split("\n   2. ").next().unwrap();
         let beside = beside.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(beside.starts_with("during this trial sda counted 2 more pending"), "{beside}");
-        assert!(section.contains("counters: none of 2 error counters grew in this trial"));
+        assert!(section.contains("counters: none of 2 error counters grew during this trial"));
         assert!(section.contains("sda: 8 reallocated sectors, 2 pending sectors (smartctl)"));
         let first = &text.lines().nth(2).unwrap();
         assert!(first.starts_with("Not every byte came back"), "{text}");
