@@ -19,6 +19,7 @@ pub mod gate;
 pub mod held;
 pub mod kmsg;
 pub mod link;
+mod netlink;
 pub mod nvme;
 pub mod processors;
 pub mod qdisc;

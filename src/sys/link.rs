@@ -7,12 +7,12 @@ use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::Ipv4Addr;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use super::Error;
+use super::{Error, netlink};
 
 // linux/netlink.h and linux/rtnetlink.h.
 const FAILED: u16 = 2;
@@ -206,7 +206,7 @@ fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
 
 /// Sends one request, and reads what the kernel says to it.
 fn ask(kind: u16, flags: u16, body: &[u8]) -> std::io::Result<()> {
-    let mut socket = open()?;
+    let mut socket = netlink::open()?;
     let mut message = ((HEADER_BYTES + body.len()) as u32).to_ne_bytes().to_vec();
     message.extend(kind.to_ne_bytes());
     message.extend(flags.to_ne_bytes());
@@ -231,17 +231,6 @@ fn acknowledged(answer: &[u8]) -> std::io::Result<()> {
         0 => Ok(()),
         code => Err(std::io::Error::from_raw_os_error(code.saturating_neg())),
     }
-}
-
-fn open() -> std::io::Result<File> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: makes a new descriptor and touches no memory of ours.
-    let made = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
-    if made < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was made above and nobody else knows of it.
-    Ok(File::from(unsafe { OwnedFd::from_raw_fd(made) }))
 }
 
 #[cfg(test)]

@@ -2,13 +2,11 @@
 //! rtnetlink(7); takes no root.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{FromRawFd, OwnedFd};
 
 use serde::{Deserialize, Serialize};
 
-use super::Error;
+use super::{Error, netlink};
 
 // linux/netlink.h and linux/rtnetlink.h.
 const DONE: u16 = 3;
@@ -66,7 +64,7 @@ pub struct Shaped {
 /// When the kernel has no traffic control, or we may open no such socket.
 pub fn roots() -> Result<BTreeMap<u32, Discipline>, Error> {
     let failed = |error| Error::new("cannot ask for queueing disciplines", error);
-    let mut socket = open().map_err(failed)?;
+    let mut socket = netlink::open().map_err(failed)?;
     let mut request = [0; HEADER_BYTES + MESSAGE_BYTES];
     let length = request.len() as u32;
     request[..4].copy_from_slice(&length.to_ne_bytes());
@@ -85,17 +83,6 @@ pub fn roots() -> Result<BTreeMap<u32, Discipline>, Error> {
         }
     }
     Err(failed(std::io::Error::from_raw_os_error(libc::EOVERFLOW)))
-}
-
-fn open() -> std::io::Result<File> {
-    let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC | libc::SOCK_NONBLOCK;
-    // SAFETY: makes a new descriptor and touches no memory of ours.
-    let made = unsafe { libc::socket(libc::AF_NETLINK, kind, libc::NETLINK_ROUTE) };
-    if made < 0 {
-        return Err(std::io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor was made above and nobody else knows of it.
-    Ok(File::from(unsafe { OwnedFd::from_raw_fd(made) }))
 }
 
 /// Whether there is more to read.
