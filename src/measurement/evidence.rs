@@ -32,6 +32,9 @@ pub struct Evidence {
     pub file_bytes: u64,
     /// What no cache-free figure can exceed, bytes per second, and why.
     pub ceiling: Option<Ceiling>,
+    /// What TCP can carry between the two ends of a trial over a network, payload bytes per second,
+    /// and why, where an interface on the way says so.
+    pub wire: Option<Ceiling>,
     /// Whether `process_read_bytes` is evidence here: reads submit their bios in the reader's
     /// context. Not so on FUSE, ZFS and network file systems; `false` when nobody knows.
     pub process_io_reliable: bool,

@@ -7,7 +7,7 @@
 //! on a cell is `analysis::bottleneck`'s.
 //!
 //! Processors are judged in `limit/processors.rs`, block devices in `limit/devices.rs`, limits that
-//! somebody set in `limit/set.rs`.
+//! somebody set in `limit/set.rs`, what lies between two ends of a network in `limit/wire.rs`.
 
 use super::origin::{Verdict, origin};
 use super::{Measurement, Record};
@@ -21,6 +21,7 @@ mod set;
 pub mod testing;
 #[cfg(test)]
 mod tests;
+mod wire;
 
 pub use devices::{BUSY, Disks};
 pub use processors::Processors;
@@ -151,12 +152,13 @@ impl Limits {
 
     /// What the trial alone proves to bind, the surest first.
     pub fn binding(&self) -> Option<&Use> {
-        const ORDER: [Resource; 12] = [
+        const ORDER: [Resource; 13] = [
             Resource::Generator,
             Resource::CpuQuota,
             Resource::CgroupIo,
             Resource::Softirq,
             Resource::Hypervisor,
+            Resource::Network,
             Resource::Memory,
             Resource::Copying,
             Resource::Core,
@@ -295,6 +297,7 @@ pub fn limits(record: &Record) -> Option<Limits> {
     limits.uses.extend(set::cgroup_io(&facts, &limits));
     limits.uses.extend(processors::uses(&facts, &limits, cached));
     limits.uses.extend(devices::uses(&facts, &limits, &from));
+    wire::judge(&facts, &mut limits);
     Some(limits)
 }
 

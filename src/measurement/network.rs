@@ -8,8 +8,10 @@ use crate::stats::{Estimate, mean};
 /// The series that the engine `net` takes beside the load.
 pub const SOURCE: &str = "tcp";
 
-/// Its columns: sums over all streams, but for the two gauges, which are means.
-pub const COLUMNS: [(&str, Kind); 8] = [
+/// Its columns: sums over all streams, but for the gauges: means, and of `rtt_min_ns` the least.
+/// The three times are TCP's own account (tcp_info): bytes were waiting to be sent or acknowledged,
+/// and of that the receiver's window, or the send buffer, let no more go.
+pub const COLUMNS: [(&str, Kind); 12] = [
     ("sent_bytes", Kind::Counter),
     ("sender_cpu_ns", Kind::Counter),
     ("receiver_cpu_ns", Kind::Counter),
@@ -18,6 +20,10 @@ pub const COLUMNS: [(&str, Kind); 8] = [
     ("cwnd_bytes", Kind::Gauge),
     ("zerocopy_sends", Kind::Counter),
     ("zerocopy_copied", Kind::Counter),
+    ("busy_ns", Kind::Counter),
+    ("receiver_limited_ns", Kind::Counter),
+    ("buffer_limited_ns", Kind::Counter),
+    ("rtt_min_ns", Kind::Gauge),
 ];
 
 /// - `sent_throughput_bytes_per_s`: what the sender's kernel took in the window over its length.
@@ -55,7 +61,7 @@ pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures
 }
 
 /// The mean of a gauge's rows between two instants; `None` when there is no row.
-fn level(series: &Series, name: &str, start_ns: i64, end_ns: i64) -> Option<f64> {
+pub(super) fn level(series: &Series, name: &str, start_ns: i64, end_ns: i64) -> Option<f64> {
     let column = series.column(name)?;
     let inside = series.at_ns.iter().zip(&column.values);
     let inside = inside.filter(|(at, _)| (start_ns..=end_ns).contains(*at));

@@ -142,11 +142,25 @@ pub fn set_up(name: &str, address: Ipv4Addr, prefix: u8) -> Result<(), Error> {
 }
 
 /// The IPv4 addresses of the interfaces of the calling thread's namespace that are up, without
-/// those of loopback.
+/// those of loopback, each once.
 ///
 /// # Errors
 /// When the kernel does not tell.
 pub fn addresses() -> Result<Vec<Ipv4Addr>, Error> {
+    let mut found = Vec::new();
+    for (_, address) in named_addresses()? {
+        if !found.contains(&address) {
+            found.push(address);
+        }
+    }
+    Ok(found)
+}
+
+/// The same, each with the name of its interface.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn named_addresses() -> Result<Vec<(String, Ipv4Addr)>, Error> {
     let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
     // SAFETY: writes the head of a list that it allocates, which is freed below.
     if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
@@ -168,8 +182,10 @@ pub fn addresses() -> Result<Vec<Ipv4Addr>, Error> {
         // SAFETY: as above.
         let ip = unsafe { entry.ifa_addr.cast::<libc::sockaddr_in>().read_unaligned() };
         let ip = Ipv4Addr::from(u32::from_be(ip.sin_addr.s_addr));
-        if !ip.is_loopback() && !found.contains(&ip) {
-            found.push(ip);
+        // SAFETY: each entry has a name, which ends with a zero and is valid as the entry is.
+        let name = unsafe { std::ffi::CStr::from_ptr(entry.ifa_name) };
+        if !ip.is_loopback() {
+            found.push((name.to_string_lossy().into_owned(), ip));
         }
     }
     // SAFETY: the list was made above, and nothing of it is held.

@@ -75,20 +75,23 @@ impl Pair {
         bits.unwrap_or_else(|| panic!("{said:#}")) / 8.0
     }
 
-    /// The same by a trial of ours, sent to the existing namespace `b`.
-    fn trial(&self, folder: &Path) -> Value {
+    /// The same by a trial of ours, run in `from` with its peer in `to`; the whole document.
+    fn run(&self, folder: &Path, from: &str, to: &str, more: &[&str]) -> Value {
         let store = folder.join("network.db").display().to_string();
-        let peer = format!("peer-namespace={}", self.b);
+        let peer = format!("peer-namespace={to}");
         let ask = ["run", "tcp-stream", &peer, "stop=3s", "--replicates", "1", "--json", "--quiet"];
-        let arguments = [&ask[..], &["--store", &store]].concat();
+        let arguments = [&ask[..], &["--store", &store], more].concat();
         let program = env!("CARGO_BIN_EXE_brickyard");
         let output = Command::new("ip")
-            .args(["netns", "exec", &self.a, program])
+            .args(["netns", "exec", from, program])
             .args(arguments)
             .current_dir(folder)
             .output();
-        let document = parse(&output.expect("ip can be started"));
-        trials(&document)[0].clone()
+        parse(&output.expect("ip can be started"))
+    }
+
+    fn trial(&self, folder: &Path) -> Value {
+        trials(&self.run(folder, &self.a, &self.b, &[]))[0].clone()
     }
 
     /// What the page of `inspect` says, bytes per second.
@@ -157,6 +160,48 @@ fn a_trial_of_ours_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
         // The queue of the bucket is what the round trip waits in.
         assert!(figure(&trial, "rtt_ns_mean") > 1e6, "{trial:#}");
     }
+}
+
+/// What a document says that limits its one cell: the word, and the sentence.
+fn limit(document: &Value) -> (String, String) {
+    let findings = document["findings"].as_array().expect("findings are an array");
+    let found = findings.iter().find(|finding| finding["question"] == "bottleneck");
+    let found = found.unwrap_or_else(|| panic!("no bottleneck: {document:#}"));
+    let word = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
+    println!("{}", word("claim"));
+    (word("limit"), word("claim"))
+}
+
+/// A full link is the network's doing, be it one that says its rate or one that nobody can ask; a
+/// link without a rate is as fast as the processors, and calling that the network would sell cards.
+#[test]
+fn what_limits_tcp_is_named_and_where() {
+    if !usable("a shaped veth", &["ip", "tc"]) {
+        return;
+    }
+    let _alone = alone();
+    let pair = Pair::new();
+    let folder = tempfile::tempdir().expect("a folder");
+    let cpus = std::thread::available_parallelism().map_or(1, |count| count.get() as u64);
+    let cpu = draw("CPU of both ends", 0, cpus);
+    let pinned = pair.run(folder.path(), &pair.a, &pair.b, &[&format!("cpu-pinning={cpu}")]);
+    let (word, claim) = limit(&pinned);
+    // On a machine with one CPU all are full.
+    assert!(word == "core" || (cpus == 1 && word == "cpu"), "{pinned:#}");
+    assert!(claim.contains(&format!("CPU {cpu} was busy")), "{claim}");
+    let open = pair.run(folder.path(), &pair.a, &pair.b, &[&format!("streams={}", 2 * cpus)]);
+    let (word, _) = limit(&open);
+    assert!(["cpu", "core", "softirq"].contains(&word.as_str()), "{open:#}");
+    pair.shape(draw("rate of a link whose limit is to be named, Mb/s", 100, 700));
+    let asked = pair.run(folder.path(), &pair.a, &pair.b, &[]);
+    let (word, claim) = limit(&asked);
+    assert_eq!(word, "network", "{asked:#}");
+    assert!(claim.contains("link0 (a token bucket of"), "{claim}");
+    // From the other side: what shapes is out of sight.
+    let hidden = pair.run(folder.path(), &pair.b, &pair.a, &["direction=receive"]);
+    let (word, claim) = limit(&hidden);
+    assert_eq!(word, "network", "{hidden:#}");
+    assert!(claim.contains("waited in a queue"), "{claim}");
 }
 
 /// The namespaces of a trial have no name: they are gone when the worker is, which must not outlive

@@ -108,6 +108,9 @@ fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
             "spread the load: more streams, larger messages, cpu-pinning"
         }
         Resource::Core | Resource::Softirq => "spread the load: more streams, larger blocks",
+        Resource::Network if settings.engine() == words::NETWORK => {
+            "a faster link, or a second one; jumbo frames leave less of it to headers"
+        }
         Resource::CpuQuota => "raise the control group's CPU quota",
         Resource::CgroupIo => "raise the control group's I/O limit",
         Resource::Copying => "more streams share the copying; the figure is memory's",

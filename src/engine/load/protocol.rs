@@ -210,6 +210,9 @@ pub struct LoadResult {
     /// As [`Evidence::reread_bytes`].
     #[serde(default)]
     pub reread_bytes: Option<u64>,
+    /// As [`Evidence::wire`].
+    #[serde(default)]
+    pub wire: Option<crate::measurement::Ceiling>,
     /// What the load itself counted besides, ns since the release.
     #[serde(default)]
     pub counters: Vec<Series>,
@@ -245,6 +248,7 @@ impl LoadResult {
                 resident_before_bytes: self.resident_before_bytes,
                 file_bytes: self.file_bytes,
                 reread_bytes: self.reread_bytes,
+                wire: self.wire,
                 ..Evidence::default()
             },
             counters: self.counters,

@@ -95,6 +95,7 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
         resident_before_bytes: load.resident_before_bytes,
         file_bytes: load.file_bytes,
         reread_bytes: load.reread_bytes,
+        wire: load.wire,
         bounds,
         allowed_cpus,
         ..Evidence::on(&targets)

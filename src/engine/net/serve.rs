@@ -34,7 +34,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     let job = Job::new(&settings("net", &spec), spec.seed)?;
     check_room(&job)?;
-    let Wire { connections, notes } = wire::connect(&job)?;
+    let Wire { connections, notes, most } = wire::connect(&job)?;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let count = |_| Count::default();
     let work = Arc::new(Work {
@@ -68,7 +68,8 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         return Err(kind.error(what).into());
     }
     let (yields, series) = (yields.ok_or_else(ended)?, sampler.join().map_err(|_| ended())?);
-    let result = gather(&work, watched, &yields, series, notes)?;
+    let gathered = gather(&work, watched, &yields, series, notes)?;
+    let result = LoadResult { wire: most, ..gathered };
     Ok(Message::Result(Box::new(result)))
 }
 

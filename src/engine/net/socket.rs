@@ -132,28 +132,56 @@ pub struct Info {
     pub retransmits: u64,
     /// Smoothed round-trip time, ns.
     pub rtt_ns: u64,
+    /// The shortest round trip of late, ns; 0 when there was none yet.
+    pub rtt_min_ns: u64,
     /// Congestion window, bytes.
     pub window_bytes: u64,
+    /// Time in which bytes were waiting to be sent or acknowledged, in all, ns.
+    pub busy_ns: u64,
+    /// Of that, time in which the receiver's window let no more go,
+    pub receiver_limited_ns: u64,
+    /// and in which the send buffer held no more.
+    pub buffer_limited_ns: u64,
 }
+
+/// `struct tcp_info` of linux/tcp.h up to the last field that is read here; the C library's ends
+/// sooner.
+const INFO_BYTES: usize = 192;
 
 /// Asks for it (TCP_INFO).
 pub fn info(socket: &TcpStream) -> Result<Info> {
-    // SAFETY: all zeros are a valid value of this plain structure.
-    let mut raw: libc::tcp_info = unsafe { std::mem::zeroed() };
-    let mut length = size_of::<libc::tcp_info>() as libc::socklen_t;
-    let (socket, data) = (socket.as_raw_fd(), (&raw mut raw).cast());
-    // SAFETY: the kernel writes at most `length` bytes into `raw`.
+    let mut bytes = [0_u8; INFO_BYTES];
+    let mut length = bytes.len() as libc::socklen_t;
+    let (socket, data) = (socket.as_raw_fd(), bytes.as_mut_ptr().cast());
+    // SAFETY: the kernel writes at most `length` bytes into `bytes`.
     let asked = unsafe {
         libc::getsockopt(socket, libc::IPPROTO_TCP, libc::TCP_INFO, data, &raw mut length)
     };
     if asked != 0 {
         return Err(Error::last_os_error());
     }
-    Ok(Info {
-        retransmits: raw.tcpi_total_retrans.into(),
-        rtt_ns: u64::from(raw.tcpi_rtt) * 1000,
-        window_bytes: u64::from(raw.tcpi_snd_cwnd) * u64::from(raw.tcpi_snd_mss),
-    })
+    Ok(known(&bytes[..(length as usize).min(INFO_BYTES)]))
+}
+
+/// Reads a `struct tcp_info`, by the kernel's offsets; what an older kernel does not say is 0.
+fn known(info: &[u8]) -> Info {
+    fn field<const N: usize>(info: &[u8], at: usize) -> [u8; N] {
+        let bytes = info.get(at..at + N).and_then(|bytes| bytes.try_into().ok());
+        bytes.unwrap_or([0; N])
+    }
+    let word = |at| u64::from(u32::from_ne_bytes(field(info, at)));
+    let long_ns = |at| u64::from_ne_bytes(field(info, at)).saturating_mul(1000);
+    // All ones stand for none.
+    let least_us = Some(word(148)).filter(|us| *us != u64::from(u32::MAX)).unwrap_or(0);
+    Info {
+        retransmits: word(100),
+        rtt_ns: word(68) * 1000,
+        rtt_min_ns: least_us * 1000,
+        window_bytes: word(80) * word(16),
+        busy_ns: long_ns(168),
+        receiver_limited_ns: long_ns(176),
+        buffer_limited_ns: long_ns(184),
+    }
 }
 
 #[cfg(test)]
@@ -181,5 +209,38 @@ mod tests {
         for length in 0..whole.len() {
             assert_eq!(of(&whole[..length]), (0, 0), "{length}");
         }
+    }
+
+    /// The fields after the C library's last one, at the offsets of linux/tcp.h, and cut at every
+    /// byte as an older kernel cuts it.
+    #[test]
+    fn what_an_older_kernel_does_not_say_is_0() {
+        let mut raw = vec![0_u8; INFO_BYTES];
+        for (at, value) in [(16, 1448_u32), (68, 250), (80, 10), (100, 7), (148, 40)] {
+            raw[at..at + 4].copy_from_slice(&value.to_ne_bytes());
+        }
+        for (at, value) in [(168, 900_u64), (176, 20), (184, 30)] {
+            raw[at..at + 8].copy_from_slice(&value.to_ne_bytes());
+        }
+        let whole = known(&raw);
+        let (rtt_ns, rtt_min_ns, window_bytes) = (250_000, 40_000, 14_480);
+        let (busy_ns, receiver_limited_ns, buffer_limited_ns) = (900_000, 20_000, 30_000);
+        let expected = Info {
+            retransmits: 7,
+            rtt_ns,
+            rtt_min_ns,
+            window_bytes,
+            busy_ns,
+            receiver_limited_ns,
+            buffer_limited_ns,
+        };
+        assert_eq!(whole, expected);
+        for length in 0..raw.len() {
+            let cut = known(&raw[..length]);
+            assert!(cut.busy_ns == if length >= 176 { 900_000 } else { 0 }, "{length}");
+            assert!(cut.retransmits == if length >= 104 { 7 } else { 0 }, "{length}");
+        }
+        raw[148..152].copy_from_slice(&u32::MAX.to_ne_bytes());
+        assert_eq!(known(&raw).rtt_min_ns, 0, "no round trip was seen yet");
     }
 }

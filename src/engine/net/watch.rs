@@ -60,5 +60,9 @@ fn row(work: &Work) -> [u64; network::COLUMNS.len()] {
         mean(&|info| info.window_bytes),
         sum(&|count| count.zerocopy_done.load(Relaxed)),
         sum(&|count| count.zerocopy_copied.load(Relaxed)),
+        infos.iter().map(|info| info.busy_ns).sum(),
+        infos.iter().map(|info| info.receiver_limited_ns).sum(),
+        infos.iter().map(|info| info.buffer_limited_ns).sum(),
+        infos.iter().map(|info| info.rtt_min_ns).min().unwrap_or(0),
     ]
 }

@@ -10,10 +10,11 @@ use std::time::Duration;
 use super::job::{Job, SendPath, Wanted};
 use super::socket;
 use crate::engine::Error;
-use crate::measurement::Note;
-use crate::sys;
+use crate::inventory::server::interface;
+use crate::measurement::{Ceiling, Note};
 use crate::sys::clock::monotonic_ns;
 use crate::sys::link::{self, Namespace};
+use crate::sys::{self, Host};
 
 /// This end of the pair that is made for a trial, and the peer's.
 const OURS: (&str, Ipv4Addr) = ("brickyard0", Ipv4Addr::new(10, 89, 77, 1));
@@ -40,6 +41,8 @@ pub struct Wire {
     pub connections: Vec<Connection>,
     /// What lies between the ends.
     pub notes: Vec<Note>,
+    /// What TCP can carry over it, where that is known.
+    pub most: Option<Ceiling>,
 }
 
 /// A place with an address.
@@ -57,13 +60,31 @@ pub fn connect(job: &Job) -> Result<Wire, Error> {
     let builder = std::thread::Builder::new().name("wire".to_owned());
     let made = builder.spawn(move || {
         let (ours, peer, note) = between(&job)?;
+        let most = most(&job, &ours);
         let (from, to) = if job.reversed { (peer, ours) } else { (ours, peer) };
         let connections = connections(&job, &from, &to)?;
-        Ok(Wire { connections, notes: vec![note] })
+        Ok(Wire { connections, notes: vec![note], most })
     });
     let made = made.map_err(|why| Error::Failed(format!("cannot start a thread: {why}")))?;
     let ended = || Err(Error::Failed("the thread that connects both ends has ended".to_owned()));
     made.join().unwrap_or_else(|_| ended())
+}
+
+/// What TCP can carry out of this end, by the interface that has its address. `None` where nobody
+/// knows: of a veth pair that nothing shapes, of loopback, and of the way from the peer, whose
+/// interface is not ours to ask.
+fn most(job: &Job, ours: &End) -> Option<Ceiling> {
+    if job.reversed || !matches!(job.wire, Wanted::Peer(_)) {
+        return None;
+    }
+    let all = link::named_addresses().ok()?;
+    let (name, _) = all.into_iter().find(|(_, address)| *address == ours.address)?;
+    let capacity = interface::capacity(&Host::live(), &name)?;
+    Some(Ceiling {
+        bytes_per_s: Some(capacity.bytes_per_s),
+        why: format!("{name} ({})", capacity.derivation),
+        ..Ceiling::default()
+    })
 }
 
 /// Both ends, and what is said of them.

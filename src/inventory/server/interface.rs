@@ -140,6 +140,13 @@ pub fn recorded_at(interface: &str) -> String {
     format!("/.brickyard/ethtool/{interface}.json")
 }
 
+/// What TCP can carry through the interface of that name, as [`Interface::capacity`] has it; `None`
+/// when there is none of that name, or nobody knows.
+pub fn capacity(host: &Host, name: &str) -> Option<Capacity> {
+    let mut reading = Reading::new(host);
+    interface(&mut reading, name.to_owned(), &mut Names::default())?.capacity()
+}
+
 /// What it answers; nothing, when it does not.
 fn answer(reading: &mut Reading<'_>, name: &str) -> Answer {
     const ANSWER: &str = "driver, rings, offloads and coalescing of a network interface";

@@ -17,7 +17,7 @@ const CROWDED: f64 = 0.15;
 const ONE_THREAD: f64 = 1.05;
 
 /// Every CPU that the load may use is full.
-const FULL: f64 = 0.95;
+pub(super) const FULL: f64 = 0.95;
 
 /// One CPU full of interrupts.
 const SOFTIRQ_FULL: f64 = 0.90;
@@ -61,7 +61,6 @@ pub struct Processors {
 pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
     let streams = (facts.number("streams", 1.0).max(1.0)) as usize;
     let programs = facts.measurement.programs.is_some();
-    // What watches over programs is not the load.
     // What watches over programs is not the load.
     let counted = if programs { Vec::new() } else { threads(facts) };
     let own = facts.measurement.streams.iter().filter_map(own_account).collect();
@@ -141,14 +140,15 @@ fn busier(a: &(f64, f64), b: &(f64, f64)) -> Ordering {
 }
 
 /// Shares of one CPU's time.
-struct Cpu {
-    number: u32,
-    busy: f64,
+pub(super) struct Cpu {
+    pub(super) number: u32,
+    pub(super) busy: f64,
     stolen: f64,
-    interrupts: f64,
+    pub(super) interrupts: f64,
 }
 
-fn cpus(facts: &Facts<'_>) -> Vec<Cpu> {
+/// What each CPU of the machine did.
+pub(super) fn cpus(facts: &Facts<'_>) -> Vec<Cpu> {
     let Some(stat) = facts.series("stat") else { return Vec::new() };
     let names = stat.columns.iter().filter_map(|column| column.name.strip_suffix(".idle_ns"));
     let of = |name: &str| {

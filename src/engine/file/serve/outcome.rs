@@ -40,6 +40,7 @@ pub fn gather(
     let durable = durable(job, &yields, &streams, zero_ns);
     let reread_bytes = reread_bytes(trial, &yields);
     Ok(LoadResult {
+        wire: None,
         started_monotonic_ns: zero_ns,
         started_unix_ns: watched.started_unix_ns,
         elapsed_ns: streams.iter().map(|stream| stream.stopped_ns).max().unwrap_or(0),
