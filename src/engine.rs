@@ -46,6 +46,10 @@ pub trait Engine: Sync {
     fn makes_its_files(&self) -> bool {
         false
     }
+    /// The engine that writes the files that its trials read.
+    fn lays_with(&self) -> &'static str {
+        self.name()
+    }
     /// How long the files of its trials are wanted.
     fn keeps(&self) -> Keeps {
         Keeps::Nothing
@@ -112,6 +116,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     &mail::Mail,
     &database::Database,
     &net::Net,
+    &net::NetFile,
     &command::Command,
     &concat::Concat,
     &adapter::FIO,

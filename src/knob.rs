@@ -271,7 +271,7 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 21] = [
+pub const ENGINES: [&str; 22] = [
     "file",
     "integrity",
     "flush-test",
@@ -280,6 +280,7 @@ pub const ENGINES: [&str; 21] = [
     "mail",
     "database",
     "net",
+    "net-file",
     "command",
     "concat",
     "fio",
@@ -323,6 +324,11 @@ impl Settings {
     pub fn set(&mut self, name: &str, value: Value) {
         let held = Arc::make_mut(&mut self.values).get_mut(name);
         *held.unwrap_or_else(|| panic!("no knob `{name}` here")) = value;
+    }
+
+    /// Whether what is measured goes over a network, whose rates are told in bits.
+    pub fn is_network(&self) -> bool {
+        self.has("wire")
     }
 
     /// Whether these settings have the knob `name`.

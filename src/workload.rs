@@ -60,6 +60,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &mailbox::MAILBOX,
     &database::SQLITE,
     &net::TCP_STREAM,
+    &net::FILE_STREAM,
     &command::COMMAND,
     &concat::CONCATENATE,
     &iozone::WRITE,

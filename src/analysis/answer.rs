@@ -49,10 +49,14 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
         among.max_by(|a, b| a.1.value.total_cmp(&b.1.value))
     };
     let reads = |cell: &Cell<'_>| cell.settings.word("access").contains("read");
-    let network = |cell: &Cell<'_>| cell.settings.engine() == words::NETWORK;
+    let network = |cell: &Cell<'_>| cell.settings.is_network();
+    let from_files = |cell: &Cell<'_>| cell.settings.has("files");
     let (lead, found) = if let (true, Some(found)) = (cells.iter().all(network), fastest(&network))
     {
-        ("From memory to memory the most was", found)
+        match from_files(found.0) {
+            true => ("From files over the network the most was", found),
+            false => ("From memory to memory the most was", found),
+        }
     } else if let Some(found) = fastest(&|cell| reads(cell) && is_devices(cell)) {
         ("The device delivers", found)
     } else if let Some(found) = fastest(&|cell| !reads(cell) && is_devices(cell)) {

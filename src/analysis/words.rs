@@ -22,7 +22,7 @@ pub fn rate(estimate: &Estimate, replicates: usize) -> String {
 /// A throughput of a load, in the units of what it goes over: bytes as [`rate`] has it, and bits of
 /// a network: `36.1 Gb/s (95 % interval 35.8 to 36.4 Gb/s, n 3)`.
 pub fn load_rate(settings: &Settings, estimate: &Estimate, replicates: usize) -> String {
-    if settings.engine() != NETWORK {
+    if !settings.is_network() {
         return rate(estimate, replicates);
     }
     let estimate = estimate.not_negative();
@@ -38,14 +38,11 @@ pub fn load_rate(settings: &Settings, estimate: &Estimate, replicates: usize) ->
 
 /// A throughput alone, in the units of what the load goes over.
 pub fn load_throughput(settings: &Settings, bytes_per_s: f64) -> String {
-    match settings.engine() {
-        NETWORK => bits(bytes_per_s),
-        _ => throughput(bytes_per_s),
+    match settings.is_network() {
+        true => bits(bytes_per_s),
+        false => throughput(bytes_per_s),
     }
 }
-
-/// The engine whose rates are those of a network.
-pub const NETWORK: &str = "net";
 
 /// A rate of any figure, by its name: throughput as [`rate`] has it, operations and transactions as
 /// `12.3k operations/s (95 % interval 12.0k to 12.6k, n 3)`.
@@ -138,6 +135,9 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     let means = |knob: &str| settings.has(knob) && !settings.is_moot(knob);
     let way = means("direct").then(|| path(settings).to_owned());
     let mut parts: Vec<String> = way.into_iter().collect();
+    if settings.is_network() && settings.has("files") {
+        parts.push(format!("by {}", settings.word("send-path")));
+    }
     for knob in knobs.iter().filter(|knob| means(knob)) {
         match settings.get(knob) {
             Value::Words(words) if words.is_empty() => {}
@@ -147,8 +147,9 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     }
     let what = match (settings.has("access"), settings.word("operation")) {
         (true, _) if settings.is_moot("access") => "Work on empty files".to_owned(),
+        (true, _) if settings.is_network() => "Files over TCP".to_owned(),
         (true, _) => access(settings).to_owned(),
-        (false, "") if settings.engine() == NETWORK => "TCP".to_owned(),
+        (false, "") if settings.is_network() => "TCP".to_owned(),
         (false, "") => settings.engine().to_owned(),
         (false, operation) => format!("The operation {operation}"),
     };

@@ -88,9 +88,12 @@ impl Run<'_> {
     /// The trial that writes another one's files.
     fn layout_for(&self, trial: &Trial) -> Trial {
         let (settings, size) = (&trial.settings, trial.settings.whole("file-size"));
-        let mut layout = Settings::defaults(trial.settings.engine());
+        let of = engine::find(settings.engine()).map_or(settings.engine(), |it| it.lays_with());
+        let mut layout = Settings::defaults(of);
         for knob in ["streams", "files", "file-size", "directories", "data", "io-engine"] {
-            layout.set(knob, settings.get(knob).clone());
+            if let Some(value) = settings.find(knob) {
+                layout.set(knob, value.clone());
+            }
         }
         super::layouts::copy(settings, &mut layout);
         layout.set("access", Value::Word("write".into()));

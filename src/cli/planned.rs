@@ -113,7 +113,10 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     }
     plan.check_target()?;
     let disks = disks(&plan.disks)?;
-    let placed = plan.loads.iter().any(|load| load.settings.engine() != "net");
+    let placed = plan
+        .loads
+        .iter()
+        .any(|load| load.settings.has("directories") || !load.settings.is_network());
     let named = !arguments.dir.is_empty() || !disks.is_empty();
     if named && !placed {
         let what = format!("cannot run `{}` in a directory or on a device", plan.name);

@@ -59,6 +59,8 @@ pub struct Talk {
     /// When the campaign will be over, monotonic clock, as far as is known.
     ends_at_ns: Option<u64>,
     said_ns: u64,
+    /// The trial's rates are told in bits.
+    in_bits: bool,
 }
 
 impl Talk {
@@ -72,7 +74,7 @@ impl Talk {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Talk { bar, quiet, doing: String::new(), ends_at_ns: None, said_ns: 0 }
+        Talk { bar, quiet, doing: String::new(), ends_at_ns: None, said_ns: 0, in_bits: false }
     }
 
     /// Says a line above the bar.
@@ -131,6 +133,7 @@ impl Observer for Talk {
             Event::Say(text) => self.say(text),
             Event::Begin { trial, of, left_ns } => {
                 self.doing = format!("[{}/{}] {}", trial.number, of, described(trial));
+                self.in_bits = trial.settings.is_network();
                 self.said_ns = clock::monotonic_ns();
                 self.ends_at_ns = left_ns.map(|left_ns| self.said_ns.saturating_add(left_ns));
                 self.show("preparing");
@@ -142,6 +145,9 @@ impl Observer for Talk {
                 if *bytes_per_s == 0.0 && *ops_per_s > 0.0 =>
             {
                 self.show(&format!("{} operations per s", value::iops(*ops_per_s)));
+            }
+            Event::During(Progress::Running { bytes_per_s, .. }) if self.in_bits => {
+                self.show(&value::bits(*bytes_per_s));
             }
             Event::During(Progress::Running { bytes_per_s, ops_per_s, .. }) => self.show(&format!(
                 "{}, {} I/O per s",
@@ -212,8 +218,8 @@ fn ended(record: &Record, doing: &str) -> String {
             if let Some(rate) = figures.get("ops_per_s") {
                 return format!("{doing}: {} operations per s{notes}", value::iops(rate.value));
             }
-            if let (Some(rate), "net") =
-                (figures.get("throughput_bytes_per_s"), record.trial.settings.engine())
+            if let (Some(rate), true) =
+                (figures.get("throughput_bytes_per_s"), record.trial.settings.is_network())
             {
                 return format!("{doing}: {}{notes}", value::bits(rate.value));
             }

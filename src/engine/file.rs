@@ -11,18 +11,18 @@ use crate::plan::Trial;
 use crate::sys;
 
 mod address;
-mod backend;
-mod check;
-mod files;
+pub mod backend;
+pub mod check;
+pub mod files;
 pub mod job;
-mod lane;
+pub mod lane;
 mod serve;
 mod stream;
-mod supervise;
+pub mod supervise;
 
 pub use address::Shuffle;
 pub use backend::ring::refusal as ring_refusal;
-pub use serve::worker;
+pub use serve::{worker, written};
 pub use supervise::first_generation;
 
 /// The engine `file`.

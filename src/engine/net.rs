@@ -9,13 +9,14 @@ use crate::engine::clients::refused;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, file};
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::sys;
 
 mod end;
+mod files;
 mod job;
 mod serve;
 mod socket;
@@ -25,12 +26,19 @@ mod wire;
 /// The worker, as an argument of ours.
 const WORKER: &str = "net-worker";
 
+/// The engines' names.
+const MEMORY: &str = "net";
+const FILES: &str = "net-file";
+
 /// The engine `net`.
 pub struct Net;
 
+/// The engine `net-file`.
+pub struct NetFile;
+
 impl Engine for Net {
     fn name(&self) -> &'static str {
-        "net"
+        MEMORY
     }
 
     fn about(&self) -> &'static str {
@@ -45,6 +53,31 @@ impl Engine for Net {
         let streams = trial.settings.whole("streams") as usize;
         let spec = LoadSpec::new(trial, context.campaign, vec![Vec::new(); streams])?;
         supervise::run(&Order::new(WORKER, &spec, &trial.settings)?, context)
+    }
+}
+
+impl Engine for NetFile {
+    fn name(&self) -> &'static str {
+        FILES
+    }
+
+    fn about(&self) -> &'static str {
+        "Files that are read and sent over TCP, both ends run here, as by `net`"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        job::Job::new(settings, 0).map_err(refused)?;
+        file::File.check(settings)
+    }
+
+    fn lays_with(&self) -> &'static str {
+        "file"
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        let spec = file::supervise::spec(trial, context)?;
+        let order = Order::new(WORKER, &spec, &trial.settings)?;
+        file::supervise::measured(&order, trial, context)
     }
 }
 

@@ -9,18 +9,32 @@ const DAY_NS: u64 = 86_400_000_000_000;
 /// Engines that read and write files, blocks of them at a time.
 const OF_FILES: &[&str] = &["file", "sim"];
 
+/// The same, and one that sends what it reads.
+const OF_READ_FILES: &[&str] = &["file", "sim", "net-file"];
+
 /// Engines that make files of their own, of a given number and size.
-const OF_OWN_FILES: &[&str] = &["file", "sim", "tree", "concat"];
+const OF_OWN_FILES: &[&str] = &["file", "sim", "tree", "concat", "net-file"];
 
 /// The same, and one that makes one file a stream.
-const OF_SIZED_FILES: &[&str] = &["file", "sim", "tree", "concat", "integrity", "flush-test"];
+const OF_SIZED_FILES: &[&str] =
+    &["file", "sim", "tree", "concat", "integrity", "flush-test", "net-file"];
 
 /// Engines that let streams loose on files.
-const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail", "database"];
+const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail", "database", "net-file"];
 
 /// Engines whose streams end by a time or what they did, and run where they are put.
-const OF_TIMED_STREAMS: &[&str] =
-    &["file", "sim", "tree", "replay", "mail", "database", "net", "integrity", "flush-test"];
+const OF_TIMED_STREAMS: &[&str] = &[
+    "file",
+    "sim",
+    "tree",
+    "replay",
+    "mail",
+    "database",
+    "net",
+    "net-file",
+    "integrity",
+    "flush-test",
+];
 
 /// Engines whose trials lie in directories: all but one that touches no file.
 const OF_DIRECTORIES: &[&str] = &[
@@ -34,6 +48,7 @@ const OF_DIRECTORIES: &[&str] = &[
     "flush-test",
     "command",
     "concat",
+    "net-file",
 ];
 
 /// The same knob, obeyed by all engines whose streams end by a time or what they did.
@@ -58,7 +73,14 @@ const fn with_trees(knob: Knob) -> Knob {
 
 /// The same knob, obeyed by the engines that move their bytes in blocks.
 const fn with_blocks(knob: Knob) -> Knob {
-    Knob { engines: &["file", "sim", "mail", "concat", "integrity", "flush-test"], ..knob }
+    const ENGINES: &[&str] =
+        &["file", "sim", "mail", "concat", "integrity", "flush-test", "net-file"];
+    Knob { engines: ENGINES, ..knob }
+}
+
+/// The same knob, obeyed by an engine that sends what it reads.
+const fn with_reading(knob: Knob) -> Knob {
+    Knob { engines: OF_READ_FILES, ..knob }
 }
 
 /// The same knob, obeyed by every engine.
@@ -89,7 +111,7 @@ const fn file(
     Knob { engines: &["file"], ..knob(name, fio, domain, default, about) }
 }
 
-pub const ACCESS: Knob = knob(
+pub const ACCESS: Knob = with_reading(knob(
     "access",
     "rw",
     Domain::OneOf(&[
@@ -107,7 +129,7 @@ pub const ACCESS: Knob = knob(
     ]),
     "read",
     "Order and direction of the I/O",
-);
+));
 pub const BLOCK_SIZE: Knob = with_blocks(knob(
     "block-size",
     "bs",
@@ -115,13 +137,13 @@ pub const BLOCK_SIZE: Knob = with_blocks(knob(
     "1MiB",
     "Bytes moved by one I/O",
 ));
-pub const QUEUE_DEPTH: Knob = knob(
+pub const QUEUE_DEPTH: Knob = with_reading(knob(
     "queue-depth",
     "iodepth",
     Domain::Count { min: 1, max: 4096 },
     "1",
     "I/Os in flight per stream",
-);
+));
 pub const BATCH: Knob = knob(
     "batch",
     "iodepth_batch_complete_min",
@@ -164,7 +186,7 @@ pub const DIRECTORIES: Knob = Knob {
     )
 };
 pub const DIRECT: Knob = Knob {
-    engines: &["file", "sim", "integrity", "flush-test"],
+    engines: &["file", "sim", "integrity", "flush-test", "net-file"],
     ..knob(
         "direct",
         "direct",

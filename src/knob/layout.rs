@@ -9,9 +9,12 @@ use crate::value::Domain;
 
 const GIB: u64 = 1 << 30;
 
+/// Engines whose files may lie on what is made for them, or on a machine that is set for them.
+pub const OF_FILES: &[&str] =
+    &["file", "replay", "mail", "database", "command", "concat", "net-file"];
+
 const fn knob(name: &'static str, domain: Domain, about: &'static str) -> Knob {
-    let (scope, engines, default, fio) =
-        (Scope::Layout, &["file", "replay", "mail", "database", "command", "concat"], "as-is", "");
+    let (scope, engines, default, fio) = (Scope::Layout, OF_FILES, "as-is", "");
     Knob { name, fio, about, domain, default, scope, engines, apply: Apply::Layout }
 }
 

@@ -3,7 +3,11 @@
 use super::{Knob, own};
 use crate::value::Domain;
 
-const NET: &[&str] = &["net"];
+/// Engines that send over a network,
+const NET: &[&str] = &["net", "net-file"];
+
+/// and of these one whose bytes come from memory.
+const MEMORY: &[&str] = &["net"];
 
 pub const WIRE: Knob = own(
     NET,
@@ -29,14 +33,14 @@ pub const MTU: Knob = own(
     "Bytes of an IP packet at most, on the veth pair of wire=namespaces (its own: 1500)",
 );
 pub const DIRECTION: Knob = own(
-    NET,
+    MEMORY,
     "direction",
     Domain::OneOf(&["send", "receive"]),
     "send",
     "What the server does: bytes go from this end to the peer, or from the peer to this end",
 );
 pub const MESSAGE_SIZE: Knob = own(
-    NET,
+    MEMORY,
     "message-size",
     Domain::Bytes { min: 1, max: 64 << 20, step: 1 },
     "128KiB",
@@ -45,10 +49,13 @@ pub const MESSAGE_SIZE: Knob = own(
 pub const SEND_PATH: Knob = own(
     NET,
     "send-path",
-    Domain::OneOf(&["write", "sendfile", "zerocopy"]),
+    Domain::OneOf(&["write", "sendfile", "zerocopy", "splice", "mmap", "uring", "uring-zerocopy"]),
     "write",
-    "write(2) from a buffer, sendfile(2) from a file in memory (memfd), or send(2) with \
-     MSG_ZEROCOPY, whose completions say how many sends the kernel copied after all",
+    "From memory: write(2) from a buffer, sendfile(2) from a file in memory (memfd), or send(2) \
+     with MSG_ZEROCOPY, whose completions say how many sends the kernel copied after all. From \
+     files: read(2) and write(2), sendfile(2), splice(2) through a pipe of 1 MiB, write(2) from a \
+     memory map, or io_uring: reads into registered buffers, queue-depth in flight, and sends from \
+     them, copied or not",
 );
 pub const RECEIVE_PATH: Knob = own(
     NET,

@@ -21,8 +21,7 @@ const fn knob(
     apply: Apply,
     about: &'static str,
 ) -> Knob {
-    let (scope, engines, default) =
-        (Scope::System, &["file", "replay", "mail", "database", "command", "concat"], "as-is");
+    let (scope, engines, default) = (Scope::System, super::layout::OF_FILES, "as-is");
     Knob { name, fio, about, domain, default, scope, engines, apply }
 }
 

@@ -4,7 +4,7 @@ use super::{Apply, Knob, Scope};
 use crate::value::Domain;
 
 /// Engines that can check what they read.
-const OF_BLOCKS: &[&str] = &["file", "integrity", "flush-test"];
+const OF_BLOCKS: &[&str] = &["file", "integrity", "flush-test", "net-file"];
 
 pub const VERIFY: Knob = Knob {
     name: "verify",

@@ -359,7 +359,7 @@ fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figur
     let unknown = measurement.programs.is_some() && !measurement.evidence.process_io_reliable;
     let cpu_ns = if unknown { 0 } else { cpu_ns };
     // Two threads make a stream over a network, which has this figure of both.
-    if record.trial.settings.engine() != "net" {
+    if !record.trial.settings.is_network() {
         add("cpu_seconds_per_gib", cpu_ns as f64 / 1e9, total.bytes() as f64 / f64::from(1 << 30));
     }
     if total.metadata_ops > 0 {

@@ -303,11 +303,12 @@ pub fn limits(record: &Record) -> Option<Limits> {
 
 /// An mmap or a read that sleeps has one in flight, whatever the depth asked for.
 fn in_flight(facts: &Facts<'_>) -> f64 {
-    // How many segments a connection has in flight is for TCP to say.
-    if facts.settings.engine() == "net" {
+    // How many segments a connection has in flight is for TCP to say; of files that are sent, what
+    // counts is what is asked of the disk.
+    if facts.settings.is_network() && !facts.settings.has("files") {
         return 0.0;
     }
-    let deep = matches!(facts.word("io-engine"), "uring" | "aio");
+    let deep = matches!(facts.word("io-engine"), "uring" | "aio") || facts.settings.is_network();
     let depth = if deep { facts.number("queue-depth", 1.0).max(1.0) } else { 1.0 };
     facts.number("streams", 1.0).max(1.0) * depth
 }

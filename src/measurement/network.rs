@@ -30,6 +30,8 @@ pub const COLUMNS: [(&str, Kind); 12] = [
 /// - `sender_cpu_seconds_per_gb`, `receiver_cpu_seconds_per_gb`: processor time of the threads of
 ///   each end in the window, for each 10^9 bytes that arrived in it.
 /// - `cpu_seconds_per_gib`: that of both ends together, for each GiB that arrived.
+/// - `disk_throughput_bytes_per_s`: what the block devices under the files gave in the window, of
+///   whatever reads them, over its length; of files that are sent alone.
 /// - `retransmits`: segments that were sent again in the window.
 /// - `rtt_ns_mean`, `cwnd_bytes_mean`: means of the samples in the window (TCP_INFO of the sender).
 /// - `zerocopy_copied_share`: of sends that were to be without a copy, those that were copied.
@@ -51,6 +53,7 @@ pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures
     let both = growth("sender_cpu_ns").zip(growth("receiver_cpu_ns")).map(|(a, b)| a + b);
     let gibibytes = window.done.read_bytes as f64 / f64::from(1 << 30);
     add("cpu_seconds_per_gib", both.map(|ns| ns / 1e9 / gibibytes));
+    add("disk_throughput_bytes_per_s", of_disks(measurement, window));
     add("retransmits", growth("retransmits"));
     add("rtt_ns_mean", level(series, "rtt_ns", start_ns, end_ns));
     add("cwnd_bytes_mean", level(series, "cwnd_bytes", start_ns, end_ns));
@@ -58,6 +61,17 @@ pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures
     if let (Some(sends @ 1..), Some(copied)) = (last("zerocopy_sends"), last("zerocopy_copied")) {
         add("zerocopy_copied_share", Some(copied as f64 / sends as f64));
     }
+}
+
+/// Bytes per second that the devices under the files gave in the window; `None` where there are
+/// none, or one was not counted.
+fn of_disks(measurement: &Measurement, window: &Window) -> Option<f64> {
+    let devices = &measurement.evidence.devices;
+    let series = measurement.counters.iter().find(|series| series.source == "diskstats")?;
+    let (start_ns, end_ns) = (window.start_ns as i64, window.end_ns as i64);
+    let grown = |device: &String| series.growth(&format!("{device}.read_bytes"), start_ns, end_ns);
+    let all: Option<f64> = devices.iter().map(grown).sum();
+    all.filter(|_| !devices.is_empty()).map(|bytes| bytes / window.seconds())
 }
 
 /// The mean of a gauge's rows between two instants; `None` when there is no row.

@@ -24,6 +24,9 @@ pub struct Column {
     pub print: fn(f64) -> String,
 }
 
+/// What the devices under files that are sent gave.
+pub const DISK: &str = "disk_throughput_bytes_per_s";
+
 /// Whether a group's cells count operations before bytes, or bits that went over a network.
 pub fn are_in(group: &Group<'_>) -> bool {
     let is =
@@ -33,7 +36,7 @@ pub fn are_in(group: &Group<'_>) -> bool {
 
 /// Whether what is told of a group went over a network.
 pub fn network(group: &Group<'_>) -> bool {
-    group.rows.iter().any(|row| row.cell.settings.engine() == "net")
+    group.rows.iter().any(|row| row.cell.settings.is_network())
 }
 
 /// Rates of a network, in decimal bits, and what each end's processors gave for them.
@@ -43,6 +46,7 @@ fn of_network() -> Vec<Column> {
     let copied = "zerocopy_copied_share";
     vec![
         Column { head: "Gb/s", name: cells::THROUGHPUT, print: gigabits },
+        Column { head: "disk", name: DISK, print: gigabits },
         Column { head: "sent", name: "sent_throughput_bytes_per_s", print: gigabits },
         Column { head: "msg/s", name: cells::IOPS, print: value::iops },
         Column { head: "s/GB out", name: "sender_cpu_seconds_per_gb", print: value::significant },

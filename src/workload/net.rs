@@ -1,4 +1,4 @@
-//! Bytes from the memory of one end of a network to that of the other.
+//! Bytes from the memory, or the files, of one end of a network to the memory of the other.
 
 use super::Workload;
 
@@ -7,4 +7,11 @@ pub const TCP_STREAM: Workload = Workload {
     about: "TCP from memory to memory, as fast as it goes",
     engines: &["net"],
     settings: &[("warm-up", "1s")],
+};
+
+pub const FILE_STREAM: Workload = Workload {
+    name: "file-stream",
+    about: "Files from a disk over TCP to their readers, cold, as fast as they go",
+    engines: &["net-file"],
+    settings: &[("warm-up", "1s"), ("direct", "false")],
 };

@@ -26,6 +26,7 @@ mod limits;
 mod model;
 mod names;
 mod network;
+mod network_disk;
 mod origin;
 mod patterns;
 mod referee;

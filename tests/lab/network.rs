@@ -11,14 +11,14 @@ use crate::disk::{alone, sh, usable};
 use crate::run::{draw, figure, noted, parse, trials};
 
 /// Two namespaces, `a` at 10.89.0.1 and `b` at 10.89.0.2; gone when dropped.
-struct Pair {
+pub struct Pair {
     a: String,
     b: String,
     server: Option<Child>,
 }
 
 impl Pair {
-    fn new() -> Pair {
+    pub fn new() -> Pair {
         let name = |end: &str| format!("brickyard-lab-{}-{end}", std::process::id());
         let pair = Pair { a: name("a"), b: name("b"), server: None };
         for end in [&pair.a, &pair.b] {
@@ -43,7 +43,7 @@ impl Pair {
     /// What `a` sends. The bucket holds tens of milliseconds: when a busy machine wakes the
     /// kernel's timer late, a small one is full and what would have been added is lost (0.991 of
     /// the rate with 256 kB).
-    fn shape(&self, megabits_per_s: u64) {
+    pub fn shape(&self, megabits_per_s: u64) {
         let rate = format!("{megabits_per_s}mbit");
         let bucket = ["root", "tbf", "rate", &rate, "burst", "2mb", "latency", "50ms"];
         sh("tc", &[&["-n", &self.a, "qdisc", "replace", "dev", "link0"], &bucket[..]].concat());
@@ -77,9 +77,19 @@ impl Pair {
 
     /// The same by a trial of ours, run in `from` with its peer in `to`; the whole document.
     fn run(&self, folder: &Path, from: &str, to: &str, more: &[&str]) -> Value {
+        Pair::trials_of("tcp-stream", folder, (from, to), more)
+    }
+
+    /// A trial of this workload from `a` to `b`; the whole document.
+    pub fn run_workload(&self, workload: &str, folder: &Path, more: &[&str]) -> Value {
+        Pair::trials_of(workload, folder, (&self.a, &self.b), more)
+    }
+
+    fn trials_of(workload: &str, folder: &Path, ends: (&str, &str), more: &[&str]) -> Value {
+        let (from, to) = ends;
         let store = folder.join("network.db").display().to_string();
         let peer = format!("peer-namespace={to}");
-        let ask = ["run", "tcp-stream", &peer, "stop=3s", "--replicates", "1", "--json", "--quiet"];
+        let ask = ["run", workload, &peer, "stop=3s", "--replicates", "1", "--json", "--quiet"];
         let arguments = [&ask[..], &["--store", &store], more].concat();
         let program = env!("CARGO_BIN_EXE_brickyard");
         let output = Command::new("ip")
@@ -95,7 +105,7 @@ impl Pair {
     }
 
     /// What the page of `inspect` says, bytes per second.
-    fn at_most(&self) -> f64 {
+    pub fn at_most(&self) -> f64 {
         let page = self.in_a(env!("CARGO_BIN_EXE_brickyard"), &["inspect"]);
         let page = page.split_whitespace().collect::<Vec<&str>>().join(" ");
         let said = page.split("link0: ").nth(1).and_then(|rest| rest.split(" at most: ").nth(1));
@@ -163,7 +173,7 @@ fn a_trial_of_ours_gets_through_a_shaped_link_what_inspect_says_at_each_mtu() {
 }
 
 /// What a document says that limits its one cell: the word, and the sentence.
-fn limit(document: &Value) -> (String, String) {
+pub fn limit(document: &Value) -> (String, String) {
     let findings = document["findings"].as_array().expect("findings are an array");
     let found = findings.iter().find(|finding| finding["question"] == "bottleneck");
     let found = found.unwrap_or_else(|| panic!("no bottleneck: {document:#}"));

@@ -104,11 +104,11 @@ fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
         Resource::Device => "faster or more disks; `brickyard inspect` says what they lie on",
         Resource::Link => "see `brickyard inspect` for the link and what it trained at",
         Resource::Cpu => "give the load more CPUs, or stop what else runs on them",
-        Resource::Core | Resource::Softirq if settings.engine() == words::NETWORK => {
+        Resource::Core | Resource::Softirq if settings.is_network() => {
             "spread the load: more streams, larger messages, cpu-pinning"
         }
         Resource::Core | Resource::Softirq => "spread the load: more streams, larger blocks",
-        Resource::Network if settings.engine() == words::NETWORK => {
+        Resource::Network if settings.is_network() => {
             "a faster link, or a second one; jumbo frames leave less of it to headers"
         }
         Resource::CpuQuota => "raise the control group's CPU quota",

@@ -8,9 +8,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use super::stream::Trial;
+use super::files::StreamFiles;
 use crate::engine::Written;
 use crate::engine::load::again::is_unreadable;
+use crate::engine::load::control::Shared;
 use crate::engine::load::ledger::Ledger;
 use crate::measurement::Integrity;
 use crate::pattern::block::{Format, Identity};
@@ -73,14 +74,31 @@ impl Check for Off {
     }
 }
 
+/// What is known of a trial's files where their blocks are checked.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// Phase and release of the trial.
+    pub shared: &'a Shared,
+    /// The files of each stream,
+    pub files: &'a [StreamFiles],
+    /// and how their blocks name themselves.
+    pub written: &'a [Vec<Written>],
+    /// Counts the faults that are kept of all streams.
+    pub kept: &'a Arc<AtomicUsize>,
+    /// Stamped into every block.
+    pub campaign: u64,
+    /// Files are open for direct I/O.
+    pub direct: bool,
+    /// Checks wait until the next reads have been handed to the kernel.
+    pub waits: bool,
+}
+
 /// Blocks that name themselves.
 pub struct Blocks<'a> {
     format: Format,
-    campaign: u64,
     written: &'a [Written],
-    trial: &'a Trial,
+    ground: Ground<'a>,
     index: usize,
-    waits: bool,
     checked_bytes: u64,
     /// When something was looked at closely for the first time after the stop.
     stopping_ns: Option<u64>,
@@ -88,16 +106,14 @@ pub struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    /// Of the files of stream `index`; `kept` counts the faults that are kept of all streams.
-    pub fn new(trial: &'a Trial, format: Format, index: usize) -> Blocks<'a> {
-        let kept: Arc<AtomicUsize> = trial.faults_kept.clone();
+    /// Of the files of stream `index`.
+    pub fn new(ground: Ground<'a>, format: Format, index: usize) -> Blocks<'a> {
+        let kept = ground.kept.clone();
         Blocks {
             format,
-            campaign: trial.job.campaign,
-            written: &trial.written[index],
-            trial,
+            written: &ground.written[index],
+            ground,
             index,
-            waits: trial.job.checks_meanwhile(),
             checked_bytes: 0,
             stopping_ns: None,
             ledger: Ledger::new(format.checksum.name(), format.block_bytes as u64, kept),
@@ -108,13 +124,13 @@ impl<'a> Blocks<'a> {
     #[inline]
     fn identity(&self, file: u32, offset: u64) -> Identity {
         let Written { file, generation } = self.written[file as usize];
-        Identity { campaign: self.campaign, file, offset, generation }
+        Identity { campaign: self.ground.campaign, file, offset, generation }
     }
 
     /// The file that a block names, if a stream of this trial has it. Files that were laid out by
     /// different trials may share a number: then the generation tells which is meant.
     fn path_of(&self, named: &Identity) -> Option<PathBuf> {
-        let streams = self.trial.written.iter().zip(&self.trial.files);
+        let streams = self.ground.written.iter().zip(self.ground.files);
         let files = || {
             let all = streams.clone().flat_map(|(written, of)| written.iter().zip(&of.paths));
             all.filter(|(written, _)| written.file == named.file)
@@ -125,7 +141,7 @@ impl<'a> Blocks<'a> {
 
     /// Time since the streams were let go, ns.
     fn at_ns(&self) -> u64 {
-        monotonic_ns().saturating_sub(self.trial.shared.released_ns.load(Relaxed))
+        monotonic_ns().saturating_sub(self.ground.shared.released_ns.load(Relaxed))
     }
 }
 
@@ -134,7 +150,7 @@ impl Check for Blocks<'_> {
 
     #[inline]
     fn waits(&self) -> bool {
-        self.waits
+        self.ground.waits
     }
 
     fn write(&self, bytes: &mut [u8], file: u32, offset: u64, round: u64) {

@@ -30,7 +30,7 @@ mod wrap;
 
 pub use fault::Fault;
 use slots::{Next, Slot, Slots};
-pub use wrap::Wraps;
+pub use wrap::{Wraps, forget};
 
 /// What a lane needs to know of its trial and stream.
 #[derive(Clone, Debug)]

@@ -99,7 +99,10 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
 
 /// How the files of each stream are named in their blocks: as the trial is told, or by the stream
 /// and the file's number in it, in the first generation.
-fn written(spec: &LoadSpec) -> Result<Vec<Vec<Written>>, Error> {
+///
+/// # Errors
+/// When not all of them are told.
+pub fn written(spec: &LoadSpec) -> Result<Vec<Vec<Written>>, Error> {
     let told = spec.written.iter().map(Vec::len);
     let files = spec.streams.iter().map(Vec::len);
     if spec.written.is_empty() {

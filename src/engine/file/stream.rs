@@ -16,7 +16,7 @@ use super::backend::single::Single;
 use super::backend::stdio::Stdio;
 use super::backend::sync::{Blocking, Closing};
 use super::backend::{Backend, Buffers, Kind};
-use super::check::{Blocks, Check, Off};
+use super::check::{Blocks, Check, Ground, Off};
 use super::control::{Event, Gate, Shared};
 use super::files::StreamFiles;
 use super::job::{Direction, Fsync, IoEngine, Job, Order, limits, pin};
@@ -46,6 +46,21 @@ pub struct Trial {
     pub faults_kept: Arc<AtomicUsize>,
     /// Operations of each stream in the second pass, once that is known.
     pub second: OnceLock<Vec<u64>>,
+}
+
+impl Trial {
+    /// What is known of its files where their blocks are checked.
+    pub fn ground(&self) -> Ground<'_> {
+        Ground {
+            shared: &self.shared,
+            files: &self.files,
+            written: &self.written,
+            kept: &self.faults_kept,
+            campaign: self.job.campaign,
+            direct: self.job.direct,
+            waits: self.job.checks_meanwhile(),
+        }
+    }
 }
 
 /// What one stream yielded.
@@ -210,7 +225,7 @@ impl Stream<'_> {
     ) -> Result<Yield, Broken> {
         let job = &self.trial.job;
         if let Some(format) = job.verify {
-            let check = Blocks::new(self.trial, format, self.index);
+            let check = Blocks::new(self.trial.ground(), format, self.index);
             let of = (backend, address, check);
             return match job.direction {
                 Direction::Write => self.drive::<_, _, _, false, true, true>(of),

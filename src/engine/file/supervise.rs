@@ -19,6 +19,15 @@ use crate::sys::workdir::file_name;
 /// # Errors
 /// See [`Error`].
 pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+    let order = Order::new("worker", &spec(trial, context)?, &trial.settings)?;
+    measured(&order, trial, context)
+}
+
+/// What a load on the files of a trial is to do.
+///
+/// # Errors
+/// When it has no directory for one of them, or is to check one that was not laid out for that.
+pub fn spec(trial: &Trial, context: &Context<'_>) -> Result<LoadSpec, Error> {
     let path = |(place, number): (usize, usize)| {
         let place = context.work.get(place).ok_or_else(|| {
             Error::Failed("cannot place a file: the trial names no directory".to_owned())
@@ -30,8 +39,19 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
         files.into_iter().map(|of| of.into_iter().map(path).collect()).collect();
     let mut spec = LoadSpec::new(trial, context.campaign, streams?)?;
     spec.written = written(trial, context, &spec.streams)?;
-    let order = Order::new("worker", &spec, &trial.settings)?;
-    let mut measurement = supervise::run(&order, context)?;
+    Ok(spec)
+}
+
+/// Runs that load, and what memory delivers beside it.
+///
+/// # Errors
+/// See [`Error`].
+pub fn measured(
+    order: &Order,
+    trial: &Trial,
+    context: &mut Context<'_>,
+) -> Result<Measurement, Error> {
+    let mut measurement = supervise::run(order, context)?;
     measurement.evidence.copy_bytes_per_s = copy_rate(&trial.settings);
     measurement.evidence.memory_bytes_per_s = memory_rate(&trial.settings, context);
     Ok(measurement)

@@ -17,10 +17,11 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
-use super::job::{Job, SendPath};
+use super::files::{self, Served};
+use super::job::{Job, SendPath, of_files_alone};
 use super::socket::{self, Completed};
 use super::wire::Connection;
-use crate::engine::load::control::{Event, Gate, Phase, Shared};
+use crate::engine::load::control::{Cell as Done, Event, Gate, Phase, Shared};
 use crate::engine::load::protocol::Failure;
 use crate::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
 
@@ -32,7 +33,7 @@ const SETTLE_EVERY: u32 = 16;
 const SETTLING_MAX_NS: u64 = 10_000_000_000;
 
 /// What ended an end early, and the trial with it.
-type Broken = (Failure, String);
+pub type Broken = (Failure, String);
 
 /// What one thread counts, alone on its cache lines.
 #[derive(Debug, Default)]
@@ -73,6 +74,8 @@ pub struct Work {
     pub senders: Vec<Count>,
     /// One a stream; only their clocks count.
     pub receivers: Vec<Count>,
+    /// The files that are sent; `None` when bytes come from memory.
+    pub served: Option<Served>,
 }
 
 /// What one end yielded.
@@ -88,7 +91,8 @@ pub struct Yield {
     pub cpu_ns: u64,
 }
 
-fn broken(what: &str) -> impl Fn(io::Error) -> Broken + '_ {
+/// What a call that failed comes to.
+pub fn broken(what: &str) -> impl Fn(io::Error) -> Broken + '_ {
     move |why| (Failure::Failed, format!("cannot {what}: {why}"))
 }
 
@@ -124,6 +128,9 @@ pub fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
     let count = &work.senders[index];
     let socket = &work.connections[index].sender;
     let sent = carry(work, count, |wait| {
+        if let Some(served) = &work.served {
+            return files::send(work, served, index, wait);
+        }
         let message = message(&work.job, index);
         match work.job.send {
             SendPath::Write => {
@@ -162,6 +169,7 @@ pub fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
                 settle(socket, count).map_err(broken("read completions of sends"))?;
                 Ok(bytes)
             }
+            path => Err((Failure::Unsupported, of_files_alone(path))),
         }
     });
     // The receiver waits for it, whatever happened here.
@@ -194,7 +202,7 @@ fn pump(
 
 /// Again after a signal; what did not move for a minute is said so.
 #[inline]
-fn retried(mut ask: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+pub fn retried(mut ask: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     loop {
         match ask() {
             Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
@@ -204,7 +212,8 @@ fn retried(mut ask: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
     }
 }
 
-fn silent() -> io::Error {
+/// Nothing moved.
+pub fn silent() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, "nothing moved for 60 s")
 }
 
@@ -236,7 +245,7 @@ fn zerocopy(
 
 /// A counter that its own thread alone changes.
 #[inline]
-fn add(counter: &AtomicU64, more: u64) {
+pub fn add(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Relaxed) + more, Relaxed);
 }
 
@@ -296,6 +305,10 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
 pub fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
     let socket = &work.connections[index].receiver;
     let got = carry(work, &work.receivers[index], |wait| {
+        if let Some(served) = work.served.as_ref().filter(|served| served.job.verify.is_some()) {
+            let mut tally = Tally::new(work, index);
+            return files::receive_checked(work, served, index, wait, |bytes| tally.count(bytes));
+        }
         let length = work.job.message_bytes.max(READ_BYTES);
         let mut buffer = vec![0_u8; if work.job.truncate { 0 } else { length }];
         if !wait() {
@@ -328,20 +341,46 @@ fn sink(
     index: usize,
     mut receive: impl FnMut() -> io::Result<usize>,
 ) -> io::Result<u64> {
-    let (cell, message) = (&work.shared.cells[index], work.job.message_bytes as u64);
-    let warm_ns = work.shared.released_ns.load(Relaxed).saturating_add(work.job.warm_up_ns);
-    let (mut bytes, mut started) = (0_u64, false);
+    let mut tally = Tally::new(work, index);
+    let mut bytes = 0;
     loop {
         let got = retried(&mut receive)?;
         if got == 0 {
             return Ok(bytes);
         }
         bytes += got as u64;
-        cell.read_bytes.store(bytes, Relaxed);
-        cell.read_ops.store(bytes / message, Relaxed);
-        if !started && (work.job.warm_up_ns == 0 || monotonic_ns() >= warm_ns) {
-            started = true;
-            work.shared.started();
+        tally.count(bytes);
+    }
+}
+
+/// What a receiver tells of what arrives.
+struct Tally<'a> {
+    work: &'a Work,
+    cell: &'a Done,
+    message_bytes: u64,
+    started: bool,
+}
+
+impl Tally<'_> {
+    fn new(work: &Work, index: usize) -> Tally<'_> {
+        let message_bytes = work.job.message_bytes as u64;
+        Tally { work, cell: &work.shared.cells[index], message_bytes, started: false }
+    }
+
+    /// So many bytes have arrived in all.
+    #[inline]
+    fn count(&mut self, bytes: u64) {
+        self.cell.read_bytes.store(bytes, Relaxed);
+        self.cell.read_ops.store(bytes / self.message_bytes, Relaxed);
+        if !self.started && self.is_warm() {
+            self.started = true;
+            self.work.shared.started();
         }
+    }
+
+    fn is_warm(&self) -> bool {
+        let released_ns = self.work.shared.released_ns.load(Relaxed);
+        let warm_up_ns = self.work.job.warm_up_ns;
+        warm_up_ns == 0 || monotonic_ns() >= released_ns.saturating_add(warm_up_ns)
     }
 }

@@ -14,6 +14,42 @@ pub enum SendPath {
     Sendfile,
     /// send(2) with MSG_ZEROCOPY from a buffer.
     Zerocopy,
+    /// splice(2) through a pipe.
+    Splice,
+    /// write(2) from a map of a file.
+    Mmap,
+    /// io_uring, a send from a registered buffer.
+    Uring,
+    /// The same without copying.
+    UringZerocopy,
+}
+
+impl SendPath {
+    /// As typed.
+    const NAMES: [(&str, SendPath); 7] = [
+        ("write", SendPath::Write),
+        ("sendfile", SendPath::Sendfile),
+        ("zerocopy", SendPath::Zerocopy),
+        ("splice", SendPath::Splice),
+        ("mmap", SendPath::Mmap),
+        ("uring", SendPath::Uring),
+        ("uring-zerocopy", SendPath::UringZerocopy),
+    ];
+
+    fn named(word: &str) -> SendPath {
+        let found = SendPath::NAMES.iter().find(|(name, _)| *name == word);
+        found.map_or(SendPath::Write, |(_, path)| *path)
+    }
+
+    /// As typed.
+    pub fn name(self) -> &'static str {
+        SendPath::NAMES.iter().find(|(_, path)| *path == self).map_or("", |(name, _)| *name)
+    }
+
+    /// Whether the kernel says of each send whether it was copied.
+    pub fn tells_of_copies(self) -> bool {
+        matches!(self, SendPath::Zerocopy | SendPath::UringZerocopy)
+    }
 }
 
 /// What lies between the two ends.
@@ -32,8 +68,10 @@ pub enum Wanted {
 /// One trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
-    /// Bytes of one message.
+    /// Bytes of one message; of files, of one block.
     pub message_bytes: usize,
+    /// Blocks that are read ahead of the one that is sent, and that one; of files alone.
+    pub depth: usize,
     /// Senders, and as many receivers.
     pub streams: usize,
     /// How bytes leave.
@@ -74,13 +112,13 @@ impl Job {
     pub fn new(settings: &Settings, seed: u64) -> Result<Job, Error> {
         let set = |name: &str| settings.get(name) != &Value::as_is();
         let job = Job {
-            message_bytes: settings.whole("message-size") as usize,
+            message_bytes: settings.whole(match of_files(settings) {
+                true => "block-size",
+                false => "message-size",
+            }) as usize,
+            depth: settings.whole("queue-depth") as usize,
             streams: settings.whole("streams") as usize,
-            send: match settings.word("send-path") {
-                "sendfile" => SendPath::Sendfile,
-                "zerocopy" => SendPath::Zerocopy,
-                _ => SendPath::Write,
-            },
+            send: SendPath::named(settings.word("send-path")),
             truncate: settings.word("receive-path") == "truncate",
             reversed: settings.word("direction") == "receive",
             wire: wanted(settings)?,
@@ -97,15 +135,32 @@ impl Job {
             seed,
         };
         job.check()?;
+        match of_files(settings) {
+            true => {
+                let (access, depth) = (settings.word("access"), settings.whole("queue-depth"));
+                let checks = !matches!(settings.word("verify"), "" | "off");
+                super::files::refuse(&job, access, settings.flag("direct"), depth, checks)?;
+            }
+            false => job.check_path()?,
+        }
         Ok(job)
+    }
+
+    /// Refuses ways that take files.
+    fn check_path(&self) -> Result<(), Error> {
+        use SendPath::{Sendfile, Write, Zerocopy};
+        match self.send {
+            Write | Sendfile | Zerocopy => Ok(()),
+            other => Err(Error::Unsupported(of_files_alone(other))),
+        }
     }
 
     fn check(&self) -> Result<(), Error> {
         let unsupported = |what: String| Err(Error::Unsupported(what));
         if let Stop::Pass | Stop::Bytes(_) | Stop::Bits(_) = self.stop {
             return unsupported(
-                "a network has no files that could be gone through; choose a time (stop=10s), \
-                 stop=steady or stop=interval:5%"
+                "over a network time ends a trial; choose a time (stop=10s), stop=steady or \
+                 stop=interval:5%"
                     .to_owned(),
             );
         }
@@ -126,6 +181,20 @@ impl Job {
             _ => Ok(()),
         }
     }
+}
+
+/// Whether what is sent comes from files.
+fn of_files(settings: &Settings) -> bool {
+    settings.has("files")
+}
+
+/// Why bytes from memory do not go by this way.
+pub fn of_files_alone(path: SendPath) -> String {
+    format!(
+        "send-path={} sends files (workload file-stream); from memory write, sendfile and \
+         zerocopy would work",
+        path.name()
+    )
 }
 
 fn wanted(settings: &Settings) -> Result<Wanted, Error> {

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Sender, channel};
 
 use super::end::{self, Count, Work, Yield};
-use super::job::{Job, SendPath};
+use super::files::Served;
+use super::job::Job;
 use super::wire::{self, Wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
 use crate::engine::load::control::{Event, Gate, Shared};
 use crate::engine::load::cpus::pin;
-use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, Message, Prepared};
+use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, Message};
 use crate::engine::load::room;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules, Watched};
@@ -32,8 +33,13 @@ const SOCKETS_BYTES: u64 = 10 << 20;
 pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
     let spec: LoadSpec = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
-    let job = Job::new(&settings("net", &spec), spec.seed)?;
+    let of_files = spec.streams.iter().any(|paths| !paths.is_empty());
+    let engine = if of_files { super::FILES } else { super::MEMORY };
+    let job = Job::new(&settings(engine, &spec), spec.seed)?;
     check_room(&job)?;
+    // Nothing is opened that was refused: a file that is opened to be written would be emptied.
+    let (served, prepared) = of_files.then(|| Served::open(&spec)).transpose()?.unzip();
+    let prepared = prepared.unwrap_or_default();
     let Wire { connections, notes, most } = wire::connect(&job)?;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let count = |_| Count::default();
@@ -43,12 +49,13 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         job,
         shared,
         connections,
+        served,
     });
     let own = work.clone();
     let ends = 2 * work.job.streams;
     let threads = talk::start(&work.shared, ends, move |index| carry(&own, index))?;
     talk::wait_until_ready(&work.shared, ends, talk)?;
-    talk.say(&Message::Prepared(Prepared::default()))?;
+    talk.say(&Message::Prepared(prepared.clone()))?;
     if !talk.wait_for_go() {
         work.shared.open_gate(Gate::Quit);
         return Err(Stopped::Parent);
@@ -68,8 +75,18 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         return Err(kind.error(what).into());
     }
     let (yields, series) = (yields.ok_or_else(ended)?, sampler.join().map_err(|_| ended())?);
+    let notes = [prepared.notes, notes].concat();
     let gathered = gather(&work, watched, &yields, series, notes)?;
-    let result = LoadResult { wire: most, ..gathered };
+    let sent = yields.iter().step_by(2).map(|sender| sender.bytes);
+    let served = work.served.as_ref();
+    let result = LoadResult {
+        wire: most,
+        integrity: served.map(Served::integrity).transpose()?.flatten(),
+        resident_before_bytes: prepared.resident_before_bytes,
+        file_bytes: prepared.file_bytes,
+        reread_bytes: served.and_then(|served| served.reread_bytes(sent)),
+        ..gathered
+    };
     Ok(Message::Result(Box::new(result)))
 }
 
@@ -81,7 +98,8 @@ fn ended() -> Error {
 fn check_room(job: &Job) -> Result<(), Error> {
     let (host, streams) = (Host::live(), job.streams);
     room::check_threads(&host, 2 * streams)?;
-    let each = 2 * room::THREAD_BYTES + SOCKETS_BYTES + 2 * job.message_bytes as u64;
+    let buffers = (1 + job.depth.max(1) as u64) * job.message_bytes as u64;
+    let each = 2 * room::THREAD_BYTES + SOCKETS_BYTES + buffers;
     room::check_memory(&host, streams, each)?;
     room::check_descriptors(3 * streams as u64, "this load", "lower streams")
 }
@@ -168,7 +186,7 @@ fn gather(
 
 /// What whoever reads the figures must know.
 fn said(work: &Work, watched: &Watched, common: bool) -> Vec<Note> {
-    let mut notes = Vec::new();
+    let mut notes = work.served.as_ref().map(Served::notes).unwrap_or_default();
     if !common && !watched.stopped_early {
         let text = "There was no time in which bytes arrived in all streams. A longer time gives a \
                     figure.";
@@ -180,7 +198,7 @@ fn said(work: &Work, watched: &Watched, common: bool) -> Vec<Note> {
         let text = format!("The trial was cut by at-most before it had met stop={stop}.");
         notes.push(Note::new(kind, text));
     }
-    if work.job.send == SendPath::Zerocopy {
+    if work.job.send.tells_of_copies() {
         let sum = |of: fn(&Count) -> &AtomicU64| {
             work.senders.iter().map(|count| of(count).load(Relaxed)).sum::<u64>()
         };

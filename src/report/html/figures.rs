@@ -88,9 +88,9 @@ fn scaling(groups: &[Group<'_>]) -> Planned {
         !words::writes_only(settings) && !words::warm(settings) && !settings.has("operation")
     };
     let (curves, beyond) = curves::curves(groups, "streams", fit);
-    let mut traces = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
-    let naive =
-        apart(self::traces(&curves, cells::NAIVE, Dash::Broken, ", naive", megabytes), &traces);
+    let (unit, print) = unit(&curves);
+    let mut traces = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", print);
+    let naive = apart(self::traces(&curves, cells::NAIVE, Dash::Broken, ", naive", print), &traces);
     let told = match naive.is_empty() {
         true => {
             "The naive figure, timed bytes over the time of the last finish, is the same \
@@ -112,7 +112,7 @@ fn scaling(groups: &[Group<'_>]) -> Planned {
             ),
             beyond,
         ),
-        panels: panel("scaling-throughput", &curves, "streams", Axis::linear("MB/s"), traces),
+        panels: panel("scaling-throughput", &curves, "streams", Axis::linear(unit), traces),
         message: String::new(),
     };
     (figure, &["stream"])
@@ -146,11 +146,12 @@ fn depth(groups: &[Group<'_>]) -> Planned {
 fn blocks(groups: &[Group<'_>]) -> Planned {
     let fit = |settings: &Settings| !words::warm(settings);
     let (curves, beyond) = curves::curves(groups, "block-size", fit);
-    let mut rate = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", megabytes);
+    let (unit, print) = unit(&curves);
+    let mut rate = traces(&curves, cells::THROUGHPUT, Dash::Solid, "", print);
     rate.extend(traces(&curves, cells::DURABLE, Dash::Broken, ", durable", megabytes));
     let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
     let axis = Axis::log("operations per second", heights(&iops), count_tick);
-    let mut panels = panel("blocks-throughput", &curves, "block-size", Axis::linear("MB/s"), rate);
+    let mut panels = panel("blocks-throughput", &curves, "block-size", Axis::linear(unit), rate);
     panels.extend(panel("blocks-iops", &curves, "block-size", axis, iops));
     let about = about(
         "Bytes and operations per second. Small blocks are bound by operations, large ones by \
@@ -171,6 +172,15 @@ fn about(text: &str, beyond: usize) -> String {
 
 /// A figure in the unit of its axis, and in words.
 type Print = fn(f64) -> (f64, String);
+
+/// The unit of throughput of some curves: bits where all go over a network, else bytes.
+fn unit(curves: &[Curve<'_>]) -> (&'static str, Print) {
+    let mut rows = curves.iter().flat_map(|curve| &curve.points);
+    match !curves.is_empty() && rows.all(|(_, row)| row.cell.settings.is_network()) {
+        true => ("Gb/s", |per_s| (per_s * 8e-9, value::bits(per_s))),
+        false => ("MB/s", megabytes),
+    }
+}
 
 fn megabytes(per_s: f64) -> (f64, String) {
     (per_s / 1e6, value::throughput(per_s))

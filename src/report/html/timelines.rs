@@ -13,7 +13,7 @@ mod heat;
 pub use faults::of_faults;
 
 use super::panel::shortened;
-use crate::measurement::{Measurement, Record, Series};
+use crate::measurement::{Measurement, Record, Series, network};
 use crate::report::{Input, words};
 
 /// Trials that no finding cites but that are shown all the same.
@@ -60,6 +60,7 @@ pub struct Line {
 /// Panels from top to bottom, with the title of their axis.
 pub const PANELS: &[(&str, &str)] = &[
     ("throughput", "MB/s"),
+    ("network", "Gb/s"),
     ("operations", "operations/s"),
     ("cpu", "CPU, %"),
     ("events", "per second"),
@@ -122,7 +123,7 @@ fn chosen<'a>(
 /// An upper bound on the lines of a trial: throughput and operations, processors, events, devices,
 /// pressure, faults, heat.
 const LINES_MAX: usize =
-    3 + CPU_KINDS.len() + 2 + DEVICES_MAX + 3 + faults::LINES_MAX + heat::LINES_MAX;
+    3 + CPU_KINDS.len() + 2 + 2 * DEVICES_MAX + 3 + faults::LINES_MAX + heat::LINES_MAX;
 
 /// What tells each trial from the others of a group in which it stands.
 type Names<'a> = BTreeMap<(&'a str, u32), String>;
@@ -160,7 +161,10 @@ fn timeline(
     let trial = &record.trial;
     let apart = names.get(&(trial.group.as_str(), trial.number)).map_or("", String::as_str);
     let mut lines = Vec::new();
-    throughput(&measurement.load, points, &mut lines);
+    match source(measurement, network::SOURCE) {
+        Some(sent) => on_the_way(measurement, sent, points, &mut lines),
+        None => throughput(&measurement.load, points, &mut lines),
+    }
     if let Some(stat) = source(measurement, "stat") {
         cpu(stat, points, &mut lines);
         for (column, name) in
@@ -210,6 +214,22 @@ fn throughput(load: &Series, points: usize, lines: &mut Vec<Line>) {
         let line = rate(load, column, points, scale, panel, name);
         lines.extend(line.filter(|line| line.v.iter().any(|v| *v != 0.0)));
     }
+}
+
+/// What disks gave, what went into sockets and what arrived, on one axis: where the first is above
+/// the others nobody waits for the disk, and where it is the lowest everybody does.
+fn on_the_way(measurement: &Measurement, sent: &Series, points: usize, lines: &mut Vec<Line>) {
+    let gigabits = 8e-9;
+    let mut add = |series: &Series, column: &str, name: &str| {
+        lines.extend(rate(series, column, points, gigabits, "network", name));
+    };
+    if let Some(disks) = source(measurement, "diskstats") {
+        for device in measurement.evidence.devices.iter().take(DEVICES_MAX) {
+            add(disks, &format!("{device}.read_bytes"), &format!("from {device}"));
+        }
+    }
+    add(sent, "sent_bytes", "sent");
+    add(&measurement.load, "read_bytes", "arrived");
 }
 
 /// Kinds of processor time, as drawn from the bottom up.

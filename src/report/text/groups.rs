@@ -270,11 +270,17 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
     text.push_str(&wrapped("  ", told));
     let rows = || groups.iter().flat_map(|group| &group.rows);
     if groups.iter().any(operations::network) {
-        let told = "Gb/s: 10^9 bits a second of payload that arrived, from memory to memory: no \
-                    figure of any storage. sent: what the sender's kernel took. s/GB: processor \
+        let told = "Gb/s: 10^9 bits a second of payload that arrived; from memory it is no figure \
+                    of any storage. sent: what the sender's kernel took. s/GB: processor \
                     time of the sender's (out) and the receiver's (in) threads for 10^9 bytes \
                     that arrived. RTT: as TCP estimates it.";
         text.push_str(&wrapped("  ", told));
+        let disks = |row: &Row<'_>| cells::figure(row.cell, operations::DISK).is_some();
+        if rows().any(disks) {
+            let told = "disk: what the devices under the files gave in the same time, to whoever \
+                        reads.";
+            text.push_str(&wrapped("  ", told));
+        }
     }
     if rows().any(|row| cells::figure(row.cell, operations::TRANSACTIONS).is_some()) {
         let told = "trans: transactions, each made of several operations. p50, p99 are those of \

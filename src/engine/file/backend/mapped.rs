@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
 
 use rustix::mm::{Advice, MapFlags, MsyncFlags, ProtFlags, madvise, mmap, msync, munmap};
@@ -69,6 +70,32 @@ impl Mapped<'_> {
             let _ = unsafe { madvise(start.as_ptr().cast(), bytes, advice) };
         }
         Ok(Mapped { maps, files, access })
+    }
+
+    /// write(2) of so many bytes of a file from where they are mapped. What the device cannot give
+    /// is EFAULT, as the kernel does the reading.
+    ///
+    /// # Errors
+    /// With the kernel's words.
+    pub fn write_to(
+        &self,
+        to: BorrowedFd<'_>,
+        length: usize,
+        file: u32,
+        offset: u64,
+    ) -> io::Result<usize> {
+        let from = self.place(length, file, offset)?;
+        // SAFETY: `length` bytes inside a mapping of ours; the kernel reads them and we do not.
+        let went = unsafe { libc::write(to.as_raw_fd(), from.cast_const().cast(), length) };
+        usize::try_from(went).map_err(|_| io::Error::last_os_error())
+    }
+
+    /// Lets go of the pages of all maps, so that they can be dropped from memory.
+    pub fn unmap_pages(&self) {
+        for map in &self.maps {
+            // SAFETY: our own shared mapping; its pages come back from the file when touched.
+            let _ = unsafe { madvise(map.start.as_ptr().cast(), map.bytes, Advice::LinuxDontNeed) };
+        }
     }
 
     /// The error of a read or write in which a page was missing; its place is made good first.
@@ -154,10 +181,7 @@ impl Medium for Mapped<'_> {
     }
 
     fn let_go(&mut self) {
-        for map in &self.maps {
-            // SAFETY: our own shared mapping; its pages come back from the file when touched.
-            let _ = unsafe { madvise(map.start.as_ptr().cast(), map.bytes, Advice::LinuxDontNeed) };
-        }
+        self.unmap_pages();
     }
 }
 

@@ -15,7 +15,7 @@ use super::{Backend, Buffers, Completion, Kind};
 use crate::measurement::Note;
 use crate::sys::clock;
 
-mod setup;
+pub mod setup;
 
 pub use setup::refusal;
 
@@ -39,7 +39,7 @@ pub struct Wish {
 
 /// How buffers are named to the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Fixed {
+pub enum Fixed {
     /// By address only.
     No,
     /// All in one registered region.

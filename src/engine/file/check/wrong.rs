@@ -79,7 +79,7 @@ impl Blocks<'_> {
 
     /// Whether the stream was told to stop some time ago. What came just before is looked at still.
     fn must_hurry(&mut self) -> bool {
-        if self.trial.shared.phase() != Phase::Stop {
+        if self.ground.shared.phase() != Phase::Stop {
             return false;
         }
         let now = monotonic_ns();
@@ -141,10 +141,10 @@ impl Blocks<'_> {
     }
 
     fn place(&self, file: u32, at: u64, bytes: usize, request: (u64, usize)) -> Place<'_> {
-        let files = &self.trial.files[self.index];
+        let files = &self.ground.files[self.index];
         let (request_at, request_bytes) = request;
         let file = file as usize;
-        let (path, direct) = (&files.paths[file], self.trial.job.direct);
+        let (path, direct) = (&files.paths[file], self.ground.direct);
         Place { file: &files.files[file], path, direct, request_at, request_bytes, at, bytes }
     }
 
@@ -228,7 +228,7 @@ mod tests {
     fn a_request_that_fails_once_is_one_fault_and_what_comes_of_it_then_is_checked() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
         let junk = vec![1; REQUEST];
         for _ in 0..3 {
             blocks.look(&junk, -libc::EIO, 0, REQUEST as u64);
@@ -250,7 +250,7 @@ mod tests {
     fn a_short_read_is_told_block_by_block_and_its_whole_blocks_are_checked() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
         let mut bytes = vec![0; REQUEST];
         format(&trial.job).write(&mut bytes, FIRST, 1);
         blocks.look(&bytes, 4096 + 1000, 0, 0);
@@ -267,7 +267,7 @@ mod tests {
     fn what_was_wrong_where_it_lay_and_right_in_its_copy_counts_as_wrong() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
         let mut bytes = vec![0; REQUEST];
         format(&trial.job).write(&mut bytes, FIRST, 1);
         blocks.look_again(&bytes, REQUEST as i32, 0, 0);
@@ -283,7 +283,7 @@ mod tests {
     fn errors_of_the_request_itself_end_the_trial_as_ever() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
         let goes_on = |result: i32| blocks.goes_on(result, REQUEST as i32);
         assert!([0, 1, 16384, -libc::EIO, -libc::ENODATA].into_iter().all(goes_on));
         assert!(![-libc::EINVAL, -libc::ENOMEM, -libc::EBADF, 16385].into_iter().any(goes_on));
@@ -293,7 +293,7 @@ mod tests {
     fn nobody_reads_again_long_after_he_was_told_to_stop_or_when_he_has_kept_enough() {
         let folder = tempfile::tempdir_in("/var/tmp").unwrap();
         let trial = trial(folder.path());
-        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
         trial.faults_kept.store(FAULTS_MAX, std::sync::atomic::Ordering::Relaxed);
         let junk = vec![1; REQUEST];
         blocks.look(&junk, -libc::EIO, 0, 0);
@@ -307,7 +307,7 @@ mod tests {
         assert_eq!(integrity.wrong, [("unwritten".to_owned(), 4)].into(), "0x01 over and over");
         assert!(integrity.faults.is_empty());
         // What came in the moment of the stop is told as ever.
-        let mut blocks = Blocks::new(&trial, format(&trial.job), 0);
+        let mut blocks = Blocks::new(trial.ground(), format(&trial.job), 0);
         blocks.look(&junk, -libc::EIO, 0, 0);
         let integrity = blocks.found().unwrap();
         assert_eq!((integrity.unreadable, integrity.faults.len()), (1, 1));

@@ -7,6 +7,8 @@
 //! of one stream alone, as iozone does: then the clock stands meanwhile, but for what is asked to
 //! count.
 
+use std::fs::File;
+
 use super::{Address, Backend, Check, Fault, Kind, Lane, Phase, Relaxed, monotonic_ns};
 use crate::sys::{clock, pages};
 
@@ -152,23 +154,29 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
         Ok(())
     }
 
-    /// Drops the files' clean pages until none is left, or no more will go.
+    /// Drops the files' clean pages, and keeps in mind what stayed.
     fn forget(&mut self) {
-        let half = self.terms.blocks() * self.terms.block_bytes / 2;
-        let mut stayed = None;
-        for (pause_ns, asking) in PAUSES_NS.into_iter().zip(1..) {
-            if pause_ns > 0 {
-                clock::sleep_until(monotonic_ns() + pause_ns);
-            }
-            self.files.iter().for_each(pages::forget);
-            stayed = self.files.iter().map(pages::resident_bytes).sum::<Result<u64, _>>().ok();
-            match stayed {
-                None | Some(0) => break,
-                // Files that live in memory go nowhere.
-                Some(bytes) if asking > 1 && bytes > half => break,
-                Some(_) => {}
-            }
-        }
+        let stayed = forget(self.files, self.terms.blocks() * self.terms.block_bytes);
         self.wraps.stayed_bytes = self.wraps.stayed_bytes.zip(stayed).map(|(all, one)| all + one);
     }
+}
+
+/// Drops the clean pages of files of so many bytes together, until none is left or no more will go;
+/// the bytes that stayed, or `None` when that cannot be told.
+pub fn forget(files: &[File], bytes: u64) -> Option<u64> {
+    let mut stayed = None;
+    for (pause_ns, asking) in PAUSES_NS.into_iter().zip(1..) {
+        if pause_ns > 0 {
+            clock::sleep_until(monotonic_ns() + pause_ns);
+        }
+        files.iter().for_each(pages::forget);
+        stayed = files.iter().map(pages::resident_bytes).sum::<Result<u64, _>>().ok();
+        match stayed {
+            None | Some(0) => break,
+            // Files that live in memory go nowhere.
+            Some(left) if asking > 1 && left > bytes / 2 => break,
+            Some(_) => {}
+        }
+    }
+    stayed
 }
