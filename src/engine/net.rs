@@ -18,6 +18,7 @@ use crate::sys;
 mod end;
 mod files;
 mod job;
+mod ring;
 mod serve;
 mod socket;
 mod watch;

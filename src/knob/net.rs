@@ -51,18 +51,19 @@ pub const SEND_PATH: Knob = own(
     "send-path",
     Domain::OneOf(&["write", "sendfile", "zerocopy", "splice", "mmap", "uring", "uring-zerocopy"]),
     "write",
-    "From memory: write(2) from a buffer, sendfile(2) from a file in memory (memfd), or send(2) \
-     with MSG_ZEROCOPY, whose completions say how many sends the kernel copied after all. From \
-     files: read(2) and write(2), sendfile(2), splice(2) through a pipe of 1 MiB, write(2) from a \
-     memory map, or io_uring: reads into registered buffers, queue-depth in flight, and sends from \
-     them, copied or not",
+    "From memory: write(2) from a buffer, sendfile(2) from a file in memory (memfd), send(2) with \
+     MSG_ZEROCOPY, whose completions say how many sends the kernel copied after all, or io_uring, \
+     many small sends by one call, copied or not. From files: read(2) and write(2), sendfile(2), \
+     splice(2) through a pipe of 1 MiB, write(2) from a memory map, or io_uring: reads into \
+     registered buffers, queue-depth in flight, and sends from them, copied or not",
 );
 pub const RECEIVE_PATH: Knob = own(
     NET,
     "receive-path",
-    Domain::OneOf(&["read", "truncate"]),
+    Domain::OneOf(&["read", "truncate", "uring-multishot"]),
     "read",
-    "read(2) into a buffer, or recv(2) with MSG_TRUNC, which drops the bytes without copying them",
+    "read(2) into a buffer, recv(2) with MSG_TRUNC, which drops the bytes without copying them, or \
+     io_uring, into buffers that the kernel takes as bytes come (multishot)",
 );
 pub const SOCKET_BUFFER: Knob = own(
     NET,

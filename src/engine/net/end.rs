@@ -9,8 +9,8 @@ use std::fs::File;
 use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -18,11 +18,14 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
 use super::files::{self, Served};
-use super::job::{Job, SendPath, of_files_alone};
+use super::job::{Job, ReceivePath, SendPath, of_files_alone};
+use super::ring;
 use super::socket::{self, Completed};
 use super::wire::Connection;
+use crate::engine::file::files::push_once;
 use crate::engine::load::control::{Cell as Done, Event, Gate, Phase, Shared};
 use crate::engine::load::protocol::Failure;
+use crate::measurement::Note;
 use crate::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
 
 /// The receiver asks for so many bytes at once, or for a message when that is more.
@@ -76,6 +79,23 @@ pub struct Work {
     pub receivers: Vec<Count>,
     /// The files that are sent; `None` when bytes come from memory.
     pub served: Option<Served>,
+    /// What must be said, each kind once.
+    pub notes: Mutex<Vec<Note>>,
+}
+
+/// A thread that panicked while it held the lock left whole values behind: all are plain data.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Work {
+    /// Keeps what must be said, once.
+    pub fn note(&self, notes: Vec<Note>) {
+        let mut all = lock(&self.notes);
+        for note in notes {
+            push_once(&mut all, &note.kind, || note.text.clone());
+        }
+    }
 }
 
 /// What one end yielded.
@@ -169,6 +189,7 @@ pub fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
                 settle(socket, count).map_err(broken("read completions of sends"))?;
                 Ok(bytes)
             }
+            SendPath::Uring | SendPath::UringZerocopy => ring::send(work, index, &message, wait),
             path => Err((Failure::Unsupported, of_files_alone(path))),
         }
     });
@@ -309,18 +330,13 @@ pub fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
             let mut tally = Tally::new(work, index);
             return files::receive_checked(work, served, index, wait, |bytes| tally.count(bytes));
         }
-        let length = work.job.message_bytes.max(READ_BYTES);
-        let mut buffer = vec![0_u8; if work.job.truncate { 0 } else { length }];
-        if !wait() {
-            return Ok(0);
-        }
-        let got = match work.job.truncate {
-            true => sink(work, index, || socket::drop_received(socket, length)),
-            false => sink(work, index, || {
-                rustix::io::read(socket.as_fd(), &mut buffer[..]).map_err(io::Error::from)
-            }),
+        let bytes = match work.job.receive {
+            ReceivePath::Multishot => {
+                let mut tally = Tally::new(work, index);
+                ring::receive(work, index, wait, |bytes| tally.count(bytes))?
+            }
+            path => read(work, index, path == ReceivePath::Truncate, wait)?,
         };
-        let bytes = got.map_err(broken("read from a socket"))?;
         if work.shared.phase() != Phase::Stop {
             let what = "the sender closed its side before the trial was over".to_owned();
             return Err((Failure::Failed, what));
@@ -333,6 +349,23 @@ pub fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
     }
     work.shared.tell(Event::Drained);
     got
+}
+
+/// By read(2), or dropping what comes.
+fn read(work: &Work, index: usize, truncate: bool, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+    let socket = &work.connections[index].receiver;
+    let length = work.job.message_bytes.max(READ_BYTES);
+    let mut buffer = vec![0_u8; if truncate { 0 } else { length }];
+    if !wait() {
+        return Ok(0);
+    }
+    let got = match truncate {
+        true => sink(work, index, || socket::drop_received(socket, length)),
+        false => sink(work, index, || {
+            rustix::io::read(socket.as_fd(), &mut buffer[..]).map_err(io::Error::from)
+        }),
+    };
+    got.map_err(broken("read from a socket"))
 }
 
 /// Reads to the end; gives how many bytes there were. A message is counted with its last byte.

@@ -13,10 +13,10 @@ use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::end::{Broken, Count, Work, retried};
-use super::job::{Job, SendPath};
+use super::end::{Broken, Count, Work, lock, retried};
+use super::job::{Job, ReceivePath, SendPath};
 use crate::engine::Error;
 use crate::engine::file::check::{Blocks, Check, Ground};
 use crate::engine::file::files::{self, StreamFiles};
@@ -24,7 +24,7 @@ use crate::engine::file::lane::forget;
 use crate::engine::file::{self, written};
 use crate::engine::load::control::{Phase, Shared};
 use crate::engine::load::protocol::{Failure, LoadSpec, Prepared, Written};
-use crate::measurement::{Integrity, Note};
+use crate::measurement::Integrity;
 use crate::sys::clock::{monotonic_ns, sleep_until};
 
 mod ring;
@@ -52,12 +52,6 @@ pub struct Served {
     /// together, or [`UNKNOWN`].
     stayed: Vec<AtomicU64>,
     found: Mutex<Vec<Integrity>>,
-    notes: Mutex<Vec<Note>>,
-}
-
-/// A thread that panicked while it held the lock left whole values behind: all are plain data.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Served {
@@ -83,7 +77,6 @@ impl Served {
             memory_align: opened.memory_align,
             kept: Arc::default(),
             found: Mutex::default(),
-            notes: Mutex::default(),
             job,
         };
         Ok((served, prepared))
@@ -99,19 +92,6 @@ impl Served {
             direct: self.job.direct,
             waits: false,
         }
-    }
-
-    /// Keeps what must be said, once.
-    fn note(&self, notes: Vec<Note>) {
-        let mut all = lock(&self.notes);
-        for note in notes {
-            files::push_once(&mut all, &note.kind, || note.text.clone());
-        }
-    }
-
-    /// What must be said.
-    pub fn notes(&self) -> Vec<Note> {
-        lock(&self.notes).clone()
     }
 
     /// What the receivers found wrong; `None` where nothing was checked.
@@ -309,9 +289,9 @@ pub fn refuse(
             job.send.name()
         ));
     }
-    if checks && job.truncate {
+    if checks && job.receive != ReceivePath::Read {
         return unsupported(
-            "bytes that are dropped cannot be checked; verify needs receive-path=read".to_owned(),
+            "what arrives is checked in whole blocks; verify needs receive-path=read".to_owned(),
         );
     }
     match job.send {

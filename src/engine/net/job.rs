@@ -52,6 +52,17 @@ impl SendPath {
     }
 }
 
+/// How bytes come in at the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceivePath {
+    /// read(2) into a buffer.
+    Read,
+    /// recv(2) with MSG_TRUNC: they are dropped, not copied.
+    Truncate,
+    /// io_uring, into buffers that the kernel takes as bytes come.
+    Multishot,
+}
+
 /// What lies between the two ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
@@ -76,8 +87,8 @@ pub struct Job {
     pub streams: usize,
     /// How bytes leave.
     pub send: SendPath,
-    /// Bytes are dropped at the receiver, not copied.
-    pub truncate: bool,
+    /// How they come in.
+    pub receive: ReceivePath,
     /// The peer sends, and this end receives.
     pub reversed: bool,
     /// What lies between the ends.
@@ -119,7 +130,11 @@ impl Job {
             depth: settings.whole("queue-depth") as usize,
             streams: settings.whole("streams") as usize,
             send: SendPath::named(settings.word("send-path")),
-            truncate: settings.word("receive-path") == "truncate",
+            receive: match settings.word("receive-path") {
+                "truncate" => ReceivePath::Truncate,
+                "uring-multishot" => ReceivePath::Multishot,
+                _ => ReceivePath::Read,
+            },
             reversed: settings.word("direction") == "receive",
             wire: wanted(settings)?,
             mtu: set("mtu").then(|| settings.whole("mtu") as u32),
@@ -148,10 +163,11 @@ impl Job {
 
     /// Refuses ways that take files.
     fn check_path(&self) -> Result<(), Error> {
-        use SendPath::{Sendfile, Write, Zerocopy};
         match self.send {
-            Write | Sendfile | Zerocopy => Ok(()),
-            other => Err(Error::Unsupported(of_files_alone(other))),
+            path @ (SendPath::Splice | SendPath::Mmap) => {
+                Err(Error::Unsupported(of_files_alone(path)))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -191,8 +207,8 @@ fn of_files(settings: &Settings) -> bool {
 /// Why bytes from memory do not go by this way.
 pub fn of_files_alone(path: SendPath) -> String {
     format!(
-        "send-path={} sends files (workload file-stream); from memory write, sendfile and \
-         zerocopy would work",
+        "send-path={} sends files (workload file-stream); from memory write, sendfile, \
+         zerocopy, uring and uring-zerocopy would work",
         path.name()
     )
 }
@@ -242,7 +258,8 @@ mod tests {
         ]);
         let job = job.unwrap();
         assert_eq!((job.message_bytes, job.send), (10, SendPath::Zerocopy));
-        assert!(job.truncate && job.reversed && !job.nodelay);
+        assert_eq!(job.receive, ReceivePath::Truncate);
+        assert!(job.reversed && !job.nodelay);
         assert_eq!((job.wire, job.mtu), (Wanted::Namespaces, Some(9000)));
         assert_eq!((job.socket_buffer, job.congestion), (Some(1 << 20), Some("reno".into())));
     }

@@ -50,6 +50,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         shared,
         connections,
         served,
+        notes: std::sync::Mutex::default(),
     });
     let own = work.clone();
     let ends = 2 * work.job.streams;
@@ -186,7 +187,7 @@ fn gather(
 
 /// What whoever reads the figures must know.
 fn said(work: &Work, watched: &Watched, common: bool) -> Vec<Note> {
-    let mut notes = work.served.as_ref().map(Served::notes).unwrap_or_default();
+    let mut notes = end::lock(&work.notes).clone();
     if !common && !watched.stopped_early {
         let text = "There was no time in which bytes arrived in all streams. A longer time gives a \
                     figure.";

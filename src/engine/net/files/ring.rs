@@ -14,20 +14,14 @@ use io_uring::{IoUring, cqueue, opcode, types};
 
 use super::{Broken, Failure, Place, Round, cut};
 use crate::engine::file::backend::Buffers;
-use crate::engine::file::backend::ring::{Fixed, Wish, setup};
-use crate::engine::net::end::{add, broken, silent};
+use crate::engine::file::backend::ring::{Fixed, setup};
+use crate::engine::net::end::{add, broken};
 use crate::engine::net::job::SendPath;
+use crate::engine::net::ring::{COPIED, DRAINING_NS, REPORT_USAGE, SILENCE_NS, wait, wish};
 use crate::sys::clock::monotonic_ns;
 
 /// Whose completion it is; the rest of the user data is the number of the buffer.
 const OF_SEND: u64 = 1 << 32;
-/// IORING_SEND_ZC_REPORT_USAGE and IORING_NOTIF_USAGE_ZC_COPIED (linux/io_uring.h).
-const REPORT_USAGE: u16 = 1 << 3;
-const COPIED: u32 = 1 << 31;
-/// Nothing came back for so long: the other end is gone.
-const SILENCE_NS: u64 = 60_000_000_000;
-/// So much more is waited for what is in flight when something has failed.
-const DRAINING_NS: u64 = 10_000_000_000;
 
 /// A buffer.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +40,7 @@ struct Slot {
 ///
 /// # Errors
 /// With what failed.
-pub fn send(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
+pub fn send(round: Round<'_>, go: &dyn Fn() -> bool) -> Result<u64, Broken> {
     let served = round.served;
     let (depth, block) = (round.work.job.depth, served.job.block_bytes as usize);
     let align = served.memory_align as usize;
@@ -54,16 +48,9 @@ pub fn send(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
         .map_err(|why| (Failure::Failed, why.to_string()))?;
     let buffers = Arc::new(buffers);
     let mut notes = Vec::new();
-    let wish = Wish {
-        depth: depth as u32 + 1,
-        poll: false,
-        nop: false,
-        timeouts: true,
-        direct: served.job.direct,
-    };
-    let made = setup::build(wish, &mut notes).map_err(broken("make an io_uring"))?;
+    let made = setup::build(wish(depth + 1), &mut notes).map_err(broken("make an io_uring"))?;
     let fixed = setup::register_buffers(&made, &buffers, &mut notes);
-    served.note(notes);
+    round.work.note(notes);
     let mut ring = Ring {
         round,
         ring: made,
@@ -78,7 +65,7 @@ pub fn send(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
         sending: false,
         ended: false,
     };
-    if !wait() {
+    if !go() {
         return Ok(0);
     }
     let done = ring.run();
@@ -122,7 +109,7 @@ impl Ring<'_> {
                 self.ended = false;
                 continue;
             }
-            self.wait(SILENCE_NS).map_err(broken("wait for an io_uring"))?;
+            wait(&self.ring, 1, SILENCE_NS).map_err(broken("wait for an io_uring"))?;
             self.reap()?;
         }
     }
@@ -196,20 +183,6 @@ impl Ring<'_> {
         self.push(&entry.user_data(OF_SEND | number as u64))
     }
 
-    /// Hands over what is queued and waits for a completion.
-    fn wait(&self, at_most_ns: u64) -> io::Result<()> {
-        let limit = types::Timespec::from(std::time::Duration::from_nanos(at_most_ns));
-        let arguments = types::SubmitArgs::new().timespec(&limit);
-        match self.ring.submitter().submit_with_args(1, &arguments) {
-            Ok(_) => Ok(()),
-            Err(why) => match why.raw_os_error() {
-                Some(libc::ETIME) => Err(silent()),
-                Some(libc::EINTR | libc::EAGAIN | libc::EBUSY) => Ok(()),
-                _ => Err(why),
-            },
-        }
-    }
-
     fn reap(&mut self) -> Result<(), Broken> {
         loop {
             let next = self.ring.completion().next();
@@ -279,7 +252,7 @@ impl Ring<'_> {
         let until_ns = monotonic_ns() + DRAINING_NS;
         while self.in_flight > 0 {
             let left_ns = until_ns.saturating_sub(monotonic_ns());
-            if left_ns == 0 || self.wait(left_ns).is_err() {
+            if left_ns == 0 || wait(&self.ring, 1, left_ns).is_err() {
                 return false;
             }
             // What went wrong first is what is told.
