@@ -117,6 +117,7 @@ pub const ENGINES: &[&dyn Engine] = &[
     &database::Database,
     &net::Net,
     &net::NetFile,
+    &net::NetUdp,
     &command::Command,
     &concat::Concat,
     &adapter::FIO,

@@ -175,6 +175,11 @@ pub const KNOBS: &[&Knob] = &[
     &net::SOCKET_BUFFER,
     &net::CONGESTION_CONTROL,
     &net::NODELAY,
+    &net::PACING,
+    &net::INTERFACES,
+    &net::DATAGRAM_SIZE,
+    &net::UDP_SEGMENTATION,
+    &net::UDP_COALESCING,
     &database::SCALE,
     &database::JOURNAL_MODE,
     &database::SYNCHRONOUS,
@@ -271,7 +276,7 @@ fn distance(from: &str, to: &str) -> usize {
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 22] = [
+pub const ENGINES: [&str; 23] = [
     "file",
     "integrity",
     "flush-test",
@@ -281,6 +286,7 @@ pub const ENGINES: [&str; 22] = [
     "database",
     "net",
     "net-file",
+    "net-udp",
     "command",
     "concat",
     "fio",

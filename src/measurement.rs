@@ -16,6 +16,7 @@ pub mod integrity;
 pub mod judge;
 pub mod limit;
 pub mod machine;
+pub mod datagrams;
 pub mod network;
 pub mod origin;
 pub mod programs;

@@ -25,6 +25,7 @@ mod iozone;
 mod json;
 mod markdown;
 mod operations;
+mod per_cpu;
 mod prices;
 mod programs;
 #[cfg(test)]

@@ -193,7 +193,9 @@ impl Domain {
                 format!("{} to {}, multiples of {}", exact(min), exact(max), exact(step))
             }
             Domain::Bytes { min, max, .. } => format!("{} to {}", exact(min), exact(max)),
-            Domain::BytesPerSecond => "bytes per second, such as 200MB/s or 1GiB/s".to_owned(),
+            Domain::BytesPerSecond => {
+                "bytes or bits per second, such as 200MB/s, 1GiB/s or 10Gb/s".to_owned()
+            }
             Domain::Count { min, max } => format!("{min} to {max}"),
             Domain::Duration { min_ns, max_ns } => {
                 format!("{} to {}", Value::Duration(min_ns), Value::Duration(max_ns))

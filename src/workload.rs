@@ -61,6 +61,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &database::SQLITE,
     &net::TCP_STREAM,
     &net::FILE_STREAM,
+    &net::UDP_STREAM,
     &command::COMMAND,
     &concat::CONCATENATE,
     &iozone::WRITE,

@@ -149,6 +149,7 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
         (true, _) if settings.is_moot("access") => "Work on empty files".to_owned(),
         (true, _) if settings.is_network() => "Files over TCP".to_owned(),
         (true, _) => access(settings).to_owned(),
+        (false, "") if settings.has("datagram-size") => "UDP".to_owned(),
         (false, "") if settings.is_network() => "TCP".to_owned(),
         (false, "") => settings.engine().to_owned(),
         (false, operation) => format!("The operation {operation}"),

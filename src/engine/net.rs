@@ -15,12 +15,14 @@ use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::sys;
 
+mod course;
 mod end;
 mod files;
 mod job;
 mod ring;
 mod serve;
 mod socket;
+mod udp;
 mod watch;
 mod wire;
 
@@ -30,12 +32,16 @@ const WORKER: &str = "net-worker";
 /// The engines' names.
 const MEMORY: &str = "net";
 const FILES: &str = "net-file";
+const DATAGRAMS: &str = "net-udp";
 
 /// The engine `net`.
 pub struct Net;
 
 /// The engine `net-file`.
 pub struct NetFile;
+
+/// The engine `net-udp`.
+pub struct NetUdp;
 
 impl Engine for Net {
     fn name(&self) -> &'static str {
@@ -79,6 +85,24 @@ impl Engine for NetFile {
         let spec = file::supervise::spec(trial, context)?;
         let order = Order::new(WORKER, &spec, &trial.settings)?;
         file::supervise::measured(&order, trial, context)
+    }
+}
+
+impl Engine for NetUdp {
+    fn name(&self) -> &'static str {
+        DATAGRAMS
+    }
+
+    fn about(&self) -> &'static str {
+        "Datagrams (UDP) from memory to memory, both ends run here, as by `net`"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        job::Job::new(settings, 0).map(|_| ()).map_err(refused)
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        Net.run(trial, context)
     }
 }
 

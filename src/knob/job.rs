@@ -32,6 +32,7 @@ const OF_TIMED_STREAMS: &[&str] = &[
     "database",
     "net",
     "net-file",
+    "net-udp",
     "integrity",
     "flush-test",
 ];

@@ -4,10 +4,19 @@ use super::{Knob, own};
 use crate::value::Domain;
 
 /// Engines that send over a network,
-const NET: &[&str] = &["net", "net-file"];
+const NET: &[&str] = &["net", "net-file", "net-udp"];
 
-/// and of these one whose bytes come from memory.
-const MEMORY: &[&str] = &["net"];
+/// those of them over TCP,
+const TCP: &[&str] = &["net", "net-file"];
+
+/// whose bytes come from memory,
+const MEMORY: &[&str] = &["net", "net-udp"];
+
+/// both,
+const TCP_FROM_MEMORY: &[&str] = &["net"];
+
+/// and one that sends datagrams.
+const UDP: &[&str] = &["net-udp"];
 
 pub const WIRE: Knob = own(
     NET,
@@ -40,14 +49,14 @@ pub const DIRECTION: Knob = own(
     "What the server does: bytes go from this end to the peer, or from the peer to this end",
 );
 pub const MESSAGE_SIZE: Knob = own(
-    MEMORY,
+    TCP_FROM_MEMORY,
     "message-size",
     Domain::Bytes { min: 1, max: 64 << 20, step: 1 },
     "128KiB",
     "Bytes that the sender hands to the kernel by one call (iperf3 -l)",
 );
 pub const SEND_PATH: Knob = own(
-    NET,
+    TCP,
     "send-path",
     Domain::OneOf(&["write", "sendfile", "zerocopy", "splice", "mmap", "uring", "uring-zerocopy"]),
     "write",
@@ -58,7 +67,7 @@ pub const SEND_PATH: Knob = own(
      registered buffers, queue-depth in flight, and sends from them, copied or not",
 );
 pub const RECEIVE_PATH: Knob = own(
-    NET,
+    TCP,
     "receive-path",
     Domain::OneOf(&["read", "truncate", "uring-multishot"]),
     "read",
@@ -74,16 +83,54 @@ pub const SOCKET_BUFFER: Knob = own(
      socket(7)); `as-is`: the kernel tunes both",
 );
 pub const CONGESTION_CONTROL: Knob = own(
-    NET,
+    TCP,
     "congestion-control",
     Domain::OrAsIs(&Domain::Label),
     "as-is",
     "Algorithm of the sender, as in net.ipv4.tcp_available_congestion_control: cubic, reno, bbr",
 );
 pub const NODELAY: Knob = own(
-    NET,
+    TCP,
     "nodelay",
     Domain::Flag,
     "false",
     "Small messages are sent at once (TCP_NODELAY); `false`: they are gathered (Nagle)",
+);
+pub const PACING: Knob = own(
+    NET,
+    "pacing",
+    Domain::OrAsIs(&Domain::BytesPerSecond),
+    "as-is",
+    "The most that each stream sends, such as 10Gb/s: of TCP the kernel paces it \
+     (SO_MAX_PACING_RATE), of datagrams the sender's clock does; `as-is`: as fast as it goes",
+);
+pub const INTERFACES: Knob = own(
+    NET,
+    "interfaces",
+    Domain::Count { min: 1, max: 16 },
+    "1",
+    "Veth pairs between the two namespaces of wire=namespaces; streams are dealt over them in turn",
+);
+pub const DATAGRAM_SIZE: Knob = own(
+    UDP,
+    "datagram-size",
+    Domain::OrAsIs(&Domain::Bytes { min: 16, max: 65_507, step: 1 }),
+    "as-is",
+    "Bytes of one datagram, without the headers of IP and UDP (iperf3 -u -l); `as-is`: what one \
+     packet of the MTU holds, 1472 at 1500",
+);
+pub const UDP_SEGMENTATION: Knob = own(
+    UDP,
+    "udp-segmentation",
+    Domain::Flag,
+    "false",
+    "One call hands over many datagrams as one piece, and the kernel or the card cuts them \
+     (UDP_SEGMENT); `false`: each is a message of its own (sendmmsg)",
+);
+pub const UDP_COALESCING: Knob = own(
+    UDP,
+    "udp-coalescing",
+    Domain::Flag,
+    "false",
+    "The receiver lets the kernel hand over several datagrams as one (UDP_GRO)",
 );

@@ -20,7 +20,7 @@ const fn knob(
 const REPLAY: &[&str] = &["replay"];
 
 pub const WARM_UP: Knob = knob(
-    &["replay", "mail", "database", "net", "net-file"],
+    &["replay", "mail", "database", "net", "net-file", "net-udp"],
     "warm-up",
     "ramp_time",
     Domain::Duration { min_ns: 0, max_ns: DAY_NS },

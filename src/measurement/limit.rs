@@ -7,13 +7,15 @@
 //! on a cell is `analysis::bottleneck`'s.
 //!
 //! Processors are judged in `limit/processors.rs`, block devices in `limit/devices.rs`, limits that
-//! somebody set in `limit/set.rs`, what lies between two ends of a network in `limit/wire.rs`.
+//! somebody set in `limit/set.rs`, what lies between two ends of a network in `limit/wire.rs` and,
+//! of datagrams, in `limit/datagrams.rs`.
 
 use super::origin::{Verdict, origin};
 use super::{Measurement, Record};
 use crate::knob::Settings;
 use crate::value::{duration, throughput};
 
+mod datagrams;
 mod devices;
 mod processors;
 mod set;
@@ -298,6 +300,7 @@ pub fn limits(record: &Record) -> Option<Limits> {
     limits.uses.extend(processors::uses(&facts, &limits, cached));
     limits.uses.extend(devices::uses(&facts, &limits, &from));
     wire::judge(&facts, &mut limits);
+    datagrams::judge(&facts, &mut limits);
     Some(limits)
 }
 

@@ -2,7 +2,7 @@
 //! what TCP knew of the connections.
 
 use super::figures::Figures;
-use super::{Kind, Measurement, Series, Window};
+use super::{Kind, Measurement, Series, Window, datagrams};
 use crate::stats::{Estimate, mean};
 
 /// The series that the engine `net` takes beside the load.
@@ -37,7 +37,9 @@ pub const COLUMNS: [(&str, Kind); 12] = [
 /// - `zerocopy_copied_share`: of sends that were to be without a copy, those that were copied.
 pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures) {
     let all = &measurement.counters;
-    let Some(series) = all.iter().find(|series| series.source == SOURCE) else { return };
+    let sources = [SOURCE, datagrams::SOURCE];
+    let found = all.iter().find(|series| sources.contains(&series.source.as_str()));
+    let Some(series) = found else { return };
     let (start_ns, end_ns) = (window.start_ns as i64, window.end_ns as i64);
     let growth = |name: &str| series.growth(name, start_ns, end_ns);
     let mut add = |name: &'static str, value: Option<f64>| {
@@ -57,9 +59,13 @@ pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures
     add("retransmits", growth("retransmits"));
     add("rtt_ns_mean", level(series, "rtt_ns", start_ns, end_ns));
     add("cwnd_bytes_mean", level(series, "cwnd_bytes", start_ns, end_ns));
+    datagrams::figures(measurement, window, figures);
+    let mut add = |name: &'static str, value: f64| {
+        figures.insert(name.into(), Estimate::bare(value));
+    };
     let last = |name: &str| series.column(name)?.values.last().copied();
     if let (Some(sends @ 1..), Some(copied)) = (last("zerocopy_sends"), last("zerocopy_copied")) {
-        add("zerocopy_copied_share", Some(copied as f64 / sends as f64));
+        add("zerocopy_copied_share", copied as f64 / sends as f64);
     }
 }
 

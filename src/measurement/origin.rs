@@ -93,8 +93,8 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     if evidence.delivered.read_bytes == 0 {
         return verdict(Verdict::None, None, "nothing was read");
     }
-    if settings.engine() == "net" {
-        let reason = "the sender's memory, over TCP: no storage was read";
+    if settings.is_network() && !settings.has("files") {
+        let reason = "the sender's memory, over the network: no storage was read";
         return verdict(Verdict::Memory, None, reason);
     }
     if evidence.memory {

@@ -31,6 +31,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
     BuiltIn { name: "network", text: include_str!("../../plans/network.toml") },
     BuiltIn { name: "disk-to-network", text: include_str!("../../plans/disk-to-network.toml") },
+    BuiltIn { name: "multi-nic", text: include_str!("../../plans/multi-nic.toml") },
     BuiltIn { name: "metadata", text: include_str!("../../plans/metadata.toml") },
 ];
 

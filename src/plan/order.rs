@@ -71,6 +71,8 @@ const ADDED: &[&str] = &[
     "socket-buffer-max",
     "tcp-congestion",
     "netdev-backlog-max",
+    "pacing",
+    "interfaces",
 ];
 
 /// What the values of a load's knobs add to the keys of its cells.

@@ -110,7 +110,7 @@ impl Source {
                 "from a cache behind the kernel, not from the media"
             }
             Source::Read(Verdict::Memory) => {
-                "from memory to memory, over TCP: no figure of any storage"
+                "from memory to memory, over a network: no figure of any storage"
             }
             Source::Read(Verdict::Remote) => "over the wire; the server's own cache is not known",
             Source::Read(Verdict::Unknown) => "origin of the bytes not known: may be a cache",

@@ -24,6 +24,9 @@ pub struct Column {
     pub print: fn(f64) -> String,
 }
 
+/// Of datagrams that were sent, those that never arrived.
+pub const LOSS: &str = "loss_share";
+
 /// What the devices under files that are sent gave.
 pub const DISK: &str = "disk_throughput_bytes_per_s";
 
@@ -54,6 +57,14 @@ fn of_network() -> Vec<Column> {
         Column { head: "retrans", name: "retransmits", print: whole },
         Column { head: "RTT", name: "rtt_ns_mean", print: value::duration },
         Column { head: "copied", name: copied, print: value::percent },
+        Column { head: "loss", name: LOSS, print: value::percent },
+        Column { head: "by socket", name: "datagrams_dropped_by_socket", print: whole },
+        Column { head: "reordered", name: "datagrams_reordered", print: whole },
+        Column { head: "jitter", name: "jitter_ns_mean", print: value::duration },
+        Column { head: "link 1", name: "link1_throughput_bytes_per_s", print: gigabits },
+        Column { head: "link 2", name: "link2_throughput_bytes_per_s", print: gigabits },
+        Column { head: "link 3", name: "link3_throughput_bytes_per_s", print: gigabits },
+        Column { head: "link 4", name: "link4_throughput_bytes_per_s", print: gigabits },
     ]
 }
 

@@ -8,7 +8,7 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
         Domain::Bytes { min, max, step } => bytes_within(text, min, max, step).map(Value::Bytes),
         Domain::BytesPerSecond => {
             let amount = text.strip_suffix("/s").unwrap_or(text);
-            parse_bytes(amount).map(Value::BytesPerSecond)
+            bit_rate(text).map_or_else(|| parse_bytes(amount), Ok).map(Value::BytesPerSecond)
         }
         Domain::Count { min, max } => {
             let count: u64 = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
@@ -44,6 +44,17 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
         Domain::OrAsIs(_) if text == AS_IS => Ok(Value::as_is()),
         Domain::OrAsIs(inner) => value(inner, text),
     }
+}
+
+/// A rate of a network as bytes: `10Gb/s`, in decimal units; `None` when it is none, or less than a
+/// byte.
+fn bit_rate(text: &str) -> Option<u64> {
+    let amount = text.strip_suffix("b/s")?;
+    let units = [("k", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
+    let found = units.iter().find_map(|(unit, many)| Some((amount.strip_suffix(unit)?, *many)));
+    let (number, many) = found.unwrap_or((amount, 1.0));
+    let bytes = (number.parse::<f64>().ok()? * many / 8.0).round();
+    (1.0..=1e15).contains(&bytes).then_some(bytes as u64)
 }
 
 /// The kernel ends an argument at its first NUL: what follows it would be lost without a word.

@@ -15,3 +15,10 @@ pub const FILE_STREAM: Workload = Workload {
     engines: &["net-file"],
     settings: &[("warm-up", "1s"), ("direct", "false")],
 };
+
+pub const UDP_STREAM: Workload = Workload {
+    name: "udp-stream",
+    about: "Datagrams from memory to memory, at a rate or as fast as it goes",
+    engines: &["net-udp"],
+    settings: &[("warm-up", "1s")],
+};

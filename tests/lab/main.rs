@@ -27,6 +27,7 @@ mod model;
 mod names;
 mod network;
 mod network_disk;
+mod network_udp;
 mod origin;
 mod patterns;
 mod referee;

@@ -12,7 +12,7 @@ use crate::run::{draw, figure, noted, parse, trials};
 
 /// Two namespaces, `a` at 10.89.0.1 and `b` at 10.89.0.2; gone when dropped.
 pub struct Pair {
-    a: String,
+    pub a: String,
     b: String,
     server: Option<Child>,
 }
@@ -44,8 +44,14 @@ impl Pair {
     /// kernel's timer late, a small one is full and what would have been added is lost (0.991 of
     /// the rate with 256 kB).
     pub fn shape(&self, megabits_per_s: u64) {
+        self.shape_with(megabits_per_s, &["latency", "50ms"]);
+    }
+
+    /// The same, with another queue before the bucket. One that holds more than a sender's socket
+    /// holds that back, and drops nothing.
+    pub fn shape_with(&self, megabits_per_s: u64, queue: &[&str]) {
         let rate = format!("{megabits_per_s}mbit");
-        let bucket = ["root", "tbf", "rate", &rate, "burst", "2mb", "latency", "50ms"];
+        let bucket = [&["root", "tbf", "rate", &rate, "burst", "2mb"], queue].concat();
         sh("tc", &[&["-n", &self.a, "qdisc", "replace", "dev", "link0"], &bucket[..]].concat());
     }
 

@@ -17,6 +17,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
+use super::course::Ends;
 use super::files::{self, Served};
 use super::job::{Job, ReceivePath, SendPath, of_files_alone};
 use super::ring;
@@ -25,7 +26,7 @@ use super::wire::Connection;
 use crate::engine::file::files::push_once;
 use crate::engine::load::control::{Cell as Done, Event, Gate, Phase, Shared};
 use crate::engine::load::protocol::Failure;
-use crate::measurement::Note;
+use crate::measurement::{Kind, Note, network};
 use crate::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
 
 /// The receiver asks for so many bytes at once, or for a message when that is more.
@@ -117,8 +118,11 @@ pub fn broken(what: &str) -> impl Fn(io::Error) -> Broken + '_ {
 }
 
 /// One end, from its making to its end.
-fn carry(
-    work: &Work,
+///
+/// # Errors
+/// With what failed.
+pub fn carry(
+    shared: &Shared,
     count: &Count,
     run: impl FnOnce(&dyn Fn() -> bool) -> Result<u64, Broken>,
 ) -> Result<Yield, Broken> {
@@ -127,8 +131,8 @@ fn carry(
     }
     let started = Cell::new((0, 0));
     let wait = || {
-        work.shared.tell(Event::Ready);
-        let go = work.shared.wait_for(Gate::Run) == Gate::Run;
+        shared.tell(Event::Ready);
+        let go = shared.wait_for(Gate::Run) == Gate::Run;
         started.set((monotonic_ns(), thread_cpu_ns()));
         go
     };
@@ -141,13 +145,10 @@ fn carry(
 }
 
 /// The thread of sender `index`.
-///
-/// # Errors
-/// With what failed.
-pub fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
+fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
     let count = &work.senders[index];
     let socket = &work.connections[index].sender;
-    let sent = carry(work, count, |wait| {
+    let sent = carry(&work.shared, count, |wait| {
         if let Some(served) = &work.served {
             return files::send(work, served, index, wait);
         }
@@ -320,19 +321,16 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
 }
 
 /// The thread of receiver `index`: until the sender has closed its side.
-///
-/// # Errors
-/// With what failed.
-pub fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
+fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
     let socket = &work.connections[index].receiver;
-    let got = carry(work, &work.receivers[index], |wait| {
+    let got = carry(&work.shared, &work.receivers[index], |wait| {
         if let Some(served) = work.served.as_ref().filter(|served| served.job.verify.is_some()) {
-            let mut tally = Tally::new(work, index);
+            let mut tally = Tally::of(work, index);
             return files::receive_checked(work, served, index, wait, |bytes| tally.count(bytes));
         }
         let bytes = match work.job.receive {
             ReceivePath::Multishot => {
-                let mut tally = Tally::new(work, index);
+                let mut tally = Tally::of(work, index);
                 ring::receive(work, index, wait, |bytes| tally.count(bytes))?
             }
             path => read(work, index, path == ReceivePath::Truncate, wait)?,
@@ -374,7 +372,7 @@ fn sink(
     index: usize,
     mut receive: impl FnMut() -> io::Result<usize>,
 ) -> io::Result<u64> {
-    let mut tally = Tally::new(work, index);
+    let mut tally = Tally::of(work, index);
     let mut bytes = 0;
     loop {
         let got = retried(&mut receive)?;
@@ -387,33 +385,68 @@ fn sink(
 }
 
 /// What a receiver tells of what arrives.
-struct Tally<'a> {
-    work: &'a Work,
+pub struct Tally<'a> {
+    shared: &'a Shared,
     cell: &'a Done,
     message_bytes: u64,
+    warm_up_ns: u64,
     started: bool,
 }
 
 impl Tally<'_> {
-    fn new(work: &Work, index: usize) -> Tally<'_> {
-        let message_bytes = work.job.message_bytes as u64;
-        Tally { work, cell: &work.shared.cells[index], message_bytes, started: false }
+    /// Of receiver `index`, which counts as started once it is warm and has got something.
+    pub fn new(shared: &Shared, warm_up_ns: u64, index: usize, message_bytes: u64) -> Tally<'_> {
+        Tally { shared, cell: &shared.cells[index], message_bytes, warm_up_ns, started: false }
+    }
+
+    fn of(work: &Work, index: usize) -> Tally<'_> {
+        let job = &work.job;
+        Tally::new(&work.shared, job.warm_up_ns, index, job.message_bytes as u64)
     }
 
     /// So many bytes have arrived in all.
     #[inline]
-    fn count(&mut self, bytes: u64) {
+    pub fn count(&mut self, bytes: u64) {
         self.cell.read_bytes.store(bytes, Relaxed);
         self.cell.read_ops.store(bytes / self.message_bytes, Relaxed);
         if !self.started && self.is_warm() {
             self.started = true;
-            self.work.shared.started();
+            self.shared.started();
         }
     }
 
     fn is_warm(&self) -> bool {
-        let released_ns = self.work.shared.released_ns.load(Relaxed);
-        let warm_up_ns = self.work.job.warm_up_ns;
+        let released_ns = self.shared.released_ns.load(Relaxed);
+        let warm_up_ns = self.warm_up_ns;
         warm_up_ns == 0 || monotonic_ns() >= released_ns.saturating_add(warm_up_ns)
+    }
+}
+
+impl Ends for Work {
+    type Yield = Yield;
+
+    fn job(&self) -> &Job {
+        &self.job
+    }
+
+    fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    fn send(&self, index: usize) -> Result<Yield, Broken> {
+        send(self, index)
+    }
+
+    fn receive(&self, index: usize) -> Result<Yield, Broken> {
+        receive(self, index)
+    }
+
+    fn columns(&self) -> (&'static str, Vec<(String, Kind)>) {
+        let columns = network::COLUMNS.iter().map(|(name, kind)| ((*name).to_owned(), *kind));
+        (network::SOURCE, columns.collect())
+    }
+
+    fn row(&self) -> Vec<u64> {
+        super::watch::row(self)
     }
 }

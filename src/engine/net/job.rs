@@ -1,5 +1,7 @@
 //! What a trial over a network is to do, read from its settings.
 
+use super::udp::{DATAGRAM_MAX, HEADER_BYTES};
+use super::wire::MTU;
 use crate::engine::Error;
 use crate::engine::load::cpus::Pinning;
 use crate::knob::Settings;
@@ -76,6 +78,28 @@ pub enum Wanted {
     Peer(String),
 }
 
+/// Datagrams, as they are sent and taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Bytes of one.
+    pub bytes: usize,
+    /// The kernel cuts many of them from one call (UDP_SEGMENT).
+    pub segmented: bool,
+    /// The kernel may hand over several as one (UDP_GRO).
+    pub coalesced: bool,
+}
+
+impl Default for Datagrams {
+    fn default() -> Datagrams {
+        Datagrams { bytes: of_mtu(MTU), segmented: false, coalesced: false }
+    }
+}
+
+/// What fits into one packet: without the headers of IPv4 (RFC 791) and UDP (RFC 768).
+fn of_mtu(mtu: u32) -> usize {
+    (mtu as usize).saturating_sub(20 + 8).clamp(HEADER_BYTES, DATAGRAM_MAX)
+}
+
 /// One trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Job {
@@ -95,6 +119,12 @@ pub struct Job {
     pub wire: Wanted,
     /// Of our own veth pair; `None` leaves it to the kernel.
     pub mtu: Option<u32>,
+    /// Links between the ends, over which streams are dealt in turn.
+    pub interfaces: usize,
+    /// Bytes per second that each stream sends at most; `None` is as fast as it goes.
+    pub pacing: Option<u64>,
+    /// What is sent when it is no stream of bytes.
+    pub datagrams: Option<Datagrams>,
     /// Of both sockets; `None` leaves them to the kernel.
     pub socket_buffer: Option<u64>,
     /// Of the sender; `None` leaves it to the kernel.
@@ -121,12 +151,25 @@ impl Job {
     /// # Errors
     /// `Unsupported` for what this engine cannot honour, with what would work.
     pub fn new(settings: &Settings, seed: u64) -> Result<Job, Error> {
-        let set = |name: &str| settings.get(name) != &Value::as_is();
+        let set = |name: &str| settings.find(name).is_some_and(|value| !value.is_as_is());
+        let mtu = set("mtu").then(|| settings.whole("mtu") as u32);
+        let datagrams = settings.has("datagram-size").then(|| Datagrams {
+            bytes: match set("datagram-size") {
+                true => settings.whole("datagram-size") as usize,
+                false => of_mtu(mtu.unwrap_or(MTU)),
+            },
+            segmented: settings.flag("udp-segmentation"),
+            coalesced: settings.flag("udp-coalescing"),
+        });
         let job = Job {
-            message_bytes: settings.whole(match of_files(settings) {
-                true => "block-size",
-                false => "message-size",
-            }) as usize,
+            message_bytes: match datagrams {
+                Some(datagrams) => datagrams.bytes,
+                None if of_files(settings) => settings.whole("block-size") as usize,
+                None => settings.whole("message-size") as usize,
+            },
+            interfaces: settings.whole("interfaces").max(1) as usize,
+            pacing: set("pacing").then(|| settings.whole("pacing")),
+            datagrams,
             depth: settings.whole("queue-depth") as usize,
             streams: settings.whole("streams") as usize,
             send: SendPath::named(settings.word("send-path")),
@@ -137,7 +180,7 @@ impl Job {
             },
             reversed: settings.word("direction") == "receive",
             wire: wanted(settings)?,
-            mtu: set("mtu").then(|| settings.whole("mtu") as u32),
+            mtu,
             socket_buffer: set("socket-buffer").then(|| settings.whole("socket-buffer")),
             congestion: set("congestion-control")
                 .then(|| settings.word("congestion-control").to_owned()),
@@ -184,6 +227,20 @@ impl Job {
             return unsupported(
                 "warm-up takes as long as at-most leaves; choose a longer at-most".to_owned(),
             );
+        }
+        if self.interfaces > 1 && matches!(self.wire, Wanted::Loopback | Wanted::Peer(_)) {
+            return unsupported(format!(
+                "interfaces={} are veth pairs of our own; choose wire=namespaces (as root), or \
+                 leave it out",
+                self.interfaces
+            ));
+        }
+        if self.interfaces > self.streams {
+            return unsupported(format!(
+                "interfaces={} with streams={} leaves some without a stream; choose streams={} or \
+                 more",
+                self.interfaces, self.streams, self.interfaces
+            ));
         }
         match (&self.wire, self.mtu) {
             (Wanted::Loopback, Some(mtu)) => unsupported(format!(
@@ -268,6 +325,7 @@ mod tests {
     fn what_is_not_said_is_left_to_the_kernel() {
         let job = job(&[]).unwrap();
         assert_eq!((job.wire, job.mtu, job.socket_buffer), (Wanted::Auto, None, None));
+        assert_eq!((job.interfaces, job.pacing, job.datagrams), (1, None, None));
         assert_eq!((job.congestion, job.send), (None, SendPath::Write));
     }
 
@@ -280,6 +338,8 @@ mod tests {
             (&[("mtu", "9000"), ("wire", "loopback")], "wire=namespaces"),
             (&[("mtu", "9000"), ("peer-namespace", "b")], "ip link"),
             (&[("wire", "loopback"), ("peer-namespace", "b")], "leave one of them out"),
+            (&[("wire", "loopback"), ("interfaces", "2"), ("streams", "2")], "wire=namespaces"),
+            (&[("interfaces", "3"), ("streams", "2")], "choose streams=3"),
         ] {
             let refused = job(knobs).unwrap_err();
             assert!(refused.contains(word), "{knobs:?}: {refused}");

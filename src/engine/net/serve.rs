@@ -3,21 +3,20 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::Sender;
 
+use super::course;
 use super::end::{self, Count, Work, Yield};
 use super::files::Served;
 use super::job::Job;
 use super::wire::{self, Wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
-use crate::engine::load::control::{Event, Gate, Shared};
-use crate::engine::load::cpus::pin;
-use crate::engine::load::protocol::{Failure, LoadResult, LoadSpec, Message};
+use crate::engine::load::control::{Event, Shared};
+use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
 use crate::engine::load::room;
-use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
-use crate::engine::load::watch::{self, Rules, Watched};
-use crate::measurement::steady::READ_ROUND_NS;
+use crate::engine::load::talk::{Conducted, Talk};
+use crate::engine::load::watch::Watched;
 use crate::measurement::{Amount, Note, Series, Stream};
 use crate::sys::Host;
 use crate::value::{self, Stop};
@@ -29,10 +28,14 @@ const SOCKETS_BYTES: u64 = 10 << 20;
 /// The whole trial, from its first line to its result.
 ///
 /// # Errors
-/// See [`Stopped`].
+/// See [`crate::engine::load::talk::Stopped`].
 pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
     let spec: LoadSpec = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
+    if spec.settings.get("datagram-size").is_some() {
+        let job = Job::new(&settings(super::DATAGRAMS, &spec), spec.seed)?;
+        return super::udp::conduct(job, sender, talk);
+    }
     let of_files = spec.streams.iter().any(|paths| !paths.is_empty());
     let engine = if of_files { super::FILES } else { super::MEMORY };
     let job = Job::new(&settings(engine, &spec), spec.seed)?;
@@ -40,7 +43,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     // Nothing is opened that was refused: a file that is opened to be written would be emptied.
     let (served, prepared) = of_files.then(|| Served::open(&spec)).transpose()?.unzip();
     let prepared = prepared.unwrap_or_default();
-    let Wire { connections, notes, most } = wire::connect(&job)?;
+    let Wire { made: connections, notes, most } = wire::over(&job, wire::connections)?;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let count = |_| Count::default();
     let work = Arc::new(Work {
@@ -52,32 +55,11 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         served,
         notes: std::sync::Mutex::default(),
     });
-    let own = work.clone();
-    let ends = 2 * work.job.streams;
-    let threads = talk::start(&work.shared, ends, move |index| carry(&own, index))?;
-    talk::wait_until_ready(&work.shared, ends, talk)?;
-    talk.say(&Message::Prepared(prepared.clone()))?;
-    if !talk.wait_for_go() {
-        work.shared.open_gate(Gate::Quit);
-        return Err(Stopped::Parent);
-    }
-    let (stop, stopped) = channel::<()>();
-    let (begin, begun) = channel::<()>();
-    let own = work.clone();
-    let sampler = std::thread::spawn(move || super::watch::sample(&own, &begin, &stopped));
-    // The first row comes before the first byte.
-    begun.recv().map_err(|_| ended())?;
-    let watched = watch::load(&work.shared, rules(&work.job), talk)?;
-    drop(stop);
-    work.shared.open_gate(Gate::Quit);
-    let yields: Option<Vec<Yield>> =
-        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect();
-    if let Some((kind, what)) = work.shared.marks().failure {
-        return Err(kind.error(what).into());
-    }
-    let (yields, series) = (yields.ok_or_else(ended)?, sampler.join().map_err(|_| ended())?);
-    let notes = [prepared.notes, notes].concat();
-    let gathered = gather(&work, watched, &yields, series, notes)?;
+    let (watched, yields, series) = course::run(&work, prepared.clone(), talk)?;
+    all_arrived(&yields)?;
+    let mut notes = [prepared.notes, notes, end::lock(&work.notes).clone()].concat();
+    notes.extend(copies(&work));
+    let gathered = gather(&work.job, &work.shared, watched, &yields, series, notes);
     let sent = yields.iter().step_by(2).map(|sender| sender.bytes);
     let served = work.served.as_ref();
     let result = LoadResult {
@@ -91,10 +73,6 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     Ok(Message::Result(Box::new(result)))
 }
 
-fn ended() -> Error {
-    Error::Failed("a thread of this load has ended without a result".to_owned())
-}
-
 /// Refuses what does not fit into the machine.
 fn check_room(job: &Job) -> Result<(), Error> {
     let (host, streams) = (Host::live(), job.streams);
@@ -105,58 +83,36 @@ fn check_room(job: &Job) -> Result<(), Error> {
     room::check_descriptors(3 * streams as u64, "this load", "lower streams")
 }
 
-fn rules(job: &Job) -> Rules {
-    Rules {
-        stop: job.stop,
-        at_least_ns: job.at_least_ns,
-        at_most_ns: job.at_most_ns,
-        operations: None,
-        round_ns: READ_ROUND_NS,
-        ends_durable: false,
-        flushes: false,
-        metadata: false,
-    }
-}
-
-/// The thread of end `index`: senders have even numbers, receivers the odd ones after them. `None`
-/// when it failed, which the controller has been told.
-fn carry(work: &Work, index: usize) -> Option<Yield> {
-    let cpu = work.job.cpus.get(index % work.job.cpus.len().max(1));
-    let pinned =
-        cpu.map_or(Ok(()), |cpu| pin(*cpu).map_err(|why| (Failure::Failed, format!("{why:?}"))));
-    let run = if index.is_multiple_of(2) { end::send } else { end::receive };
-    match pinned.and_then(|()| run(work, index / 2)) {
-        Ok(yielded) => Some(yielded),
-        Err((kind, what)) => {
-            work.shared.fail(kind, what);
-            None
+/// Holds what was sent against what arrived.
+fn all_arrived(yields: &[Yield]) -> Result<(), Error> {
+    for (pair, number) in yields.chunks_exact(2).zip(1..) {
+        let [sender, receiver] = pair else { continue };
+        if sender.bytes != receiver.bytes {
+            return Err(Error::Failed(format!(
+                "stream {number} was given {} bytes to send, and {} arrived",
+                sender.bytes, receiver.bytes
+            )));
         }
     }
+    Ok(())
 }
 
 /// Puts together what both ends and the controller saw.
-fn gather(
-    work: &Work,
+pub fn gather(
+    job: &Job,
+    shared: &Shared,
     watched: Watched,
     yields: &[Yield],
     mut counters: Series,
     mut notes: Vec<Note>,
-) -> Result<LoadResult, Error> {
+) -> LoadResult {
     let zero_ns = watched.started_monotonic_ns;
     counters.at_ns.iter_mut().for_each(|at| *at -= zero_ns as i64);
-    let ended = work.shared.marks().ended;
-    let mut streams = Vec::with_capacity(work.job.streams);
+    let ended = shared.marks().ended;
+    let mut streams = Vec::with_capacity(job.streams);
     for (index, pair) in yields.chunks_exact(2).enumerate() {
         let [sender, receiver] = pair else { continue };
-        if sender.bytes != receiver.bytes {
-            return Err(Error::Failed(format!(
-                "stream {} was given {} bytes to send, and {} arrived",
-                index + 1,
-                sender.bytes,
-                receiver.bytes
-            )));
-        }
-        let message = work.job.message_bytes as u64;
+        let message = job.message_bytes as u64;
         let of =
             |bytes| Amount { read_bytes: bytes, read_ops: bytes / message, ..Amount::default() };
         let pass = ended.as_ref().and_then(|(at_ns, done)| Some((*at_ns, *done.get(index)?)));
@@ -170,9 +126,9 @@ fn gather(
             cpu_ns: sender.cpu_ns.max(receiver.cpu_ns),
         });
     }
-    let window = work.shared.window();
-    notes.extend(said(work, &watched, window.is_some()));
-    Ok(LoadResult {
+    let window = shared.window();
+    notes.extend(said(job, &watched, window.is_some()));
+    LoadResult {
         started_monotonic_ns: zero_ns,
         started_unix_ns: watched.started_unix_ns,
         elapsed_ns: streams.iter().map(|stream| stream.stopped_ns).max().unwrap_or(0),
@@ -182,36 +138,39 @@ fn gather(
         counters: vec![counters],
         notes,
         ..LoadResult::default()
-    })
+    }
 }
 
 /// What whoever reads the figures must know.
-fn said(work: &Work, watched: &Watched, common: bool) -> Vec<Note> {
-    let mut notes = end::lock(&work.notes).clone();
+fn said(job: &Job, watched: &Watched, common: bool) -> Vec<Note> {
+    let mut notes = Vec::new();
     if !common && !watched.stopped_early {
         let text = "There was no time in which bytes arrived in all streams. A longer time gives a \
                     figure.";
         notes.push(Note::new("no-common-time", text));
     }
     if watched.unsettled {
-        let stop = work.job.stop;
+        let stop = job.stop;
         let kind = if stop == Stop::Steady { "not-settled" } else { "not-narrowed" };
         let text = format!("The trial was cut by at-most before it had met stop={stop}.");
         notes.push(Note::new(kind, text));
     }
-    if work.job.send.tells_of_copies() {
-        let sum = |of: fn(&Count) -> &AtomicU64| {
-            work.senders.iter().map(|count| of(count).load(Relaxed)).sum::<u64>()
-        };
-        let (done, copied) = (sum(|it| &it.zerocopy_done), sum(|it| &it.zerocopy_copied));
-        if copied > 0 {
-            let text = format!(
-                "the kernel copied {} of the sends that were to be without a copy, as it does \
-                 where bytes do not leave the machine by a card",
-                value::percent(copied as f64 / done as f64)
-            );
-            notes.push(Note::new("zerocopy-copied", text));
-        }
-    }
     notes
+}
+
+/// How many sends the kernel copied after all, where they were to be without a copy.
+fn copies(work: &Work) -> Option<Note> {
+    if !work.job.send.tells_of_copies() {
+        return None;
+    }
+    let sum = |of: fn(&Count) -> &AtomicU64| {
+        work.senders.iter().map(|count| of(count).load(Relaxed)).sum::<u64>()
+    };
+    let (done, copied) = (sum(|it| &it.zerocopy_done), sum(|it| &it.zerocopy_copied));
+    let text = format!(
+        "the kernel copied {} of the sends that were to be without a copy, as it does where bytes \
+         do not leave the machine by a card",
+        value::percent(copied as f64 / done.max(1) as f64)
+    );
+    (copied > 0).then(|| Note::new("zerocopy-copied", text))
 }

@@ -11,7 +11,7 @@ const FROM_ZEROCOPY: u8 = 5;
 const COPIED: u8 = 1;
 
 /// Sets an option to a number.
-fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> Result<()> {
+pub fn set(socket: &impl AsFd, level: i32, option: i32, value: i32) -> Result<()> {
     let bytes = value.to_ne_bytes();
     set_bytes(socket, level, option, &bytes)
 }
@@ -53,6 +53,11 @@ pub fn buffers(socket: &impl AsFd) -> Result<(u64, u64)> {
 /// The algorithm that says how fast it sends.
 pub fn set_congestion(socket: &TcpStream, name: &str) -> Result<()> {
     set_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())
+}
+
+/// Has the kernel send no more than so many bytes a second (socket(7), SO_MAX_PACING_RATE).
+pub fn pace(socket: &TcpStream, bytes_per_s: u64) -> Result<()> {
+    set_bytes(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, &bytes_per_s.to_ne_bytes())
 }
 
 /// Allows MSG_ZEROCOPY.

@@ -5,6 +5,7 @@
 //! as the sockets.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsFd;
 use std::time::Duration;
 
 use super::job::{Job, SendPath, Wanted};
@@ -16,14 +17,31 @@ use crate::sys::clock::monotonic_ns;
 use crate::sys::link::{self, Namespace};
 use crate::sys::{self, Host};
 
-/// This end of the pair that is made for a trial, and the peer's.
-const OURS: (&str, Ipv4Addr) = ("brickyard0", Ipv4Addr::new(10, 89, 77, 1));
-const PEER: (&str, Ipv4Addr) = ("brickyard1", Ipv4Addr::new(10, 89, 77, 2));
+/// An end of each pair that is made for a trial.
+#[derive(Clone, Copy)]
+struct Place(u8);
+
+impl Place {
+    fn name(self, link: usize) -> String {
+        format!("brickyard{}", 2 * link + usize::from(self.0))
+    }
+
+    /// A network of four addresses for each link; there are 64 of them, and 16 links at most.
+    fn address(self, link: usize) -> Ipv4Addr {
+        Ipv4Addr::new(10, 89, 77, 4 * (link % 64) as u8 + self.0 + 1)
+    }
+}
+
+/// This end, and the peer's.
+const OURS: Place = Place(0);
+const PEER: Place = Place(1);
 const PREFIX: u8 = 30;
+/// Of a pair for which nothing else is said, bytes.
+pub const MTU: u32 = 1500;
 /// A connection is made in so long, or not at all.
 const CONNECTING_MAX: Duration = Duration::from_secs(10);
 /// A socket on which nothing moves for so long has failed.
-const SILENCE_MAX: Duration = Duration::from_secs(60);
+pub const SILENCE_MAX: Duration = Duration::from_secs(60);
 
 /// The two sockets of one stream.
 #[derive(Debug)]
@@ -34,36 +52,57 @@ pub struct Connection {
     pub receiver: TcpStream,
 }
 
-/// All connections of a trial.
+/// What was made over what lies between the ends.
 #[derive(Debug)]
-pub struct Wire {
+pub struct Wire<T> {
     /// One a stream.
-    pub connections: Vec<Connection>,
+    pub made: Vec<T>,
     /// What lies between the ends.
     pub notes: Vec<Note>,
     /// What TCP can carry over it, where that is known.
     pub most: Option<Ceiling>,
 }
 
-/// A place with an address.
-struct End {
+/// A place with an address on each link.
+#[derive(Debug)]
+pub struct End {
     namespace: Option<Namespace>,
-    address: Ipv4Addr,
+    addresses: Vec<Ipv4Addr>,
 }
 
-/// Makes what lies between the ends, and the connections.
+impl End {
+    /// Of a stream: they are dealt over the links in turn.
+    pub fn address(&self, stream: usize) -> Ipv4Addr {
+        self.addresses[stream % self.addresses.len()]
+    }
+
+    /// Goes there; what this thread makes from now on is there.
+    ///
+    /// # Errors
+    /// With the kernel's words.
+    pub fn enter(&self) -> Result<(), Error> {
+        let entered = self.namespace.as_ref().map_or(Ok(()), Namespace::enter);
+        entered.map_err(|error| Error::Failed(error.to_string()))
+    }
+}
+
+/// Makes what lies between the ends, and over it, given where bytes come from and go to, whatever
+/// the streams want.
 ///
 /// # Errors
 /// `Unsupported` where that needs root that we do not have, or what the kernel does not have.
-pub fn connect(job: &Job) -> Result<Wire, Error> {
+pub fn over<T: Send + 'static>(
+    job: &Job,
+    make: impl FnOnce(&Job, &End, &End) -> Result<Vec<T>, Error> + Send + 'static,
+) -> Result<Wire<T>, Error> {
     let job = job.clone();
     let builder = std::thread::Builder::new().name("wire".to_owned());
     let made = builder.spawn(move || {
         let (ours, peer, note) = between(&job)?;
         let most = most(&job, &ours);
         let (from, to) = if job.reversed { (peer, ours) } else { (ours, peer) };
-        let connections = connections(&job, &from, &to)?;
-        Ok(Wire { connections, notes: vec![note], most })
+        let made = make(&job, &from, &to)?;
+        Ok(Wire { made, notes: vec![note], most })
     });
     let made = made.map_err(|why| Error::Failed(format!("cannot start a thread: {why}")))?;
     let ended = || Err(Error::Failed("the thread that connects both ends has ended".to_owned()));
@@ -74,11 +113,12 @@ pub fn connect(job: &Job) -> Result<Wire, Error> {
 /// knows: of a veth pair that nothing shapes, of loopback, and of the way from the peer, whose
 /// interface is not ours to ask.
 fn most(job: &Job, ours: &End) -> Option<Ceiling> {
-    if job.reversed || !matches!(job.wire, Wanted::Peer(_)) {
+    // What it derives is for TCP's headers.
+    if job.reversed || job.datagrams.is_some() || !matches!(job.wire, Wanted::Peer(_)) {
         return None;
     }
     let all = link::named_addresses().ok()?;
-    let (name, _) = all.into_iter().find(|(_, address)| *address == ours.address)?;
+    let (name, _) = all.into_iter().find(|(_, address)| *address == ours.address(0))?;
     let capacity = interface::capacity(&Host::live(), &name)?;
     Some(Ceiling {
         bytes_per_s: Some(capacity.bytes_per_s),
@@ -93,10 +133,14 @@ fn between(job: &Job) -> Result<(End, End, Note), Error> {
     match &job.wire {
         Wanted::Loopback => Ok(loopback("over-loopback", "as wire=loopback says")),
         Wanted::Peer(name) => existing(name).map_err(unsupported),
-        Wanted::Namespaces => namespaces(job.mtu).map_err(|error| {
+        Wanted::Namespaces => namespaces(job.mtu, job.interfaces).map_err(|error| {
             Error::Unsupported(format!("{error}; wire=namespaces takes root, wire=loopback none"))
         }),
-        Wanted::Auto => match (namespaces(job.mtu), job.mtu) {
+        Wanted::Auto => match (namespaces(job.mtu, job.interfaces), job.mtu) {
+            (Err(error), _) if job.interfaces > 1 => Err(Error::Unsupported(format!(
+                "{error}; interfaces={} need network namespaces, which take root",
+                job.interfaces
+            ))),
             (Ok(made), _) => Ok(made),
             (Err(error), None) => {
                 Ok(loopback("loopback-instead", &format!("as root alone can do better: {error}")))
@@ -109,7 +153,7 @@ fn between(job: &Job) -> Result<(End, End, Note), Error> {
 }
 
 fn loopback(kind: &'static str, why: &str) -> (End, End, Note) {
-    let end = || End { namespace: None, address: Ipv4Addr::LOCALHOST };
+    let end = || End { namespace: None, addresses: vec![Ipv4Addr::LOCALHOST] };
     let text = format!(
         "both ends are on this machine's loopback interface, {why}: no card and no wire is in the \
          figure"
@@ -117,32 +161,43 @@ fn loopback(kind: &'static str, why: &str) -> (End, End, Note) {
     (end(), end(), Note::new(kind, text))
 }
 
-/// A veth pair in two namespaces of its own.
-fn namespaces(mtu: Option<u32>) -> Result<(End, End, Note), sys::Error> {
+/// Veth pairs between two namespaces of their own.
+fn namespaces(mtu: Option<u32>, links: usize) -> Result<(End, End, Note), sys::Error> {
     let before = Namespace::own()?;
     let peer = Namespace::make()?;
-    let joined = join(&peer, mtu);
+    let joined = join(&peer, mtu, links);
     if joined.is_err() {
         // What comes next, loopback, is that of the namespace in which we were.
         before.enter()?;
     }
     let ours = joined?;
+    let join = match links {
+        1 => "a veth pair".to_owned(),
+        _ => format!("{links} veth pairs"),
+    };
     let text = format!(
-        "both ends are on this machine, in two network namespaces that a veth pair with an MTU of \
-         {} joins: no card and no wire is in the figure",
-        mtu.unwrap_or(1500)
+        "both ends are on this machine, in two network namespaces that {join} with an MTU of {} \
+         {}: no card and no wire is in the figure",
+        mtu.unwrap_or(MTU),
+        if links == 1 { "joins" } else { "join" }
     );
-    let end = |namespace, address| End { namespace: Some(namespace), address };
-    Ok((end(ours, OURS.1), end(peer, PEER.1), Note::new("over-namespaces", text)))
+    let end = |namespace, of: Place| End {
+        namespace: Some(namespace),
+        addresses: (0..links).map(|link| of.address(link)).collect(),
+    };
+    Ok((end(ours, OURS), end(peer, PEER), Note::new("over-namespaces", text)))
 }
 
 /// Another new namespace, joined to `peer`.
-fn join(peer: &Namespace, mtu: Option<u32>) -> Result<Namespace, sys::Error> {
+fn join(peer: &Namespace, mtu: Option<u32>, links: usize) -> Result<Namespace, sys::Error> {
     let ours = Namespace::make()?;
-    link::make_pair(OURS.0, PEER.0, peer, mtu)?;
-    link::set_up(OURS.0, OURS.1, PREFIX)?;
-    peer.enter()?;
-    link::set_up(PEER.0, PEER.1, PREFIX)?;
+    for link in 0..links {
+        ours.enter()?;
+        link::make_pair(&OURS.name(link), &PEER.name(link), peer, mtu)?;
+        link::set_up(&OURS.name(link), OURS.address(link), PREFIX)?;
+        peer.enter()?;
+        link::set_up(&PEER.name(link), PEER.address(link), PREFIX)?;
+    }
     Ok(ours)
 }
 
@@ -171,7 +226,7 @@ fn existing(name: &str) -> Result<(End, End, Note), sys::Error> {
         "both ends are on this machine; bytes go between {here} and {there} in the network \
          namespace {name}, over what somebody has put between them"
     );
-    let end = |namespace, address| End { namespace: Some(namespace), address };
+    let end = |namespace, address| End { namespace: Some(namespace), addresses: vec![address] };
     Ok((end(own, here), end(peer, there), Note::new("over-peer-namespace", text)))
 }
 
@@ -185,29 +240,30 @@ fn towards(there: Ipv4Addr) -> std::io::Result<Ipv4Addr> {
     }
 }
 
-/// The receiver listens, on its one address and a port of the kernel's choice, until all are there.
-fn connections(job: &Job, from: &End, to: &End) -> Result<Vec<Connection>, Error> {
-    let go = |end: &End| {
-        let entered = end.namespace.as_ref().map_or(Ok(()), Namespace::enter);
-        entered.map_err(|error| Error::Failed(error.to_string()))
-    };
+/// The receiver listens, for each stream on the address of its link and a port of the kernel's
+/// choice, until it is there.
+///
+/// # Errors
+/// `Unsupported` for what the kernel does not have; `Failed` with its words for the rest.
+pub fn connections(job: &Job, from: &End, to: &End) -> Result<Vec<Connection>, Error> {
     let failed = |what: &'static str| {
         move |why: std::io::Error| Error::Failed(format!("cannot {what}: {why}"))
     };
-    go(to)?;
-    let listener = TcpListener::bind((to.address, 0)).map_err(failed("listen"))?;
-    if let Some(bytes) = job.socket_buffer {
-        // Connections inherit it, with a window that fits.
-        socket::set_receive_buffer(&listener, bytes).map_err(failed("set SO_RCVBUF"))?;
-    }
-    listener.set_nonblocking(true).map_err(failed("listen"))?;
-    let address = listener.local_addr().map_err(failed("listen"))?;
-    go(from)?;
     let mut connections = Vec::with_capacity(job.streams);
-    for _ in 0..job.streams {
+    for stream in 0..job.streams {
+        to.enter()?;
+        let listener = TcpListener::bind((to.address(stream), 0)).map_err(failed("listen"))?;
+        if let Some(bytes) = job.socket_buffer {
+            // Connections inherit it, with a window that fits.
+            socket::set_receive_buffer(&listener, bytes).map_err(failed("set SO_RCVBUF"))?;
+        }
+        listener.set_nonblocking(true).map_err(failed("listen"))?;
+        let address = listener.local_addr().map_err(failed("listen"))?;
+        from.enter()?;
         let sender = TcpStream::connect_timeout(&address, CONNECTING_MAX);
         let sender = sender.map_err(|why| {
-            Error::Failed(format!("cannot connect {} to {address}: {why}", from.address))
+            let from = from.address(stream);
+            Error::Failed(format!("cannot connect {from} to {address}: {why}"))
         })?;
         let own = sender.local_addr().map_err(failed("connect"))?;
         let receiver = accept(&listener, own)?;
@@ -252,9 +308,9 @@ fn prepare(job: &Job, sender: &TcpStream, receiver: &TcpStream) -> Result<(), Er
             ))
         })?;
     }
-    if let Some(bytes) = job.socket_buffer {
-        socket::set_send_buffer(sender, bytes).map_err(failed("set SO_SNDBUF"))?;
-        honoured(bytes, sender, receiver)?;
+    buffers(job, sender, receiver)?;
+    if let Some(rate) = job.pacing {
+        socket::pace(sender, rate).map_err(failed("set SO_MAX_PACING_RATE"))?;
     }
     if job.send == SendPath::Zerocopy {
         socket::allow_zerocopy(sender).map_err(|why| {
@@ -266,10 +322,20 @@ fn prepare(job: &Job, sender: &TcpStream, receiver: &TcpStream) -> Result<(), Er
     Ok(())
 }
 
-/// The kernel cuts a buffer to what the machine's settings allow, and says nothing.
-fn honoured(asked: u64, sender: &TcpStream, receiver: &TcpStream) -> Result<(), Error> {
-    let of = |socket: &TcpStream| {
-        let got = socket::buffers(socket);
+/// Gives both sockets the buffers that were asked for. The kernel cuts a buffer to what the
+/// machine's settings allow, and says nothing.
+///
+/// # Errors
+/// `Unsupported` when it did.
+pub fn buffers(job: &Job, sender: &impl AsFd, receiver: &impl AsFd) -> Result<(), Error> {
+    let Some(asked) = job.socket_buffer else { return Ok(()) };
+    let failed = |what: &'static str| {
+        move |why: std::io::Error| Error::Failed(format!("cannot {what}: {why}"))
+    };
+    socket::set_send_buffer(sender, asked).map_err(failed("set SO_SNDBUF"))?;
+    socket::set_receive_buffer(receiver, asked).map_err(failed("set SO_RCVBUF"))?;
+    let of = |socket: &dyn AsFd| {
+        let got = socket::buffers(&socket.as_fd());
         got.map_err(|why| Error::Failed(format!("cannot ask for socket buffers: {why}")))
     };
     let checks = [

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Span, series};
 use crate::counters::MOST_THREADS;
-use crate::measurement::{Measurement, Note, Series, network};
+use crate::measurement::{Measurement, Note, Series, datagrams, network};
 use crate::value::percent;
 
 /// A core that ran our threads, or a thread of ours, that was busy for a larger share of the time
@@ -38,7 +38,8 @@ pub fn bound(measurement: &Measurement, span: Span) -> Option<Note> {
         .filter(|(cpu, spent)| is_ours(cpu) && spent.busy_ns > BUSY_SHARE * spent.all_ns);
     let busy: Vec<(&u64, &Spent)> = busy.collect();
     let thread_share = busiest_thread(measurement, span);
-    let over_network = series(measurement, network::SOURCE).is_some();
+    let sources = [network::SOURCE, datagrams::SOURCE];
+    let over_network = sources.into_iter().any(|source| series(measurement, source).is_some());
     let whose = if over_network { "network" } else { "storage" };
     let text = match (busy.first(), thread_share) {
         (Some((cpu, spent)), _) => {

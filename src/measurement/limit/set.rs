@@ -2,7 +2,8 @@
 
 use super::{Facts, Limits, Resource, Standing, Use, of_most};
 use crate::counters::bounds::{Bound, Bounded};
-use crate::value::{iops, percent};
+use crate::measurement::datagrams;
+use crate::value::{bits, iops, percent};
 
 /// A load at a fixed rate that did so much of what it was to do kept up.
 const KEPT_UP: f64 = 0.97;
@@ -24,6 +25,9 @@ const HUNGRY: f64 = 0.9;
 
 /// The load did all that it was asked for, at the times it was asked for.
 pub fn generator(facts: &Facts<'_>) -> Option<Use> {
+    if let Some(paced) = paced(facts) {
+        return Some(paced);
+    }
     let asked = facts.rate() * facts.number("streams", 1.0);
     let ops_per_s = facts.ops_per_s.filter(|_| asked > 0.0)?;
     let share = ops_per_s / asked;
@@ -35,6 +39,26 @@ pub fn generator(facts: &Facts<'_>) -> Option<Use> {
         allows_bytes_per_s: Some(facts.bytes_per_s / share),
         at_least: false,
         evidence: format!("{}/s were done of {}/s asked for", iops(ops_per_s), iops(asked)),
+    })
+}
+
+/// The load over a network sent all that its pace lets through, and all of it arrived.
+fn paced(facts: &Facts<'_>) -> Option<Use> {
+    let asked = facts.number("pacing", 0.0) * facts.number("streams", 1.0);
+    if !(asked.is_finite() && asked > 0.0) {
+        return None;
+    }
+    let sent = facts.per_s(datagrams::SOURCE, "sent_bytes").unwrap_or(facts.bytes_per_s);
+    let lost = datagrams::Count::of(facts.measurement).map_or(0.0, |count| count.lost_share());
+    let share = sent / asked;
+    let kept = share >= KEPT_UP && lost < super::datagrams::LOST;
+    Some(Use {
+        resource: Resource::Generator,
+        standing: if kept { Standing::Binds } else { Standing::Clear },
+        share,
+        allows_bytes_per_s: Some(facts.bytes_per_s / share),
+        at_least: false,
+        evidence: format!("{} were sent of the {} that pacing lets go", bits(sent), bits(asked)),
     })
 }
 

@@ -9,7 +9,7 @@ use crate::knob::{self, Settings};
 use crate::measurement::Outcome;
 use crate::measurement::origin::Verdict;
 use crate::report::cells::{self, Group, Row, Source};
-use crate::report::{Input, TrialView, operations, programs, reported, words};
+use crate::report::{Input, TrialView, operations, per_cpu, programs, reported, words};
 use crate::stats::Estimate;
 use crate::value::{self, Value};
 
@@ -97,6 +97,7 @@ pub fn groups(input: &Input<'_>) -> Markup {
             }
             @if operations::are_in(&group) {
                 (boxed(&format!("Operations of {}", group.name), &of_operations(&group)))
+                @for told in per_cpu::of(input, &group) { (of_cpus(&told)) }
             } @else if !reported::are_all(&group) {
                 (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
             }
@@ -124,6 +125,26 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
                 td.number { (row.cell.trials.len()) }
             } } }
         }
+    }
+}
+
+/// What each CPU did in one trial.
+fn of_cpus(told: &per_cpu::Told) -> Markup {
+    let table = html! {
+        table {
+            thead { tr {
+                th.number scope="col" { "CPU" }
+                @for kind in per_cpu::KINDS { th.number scope="col" { (kind) } }
+            } }
+            tbody { @for (number, shares) in &told.cpus { tr {
+                th.number scope="row" { (number) }
+                @for share in shares { td.number { (per_cpu::percent(*share)) } }
+            } } }
+        }
+    };
+    html! {
+        p.quiet { (told.title()) }
+        (boxed(&told.title(), &table))
     }
 }
 

@@ -6,7 +6,7 @@ use super::grid::{Grid, Side};
 use super::{Input, cells, layouts, plain, wrapped};
 use crate::plan;
 use crate::report::cells::{Group, Row, Source};
-use crate::report::{operations, programs, reported, words};
+use crate::report::{operations, per_cpu, programs, reported, words};
 use crate::stats::Estimate;
 use crate::value;
 
@@ -31,6 +31,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         }
         if operations::are_in(group) {
             text.push_str(&of_operations(group, &numbers));
+            of_cpus(input, group, text);
         } else if !programs::are_in(group) || moved(group) {
             text.push_str(&table(group, &numbers));
         }
@@ -179,6 +180,22 @@ fn of_operations(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
     grid.render()
 }
 
+/// What each CPU did, of loads over a network.
+fn of_cpus(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
+    for told in per_cpu::of(input, group) {
+        text.push('\n');
+        text.push_str(&wrapped("  ", &plain(&told.title())));
+        let mut heads = vec![("CPU", Side::Right)];
+        heads.extend(per_cpu::KINDS.iter().map(|kind| (*kind, Side::Right)));
+        let mut grid = Grid::new(&heads);
+        for (number, shares) in &told.cpus {
+            let shares = shares.iter().map(|share| per_cpu::percent(*share));
+            grid.row(std::iter::once(number.to_string()).chain(shares).collect());
+        }
+        text.push_str(&grid.render());
+    }
+}
+
 /// The numbers of a row's notes: `[1][3]`.
 fn noted(row: &Row<'_>, numbers: &BTreeMap<&str, usize>) -> String {
     let notes = row.notes.iter().filter_map(|kind| numbers.get(kind));
@@ -275,6 +292,14 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
                     time of the sender's (out) and the receiver's (in) threads for 10^9 bytes \
                     that arrived. RTT: as TCP estimates it.";
         text.push_str(&wrapped("  ", told));
+        let datagrams = |row: &Row<'_>| cells::figure(row.cell, operations::LOSS).is_some();
+        if rows().any(datagrams) {
+            let told = "loss: datagrams that never arrived, of those that were sent; by socket: of \
+                        these, those that found the receiver's socket full. reordered: came after \
+                        one that was sent later (RFC 4737). jitter: RFC 3550. link: what arrived \
+                        over each.";
+            text.push_str(&wrapped("  ", told));
+        }
         let disks = |row: &Row<'_>| cells::figure(row.cell, operations::DISK).is_some();
         if rows().any(disks) {
             let told = "disk: what the devices under the files gave in the same time, to whoever \
