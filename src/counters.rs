@@ -22,6 +22,9 @@ mod health;
 mod interfaces;
 mod links;
 mod meminfo;
+mod mountstats;
+mod nfs_connections;
+pub mod nfs_server;
 mod patient;
 mod pressure;
 mod process;
@@ -109,6 +112,9 @@ pub const SOURCES: &[Source] = &[
     softnet::SOFTNET,
     transport::TRANSPORT,
     card_interrupts::CARD_INTERRUPTS,
+    mountstats::MOUNTSTATS,
+    nfs_server::NFS_SERVER,
+    nfs_connections::NFS_CONNECTIONS,
     generator::GENERATOR,
 ];
 

@@ -12,6 +12,7 @@ use crate::progress::Progress;
 use crate::sys::signal::Stop;
 use crate::sys::{self, Host};
 
+mod behind;
 mod clients;
 pub mod adapter;
 mod command;

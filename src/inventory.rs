@@ -22,6 +22,7 @@ mod mount;
 mod print;
 mod sas;
 pub mod sensor;
+pub mod served;
 pub mod server;
 mod transport;
 mod usb;

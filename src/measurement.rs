@@ -18,6 +18,7 @@ pub mod limit;
 pub mod machine;
 pub mod datagrams;
 pub mod network;
+pub mod nfs;
 pub mod origin;
 pub mod programs;
 pub mod reported;

@@ -4,6 +4,7 @@
 //! exactly what sampled rows tell to within a row.
 
 use super::diskstats;
+use super::nfs_server::Threads;
 use super::process::io;
 use crate::sys::Host;
 use crate::sys::reread::Reread;
@@ -15,6 +16,7 @@ pub struct Probe {
     diskstats: Option<Reread>,
     mountstats: Option<Reread>,
     devices: Vec<String>,
+    server: Option<(Threads, Vec<String>)>,
 }
 
 /// Counts at one instant, or what was added between two. `None`: the kernel does not tell, as for
@@ -31,6 +33,10 @@ pub struct Snapshot {
     pub device_write_bytes: Option<u64>,
     /// What NFS servers sent for reading, over all mounts, in bytes.
     pub remote_read_bytes: Option<u64>,
+    /// What the threads of this machine's NFS server had its devices read, bytes.
+    pub server_read_bytes: Option<u64>,
+    /// Sectors read by the devices that this server serves from, in bytes.
+    pub server_device_read_bytes: Option<u64>,
 }
 
 impl Probe {
@@ -42,14 +48,25 @@ impl Probe {
             diskstats: Reread::open(host, "/proc/diskstats").ok(),
             mountstats: Reread::open(host, "/proc/self/mountstats").ok(),
             devices: devices.to_vec(),
+            server: None,
         }
+    }
+
+    /// Counts as well what this machine's own NFS server does, which serves from `devices`.
+    #[must_use]
+    pub fn with_server(mut self, host: &Host, devices: &[String]) -> Probe {
+        self.server = Threads::open(host).map(|threads| (threads, devices.to_vec()));
+        self
     }
 
     /// Reads all counts now. The process must not have been waited for yet.
     pub fn take(&mut self) -> Snapshot {
         let process = self.io.as_mut().and_then(Reread::read).and_then(io);
-        let devices = self.diskstats.as_mut().and_then(Reread::read);
-        let devices = devices.and_then(|text| device_bytes(text, &self.devices));
+        let server = self.server.as_mut();
+        let (threads, serves) = server.map_or((None, None), |(threads, devices)| {
+            (threads.io(), devices_of(devices, self.diskstats.as_mut()))
+        });
+        let devices = devices_of(&self.devices, self.diskstats.as_mut());
         let remote = self.mountstats.as_mut().and_then(Reread::read).and_then(nfs_read_bytes);
         Snapshot {
             process_read_bytes: process.map(|io| io.read_bytes),
@@ -57,6 +74,8 @@ impl Probe {
             device_read_bytes: devices.map(|(read, _)| read),
             device_write_bytes: devices.map(|(_, write)| write),
             remote_read_bytes: remote,
+            server_read_bytes: threads.map(|io| io.read_bytes),
+            server_device_read_bytes: serves.map(|(read, _)| read),
         }
     }
 }
@@ -72,8 +91,17 @@ impl Snapshot {
             device_read_bytes: added(self.device_read_bytes, earlier.device_read_bytes),
             device_write_bytes: added(self.device_write_bytes, earlier.device_write_bytes),
             remote_read_bytes: added(self.remote_read_bytes, earlier.remote_read_bytes),
+            server_read_bytes: added(self.server_read_bytes, earlier.server_read_bytes),
+            server_device_read_bytes: added(
+                self.server_device_read_bytes,
+                earlier.server_device_read_bytes,
+            ),
         }
     }
+}
+
+fn devices_of(devices: &[String], diskstats: Option<&mut Reread>) -> Option<(u64, u64)> {
+    device_bytes(diskstats?.read()?, devices)
 }
 
 /// Bytes read and written by `devices` together; `None` unless /proc/diskstats has every one.

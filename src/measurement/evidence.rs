@@ -44,6 +44,9 @@ pub struct Evidence {
     pub memory: bool,
     /// Bytes that a network file system received from its server for reading (NFS mountstats).
     pub remote_read_bytes: Option<u64>,
+    /// What lies behind an NFS mount, where this machine itself serves it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served: Option<Served>,
     /// Of `delivered`, bytes that the load had already read in this trial and had not dropped from
     /// memory since, where the engine knows; `Some(0)` when no block was read twice. Where
     /// `file_bytes` is 0, as of loads that make all their files themselves, bytes that the load had
@@ -64,6 +67,20 @@ pub struct Evidence {
     pub copy_bytes_per_s: Option<f64>,
     /// What memory delivers to all cores of the machine, bytes per second, where it was measured.
     pub memory_bytes_per_s: Option<f64>,
+}
+
+/// The server's side of a trial over NFS, where it is on this machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Served {
+    /// What was served, as this machine's own paths.
+    pub directories: Vec<String>,
+    /// The block devices that they lie on directly, by their kernel names.
+    pub devices: Vec<String>,
+    /// What the server's threads had devices read in the trial, by their own account, bytes.
+    pub read_bytes: Option<u64>,
+    /// Sectors that `devices` read in the trial, in bytes.
+    pub device_read_bytes: Option<u64>,
 }
 
 impl Evidence {
@@ -101,6 +118,25 @@ impl Evidence {
         }
     }
 
+    /// What is known of the server's side: `behind` the directories lie these. Of none, nothing.
+    #[must_use]
+    pub fn served_by(self, behind: &[Target]) -> Evidence {
+        if behind.is_empty() {
+            return self;
+        }
+        let there = Evidence::on(behind);
+        let directories = behind.iter().map(|target| target.directory.clone()).collect();
+        let served = Served { directories, devices: there.devices, ..Served::default() };
+        Evidence {
+            served: Some(served),
+            disks: there.disks,
+            ceiling: there.ceiling,
+            rotational: there.rotational,
+            backing: there.backing,
+            ..self
+        }
+    }
+
     /// Takes what was `added` between just before the streams were let go and just after the last
     /// had stopped.
     pub fn count(&mut self, added: &Snapshot) {
@@ -109,6 +145,10 @@ impl Evidence {
         self.device_read_bytes = added.device_read_bytes;
         self.device_write_bytes = added.device_write_bytes;
         self.remote_read_bytes = added.remote_read_bytes;
+        if let Some(served) = &mut self.served {
+            served.read_bytes = added.server_read_bytes;
+            served.device_read_bytes = added.server_device_read_bytes;
+        }
     }
 }
 

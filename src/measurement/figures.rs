@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::reported::{PREFIX, Reported};
 use super::{
-    Amount, Measurement, Operation, Record, Stream, Times, Window, course, network, programs,
+    Amount, Measurement, Operation, Record, Stream, Times, Window, course, network, nfs, programs,
 };
 use crate::knob::Settings;
 use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval, sequential};
@@ -56,6 +56,7 @@ pub struct Cell {
 /// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
 ///   layout that the trial ran on: the same for all trials of one layout in one replicate.
 /// - Those of [`network::figures`], when bytes went over a network.
+/// - Those of [`nfs::figures`], when the files lie on a server's.
 /// - Those of [`programs::figures`], when the load was a program.
 /// - What others reported, as they printed it: names begin with [`PREFIX`], without an interval.
 pub fn figures(record: &Record) -> Figures {
@@ -70,6 +71,7 @@ pub fn figures(record: &Record) -> Figures {
         other_figures(record, measurement, &mut figures);
         if let Some(window) = counted(measurement) {
             network::figures(measurement, &window, &mut figures);
+            nfs::figures(measurement, &window, &mut figures);
         }
         if let Some(times) = &measurement.layout {
             layout_figures(times, &mut figures);

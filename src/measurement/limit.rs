@@ -8,7 +8,8 @@
 //!
 //! Processors are judged in `limit/processors.rs`, block devices in `limit/devices.rs`, limits that
 //! somebody set in `limit/set.rs`, what lies between two ends of a network in `limit/wire.rs` and,
-//! of datagrams, in `limit/datagrams.rs`.
+//! of datagrams, in `limit/datagrams.rs`, or between an NFS client and its server, in
+//! `limit/nfs.rs`.
 
 use super::origin::{Verdict, origin};
 use super::{Measurement, Record};
@@ -17,6 +18,7 @@ use crate::value::{duration, throughput};
 
 mod datagrams;
 mod devices;
+mod nfs;
 mod processors;
 mod set;
 #[cfg(test)]
@@ -301,6 +303,7 @@ pub fn limits(record: &Record) -> Option<Limits> {
     limits.uses.extend(devices::uses(&facts, &limits, &from));
     wire::judge(&facts, &mut limits);
     datagrams::judge(&facts, &mut limits);
+    nfs::judge(&facts, &mut limits);
     Some(limits)
 }
 

@@ -103,7 +103,14 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     }
     let facts = Facts { evidence, settings };
     if evidence.remote && evidence.devices.is_empty() {
-        return facts.over_a_wire();
+        let found = facts.over_a_wire();
+        // A second pass comes from the server's memory, which no client can drop.
+        return match limits::above(measurement, settings) {
+            Some(why) if found.verdict == Verdict::Device => {
+                behind(found, Exceeded::Certainly(why))
+            }
+            _ => found,
+        };
     }
     let local = facts.local();
     match local.verdict {
@@ -141,6 +148,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::measurement::evidence::Served;
     use crate::measurement::{Amount, Ceiling, Evidence, Programs, SecondPass, Window};
     use crate::value::Value;
 
@@ -467,6 +475,50 @@ mod tests {
         // A random read may meet what it has read before; CIFS and 9p have no count of their own.
         assert_eq!(judge(&nfs(None, Some(0)), &[BUFFERED, RANDOM]).verdict, Verdict::Unknown);
         assert_eq!(judge(&nfs(None, Some(0)), &[BUFFERED]).verdict, Verdict::Remote);
+    }
+
+    /// The server is this machine: what its threads had its disks read decides, and one that only
+    /// looks at the sectors takes another program's reads for the server's.
+    #[test]
+    fn nfs_from_this_machine_s_own_disks_is_the_device_s_only_when_both_counts_say_so() {
+        let nfs = |threads, sectors| {
+            with(|e| {
+                e.remote = true;
+                e.filesystem = "nfs4".into();
+                e.process_io_reliable = false;
+                e.device_read_bytes = None;
+                e.devices.clear();
+                e.remote_read_bytes = Some(FILE);
+                e.served = Some(Served {
+                    devices: vec!["sda".into()],
+                    read_bytes: threads,
+                    device_read_bytes: sectors,
+                    ..Served::default()
+                });
+            })
+        };
+        let found = |threads, sectors| judge(&nfs(threads, sectors), &[BUFFERED]);
+        let (all, half) = (Some(FILE), Some(FILE / 2));
+        assert_eq!(found(all, all).verdict, Verdict::Device);
+        assert_eq!(found(all, all).device_share, Some(1.0));
+        for (threads, sectors, share) in
+            [(Some(0), all, Some(0.0)), (all, Some(0), Some(0.0)), (half, all, Some(0.5))]
+        {
+            let origin = found(threads, sectors);
+            assert_eq!((origin.verdict, origin.device_share), (Verdict::Remote, share));
+            assert!(origin.reason.contains("in its memory"), "{}", origin.reason);
+        }
+        for (threads, sectors) in [(None, all), (all, None)] {
+            assert_eq!(found(threads, sectors).verdict, Verdict::Remote);
+        }
+        let mut cached = nfs(all, all);
+        cached.evidence.remote_read_bytes = Some(0);
+        cached.evidence.resident_before_bytes = all;
+        assert_eq!(judge(&cached, &[BUFFERED]).verdict, Verdict::Cache);
+        let mut fast = nfs(all, all);
+        let why = "the link runs at 6 Gb/s".to_owned();
+        fast.evidence.ceiling = Some(Ceiling { bytes_per_s: Some(1e6), why, ..Ceiling::default() });
+        assert_eq!(judge(&fast, &[BUFFERED]).verdict, Verdict::DeviceCache);
     }
 
     #[test]

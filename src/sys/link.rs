@@ -6,7 +6,7 @@
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{Read, Write};
-use std::net::Ipv4Addr;
+use std::net::{IpAddr, Ipv4Addr, UdpSocket};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 
@@ -191,6 +191,21 @@ pub fn named_addresses() -> Result<Vec<(String, Ipv4Addr)>, Error> {
     // SAFETY: the list was made above, and nothing of it is held.
     unsafe { libc::freeifaddrs(list) };
     Ok(found)
+}
+
+/// The interface that packets to `address` leave by, when it has an address of version 4 of its own;
+/// `None` for loopback, and where there is no way.
+pub fn towards(address: IpAddr) -> Option<String> {
+    // Connecting a socket of UDP asks for the way, and sends nothing.
+    let any: IpAddr = match address {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((any, 0)).ok()?;
+    socket.connect((address, 2049)).ok()?;
+    let IpAddr::V4(own) = socket.local_addr().ok()?.ip() else { return None };
+    let all = named_addresses().ok()?;
+    all.into_iter().find(|(_, address)| *address == own).map(|(name, _)| name)
 }
 
 fn index_of(name: &str) -> std::io::Result<u32> {

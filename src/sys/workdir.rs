@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use super::Error;
 
 /// The marker's name. Its first line is [`MAGIC`].
-const MARKER: &str = "BRICKYARD";
+pub const MARKER: &str = "BRICKYARD";
 const MAGIC: &str = "This directory was made by brickyard and may be removed by it.";
 /// The second line of the marker of a directory that outlives its run begins so; what the directory
 /// waits for follows.
@@ -223,9 +223,7 @@ impl WorkDir {
     /// # Errors
     /// When something cannot be removed; what can be is.
     pub fn remove(self) -> Result<Swept, Error> {
-        let swept = clear(&self.path);
-        drop(self.marker);
-        swept
+        clear(&self.path, self.marker)
     }
 }
 
@@ -242,7 +240,7 @@ pub fn sweep(parent: &Path) -> Vec<Result<Swept, Error>> {
         let marker = abandoned(path)?;
         Some(match &marker.waits {
             Some(waits) => Ok(Swept::Waits(path.clone(), waits.clone())),
-            None => clear(path),
+            None => clear(path, marker.file),
         })
     };
     paths.iter().filter_map(swept).collect()
@@ -258,7 +256,8 @@ struct Marker {
 /// The locked marker of `path`, when it is ours and nobody uses it.
 fn abandoned(path: &Path) -> Option<Marker> {
     let directory = open_directory(path).ok()?;
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    // A lock that an NFS server keeps takes a file that may be written: flock(2).
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let marker = rustix::fs::openat(&directory, MARKER, flags, Mode::empty()).ok()?;
     let stat = rustix::fs::fstat(&marker).ok()?;
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
@@ -283,7 +282,7 @@ fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
 }
 
 /// Removes our files from the directory, then the marker, then the directory itself.
-fn clear(path: &Path) -> Result<Swept, Error> {
+fn clear(path: &Path, marker: OwnedFd) -> Result<Swept, Error> {
     let failed = |error: Errno| {
         let what = format!("cannot remove {}", path.display());
         Error::new(what, std::io::Error::from(error)).hint(format!("rm -r {}", path.display()))
@@ -314,7 +313,15 @@ fn clear(path: &Path) -> Result<Swept, Error> {
         return Ok(Swept::Kept(path.to_owned(), foreign));
     }
     rustix::fs::unlinkat(directory.as_fd(), MARKER, AtFlags::empty()).map_err(failed)?;
-    rustix::fs::rmdir(path).map_err(failed)?;
+    let removed = match rustix::fs::rmdir(path) {
+        // A client of NFS keeps a file that is open under another name until it is closed.
+        Err(Errno::NOTEMPTY) => {
+            drop(marker);
+            rustix::fs::rmdir(path)
+        }
+        removed => removed,
+    };
+    removed.map_err(failed)?;
     Ok(Swept::Removed(path.to_owned()))
 }
 

@@ -176,7 +176,8 @@ fn judge(trial: &Limits, growth: &Growth<'_, '_>) -> Found {
     if let Growth::Linear(other) = growth {
         return latency(format!("it grew in proportion, as {}", got(other)));
     }
-    if trial.remote {
+    // Unless the server is here, and its disks were counted.
+    if trial.remote && trial.disks.is_none() {
         return suspected(Resource::Network, "the bytes came over a wire, which was not counted");
     }
     let disks = trial.disks.as_ref();

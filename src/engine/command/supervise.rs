@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::protocol::{Message, Outcome, Spec};
 use crate::counters::{Probe, Sampler, Snapshot, bounds};
+use crate::engine::behind::{self, Behind};
 use crate::engine::{Context, Error};
 use crate::inventory::{self, Target};
 use crate::measurement::{Amount, Evidence, Measurement, Series};
@@ -68,19 +69,22 @@ fn measure(
     targets: &[Target],
     context: &mut Context<'_>,
 ) -> Result<Measurement, Error> {
-    let mut on = Evidence::on(targets);
+    let behind = Behind::of(context.host, targets);
+    let mut on = behind.evidence(Evidence::on(targets));
+    on.wire = behind::wire(context.host, targets);
     let mut watched: Vec<String> = targets.iter().flat_map(Target::device_names).collect();
-    watched.sort();
-    watched.dedup();
+    behind.watch(&mut watched);
     let mut worker = Worker::start("programs").map_err(failed)?;
     // What it starts inherits its place: the copies, and `prepare` and `cleanup` with them.
     (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
     on.bounds = bounds::on(context.host, worker.pid(), targets);
+    on.bounds.extend(behind.bounds(context.host));
     on.allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
     let line = serde_json::to_string(spec)
         .map_err(|error| Error::Failed(format!("cannot write what to run: {error}")))?;
     worker.say(&line);
     let probe = Probe::new(context.host, worker.pid(), &on.devices);
+    let probe = behind.probe(context.host, probe);
     let at_most_ns = spec.at_most_ns.saturating_add(STOPPING_MAX_NS);
     let mut dialog = Dialog {
         worker,

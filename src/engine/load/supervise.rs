@@ -7,6 +7,7 @@ use super::protocol::{Command, LoadResult, LoadSpec, Message, Running};
 use super::vigil::Vigil;
 use super::watch::patience_ns;
 use crate::counters::{Probe, Sampler, Snapshot, bounds};
+use crate::engine::behind::{self, Behind};
 use crate::engine::{Context, Error};
 use crate::inventory::{self, Target};
 use crate::knob::Settings;
@@ -67,10 +68,16 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     let worker = Worker::start(order.argument).map_err(failed)?;
     (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
     let on = Evidence::on(&targets).devices;
-    let watched = all(&targets, Target::device_names);
-    let bounds = bounds::on(context.host, worker.pid(), &targets);
+    let mut watched = all(&targets, Target::device_names);
+    let behind = Behind::of(context.host, &targets);
+    behind.watch(&mut watched);
+    let mut bounds = bounds::on(context.host, worker.pid(), &targets);
+    bounds.extend(behind.bounds(context.host));
     let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
-    let mut dialog = Dialog::new(worker, order, context, &on, watched);
+    let wire = behind::wire(context.host, &targets);
+    let probe = Probe::new(context.host, worker.pid(), &on);
+    let probe = behind.probe(context.host, probe);
+    let mut dialog = Dialog::new(worker, order, context, probe, watched);
     let answer = dialog.talk();
     let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
     let said = worker.end(ENDING_MAX, || patience.is_over());
@@ -95,10 +102,10 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
         resident_before_bytes: load.resident_before_bytes,
         file_bytes: load.file_bytes,
         reread_bytes: load.reread_bytes,
-        wire: load.wire,
+        wire: load.wire.or(wire),
         bounds,
         allowed_cpus,
-        ..Evidence::on(&targets)
+        ..behind.evidence(Evidence::on(&targets))
     };
     whole.count(&evidence.unwrap_or_default());
     measurement.evidence = whole;
@@ -178,13 +185,12 @@ impl<'a, 'b> Dialog<'a, 'b> {
         mut worker: Worker,
         order: &Order,
         context: &'a mut Context<'b>,
-        on: &[String],
+        probe: Probe,
         watched: Vec<String>,
     ) -> Dialog<'a, 'b> {
         worker.say(&order.line);
         let patience = Patience { stop: context.stop, since_ns: None };
         let vigil = Vigil::new(context.host, worker.pid(), &watched);
-        let probe = Probe::new(context.host, worker.pid(), on);
         Dialog {
             worker,
             context,

@@ -90,6 +90,10 @@ fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
 /// samples, in the window; both counts come from the same rows.
 fn below_devices(measurement: &Measurement, span: Span) -> Option<Note> {
     let evidence = &measurement.evidence;
+    // A server's disks lie below no device of ours: what it did for us is its own account's.
+    if evidence.served.is_some() {
+        return None;
+    }
     let disks: Vec<&String> =
         evidence.disks.iter().filter(|disk| !evidence.devices.contains(disk)).collect();
     // A loop device's file lies in a file system, whose cache and journal are between the two.

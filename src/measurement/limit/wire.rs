@@ -91,7 +91,7 @@ fn network(standing: Standing, share: f64, allows: f64, evidence: String) -> Use
 }
 
 /// By what an interface says of itself.
-fn at_most(facts: &Facts<'_>) -> Option<Use> {
+pub(super) fn at_most(facts: &Facts<'_>) -> Option<Use> {
     let wire = facts.measurement.evidence.wire.as_ref()?;
     let most = wire.bytes_per_s.filter(|most| *most > 0.0)?;
     let share = facts.bytes_per_s / most;

@@ -21,17 +21,19 @@ pub enum Exceeded {
 
 /// Whether the bytes can have come from the media.
 pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceeded> {
-    let above = || {
-        let ceiling = measurement.evidence.ceiling.as_ref()?;
-        above_bytes(measurement, settings, ceiling)
-            .or_else(|| above_ops(measurement, settings, ceiling))
-            .map(Exceeded::Certainly)
-    };
+    let above = || above(measurement, settings).map(Exceeded::Certainly);
     match measurement.second_pass.as_ref().map(again) {
         Some(Again::Kept(why)) => Some(Exceeded::Certainly(why)),
         Some(Again::Unclear(why)) => above().or(Some(Exceeded::Perhaps(why))),
         Some(Again::AsBefore) | None => above(),
     }
+}
+
+/// Why the bytes are more than the media can deliver; `None` when they are not.
+pub fn above(measurement: &Measurement, settings: &Settings) -> Option<String> {
+    let ceiling = measurement.evidence.ceiling.as_ref()?;
+    above_bytes(measurement, settings, ceiling)
+        .or_else(|| above_ops(measurement, settings, ceiling))
 }
 
 /// Read operations and bytes that were begun and completed within a time, and that time. What was

@@ -10,11 +10,7 @@ impl Facts<'_> {
         let filesystem = &self.evidence.filesystem;
         let past_our_cache = self.direct() || self.none_resident();
         match self.evidence.remote_read_bytes {
-            Some(sent) if self.covers(sent) && past_our_cache => verdict(
-                Verdict::Remote,
-                None,
-                format!("the server sent {}; what it had in memory is unknown", bytes(sent as f64)),
-            ),
+            Some(sent) if self.covers(sent) && past_our_cache => self.sent(sent),
             Some(sent) if self.share(sent) <= AGREEMENT && self.all_resident() => {
                 let reason = "all pages were in this machine's memory, and the server sent nothing";
                 verdict(Verdict::Cache, Some(0.0), reason)
@@ -44,6 +40,35 @@ impl Facts<'_> {
                  may have served"
             )),
         }
+    }
+
+    /// What came over the wire: the server's counters, where they are this machine's, tell whether
+    /// it had that from its disks. Its threads submit their reads themselves, as a local reader
+    /// does, and the devices must agree.
+    fn sent(&self, sent: u64) -> Origin {
+        let told = format!("the server sent {}", bytes(sent as f64));
+        let served = self.evidence.served.as_ref();
+        let counts = served.and_then(|it| Some((it, it.read_bytes?, it.device_read_bytes?)));
+        let Some((served, threads, sectors)) = counts else {
+            let reason = format!("{told}; what it had in memory is unknown");
+            return verdict(Verdict::Remote, None, reason);
+        };
+        let on = served.devices.join(" + ");
+        let [read, moved] = [threads, sectors].map(|count| bytes(count as f64));
+        if self.covers(threads) && self.covers(sectors) {
+            let reason = format!(
+                "{told}, which is this machine: its threads had {on} read {read}, and that read \
+                 {moved}"
+            );
+            return verdict(Verdict::Device, Some(1.0), reason);
+        }
+        let share = self.share(threads).min(self.share(sectors)).min(1.0);
+        let reason = format!(
+            "{told}, which is this machine, and had {} of it in its memory: its threads had {on} \
+             read {read}",
+            percent(1.0 - share)
+        );
+        verdict(Verdict::Remote, Some(share), reason)
     }
 
     /// Whether no byte was read twice.
