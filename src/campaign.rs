@@ -12,7 +12,7 @@ use crate::journal;
 use crate::measurement::{Measurement, Note, Outcome, Record, judge};
 use crate::plan::Trial;
 use crate::progress::{Event, Observer};
-use crate::provision;
+use crate::provision::{self, share::is_export};
 use crate::store::{Campaign, Store, Unfinished};
 use crate::sys::kmsg::{KernelLog, Messages};
 use crate::sys::signal::Stop;
@@ -29,6 +29,7 @@ mod forecast;
 pub mod keeper;
 pub mod layout;
 pub mod layouts;
+pub mod shares;
 
 /// One campaign on its way.
 pub struct Run<'a> {
@@ -51,6 +52,7 @@ pub struct Run<'a> {
     layouts: Option<layouts::Provisioner>,
     /// Why the next trial has no layout to run on.
     unmade: Option<Outcome>,
+    shares: shares::Shares,
     laid: BTreeMap<PathBuf, checkable::Laid>,
     barred: barred::Barred,
     /// Trials kept so far.
@@ -155,6 +157,7 @@ impl<'a> Run<'a> {
             observer,
             stop,
             work: BTreeMap::new(),
+            shares: shares::Shares::default(),
             laid: BTreeMap::new(),
             barred: barred::Barred::default(),
             count: trials,
@@ -179,9 +182,9 @@ impl<'a> Run<'a> {
         error
     }
 
-    /// The work directory in `directory`: a new one, or the one that was kept for this run.
-    fn place(&mut self, directory: &str) -> Result<WorkDir, Error> {
-        let (parent, uid) = (Path::new(directory), &self.campaign.uid);
+    /// The work directory in `parent`, which is `directory` to the user: a new one, or the one that was kept for this run.
+    fn place(&mut self, directory: &str, parent: &Path) -> Result<WorkDir, Error> {
+        let uid = &self.campaign.uid;
         let waits = match self.engine.keeps() {
             Keeps::Nothing => return WorkDir::create(parent, uid),
             Keeps::UntilComplete => {
@@ -199,11 +202,13 @@ impl<'a> Run<'a> {
 
     /// Makes the work directories; what earlier runs left there goes first.
     fn make_room(&mut self, directories: &[String]) -> Result<(), Error> {
-        for directory in directories {
+        // Those of servers are mounted when the first trial is there.
+        let local = || directories.iter().filter(|name| !is_export(name));
+        for directory in local() {
             tidy_up(Path::new(directory), self.observer);
         }
-        for directory in directories {
-            match self.place(directory) {
+        for directory in local() {
+            match self.place(directory, Path::new(directory)) {
                 Ok(made) => {
                     if let Ok(target) = inventory::target(self.host, Path::new(directory)) {
                         self.barred.learn(directory, &target);
@@ -234,7 +239,7 @@ impl<'a> Run<'a> {
         self.of = self.count + ahead.steps();
         for trial in trials {
             self.ends_at_ns = ahead.ends_at_ns(self.wrote_per_s);
-            self.unmade = self.remake(&trial).err();
+            self.unmade = self.remake(&trial).and_then(|()| self.remount(&trial)).err();
             if self.unmade.is_none() {
                 self.prepare(&trial)?;
             }
@@ -355,6 +360,7 @@ impl<'a> Run<'a> {
                     measurement.layout = layouts.times();
                     measurement.notes.extend(layouts.notes());
                 }
+                measurement.notes.extend(self.shares.notes(names));
                 measurement.notes.extend(killed.map(|text| Note::new("out-of-memory", text)));
                 Outcome::Done(Box::new(measurement))
             }
@@ -405,6 +411,7 @@ impl<'a> Run<'a> {
     /// same.
     pub fn finish(mut self) -> Result<Done, Error> {
         let interrupted = self.stopped();
+        self.unmount_all();
         self.raze();
         let observer = &mut *self.observer;
         let mut left =
@@ -490,7 +497,11 @@ fn recover(
 
 /// Removes what earlier runs left in `directory`, and says so.
 fn tidy_up(directory: &Path, observer: &mut dyn Observer) {
-    for swept in sweep(directory) {
+    tell_swept(sweep(directory), observer);
+}
+
+fn tell_swept(swept: Vec<Result<Swept, Error>>, observer: &mut dyn Observer) {
+    for swept in swept {
         observer.tell(&Event::Say(match swept {
             Ok(swept) => said(&swept, "left by an earlier run"),
             Err(error) => format!("{error}"),

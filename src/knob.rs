@@ -66,6 +66,8 @@ pub enum Apply {
     Processors,
     /// By dropping what memory holds of files before each trial.
     DropCaches,
+    /// By mounting a server's directory anew.
+    Mount,
     /// By making arrays and file systems anew on the plan's disks.
     Layout,
     /// By a person, between runs.
@@ -222,6 +224,11 @@ pub const KNOBS: &[&Knob] = &[
     &system::network::SOCKET_BUFFER_MAX,
     &system::network::TCP_CONGESTION,
     &system::network::NETDEV_BACKLOG_MAX,
+    &system::mount::NFS_VERSION,
+    &system::mount::NFS_TRANSPORT,
+    &system::mount::NFS_READ_SIZE,
+    &system::mount::NFS_WRITE_SIZE,
+    &system::mount::NCONNECT,
     &label::CARD,
     &label::SLOT,
     &label::DISK_MODEL,

@@ -18,6 +18,7 @@ mod lacks;
 mod make;
 mod precondition;
 mod snapshot;
+pub mod share;
 mod step;
 mod volumes;
 

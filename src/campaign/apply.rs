@@ -140,7 +140,9 @@ impl<'a> Applier<'a> {
         self.cpus = Vec::new();
         for (knob, value) in set(settings) {
             let done = match knob.apply {
-                Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Files(_) => Ok(None),
+                Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Mount | Apply::Files(_) => {
+                    Ok(None)
+                }
                 Apply::MemoryGroup => self.make_group(value),
                 Apply::Processors => {
                     self.cpus = value::cpu_list(&value.to_string()).unwrap_or_default();

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rustix::fs::Access;
 
+use crate::provision::share::is_export;
 use crate::sys::Error;
 use crate::sys::filesystem::space;
 
@@ -48,6 +49,14 @@ pub fn checked(name: &str) -> Result<String, Error> {
         Ok(real) => Ok(real),
         Err(_) => Err(Error::new(what(), "its name is not UTF-8").hint("rename it, or link to it")),
     }
+}
+
+/// The same; an export of a server, `SERVER:/EXPORT`, is looked at once it is mounted.
+///
+/// # Errors
+/// As [`checked`].
+pub fn checked_or_export(name: &str) -> Result<String, Error> {
+    if is_export(name) { Ok(name.to_owned()) } else { checked(name) }
 }
 
 /// The device number of a directory's file system.

@@ -10,6 +10,7 @@ use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::plan::files::{FRESH_FROM, files_of};
+use crate::provision::share::is_export;
 use crate::sys::Error;
 use crate::sys::filesystem::space;
 use crate::sys::workdir::{file_name, remove_file};
@@ -51,7 +52,7 @@ pub fn bytes_needed<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> BTree
 pub fn check_space<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> Result<(), Error> {
     // Directories on one file system share its room; a device number tells which do.
     let mut by_device: BTreeMap<u64, (String, u64)> = BTreeMap::new();
-    for (name, bytes) in bytes_needed(all) {
+    for (name, bytes) in bytes_needed(all).into_iter().filter(|(name, _)| !is_export(name)) {
         let device = super::directory::device(&name)?;
         let need = by_device.entry(device).or_insert_with(|| (name.clone(), 0));
         need.1 = need.1.saturating_add(bytes);

@@ -289,14 +289,17 @@ fn mount_point(uid: &str) -> PathBuf {
     PathBuf::from(format!("/run/brickyard-{uid}"))
 }
 
-fn with_hint(error: &Error) -> String {
+pub(super) fn with_hint(error: &Error) -> String {
     let hint = error.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
     format!("{error}{hint}")
 }
 
-/// Gives the knobs of layouts that `from` has to `to`, for what is written in its place.
+/// Gives the knobs of layouts and of mounts that `from` has to `to`, for what is written in its place.
 pub(super) fn copy(from: &Settings, to: &mut Settings) {
-    for knob in knob::KNOBS.iter().filter(|knob| knob.scope == Scope::Layout) {
+    for knob in knob::KNOBS
+        .iter()
+        .filter(|knob| knob.scope == Scope::Layout || matches!(knob.apply, knob::Apply::Mount))
+    {
         if let (Some(value), true) = (from.find(knob.name), to.has(knob.name)) {
             to.set(knob.name, value.clone());
         }

@@ -13,6 +13,7 @@ use crate::knob;
 use crate::measurement::integrity::{CORRUPT, UNREADABLE_DATA};
 use crate::measurement::{Outcome, Record};
 use crate::plan;
+use crate::provision::share::is_export;
 use crate::report::{self, Input};
 use crate::store::{Campaign, Store};
 use crate::sys::{Error, Host, child, clock, signal};
@@ -121,8 +122,9 @@ impl Session {
         let machine = inventory::machine(&host);
         let unreal = kept.engine.name() == "sim" || !kept.disks.is_empty();
         let real = if unreal { &[][..] } else { &kept.directories[..] };
+        let local = real.iter().filter(|name| !is_export(name));
         let targets: Result<Vec<inventory::Target>, Error> =
-            real.iter().map(|name| inventory::target(&host, name.as_ref())).collect();
+            local.map(|name| inventory::target(&host, name.as_ref())).collect();
         let targets = targets?;
         let store = Store::open(&common.store)?;
         let started_unix_ns = clock::unix_ns();

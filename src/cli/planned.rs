@@ -13,6 +13,7 @@ use crate::plan::expand::{self, Refused};
 use crate::plan::layouts::TARGET;
 use crate::plan::{builtin, file};
 use crate::provision::danger;
+use crate::provision::share::is_export;
 use crate::sys::{Error, Host};
 use crate::value::{Value, parse_bytes};
 use crate::{campaign, knob, plan, workload};
@@ -129,7 +130,9 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     plan.directories = match disks.is_empty() {
         false => named.clone(),
         true if !placed => Vec::new(),
-        true => outcome::directories(engine.name(), &named, campaign::directory::checked)?,
+        true => {
+            outcome::directories(engine.name(), &named, campaign::directory::checked_or_export)?
+        }
     };
     for load in plan.loads.iter_mut().filter(|load| load.settings.has("directories")) {
         let own = load.settings.directories();
@@ -185,7 +188,8 @@ pub fn targets<'a>(
     if !plan.disks.is_empty() || !cells.any(asks) {
         return Ok(Vec::new());
     }
-    plan.directories.iter().map(|name| inventory::target(host, name.as_ref())).collect()
+    let local = plan.directories.iter().filter(|name| !is_export(name));
+    local.map(|name| inventory::target(host, name.as_ref())).collect()
 }
 
 /// Nobody said which.

@@ -9,6 +9,7 @@ use super::planned::{self, Planned};
 use super::{Common, talk};
 use crate::campaign::apply::preview;
 use crate::campaign::layouts::{self, Provisioner};
+use crate::campaign::shares;
 use crate::campaign::{Run, layout::check_space};
 use crate::journal;
 use crate::knob::Settings;
@@ -127,6 +128,7 @@ fn look(
     let cells = || cells().filter(|settings| there.holds(settings));
     let numbered = plan.cells().map(|cell| (cell.load, plan.settings(&cell)));
     planned::check_all(numbered.filter(|(_, settings)| there.holds(settings)))?;
+    cells().try_for_each(|settings| shares::check(&settings))?;
     if engine.name() == "sim" {
         return arguments.dry_run.then(|| dry_run(&[], &[], common)).transpose();
     }
@@ -138,6 +140,7 @@ fn look(
     let targets = planned::targets(&host, plan, all.iter())?;
     if arguments.dry_run {
         let mut writes = preview::writes(&host, all.iter(), &targets)?;
+        writes.splice(..0, shares::lines(all.iter()));
         if disks.is_empty() {
             return dry_run(&writes, &plan.directories, common).map(Some);
         }

@@ -22,6 +22,7 @@ use crate::sys::{Error, Host, block, clock, command};
 mod array;
 mod group;
 mod mount;
+mod share;
 mod signature;
 
 pub use array::same_uuid;
@@ -76,6 +77,13 @@ pub enum Act {
         /// The disks below, that of an external journal too.
         disks: Vec<Identity>,
     },
+    /// A mount of a server's directory by NFS.
+    Share {
+        /// Where; absolute, without links; a part of it begins with `brickyard`.
+        at: String,
+        /// `SERVER:/EXPORT`.
+        source: String,
+    },
 }
 
 impl Act {
@@ -88,14 +96,14 @@ impl Act {
             }
             Act::Array { name, uuid, .. } => format!("the array {name} ({uuid})"),
             Act::Group { name, .. } => format!("the volume group {name}"),
-            Act::Mount { at, .. } => format!("the mount at {at}"),
+            Act::Mount { at, .. } | Act::Share { at, .. } => format!("the mount at {at}"),
         }
     }
 
     /// The disks that it is about.
     pub fn disks(&self) -> &[Identity] {
         match self {
-            Act::Directory { .. } => &[],
+            Act::Directory { .. } | Act::Share { .. } => &[],
             Act::Signature { disk, .. } => std::slice::from_ref(disk),
             Act::Array { members, .. } | Act::Group { members, .. } => members,
             Act::Mount { disks, .. } => disks,
@@ -111,6 +119,7 @@ impl Act {
             Act::Array { uuid, members, .. } => array::undo(&now, uuid, members),
             Act::Group { name, members } => group::undo(&now, name, members),
             Act::Mount { at, disks } => mount::undo(&now, at, disks),
+            Act::Share { at, source } => share::undo(&now, at, source),
         }
     }
 }

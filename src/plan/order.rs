@@ -73,6 +73,11 @@ const ADDED: &[&str] = &[
     "netdev-backlog-max",
     "pacing",
     "interfaces",
+    "nfs-version",
+    "nfs-transport",
+    "nfs-read-size",
+    "nfs-write-size",
+    "nconnect",
 ];
 
 /// What the values of a load's knobs add to the keys of its cells.

@@ -9,7 +9,7 @@ use crate::journal::undo::Fate;
 use crate::sys::{Host, block, clock};
 
 /// Unmounting writes back what is dirty, which on a slow disk takes as long as it takes.
-const UNMOUNT_MAX: Duration = Duration::from_secs(3600);
+pub(super) const UNMOUNT_MAX: Duration = Duration::from_secs(3600);
 /// A `mount` that was killed with us may still be at work in the kernel for so long.
 const MOUNTING_MAX: Duration = Duration::from_secs(3);
 
