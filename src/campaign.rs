@@ -182,7 +182,8 @@ impl<'a> Run<'a> {
         error
     }
 
-    /// The work directory in `parent`, which is `directory` to the user: a new one, or the one that was kept for this run.
+    /// The work directory in `parent`, which is `directory` to the user: a new one, or the
+    /// one that was kept for this run.
     fn place(&mut self, directory: &str, parent: &Path) -> Result<WorkDir, Error> {
         let uid = &self.campaign.uid;
         let waits = match self.engine.keeps() {

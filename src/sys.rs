@@ -25,6 +25,7 @@ pub mod processors;
 pub mod qdisc;
 pub mod reread;
 pub mod signal;
+pub mod sockets;
 pub mod tree;
 pub mod unpacked;
 pub mod workdir;

@@ -1,10 +1,10 @@
 //! /proc/self/mountstats: what each NFS mount asked of its server, and how long that took.
 //!
-//! Its kernel text is made by nfs_show_stats (fs/nfs/super.c), rpc_clnt_show_stats
-//! (net/sunrpc/stats.c) and described in linux/nfs_iostat.h and linux/sunrpc/metrics.h; nfsiostat(8)
-//! and mountstats(8) of nfs-utils read the same. A request's queue time is spent here before it is
-//! sent, its round trip until the answer has come, and both with what the client did around them are
-//! its execution. Bytes of requests are those of whole RPC messages, heads with them.
+//! The kernel's text is made by nfs_show_stats (fs/nfs/super.c) and rpc_clnt_show_stats
+//! (net/sunrpc/stats.c) and described in linux/nfs_iostat.h and linux/sunrpc/metrics.h;
+//! nfsiostat(8) and mountstats(8) of nfs-utils read the same. A request's queue time is spent here before it is
+//! sent, its round trip until the answer has come, and both with what the client did around them
+//! are its execution. Bytes of requests are those of whole RPC messages, heads with them.
 
 use super::table::{Field, Table};
 use super::text::{lines, number, words};
@@ -14,7 +14,7 @@ use crate::sys::reread::Reread;
 
 pub const MOUNTSTATS: Source = Source {
     name: "mountstats",
-    about: "Bytes, requests, round trips and retransmissions of each NFS mount, as its client counts",
+    about: "Bytes, requests, round trips and retransmissions of each NFS mount, by its client",
     fields: &[
         Field::counter("program_read_bytes"),
         Field::counter("program_write_bytes"),
@@ -87,8 +87,8 @@ impl Sample for Mountstats {
     }
 }
 
-/// Where something is mounted by NFS: `device SOURCE mounted on POINT with fstype nfs4 ...`, in which
-/// the kernel writes blanks in names as `\040`.
+/// Where something is mounted by NFS: `device SOURCE mounted on POINT with fstype nfs4 ...`, in
+/// which the kernel writes blanks in names as `\040`.
 fn mount(line: &[u8]) -> Option<&[u8]> {
     let mut words = words(line);
     let point = words.by_ref().skip_while(|word| *word != b"on").nth(1)?;

@@ -1,16 +1,17 @@
-//! /proc/net/tcp: what waits in the connections between NFS clients and servers.
+//! What waits in the connections between NFS clients and servers.
 //!
-//! Bytes that a server has handed to TCP and that the client has not acknowledged are on the wire or
-//! before it: where there are always some, no reader would get more, however fast the disks are.
-//! Those of a disk that limits are gone before the next are there. Connections are known by the port
-//! 2049 (RFC 7530, 3.1): one over another port is not counted. See Documentation/networking/
-//! proc_net_tcp.rst.
+//! Bytes that a server has handed to TCP and that the client has not acknowledged are on the wire
+//! or before it: where there are always some, no reader would get more, however fast the disks are.
+//! Those of a disk that limits are gone before the next are there. Which connections there are is
+//! read from /proc/net/tcp, whose reading takes long; what waits in each is asked of it alone.
+//! They are known by the port 2049 (RFC 7530, 3.1): one over another port is not counted.
 
 use super::table::{Field, Table};
 use super::text::{lines, words};
 use super::{INTERVAL_NS, Sample, Source, Subject, mountstats, nfs_server};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use crate::sys::sockets::{Asker, Connection};
 
 pub const NFS_CONNECTIONS: Source = Source {
     name: "nfs-connections",
@@ -29,10 +30,28 @@ const ENDS: [&[u8]; 2] = [b"client", b"server"];
 const PORT: u64 = 2049;
 /// TCP_ESTABLISHED of net/tcp_states.h.
 const ESTABLISHED: u64 = 1;
+/// A connection that is gone has others looked for, but not in every row.
+const ROWS_BETWEEN_LOOKS: u32 = 50;
+/// No mount has more than 16; a server of a farm has many.
+const MOST_CONNECTIONS: usize = 256;
 
-struct Connections(Vec<Reread>);
+/// The connections of a network namespace.
+struct Place {
+    files: Vec<Reread>,
+    asker: Asker,
+    known: Vec<(usize, Connection)>,
+}
+
+struct Connections {
+    places: Vec<Place>,
+    rows_since_look: u32,
+}
 
 fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
+    // Addresses of this machine mean nothing on a recording of another.
+    if !host.is_live() {
+        return None;
+    }
     let is_client = || {
         let text = Reread::open(host, "/proc/self/mountstats");
         text.is_ok_and(|mut text| text.read().is_some_and(mountstats::is_client))
@@ -44,59 +63,96 @@ fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
     // A client may be in a network namespace of its own.
     let own = host.link("/proc/self/ns/net");
     let apart = server.filter(|pid| host.link(format!("/proc/{pid}/ns/net")) != own);
-    let folders = [Some("self".to_owned()), apart.map(|pid| pid.to_string())];
-    let paths = folders
-        .iter()
-        .flatten()
-        .flat_map(|folder| ["tcp", "tcp6"].map(|name| format!("/proc/{folder}/net/{name}")));
-    let files: Vec<Reread> = paths.filter_map(|path| Reread::open(host, path).ok()).collect();
-    (!files.is_empty()).then(|| Box::new(Connections(files)) as Box<dyn Sample>)
+    let mut places: Vec<Place> = Place::open(host, None).into_iter().collect();
+    places.extend(apart.and_then(|pid| Place::open(host, Some(pid))));
+    let mut all = Connections { places, rows_since_look: 0 };
+    all.look();
+    (!all.places.is_empty()).then(|| Box::new(all) as Box<dyn Sample>)
+}
+
+impl Place {
+    fn open(host: &Host, pid: Option<u32>) -> Option<Place> {
+        let folder = pid.map_or("self".to_owned(), |pid| pid.to_string());
+        let paths = ["tcp", "tcp6"].map(|name| format!("/proc/{folder}/net/{name}"));
+        let files = paths.iter().filter_map(|path| Reread::open(host, path).ok()).collect();
+        Some(Place { files, asker: Asker::open(pid).ok()?, known: Vec::new() })
+    }
+}
+
+impl Connections {
+    /// Looks which there are.
+    fn look(&mut self) {
+        self.rows_since_look = 0;
+        for place in &mut self.places {
+            place.known.clear();
+            for text in place.files.iter_mut().filter_map(Reread::read) {
+                find(text, &mut place.known);
+            }
+            place.known.truncate(MOST_CONNECTIONS);
+        }
+    }
 }
 
 impl Sample for Connections {
     fn sample(&mut self, table: &mut Table) {
-        let mut ends = [[0; 3]; 2];
-        for file in &mut self.0 {
-            let Some(text) = file.read() else { return };
-            add(text, &mut ends);
+        let (mut ends, mut gone, mut told) = ([[0_u64; 3]; 2], false, false);
+        for Place { asker, known, .. } in &mut self.places {
+            for (end, connection) in known {
+                let Some(queues) = asker.queues(connection) else {
+                    gone = true;
+                    continue;
+                };
+                told = true;
+                let more = [1, queues.send_bytes, queues.receive_bytes];
+                for (sum, more) in ends[*end].iter_mut().zip(more) {
+                    *sum = sum.saturating_add(more);
+                }
+            }
         }
-        for (name, end) in ENDS.into_iter().zip(ends) {
+        // Where nobody answers, nothing is known, which is not that nothing waits.
+        for (name, end) in ENDS.into_iter().zip(ends).filter(|_| told || !gone) {
             for (field, value) in end.into_iter().enumerate() {
                 table.put(name, field, value);
             }
         }
+        self.rows_since_look += 1;
+        let none = self.places.iter().all(|place| place.known.is_empty());
+        if (gone || none) && self.rows_since_look >= ROWS_BETWEEN_LOOKS {
+            self.look();
+        }
     }
 }
 
-/// Adds what a file tells of each end: connections, bytes to send, bytes to be read.
-fn add(text: &[u8], ends: &mut [[u64; 3]; 2]) {
+/// Adds the connections of a file: 0 for one to a server, 1 for one from a client.
+fn find(text: &[u8], found: &mut Vec<(usize, Connection)>) {
     for line in lines(text) {
         let mut words = words(line).skip(1);
-        let mut pair = || {
-            let word = words.next()?;
-            let colon = word.iter().position(|byte| *byte == b':')?;
-            Some((&word[..colon], &word[colon + 1..]))
+        let (Some(local), Some(remote)) = (words.next().and_then(end), words.next().and_then(end))
+        else {
+            continue;
         };
-        let (Some(local), Some(remote)) = (pair(), pair()) else { continue };
         if words.next().and_then(hexadecimal) != Some(ESTABLISHED) {
             continue;
         }
-        let Some((to_send, to_read)) = words.next().and_then(|word| {
-            let colon = word.iter().position(|byte| *byte == b':')?;
-            Some((hexadecimal(&word[..colon])?, hexadecimal(&word[colon + 1..])?))
-        }) else {
-            continue;
-        };
-        let is_port = |(_, port): (&[u8], &[u8])| hexadecimal(port) == Some(PORT);
-        let end = match (is_port(remote), is_port(local)) {
+        let is_port = |port: u16| u64::from(port) == PORT;
+        let which = match (is_port(remote.1), is_port(local.1)) {
             (true, _) => 0,
             (_, true) => 1,
             _ => continue,
         };
-        for (sum, more) in ends[end].iter_mut().zip([1, to_send, to_read]) {
-            *sum = sum.saturating_add(more);
-        }
+        found.push((which, Connection::new((&local.0, local.1), (&remote.0, remote.1))));
     }
+}
+
+/// `0100007F:0801`: the kernel's words of an address, eight digits each, and a port.
+fn end(word: &[u8]) -> Option<(Vec<u32>, u16)> {
+    let colon = word.iter().position(|byte| *byte == b':')?;
+    let (address, port) = (&word[..colon], &word[colon + 1..]);
+    if !matches!(address.len(), 8 | 32) {
+        return None;
+    }
+    let parts = address.chunks(8).map(|part| hexadecimal(part)?.try_into().ok());
+    Some((parts.collect::<Option<Vec<u32>>>()?, hexadecimal(port)?.try_into().ok()?))
 }
 
 /// Hexadecimal digits of at most 64 bits; `None` when it is no number.
@@ -109,25 +165,30 @@ fn hexadecimal(word: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// A server whose client is behind a link of 100 Mb/s, which listens as well; recorded.
+    /// A server that has one client, and listens; recorded.
     const TCP: &str = include_str!("../../tests/fixtures/proc/net-tcp");
 
     #[test]
-    fn what_waits_is_told_of_each_end_and_listeners_are_no_connections() {
+    fn connections_are_known_by_their_port_and_listeners_are_none() {
         let of = |text: &str| {
-            let mut ends = [[0; 3]; 2];
-            add(text.as_bytes(), &mut ends);
-            ends
+            let mut found = Vec::new();
+            find(text.as_bytes(), &mut found);
+            found
         };
-        assert_eq!(of(TCP), [[0, 0, 0], [1, 0x62_2BC, 0]]);
-        let client = "0: 0200090A:032F 0100090A:0801 01 00000010:0000E240 02:0\n\
-                      1: 0200090A:0330 0100090A:0801 06 00000010:00000010 02:0\n\
-                      2: 0200090A:0331 0100090A:0802 01 00000010:00000010 02:0\n\
-                      3: x:0331 :0801 01 zz:1\n4: 1:0801\n5: 1:1 1:0801 01 +1:1\n\n";
-        assert_eq!(of(client), [[1, 16, 0xE240], [0, 0, 0]]);
+        let address = |last: u8| [u32::from_ne_bytes([10, 9, 0, last])];
+        let (server, client) = ((&address(1)[..], 2049), (&address(2)[..], 0x327));
+        assert_eq!(of(TCP), [(1, Connection::new(server, client))]);
+        let text = "0: 0200090A:0327 0100090A:0801 01 00000010:0000E240 02:0\n\
+                    1: 0200090A:0330 0100090A:0801 06 00000010:00000010 02:0\n\
+                    2: 0200090A:0331 0100090A:0802 01 00000010:00000010 02:0\n\
+                    3: x:0331 :0801 01 zz:1\n4: 1:0801\n5: +200090A:1 0200090A:0801 01\n\
+                    6: 0200090A:10801 0200090A:0801 01\n\n";
+        assert_eq!(of(text), [(0, Connection::new(client, server))]);
+        let six = "0: 0000000000000000FFFF00000200090A:0327 \
+                   0000000000000000FFFF00000100090A:0801 01 0:0\n";
+        assert_eq!(of(six).len(), 1);
         for end in 0..TCP.len() {
-            let cut = of(&TCP[..end])[1];
-            assert!(cut == [0; 3] || cut == [1, 0x62_2BC, 0], "cut at {end}: {cut:?}");
+            assert!(of(&TCP[..end]).len() <= 1, "cut at {end}");
         }
     }
 }

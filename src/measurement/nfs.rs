@@ -27,7 +27,7 @@ pub fn is_nfs(measurement: &Measurement) -> bool {
 ///   client's own queue. The kernel counts both in whole milliseconds.
 /// - `nfs_read_bytes_mean`, `nfs_write_bytes_mean`: what one of them moved, heads with it.
 /// - `client_cpu_seconds_per_gb`: processor time of the load for each 10^9 bytes moved.
-/// - `server_cpu_seconds_per_gb`, `server_context_switches_per_s`: of the threads of the NFS server,
+/// - `server_cpu_seconds_per_gb`, `server_context_switches_per_s`: of the NFS server's threads,
 ///   where that is this machine's own; `interrupts_per_s` and `context_switches_per_s`: of the
 ///   machine, which is then both ends.
 pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures) {

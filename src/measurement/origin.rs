@@ -148,12 +148,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measurement::evidence::Served;
     use crate::measurement::{Amount, Ceiling, Evidence, Programs, SecondPass, Window};
     use crate::value::Value;
 
     const MIB: u64 = 1 << 20;
-    const FILE: u64 = 1000 * MIB;
+    pub(super) const FILE: u64 = 1000 * MIB;
 
     fn settings(knobs: &[(&str, &str)]) -> Settings {
         crate::knob::testing::settings("file", knobs)
@@ -178,19 +177,19 @@ mod tests {
     }
 
     /// The clean trial with other evidence.
-    fn with(change: impl FnOnce(&mut Evidence)) -> Measurement {
+    pub(super) fn with(change: impl FnOnce(&mut Evidence)) -> Measurement {
         let mut measurement = clean();
         change(&mut measurement.evidence);
         measurement
     }
 
-    fn judge(measurement: &Measurement, knobs: &[(&str, &str)]) -> Origin {
+    pub(super) fn judge(measurement: &Measurement, knobs: &[(&str, &str)]) -> Origin {
         let origin = origin(measurement, &settings(knobs));
         assert!(!origin.reason.is_empty() && !origin.reason.ends_with('.'));
         origin
     }
 
-    const BUFFERED: (&str, &str) = ("direct", "false");
+    pub(super) const BUFFERED: (&str, &str) = ("direct", "false");
     const RANDOM: (&str, &str) = ("access", "random-read");
 
     #[test]
@@ -475,50 +474,6 @@ mod tests {
         // A random read may meet what it has read before; CIFS and 9p have no count of their own.
         assert_eq!(judge(&nfs(None, Some(0)), &[BUFFERED, RANDOM]).verdict, Verdict::Unknown);
         assert_eq!(judge(&nfs(None, Some(0)), &[BUFFERED]).verdict, Verdict::Remote);
-    }
-
-    /// The server is this machine: what its threads had its disks read decides, and one that only
-    /// looks at the sectors takes another program's reads for the server's.
-    #[test]
-    fn nfs_from_this_machine_s_own_disks_is_the_device_s_only_when_both_counts_say_so() {
-        let nfs = |threads, sectors| {
-            with(|e| {
-                e.remote = true;
-                e.filesystem = "nfs4".into();
-                e.process_io_reliable = false;
-                e.device_read_bytes = None;
-                e.devices.clear();
-                e.remote_read_bytes = Some(FILE);
-                e.served = Some(Served {
-                    devices: vec!["sda".into()],
-                    read_bytes: threads,
-                    device_read_bytes: sectors,
-                    ..Served::default()
-                });
-            })
-        };
-        let found = |threads, sectors| judge(&nfs(threads, sectors), &[BUFFERED]);
-        let (all, half) = (Some(FILE), Some(FILE / 2));
-        assert_eq!(found(all, all).verdict, Verdict::Device);
-        assert_eq!(found(all, all).device_share, Some(1.0));
-        for (threads, sectors, share) in
-            [(Some(0), all, Some(0.0)), (all, Some(0), Some(0.0)), (half, all, Some(0.5))]
-        {
-            let origin = found(threads, sectors);
-            assert_eq!((origin.verdict, origin.device_share), (Verdict::Remote, share));
-            assert!(origin.reason.contains("in its memory"), "{}", origin.reason);
-        }
-        for (threads, sectors) in [(None, all), (all, None)] {
-            assert_eq!(found(threads, sectors).verdict, Verdict::Remote);
-        }
-        let mut cached = nfs(all, all);
-        cached.evidence.remote_read_bytes = Some(0);
-        cached.evidence.resident_before_bytes = all;
-        assert_eq!(judge(&cached, &[BUFFERED]).verdict, Verdict::Cache);
-        let mut fast = nfs(all, all);
-        let why = "the link runs at 6 Gb/s".to_owned();
-        fast.evidence.ceiling = Some(Ceiling { bytes_per_s: Some(1e6), why, ..Ceiling::default() });
-        assert_eq!(judge(&fast, &[BUFFERED]).verdict, Verdict::DeviceCache);
     }
 
     #[test]

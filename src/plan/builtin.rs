@@ -32,6 +32,8 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "network", text: include_str!("../../plans/network.toml") },
     BuiltIn { name: "disk-to-network", text: include_str!("../../plans/disk-to-network.toml") },
     BuiltIn { name: "multi-nic", text: include_str!("../../plans/multi-nic.toml") },
+    BuiltIn { name: "nfs", text: include_str!("../../plans/nfs.toml") },
+    BuiltIn { name: "nfs-tuning", text: include_str!("../../plans/nfs-tuning.toml") },
     BuiltIn { name: "metadata", text: include_str!("../../plans/metadata.toml") },
 ];
 

@@ -192,7 +192,7 @@ pub fn mount(
             made = command::run(&share.command(at), MOUNTING_MAX, stop).map(|_| ());
         }
     }
-    let made = made.map_err(|error| advised(error)).and_then(|()| {
+    let made = made.map_err(advised).and_then(|()| {
         let options = in_force(host, at).ok_or_else(|| {
             let what = format!("cannot mount {}", share.source);
             Error::new(what, format!("mount ended well, and nothing is mounted at {at}"))

@@ -2,6 +2,7 @@
 //! per second, and never a throughput of nothing.
 
 use super::cells::{self, Group, Row};
+use crate::measurement::nfs;
 use crate::stats::Estimate;
 use crate::value;
 
@@ -34,12 +35,37 @@ pub const DISK: &str = "disk_throughput_bytes_per_s";
 pub fn are_in(group: &Group<'_>) -> bool {
     let is =
         |row: &Row<'_>| row.cell.settings.has("operation") || row.cell.figures.contains_key(OPS);
-    group.rows.iter().any(is) || network(group)
+    group.rows.iter().any(is) || network(group) || nfs(group)
 }
 
 /// Whether what is told of a group went over a network.
 pub fn network(group: &Group<'_>) -> bool {
     group.rows.iter().any(|row| row.cell.settings.is_network())
+}
+
+/// Whether files of a group lay on NFS, and their operations are of bytes.
+fn nfs(group: &Group<'_>) -> bool {
+    group.rows.iter().any(|row| row.cell.figures.contains_key(nfs::REQUESTS))
+}
+
+/// Rates of a file server, and what they cost both ends, as far as that is known here.
+fn of_nfs() -> Vec<Column> {
+    let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
+    let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
+    let column = |head, name, print| Column { head, name, print };
+    vec![
+        column("MB/s", cells::THROUGHPUT, megabytes),
+        column("ops/s", cells::IOPS, value::iops),
+        column("p50", cells::P50, value::duration),
+        column("p99", cells::P99, value::duration),
+        column("READ", "nfs_read_rtt_ns_mean", value::duration),
+        column("WRITE", "nfs_write_rtt_ns_mean", value::duration),
+        column("retrans", "nfs_retransmissions", whole),
+        column("s/GB client", "client_cpu_seconds_per_gb", value::significant),
+        column("s/GB server", "server_cpu_seconds_per_gb", value::significant),
+        column("intr/s", "interrupts_per_s", whole),
+        column("switches/s", "context_switches_per_s", whole),
+    ]
 }
 
 /// Rates of a network, in decimal bits, and what each end's processors gave for them.
@@ -70,8 +96,9 @@ fn of_network() -> Vec<Column> {
 
 /// The columns of a group: those that none of its cells has are left out.
 pub fn columns(group: &Group<'_>) -> Vec<Column> {
-    if network(group) {
-        let mut all = of_network();
+    let by_name = group.rows.iter().any(|row| row.cell.figures.contains_key(OPS));
+    if network(group) || (nfs(group) && !by_name) {
+        let mut all = if network(group) { of_network() } else { of_nfs() };
         let has = |name| group.rows.iter().any(|row| cells::figure(row.cell, name).is_some());
         all.retain(|column| column.name == cells::THROUGHPUT || has(column.name));
         return all;

@@ -65,6 +65,14 @@ impl Namespace {
         Namespace::at(&Path::new(NAMED).join(name)).map_err(|error| error.hint(hint))
     }
 
+    /// That of a process.
+    ///
+    /// # Errors
+    /// When there is none of that number, or it is not ours to see.
+    pub fn of_process(pid: u32) -> Result<Namespace, Error> {
+        Namespace::at(format!("/proc/{pid}/ns/net").as_ref())
+    }
+
     fn at(path: &Path) -> Result<Namespace, Error> {
         let opened = File::open(path);
         let opened = opened.map_err(|why| {
@@ -193,8 +201,8 @@ pub fn named_addresses() -> Result<Vec<(String, Ipv4Addr)>, Error> {
     Ok(found)
 }
 
-/// The interface that packets to `address` leave by, when it has an address of version 4 of its own;
-/// `None` for loopback, and where there is no way.
+/// The interface that packets to `address` leave by, when it has an address of version 4 of its
+/// own; `None` for loopback, and where there is no way.
 pub fn towards(address: IpAddr) -> Option<String> {
     // Connecting a socket of UDP asks for the way, and sends nothing.
     let any: IpAddr = match address {

@@ -10,6 +10,7 @@ mod kept;
 mod labels;
 mod names;
 mod network;
+mod nfs;
 mod plenty;
 mod program;
 mod programs;

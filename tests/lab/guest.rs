@@ -90,7 +90,10 @@ fn prepare(folder: &Path, disks: Disks, script: &str) {
     write("init.sh", include_str!("guest/init.sh"));
     write("stage.sh", include_str!("guest/stage.sh"));
     let program = env!("CARGO_BIN_EXE_brickyard");
-    write("script.sh", &format!("set -e\nbrickyard() {{ {program} \"$@\"; }}\n{script}\n"));
+    write(
+        "script.sh",
+        &format!("set -e\nprogram={program}\nbrickyard() {{ $program \"$@\"; }}\n{script}\n"),
+    );
     write("xstate.c", include_str!("guest/xstate.c"));
     std::fs::create_dir(folder.join("out")).expect("a folder");
     sh("chmod", &["+x", &format!("{here}/init.sh")]);

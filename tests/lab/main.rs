@@ -28,6 +28,7 @@ mod names;
 mod network;
 mod network_disk;
 mod network_udp;
+mod nfs;
 mod origin;
 mod patterns;
 mod referee;
