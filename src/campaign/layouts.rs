@@ -294,7 +294,8 @@ pub(super) fn with_hint(error: &Error) -> String {
     format!("{error}{hint}")
 }
 
-/// Gives the knobs of layouts and of mounts that `from` has to `to`, for what is written in its place.
+/// Gives the knobs of layouts and of mounts that `from` has to `to`, for what is written in its
+/// place.
 pub(super) fn copy(from: &Settings, to: &mut Settings) {
     for knob in knob::KNOBS
         .iter()

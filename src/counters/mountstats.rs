@@ -2,9 +2,10 @@
 //!
 //! The kernel's text is made by nfs_show_stats (fs/nfs/super.c) and rpc_clnt_show_stats
 //! (net/sunrpc/stats.c) and described in linux/nfs_iostat.h and linux/sunrpc/metrics.h;
-//! nfsiostat(8) and mountstats(8) of nfs-utils read the same. A request's queue time is spent here before it is
-//! sent, its round trip until the answer has come, and both with what the client did around them
-//! are its execution. Bytes of requests are those of whole RPC messages, heads with them.
+//! nfsiostat(8) and mountstats(8) of nfs-utils read the same. A request's queue time is spent here
+//! before it is sent, its round trip until the answer has come, and both with what the client did
+//! around them are its execution. Bytes of requests are those of whole RPC messages, heads with
+//! them.
 
 use super::table::{Field, Table};
 use super::text::{lines, number, words};

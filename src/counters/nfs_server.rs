@@ -1,9 +1,9 @@
 //! What the NFS server of this machine's own kernel did: its threads, and /proc/net/rpc/nfsd.
 //!
 //! Threads of the kernel named `nfsd` answer the requests. Their processor time and context
-//! switches are the server's cost (proc_pid_stat(5)), and they submit the reads of the block devices
-//! themselves, so that /proc/PID/io tells what came from there; writing back is done by others. The
-//! numbers of operations are those of RFC 1813 and RFC 7862 (fs/nfsd/stats.c).
+//! switches are the server's cost (proc_pid_stat(5)), and they submit the reads of the block
+//! devices themselves, so that /proc/PID/io tells what came from there; writing back is done by
+//! others. The numbers of operations are those of RFC 1813 and RFC 7862 (fs/nfsd/stats.c).
 
 use super::process::{Io, io, stat};
 use super::table::{Field, Table};
