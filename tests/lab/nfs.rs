@@ -90,8 +90,11 @@ fn nfs_delivers_what_its_disk_does_or_its_link_and_which_it_was_is_named() {
     println!("over the link: {:.4} of what TCP can get through", rate / truth);
     assert!((0.95..1.01).contains(&(rate / truth)), "{rate} of {truth}: {trial:#}");
     let (limit, claim) = &bottleneck(&shaped)[0];
-    assert_eq!(limit, "network", "{shaped:#}");
-    assert!(claim.contains("the server had to send waited"), "{claim}");
+    // A host that is busy with others leaves the guest's only CPU no time to spare, and then nobody
+    // can tell; to name anything but the network would be wrong.
+    let busy = trial["counters"]["cpu_busy_share"].as_f64().unwrap_or(0.0);
+    let known = limit == "network" && claim.contains("the server had to send waited");
+    assert!(known || (limit == "unknown" && busy > 0.8), "{claim}: {shaped:#}");
 
     let cached = document(&guest, "cache");
     let trial = trials(&cached)[0];
