@@ -60,6 +60,10 @@ pub enum Apply {
     Engine,
     /// By writing files of the machine: these, for trials on these targets.
     Files(fn(&Host, &[Target]) -> Result<Vec<system::Place>, Error>),
+    /// By settings of the network interface that the trial names: these.
+    Interface(fn(&Host, &str) -> Result<Vec<system::Place>, Error>),
+    /// Names what other knobs change.
+    Name,
     /// By a control group around the load that may hold so many bytes of memory.
     MemoryGroup,
     /// By the processors that the load may run on.
@@ -77,7 +81,7 @@ pub enum Apply {
 impl Apply {
     /// Whether it is a setting of the machine, in force for a trial and put back after it.
     pub fn is_setting(self) -> bool {
-        !matches!(self, Apply::Engine | Apply::Layout | Apply::ByHand)
+        !matches!(self, Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Name)
     }
 }
 
@@ -229,6 +233,20 @@ pub const KNOBS: &[&Knob] = &[
     &system::mount::NFS_READ_SIZE,
     &system::mount::NFS_WRITE_SIZE,
     &system::mount::NCONNECT,
+    &system::network::OPTMEM_MAX,
+    &system::interface::NETWORK_INTERFACE,
+    &system::interface::INTERFACE_MTU,
+    &system::interface::INTERRUPT_COALESCING,
+    &system::interface::ADAPTIVE_COALESCING,
+    &system::interface::RX_RING,
+    &system::interface::TX_RING,
+    &system::interface::TSO,
+    &system::interface::GSO,
+    &system::interface::GRO,
+    &system::interface::LRO,
+    &system::interface::RSS_QUEUES,
+    &system::interface::RPS,
+    &system::interface::QDISC,
     &label::CARD,
     &label::SLOT,
     &label::DISK_MODEL,

@@ -21,6 +21,7 @@ pub mod kmsg;
 pub mod link;
 mod netlink;
 pub mod nvme;
+pub mod port;
 pub mod processors;
 pub mod qdisc;
 pub mod reread;

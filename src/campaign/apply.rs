@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 
 use crate::inventory::Target;
 use crate::journal::{Change, Identity, Journal, Line, Said, boot, in_force};
-use crate::knob::system::{Place, group};
-use crate::knob::{Apply, KNOBS, Settings};
+use crate::knob::system::{Place, group, interface};
+use crate::knob::{Apply, KNOBS, Knob, Settings};
 use crate::measurement::Note;
 use crate::sys::{Error, Host, processors};
 use crate::value::{self, Value};
@@ -58,10 +58,26 @@ struct Wanted {
 /// # Errors
 /// When a knob has nowhere to be written here.
 fn wanted(host: &Host, settings: &Settings, targets: &[Target]) -> Result<Vec<Wanted>, Error> {
+    wanted_of(host, settings, targets, |_| true)
+}
+
+/// The same of the knobs that `which` names.
+fn wanted_of(
+    host: &Host,
+    settings: &Settings,
+    targets: &[Target],
+    which: impl Fn(&Knob) -> bool,
+) -> Result<Vec<Wanted>, Error> {
     let mut all = Vec::new();
-    for (knob, value) in set(settings) {
-        let Apply::Files(places) = knob.apply else { continue };
-        let found = places(host, targets).map_err(|error| leave_out(error, knob.name))?;
+    for (knob, value) in set(settings).filter(|(knob, _)| which(knob)) {
+        let found = match knob.apply {
+            Apply::Files(places) => places(host, targets),
+            Apply::Interface(places) => {
+                interface::interface(host, settings).and_then(|interface| places(host, &interface))
+            }
+            _ => continue,
+        };
+        let found = found.map_err(|error| leave_out(error, knob.name))?;
         found.iter().try_for_each(|place| is_a_choice(place, knob.name, value))?;
         all.extend(found.into_iter().map(|place| Wanted {
             knob: knob.name,
@@ -86,7 +102,7 @@ fn is_a_choice(place: &Place, knob: &str, value: &Value) -> Result<(), Error> {
 }
 
 /// The system knobs that are not left as they are.
-fn set(settings: &Settings) -> impl Iterator<Item = (&'static crate::knob::Knob, &Value)> {
+fn set(settings: &Settings) -> impl Iterator<Item = (&'static Knob, &Value)> {
     let applied = KNOBS.iter().filter(|knob| knob.apply.is_setting());
     let values = applied.filter(|knob| settings.has(knob.name));
     values.map(|knob| (*knob, settings.get(knob.name))).filter(|(_, value)| !value.is_as_is())
@@ -140,9 +156,12 @@ impl<'a> Applier<'a> {
         self.cpus = Vec::new();
         for (knob, value) in set(settings) {
             let done = match knob.apply {
-                Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Mount | Apply::Files(_) => {
-                    Ok(None)
-                }
+                Apply::Files(_) | Apply::Interface(_) => Ok(None),
+                Apply::Engine
+                | Apply::Layout
+                | Apply::ByHand
+                | Apply::Mount
+                | Apply::Name => Ok(None),
                 Apply::MemoryGroup => self.make_group(value),
                 Apply::Processors => {
                     self.cpus = value::cpu_list(&value.to_string()).unwrap_or_default();
@@ -203,7 +222,7 @@ impl<'a> Applier<'a> {
     /// Writes one setting if it is not in force.
     fn put(&mut self, one: &Wanted) -> Result<Option<Note>, Error> {
         let (path, text) = (&one.place.path, &one.text);
-        let present = in_force(&self.host.read(path)?).to_owned();
+        let present = in_force(&self.host.setting(path)?).to_owned();
         match self.held.get(path) {
             Some(held) if held.asked == *text && held.in_force == present => {
                 return Ok(rounded(one, &present));
@@ -212,7 +231,7 @@ impl<'a> Applier<'a> {
             None => {
                 for path in std::iter::once(path).chain(&one.place.disturbs) {
                     if !self.locks.contains_key(path) {
-                        self.locks.insert(path.clone(), self.host.lock(path)?);
+                        self.locks.insert(path.clone(), self.host.lock_setting(path)?);
                     }
                 }
                 let (asked, in_force) = (present.clone(), present.clone());
@@ -222,8 +241,8 @@ impl<'a> Applier<'a> {
         let mut now = present.clone();
         if present != *text {
             self.note_write(&one.place, &present, text)?;
-            self.host.write(path, text).map_err(|error| self.choices(error, path))?;
-            now = in_force(&self.host.read(path)?).to_owned();
+            self.host.set(path, text).map_err(|error| self.choices(error, path))?;
+            now = in_force(&self.host.setting(path)?).to_owned();
         }
         if now != *text {
             // Whatever it is, we have made it so, and it is ours to put back.
@@ -241,7 +260,7 @@ impl<'a> Applier<'a> {
 
     /// What the file would have taken, where it says so.
     fn choices(&self, error: Error, path: &str) -> Error {
-        let text = self.host.word(path).unwrap_or_default();
+        let text = self.host.setting(path).unwrap_or_default();
         match text.contains('[') {
             true => error.hint(format!("it has {}; perhaps a module is missing", text.trim())),
             false => error,
@@ -259,7 +278,7 @@ impl<'a> Applier<'a> {
             instead: None,
         };
         for along in &place.disturbs {
-            let held = in_force(&self.host.read(along)?).to_owned();
+            let held = in_force(&self.host.setting(along)?).to_owned();
             self.note(Line::Disturb(change(along, &held, "")))?;
         }
         // The device may have gone, and another come, since it was looked at.
@@ -345,7 +364,7 @@ impl<'a> Applier<'a> {
             journal.undo_some(self.host, false, &mut |_| {}, |path| path == folder);
         }
         let changed = |(path, held): (&String, &Held)| {
-            let now = self.host.read(path).map(|text| in_force(&text).to_owned());
+            let now = self.host.setting(path).map(|text| in_force(&text).to_owned());
             let now = now.unwrap_or_else(|error| error.why);
             (now != held.in_force).then(|| {
                 Note::new(

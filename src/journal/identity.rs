@@ -2,18 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::sys::Host;
+use crate::sys::{Host, port};
 
 /// What identifies the block device behind a setting.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// The kernel's name: `sda`, `md0`, `loop3`; for btrfs the file system's UUID; for a network
-    /// namespace `net:[INODE]`.
+    /// namespace `net:[INODE]`; for a network interface its name.
     pub name: String,
     /// Major and minor number, `8:0`; none for a file system or a namespace.
     pub number: Option<String>,
     /// Counts up with every disk that this boot has seen, so that it tells two on one loop device
-    /// apart; since Linux 5.15 (Documentation/ABI/stable/sysfs-block, `diskseq`).
+    /// apart; since Linux 5.15 (Documentation/ABI/stable/sysfs-block, `diskseq`). Of a network
+    /// interface its number, which counts up with every one that its namespace has seen.
     pub sequence: Option<String>,
     /// What it is known by elsewhere: a serial number, a WWID, a UUID, a loop's backing file.
     pub known_as: Option<String>,
@@ -33,6 +34,8 @@ const MARKS: [(&str, &str); 7] = [
 /// Names our network namespace by its inode, `net:[4026531840]`.
 const NETWORK: &str = "/proc/self/ns/net";
 const NETWORK_MARK: &str = "network-namespace";
+/// Marks an interface: after it come its namespace, its address and the one that it was made with.
+const INTERFACE_MARK: &str = "interface-of:";
 
 impl Identity {
     /// Of a whole block device, by the kernel's name; `None` when there is none of that name.
@@ -67,6 +70,23 @@ impl Identity {
         Some(Identity { name, number: None, sequence: None, known_as })
     }
 
+    /// Of an interface of the network namespace that we are in; `None` when there is none of that
+    /// name, or the kernel does not tell.
+    pub fn of_interface(host: &Host, name: &str) -> Option<Identity> {
+        let namespace = Identity::of_network(host)?.name;
+        let port::Marks { index, address, permanent } = port::marks(host, name)?;
+        let known_as = format!("{INTERFACE_MARK}{namespace} address {address} made {permanent}");
+        let (number, sequence) = (None, Some(index.to_string()));
+        Some(Identity { name: name.to_owned(), number, sequence, known_as: Some(known_as) })
+    }
+
+    /// The network namespace that this is, or that this interface is in.
+    pub fn network(&self) -> Option<&str> {
+        let marked = self.known_as.as_deref()?.strip_prefix(INTERFACE_MARK);
+        let named = || self.is_network().then_some(self.name.as_str());
+        marked.and_then(|rest| rest.split(' ').next()).or_else(named)
+    }
+
     /// Whether it is a network namespace.
     pub fn is_network(&self) -> bool {
         self.known_as.as_deref() == Some(NETWORK_MARK)
@@ -78,6 +98,7 @@ impl Identity {
         let now = match self.number {
             Some(_) => Identity::of_device(host, &self.name),
             None if self.is_network() => Identity::of_network(host),
+            None if self.network().is_some() => Identity::of_interface(host, &self.name),
             None => Identity::of_btrfs(host, &self.name),
         };
         now.as_ref() == Some(self)

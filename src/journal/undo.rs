@@ -7,13 +7,14 @@ use std::fmt;
 use std::time::Duration;
 
 use super::layout::Act;
-use super::{Change, Journal, Line, boot};
-use crate::sys::{Error, Host};
+use super::{Change, Identity, Journal, Line, boot};
+use crate::sys::{Error, Host, port};
 
 /// Folders in which settings lie. A journal that tells of others was not written by us.
-const SETTINGS: [&str; 7] = [
+const SETTINGS: [&str; 8] = [
     "/sys/block/",
     "/sys/fs/btrfs/",
+    "/sys/class/net/",
     "/sys/devices/system/cpu/",
     "/sys/kernel/mm/transparent_hugepage/",
     "/proc/sys/vm/",
@@ -271,15 +272,19 @@ impl Outstanding {
             let what = format!("cannot undo what the journal tells of {stranger}");
             return Fate::Failed(Error::new(what, "no setting that brickyard changes lies there"));
         }
-        if !host.exists(&self.path) {
+        // Another namespace may have nothing of that name: that does not say that it is gone.
+        let namespace = change.device.as_ref().and_then(Identity::network);
+        let here = Identity::of_network(host).map(|here| here.name);
+        if let Some(namespace) = namespace.filter(|name| here.as_deref() != Some(name)) {
+            return elsewhere(&self.path, namespace);
+        }
+        if !host.has_setting(&self.path) {
             return Fate::Gone;
         }
-        match change.device.as_ref().filter(|device| !device.still_there(host)) {
-            Some(device) if device.is_network() => return elsewhere(&self.path, &device.name),
-            Some(_) => return Fate::AnotherDevice,
-            None => {}
+        if change.device.as_ref().is_some_and(|device| !device.still_there(host)) {
+            return Fate::AnotherDevice;
         }
-        let present = match host.read(&self.path) {
+        let present = match host.setting(&self.path) {
             Ok(text) => in_force(&text).to_owned(),
             Err(error) => return Fate::Failed(error),
         };
@@ -297,10 +302,10 @@ impl Outstanding {
         if dry {
             return Fate::WouldRestore(present, text.clone());
         }
-        if let Err(error) = host.write(path, text) {
+        if let Err(error) = host.set(path, text) {
             return Fate::Failed(error.hint("run as root"));
         }
-        match host.read(path) {
+        match host.setting(path) {
             Ok(back) if in_force(&back) == text => Fate::Restored(present, text.clone()),
             Ok(back) => {
                 let what = format!("cannot put {text} back into {path}");
@@ -315,7 +320,7 @@ impl Outstanding {
         let instead = self.change.as_ref().and_then(|change| change.instead.as_ref());
         let paths = [Some(&self.path), instead.map(|(path, _)| path)].into_iter().flatten();
         let ours = |path: &str| {
-            SETTINGS.iter().any(|folder| path.starts_with(folder))
+            (SETTINGS.iter().any(|folder| path.starts_with(folder)) || port::parts(path).is_some())
                 && !path.split('/').any(|part| part == ".." || part == ".")
         };
         paths.map(String::as_str).find(|path| !ours(path))

@@ -7,6 +7,7 @@ use super::{Apply, Knob, Scope};
 use crate::value::Domain;
 
 pub mod group;
+pub mod interface;
 pub mod mount;
 pub mod network;
 mod place;

@@ -78,6 +78,20 @@ const ADDED: &[&str] = &[
     "nfs-read-size",
     "nfs-write-size",
     "nconnect",
+    "optmem-max",
+    "network-interface",
+    "interface-mtu",
+    "interrupt-coalescing",
+    "adaptive-coalescing",
+    "rx-ring",
+    "tx-ring",
+    "tso",
+    "gso",
+    "gro",
+    "lro",
+    "rss-queues",
+    "rps",
+    "qdisc",
 ];
 
 /// What the values of a load's knobs add to the keys of its cells.

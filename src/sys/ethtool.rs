@@ -1,4 +1,5 @@
-//! What a network interface says of itself when asked as ethtool(8) asks; takes no root.
+//! What a network interface says of itself when asked as ethtool(8) asks, which takes no root; and
+//! the requests by which `port` sets it.
 //!
 //! Each answer is the kernel's own figure. What a driver does not support is left out, never 0.
 
@@ -49,6 +50,8 @@ const GET_RINGS: u32 = 0x10;
 const GET_STRINGS: u32 = 0x1b;
 const GET_STRING_COUNT: u32 = 0x37;
 const GET_FEATURES: u32 = 0x3a;
+const SET_FEATURES: u32 = 0x3b;
+const GET_PERMANENT: u32 = 0x20;
 const GET_LINK: u32 = 0x4c;
 
 /// ETH_SS_FEATURES.
@@ -95,9 +98,10 @@ const COALESCING: [&str; 22] = [
 /// out of the answer.
 pub fn ask(name: &str) -> Result<Answer, Error> {
     let what = || format!("cannot ask the network interface {name}");
-    // Any socket does: the request goes to the device layer.
-    let socket = UnixDatagram::unbound().map_err(|error| Error::new(what(), error))?;
-    let asked = Interface { socket, name: request_name(name).ok_or_else(|| unknown(what()))? };
+    let asked = match Asked::new(name) {
+        Err(error) if error.raw_os_error() == Some(libc::ENODEV) => return Err(unknown(what())),
+        asked => asked.map_err(|error| Error::new(what(), error))?,
+    };
     let mut driver = [0; DRIVER_WORDS];
     driver[0] = GET_DRIVER;
     let driver = match asked.call(&mut driver) {
@@ -132,22 +136,30 @@ fn request_name(name: &str) -> Option<[libc::c_char; libc::IFNAMSIZ]> {
     fits.then_some(bytes)
 }
 
-struct Interface {
+/// An interface that is asked.
+pub(super) struct Asked {
     socket: UnixDatagram,
     name: [libc::c_char; libc::IFNAMSIZ],
 }
 
-impl Interface {
+impl Asked {
+    /// The one of that name, which may not be there.
+    pub(super) fn new(name: &str) -> std::io::Result<Asked> {
+        let unknown = || std::io::Error::from_raw_os_error(libc::ENODEV);
+        let name = request_name(name).ok_or_else(unknown)?;
+        // Any socket does: the request goes to the device layer.
+        Ok(Asked { socket: UnixDatagram::unbound()?, name })
+    }
+
     /// One request. The first word of `data` is the command; the whole must be as long as the
     /// structure that the kernel writes for it, which each caller here sees to.
-    fn call(&self, data: &mut [u32]) -> std::io::Result<()> {
+    pub(super) fn call(&self, data: &mut [u32]) -> std::io::Result<()> {
         let mut request = libc::ifreq {
             ifr_name: self.name,
             ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: data.as_mut_ptr().cast() },
         };
         // SAFETY: SIOCETHTOOL takes a pointer to an `ifreq` whose data points at the structure of
-        // the command in its first word. All the commands here are read-only and the kernel writes
-        // no more than that structure: a fixed one, or one whose length the caller has put into it
+        // the command in its first word. The kernel reads and writes no more than that structure: a fixed one, or one whose length the caller has put into it
         // (masks of links: as many words as asked for, else only the head; features: as many blocks
         // as asked for), or which is constant while a kernel runs (the number of feature names).
         // `data` is that long, and both live until the call returns.
@@ -201,26 +213,133 @@ impl Interface {
         values.map(|(name, value)| ((*name).to_owned(), *value)).collect()
     }
 
-    /// The names of all features, then which of them are on.
+    /// Names of those that are on.
     fn features(&self) -> Option<Vec<String>> {
+        let all = self.all_features().ok()?;
+        Some(all.into_iter().filter(|one| one.is_on).map(|one| one.name).collect())
+    }
+
+    /// The names of all features, then which of them are on and which can be changed.
+    pub(super) fn all_features(&self) -> std::io::Result<Vec<Feature>> {
         let mask = (1_u64 << FEATURE_STRINGS).to_ne_bytes();
         let half =
             |at: usize| u32::from_ne_bytes([mask[at], mask[at + 1], mask[at + 2], mask[at + 3]]);
         let mut count = [GET_STRING_COUNT, 0, half(0), half(4), 0];
-        self.call(&mut count).ok()?;
-        let count = Some(count[4]).filter(|count| (1..=FEATURES_MAX).contains(count))?;
+        self.call(&mut count)?;
+        let count = Some(count[4]).filter(|count| (1..=FEATURES_MAX).contains(count));
+        let count = count.ok_or_else(|| std::io::Error::from_raw_os_error(libc::EOPNOTSUPP))?;
         let mut names = vec![0; 3 + count as usize * STRING_BYTES / 4];
         names[..3].copy_from_slice(&[GET_STRINGS, FEATURE_STRINGS, count]);
-        self.call(&mut names).ok()?;
+        self.call(&mut names)?;
         let blocks = count.div_ceil(32);
         // Four words a block: available, requested, active, never changed.
         let mut states = vec![0; 2 + 4 * blocks as usize];
         states[..2].copy_from_slice(&[GET_FEATURES, blocks]);
-        self.call(&mut states).ok()?;
-        let is_on = |bit: usize| states[2 + bit / 32 * 4 + 2] >> (bit % 32) & 1 == 1;
+        self.call(&mut states)?;
+        let has = |bit: usize, word: usize| states[2 + bit / 32 * 4 + word] >> (bit % 32) & 1 == 1;
         let names = names[3..].chunks(STRING_BYTES / 4).enumerate();
-        Some(names.filter(|(bit, _)| is_on(*bit)).filter_map(|(_, name)| text(name)).collect())
+        let feature = |(bit, name): (usize, &[u32])| {
+            let (is_on, can_change) = (has(bit, 2), has(bit, 0) && !has(bit, 3));
+            Some(Feature { bit, count, name: text(name)?, is_on, can_change })
+        };
+        Ok(names.filter_map(feature).collect())
     }
+
+    /// Switches one feature, and looks whether that is in force.
+    pub(super) fn set_feature(&self, name: &str, on: bool) -> std::io::Result<Switched> {
+        let find = |all: Vec<Feature>| all.into_iter().find(|one| one.name == name);
+        let Some(feature) = find(self.all_features()?) else { return Ok(Switched::Unknown) };
+        if !feature.can_change {
+            return Ok(if feature.is_on == on { Switched::Done } else { Switched::Fixed });
+        }
+        let blocks = feature.count.div_ceil(32);
+        // Two words a block: which are meant, and which of those are to be on.
+        let mut wish = vec![0; 2 + 2 * blocks as usize];
+        wish[..2].copy_from_slice(&[SET_FEATURES, blocks]);
+        let (at, bit) = (2 + feature.bit / 32 * 2, 1 << (feature.bit % 32));
+        (wish[at], wish[at + 1]) = (bit, if on { bit } else { 0 });
+        self.call(&mut wish)?;
+        let now = find(self.all_features()?).is_some_and(|one| one.is_on == on);
+        Ok(if now { Switched::Done } else { Switched::Wished })
+    }
+
+    /// The address that it was made with; `None` where the driver does not tell.
+    pub(super) fn permanent_address(&self) -> Option<String> {
+        // `struct ethtool_perm_addr` with room for MAX_ADDR_LEN bytes.
+        let mut data = [0; 2 + 8];
+        data[..2].copy_from_slice(&[GET_PERMANENT, 32]);
+        self.call(&mut data).ok()?;
+        let length = (data[1] as usize).min(32);
+        Some(colons((0..length).map(|at| byte(&data[2..], at))))
+    }
+
+    /// One request of netdevice(7) that answers with, or takes, a value in the request itself.
+    fn own(
+        &self,
+        kind: libc::c_ulong,
+        value: libc::__c_anonymous_ifr_ifru,
+    ) -> std::io::Result<libc::__c_anonymous_ifr_ifru> {
+        let mut request = libc::ifreq { ifr_name: self.name, ifr_ifru: value };
+        // SAFETY: the requests below read and write nothing but the `ifreq`, which lives until the
+        // call returns.
+        let status = unsafe { libc::ioctl(self.socket.as_raw_fd(), kind as _, &raw mut request) };
+        if status < 0 { Err(std::io::Error::last_os_error()) } else { Ok(request.ifr_ifru) }
+    }
+
+    /// Bytes of an IP packet at most.
+    pub(super) fn mtu(&self) -> std::io::Result<i32> {
+        let value = libc::__c_anonymous_ifr_ifru { ifru_mtu: 0 };
+        let answer = self.own(libc::SIOCGIFMTU as _, value)?;
+        // SAFETY: any bytes are a number, and the kernel has put one here.
+        Ok(unsafe { answer.ifru_mtu })
+    }
+
+    pub(super) fn set_mtu(&self, bytes: u32) -> std::io::Result<()> {
+        let bytes = i32::try_from(bytes);
+        let bytes = bytes.map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
+        let value = libc::__c_anonymous_ifr_ifru { ifru_mtu: bytes };
+        self.own(libc::SIOCSIFMTU as _, value).map(|_| ())
+    }
+
+    /// Its hardware address, of 6 bytes.
+    pub(super) fn address(&self) -> std::io::Result<String> {
+        let empty = libc::sockaddr { sa_family: 0, sa_data: [0; 14] };
+        let value = libc::__c_anonymous_ifr_ifru { ifru_hwaddr: empty };
+        let answer = self.own(libc::SIOCGIFHWADDR as _, value)?;
+        // SAFETY: any bytes are such an address, and the kernel has put one here.
+        let address = unsafe { answer.ifru_hwaddr };
+        Ok(colons(address.sa_data.iter().take(6).map(|byte| byte.cast_unsigned())))
+    }
+}
+
+/// A feature of an interface.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Feature {
+    bit: usize,
+    /// How many there are.
+    count: u32,
+    /// The kernel's name: `tx-tcp-segmentation`.
+    pub(super) name: String,
+    pub(super) is_on: bool,
+    pub(super) can_change: bool,
+}
+
+/// What became of a feature that was to be switched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Switched {
+    /// It is as asked.
+    Done,
+    /// This kernel has none of that name.
+    Unknown,
+    /// The driver has it fixed the other way.
+    Fixed,
+    /// Noted as wanted, and not in force.
+    Wished,
+}
+
+/// Bytes as `52:54:00:00:00:01`.
+fn colons(bytes: impl Iterator<Item = u8>) -> String {
+    bytes.map(|byte| format!("{byte:02x}")).collect::<Vec<String>>().join(":")
 }
 
 /// Byte `at` of words as they lie in memory.

@@ -216,7 +216,7 @@ pub fn towards(address: IpAddr) -> Option<String> {
     all.into_iter().find(|(_, address)| *address == own).map(|(name, _)| name)
 }
 
-fn index_of(name: &str) -> std::io::Result<u32> {
+pub(super) fn index_of(name: &str) -> std::io::Result<u32> {
     let name = CString::new(name).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
     // SAFETY: reads the name up to its end.
     match unsafe { libc::if_nametoindex(name.as_ptr()) } {
@@ -231,12 +231,12 @@ fn interface(index: u32, flags: u32) -> Vec<u8> {
     words.into_iter().flat_map(u32::to_ne_bytes).collect()
 }
 
-fn text(name: &str) -> Vec<u8> {
+pub(super) fn text(name: &str) -> Vec<u8> {
     name.bytes().chain([0]).collect()
 }
 
 /// Appends an attribute, filled up to four bytes.
-fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
+pub(super) fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
     to.extend((4 + value.len() as u16).to_ne_bytes());
     to.extend(kind.to_ne_bytes());
     to.extend(value);
@@ -244,7 +244,7 @@ fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
 }
 
 /// Sends one request, and reads what the kernel says to it.
-fn ask(kind: u16, flags: u16, body: &[u8]) -> std::io::Result<()> {
+pub(super) fn ask(kind: u16, flags: u16, body: &[u8]) -> std::io::Result<()> {
     let mut socket = netlink::open()?;
     let mut message = ((HEADER_BYTES + body.len()) as u32).to_ne_bytes().to_vec();
     message.extend(kind.to_ne_bytes());

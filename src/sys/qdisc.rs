@@ -6,13 +6,21 @@ use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Error, netlink};
+use super::{Error, link, netlink};
 
 // linux/netlink.h and linux/rtnetlink.h.
 const DONE: u16 = 3;
 const FAILED: u16 = 2;
 const NEW_QDISC: u16 = 36;
+const REMOVE_QDISC: u16 = 37;
 const GET_QDISC: u16 = 38;
+/// NLM_F_REQUEST | NLM_F_ACK.
+const CHANGE: u16 = 0x5;
+/// The same, and NLM_F_REPLACE | NLM_F_CREATE.
+const PUT: u16 = 0x505;
+/// The handle of what we put at a root. The kernel gives 8001: and on by itself, and 0 to what it
+/// puts there itself.
+pub const OURS: u32 = 0x4252_0000;
 /// NLM_F_REQUEST | NLM_F_DUMP.
 const REQUEST_ALL: u16 = 0x301;
 const HEADER_BYTES: usize = 16;
@@ -40,6 +48,8 @@ const READS_MAX: usize = 10_000;
 pub struct Discipline {
     /// `mq`, `fq_codel`, `noqueue`, ...
     pub name: String,
+    /// Major number in the upper half; 0 of one that the kernel has put there by itself.
+    pub handle: u32,
     /// The rate at which it lets packets go, of a token bucket (tc-tbf(8)).
     pub shaped: Option<Shaped>,
 }
@@ -85,6 +95,42 @@ pub fn roots() -> Result<BTreeMap<u32, Discipline>, Error> {
     Err(failed(std::io::Error::from_raw_os_error(libc::EOVERFLOW)))
 }
 
+/// The one at the root of the interface of that number.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn root_of(interface: u32) -> std::io::Result<Discipline> {
+    let missing = || std::io::Error::from_raw_os_error(libc::EOPNOTSUPP);
+    let mut roots = roots().map_err(|error| std::io::Error::other(error.why))?;
+    roots.remove(&interface).ok_or_else(missing)
+}
+
+/// Puts a discipline of this kind, with its own options, at the root of an interface.
+///
+/// # Errors
+/// In the kernel's words: it takes CAP_NET_ADMIN, and a kernel that has that kind.
+pub fn put_root(interface: u32, kind: &str) -> std::io::Result<()> {
+    link::ask(NEW_QDISC, PUT, &request(interface, Some(kind)))
+}
+
+/// Takes ours from the root of an interface; the kernel puts its own there again.
+///
+/// # Errors
+/// In the kernel's words.
+pub fn remove_root(interface: u32) -> std::io::Result<()> {
+    link::ask(REMOVE_QDISC, CHANGE, &request(interface, None))
+}
+
+/// `struct tcmsg` of ours at a root, and its kind.
+fn request(interface: u32, kind: Option<&str>) -> Vec<u8> {
+    let words = [0, interface, OURS, ROOT, 0];
+    let mut body: Vec<u8> = words.into_iter().flat_map(u32::to_ne_bytes).collect();
+    if let Some(kind) = kind {
+        link::attribute(&mut body, KIND, &link::text(kind));
+    }
+    body
+}
+
 /// Whether there is more to read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Next {
@@ -121,7 +167,8 @@ fn root(message: &[u8]) -> Option<(u32, Discipline)> {
     let name = std::str::from_utf8(name).ok().filter(|name| !name.is_empty())?;
     let options = attribute(attributes, OPTIONS).filter(|_| name == "tbf");
     let shaped = options.and_then(bucket);
-    Some((interface, Discipline { name: name.to_owned(), shaped }))
+    let handle = u32_at(message, 8)?;
+    Some((interface, Discipline { name: name.to_owned(), handle, shaped }))
 }
 
 /// The rate of a token bucket, of its options. Of `struct tc_ratespec` the overhead is at 2 (as a
@@ -202,7 +249,8 @@ mod tests {
     fn the_disciplines_of_roots_are_taken_and_not_those_of_queues() {
         let mut found = BTreeMap::new();
         assert_eq!(take(&messages(), &mut found), Some(Next::Done));
-        let plain = |name: &str| Discipline { name: name.to_owned(), shaped: None };
+        let plain =
+            |name: &str| Discipline { name: name.to_owned(), handle: 0x10000, shaped: None };
         assert_eq!(found, BTreeMap::from([(2, plain("mq")), (3, plain("noqueue"))]));
         assert_eq!(take(&message(FAILED, 0, 0, ""), &mut found), None);
     }
@@ -251,6 +299,18 @@ mod tests {
         let other = with_options(NEW_QDISC, 7, ROOT, "fq", &bucket_of(9, None));
         assert_eq!(root(&other[HEADER_BYTES..]).unwrap().1.shaped, None);
         assert_eq!(bucket(&bucket_of(0, None)[4..]), None, "a rate of 0 is none");
+    }
+
+    #[test]
+    fn what_is_asked_for_is_what_the_kernel_would_tell_of_it() {
+        let body = request(7, Some("fq"));
+        assert_eq!(body.len(), MESSAGE_BYTES + 8);
+        let found = root(&body).unwrap();
+        assert_eq!(found, (7, Discipline { name: "fq".into(), handle: OURS, shaped: None }));
+        for end in 0..MESSAGE_BYTES + 4 + "fq".len() {
+            assert_eq!(root(&body[..end]), None, "cut at {end}");
+        }
+        assert_eq!(request(7, None).len(), MESSAGE_BYTES);
     }
 
     #[test]

@@ -19,6 +19,7 @@ mod fuse;
 mod guest;
 mod hang;
 mod integrity;
+mod interface;
 mod knobs;
 mod layouts;
 mod liar;

@@ -1,10 +1,10 @@
 //! What a plan would change of the machine, without touching it.
 
-use super::{leave_out, set, wanted};
+use super::{leave_out, set, wanted_of};
 use crate::inventory::Target;
 use crate::journal::in_force;
 use crate::knob::system::group;
-use crate::knob::{Apply, Settings};
+use crate::knob::{Apply, Knob, Settings};
 use crate::sys::{Error, Host};
 use crate::value::Value;
 
@@ -19,20 +19,28 @@ pub fn writes<'a>(
 ) -> Result<Vec<String>, Error> {
     let mut lines: Vec<String> = Vec::new();
     for settings in cells {
-        for one in wanted(host, settings, targets)? {
-            let present = host.read(&one.place.path)?;
-            let (path, text, present) = (&one.place.path, &one.text, in_force(&present));
-            let line = match present == text {
-                true => format!("leave {path} alone, which holds {text}"),
-                false => format!("write {text} to {path}, which holds {present}"),
-            };
-            push(&mut lines, format!("{}={}: {line}", one.knob, one.value));
+        let files = |knob: &Knob| !on_interface(knob);
+        files_of(host, settings, targets, files)?
+            .into_iter()
+            .for_each(|line| push(&mut lines, line));
+        for (knob, value) in set(settings).filter(|(knob, _)| on_interface(knob)) {
+            let this = |one: &Knob| one.name == knob.name;
+            match files_of(host, settings, targets, this) {
+                Ok(found) => found.into_iter().for_each(|line| push(&mut lines, line)),
+                Err(error) => {
+                    let line = format!("{}={value}: its trials are skipped: {error}", knob.name);
+                    push(&mut lines, line);
+                }
+            }
         }
         for (knob, value) in set(settings) {
             let line = match knob.apply {
-                Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Mount | Apply::Files(_) => {
-                    continue;
-                }
+                Apply::Files(_) | Apply::Interface(_) => continue,
+                Apply::Engine
+                | Apply::Layout
+                | Apply::ByHand
+                | Apply::Mount
+                | Apply::Name => continue,
                 Apply::MemoryGroup => {
                     let parent = group::memory(host).map_err(|e| leave_out(e, knob.name))?;
                     let (folder, limit) = (parent.folder, parent.limit);
@@ -50,6 +58,30 @@ pub fn writes<'a>(
             };
             push(&mut lines, format!("{}={value}: {line}", knob.name));
         }
+    }
+    Ok(lines)
+}
+
+/// What a driver refuses makes trials skipped; it keeps no plan from running.
+fn on_interface(knob: &Knob) -> bool {
+    matches!(knob.apply, Apply::Interface(_))
+}
+
+fn files_of(
+    host: &Host,
+    settings: &Settings,
+    targets: &[Target],
+    which: impl Fn(&Knob) -> bool,
+) -> Result<Vec<String>, Error> {
+    let mut lines = Vec::new();
+    for one in wanted_of(host, settings, targets, which)? {
+        let present = host.setting(&one.place.path)?;
+        let (path, text, present) = (&one.place.path, &one.text, in_force(&present));
+        let line = match present == text {
+            true => format!("leave {path} alone, which holds {text}"),
+            false => format!("write {text} to {path}, which holds {present}"),
+        };
+        lines.push(format!("{}={}: {line}", one.knob, one.value));
     }
     Ok(lines)
 }
@@ -77,7 +109,7 @@ pub fn check<'a>(
         })
     };
     for settings in cells {
-        for one in wanted(host, settings, targets)? {
+        for one in wanted_of(host, settings, targets, |knob| !on_interface(knob))? {
             may(&one.place.path, one.knob)?;
         }
         for (knob, value) in set(settings) {

@@ -9,6 +9,8 @@ use crate::knob::testing::settings;
 use crate::knob::{Scope, find};
 use crate::sys::Kernel;
 
+mod interface;
+
 const MACHINE: &str = "\
 /proc/self/mountinfo:
     20 1 8:1 / /srv rw,relatime - ext4 /dev/sda1 rw
@@ -25,6 +27,24 @@ const MACHINE: &str = "\
 /proc/sys/net/core/rmem_max = 212992
 /proc/sys/net/core/wmem_max = 212992
 /proc/sys/net/core/netdev_max_backlog = 1000
+/proc/sys/net/core/optmem_max = 131072
+/sys/class/net/eth0/ifindex = 2
+/sys/class/net/eth0/address = 52:54:00:00:00:01
+/sys/class/net/eth0/queues/rx-0/rps_cpus = 00
+/sys/class/net/eth0/queues/rx-1/rps_cpus = 00
+/interface/eth0/mtu = 1500
+/interface/eth0/rx-usecs = 3
+/interface/eth0/adaptive-rx = on
+/interface/eth0/rx-ring = 256
+/interface/eth0/tx-ring = 256
+/interface/eth0/combined-channels = 4
+/interface/eth0/qdisc = default
+/interface/eth0/feature/tx-tcp-segmentation = on
+/interface/eth0/feature/tx-tcp6-segmentation = on
+/interface/eth0/feature/tx-tcp-ecn-segmentation = on
+/interface/eth0/feature/tx-generic-segmentation = on
+/interface/eth0/feature/rx-gro = on
+/interface/eth0/feature/rx-lro = off
 /proc/sys/net/ipv4/tcp_rmem = 4096\t131072\t6291456
 /proc/sys/net/ipv4/tcp_wmem = 4096\t16384\t4194304
 /proc/sys/net/ipv4/tcp_congestion_control = cubic
@@ -138,6 +158,34 @@ const TABLE: &[Row] = &[
         &[("/proc/sys/net/core/rmem_max", "1048576"), ("/proc/sys/net/core/wmem_max", "1048576")],
     ),
     ("tcp-congestion", "reno", &[("/proc/sys/net/ipv4/tcp_congestion_control", "reno")]),
+    ("optmem-max", "1MiB", &[("/proc/sys/net/core/optmem_max", "1048576")]),
+    ("interface-mtu", "9000", &[("/interface/eth0/mtu", "9000")]),
+    ("interrupt-coalescing", "66us", &[("/interface/eth0/rx-usecs", "66")]),
+    ("adaptive-coalescing", "false", &[("/interface/eth0/adaptive-rx", "off")]),
+    ("rx-ring", "4096", &[("/interface/eth0/rx-ring", "4096")]),
+    ("tx-ring", "512", &[("/interface/eth0/tx-ring", "512")]),
+    (
+        "tso",
+        "false",
+        &[
+            ("/interface/eth0/feature/tx-tcp-segmentation", "off"),
+            ("/interface/eth0/feature/tx-tcp6-segmentation", "off"),
+            ("/interface/eth0/feature/tx-tcp-ecn-segmentation", "off"),
+        ],
+    ),
+    ("gso", "false", &[("/interface/eth0/feature/tx-generic-segmentation", "off")]),
+    ("gro", "false", &[("/interface/eth0/feature/rx-gro", "off")]),
+    ("lro", "true", &[("/interface/eth0/feature/rx-lro", "on")]),
+    ("rss-queues", "2", &[("/interface/eth0/combined-channels", "2")]),
+    (
+        "rps",
+        "0-1,6",
+        &[
+            ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "43"),
+            ("/sys/class/net/eth0/queues/rx-1/rps_cpus", "43"),
+        ],
+    ),
+    ("qdisc", "fq", &[("/interface/eth0/qdisc", "fq")]),
     ("netdev-backlog-max", "5000", &[("/proc/sys/net/core/netdev_max_backlog", "5000")]),
     ("transparent-hugepages", "never", &[("/sys/kernel/mm/transparent_hugepage/enabled", "never")]),
 ];
@@ -145,7 +193,8 @@ const TABLE: &[Row] = &[
 #[test]
 fn every_knob_of_the_machine_is_written_where_it_lies_and_put_back() {
     let mounted = crate::knob::system::mount::ALL.map(|knob| knob.name);
-    let apart = [&["drop-caches", "memory-limit", "cpuset"][..], &mounted[..]].concat();
+    let own = ["drop-caches", "memory-limit", "cpuset", "network-interface"];
+    let apart = [&own[..], &mounted[..]].concat();
     for knob in KNOBS.iter().filter(|knob| knob.scope == Scope::System) {
         assert!(knob.default_value().is_as_is(), "{}", knob.name);
         let told = TABLE.iter().any(|(name, ..)| *name == knob.name);
@@ -155,7 +204,8 @@ fn every_knob_of_the_machine_is_written_where_it_lies_and_put_back() {
         let lab = Lab::new();
         let before: Vec<String> = places.iter().map(|(path, _)| lab.held(path)).collect();
         let mut applier = lab.applier();
-        assert_eq!(lab.apply(&mut applier, "/srv", &[(name, level)]), Ok(Vec::new()), "{name}");
+        let changes = [("network-interface", "eth0"), (name, level)];
+        assert_eq!(lab.apply(&mut applier, "/srv", &changes), Ok(Vec::new()), "{name}");
         for (path, text) in *places {
             assert_eq!(lab.held(path), *text, "{name}");
         }

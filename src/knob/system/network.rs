@@ -45,6 +45,14 @@ pub const NETDEV_BACKLOG_MAX: Knob = knob(
      (net.core.netdev_max_backlog)",
 );
 
+pub const OPTMEM_MAX: Knob = knob(
+    "optmem-max",
+    Domain::OrAsIs(&SIZES),
+    Apply::Files(optmem_max),
+    "What one socket may hold besides its buffers, such as what it was told of sends without a copy \
+     (net.core.optmem_max)",
+);
+
 const BYTES: Form = Form::Number(1);
 
 /// These files, as those of our network namespace.
@@ -89,6 +97,12 @@ fn tcp_congestion(host: &Host, _: &[Target]) -> Result<Vec<Place>, Error> {
 
 fn netdev_backlog_max(host: &Host, _: &[Target]) -> Result<Vec<Place>, Error> {
     let mut places = one(host, "/proc/sys/net/core/netdev_max_backlog", BYTES)?;
+    places[0].device = Identity::of_network(host);
+    Ok(places)
+}
+
+fn optmem_max(host: &Host, _: &[Target]) -> Result<Vec<Place>, Error> {
+    let mut places = one(host, "/proc/sys/net/core/optmem_max", BYTES)?;
     places[0].device = Identity::of_network(host);
     Ok(places)
 }

@@ -3,7 +3,7 @@
 use crate::inventory::{Kind, Target};
 use crate::journal::{Identity, in_force};
 use crate::sys::{Error, Host};
-use crate::value::Value;
+use crate::value::{Value, cpu_list};
 
 /// A file that holds a setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,6 +32,10 @@ pub enum Form {
     Word,
     /// The last of three numbers of bytes, with the first two as they are: smallest and first size.
     Last([u64; 2]),
+    /// `on` or `off`.
+    Switch,
+    /// CPUs as a mask of this many hexadecimal digits, a comma after each eighth from the right.
+    Mask(usize),
 }
 
 impl Form {
@@ -46,6 +50,8 @@ impl Form {
             (Form::Last([least, first]), Value::Bytes(n)) => {
                 format!("{}\t{}\t{n}", least.min(*n), first.min(*n))
             }
+            (Form::Switch, Value::Flag(on)) => if *on { "on" } else { "off" }.to_owned(),
+            (Form::Mask(digits), value) => mask(&value.to_string(), digits),
             (_, value) => value.to_string(),
         }
     }
@@ -55,6 +61,9 @@ impl Form {
         let unit = match self {
             Form::Number(unit) => unit,
             Form::Word => return Some(Value::Word(text.to_owned())),
+            Form::Switch => return Some(Value::Flag(text == "on")),
+            // The kernel takes a mask exactly, or refuses it.
+            Form::Mask(_) => return None,
             Form::Last(_) => {
                 return text.split_whitespace().nth(2)?.parse().ok().map(Value::Bytes);
             }
@@ -68,7 +77,26 @@ impl Form {
     }
 }
 
-fn of_machine(path: impl Into<String>, form: Form) -> Place {
+/// A list of CPUs as the kernel prints a mask of so many digits (`%*pb`), longer when they do not
+/// fit: that it refuses.
+fn mask(list: &str, digits: usize) -> String {
+    let cpus = cpu_list(list).unwrap_or_default();
+    let needed = cpus.iter().max().map_or(1, |cpu| cpu / 4 + 1);
+    let mut nibbles = vec![0_u32; digits.max(needed)];
+    for cpu in cpus {
+        nibbles[cpu / 4] |= 1 << (cpu % 4);
+    }
+    let mut text = String::new();
+    for (at, nibble) in nibbles.iter().enumerate().rev() {
+        text.extend(char::from_digit(*nibble, 16));
+        if at > 0 && at % 8 == 0 {
+            text.push(',');
+        }
+    }
+    text
+}
+
+pub(super) fn of_machine(path: impl Into<String>, form: Form) -> Place {
     let (disturbs, choices) = (Vec::new(), Vec::new());
     Place { path: path.into(), form, device: None, instead: None, disturbs, choices }
 }
@@ -228,5 +256,20 @@ pub(super) fn cpu_governor(host: &Host, _: &[Target]) -> Result<Vec<Place>, Erro
             format!("{FOLDER} has no policy: the kernel does not choose frequencies here"),
         )
         .hint("leave `cpu-governor` out; a virtual machine's host decides, or the firmware")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mask_is_as_the_kernel_prints_it() {
+        let of = |list: &str, digits| Form::Mask(digits).text(&Value::Word(list.to_owned()));
+        assert_eq!((of("0-1", 1), of("1", 2)), ("3".to_owned(), "02".to_owned()));
+        assert_eq!(of("0,35", 16), "00000008,00000001");
+        assert_eq!(of("4-7", 1), "f0", "longer than the machine's: the kernel refuses it");
+        assert_eq!(Form::Switch.text(&Value::Flag(true)), "on");
+        assert_eq!(Form::Switch.value("off", &Value::Flag(true)), Some(Value::Flag(false)));
     }
 }
