@@ -30,6 +30,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "mail", text: include_str!("../../plans/mail.toml") },
     BuiltIn { name: "memory", text: include_str!("../../plans/memory.toml") },
     BuiltIn { name: "network", text: include_str!("../../plans/network.toml") },
+    BuiltIn { name: "network-tuning", text: include_str!("../../plans/network-tuning.toml") },
     BuiltIn { name: "disk-to-network", text: include_str!("../../plans/disk-to-network.toml") },
     BuiltIn { name: "multi-nic", text: include_str!("../../plans/multi-nic.toml") },
     BuiltIn { name: "nfs", text: include_str!("../../plans/nfs.toml") },

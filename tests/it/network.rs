@@ -81,6 +81,32 @@ fn the_plan_network_has_the_first_sources_message_sizes_in_both_packet_sizes() {
     }
 }
 
+/// Frames against windows as in the first source; what a virtual wire has not is skipped by name.
+#[test]
+fn the_plan_network_tuning_skips_interrupts_where_there_is_no_card_to_moderate() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let output = brickyard(folder.path(), &["plan", "network-tuning", "--json"]);
+    let planned = document(&output);
+    let order = planned["first_trials"].as_array().expect("trials");
+    let mut cells: Vec<String> = order
+        .iter()
+        .map(|trial| {
+            let settings = &trial["settings"];
+            let of = |knob: &str| settings[knob].to_string();
+            of("mtu") + " " + &of("socket-buffer") + " " + &of("interrupt-coalescing")
+        })
+        .collect();
+    cells.sort();
+    cells.dedup();
+    assert_eq!(cells.len(), 2 * 4 + 4, "{cells:?}");
+    let output =
+        brickyard(folder.path(), &["run", "tcp-stream", "interrupt-coalescing=66us", "--json"]);
+    let document = document(&output);
+    let trial = &document["trials"][0];
+    assert_eq!(trial["outcome"], "skipped", "{trial:#}");
+    assert!(trial.to_string().contains("veth pair of its own"), "{trial:#}");
+}
+
 #[test]
 fn what_a_network_cannot_do_is_refused_before_anything_runs() {
     let folder = tempfile::tempdir().expect("a folder");
