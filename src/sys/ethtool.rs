@@ -159,7 +159,8 @@ impl Asked {
             ifr_ifru: libc::__c_anonymous_ifr_ifru { ifru_data: data.as_mut_ptr().cast() },
         };
         // SAFETY: SIOCETHTOOL takes a pointer to an `ifreq` whose data points at the structure of
-        // the command in its first word. The kernel reads and writes no more than that structure: a fixed one, or one whose length the caller has put into it
+        // the command in its first word. The kernel reads and writes no more than that structure:
+        // a fixed one, or one whose length the caller has put into it
         // (masks of links: as many words as asked for, else only the head; features: as many blocks
         // as asked for), or which is constant while a kernel runs (the number of feature names).
         // `data` is that long, and both live until the call returns.

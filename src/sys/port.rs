@@ -1,7 +1,7 @@
-//! Settings of a network interface that lie in no file: those of ethtool(8), its MTU and the queueing
-//! discipline at its root. Each has a name of the form `interface:eth0/rx-usecs`, and is read and
-//! written as a text, as the files of /proc and /sys are. All are of the network namespace that we
-//! are in.
+//! Settings of a network interface that lie in no file: those of ethtool(8), its MTU and the
+//! queueing discipline at its root. Each has a name of the form `interface:eth0/rx-usecs`, and is
+//! read and written as a text, as the files of /proc and /sys are. All are of the network namespace
+//! that we are in.
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
@@ -91,8 +91,8 @@ pub fn marks(host: &Host, interface: &str) -> Option<Marks> {
     Some(Marks { index, address, permanent: permanent.unwrap_or_default() })
 }
 
-/// Whether /sys shows the interfaces of the namespace that we are in: it shows those of the one that
-/// it was mounted in (network_namespaces(7)).
+/// Whether /sys shows the interfaces of the namespace that we are in: it shows those of the one
+/// that it was mounted in (network_namespaces(7)).
 pub fn is_shown(host: &Host, interface: &str) -> bool {
     let shown = host.word(format!("/sys/class/net/{interface}/ifindex"));
     let shown = shown.and_then(|index| index.parse().ok());
@@ -165,8 +165,8 @@ impl Host {
         })
     }
 
-    /// [`Host::lock`] for a setting. That of an interface is held by a name in its network namespace
-    /// (an abstract address, unix(7)), which goes when we end.
+    /// [`Host::lock`] for a setting. That of an interface is held by a name in its network
+    /// namespace (an abstract address, unix(7)), which goes when we end.
     ///
     /// # Errors
     /// As [`Host::lock`].

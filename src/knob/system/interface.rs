@@ -31,8 +31,8 @@ pub const NETWORK_INTERFACE: Knob = named(
     "network-interface",
     Domain::OrAsIs(&Domain::Label),
     Apply::Name,
-    "The network interface that the knobs of network cards change, such as eth0; by itself it changes \
-     nothing, and without it none of them does",
+    "The network interface that the knobs of network cards change, such as eth0; by itself it \
+     changes nothing, and without it none of them does",
 );
 pub const INTERFACE_MTU: Knob = knob(
     "interface-mtu",

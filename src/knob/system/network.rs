@@ -49,8 +49,8 @@ pub const OPTMEM_MAX: Knob = knob(
     "optmem-max",
     Domain::OrAsIs(&SIZES),
     Apply::Files(optmem_max),
-    "What one socket may hold besides its buffers, such as what it was told of sends without a copy \
-     (net.core.optmem_max)",
+    "What one socket may hold besides its buffers, such as what it was told of sends without a \
+     copy (net.core.optmem_max)",
 );
 
 const BYTES: Form = Form::Number(1);
