@@ -22,6 +22,7 @@ mod job;
 mod label;
 mod layout;
 mod mail;
+mod near;
 mod net;
 mod replay;
 mod sim;
@@ -31,6 +32,8 @@ pub mod testing;
 pub mod tools;
 mod tree;
 mod verify;
+
+pub use near::nearest;
 
 /// One thing that can be varied.
 #[derive(Debug)]
@@ -272,32 +275,6 @@ pub const KNOBS: &[&Knob] = &[
 /// The knob of that name.
 pub fn find(name: &str) -> Option<&'static Knob> {
     KNOBS.iter().copied().find(|knob| knob.name == name)
-}
-
-/// The known name that is nearest to a misspelt one, if any is near.
-pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let near = known.map(|candidate| (distance(name, candidate), candidate)).min()?;
-    (near.0 <= 1 + name.len() / 4).then_some(near.1)
-}
-
-/// Damerau-Levenshtein distance with adjacent transpositions (optimal string alignment).
-fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
-    let mut rows = vec![(0..=to.len()).collect::<Vec<usize>>()];
-    for i in 1..=from.len() {
-        let mut row = vec![i];
-        for j in 1..=to.len() {
-            let differs = usize::from(from[i - 1] != to[j - 1]);
-            let mut best =
-                (rows[i - 1][j] + 1).min(row[j - 1] + 1).min(rows[i - 1][j - 1] + differs);
-            if i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1] {
-                best = best.min(rows[i - 2][j - 2] + 1);
-            }
-            row.push(best);
-        }
-        rows.push(row);
-    }
-    rows[from.len()][to.len()]
 }
 
 /// Names of the engines, whose code is the business of `engine`; a plan may name these.

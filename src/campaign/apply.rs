@@ -157,11 +157,9 @@ impl<'a> Applier<'a> {
         for (knob, value) in set(settings) {
             let done = match knob.apply {
                 Apply::Files(_) | Apply::Interface(_) => Ok(None),
-                Apply::Engine
-                | Apply::Layout
-                | Apply::ByHand
-                | Apply::Mount
-                | Apply::Name => Ok(None),
+                Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Mount | Apply::Name => {
+                    Ok(None)
+                }
                 Apply::MemoryGroup => self.make_group(value),
                 Apply::Processors => {
                     self.cpus = value::cpu_list(&value.to_string()).unwrap_or_default();

@@ -36,11 +36,9 @@ pub fn writes<'a>(
         for (knob, value) in set(settings) {
             let line = match knob.apply {
                 Apply::Files(_) | Apply::Interface(_) => continue,
-                Apply::Engine
-                | Apply::Layout
-                | Apply::ByHand
-                | Apply::Mount
-                | Apply::Name => continue,
+                Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Mount | Apply::Name => {
+                    continue;
+                }
                 Apply::MemoryGroup => {
                     let parent = group::memory(host).map_err(|e| leave_out(e, knob.name))?;
                     let (folder, limit) = (parent.folder, parent.limit);

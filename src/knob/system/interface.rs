@@ -18,7 +18,7 @@ const fn knob(name: &'static str, domain: Domain, places: Find, about: &'static 
 /// Only what may use the network obeys.
 const fn named(name: &'static str, domain: Domain, apply: Apply, about: &'static str) -> Knob {
     let (scope, default) = (Scope::System, "as-is");
-    let engines = &["file", "command", "net", "net-file"];
+    let engines = &["file", "command", "net", "net-file", "net-udp"];
     Knob { name, fio: "", about, domain, default, scope, engines, apply }
 }
 
