@@ -8,7 +8,7 @@ use crate::measurement::{Record, Series};
 pub const KINDS: [&str; 7] = ["user", "system", "irq", "softirq", "iowait", "steal", "idle"];
 
 /// Cells of a group whose CPUs are told; more would bury the figures.
-const CELLS_MAX: usize = 8;
+const CELLS_MAX: usize = 4;
 /// CPUs of a cell that are told, the busiest ones.
 const CPUS_MAX: usize = 16;
 

@@ -11,7 +11,7 @@ use crate::value::{bytes, percent};
 const HUNGRY: f64 = 0.90;
 
 /// A larger share of a thread's wish for a CPU that was not granted means that others had it.
-const CROWDED: f64 = 0.15;
+pub(super) const CROWDED: f64 = 0.15;
 
 /// A program that used more of a CPU than this has several threads.
 const ONE_THREAD: f64 = 1.05;

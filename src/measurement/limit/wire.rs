@@ -123,8 +123,11 @@ fn queued(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
         && round_ns - least_ns >= QUEUED_NS
         && busy >= BUSY;
     let (interrupts, _) = processors.softirq;
+    // Where all processors are full, be it of others' work, who is to take the bytes comes late.
     let spare = processors.wanted < AWAKE
         && interrupts < AWAKE
+        && processors.wanted * processors.waited < processors::CROWDED
+        && processors.full.is_none_or(|full| full < processors::FULL)
         && home(facts).is_none_or(|home| home.busy < processors::FULL);
     (waits && spare).then(|| {
         let evidence = format!(
@@ -220,10 +223,18 @@ mod tests {
         ends: (f64, f64),
         /// Busy share of each CPU; the busier end lives on the last.
         cpus: [f64; 2],
+        /// The busier end's thread lives nowhere.
+        moves: bool,
     }
 
-    const IDLE: Scene =
-        Scene { wire: None, busy: 0.99, round_ms: (20.0, 0.1), ends: (0.1, 0.2), cpus: [0.2, 0.3] };
+    const IDLE: Scene = Scene {
+        wire: None,
+        busy: 0.99,
+        round_ms: (20.0, 0.1),
+        ends: (0.1, 0.2),
+        cpus: [0.2, 0.3],
+        moves: false,
+    };
 
     fn series(source: &str, columns: &[(&str, Kind, f64)]) -> Series {
         let column = |(name, kind, value): &(&str, Kind, f64)| {
@@ -256,7 +267,7 @@ mod tests {
                     ("t1.cpu_ns", counter, self.ends.0 * 1e9),
                     ("t1.cpu", gauge, 0.0),
                     ("t2.cpu_ns", counter, self.ends.1 * 1e9),
-                    ("t2.cpu", gauge, 1.0),
+                    ("t2.cpu", if self.moves { counter } else { gauge }, 1.0),
                 ],
             );
             let stat = series(
@@ -341,6 +352,16 @@ mod tests {
         ] {
             assert_eq!(scene.binds(), None);
         }
+    }
+
+    /// Files were sent over a wire without a rate while others kept all processors busy: the bytes
+    /// waited in a queue, for a receiver that waited for a processor, and the network was named.
+    #[test]
+    fn a_queue_on_a_machine_that_others_keep_busy_is_not_the_networks() {
+        let crowded = Scene { cpus: [0.97, 0.99], ends: (0.3, 0.5), moves: true, ..IDLE };
+        assert_eq!(crowded.binds().unwrap().0, Resource::Cpu);
+        let moving = Scene { moves: true, ..IDLE };
+        assert_eq!(moving.binds().unwrap().0, Resource::Network);
     }
 
     #[test]
