@@ -22,8 +22,10 @@ mod list;
 mod outcome;
 mod plan;
 mod planned;
+mod receive;
 mod report;
 mod run;
+mod send;
 mod talk;
 mod undo;
 mod verify;
@@ -67,6 +69,10 @@ enum Command {
     Inspect(inspect::Arguments),
     /// Read existing files over and over against their checksums; writes nothing to them
     Verify(verify::Arguments),
+    /// Wait for another machine's network trials, and be their other end; changes nothing here
+    Receive(receive::Arguments),
+    /// Measure the network to a machine on which `brickyard receive` waits
+    Send(send::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
     /// Results of other tools, and tables of papers that ship, into the store
@@ -124,6 +130,8 @@ pub fn main() -> ExitCode {
         Command::Plan(arguments) => plan::run(arguments, common),
         Command::Inspect(arguments) => inspect::run(arguments, common),
         Command::Verify(arguments) => verify::run(arguments, common),
+        Command::Receive(arguments) => receive::run(arguments, common),
+        Command::Send(arguments) => send::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
         Command::Import(arguments) => import::run(arguments, common),
         Command::Doctor(arguments) => doctor::run(arguments, common),

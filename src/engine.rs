@@ -145,7 +145,7 @@ pub use flush::worker as flush_worker;
 pub use integrity::worker as integrity_worker;
 pub use load::protocol::Written;
 pub use mail::worker as mail_worker;
-pub use net::worker as net_worker;
+pub use net::{attend, worker as net_worker};
 pub use replay::worker as replay_worker;
 #[cfg(test)]
 pub use sim::testing;

@@ -176,6 +176,7 @@ pub const KNOBS: &[&Knob] = &[
     &mail::SYNC_FILES,
     &net::WIRE,
     &net::PEER_NAMESPACE,
+    &net::PEER,
     &net::MTU,
     &net::DIRECTION,
     &net::MESSAGE_SIZE,

@@ -22,6 +22,7 @@ mod plan; //        (pure) factors and levels, expanded into trials
 mod measurement; // (pure) what one trial yielded, and the verdicts on it: origin, steady, notes
 mod progress; //    (pure) what a run tells while it runs
 mod published; //   (pure) tables of papers, as data
+mod fleet; //       the other end of a trial: rendezvous, its clock, lines between both
 mod engine; //      runs one trial and returns one measurement, one file each
 mod verify; //      reads a user's own files again and again and holds them against sums
 mod store; //       campaigns in SQLite

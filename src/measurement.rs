@@ -26,6 +26,9 @@ pub mod steady;
 pub mod verified;
 
 pub use crate::counters::series::{Column, Kind, Series};
+
+/// What the other machine of a trial counted has a name that begins so: `peer/stat`.
+pub const PEER: &str = "peer/";
 pub use crate::inventory::Ceiling;
 pub use crate::provision::Times;
 pub use digest::Digest;

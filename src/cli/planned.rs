@@ -21,7 +21,7 @@ use crate::{campaign, knob, plan, workload};
 use super::outcome;
 
 /// A plan and what to change in it.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Asked {
     /// A workload, a plan that ships, or a plan file; `brickyard plan` lists those that ship
     #[arg(value_name = "PLAN")]

@@ -19,7 +19,7 @@ use crate::store::Unfinished;
 use crate::sys::{Error, Host, signal};
 
 /// What `run` takes.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub struct Arguments {
     #[command(flatten)]
     planned: planned::Asked,
@@ -41,6 +41,15 @@ pub struct Arguments {
     /// Draws the HTML report into FILE as well
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// The same, with one more level.
+    pub fn with(&self, level: String) -> Arguments {
+        let mut more = self.clone();
+        more.planned.levels.push(level);
+        more
+    }
 }
 
 /// Runs a plan.

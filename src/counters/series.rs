@@ -49,6 +49,18 @@ impl Series {
         (end >= start).then_some(end - start)
     }
 
+    /// The column `name` as it was at these times, by linear interpolation between rows; before the
+    /// first row and after the last it is what that says. `None` when there is no such column, or
+    /// no row.
+    pub fn read_at(&self, name: &str, at_ns: &[i64]) -> Option<Vec<u64>> {
+        let column = self.column(name)?;
+        let (first, last) = (*self.at_ns.first()?, *self.at_ns.last()?);
+        at_ns
+            .iter()
+            .map(|at| Some(self.at(column, (*at).clamp(first, last))?.round() as u64))
+            .collect()
+    }
+
     fn at(&self, column: &Column, at_ns: i64) -> Option<f64> {
         let after = self.at_ns.partition_point(|&row| row < at_ns);
         let (high, row_ns) = (*column.values.get(after)? as f64, *self.at_ns.get(after)?);
@@ -79,6 +91,14 @@ mod tests {
         assert_eq!(series.growth("x", -1, 100), None);
         assert_eq!(series.growth("x", 0, 201), None);
         assert_eq!(series.growth("y", 0, 200), None);
+    }
+
+    #[test]
+    fn a_column_is_read_at_other_times_and_beyond_its_rows_stays_as_it_was() {
+        let series = series(&[0, 100, 200], &[10, 20, 60]);
+        assert_eq!(series.read_at("x", &[-50, 0, 50, 199, 500]), Some(vec![10, 10, 15, 60, 60]));
+        assert_eq!(series.read_at("y", &[0]), None);
+        assert_eq!(self::series(&[], &[]).read_at("x", &[0]), None);
     }
 
     #[test]

@@ -17,14 +17,19 @@ use crate::sys;
 
 mod course;
 mod end;
+mod far;
 mod files;
 mod job;
+mod near;
+mod pact;
 mod ring;
 mod serve;
 mod socket;
 mod udp;
 mod watch;
 mod wire;
+
+pub use far::attend;
 
 /// The worker, as an argument of ours.
 const WORKER: &str = "net-worker";
@@ -116,3 +121,5 @@ pub fn worker() -> Told {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod two;

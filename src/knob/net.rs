@@ -34,6 +34,14 @@ pub const PEER_NAMESPACE: Knob = own(
     "The other end is in this existing network namespace (ip-netns(8)), reached from the one that \
      brickyard runs in; its one IPv4 address is asked for there (takes root)",
 );
+pub const PEER: Knob = own(
+    NET,
+    "peer",
+    Domain::OrAsIs(&Domain::Text),
+    "as-is",
+    "The other end is on this machine, HOST or HOST:PORT, on which `brickyard receive` waits; \
+     `brickyard send HOST PLAN` sets it",
+);
 pub const MTU: Knob = own(
     NET,
     "mtu",

@@ -19,6 +19,7 @@ use crate::value::{duration, throughput};
 mod datagrams;
 mod devices;
 mod nfs;
+mod peer;
 mod processors;
 mod set;
 #[cfg(test)]
@@ -43,6 +44,8 @@ pub enum Resource {
     Core,
     /// One processor full of interrupt work.
     Softirq,
+    /// The processors of the other machine of a trial on two.
+    PeerCpu,
     /// Time on processors that a control group allows.
     CpuQuota,
     /// Bytes or operations that a control group allows.
@@ -74,6 +77,7 @@ impl Resource {
             Resource::Cpu => "cpu",
             Resource::Core => "core",
             Resource::Softirq => "softirq",
+            Resource::PeerCpu => "peer-cpu",
             Resource::CpuQuota => "cpu-quota",
             Resource::CgroupIo => "cgroup-io",
             Resource::Copying => "copying",
@@ -156,7 +160,7 @@ impl Limits {
 
     /// What the trial alone proves to bind, the surest first.
     pub fn binding(&self) -> Option<&Use> {
-        const ORDER: [Resource; 13] = [
+        const ORDER: [Resource; 14] = [
             Resource::Generator,
             Resource::CpuQuota,
             Resource::CgroupIo,
@@ -167,6 +171,7 @@ impl Limits {
             Resource::Copying,
             Resource::Core,
             Resource::Cpu,
+            Resource::PeerCpu,
             Resource::Link,
             Resource::DeviceCache,
             Resource::Device,

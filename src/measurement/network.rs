@@ -26,6 +26,11 @@ pub const COLUMNS: [(&str, Kind); 12] = [
     ("rtt_min_ns", Kind::Gauge),
 ];
 
+/// Whether the receiver knows it, and not the sender.
+pub fn is_of_receiver(column: &str) -> bool {
+    column == "receiver_cpu_ns"
+}
+
 /// - `sent_throughput_bytes_per_s`: what the sender's kernel took in the window over its length.
 /// - `sender_cpu_seconds_per_gb`, `receiver_cpu_seconds_per_gb`: processor time of the threads of
 ///   each end in the window, for each 10^9 bytes that arrived in it.

@@ -2,10 +2,13 @@
 //! alone, as interrupts do it in nobody's thread.
 
 use super::{Input, cells, operations};
-use crate::measurement::{Record, Series};
+use crate::measurement::{PEER, Record, Series};
 
 /// Kinds of time, in the order of the columns.
 pub const KINDS: [&str; 7] = ["user", "system", "irq", "softirq", "iowait", "steal", "idle"];
+
+/// The counter that has them.
+const SOURCE: &str = "stat";
 
 /// Cells of a group whose CPUs are told; more would bury the figures.
 const CELLS_MAX: usize = 4;
@@ -21,7 +24,8 @@ impl Told {
             0 => String::new(),
             more => format!(", the busiest; {more} more did less"),
         };
-        format!("CPUs in trial {}{label}, % of their time{busiest}", self.trial)
+        let whose = if self.peer { " of the other machine" } else { "" };
+        format!("CPUs{whose} in trial {}{label}, % of their time{busiest}", self.trial)
     }
 }
 
@@ -35,6 +39,8 @@ pub fn percent(share: f64) -> String {
 pub struct Told {
     /// The trial, the first of its cell.
     pub trial: u32,
+    /// They are those of the other machine of a trial on two.
+    pub peer: bool,
     /// What tells the cell from the others of its group; empty when there are none.
     pub label: String,
     /// Each CPU's number, and the shares of its time, as [`KINDS`] has them.
@@ -51,16 +57,21 @@ pub fn of(input: &Input<'_>, group: &cells::Group<'_>) -> Vec<Told> {
     let told = group.rows.iter().filter_map(|row| {
         let trial = *row.cell.trials.first()?;
         let record = input.records.iter().find(|record| record.trial.number == trial)?;
-        let has = |record: &Record| !shares(record).is_empty();
-        let cpus = match (has(record), input.samples) {
-            (true, _) => shares(record),
-            (false, Some(samples)) => shares(&samples.of(trial)?),
+        let has = |record: &Record| !shares(record, SOURCE).is_empty();
+        let read = match (has(record), input.samples) {
+            (true, _) => None,
+            (false, Some(samples)) => Some(samples.of(trial)?),
             (false, None) => return None,
         };
+        let record = read.as_ref().unwrap_or(record);
         let label = if group.varying.is_empty() { String::new() } else { group.label(row) };
-        Some(busiest(trial, label, cpus))
+        let here = busiest(trial, label.clone(), shares(record, SOURCE));
+        let there = shares(record, &format!("{PEER}{SOURCE}"));
+        let there =
+            (!there.is_empty()).then(|| Told { peer: true, ..busiest(trial, label, there) });
+        Some([Some(here), there])
     });
-    told.take(CELLS_MAX).collect()
+    told.take(CELLS_MAX).flatten().flatten().collect()
 }
 
 fn busiest(trial: u32, label: String, mut cpus: Vec<(u32, [f64; KINDS.len()])>) -> Told {
@@ -69,13 +80,13 @@ fn busiest(trial: u32, label: String, mut cpus: Vec<(u32, [f64; KINDS.len()])>) 
     let left_out = cpus.len().saturating_sub(CPUS_MAX);
     cpus.truncate(CPUS_MAX);
     cpus.sort_by_key(|(number, _)| *number);
-    Told { trial, label, cpus, left_out }
+    Told { trial, peer: false, label, cpus, left_out }
 }
 
 /// Shares of each CPU's time in the window.
-fn shares(record: &Record) -> Vec<(u32, [f64; KINDS.len()])> {
+fn shares(record: &Record, source: &str) -> Vec<(u32, [f64; KINDS.len()])> {
     let Some(measurement) = record.outcome.measurement() else { return Vec::new() };
-    let series = measurement.counters.iter().find(|series| series.source == "stat");
+    let series = measurement.counters.iter().find(|series| series.source == source);
     let Some((series, window)) = series.zip(measurement.window) else { return Vec::new() };
     let (Ok(start), Ok(end)) = (i64::try_from(window.start_ns), i64::try_from(window.end_ns))
     else {

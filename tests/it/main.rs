@@ -20,6 +20,7 @@ mod resume;
 mod stopped;
 mod tidy;
 mod tools;
+mod two;
 mod typed;
 mod undo;
 mod verified;

@@ -131,9 +131,12 @@ fn without_root_it_says_that_it_went_over_loopback_instead() {
     let folder = tempfile::tempdir().expect("a folder");
     let open = std::fs::Permissions::from_mode(0o777);
     std::fs::set_permissions(folder.path(), open).expect("opened");
-    // Where we are root the program is put where everybody can start it.
+    // Where we are root the program is put where everybody can start it. By cp(1): while this
+    // process had the copy open to write it, another test's child was born with that, and starting
+    // the copy failed (ETXTBSY).
     let program = folder.path().join("brickyard");
-    std::fs::copy(env!("CARGO_BIN_EXE_brickyard"), &program).expect("a copy");
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_brickyard")).arg(&program).status();
+    assert!(copied.expect("cp can be started").success());
     let root = std::fs::metadata("/proc/self").is_ok_and(|own| {
         use std::os::unix::fs::MetadataExt;
         own.uid() == 0

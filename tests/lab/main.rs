@@ -35,5 +35,6 @@ mod patterns;
 mod referee;
 mod run;
 mod sustained;
+mod two;
 mod verify;
 mod wrap;

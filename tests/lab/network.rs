@@ -13,7 +13,7 @@ use crate::run::{draw, figure, noted, parse, trials};
 /// Two namespaces, `a` at 10.89.0.1 and `b` at 10.89.0.2; gone when dropped.
 pub struct Pair {
     pub a: String,
-    b: String,
+    pub b: String,
     server: Option<Child>,
 }
 

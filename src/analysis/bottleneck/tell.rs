@@ -62,12 +62,13 @@ fn in_words(settings: &Settings, next: &RunnerUp) -> String {
 }
 
 /// What can be the next.
-const RESOURCES: [Resource; 13] = [
+const RESOURCES: [Resource; 14] = [
     Resource::Device,
     Resource::Link,
     Resource::Cpu,
     Resource::Core,
     Resource::Softirq,
+    Resource::PeerCpu,
     Resource::CpuQuota,
     Resource::CgroupIo,
     Resource::Copying,
@@ -85,6 +86,7 @@ fn noun(resource: Resource) -> String {
         Resource::Cpu => "the number of CPUs that are left for the load",
         Resource::Core => "one CPU core",
         Resource::Softirq => "a CPU core full of interrupt work",
+        Resource::PeerCpu => "the CPUs of the other machine",
         Resource::CpuQuota => "the control group's CPU quota",
         Resource::CgroupIo => "the control group's I/O limit",
         Resource::Copying => "copying from memory to memory",
@@ -107,6 +109,7 @@ fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
         Resource::Core | Resource::Softirq if settings.is_network() => {
             "spread the load: more streams, larger messages, cpu-pinning"
         }
+        Resource::PeerCpu => "a faster machine at the other end, or several; more streams",
         Resource::Core | Resource::Softirq => "spread the load: more streams, larger blocks",
         Resource::Network if settings.is_network() => {
             "a faster link, or a second one; jumbo frames leave less of it to headers"

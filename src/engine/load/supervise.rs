@@ -135,7 +135,7 @@ fn all(targets: &[Target], names: impl Fn(&Target) -> Vec<String>) -> Vec<String
 }
 
 /// When the timed part of a trial is over at the latest, ns since its start.
-fn limit_ns(settings: &Settings) -> u64 {
+pub fn limit_ns(settings: &Settings) -> u64 {
     let at_most_ns = settings.whole("at-most");
     match settings.stop() {
         Ending::After(ns) => {

@@ -48,7 +48,7 @@ pub fn serve(
         }
         let _ = lines.send(Event::Input(None));
     });
-    let mut talk = Talk { output: &mut output, events: &events, gone: false };
+    let mut talk = Talk::new(&mut output, &events);
     let Some(line) = talk.first_line() else { return Ok(()) };
     let message = match conduct(&line, sender, &mut talk) {
         Ok(message) => message,
@@ -83,7 +83,8 @@ impl From<sys::Error> for Stopped {
     }
 }
 
-fn failed(error: Error) -> Message {
+/// What is said of a trial that failed.
+pub fn failed(error: Error) -> Message {
     let (kind, what) = match error {
         Error::Unsupported(what) => (Failure::Unsupported, what),
         Error::Failed(what) => (Failure::Failed, what),
@@ -100,6 +101,13 @@ pub struct Talk<'a> {
     pub events: &'a Receiver<Event>,
     /// The parent's end of the input was closed, or it said `bye`.
     pub gone: bool,
+}
+
+impl<'a> Talk<'a> {
+    /// With whoever reads `output`, and is heard as events.
+    pub fn new(output: &'a mut dyn Write, events: &'a Receiver<Event>) -> Talk<'a> {
+        Talk { output, events, gone: false }
+    }
 }
 
 impl Talk<'_> {

@@ -406,7 +406,8 @@ fn thin(load: &mut Series) {
 }
 
 /// Whether a line ends the load; the end of the input does.
-fn stops(line: Option<&str>, talk: &mut Talk<'_>) -> bool {
+/// Whether a line of the parent ends the load.
+pub fn stops(line: Option<&str>, talk: &mut Talk<'_>) -> bool {
     match line.map(Command::parse) {
         None | Some(Some(Command::Bye)) => {
             talk.gone = true;

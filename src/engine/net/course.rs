@@ -1,13 +1,15 @@
 //! The course of a trial with two ends a stream, each on a thread of its own, whatever they send.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::end::Broken;
 use super::job::Job;
 use crate::engine::Error;
-use crate::engine::load::control::{Gate, Shared};
+use crate::engine::load::control::{Gate, Phase, Shared};
 use crate::engine::load::cpus::pin;
 use crate::engine::load::protocol::{Failure, Message, Prepared};
 use crate::engine::load::talk::{self, Stopped, Talk};
@@ -17,6 +19,9 @@ use crate::measurement::{Column, Kind, Series};
 use crate::sys::clock::monotonic_ns;
 
 const SAMPLE: Duration = Duration::from_millis(100);
+/// How late the other end may learn that the trial is over. What it sends meanwhile comes after the
+/// window, and is in no figure.
+const END_LOOK: Duration = Duration::from_millis(2);
 
 /// What both ends of all streams share.
 pub trait Ends: Send + Sync + 'static {
@@ -46,41 +51,151 @@ pub trait Ends: Send + Sync + 'static {
 /// and the samples, on the monotonic clock.
 pub type Came<Y> = (Watched, Vec<Y>, Series);
 
-/// Starts both ends of each stream, lets them go when the parent says so, samples them, and waits
-/// until all have ended.
+/// The other end, where it is on another machine.
+pub trait Other: Send + Sync {
+    /// The load begins.
+    fn go(&self);
+    /// The trial is over: it sends no more.
+    fn stop(&self);
+}
+
+/// Which ends of the streams are on this machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Here {
+    Both,
+    Senders,
+    Receivers,
+}
+
+impl Here {
+    /// Senders have even numbers, receivers the odd ones after them.
+    fn number(self, index: usize) -> usize {
+        match self {
+            Here::Both => index,
+            Here::Senders => 2 * index,
+            Here::Receivers => 2 * index + 1,
+        }
+    }
+}
+
+/// Starts both ends of each stream, or the receivers alone where there is an `other` end, lets them
+/// go when the parent says so, samples them, and waits until all have ended.
 ///
 /// # Errors
 /// See [`Stopped`].
 pub fn run<E: Ends>(
     ends: &Arc<E>,
+    other: Option<Arc<dyn Other>>,
     prepared: Prepared,
     talk: &mut Talk<'_>,
 ) -> Result<Came<E::Yield>, Stopped> {
-    let (shared, count) = (ends.shared(), 2 * ends.job().streams);
-    let own = ends.clone();
-    let threads = talk::start(shared, count, move |index| carry(&*own, index))?;
-    talk::wait_until_ready(shared, count, talk)?;
+    let here = if other.is_some() { Here::Receivers } else { Here::Both };
+    let mut running = Running::start(ends, here, talk)?;
     talk.say(&Message::Prepared(prepared))?;
     if !talk.wait_for_go() {
-        shared.open_gate(Gate::Quit);
+        ends.shared().open_gate(Gate::Quit);
         return Err(Stopped::Parent);
     }
-    let (stop, stopped) = channel::<()>();
-    let (begin, begun) = channel::<()>();
-    let own = ends.clone();
-    let sampler = std::thread::spawn(move || sample(&*own, &begin, &stopped));
-    // The first row comes before the first byte.
-    begun.recv().map_err(|_| ended())?;
-    let watched = watch::load(shared, rules(ends.job()), talk)?;
-    drop(stop);
-    shared.open_gate(Gate::Quit);
-    let yields: Option<Vec<E::Yield>> =
-        threads.into_iter().map(|thread| thread.join().ok().flatten()).collect();
-    if let Some((kind, what)) = shared.marks().failure {
-        return Err(kind.error(what).into());
+    running.sample()?;
+    if let Some(other) = &other {
+        other.go();
     }
-    let series = sampler.join().map_err(|_| ended())?;
-    Ok((watched, yields.ok_or_else(ended)?, series))
+    let told = other.map(|other| tell_of_the_end(ends, other));
+    let watched = watch::load(ends.shared(), rules(ends.job()), talk);
+    if let Some(told) = told {
+        // However that ended, the other end is to know.
+        ends.shared().end();
+        let _ = told.join();
+    }
+    let watched = watched?;
+    let (yields, series) = running.finish()?;
+    Ok((watched, yields, series))
+}
+
+/// Tells the other end when the trial is over; no stream does that, since it would cost a system
+/// call.
+fn tell_of_the_end<E: Ends>(ends: &Arc<E>, other: Arc<dyn Other>) -> std::thread::JoinHandle<()> {
+    let own = ends.clone();
+    std::thread::spawn(move || {
+        while own.shared().phase() != Phase::Stop {
+            std::thread::sleep(END_LOOK);
+        }
+        other.stop();
+    })
+}
+
+/// Threads of streams, and the one that samples them.
+pub struct Running<E: Ends> {
+    ends: Arc<E>,
+    threads: Vec<JoinHandle<Option<E::Yield>>>,
+    sampler: Option<(Sender<()>, JoinHandle<Series>)>,
+}
+
+impl<E: Ends> Running<E> {
+    /// Starts the senders alone; they wait for [`Running::go`].
+    ///
+    /// # Errors
+    /// See [`Stopped`].
+    pub fn senders(ends: &Arc<E>, talk: &mut Talk<'_>) -> Result<Running<E>, Stopped> {
+        Running::start(ends, Here::Senders, talk)
+    }
+
+    fn start(ends: &Arc<E>, here: Here, talk: &mut Talk<'_>) -> Result<Running<E>, Stopped> {
+        let streams = ends.job().streams;
+        let count = if here == Here::Both { 2 * streams } else { streams };
+        let own = ends.clone();
+        let threads =
+            talk::start(ends.shared(), count, move |index| carry(&*own, here.number(index)))?;
+        talk::wait_until_ready(ends.shared(), count, talk)?;
+        Ok(Running { ends: ends.clone(), threads, sampler: None })
+    }
+
+    /// Starts to sample; the first row comes before the first byte.
+    fn sample(&mut self) -> Result<(), Error> {
+        let (stop, stopped) = channel::<()>();
+        let (begin, begun) = channel::<()>();
+        let own = self.ends.clone();
+        let sampler = std::thread::spawn(move || sample(&*own, &begin, &stopped));
+        begun.recv().map_err(|_| ended())?;
+        self.sampler = Some((stop, sampler));
+        Ok(())
+    }
+
+    /// Lets them go.
+    ///
+    /// # Errors
+    /// When they cannot be sampled.
+    pub fn go(&mut self) -> Result<(), Error> {
+        self.sample()?;
+        self.ends.shared().released_ns.store(monotonic_ns(), Relaxed);
+        self.ends.shared().open_gate(Gate::Run);
+        Ok(())
+    }
+
+    /// Lets them go without anything to do.
+    pub fn quit(&self) {
+        self.ends.shared().open_gate(Gate::Quit);
+    }
+
+    /// Waits until all have ended, and gives what they yielded and the samples.
+    ///
+    /// # Errors
+    /// With what went wrong first.
+    pub fn finish(self) -> Result<(Vec<E::Yield>, Series), Error> {
+        let Running { ends, threads, sampler } = self;
+        let shared = ends.shared();
+        let (stop, sampler) = sampler.ok_or_else(ended)?;
+        shared.open_gate(Gate::Quit);
+        let yields: Option<Vec<E::Yield>> =
+            threads.into_iter().map(|thread| thread.join().ok().flatten()).collect();
+        // The last row has all that they did.
+        drop(stop);
+        if let Some((kind, what)) = shared.marks().failure {
+            return Err(kind.error(what));
+        }
+        let series = sampler.join().map_err(|_| ended())?;
+        Ok((yields.ok_or_else(ended)?, series))
+    }
 }
 
 fn ended() -> Error {

@@ -16,13 +16,13 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 
 use super::course::Ends;
 use super::files::{self, Served};
 use super::job::{Job, ReceivePath, SendPath, of_files_alone};
 use super::ring;
 use super::socket::{self, Completed};
-use super::wire::Connection;
 use crate::engine::file::files::push_once;
 use crate::engine::load::control::{Cell as Done, Event, Gate, Phase, Shared};
 use crate::engine::load::protocol::Failure;
@@ -72,8 +72,10 @@ pub struct Work {
     pub job: Job,
     /// Phase, gate, and what the receivers got.
     pub shared: Shared,
-    /// One a stream.
-    pub connections: Vec<Connection>,
+    /// Where bytes go in, one a stream; none where the senders are on another machine.
+    pub outgoing: Vec<TcpStream>,
+    /// Where they come out, one a stream; none where the receivers are on another machine.
+    pub incoming: Vec<TcpStream>,
     /// One a stream.
     pub senders: Vec<Count>,
     /// One a stream; only their clocks count.
@@ -90,6 +92,13 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Work {
+    /// Closes all sockets: who waits for one of them no longer does.
+    pub fn shut(&self) {
+        for socket in self.outgoing.iter().chain(&self.incoming) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
     /// Keeps what must be said, once.
     pub fn note(&self, notes: Vec<Note>) {
         let mut all = lock(&self.notes);
@@ -100,7 +109,7 @@ impl Work {
 }
 
 /// What one end yielded.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Yield {
     /// Let go, monotonic clock, ns.
     pub started_ns: u64,
@@ -147,7 +156,7 @@ pub fn carry(
 /// The thread of sender `index`.
 fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
     let count = &work.senders[index];
-    let socket = &work.connections[index].sender;
+    let socket = &work.outgoing[index];
     let sent = carry(&work.shared, count, |wait| {
         if let Some(served) = &work.served {
             return files::send(work, served, index, wait);
@@ -194,8 +203,12 @@ fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
             path => Err((Failure::Unsupported, of_files_alone(path))),
         }
     });
-    // The receiver waits for it, whatever happened here.
-    let _ = socket.shutdown(Shutdown::Write);
+    let failed = sent.is_err() || work.shared.marks().failure.is_some();
+    // The receiver waits for it, whatever happened here; but one on another machine is to hear why
+    // before it sees that.
+    if !(failed && work.incoming.is_empty()) {
+        let _ = socket.shutdown(Shutdown::Write);
+    }
     sent
 }
 
@@ -320,9 +333,12 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
     Ok(file)
 }
 
+/// What a receiver says when no more bytes come.
+pub const CLOSED: &str = "the sender closed its side before the trial was over";
+
 /// The thread of receiver `index`: until the sender has closed its side.
 fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
-    let socket = &work.connections[index].receiver;
+    let socket = &work.incoming[index];
     let got = carry(&work.shared, &work.receivers[index], |wait| {
         if let Some(served) = work.served.as_ref().filter(|served| served.job.verify.is_some()) {
             let mut tally = Tally::of(work, index);
@@ -336,13 +352,12 @@ fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
             path => read(work, index, path == ReceivePath::Truncate, wait)?,
         };
         if work.shared.phase() != Phase::Stop {
-            let what = "the sender closed its side before the trial was over".to_owned();
-            return Err((Failure::Failed, what));
+            return Err((Failure::Failed, CLOSED.to_owned()));
         }
         Ok(bytes)
     });
-    if got.is_err() {
-        // The sender would wait for room in vain.
+    if got.is_err() && !work.outgoing.is_empty() {
+        // The sender would wait for room in vain; one on another machine is to hear why first.
         let _ = socket.shutdown(Shutdown::Both);
     }
     work.shared.tell(Event::Drained);
@@ -351,7 +366,7 @@ fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
 
 /// By read(2), or dropping what comes.
 fn read(work: &Work, index: usize, truncate: bool, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
-    let socket = &work.connections[index].receiver;
+    let socket = &work.incoming[index];
     let length = work.job.message_bytes.max(READ_BYTES);
     let mut buffer = vec![0_u8; if truncate { 0 } else { length }];
     if !wait() {

@@ -16,7 +16,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 
 use super::end::{Broken, Count, Work, lock, retried};
-use super::job::{Job, ReceivePath, SendPath};
+use super::job::{Job, ReceivePath, SendPath, Wanted};
+use super::socket;
 use crate::engine::Error;
 use crate::engine::file::check::{Blocks, Check, Ground};
 use crate::engine::file::files::{self, StreamFiles};
@@ -192,8 +193,7 @@ impl Round<'_> {
         if !self.served.job.at_wrap().forget {
             return;
         }
-        let arrived = &self.work.shared.cells[self.index].read_bytes;
-        while arrived.load(Relaxed) < self.sent_bytes {
+        while !self.has_arrived() {
             if self.over() {
                 return;
             }
@@ -205,6 +205,15 @@ impl Round<'_> {
         match (forget(&self.files.files, all_bytes), stayed.load(Relaxed)) {
             (Some(one), so_far) if so_far != UNKNOWN => stayed.store(so_far + one, Relaxed),
             _ => stayed.store(UNKNOWN, Relaxed),
+        }
+    }
+
+    /// Whether nothing that was sent lies in a socket of this machine any more.
+    fn has_arrived(&self) -> bool {
+        match self.work.incoming.is_empty() {
+            false => self.work.shared.cells[self.index].read_bytes.load(Relaxed) >= self.sent_bytes,
+            // The other machine's kernel has what it has acknowledged.
+            true => socket::unacknowledged(self.socket).is_ok_and(|bytes| bytes == 0),
         }
     }
 
@@ -242,7 +251,7 @@ pub fn send(
         served,
         index,
         files,
-        socket: &work.connections[index].sender,
+        socket: &work.outgoing[index],
         count: &work.senders[index],
         file_bytes: files.blocks_per_file * served.job.block_bytes,
         at: Place::default(),
@@ -275,6 +284,12 @@ pub fn refuse(
     checks: bool,
 ) -> Result<(), Error> {
     let unsupported = |what: String| Err(Error::Unsupported(what));
+    if let (Wanted::Machine(there), true) = (&job.wire, checks) {
+        return unsupported(format!(
+            "peer={there} counts what arrives and does not know what was written; verify needs \
+             both ends on this machine: leave peer or verify out"
+        ));
+    }
     if access != "read" {
         return unsupported(format!(
             "files are sent from their first byte to their last; access={access} needs the engine \
@@ -318,7 +333,7 @@ pub fn receive_checked(
 ) -> Result<u64, Broken> {
     let Some(format) = served.job.verify else { return Ok(0) };
     let mut blocks = Blocks::new(served.ground(&work.shared), format, index);
-    let socket = &work.connections[index].receiver;
+    let socket = &work.incoming[index];
     let files = &served.streams[index];
     let mut buffer = vec![0_u8; served.job.block_bytes as usize];
     if !wait() {

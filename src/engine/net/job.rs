@@ -4,6 +4,7 @@ use super::udp::{DATAGRAM_MAX, HEADER_BYTES};
 use super::wire::MTU;
 use crate::engine::Error;
 use crate::engine::load::cpus::Pinning;
+use crate::fleet::Address;
 use crate::knob::Settings;
 use crate::value::{Stop, Value};
 
@@ -76,6 +77,8 @@ pub enum Wanted {
     Loopback,
     /// Whatever leads to the existing namespace of that name.
     Peer(String),
+    /// Whatever leads to another machine, on which `brickyard receive` waits.
+    Machine(Address),
 }
 
 /// Datagrams, as they are sent and taken.
@@ -228,7 +231,7 @@ impl Job {
                 "warm-up takes as long as at-most leaves; choose a longer at-most".to_owned(),
             );
         }
-        if self.interfaces > 1 && matches!(self.wire, Wanted::Loopback | Wanted::Peer(_)) {
+        if self.interfaces > 1 && !matches!(self.wire, Wanted::Auto | Wanted::Namespaces) {
             return unsupported(format!(
                 "interfaces={} are veth pairs of our own; choose wire=namespaces (as root), or \
                  leave it out",
@@ -251,6 +254,14 @@ impl Job {
                 "mtu={mtu} is that of a veth pair of our own, and the way to \
                  peer-namespace={name} is somebody else's; leave mtu out, and set it with `ip link`"
             )),
+            (Wanted::Machine(there), Some(mtu)) => unsupported(format!(
+                "mtu={mtu} is that of a veth pair of our own, and the way to peer={there} is \
+                 somebody else's; leave mtu out: interface-mtu sets a card's"
+            )),
+            (Wanted::Machine(there), None) if self.datagrams.is_some() => unsupported(format!(
+                "peer={there} takes TCP; datagrams go between two namespaces of this machine: \
+                 leave peer out, or choose tcp-stream"
+            )),
             _ => Ok(()),
         }
     }
@@ -272,6 +283,9 @@ pub fn of_files_alone(path: SendPath) -> String {
 
 fn wanted(settings: &Settings) -> Result<Wanted, Error> {
     let wire = settings.word("wire");
+    if let Some(machine) = machine(settings)? {
+        return Ok(machine);
+    }
     let peer = settings.word("peer-namespace");
     if settings.get("peer-namespace") == &Value::as_is() {
         return Ok(match wire {
@@ -287,6 +301,23 @@ fn wanted(settings: &Settings) -> Result<Wanted, Error> {
         )));
     }
     Ok(Wanted::Peer(peer.to_owned()))
+}
+
+/// The other machine, when one is named.
+fn machine(settings: &Settings) -> Result<Option<Wanted>, Error> {
+    if settings.get("peer") == &Value::as_is() {
+        return Ok(None);
+    }
+    let there = Address::parse(settings.word("peer")).map_err(Error::Unsupported)?;
+    let named = settings.get("peer-namespace") != &Value::as_is();
+    let other = match (named, settings.word("wire")) {
+        (true, _) => "peer-namespace".to_owned(),
+        (false, "auto") => return Ok(Some(Wanted::Machine(there))),
+        (false, wire) => format!("wire={wire}"),
+    };
+    Err(Error::Unsupported(format!(
+        "peer={there} says where the other end is, and so does {other}; leave one of them out"
+    )))
 }
 
 #[cfg(test)]

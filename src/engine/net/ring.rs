@@ -86,7 +86,7 @@ pub fn send(
     work.note(notes);
     let count = &work.senders[index];
     let copied = work.job.send != SendPath::UringZerocopy;
-    let socket = work.connections[index].sender.as_raw_fd();
+    let socket = work.outgoing[index].as_raw_fd();
     let mut chain =
         Chain { ring, buffers: &buffers, socket, length, fixed, copied, count, owed: 0 };
     if !go() {
@@ -237,7 +237,7 @@ pub fn receive(
         .map_err(unsupported("make an io_uring", INSTEAD))?;
     work.note(notes);
     let mut offered = Offered::new(ring, buffers).map_err(unsupported(NEEDS, INSTEAD))?;
-    let socket = types::Fd(work.connections[index].receiver.as_raw_fd());
+    let socket = types::Fd(work.incoming[index].as_raw_fd());
     if !go() {
         return Ok(0);
     }

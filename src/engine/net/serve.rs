@@ -8,12 +8,13 @@ use std::sync::mpsc::Sender;
 use super::course;
 use super::end::{self, Count, Work, Yield};
 use super::files::Served;
-use super::job::Job;
+use super::job::{Job, Wanted};
+use super::near;
 use super::wire::{self, Wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
 use crate::engine::load::control::{Event, Shared};
-use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
+use crate::engine::load::protocol::{LoadResult, LoadSpec, Message, Prepared};
 use crate::engine::load::room;
 use crate::engine::load::talk::{Conducted, Talk};
 use crate::engine::load::watch::Watched;
@@ -43,27 +44,33 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     // Nothing is opened that was refused: a file that is opened to be written would be emptied.
     let (served, prepared) = of_files.then(|| Served::open(&spec)).transpose()?.unzip();
     let prepared = prepared.unwrap_or_default();
+    if let Wanted::Machine(_) = job.wire {
+        let trial = near::Trial { job, spec, engine, served, prepared: prepared.clone() };
+        let near::Whole { work, yields, result } = near::conduct(trial, sender, talk)?;
+        return finished(&work, &yields, result, &prepared);
+    }
     let Wire { made: connections, notes, most } = wire::over(&job, wire::connections)?;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
-    let count = |_| Count::default();
-    let work = Arc::new(Work {
-        senders: (0..job.streams).map(count).collect(),
-        receivers: (0..job.streams).map(count).collect(),
-        job,
-        shared,
-        connections,
-        served,
-        notes: std::sync::Mutex::default(),
-    });
-    let (watched, yields, series) = course::run(&work, prepared.clone(), talk)?;
-    all_arrived(&yields)?;
-    let mut notes = [prepared.notes, notes, end::lock(&work.notes).clone()].concat();
-    notes.extend(copies(&work));
+    let sockets = connections.into_iter().map(|both| (both.sender, both.receiver)).unzip();
+    let work = Arc::new(Work::new(job, shared, sockets, served));
+    let (watched, yields, series) = course::run(&work, None, prepared.clone(), talk)?;
+    let notes = [&prepared.notes[..], &notes, &end::lock(&work.notes)].concat();
     let gathered = gather(&work.job, &work.shared, watched, &yields, series, notes);
+    finished(&work, &yields, LoadResult { wire: most, ..gathered }, &prepared)
+}
+
+/// What is known of the bytes and of the files that were sent.
+fn finished(
+    work: &Work,
+    yields: &[Yield],
+    mut gathered: LoadResult,
+    prepared: &Prepared,
+) -> Conducted {
+    all_arrived(yields)?;
+    gathered.notes.extend(copies(work));
     let sent = yields.iter().step_by(2).map(|sender| sender.bytes);
     let served = work.served.as_ref();
     let result = LoadResult {
-        wire: most,
         integrity: served.map(Served::integrity).transpose()?.flatten(),
         resident_before_bytes: prepared.resident_before_bytes,
         file_bytes: prepared.file_bytes,
@@ -74,7 +81,10 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
 }
 
 /// Refuses what does not fit into the machine.
-fn check_room(job: &Job) -> Result<(), Error> {
+///
+/// # Errors
+/// `Unsupported`, with what would fit.
+pub fn check_room(job: &Job) -> Result<(), Error> {
     let (host, streams) = (Host::live(), job.streams);
     room::check_threads(&host, 2 * streams)?;
     let buffers = (1 + job.depth.max(1) as u64) * job.message_bytes as u64;

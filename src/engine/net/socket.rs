@@ -50,6 +50,16 @@ pub fn buffers(socket: &impl AsFd) -> Result<(u64, u64)> {
     Ok((of(libc::SO_SNDBUF)?, of(libc::SO_RCVBUF)?))
 }
 
+/// Bytes that were sent and that the other end's kernel has not acknowledged (tcp(7), SIOCOUTQ).
+pub fn unacknowledged(socket: &TcpStream) -> Result<u64> {
+    let mut bytes: libc::c_int = 0;
+    // SAFETY: the kernel writes one int into `bytes`.
+    match unsafe { libc::ioctl(socket.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) } {
+        0 => Ok(bytes.max(0) as u64),
+        _ => Err(Error::last_os_error()),
+    }
+}
+
 /// The algorithm that says how fast it sends.
 pub fn set_congestion(socket: &TcpStream, name: &str) -> Result<()> {
     set_bytes(socket, libc::IPPROTO_TCP, libc::TCP_CONGESTION, name.as_bytes())

@@ -99,7 +99,7 @@ pub fn conduct(job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducte
         got: (0..streams).map(|_| Got::default()).collect(),
         job,
     });
-    let (watched, yields, series) = course::run(&work, Prepared::default(), talk)?;
+    let (watched, yields, series) = course::run(&work, None, Prepared::default(), talk)?;
     let mut result = super::serve::gather(&work.job, &work.shared, watched, &yields, series, notes);
     result.notes.extend(work.said(&result));
     Ok(Message::Result(Box::new(result)))

@@ -9,8 +9,8 @@ use super::socket::{self, Info};
 /// One row, in the order of [`crate::measurement::network::COLUMNS`].
 pub fn row(work: &Work) -> Vec<u64> {
     let sum = |of: &dyn Fn(&Count) -> u64| work.senders.iter().map(of).sum::<u64>();
-    let sockets = work.connections.iter().map(|connection| &connection.sender);
-    let infos: Vec<Info> = sockets.filter_map(|socket| socket::info(socket).ok()).collect();
+    let infos: Vec<Info> =
+        work.outgoing.iter().filter_map(|socket| socket::info(socket).ok()).collect();
     let mean = |of: &dyn Fn(&Info) -> u64| {
         infos.iter().map(of).sum::<u64>().checked_div(infos.len() as u64).unwrap_or(0)
     };

@@ -113,12 +113,18 @@ pub fn over<T: Send + 'static>(
 /// knows: of a veth pair that nothing shapes, of loopback, and of the way from the peer, whose
 /// interface is not ours to ask.
 fn most(job: &Job, ours: &End) -> Option<Ceiling> {
+    let asked = matches!(job.wire, Wanted::Peer(_));
+    asked.then(|| most_to(job, IpAddr::V4(ours.address(0)))).flatten()
+}
+
+/// The same, by the interface that has this address.
+pub fn most_to(job: &Job, ours: IpAddr) -> Option<Ceiling> {
     // What it derives is for TCP's headers.
-    if job.reversed || job.datagrams.is_some() || !matches!(job.wire, Wanted::Peer(_)) {
+    if job.reversed || job.datagrams.is_some() {
         return None;
     }
     let all = link::named_addresses().ok()?;
-    let (name, _) = all.into_iter().find(|(_, address)| *address == ours.address(0))?;
+    let (name, _) = all.into_iter().find(|(_, address)| IpAddr::V4(*address) == ours)?;
     let capacity = interface::capacity(&Host::live(), &name)?;
     Some(Ceiling {
         bytes_per_s: Some(capacity.bytes_per_s),
@@ -136,6 +142,9 @@ fn between(job: &Job) -> Result<(End, End, Note), Error> {
         Wanted::Namespaces => namespaces(job.mtu, job.interfaces).map_err(|error| {
             Error::Unsupported(format!("{error}; wire=namespaces takes root, wire=loopback none"))
         }),
+        Wanted::Machine(there) => {
+            Err(Error::Failed(format!("{there} is another machine, and has no namespace here")))
+        }
         Wanted::Auto => match (namespaces(job.mtu, job.interfaces), job.mtu) {
             (Err(error), _) if job.interfaces > 1 => Err(Error::Unsupported(format!(
                 "{error}; interfaces={} need network namespaces, which take root",
@@ -246,9 +255,6 @@ fn towards(there: Ipv4Addr) -> std::io::Result<Ipv4Addr> {
 /// # Errors
 /// `Unsupported` for what the kernel does not have; `Failed` with its words for the rest.
 pub fn connections(job: &Job, from: &End, to: &End) -> Result<Vec<Connection>, Error> {
-    let failed = |what: &'static str| {
-        move |why: std::io::Error| Error::Failed(format!("cannot {what}: {why}"))
-    };
     let mut connections = Vec::with_capacity(job.streams);
     for stream in 0..job.streams {
         to.enter()?;
@@ -267,7 +273,8 @@ pub fn connections(job: &Job, from: &End, to: &End) -> Result<Vec<Connection>, E
         })?;
         let own = sender.local_addr().map_err(failed("connect"))?;
         let receiver = accept(&listener, own)?;
-        prepare(job, &sender, &receiver)?;
+        prepare_sender(job, &sender)?;
+        prepare_receiver(job, &receiver)?;
         connections.push(Connection { sender, receiver });
     }
     Ok(connections)
@@ -292,12 +299,21 @@ fn accept(listener: &TcpListener, sender: SocketAddr) -> Result<TcpStream, Error
     }
 }
 
-fn prepare(job: &Job, sender: &TcpStream, receiver: &TcpStream) -> Result<(), Error> {
-    let failed = |what: &'static str| {
-        move |why: std::io::Error| Error::Failed(format!("cannot {what}: {why}"))
-    };
+/// Makes a socket ready to receive.
+///
+/// # Errors
+/// As [`connections`].
+pub fn prepare_receiver(job: &Job, receiver: &TcpStream) -> Result<(), Error> {
     receiver.set_nonblocking(false).map_err(failed("wait for bytes"))?;
     receiver.set_read_timeout(Some(SILENCE_MAX)).map_err(failed("set SO_RCVTIMEO"))?;
+    receive_buffer(job, receiver)
+}
+
+/// Makes a socket ready to send.
+///
+/// # Errors
+/// As [`connections`].
+pub fn prepare_sender(job: &Job, sender: &TcpStream) -> Result<(), Error> {
     sender.set_write_timeout(Some(SILENCE_MAX)).map_err(failed("set SO_SNDTIMEO"))?;
     sender.set_nodelay(job.nodelay).map_err(failed("set TCP_NODELAY"))?;
     if let Some(name) = &job.congestion {
@@ -308,7 +324,7 @@ fn prepare(job: &Job, sender: &TcpStream, receiver: &TcpStream) -> Result<(), Er
             ))
         })?;
     }
-    buffers(job, sender, receiver)?;
+    send_buffer(job, sender)?;
     if let Some(rate) = job.pacing {
         socket::pace(sender, rate).map_err(failed("set SO_MAX_PACING_RATE"))?;
     }
@@ -322,34 +338,41 @@ fn prepare(job: &Job, sender: &TcpStream, receiver: &TcpStream) -> Result<(), Er
     Ok(())
 }
 
-/// Gives both sockets the buffers that were asked for. The kernel cuts a buffer to what the
-/// machine's settings allow, and says nothing.
+/// Gives both sockets the buffers that were asked for.
 ///
 /// # Errors
-/// `Unsupported` when it did.
+/// `Unsupported` when the kernel does not.
 pub fn buffers(job: &Job, sender: &impl AsFd, receiver: &impl AsFd) -> Result<(), Error> {
+    send_buffer(job, sender)?;
+    receive_buffer(job, receiver)
+}
+
+fn send_buffer(job: &Job, sender: &impl AsFd) -> Result<(), Error> {
     let Some(asked) = job.socket_buffer else { return Ok(()) };
-    let failed = |what: &'static str| {
-        move |why: std::io::Error| Error::Failed(format!("cannot {what}: {why}"))
-    };
     socket::set_send_buffer(sender, asked).map_err(failed("set SO_SNDBUF"))?;
+    let (got, _) = socket::buffers(sender).map_err(failed("ask for socket buffers"))?;
+    granted(asked, got, "SO_SNDBUF", "net.core.wmem_max")
+}
+
+fn receive_buffer(job: &Job, receiver: &impl AsFd) -> Result<(), Error> {
+    let Some(asked) = job.socket_buffer else { return Ok(()) };
     socket::set_receive_buffer(receiver, asked).map_err(failed("set SO_RCVBUF"))?;
-    let of = |socket: &dyn AsFd| {
-        let got = socket::buffers(&socket.as_fd());
-        got.map_err(|why| Error::Failed(format!("cannot ask for socket buffers: {why}")))
-    };
-    let checks = [
-        ("SO_SNDBUF", "net.core.wmem_max", of(sender)?.0),
-        ("SO_RCVBUF", "net.core.rmem_max", of(receiver)?.1),
-    ];
-    for (option, limit, got) in checks {
-        if got < asked.saturating_mul(2) {
-            return Err(Error::Unsupported(format!(
-                "cannot have socket-buffer={asked}B: the kernel gave {}B for {option}; raise it \
-                 with `sysctl {limit}={asked}`, or ask for less",
-                got / 2
-            )));
-        }
+    let (_, got) = socket::buffers(receiver).map_err(failed("ask for socket buffers"))?;
+    granted(asked, got, "SO_RCVBUF", "net.core.rmem_max")
+}
+
+/// The kernel cuts a buffer to what the machine's settings allow, and says nothing.
+fn granted(asked: u64, got: u64, option: &str, limit: &str) -> Result<(), Error> {
+    match got < asked.saturating_mul(2) {
+        false => Ok(()),
+        true => Err(Error::Unsupported(format!(
+            "cannot have socket-buffer={asked}B: the kernel gave {}B for {option}; raise it with \
+             `sysctl {limit}={asked}`, or ask for less",
+            got / 2
+        ))),
     }
-    Ok(())
+}
+
+fn failed(what: &'static str) -> impl Fn(std::io::Error) -> Error {
+    move |why| Error::Failed(format!("cannot {what}: {why}"))
 }

@@ -133,7 +133,9 @@ pub const QDISC: Knob = knob(
 pub fn interface(host: &Host, settings: &Settings) -> Result<String, Error> {
     let what = "cannot change a network interface";
     let word = |knob: &str| settings.find(knob).map(ToString::to_string);
-    let own_wire = word("peer-namespace").as_deref() == Some("as-is")
+    let unnamed = |knob: &str| word(knob).is_none_or(|it| it == "as-is");
+    let own_wire = unnamed("peer-namespace")
+        && unnamed("peer")
         && word("wire").is_some_and(|wire| wire != "loopback");
     if own_wire {
         let why = "this trial goes over a veth pair of its own, which has no settings of a card";

@@ -102,10 +102,15 @@ pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
 
 /// Shares of the time in which each thread of the load ran, and waited for a CPU.
 fn threads(facts: &Facts<'_>) -> Vec<(f64, f64)> {
-    let Some(series) = facts.series("threads") else { return Vec::new() };
+    threads_in(facts, "threads")
+}
+
+/// The same, as counted in this series.
+pub(super) fn threads_in(facts: &Facts<'_>, source: &str) -> Vec<(f64, f64)> {
+    let Some(series) = facts.series(source) else { return Vec::new() };
     let names = series.columns.iter().filter_map(|column| column.name.strip_suffix(".cpu_ns"));
     let of = |name: &str| {
-        let per_s = |what: &str| facts.per_s("threads", &format!("{name}.{what}"));
+        let per_s = |what: &str| facts.per_s(source, &format!("{name}.{what}"));
         Some((per_s("cpu_ns")? / 1e9, per_s("wait_ns").unwrap_or(0.0) / 1e9))
     };
     names.filter_map(of).collect()
@@ -147,13 +152,18 @@ pub(super) struct Cpu {
     pub(super) interrupts: f64,
 }
 
-/// What each CPU of the machine did.
+/// What each CPU of this machine did.
 pub(super) fn cpus(facts: &Facts<'_>) -> Vec<Cpu> {
-    let Some(stat) = facts.series("stat") else { return Vec::new() };
+    cpus_in(facts, "stat")
+}
+
+/// What each CPU did, as counted in this series.
+pub(super) fn cpus_in(facts: &Facts<'_>, source: &str) -> Vec<Cpu> {
+    let Some(stat) = facts.series(source) else { return Vec::new() };
     let names = stat.columns.iter().filter_map(|column| column.name.strip_suffix(".idle_ns"));
     let of = |name: &str| {
         // The kernel says itself that iowait may go backwards: proc_stat(5).
-        let per_s = |what: &str| facts.per_s("stat", &format!("{name}.{what}_ns")).unwrap_or(0.0);
+        let per_s = |what: &str| facts.per_s(source, &format!("{name}.{what}_ns")).unwrap_or(0.0);
         let idle = per_s("idle") + per_s("iowait");
         let interrupts = per_s("irq") + per_s("softirq");
         let stolen = per_s("steal");

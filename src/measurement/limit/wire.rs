@@ -8,7 +8,7 @@
 //! more comes through because the network lets no more through.
 
 use super::processors::{self, Cpu};
-use super::{Facts, Limits, Resource, Standing, Use};
+use super::{Facts, Limits, Resource, Standing, Use, peer};
 use crate::measurement::network::{SOURCE, level};
 use crate::value::{duration, percent, significant};
 
@@ -46,6 +46,7 @@ pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
     let full = most.as_ref().is_some_and(|most| most.standing == Standing::Binds);
     let network = if full { most } else { queued(facts, limits).or(most) };
     limits.uses.extend(network);
+    limits.uses.extend(peer::of(facts).map(|peer| peer.used()));
     let told = told(facts);
     let all_full = limits.processors.as_ref().and_then(|all| all.full);
     let all_full = all_full.is_some_and(|full| full >= processors::FULL);
@@ -128,6 +129,7 @@ fn queued(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
         && interrupts < AWAKE
         && processors.wanted * processors.waited < processors::CROWDED
         && processors.full.is_none_or(|full| full < processors::FULL)
+        && peer::of(facts).is_none_or(|peer| peer.has_spare(AWAKE))
         && home(facts).is_none_or(|home| home.busy < processors::FULL);
     (waits && spare).then(|| {
         let evidence = format!(
@@ -225,6 +227,8 @@ mod tests {
         cpus: [f64; 2],
         /// The busier end's thread lives nowhere.
         moves: bool,
+        /// Of another machine: the share of a CPU that its thread ran, and of its one CPU.
+        peer: Option<(f64, f64)>,
     }
 
     const IDLE: Scene = Scene {
@@ -234,6 +238,7 @@ mod tests {
         ends: (0.1, 0.2),
         cpus: [0.2, 0.3],
         moves: false,
+        peer: None,
     };
 
     fn series(source: &str, columns: &[(&str, Kind, f64)]) -> Series {
@@ -279,6 +284,15 @@ mod tests {
                     ("cpu1.system_ns", counter, self.cpus[1] * 1e9),
                 ],
             );
+            let mut counters = vec![tcp, threads, stat];
+            if let Some((ran, busy)) = self.peer {
+                counters.push(series("peer/threads", &[("t9.cpu_ns", counter, ran * 1e9)]));
+                let cpu = [
+                    ("cpu0.idle_ns", counter, (1.0 - busy) * 1e9),
+                    ("cpu0.softirq_ns", counter, busy * 1e9),
+                ];
+                counters.push(series("peer/stat", &cpu));
+            }
             let done = Amount { read_bytes: 500_000_000, read_ops: 4000, ..Amount::default() };
             let ceiling = |bytes| Ceiling {
                 bytes_per_s: Some(bytes),
@@ -290,7 +304,7 @@ mod tests {
                 window: Some(Window { start_ns: 0, end_ns: 4 * SECOND, done }),
                 streams: vec![Stream { stopped_ns: 4 * SECOND, ..Stream::default() }],
                 evidence: Evidence { wire: self.wire.map(ceiling), ..Evidence::default() },
-                counters: vec![tcp, threads, stat],
+                counters,
                 ..Measurement::default()
             };
             let trial = Trial {
@@ -362,6 +376,25 @@ mod tests {
         assert_eq!(crowded.binds().unwrap().0, Resource::Cpu);
         let moving = Scene { moves: true, ..IDLE };
         assert_eq!(moving.binds().unwrap().0, Resource::Network);
+    }
+
+    /// The queue of a link is full as well when who is to take the bytes has no time for them.
+    #[test]
+    fn another_machine_that_is_full_is_the_limit_and_not_the_network_before_it() {
+        for (peer, words) in [((0.97, 0.6), "97 %"), ((0.4, 0.99), "CPU 0 was busy 99 %")] {
+            let (limit, said) = Scene { peer: Some(peer), ..IDLE }.binds().unwrap();
+            assert_eq!(limit, Resource::PeerCpu);
+            assert!(said.contains(words) && said.contains("other machine"), "{said}");
+        }
+        let idle = Scene { peer: Some((0.3, 0.4)), ..IDLE };
+        assert_eq!(idle.binds().unwrap().0, Resource::Network);
+        // Neither proved nor ruled out.
+        let near = Scene { peer: Some((0.85, 0.87)), ..IDLE };
+        assert_eq!(near.binds(), None);
+        assert_eq!(near.limits().of(Resource::PeerCpu).unwrap().standing, Standing::Near);
+        // What the link says of itself holds whatever the other end does.
+        let cable = Scene { wire: Some(126e6), peer: Some((0.99, 0.99)), ..IDLE };
+        assert_eq!(cable.binds().unwrap().0, Resource::Network);
     }
 
     #[test]

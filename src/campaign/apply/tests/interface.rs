@@ -20,7 +20,7 @@ fn an_interface_that_nobody_named_and_a_wire_of_the_trials_own_are_left_alone() 
     let why = refused("net", &named);
     assert!(why.contains("veth pair of its own"), "{why}");
     assert!(!lab.journal().exists(), "nothing was to be undone");
-    for (knob, value) in [("wire", "loopback"), ("peer-namespace", "b")] {
+    for (knob, value) in [("wire", "loopback"), ("peer-namespace", "b"), ("peer", "server2")] {
         let all = [named[0], named[1], (knob, value)];
         lab.applier().apply(&settings("net", &all), &[]).unwrap();
     }

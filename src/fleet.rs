@@ -1,0 +1,28 @@
+//! The other end of a trial on two machines: how both meet, what keeps strangers out, how their
+//! clocks compare.
+//!
+//! One machine listens (`brickyard receive`), the other calls. Every connection begins with one
+//! line: that of a caller who wants to talk, or that of a stream of bytes which a talk has
+//! announced, with its ticket. Whoever says anything else, or nothing, is gone after seconds and
+//! has cost a small thread. What both talk about is the business of the engine.
+
+mod address;
+mod call;
+mod clock;
+mod greeting;
+mod link;
+mod listen;
+#[cfg(test)]
+mod tests;
+mod token;
+
+pub use address::{Address, PORT};
+pub use call::Call;
+pub use clock::{Alignment, Offset, Tick};
+pub use greeting::Host;
+pub use link::{Link, Voice};
+pub use listen::{Bounds, Listener, Session};
+pub use token::Token;
+
+/// What both ends must have in common. It grows with every change of what they say to each other.
+const PROTOCOL: u32 = 1;

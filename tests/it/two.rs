@@ -1,0 +1,130 @@
+//! `brickyard receive` and `brickyard send`, as typed, both on this machine.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::program::{brickyard, document};
+
+/// A receiver on a free port; killed when dropped.
+struct Receiver(Child, String);
+
+impl Receiver {
+    fn new(more: &[&str]) -> Receiver {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+            .args(["receive", "--port", "0", "--json", "--quiet"])
+            .args(more)
+            .env_remove("BRICKYARD_TOKEN")
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("brickyard can be started");
+        let mut line = String::new();
+        let output = child.stdout.take().expect("was piped");
+        BufReader::new(output).read_line(&mut line).expect("a line");
+        let said: Value = serde_json::from_str(&line).expect("JSON");
+        let at = said["listens"].as_str().expect("an address").to_owned();
+        assert_eq!(said["token"].is_string(), !at.starts_with("127."), "{said}");
+        Receiver(child, at)
+    }
+
+    fn send(&self, at: &Path, more: &[&str]) -> Value {
+        let short = ["stop=200ms", "warm-up=0s", "--replicates", "1", "--json", "--quiet"];
+        let output = brickyard(at, &[&["send", &self.1], more, &short[..]].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        document(&output)
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn figure(trial: &Value, name: &str) -> f64 {
+    let value = trial["figures"][name]["value"].as_f64();
+    value.unwrap_or_else(|| panic!("no {name}: {trial:#}"))
+}
+
+#[test]
+fn memory_and_files_are_sent_and_both_machines_are_in_the_report() {
+    let receiver = Receiver::new(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let sent = receiver.send(at, &["tcp-stream", "streams=2", "direction=send,receive"]);
+    for trial in sent["trials"].as_array().expect("trials") {
+        assert_eq!(trial["origin"]["verdict"], "memory", "{trial:#}");
+        assert!(figure(trial, "throughput_bytes_per_s") > 0.0);
+        assert!(figure(trial, "sender_cpu_seconds_per_gb") > 0.0);
+        assert!(figure(trial, "receiver_cpu_seconds_per_gb") > 0.0);
+        let kinds = trial["notes"].as_array().expect("notes").iter().map(|note| &note["kind"]);
+        assert!(kinds.into_iter().any(|kind| kind == "over-two-machines"), "{trial:#}");
+    }
+    let files = ["file-stream", "file-size=4MiB", "streams=2", "send-path=write,sendfile", "--dir"];
+    let sent = receiver.send(at, &[&files[..], &["."]].concat());
+    // The files are written first, which is a trial of its own.
+    let trials = sent["trials"].as_array().expect("trials").iter();
+    let trials: Vec<&Value> = trials.filter(|trial| trial["engine"] == "net-file").collect();
+    assert_eq!(trials.len(), 2, "{sent:#}");
+    for trial in trials {
+        assert_eq!(trial["outcome"], "done", "{trial:#}");
+        assert!(figure(trial, "throughput_bytes_per_s") > 0.0);
+    }
+    let told = brickyard(at, &["report", "1", "--format", "text"]);
+    let told = String::from_utf8_lossy(&told.stdout).into_owned();
+    assert!(told.contains("CPUs of the other machine in trial"), "{told}");
+    assert!(brickyard(at, &["report", "1", "--format", "html"]).status.success());
+    let page = std::fs::read_to_string(at.join("brickyard-report.html")).expect("a page");
+    assert!(page.contains("CPUs of the other machine in trial"));
+}
+
+#[test]
+fn what_cannot_be_done_is_told_with_what_to_type_next() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let refused = |arguments: &[&str], word: &str| {
+        let output = brickyard(at, arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    };
+    refused(&["send", "a b", "network"], "HOST:PORT");
+    refused(&["send", "localhost", "random-read", "--dir", "."], "peer");
+    refused(&["send", "localhost", "udp-stream"], "tcp-stream");
+    refused(&["send", "localhost", "multi-nic"], "wire=namespaces");
+    refused(&["send", "localhost", "file-stream", "verify=crc32c", "--dir", "."], "verify");
+    refused(&["receive", "--listen", "192.0.2.1"], "ip address");
+    refused(&["receive", "--trial", "long"], "--trial 1h");
+    refused(&["receive", "--bytes", "much"], "--bytes 100TB");
+    let short = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(["receive", "--port", "0"])
+        .env("BRICKYARD_TOKEN", "short")
+        .output();
+    let said = String::from_utf8_lossy(&short.expect("started").stderr).into_owned();
+    assert!(said.contains("BRICKYARD_TOKEN") && said.contains("16"), "{said}");
+    // Nobody listens there.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
+    let there = port.expect("a free port").to_string();
+    let short = ["tcp-stream", "stop=100ms", "--replicates", "1", "--json"];
+    let output = brickyard(at, &[&["send", &there], &short[..]].concat());
+    assert_eq!(output.status.code(), Some(1));
+    let said = document(&output).to_string();
+    assert!(said.contains("Connection refused") && said.contains("brickyard receive"), "{said}");
+}
+
+#[test]
+fn beyond_loopback_it_draws_a_token_and_ctrl_c_ends_it() {
+    let mut receiver = Receiver::new(&["--listen", "0.0.0.0"]);
+    let there = receiver.1.replace("0.0.0.0", "127.0.0.1");
+    let folder = tempfile::tempdir().expect("a folder");
+    let short = ["tcp-stream", "stop=100ms", "--replicates", "1", "--json"];
+    let output = brickyard(folder.path(), &[&["send", &there], &short[..]].concat());
+    let said = document(&output).to_string();
+    assert!(said.contains("set BRICKYARD_TOKEN"), "{said}");
+    kill_process(Pid::from_child(&receiver.0), Signal::INT).expect("signalled");
+    assert_eq!(receiver.0.wait().expect("waited for").code(), Some(130));
+}
