@@ -52,9 +52,10 @@ pub const MTU: Knob = own(
 pub const DIRECTION: Knob = own(
     MEMORY,
     "direction",
-    Domain::OneOf(&["send", "receive"]),
+    Domain::OneOf(&["send", "receive", "both"]),
     "send",
-    "What the server does: bytes go from this end to the peer, or from the peer to this end",
+    "What the server does: bytes go from this end to the peer, from the peer to this end, or both \
+     at once: of two streams the first goes to the peer and the second comes from it",
 );
 pub const MESSAGE_SIZE: Knob = own(
     TCP_FROM_MEMORY,

@@ -26,12 +26,19 @@ pub const COLUMNS: [(&str, Kind); 12] = [
     ("rtt_min_ns", Kind::Gauge),
 ];
 
+/// Two more columns of a trial that sends both ways at once: what arrived at the peer, and here.
+pub const OUTGOING: &str = "outgoing.received_bytes";
+/// See [`OUTGOING`].
+pub const INCOMING: &str = "incoming.received_bytes";
+
 /// Whether the receiver knows it, and not the sender.
 pub fn is_of_receiver(column: &str) -> bool {
     column == "receiver_cpu_ns"
 }
 
 /// - `sent_throughput_bytes_per_s`: what the sender's kernel took in the window over its length.
+/// - `outgoing_throughput_bytes_per_s`, `incoming_throughput_bytes_per_s`: with `direction=both`,
+///   what arrived at the peer and here in the window over its length.
 /// - `sender_cpu_seconds_per_gb`, `receiver_cpu_seconds_per_gb`: processor time of the threads of
 ///   each end in the window, for each 10^9 bytes that arrived in it.
 /// - `cpu_seconds_per_gib`: that of both ends together, for each GiB that arrived.
@@ -54,7 +61,10 @@ pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures
     };
     let gigabytes = window.done.read_bytes as f64 / 1e9;
     let per_gb = |name: &str| growth(name).map(|ns| ns / 1e9 / gigabytes);
-    add("sent_throughput_bytes_per_s", growth("sent_bytes").map(|it| it / window.seconds()));
+    let rate = |name: &str| growth(name).map(|it| it / window.seconds());
+    add("sent_throughput_bytes_per_s", rate("sent_bytes"));
+    add("outgoing_throughput_bytes_per_s", rate(OUTGOING));
+    add("incoming_throughput_bytes_per_s", rate(INCOMING));
     add("sender_cpu_seconds_per_gb", per_gb("sender_cpu_ns"));
     add("receiver_cpu_seconds_per_gb", per_gb("receiver_cpu_ns"));
     let both = growth("sender_cpu_ns").zip(growth("receiver_cpu_ns")).map(|(a, b)| a + b);

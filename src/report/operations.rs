@@ -75,6 +75,8 @@ fn of_network() -> Vec<Column> {
     let copied = "zerocopy_copied_share";
     vec![
         Column { head: "Gb/s", name: cells::THROUGHPUT, print: gigabits },
+        Column { head: "to peer", name: "outgoing_throughput_bytes_per_s", print: gigabits },
+        Column { head: "from peer", name: "incoming_throughput_bytes_per_s", print: gigabits },
         Column { head: "disk", name: DISK, print: gigabits },
         Column { head: "sent", name: "sent_throughput_bytes_per_s", print: gigabits },
         Column { head: "msg/s", name: cells::IOPS, print: value::iops },

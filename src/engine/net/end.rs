@@ -458,7 +458,7 @@ impl Ends for Work {
 
     fn columns(&self) -> (&'static str, Vec<(String, Kind)>) {
         let columns = network::COLUMNS.iter().map(|(name, kind)| ((*name).to_owned(), *kind));
-        (network::SOURCE, columns.collect())
+        (network::SOURCE, columns.chain(self.job.columns_of_both()).collect())
     }
 
     fn row(&self) -> Vec<u64> {

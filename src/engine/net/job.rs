@@ -118,6 +118,8 @@ pub struct Job {
     pub receive: ReceivePath,
     /// The peer sends, and this end receives.
     pub reversed: bool,
+    /// Every second stream does that, and the others do not.
+    pub both: bool,
     /// What lies between the ends.
     pub wire: Wanted,
     /// Of our own veth pair; `None` leaves it to the kernel.
@@ -182,6 +184,7 @@ impl Job {
                 _ => ReceivePath::Read,
             },
             reversed: settings.word("direction") == "receive",
+            both: settings.word("direction") == "both",
             wire: wanted(settings)?,
             mtu,
             socket_buffer: set("socket-buffer").then(|| settings.whole("socket-buffer")),
@@ -205,6 +208,17 @@ impl Job {
             false => job.check_path()?,
         }
         Ok(job)
+    }
+
+    /// Whether the peer sends what goes over this stream.
+    pub fn comes_in(&self, stream: usize) -> bool {
+        self.reversed || (self.both && !stream.is_multiple_of(2))
+    }
+
+    /// The link of a stream: they are dealt over all in turn, in pairs where both ways are taken.
+    pub fn link(&self, stream: usize) -> usize {
+        let turn = if self.both { stream / 2 } else { stream };
+        turn % self.interfaces.max(1)
     }
 
     /// Refuses ways that take files.
@@ -238,11 +252,27 @@ impl Job {
                 self.interfaces
             ));
         }
-        if self.interfaces > self.streams {
+        if self.both && !self.streams.is_multiple_of(2) {
+            return unsupported(format!(
+                "direction=both has as many streams go to the peer as come from it; choose \
+                 streams={}",
+                self.streams + 1
+            ));
+        }
+        if let (true, Wanted::Machine(there)) = (self.both, &self.wire) {
+            return unsupported(format!(
+                "peer={there} sends or receives; choose direction=send,receive for one after the \
+                 other"
+            ));
+        }
+        let dealt = if self.both { self.streams / 2 } else { self.streams };
+        if self.interfaces > dealt {
             return unsupported(format!(
                 "interfaces={} with streams={} leaves some without a stream; choose streams={} or \
                  more",
-                self.interfaces, self.streams, self.interfaces
+                self.interfaces,
+                self.streams,
+                self.interfaces * if self.both { 2 } else { 1 }
             ));
         }
         match (&self.wire, self.mtu) {
@@ -371,6 +401,9 @@ mod tests {
             (&[("wire", "loopback"), ("peer-namespace", "b")], "leave one of them out"),
             (&[("wire", "loopback"), ("interfaces", "2"), ("streams", "2")], "wire=namespaces"),
             (&[("interfaces", "3"), ("streams", "2")], "choose streams=3"),
+            (&[("direction", "both"), ("streams", "3")], "choose streams=4"),
+            (&[("direction", "both"), ("streams", "2"), ("interfaces", "2")], "streams=4"),
+            (&[("direction", "both"), ("streams", "2"), ("peer", "b")], "send,receive"),
         ] {
             let refused = job(knobs).unwrap_err();
             assert!(refused.contains(word), "{knobs:?}: {refused}");

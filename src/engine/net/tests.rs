@@ -64,6 +64,21 @@ fn what_was_sent_is_what_arrived_to_the_byte_by_every_way_in_and_out() {
     }
 }
 
+/// Both ways together are no rate of either: a link of 1 Gb/s a way would look like one of 2.
+#[test]
+fn both_ways_at_once_have_a_rate_each_and_their_sum_is_what_arrived() {
+    let result = done(&[("direction", json!("both"))]);
+    let series = result.counters.iter().find(|it| it.source == network::SOURCE).expect("of TCP");
+    let [out, back] = [network::OUTGOING, network::INCOMING].map(|name| last(series, name));
+    assert!(out > 0 && back > 0, "{out} {back}");
+    let arrived = |stream: usize| result.streams[stream].total.read_bytes;
+    assert_eq!((out, back), (arrived(0), arrived(1)));
+    assert_eq!(last(series, "sent_bytes"), out + back);
+    let one_way = done(&[]);
+    let series = one_way.counters.iter().find(|it| it.source == network::SOURCE).expect("of TCP");
+    assert!(series.column(network::OUTGOING).is_none());
+}
+
 #[test]
 fn the_record_says_what_lay_between_the_ends() {
     let result = done(&[("stop", json!("20ms"))]);

@@ -85,8 +85,9 @@ struct Work {
 pub fn conduct(job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
     let datagrams = job.datagrams.unwrap_or_default();
     check_room(&job)?;
-    let Wire { made: pairs, notes, .. } = wire::over(&job, move |job, from, to| {
-        (0..job.streams).map(|index| pair(job, datagrams, from, to, index)).collect()
+    let Wire { made: pairs, notes, .. } = wire::over(&job, move |job, ours, peer| {
+        let ends = |index| if job.comes_in(index) { (peer, ours) } else { (ours, peer) };
+        (0..job.streams).map(|index| pair(job, datagrams, ends(index), job.link(index))).collect()
     })?;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let streams = job.streams;
@@ -113,20 +114,19 @@ fn check_room(job: &Job) -> Result<(), Error> {
     room::check_descriptors(2 * job.streams as u64, "this load", "lower streams")
 }
 
-/// Makes the two sockets of a stream; streams are dealt over the links in turn.
+/// Makes the two sockets of a stream.
 fn pair(
     job: &Job,
     datagrams: Datagrams,
-    from: &End,
-    to: &End,
-    index: usize,
+    (from, to): (&End, &End),
+    link: usize,
 ) -> Result<Pair, Error> {
     let failed =
         |what: &'static str| move |why: io::Error| Error::Failed(format!("cannot {what}: {why}"));
     to.enter()?;
-    let receiver = UdpSocket::bind((to.address(index), 0)).map_err(failed("bind a socket"))?;
+    let receiver = UdpSocket::bind((to.address(link), 0)).map_err(failed("bind a socket"))?;
     from.enter()?;
-    let sender = UdpSocket::bind((from.address(index), 0)).map_err(failed("bind a socket"))?;
+    let sender = UdpSocket::bind((from.address(link), 0)).map_err(failed("bind a socket"))?;
     let address = |socket: &UdpSocket| socket.local_addr().map_err(failed("bind a socket"));
     sender.connect(address(&receiver)?).map_err(failed("connect"))?;
     receiver.connect(address(&sender)?).map_err(failed("connect"))?;
@@ -183,6 +183,7 @@ impl Ends for Work {
         for link in 1..=self.links() {
             columns.push((datagrams::of_link(link), Kind::Counter));
         }
+        columns.extend(self.job.columns_of_both());
         (datagrams::SOURCE, columns)
     }
 
@@ -204,11 +205,12 @@ impl Ends for Work {
         let links = self.links();
         let mut bytes = vec![0; links];
         for (index, cell) in self.shared.cells.iter().enumerate() {
-            if let Some(sum) = bytes.get_mut(index % links.max(1)) {
+            if let Some(sum) = bytes.get_mut(self.job.link(index)) {
                 *sum += cell.read_bytes.load(Relaxed);
             }
         }
         row.extend(bytes);
+        row.extend(self.job.row_of_both(&self.shared));
         row
     }
 }

@@ -71,9 +71,9 @@ pub struct End {
 }
 
 impl End {
-    /// Of a stream: they are dealt over the links in turn.
-    pub fn address(&self, stream: usize) -> Ipv4Addr {
-        self.addresses[stream % self.addresses.len()]
+    /// On this link.
+    pub fn address(&self, link: usize) -> Ipv4Addr {
+        self.addresses[link % self.addresses.len()]
     }
 
     /// Goes there; what this thread makes from now on is there.
@@ -86,8 +86,8 @@ impl End {
     }
 }
 
-/// Makes what lies between the ends, and over it, given where bytes come from and go to, whatever
-/// the streams want.
+/// Makes what lies between the ends, and over it, given this end and the peer's, whatever the
+/// streams want.
 ///
 /// # Errors
 /// `Unsupported` where that needs root that we do not have, or what the kernel does not have.
@@ -100,8 +100,7 @@ pub fn over<T: Send + 'static>(
     let made = builder.spawn(move || {
         let (ours, peer, note) = between(&job)?;
         let most = most(&job, &ours);
-        let (from, to) = if job.reversed { (peer, ours) } else { (ours, peer) };
-        let made = make(&job, &from, &to)?;
+        let made = make(&job, &ours, &peer)?;
         Ok(Wire { made, notes: vec![note], most })
     });
     let made = made.map_err(|why| Error::Failed(format!("cannot start a thread: {why}")))?;
@@ -120,7 +119,8 @@ fn most(job: &Job, ours: &End) -> Option<Ceiling> {
 /// The same, by the interface that has this address.
 pub fn most_to(job: &Job, ours: IpAddr) -> Option<Ceiling> {
     // What it derives is for TCP's headers.
-    if job.reversed || job.datagrams.is_some() {
+    // One way alone is known.
+    if job.reversed || job.both || job.datagrams.is_some() {
         return None;
     }
     let all = link::named_addresses().ok()?;
@@ -254,11 +254,13 @@ fn towards(there: Ipv4Addr) -> std::io::Result<Ipv4Addr> {
 ///
 /// # Errors
 /// `Unsupported` for what the kernel does not have; `Failed` with its words for the rest.
-pub fn connections(job: &Job, from: &End, to: &End) -> Result<Vec<Connection>, Error> {
+pub fn connections(job: &Job, ours: &End, peer: &End) -> Result<Vec<Connection>, Error> {
     let mut connections = Vec::with_capacity(job.streams);
     for stream in 0..job.streams {
+        let (from, to) = if job.comes_in(stream) { (peer, ours) } else { (ours, peer) };
+        let link = job.link(stream);
         to.enter()?;
-        let listener = TcpListener::bind((to.address(stream), 0)).map_err(failed("listen"))?;
+        let listener = TcpListener::bind((to.address(link), 0)).map_err(failed("listen"))?;
         if let Some(bytes) = job.socket_buffer {
             // Connections inherit it, with a window that fits.
             socket::set_receive_buffer(&listener, bytes).map_err(failed("set SO_RCVBUF"))?;
@@ -268,7 +270,7 @@ pub fn connections(job: &Job, from: &End, to: &End) -> Result<Vec<Connection>, E
         from.enter()?;
         let sender = TcpStream::connect_timeout(&address, CONNECTING_MAX);
         let sender = sender.map_err(|why| {
-            let from = from.address(stream);
+            let from = from.address(link);
             Error::Failed(format!("cannot connect {from} to {address}: {why}"))
         })?;
         let own = sender.local_addr().map_err(failed("connect"))?;

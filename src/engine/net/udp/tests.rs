@@ -90,3 +90,13 @@ fn what_a_kernel_cannot_cut_is_refused_with_what_would_work() {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn both_ways_at_once_are_counted_each() {
+    use crate::measurement::network::{INCOMING, OUTGOING};
+    let trial = done(&[("direction", json!("both"))]);
+    let (out, back) = (last(&trial, OUTGOING), last(&trial, INCOMING));
+    let arrived = |stream: usize| trial.streams[stream].total.read_bytes;
+    assert_eq!((out, back), (arrived(0), arrived(1)));
+    assert!(out > 0 && back > 0, "{out} {back}");
+}
