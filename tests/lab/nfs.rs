@@ -22,6 +22,14 @@ client $read nfs-version=3,4.2 file-size=110MiB stop=4s drop-caches=true nfs-rea
 tc qdisc replace dev server0 root tbf rate @LINK@mbit burst 128kb latency 100ms
 client $read nfs-version=4.2 nconnect=2 file-size=80MiB stop=5s drop-caches=true > /mnt/out/link
 tc qdisc delete dev server0 root
+client $read cold=false file-size=16MiB stop=60s --quiet --store /mnt/killed.db > /mnt/ran 2>&1 &
+until grep -q ' nfs4\? ' /proc/mounts; do sleep 0.1; done
+sleep @KILL@
+pkill -KILL -f killed.db; wait || true
+grep ' nfs4\? ' /proc/mounts > /mnt/out/left
+client undo --store /mnt/killed.db > /mnt/out/undone
+grep ' nfs4\? ' /proc/mounts >> /mnt/out/left || true
+client undo --store /mnt/killed.db > /mnt/out/again
 client $read cold=false file-size=32MiB stop=1s > /mnt/out/cache
 client $read nfs-version=3 nfs-transport=udp file-size=1MiB stop=1s > /mnt/out/udp && exit 1
 test -z "$(grep ' nfs4\? ' /proc/mounts)$(ls -d /run/brickyard-* /x/brickyard-* 2> /dev/null)"
@@ -53,7 +61,9 @@ fn nfs_delivers_what_its_disk_does_or_its_link_and_which_it_was_is_named() {
     let mb = draw("MB/s of the server's disk", 19, 24);
     let link = draw("Mb/s of the link", 90, 110);
     let disks = Disks { count: 1, mib: 400, bytes_per_s: mb * 1_000_000 };
-    let script = SCRIPT.replace("@LINK@", &link.to_string());
+    let kill = draw("killed after, tenths of a second", 0, 30);
+    let kill = format!("{}.{}", kill / 10, kill % 10);
+    let script = SCRIPT.replace("@LINK@", &link.to_string()).replace("@KILL@", &kill);
     let script = format!("{}\n{script}", include_str!("guest/nfs.sh"));
     let guest = Guest::run(disks, 1024, &script, Duration::from_secs(240));
 
@@ -95,6 +105,13 @@ fn nfs_delivers_what_its_disk_does_or_its_link_and_which_it_was_is_named() {
     let busy = trial["counters"]["cpu_busy_share"].as_f64().unwrap_or(0.0);
     let known = limit == "network" && claim.contains("the server had to send waited");
     assert!(known || (limit == "unknown" && busy > 0.8), "{claim}: {shaped:#}");
+
+    // One that was killed leaves its mount, and what undoes it finds it in the journal alone. Its
+    // folder is the next run's to remove.
+    assert_eq!(guest.wrote("left").lines().count(), 1, "{}", guest.wrote("left"));
+    let undone = guest.wrote("undone");
+    assert!(undone.contains("the mount at /run/brickyard-"), "{undone}");
+    assert!(guest.wrote("again").contains("nothing to undo"), "{}", guest.wrote("again"));
 
     let cached = document(&guest, "cache");
     let trial = trials(&cached)[0];
