@@ -105,24 +105,25 @@ fn a_disk_without_a_limit_is_not_given_one() {
 /// MiB of the file that bonnie++ and ours write, rewrite and read in blocks of 8 KiB.
 const BLOCKS_MIB: u64 = 256;
 
-/// The phases of bonnie++ that write, rewrite and read it.
-fn of_bonnie(place: &str, more: &[&str]) -> [Value; 3] {
+/// What each of these of our presets that do as a phase of bonnie++ does comes to.
+fn of_bonnie(place: &str, names: &[&str], more: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().expect("a folder");
-    let names = ["bonnie-write", "bonnie-rewrite", "bonnie-read"];
-    let loads = names.map(|name| format!("[[workload]]\nuse = \"{name}\"\n"));
-    let text = format!("[plan]\nname = \"blocks\"\nreplicates = 1\n{}", loads.concat());
+    let loads: String =
+        names.iter().map(|name| format!("[[workload]]\nuse = \"{name}\"\n")).collect();
+    let text = format!("[plan]\nname = \"blocks\"\nreplicates = 1\n{loads}");
     std::fs::write(folder.path().join("blocks.toml"), text).expect("write a plan");
     let size = format!("file-size={BLOCKS_MIB}MiB");
     let typed = ["run", "blocks.toml", "--dir", place, &size];
     let document = json(folder.path(), &[&typed, more].concat());
     let all = trials(&document);
-    names.map(|name| {
-        let found = all.iter().find(|trial| trial["group"] == name);
+    let of = |name: &&str| {
+        let found = all.iter().find(|trial| trial["group"] == *name);
         (*found.unwrap_or_else(|| panic!("no {name} in {document:#}"))).clone()
-    })
+    };
+    names.iter().map(of).collect()
 }
 
-/// The same by bonnie++ itself.
+/// The same by bonnie++ itself, all of its phases.
 fn by_bonnie(place: &str, more: &[&str]) -> Value {
     let folder = tempfile::tempdir().expect("a folder");
     let typed = ["run", "bonnie++", "--dir", place, "--replicates", "1", "files=1"];
@@ -131,12 +132,19 @@ fn by_bonnie(place: &str, more: &[&str]) -> Value {
     trials(&json(folder.path(), &[&typed[..], &size, more].concat()))[0].clone()
 }
 
+/// A phase of bonnie++, our preset that does the same, and the figure of it.
+const WRITE: [&str; 3] = ["block_write", "bonnie-write", "durable_throughput_bytes_per_s"];
+const REWRITE: [&str; 3] = ["rewrite", "bonnie-rewrite", "durable_throughput_bytes_per_s"];
+const READ: [&str; 3] = ["block_read", "bonnie-read", "throughput_bytes_per_s"];
+
 /// Writing, rewriting and reading blocks through the page cache, bonnie++'s and ours, with less
 /// memory than the file has: then both measure the disk. For rewriting the disk writes twice as
 /// fast as it reads, and little waits to be written, so that reading alone holds it up: else its
 /// rate depends on when the kernel, out of memory, writes back, and two runs of one tool differ by
-/// a tenth. For writing nothing is held: the pauses that the kernel gives a writer then left the
-/// disk idle for up to a sixth of ours, and not of bonnie++'s.
+/// a tenth. For writing nothing is held, and reading hardly: the pauses that the kernel gives a
+/// writer then left the disk idle for up to a sixth of ours, and not of bonnie++'s.
+///
+/// The median of five rounds failed on a machine that others kept busy: see [`Rounds`].
 #[test]
 fn bonnie_agrees_on_blocks_where_the_file_does_not_fit_into_memory() {
     if !usable("bonnie++ as referee", &["bonnie++", "mkfs.ext4"]) {
@@ -145,58 +153,90 @@ fn bonnie_agrees_on_blocks_where_the_file_does_not_fit_into_memory() {
     let _alone = alone();
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
-    let limit = draw("limit of both, MB/s", 32, 40) * 1_000_000;
-    if !disk.limit(limit, limit) {
+    let limit = draw("limit of writing, MB/s", 32, 40) * 1_000_000;
+    if !disk.limit(10 * limit, limit) {
         println!("SKIP bonnie++ as referee: this kernel has no cgroup v1 block throttle");
         return;
     }
-    check_agreement(&mount.name(), limit, &["block_write"]);
+    check_agreement(&mount.name(), limit, &[WRITE]);
     if !disk.hold_dirty(8 << 20) {
         println!("SKIP rewriting of bonnie++ as referee: needs Linux 6.2 to write back evenly");
         return;
     }
     let limit = draw("limit of reading, MB/s", 18, 22) * 1_000_000;
     assert!(disk.limit(limit, 2 * limit));
-    check_agreement(&mount.name(), limit, &["rewrite", "block_read"]);
+    check_agreement(&mount.name(), limit, &[REWRITE, READ]);
 }
 
-/// One run of each may meet whatever else the machine does, and of three still two: then the median
-/// of three decides, and then that of five.
-fn check_agreement(place: &str, limit: u64, phases: &[&str]) {
-    let mut rounds: Vec<Vec<f64>> = Vec::new();
-    for number in [1, 3, 5] {
-        rounds.resize_with(number, || blocks_of_both(place, limit, phases));
-        let median = |phase: usize| {
-            let mut all: Vec<f64> = rounds.iter().map(|round| round[phase]).collect();
-            all.sort_by(f64::total_cmp);
-            all[all.len() / 2]
-        };
-        if (0..phases.len()).map(median).all(|ratio| (0.95..1.05).contains(&ratio)) {
+/// What both came to in one phase, as shares of the disk's limit, one a round.
+///
+/// Whatever else the machine does takes from a tool and gives it nothing, for the disk lets no
+/// more through: so the best round of each is what that tool can do, and these are compared. The
+/// median of their ratios, which this was, was off where others kept the processors busy in three
+/// rounds of five, now beside the one and now beside the other. What ours always lacks, or always
+/// has too much, the best of its rounds has as well.
+#[derive(Debug, Default)]
+struct Rounds {
+    theirs: Vec<f64>,
+    ours: Vec<f64>,
+}
+
+impl Rounds {
+    fn best(shares: &[f64]) -> f64 {
+        shares.iter().copied().fold(0.0, f64::max)
+    }
+
+    fn agree(&self) -> bool {
+        is_close(Self::best(&self.ours) / Self::best(&self.theirs))
+    }
+
+    /// Whether the disk never held bonnie++ up, and held ours up at its limit: then it is no
+    /// referee, and ours is right nevertheless.
+    fn has_no_referee(&self) -> bool {
+        Self::best(&self.theirs) < 0.95 && is_close(Self::best(&self.ours))
+    }
+}
+
+fn is_close(ratio: f64) -> bool {
+    (0.95..1.05).contains(&ratio)
+}
+
+/// Runs both until they agree in each phase, five times at most.
+fn check_agreement(place: &str, limit: u64, phases: &[[&str; 3]]) {
+    let mut rounds: Vec<Rounds> = phases.iter().map(|_| Rounds::default()).collect();
+    for number in 0..5 {
+        one_round(place, limit, phases, number % 2 == 1, &mut rounds);
+        if rounds.iter().all(Rounds::agree) {
             return;
         }
     }
-    panic!("{phases:?}: {rounds:?}");
+    assert!(rounds.iter().all(|of| of.agree() || of.has_no_referee()), "{phases:?}: {rounds:#?}");
+    println!("SKIP bonnie++ as referee: others kept it below the disk's limit: {rounds:?}");
 }
 
-/// What ours comes to of bonnie++'s in these phases, one program right after the other.
-fn blocks_of_both(place: &str, limit: u64, phases: &[&str]) -> Vec<f64> {
+/// Both, one right after the other; every other time ours is first.
+fn one_round(
+    place: &str,
+    limit: u64,
+    phases: &[[&str; 3]],
+    ours_first: bool,
+    rounds: &mut [Rounds],
+) {
     // A fifth of the file, so that what either finds of it in memory hardly shows. With an eighth
     // the kernel ended bonnie++ now and then for want of memory.
     let less = ["memory-limit=48MiB"];
+    let names: Vec<&str> = phases.iter().map(|[_, name, _]| *name).collect();
+    let before = ours_first.then(|| of_bonnie(place, &names, &less));
     let theirs = by_bonnie(place, &less);
-    let ours = of_bonnie(place, &less);
-    let ratio = |phase: &&str| {
-        let (ours, name) = match *phase {
-            "block_write" => (&ours[0], "durable_throughput_bytes_per_s"),
-            "rewrite" => (&ours[1], "durable_throughput_bytes_per_s"),
-            _ => (&ours[2], "throughput_bytes_per_s"),
-        };
-        let rate = figure(&theirs, &format!("reported_{phase}_throughput_bytes_per_s"));
-        let (truth, ratio) = (rate / limit as f64, figure(ours, name) / rate);
-        println!("{phase}: bonnie++ {truth:.4} of the limit, ours is {ratio:.4} of bonnie++");
-        ratio
-    };
-    phases.iter().map(ratio).collect()
+    let ours = before.unwrap_or_else(|| of_bonnie(place, &names, &less));
+    for (([phase, _, name], ours), rounds) in phases.iter().zip(&ours).zip(rounds) {
+        let share = |rate: f64| rate / limit as f64;
+        let said = format!("reported_{phase}_throughput_bytes_per_s");
+        let (theirs, ours) = (share(figure(&theirs, &said)), share(figure(ours, name)));
+        println!("{phase}: of the limit, bonnie++ {theirs:.4}, ours {ours:.4}");
+        rounds.theirs.push(theirs);
+        rounds.ours.push(ours);
+    }
 }
 
 /// The same file with memory enough for it: bonnie++ reads it from there, and either says `+++++`
@@ -224,15 +264,16 @@ fn bonnie_at_a_small_r_reads_memory_and_ours_reads_the_disk() {
     let said = theirs["figures"][name]["value"].as_f64();
     println!("block read: bonnie++ said {said:?}");
     assert!(said.is_none_or(|rate| rate > 2.0 * limit as f64), "{theirs:#}");
-    let [_, rewrite, block_read] = of_bonnie(&mount.name(), &[]);
-    let truth = figure(&block_read, "throughput_bytes_per_s") / limit as f64;
+    let ours = of_bonnie(&mount.name(), &[REWRITE[1], READ[1]], &[]);
+    let (rewrite, block_read) = (&ours[0], &ours[1]);
+    let truth = figure(block_read, "throughput_bytes_per_s") / limit as f64;
     println!("block read: ours is {truth:.4} of the limit");
     assert!((0.97..1.03).contains(&truth), "{block_read:#}");
-    for trial in [&rewrite, &block_read] {
+    for trial in [rewrite, block_read] {
         assert_eq!(trial["origin"]["verdict"], "device", "{trial:#}");
     }
     let said = figure(&theirs, "reported_rewrite_throughput_bytes_per_s");
-    let ours = figure(&rewrite, "durable_throughput_bytes_per_s");
+    let ours = figure(rewrite, "durable_throughput_bytes_per_s");
     println!("rewrite: bonnie++ {said:.0}, ours {ours:.0}, the disk reads {limit}");
     assert!(ours < 1.03 * limit as f64 && said > 1.2 * limit as f64, "{theirs:#}");
 }
