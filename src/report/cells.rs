@@ -161,8 +161,14 @@ fn lent<'a>(own: &[&'a Cell], varying: &[&str], all: &'a [Cell]) -> Vec<&'a Cell
         })
     };
     let axes = || varying.iter().filter(|knob| AXES.contains(knob));
+    // Of a campaign of a week nearly all may be its own, too many to hold each against every one.
+    let owned: BTreeSet<*const Cell> = own.iter().map(|cell| std::ptr::from_ref(*cell)).collect();
+    let prepares = |cell: &Cell| cell.groups.iter().any(|name| plan::prepares(name));
     let mut lent: Vec<&Cell> = Vec::new();
-    for cell in all.iter().filter(|cell| !cell.groups.iter().any(|name| plan::prepares(name))) {
+    for cell in all.iter().filter(|cell| !owned.contains(&std::ptr::from_ref(*cell))) {
+        if prepares(cell) {
+            continue;
+        }
         let fits = axes().any(|axis| own.iter().any(|other| alike(other, cell, Some(axis))));
         if fits && !own.iter().chain(&lent).any(|other| alike(other, cell, None)) {
             lent.push(cell);

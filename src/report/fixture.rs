@@ -2,6 +2,8 @@
 //!
 //! Figures follow simple laws without chance, so that snapshots hold on every machine.
 
+use std::collections::BTreeMap;
+
 use super::{Input, TrialView, cells};
 use crate::analysis::{Finding, Severity};
 use crate::knob::Settings;
@@ -308,10 +310,14 @@ fn view(record: &Record) -> TrialView {
 
 fn over_replicates(records: &[Record]) -> Vec<Cell> {
     let mut cells: Vec<Cell> = Vec::new();
+    // Thousands of trials are too many to hold each against every cell.
+    let mut places: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for record in records {
         let group = &record.trial.group;
-        let same = |cell: &&mut Cell| cell.settings == record.trial.settings;
-        if let Some(cell) = cells.iter_mut().find(same) {
+        let alike = places.entry(record.trial.settings.fingerprint(&[])).or_default();
+        let same = |place: &&usize| cells[**place].settings == record.trial.settings;
+        if let Some(place) = alike.iter().find(same) {
+            let cell = &mut cells[*place];
             cell.trials.push(record.trial.number);
             if !cell.groups.contains(group) {
                 cell.groups.push(group.clone());
@@ -328,6 +334,7 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
         }
         let groups = vec![group.clone()];
         let settings = record.trial.settings.clone();
+        alike.push(cells.len());
         cells.push(Cell { groups, settings, trials: vec![record.trial.number], figures });
     }
     cells

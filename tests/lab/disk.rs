@@ -27,10 +27,32 @@ fn has(tool: &str) -> bool {
     folders.into_iter().any(|folder| Path::new(folder).join(tool).exists())
 }
 
+/// Held by a test for as long as it uses this machine's own kernel.
+static HERE: Mutex<()> = Mutex::new(());
+
+/// Held by a test for as long as it runs a guest.
+static GUEST: Mutex<()> = Mutex::new(());
+
+/// Both of them, held by a test that measures processors, memory or a network.
+type Alone = (MutexGuard<'static, ()>, MutexGuard<'static, ()>);
+
 /// One measuring test at a time: they share processors and memory.
-pub fn alone() -> MutexGuard<'static, ()> {
-    static LOCK: Mutex<()> = Mutex::new(());
-    LOCK.lock().unwrap_or_else(|broken| broken.into_inner())
+pub fn alone() -> Alone {
+    let here = beside_a_guest();
+    (here, beside_this_machine())
+}
+
+/// For a test that waits for throttled disks of this machine nearly all the time, or that holds no
+/// figure against a bound: only a guest runs beside it, on a processor of its own.
+///
+/// Never two tests here at once, for several look for what was left behind on the whole machine.
+pub fn beside_a_guest() -> MutexGuard<'static, ()> {
+    HERE.lock().unwrap_or_else(|broken| broken.into_inner())
+}
+
+/// The same for a test that is all in a guest, whose disks are throttled inside.
+pub fn beside_this_machine() -> MutexGuard<'static, ()> {
+    GUEST.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
 /// Runs a command that must succeed; gives what it printed.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{Disk, alone, usable};
+use crate::disk::{Disk, beside_a_guest, usable};
 use crate::run::{brickyard, draw, figure, parse, trials};
 
 const TOOLS: &[&str] = &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "blkid"];
@@ -138,7 +138,7 @@ fn file_systems_and_arrays_are_made_measured_and_unmade() {
     if !usable("layouts on loop devices", TOOLS) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let bench = Bench::new(SWEEP);
     let unconfirmed = brickyard(bench.path(), &["run", "plan.toml"]).output().expect("it runs");
     assert_eq!(unconfirmed.status.code(), Some(2));
@@ -210,7 +210,7 @@ fn a_killed_run_is_undone_and_goes_on_where_it_was() {
     if !usable("killed layouts on loop devices", TOOLS) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let bench = Bench::new(SHORT);
     bench.kill_after("undone.db", 1, &[]);
     let undone = brickyard(bench.path(), &["undo", "--store", "undone.db"]).output();
@@ -303,7 +303,7 @@ fn fifty_kills_lose_nothing_and_leave_nothing() {
     if !usable("fifty kills", TOOLS) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let bench = Bench::new(KILLED);
     let settings = bench.settings();
     let whole = bench.run(&["--store", "whole.db", "--json"]).output().expect("it runs");

@@ -1,6 +1,6 @@
 //! Buffered writers whose files are small: what they are told is accepted must be the disk's.
 
-use crate::disk::{Disk, Mount, alone, usable};
+use crate::disk::{Disk, Mount, beside_a_guest, usable};
 use crate::run::{draw, figure, json, noted, trials};
 
 /// A buffered writer that came to the end of its file before the trial ended began again at its
@@ -11,7 +11,7 @@ fn a_buffered_writer_of_a_small_file_is_held_to_the_disks_limit() {
     if !usable("a buffered writer of a small file", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let limit = draw("limit on writes, MB/s", 20, 60) * 1_000_000;
     let mut disk = Disk::new(700);
     let mount = Mount::format(&disk, "ext4");
