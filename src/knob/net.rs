@@ -67,13 +67,23 @@ pub const MESSAGE_SIZE: Knob = own(
 pub const SEND_PATH: Knob = own(
     TCP,
     "send-path",
-    Domain::OneOf(&["write", "sendfile", "zerocopy", "splice", "mmap", "uring", "uring-zerocopy"]),
+    Domain::OneOf(&[
+        "write",
+        "sendfile",
+        "sendfile-ahead",
+        "zerocopy",
+        "splice",
+        "mmap",
+        "uring",
+        "uring-zerocopy",
+    ]),
     "write",
     "From memory: write(2) from a buffer, sendfile(2) from a file in memory (memfd), send(2) with \
      MSG_ZEROCOPY, whose completions say how many sends the kernel copied after all, or io_uring, \
      many small sends by one call, copied or not. From files: read(2) and write(2), sendfile(2), \
-     splice(2) through a pipe of 1 MiB, write(2) from a memory map, or io_uring: reads into \
-     registered buffers, queue-depth in flight, and sends from them, copied or not",
+     the same with queue-depth threads that read ahead of it into the page cache, splice(2) \
+     through a pipe of 1 MiB, write(2) from a memory map, or io_uring: reads into registered \
+     buffers, queue-depth in flight, and sends from them, copied or not",
 );
 pub const RECEIVE_PATH: Knob = own(
     TCP,

@@ -36,11 +36,11 @@ fn files_arrive_at_the_speed_of_their_disk_by_every_way_round_after_round() {
         println!("SKIP files over TCP: this kernel has no throttle that holds for every process");
         return;
     };
-    let ways = "send-path=write,sendfile,splice,mmap,uring,uring-zerocopy";
+    let ways = "send-path=write,sendfile,sendfile-ahead,splice,mmap,uring,uring-zerocopy";
     let size = draw("size of a file that is sent, MiB", 16, 40);
     let size = format!("file-size={size}MiB");
     let document = run(&mount, &[ways, &size, "stop=3s", "streams=2"]);
-    assert_eq!(trials(&document).len(), 6);
+    assert_eq!(trials(&document).len(), 7);
     for trial in trials(&document) {
         let way = trial["settings"]["send-path"].as_str().unwrap_or_default();
         let share = figure(trial, "throughput_bytes_per_s") / rate as f64;

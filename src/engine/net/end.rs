@@ -55,13 +55,17 @@ pub struct Count {
     pub clock: OnceLock<ThreadClock>,
     /// The same at its end, ns; 0 before.
     pub cpu_ns: AtomicU64,
+    /// Threads that work for it; only their clocks count.
+    pub helpers: OnceLock<Vec<Count>>,
 }
 
 impl Count {
-    /// Processor time of the thread so far, ns.
+    /// Processor time of the thread and of those that work for it so far, ns.
     pub fn cpu_ns(&self) -> u64 {
         let running = self.clock.get().and_then(|clock| clock.now_ns());
+        let helpers = self.helpers.get().into_iter().flatten();
         running.unwrap_or_else(|| self.cpu_ns.load(Relaxed))
+            + helpers.map(Count::cpu_ns).sum::<u64>()
     }
 }
 

@@ -5,8 +5,8 @@
 //! and over. Before a round that may meet in memory what the last one left there, it waits until
 //! the receiver has everything (until then the pages are in the sockets, and nobody can drop them)
 //! and drops it. By which way bytes go from a file to a socket is the business of `ways` and, with
-//! several reads in flight, of `ring`. With `verify` the receiver holds each block that arrives
-//! against what was written, end to end.
+//! several reads in flight, of `ring` and `ahead`. With `verify` the receiver holds each block that
+//! arrives against what was written, end to end.
 
 use std::fs::File;
 use std::io;
@@ -28,6 +28,7 @@ use crate::engine::load::protocol::{Failure, LoadSpec, Prepared, Written};
 use crate::measurement::Integrity;
 use crate::sys::clock::{monotonic_ns, sleep_until};
 
+mod ahead;
 mod ring;
 #[cfg(test)]
 mod tests;
@@ -138,6 +139,14 @@ struct Place {
     offset: u64,
 }
 
+impl Place {
+    /// Of the block of this number since the trial began.
+    fn of(files: &StreamFiles, number: u64, block_bytes: u64) -> Place {
+        let (round, block) = (number % files.blocks(), number % files.blocks_per_file);
+        Place { file: (round / files.blocks_per_file) as usize, offset: block * block_bytes }
+    }
+}
+
 /// A sender's way through its files.
 struct Round<'a> {
     work: &'a Work,
@@ -149,6 +158,8 @@ struct Round<'a> {
     /// Bytes of each file that are used: whole blocks.
     file_bytes: u64,
     at: Place,
+    /// Blocks before this place since the trial began.
+    number: u64,
     sent_bytes: u64,
 }
 
@@ -177,6 +188,7 @@ impl Round<'_> {
     /// So many bytes more were read; whether that was the last file's end.
     fn read(&mut self, bytes: usize) -> bool {
         self.at.offset += bytes as u64;
+        self.number += u64::from(self.at.offset.is_multiple_of(self.served.job.block_bytes));
         if self.at.offset < self.file_bytes {
             return false;
         }
@@ -255,11 +267,13 @@ pub fn send(
         count: &work.senders[index],
         file_bytes: files.blocks_per_file * served.job.block_bytes,
         at: Place::default(),
+        number: 0,
         sent_bytes: 0,
     };
     match work.job.send {
         SendPath::Write => ways::read_and_write(round, wait),
         SendPath::Sendfile => ways::sendfile(round, wait),
+        SendPath::SendfileAhead => ahead::sendfile(round, wait),
         SendPath::Splice => ways::splice(round, wait),
         SendPath::Mmap => ways::mapped(round, wait),
         SendPath::Uring | SendPath::UringZerocopy => ring::send(round, wait),
@@ -297,10 +311,10 @@ pub fn refuse(
         ));
     }
     let in_flight = matches!(job.send, SendPath::Uring | SendPath::UringZerocopy);
-    if depth > 1 && !in_flight {
+    if depth > 1 && !in_flight && job.helpers() == 0 {
         return unsupported(format!(
             "send-path={} has one read in flight per stream; queue-depth={depth} needs \
-             send-path=uring or uring-zerocopy",
+             send-path=uring, uring-zerocopy or sendfile-ahead",
             job.send.name()
         ));
     }
@@ -313,6 +327,11 @@ pub fn refuse(
         SendPath::Zerocopy => unsupported(no_zerocopy().to_owned()),
         SendPath::Mmap if direct => unsupported(
             "a memory map goes through the page cache; send-path=mmap needs direct=false"
+                .to_owned(),
+        ),
+        SendPath::SendfileAhead if direct => unsupported(
+            "direct I/O leaves the page cache out, and what is read ahead lies there; \
+             send-path=sendfile-ahead needs direct=false"
                 .to_owned(),
         ),
         _ => Ok(()),
@@ -352,11 +371,10 @@ pub fn receive_checked(
         filled += got;
         arrived(bytes);
         if filled == buffer.len() {
-            let (file, block) = (number / files.blocks_per_file, number % files.blocks_per_file);
-            let offset = block * served.job.block_bytes;
+            let Place { file, offset } = Place::of(files, number, served.job.block_bytes);
             blocks.look(&buffer, buffer.len() as i32, file as u32, offset);
             filled = 0;
-            number = (number + 1) % files.blocks();
+            number += 1;
         }
     }
     let found = blocks.found();

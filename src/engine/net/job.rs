@@ -17,6 +17,8 @@ pub enum SendPath {
     Sendfile,
     /// send(2) with MSG_ZEROCOPY from a buffer.
     Zerocopy,
+    /// sendfile(2), with threads that read ahead of it.
+    SendfileAhead,
     /// splice(2) through a pipe.
     Splice,
     /// write(2) from a map of a file.
@@ -29,9 +31,10 @@ pub enum SendPath {
 
 impl SendPath {
     /// As typed.
-    const NAMES: [(&str, SendPath); 7] = [
+    const NAMES: [(&str, SendPath); 8] = [
         ("write", SendPath::Write),
         ("sendfile", SendPath::Sendfile),
+        ("sendfile-ahead", SendPath::SendfileAhead),
         ("zerocopy", SendPath::Zerocopy),
         ("splice", SendPath::Splice),
         ("mmap", SendPath::Mmap),
@@ -221,10 +224,15 @@ impl Job {
         turn % self.interfaces.max(1)
     }
 
+    /// Threads of each sender that read ahead of it.
+    pub fn helpers(&self) -> usize {
+        if self.send == SendPath::SendfileAhead { self.depth.max(1) } else { 0 }
+    }
+
     /// Refuses ways that take files.
     fn check_path(&self) -> Result<(), Error> {
         match self.send {
-            path @ (SendPath::Splice | SendPath::Mmap) => {
+            path @ (SendPath::SendfileAhead | SendPath::Splice | SendPath::Mmap) => {
                 Err(Error::Unsupported(of_files_alone(path)))
             }
             _ => Ok(()),

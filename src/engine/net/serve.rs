@@ -86,11 +86,14 @@ fn finished(
 /// `Unsupported`, with what would fit.
 pub fn check_room(job: &Job) -> Result<(), Error> {
     let (host, streams) = (Host::live(), job.streams);
-    room::check_threads(&host, 2 * streams)?;
+    let helpers = job.helpers();
+    room::check_threads(&host, (2 + helpers) * streams)?;
     let buffers = (1 + job.depth.max(1) as u64) * job.message_bytes as u64;
-    let each = 2 * room::THREAD_BYTES + SOCKETS_BYTES + buffers;
+    // A helper's pipe holds as much as a thread needs and more: pages of the file, which it reads.
+    let threads = (2 + helpers as u64) * room::THREAD_BYTES;
+    let each = threads + SOCKETS_BYTES + buffers;
     room::check_memory(&host, streams, each)?;
-    room::check_descriptors(3 * streams as u64, "this load", "lower streams")
+    room::check_descriptors(3 * ((1 + helpers) * streams) as u64, "this load", "lower streams")
 }
 
 /// Holds what was sent against what arrived.

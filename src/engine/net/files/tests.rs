@@ -14,7 +14,8 @@ use crate::pattern::block::{Format, Identity};
 
 const FILE_BYTES: usize = 1 << 20;
 const BLOCK: usize = 64 << 10;
-const WAYS: [&str; 6] = ["write", "sendfile", "splice", "mmap", "uring", "uring-zerocopy"];
+const WAYS: [&str; 7] =
+    ["write", "sendfile", "sendfile-ahead", "splice", "mmap", "uring", "uring-zerocopy"];
 
 /// Two streams, each with two files of blocks that name themselves.
 struct Scene {
@@ -103,9 +104,9 @@ fn format() -> Format {
 fn by_every_way_each_block_arrives_as_it_was_written_round_after_round() {
     let scene = Scene::new();
     for way in WAYS {
-        for (direct, depth) in [(false, 1), (true, 1), (true, 4)] {
-            let deep = depth > 1 && !way.starts_with("uring");
-            if deep || (direct && way == "mmap") {
+        for (direct, depth) in [(false, 1), (false, 4), (true, 1), (true, 4)] {
+            let deep = depth > 1 && !way.starts_with("uring") && way != "sendfile-ahead";
+            if deep || (direct && ["mmap", "sendfile-ahead"].contains(&way)) {
                 continue;
             }
             let what = format!("{way}, direct {direct}, depth {depth}");
@@ -193,6 +194,7 @@ fn what_cannot_be_honoured_is_refused_by_name_with_what_would_work() {
         (&[("send-path", json!("zerocopy"))][..], "uring-zerocopy"),
         (&[("send-path", json!("mmap")), ("direct", json!(true))], "needs direct=false"),
         (&[("send-path", json!("splice")), ("queue-depth", json!(2))], "send-path=uring"),
+        (&[("send-path", json!("sendfile-ahead")), ("direct", json!(true))], "needs direct=false"),
         (&[("access", json!("write"))], "access=read"),
         (&[("receive-path", json!("truncate"))], "receive-path=read"),
         (&[("stop", json!("pass"))], "stop=10s"),

@@ -12,10 +12,13 @@ use crate::engine::net::end::{broken, retried};
 
 /// Bytes of the pipe that splice(2) goes through: what an ordinary user may have
 /// (/proc/sys/fs/pipe-max-size).
-const PIPE_BYTES: usize = 1 << 20;
+pub const PIPE_BYTES: usize = 1 << 20;
 
 /// Goes through the files; `step` sends up to so many bytes from a place, and says how many went.
-fn pump(
+///
+/// # Errors
+/// With what failed.
+pub fn pump(
     mut round: Round<'_>,
     mut step: impl FnMut(&Round<'_>, usize) -> io::Result<usize>,
     mut let_go: impl FnMut(),
@@ -72,14 +75,19 @@ pub fn sendfile(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken
     if !wait() {
         return Ok(0);
     }
-    let step = |round: &Round<'_>, length| {
-        retried(|| {
-            let mut at = round.at.offset;
-            rustix::fs::sendfile(round.socket, round.file(), Some(&mut at), length)
-                .map_err(io::Error::from)
-        })
-    };
-    pump(round, step, || ())
+    pump(round, sendfile_at, || ())
+}
+
+/// sendfile(2) of up to so many bytes from the present place; how many went.
+///
+/// # Errors
+/// The kernel's.
+pub fn sendfile_at(round: &Round<'_>, length: usize) -> io::Result<usize> {
+    retried(|| {
+        let mut at = round.at.offset;
+        rustix::fs::sendfile(round.socket, round.file(), Some(&mut at), length)
+            .map_err(io::Error::from)
+    })
 }
 
 /// splice(2) from the file into a pipe, and from that to the socket.
