@@ -8,7 +8,9 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
         Domain::Bytes { min, max, step } => bytes_within(text, min, max, step).map(Value::Bytes),
         Domain::BytesPerSecond => {
             let amount = text.strip_suffix("/s").unwrap_or(text);
-            bit_rate(text).map_or_else(|| parse_bytes(amount), Ok).map(Value::BytesPerSecond)
+            let wrong = |_| format!("`{text}` is not a rate such as 10Gb/s, 200MB/s or 1GiB/s");
+            let bytes = bit_rate(text).map_or_else(|| parse_bytes(amount).map_err(wrong), Ok);
+            bytes.map(Value::BytesPerSecond)
         }
         Domain::Count { min, max } => {
             let count: u64 = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
@@ -271,6 +273,15 @@ mod tests {
         }
         for wrong in ["", "a b", "a,b", "a=b", "a\n", "'", &"x".repeat(101)] {
             assert!(Domain::Label.parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_rate_is_refused_as_a_rate() {
+        for wrong in ["fast", "", "/s", "Gb/s", "10s", "-1MB/s", "99999999999TiB/s"] {
+            let why = Domain::BytesPerSecond.parse(wrong).unwrap_err();
+            assert!(why.contains("not a rate such as 10Gb/s") && !why.contains("size"), "{why}");
+            assert!(why.contains(&format!("`{wrong}`")), "{why}");
         }
     }
 
