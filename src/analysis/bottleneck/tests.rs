@@ -153,3 +153,24 @@ fn figures_that_break_little_s_law_are_told() {
     let found = ask(&[full(1, 97e6), late]);
     assert!(found[0].claim.contains("In 1 trials the figures do not agree"), "{}", found[0].claim);
 }
+
+/// Files on NFS, whose server is this machine too where `disks` are given.
+fn nfs(depth: u64, bytes_per_s: f64, served: bool) -> Scene {
+    let scene = full(depth, bytes_per_s);
+    let disks = if served { scene.disks.clone() } else { Vec::new() };
+    Scene { disks, evidence: Evidence { remote: true, ..scene.evidence.clone() }, ..scene }
+}
+
+#[test]
+fn the_busy_disk_of_a_server_that_is_here_limits_its_clients_and_of_another_nobody_knows() {
+    let here = ask(&[nfs(1, 97e6, true), nfs(8, 100e6, true)]);
+    assert_eq!((limit(&here, 1), limit(&here, 2)), ("device", "device"));
+    let alone = ask(&[nfs(8, 100e6, true)]);
+    assert_eq!((limit(&alone, 1), alone[0].suspect.as_deref()), ("unknown", Some("device")));
+    let mut idle = nfs(8, 100e6, true);
+    idle.disks = vec![(0.3, 0.3, 400.0)];
+    assert_eq!(limit(&ask(&[idle]), 1), "unknown");
+    let elsewhere = ask(&[nfs(1, 97e6, false), nfs(8, 100e6, false)]);
+    assert_eq!((limit(&elsewhere, 1), limit(&elsewhere, 2)), ("unknown", "unknown"));
+    assert_eq!(elsewhere[0].suspect.as_deref(), Some("network"));
+}
