@@ -8,9 +8,14 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
         Domain::Bytes { min, max, step } => bytes_within(text, min, max, step).map(Value::Bytes),
         Domain::BytesPerSecond => {
             let amount = text.strip_suffix("/s").unwrap_or(text);
-            let wrong = |_| format!("`{text}` is not a rate such as 10Gb/s, 200MB/s or 1GiB/s");
-            let bytes = bit_rate(text).map_or_else(|| parse_bytes(amount).map_err(wrong), Ok);
-            bytes.map(Value::BytesPerSecond)
+            let wrong = || format!("`{text}` is not a rate such as 10Gb/s, 200MB/s or 1GiB/s");
+            let bytes = match bit_rate(text) {
+                Some(bytes) => bytes,
+                // Less than a byte is no size either.
+                None if text.ends_with("b/s") => 0,
+                None => parse_bytes(amount).map_err(|_| wrong())?,
+            };
+            if bytes > 0 { Ok(Value::BytesPerSecond(bytes)) } else { Err(wrong()) }
         }
         Domain::Count { min, max } => {
             let count: u64 = text.parse().map_err(|_| format!("`{text}` is not a whole number"))?;
@@ -276,9 +281,11 @@ mod tests {
         }
     }
 
+    /// `pacing=0.1b/s` was taken as a size of no bytes, and a rate of 0 paced nothing.
     #[test]
     fn what_is_no_rate_is_refused_as_a_rate() {
-        for wrong in ["fast", "", "/s", "Gb/s", "10s", "-1MB/s", "99999999999TiB/s"] {
+        let all = ["fast", "", "/s", "Gb/s", "10s", "-1MB/s", "99999999999TiB/s", "0.1b/s", "0b/s"];
+        for wrong in all.into_iter().chain(["0MB/s", "0"]) {
             let why = Domain::BytesPerSecond.parse(wrong).unwrap_err();
             assert!(why.contains("not a rate such as 10Gb/s") && !why.contains("size"), "{why}");
             assert!(why.contains(&format!("`{wrong}`")), "{why}");

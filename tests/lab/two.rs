@@ -113,7 +113,8 @@ fn a_stranger_is_refused_and_a_killed_end_leaves_the_other_ready() {
     sender.wait().expect("waited for");
     let next = parse(&receiver.output(&pair, folder.path(), &["tcp-stream", "stop=1s"]));
     assert!(figure(trials(&next)[0], "throughput_bytes_per_s") > 0.0, "{next:#}");
-    // The other end is killed in the middle.
+    // The other end is killed in the middle. Whose sockets broke first was told for the cause:
+    // "cannot write to a socket: Connection reset by peer" named nobody.
     let sender = receiver.command(&pair, folder.path(), &long).spawn().expect("started");
     std::thread::sleep(Duration::from_millis(draw("the other killed after, ms", 1000, 2500)));
     receiver.child.kill().expect("killed");

@@ -96,6 +96,28 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Work {
+    /// With these sockets out and in.
+    pub fn new(
+        job: Job,
+        shared: Shared,
+        sockets: (Vec<TcpStream>, Vec<TcpStream>),
+        served: Option<Served>,
+    ) -> Work {
+        let counts = || (0..job.streams).map(|_| Count::default()).collect();
+        let (outgoing, incoming) = sockets;
+        let notes = Mutex::default();
+        Work {
+            senders: counts(),
+            receivers: counts(),
+            job,
+            shared,
+            outgoing,
+            incoming,
+            served,
+            notes,
+        }
+    }
+
     /// Closes all sockets: who waits for one of them no longer does.
     pub fn shut(&self) {
         for socket in self.outgoing.iter().chain(&self.incoming) {

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use super::course::{self, Other, Running};
-use super::end::{self, Count, Work, Yield};
+use super::end::{self, Work, Yield};
 use super::job::Job;
 use super::pact::{Order, Word, Yielded};
 use super::{serve, wire};
@@ -281,28 +281,4 @@ fn send(work: &Arc<Work>, limit: Duration, talk: &mut Talk<'_>) -> Result<Yielde
         return Err(Stopped::Parent);
     }
     Ok(Yielded { yields, samples, ..Yielded::default() })
-}
-
-impl Work {
-    /// With these sockets out and in.
-    pub fn new(
-        job: Job,
-        shared: Shared,
-        sockets: (Vec<TcpStream>, Vec<TcpStream>),
-        served: Option<super::files::Served>,
-    ) -> Work {
-        let counts = || (0..job.streams).map(|_| Count::default()).collect();
-        let (outgoing, incoming) = sockets;
-        let notes = std::sync::Mutex::default();
-        Work {
-            senders: counts(),
-            receivers: counts(),
-            job,
-            shared,
-            outgoing,
-            incoming,
-            served,
-            notes,
-        }
-    }
 }

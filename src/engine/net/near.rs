@@ -105,10 +105,11 @@ struct Far {
 
 /// What the far end says, read by a thread.
 struct Heard {
-    lines: Receiver<Option<Said>>,
+    /// The last one may be why there are no more.
+    lines: Receiver<Result<Said, String>>,
     voice: Voice,
     reader: JoinHandle<Link>,
-    name: String,
+    address: Address,
 }
 
 impl Far {
@@ -150,8 +151,7 @@ impl Far {
         let (link, voice) = (self.call.link.take(), self.call.voice.clone());
         let link = link.ok_or_else(|| lost(&self.address, "the talk has broken off"))?;
         voice.expect_within(ANSWER_MAX);
-        let (shared, name) = (work.clone(), self.address.to_string());
-        let address = self.address.clone();
+        let (shared, address) = (work.clone(), self.address.clone());
         let reader = std::thread::spawn(move || {
             let mut link = link;
             loop {
@@ -175,13 +175,13 @@ impl Far {
                         true
                     }
                 };
-                let _ = tell.send(said.ok());
+                let _ = tell.send(said);
                 if last {
                     return link;
                 }
             }
         });
-        Ok(Heard { lines, voice, reader, name })
+        Ok(Heard { lines, voice, reader, address: self.address.clone() })
     }
 
     /// Compares the clocks once more, and says good-bye.
@@ -227,9 +227,9 @@ impl Heard {
     /// The next thing that is not about how it goes.
     fn next(&self) -> Result<Said, Error> {
         match self.lines.recv() {
-            Ok(Some(said)) => Ok(said),
-            // What went wrong is with the streams.
-            Ok(None) | Err(_) => Err(Error::Failed(format!("{} hung up", self.name))),
+            Ok(Ok(said)) => Ok(said),
+            Ok(Err(why)) => Err(lost(&self.address, &why)),
+            Err(_) => Err(lost(&self.address, "it has hung up")),
         }
     }
 
@@ -240,14 +240,14 @@ impl Heard {
                 Ok(())
             }
             Ok(Said::Message(Message::Failed { kind, what })) => {
-                Err(kind.error(format!("the other end, {}: {what}", self.name)))
+                Err(kind.error(format!("the other end, {}: {what}", self.address)))
             }
             other => Err(self.cause(work, other.err())),
         }
     }
 
-    /// What went wrong first: what the far end says of it, where all that was noticed here is that
-    /// a connection broke off; else what failed here.
+    /// What went wrong first: what the far end says of it, or that it is lost, where all that was
+    /// noticed here is that a connection broke off; else what failed here.
     fn cause(&self, work: &Work, error: Option<Error>) -> Error {
         let failure = work.shared.marks().failure;
         let follows = failure.as_ref().is_none_or(|(_, what)| {
@@ -255,14 +255,23 @@ impl Heard {
         });
         if follows {
             // It closes its connections once it has said why.
-            while let Ok(Some(said)) = self.lines.recv_timeout(CAUSE_MAX) {
-                if let Said::Message(Message::Failed { kind, what }) = said {
-                    return kind.error(format!("the other end, {}: {what}", self.name));
+            loop {
+                match self.lines.recv_timeout(CAUSE_MAX) {
+                    Ok(Ok(Said::Message(Message::Failed { kind, what }))) => {
+                        return kind.error(format!("the other end, {}: {what}", self.address));
+                    }
+                    Ok(Ok(_)) => {}
+                    Ok(Err(why)) => return lost(&self.address, &why),
+                    Err(RecvTimeoutError::Timeout) => break,
+                    // What it said last was taken by the caller.
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return error.unwrap_or_else(|| lost(&self.address, "it has hung up"));
+                    }
                 }
             }
         }
         let failure = failure.map(|(kind, what)| kind.error(what));
-        let out_of_turn = || Error::Failed(format!("{} speaks out of turn", self.name));
+        let out_of_turn = || Error::Failed(format!("{} speaks out of turn", self.address));
         failure.or(error).unwrap_or_else(out_of_turn)
     }
 
@@ -292,8 +301,12 @@ fn send(
         running.quit();
         return Err(Stopped::Parent);
     }
-    let told = heard.voice.word(Command::Go.word());
-    told.map_err(|why| Error::Failed(format!("cannot talk to {}: {why}", heard.name)))?;
+    if let Err(why) = heard.voice.word(Command::Go.word()) {
+        let lost = lost(&heard.address, &why.to_string());
+        let cause = heard.cause(work, Some(lost));
+        running.quit();
+        return Err(cause.into());
+    }
     running.go()?;
     let theirs = follow(work, heard, talk);
     work.shared.end();
@@ -315,18 +328,22 @@ fn follow(work: &Work, heard: &Heard, talk: &mut Talk<'_>) -> Result<Yielded, St
     heard.voice.expect_within(SILENCE_MAX + Duration::from_nanos(work.job.warm_up_ns));
     loop {
         match heard.lines.recv_timeout(LOOK) {
-            Ok(Some(Said::Message(running @ Message::Running(_)))) => {
+            Ok(Ok(Said::Message(running @ Message::Running(_)))) => {
                 heard.voice.expect_within(SILENCE_MAX);
                 talk.say(&running)?;
             }
-            Ok(Some(Said::Word(Word::Stopping {}))) => {
+            Ok(Ok(Said::Word(Word::Stopping {}))) => {
                 heard.voice.expect_within(ANSWER_MAX);
                 work.shared.end();
             }
-            Ok(Some(Said::Word(Word::Yielded(yielded)))) => return Ok(*yielded),
+            Ok(Ok(Said::Word(Word::Yielded(yielded)))) => return Ok(*yielded),
             Err(RecvTimeoutError::Timeout) if monotonic_ns() < until_ns => {}
-            Ok(Some(Said::Message(Message::Failed { kind, what }))) => {
-                return Err(kind.error(format!("the other end, {}: {what}", heard.name)).into());
+            Ok(Ok(Said::Message(Message::Failed { kind, what }))) => {
+                return Err(kind.error(format!("the other end, {}: {what}", heard.address)).into());
+            }
+            Ok(Err(why)) => {
+                let lost = lost(&heard.address, &why);
+                return Err(heard.cause(work, Some(lost)).into());
             }
             _ => return Err(heard.cause(work, None).into()),
         }
