@@ -182,6 +182,7 @@ pub const KNOBS: &[&Knob] = &[
     &net::MESSAGE_SIZE,
     &net::SEND_PATH,
     &net::RECEIVE_PATH,
+    &net::RECEIVE_LOW_WATER,
     &net::SOCKET_BUFFER,
     &net::CONGESTION_CONTROL,
     &net::NODELAY,

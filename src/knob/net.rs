@@ -101,6 +101,14 @@ pub const SOCKET_BUFFER: Knob = own(
     "SO_SNDBUF of the sender and SO_RCVBUF of the receiver (the kernel doubles what is asked, \
      socket(7)); `as-is`: the kernel tunes both",
 );
+pub const RECEIVE_LOW_WATER: Knob = own(
+    TCP,
+    "receive-low-water",
+    Domain::OrAsIs(&Domain::Bytes { min: 1, max: 1 << 30, step: 1 }),
+    "as-is",
+    "A receiver is woken once so many bytes have come (SO_RCVLOWAT, socket(7)), instead of by the \
+     first of them: fewer wake-ups, and each byte waits longer; `as-is`: 1",
+);
 pub const CONGESTION_CONTROL: Knob = own(
     TCP,
     "congestion-control",

@@ -72,6 +72,7 @@ const ADDED: &[&str] = &[
     "tcp-congestion",
     "netdev-backlog-max",
     "pacing",
+    "receive-low-water",
     "interfaces",
     "nfs-version",
     "nfs-transport",

@@ -135,6 +135,8 @@ pub struct Job {
     pub datagrams: Option<Datagrams>,
     /// Of both sockets; `None` leaves them to the kernel.
     pub socket_buffer: Option<u64>,
+    /// Bytes that must have come before a receiver is woken; `None` leaves it to the kernel.
+    pub low_water: Option<u64>,
     /// Of the sender; `None` leaves it to the kernel.
     pub congestion: Option<String>,
     /// TCP_NODELAY of the sender.
@@ -191,6 +193,7 @@ impl Job {
             wire: wanted(settings)?,
             mtu,
             socket_buffer: set("socket-buffer").then(|| settings.whole("socket-buffer")),
+            low_water: set("receive-low-water").then(|| settings.whole("receive-low-water")),
             congestion: set("congestion-control")
                 .then(|| settings.word("congestion-control").to_owned()),
             nodelay: settings.flag("nodelay"),
@@ -380,6 +383,7 @@ mod tests {
             ("mtu", "9000"),
             ("wire", "namespaces"),
             ("socket-buffer", "1MiB"),
+            ("receive-low-water", "64KiB"),
             ("congestion-control", "reno"),
         ]);
         let job = job.unwrap();
@@ -388,6 +392,7 @@ mod tests {
         assert!(job.reversed && !job.nodelay);
         assert_eq!((job.wire, job.mtu), (Wanted::Namespaces, Some(9000)));
         assert_eq!((job.socket_buffer, job.congestion), (Some(1 << 20), Some("reno".into())));
+        assert_eq!(job.low_water, Some(64 << 10));
     }
 
     #[test]
@@ -396,6 +401,7 @@ mod tests {
         assert_eq!((job.wire, job.mtu, job.socket_buffer), (Wanted::Auto, None, None));
         assert_eq!((job.interfaces, job.pacing, job.datagrams), (1, None, None));
         assert_eq!((job.congestion, job.send), (None, SendPath::Write));
+        assert_eq!(job.low_water, None);
     }
 
     #[test]

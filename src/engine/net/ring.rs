@@ -30,7 +30,7 @@ pub const SILENCE_NS: u64 = 60_000_000_000;
 pub const DRAINING_NS: u64 = 10_000_000_000;
 
 /// A chain has so many bytes, or one message when that is larger, and so many sends at most.
-const CHAIN_BYTES: usize = 256 << 10;
+const CHAIN_BYTES: usize = 1 << 20;
 const CHAIN_MAX: usize = 64;
 /// Buffers that a receiver hands to the kernel, a power of two, and bytes of each: together no more
 /// than a core's cache holds, as they are used in turn.
@@ -87,8 +87,10 @@ pub fn send(
     let count = &work.senders[index];
     let copied = work.job.send != SendPath::UringZerocopy;
     let socket = work.outgoing[index].as_raw_fd();
+    // Messages that are to leave at once share no segment.
+    let more = if work.job.nodelay { 0 } else { libc::MSG_MORE };
     let mut chain =
-        Chain { ring, buffers: &buffers, socket, length, fixed, copied, count, owed: 0 };
+        Chain { ring, buffers: &buffers, socket, length, fixed, copied, more, count, owed: 0 };
     if !go() {
         return Ok(0);
     }
@@ -107,6 +109,8 @@ struct Chain<'a> {
     length: usize,
     fixed: bool,
     copied: bool,
+    /// How a send is told that another one follows it at once.
+    more: i32,
     count: &'a Count,
     /// Completions that are to come.
     owed: usize,
@@ -138,8 +142,10 @@ impl Chain<'_> {
 
     fn push(&mut self) -> Result<(), Broken> {
         let (from, bytes) = (self.buffers.pointer(0), self.buffers.block() as u32);
-        let (socket, flags) = (types::Fd(self.socket), libc::MSG_WAITALL | libc::MSG_NOSIGNAL);
+        let socket = types::Fd(self.socket);
         for number in 1..=self.length {
+            let more = if number < self.length { self.more } else { 0 };
+            let flags = libc::MSG_WAITALL | libc::MSG_NOSIGNAL | more;
             let entry = match self.copied {
                 true => opcode::Send::new(socket, from, bytes).flags(flags).build(),
                 false => opcode::SendZc::new(socket, from, bytes)

@@ -31,6 +31,11 @@ pub fn set_receive_buffer(socket: &impl AsFd, bytes: u64) -> Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_RCVBUF, i32::try_from(bytes).unwrap_or(i32::MAX))
 }
 
+/// Bytes that must have come before who waits for them is woken; the kernel makes room for them.
+pub fn set_low_water(socket: &impl AsFd, bytes: u64) -> Result<()> {
+    set(socket, libc::SOL_SOCKET, libc::SO_RCVLOWAT, i32::try_from(bytes).unwrap_or(i32::MAX))
+}
+
 /// Bytes that may wait to be sent, as asked.
 pub fn set_send_buffer(socket: &impl AsFd, bytes: u64) -> Result<()> {
     set(socket, libc::SOL_SOCKET, libc::SO_SNDBUF, i32::try_from(bytes).unwrap_or(i32::MAX))
@@ -38,16 +43,23 @@ pub fn set_send_buffer(socket: &impl AsFd, bytes: u64) -> Result<()> {
 
 /// What the kernel made of the two calls above: send and receive buffer, bytes.
 pub fn buffers(socket: &impl AsFd) -> Result<(u64, u64)> {
-    let of = |option| -> Result<u64> {
-        let (mut value, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
-        let (socket, data) = (socket.as_fd().as_raw_fd(), (&raw mut value).cast());
-        // SAFETY: the kernel writes at most `length` bytes into `value`.
-        match unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, option, data, &raw mut length) } {
-            0 => Ok(value.max(0) as u64),
-            _ => Err(Error::last_os_error()),
-        }
-    };
-    Ok((of(libc::SO_SNDBUF)?, of(libc::SO_RCVBUF)?))
+    Ok((of(socket, libc::SO_SNDBUF)?, of(socket, libc::SO_RCVBUF)?))
+}
+
+/// What the kernel made of [`set_low_water`], bytes.
+pub fn low_water(socket: &impl AsFd) -> Result<u64> {
+    of(socket, libc::SO_RCVLOWAT)
+}
+
+/// A number of a socket's own.
+fn of(socket: &impl AsFd, option: i32) -> Result<u64> {
+    let (mut value, mut length) = (0_i32, size_of::<i32>() as libc::socklen_t);
+    let (socket, data) = (socket.as_fd().as_raw_fd(), (&raw mut value).cast());
+    // SAFETY: the kernel writes at most `length` bytes into `value`.
+    match unsafe { libc::getsockopt(socket, libc::SOL_SOCKET, option, data, &raw mut length) } {
+        0 => Ok(value.max(0) as u64),
+        _ => Err(Error::last_os_error()),
+    }
 }
 
 /// Bytes that were sent and that the other end's kernel has not acknowledged (tcp(7), SIOCOUTQ).
@@ -224,6 +236,25 @@ mod tests {
         for length in 0..whole.len() {
             assert_eq!(of(&whole[..length]), (0, 0), "{length}");
         }
+    }
+
+    #[test]
+    fn a_receiver_is_woken_by_the_byte_that_reaches_its_low_water() {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        use std::io::Write;
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut sender = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (receiver, _) = listener.accept().unwrap();
+        set_low_water(&receiver, 1000).unwrap();
+        assert_eq!(low_water(&receiver).unwrap(), 1000);
+        let woken = |ms: i64| {
+            let limit = Timespec { tv_sec: ms / 1000, tv_nsec: ms % 1000 * 1_000_000 };
+            poll(&mut [PollFd::new(&receiver, PollFlags::IN)], Some(&limit)).unwrap() > 0
+        };
+        sender.write_all(&[1; 999]).unwrap();
+        assert!(!woken(50));
+        sender.write_all(&[1]).unwrap();
+        assert!(woken(10_000));
     }
 
     /// The fields after the C library's last one, at the offsets of linux/tcp.h, and cut at every

@@ -79,6 +79,23 @@ fn both_ways_at_once_have_a_rate_each_and_their_sum_is_what_arrived() {
     assert!(series.column(network::OUTGOING).is_none());
 }
 
+/// A receiver that waits for more than is to come would wait for ever: the end wakes it as well.
+#[test]
+fn a_receiver_that_is_woken_late_has_every_byte_at_the_end_all_the_same() {
+    for (send, receive) in [("write", "read"), ("uring", "uring-multishot")] {
+        let result = done(&[
+            ("send-path", json!(send)),
+            ("receive-path", json!(receive)),
+            ("message-size", json!(1000)),
+            ("receive-low-water", json!(77_777)),
+        ]);
+        let series = result.counters.iter().find(|it| it.source == network::SOURCE).expect("TCP");
+        let arrived: u64 = result.streams.iter().map(|it| it.total.read_bytes).sum();
+        assert!(arrived > 0, "{send}");
+        assert_eq!(last(series, "sent_bytes"), arrived, "{send}");
+    }
+}
+
 #[test]
 fn the_record_says_what_lay_between_the_ends() {
     let result = done(&[("stop", json!("20ms"))]);
@@ -90,6 +107,7 @@ fn what_the_kernel_does_not_have_is_unsupported_by_name() {
     for (knob, value, word) in [
         ("congestion-control", json!("no-such"), "tcp_available_congestion_control"),
         ("socket-buffer", json!(1 << 30), "net.core."),
+        ("receive-low-water", json!(1 << 30), "net.ipv4.tcp_rmem"),
         ("mtu", json!(9000), "wire=namespaces"),
     ] {
         match run(&[(knob, value)]).end {

@@ -308,7 +308,8 @@ fn accept(listener: &TcpListener, sender: SocketAddr) -> Result<TcpStream, Error
 pub fn prepare_receiver(job: &Job, receiver: &TcpStream) -> Result<(), Error> {
     receiver.set_nonblocking(false).map_err(failed("wait for bytes"))?;
     receiver.set_read_timeout(Some(SILENCE_MAX)).map_err(failed("set SO_RCVTIMEO"))?;
-    receive_buffer(job, receiver)
+    receive_buffer(job, receiver)?;
+    low_water(job, receiver)
 }
 
 /// Makes a socket ready to send.
@@ -361,6 +362,21 @@ fn receive_buffer(job: &Job, receiver: &impl AsFd) -> Result<(), Error> {
     socket::set_receive_buffer(receiver, asked).map_err(failed("set SO_RCVBUF"))?;
     let (_, got) = socket::buffers(receiver).map_err(failed("ask for socket buffers"))?;
     granted(asked, got, "SO_RCVBUF", "net.core.rmem_max")
+}
+
+/// The kernel cuts it to half of what it may ever buffer, and says nothing.
+fn low_water(job: &Job, receiver: &TcpStream) -> Result<(), Error> {
+    let Some(asked) = job.low_water else { return Ok(()) };
+    socket::set_low_water(receiver, asked).map_err(failed("set SO_RCVLOWAT"))?;
+    let got = socket::low_water(receiver).map_err(failed("ask for SO_RCVLOWAT"))?;
+    match got < asked {
+        false => Ok(()),
+        true => Err(Error::Unsupported(format!(
+            "cannot have receive-low-water={asked}B: the kernel gave {got}B, half of what it may \
+             buffer for a receiver; ask for less, or for more by socket-buffer or \
+             tcp-buffer-max (the last number of net.ipv4.tcp_rmem)"
+        ))),
+    }
 }
 
 /// The kernel cuts a buffer to what the machine's settings allow, and says nothing.
