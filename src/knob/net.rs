@@ -80,7 +80,7 @@ pub const SEND_PATH: Knob = own(
     "write",
     "From memory: write(2) from a buffer, sendfile(2) from a file in memory (memfd), send(2) with \
      MSG_ZEROCOPY, whose completions say how many sends the kernel copied after all, or io_uring, \
-     many small sends by one call, copied or not. From files: read(2) and write(2), sendfile(2), \
+     many messages by one call, copied or not. From files: read(2) and write(2), sendfile(2), \
      the same with queue-depth threads that read ahead of it into the page cache, splice(2) \
      through a pipe of 1 MiB, write(2) from a memory map, or io_uring: reads into registered \
      buffers, queue-depth in flight, and sends from them, copied or not",

@@ -1,9 +1,11 @@
 //! io_uring between memory and a socket: sends in chains, copied or not, and receiving into buffers
 //! that the kernel takes from a ring as bytes come (multishot).
 //!
-//! Linked sends are carried out one after the other, so that the bytes of a stream stay in order
-//! while one system call hands over many small messages. All messages of a stream are the same, and
-//! the kernel only reads them: one buffer serves all.
+//! Copied messages are gathered into one send, as a program with many to send does it (sendmsg, or
+//! bundles of provided buffers); those that must leave by themselves (TCP_NODELAY) or are not
+//! copied are linked: carried out one after the other, so that the bytes of a stream stay in order
+//! while one system call hands over many. All messages of a stream are the same, and the kernel
+//! only reads them: one buffer serves all.
 
 use std::io;
 use std::os::fd::AsRawFd;
@@ -29,7 +31,7 @@ pub const SILENCE_NS: u64 = 60_000_000_000;
 /// So much more is waited for what is in flight when a trial is over or something has failed.
 pub const DRAINING_NS: u64 = 10_000_000_000;
 
-/// A chain has so many bytes, or one message when that is larger, and so many sends at most.
+/// A chain has so many bytes, or one message when that is larger, and so many messages at most.
 const CHAIN_BYTES: usize = 1 << 20;
 const CHAIN_MAX: usize = 64;
 /// Buffers that a receiver hands to the kernel, a power of two, and bytes of each: together no more
@@ -87,19 +89,39 @@ pub fn send(
     let count = &work.senders[index];
     let copied = work.job.send != SendPath::UringZerocopy;
     let socket = work.outgoing[index].as_raw_fd();
-    // Messages that are to leave at once share no segment.
-    let more = if work.job.nodelay { 0 } else { libc::MSG_MORE };
+    // Messages that are to leave at once share no segment, and what is not copied is registered.
+    let gathered = copied && !work.job.nodelay;
+    let many = gathered.then(|| Gathered::new(&buffers, length));
+    let header = many.as_ref().map(|many| &raw const many.header);
     let mut chain =
-        Chain { ring, buffers: &buffers, socket, length, fixed, copied, more, count, owed: 0 };
+        Chain { ring, buffers: &buffers, socket, length, header, fixed, copied, count, owed: 0 };
     if !go() {
         return Ok(0);
     }
     let sent = chain.run(work);
     if !chain.settle() {
         // The kernel may read them still.
-        std::mem::forget(buffers);
+        std::mem::forget((buffers, many));
     }
     sent
+}
+
+/// All messages of a chain, as one send.
+struct Gathered {
+    header: libc::msghdr,
+    _messages: Vec<libc::iovec>,
+}
+
+impl Gathered {
+    /// The first buffer, so many times; the header stays where it is.
+    fn new(buffers: &Buffers, times: usize) -> Box<Gathered> {
+        let message = libc::iovec { iov_base: buffers.pointer(0).cast(), iov_len: buffers.block() };
+        let mut messages = vec![message; times];
+        // SAFETY: every field of a msghdr may be 0: no name, no messages, no control.
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        (header.msg_iov, header.msg_iovlen) = (messages.as_mut_ptr(), times as _);
+        Box::new(Gathered { header, _messages: messages })
+    }
 }
 
 struct Chain<'a> {
@@ -107,10 +129,10 @@ struct Chain<'a> {
     buffers: &'a Buffers,
     socket: i32,
     length: usize,
+    /// Of all messages together, when they are one send.
+    header: Option<*const libc::msghdr>,
     fixed: bool,
     copied: bool,
-    /// How a send is told that another one follows it at once.
-    more: i32,
     count: &'a Count,
     /// Completions that are to come.
     owed: usize,
@@ -121,7 +143,7 @@ impl Chain<'_> {
         let mut bytes = 0;
         while work.shared.phase() != Phase::Stop {
             self.push()?;
-            let mut sends = self.length;
+            let mut sends = self.sends();
             while sends > 0 {
                 wait(&self.ring, sends, SILENCE_NS).map_err(broken("wait for an io_uring"))?;
                 loop {
@@ -140,23 +162,28 @@ impl Chain<'_> {
         Ok(bytes)
     }
 
+    /// Sends of one chain.
+    fn sends(&self) -> usize {
+        if self.header.is_some() { 1 } else { self.length }
+    }
+
     fn push(&mut self) -> Result<(), Broken> {
         let (from, bytes) = (self.buffers.pointer(0), self.buffers.block() as u32);
-        let socket = types::Fd(self.socket);
-        for number in 1..=self.length {
-            let more = if number < self.length { self.more } else { 0 };
-            let flags = libc::MSG_WAITALL | libc::MSG_NOSIGNAL | more;
-            let entry = match self.copied {
-                true => opcode::Send::new(socket, from, bytes).flags(flags).build(),
-                false => opcode::SendZc::new(socket, from, bytes)
+        let (socket, flags) = (types::Fd(self.socket), libc::MSG_WAITALL | libc::MSG_NOSIGNAL);
+        let sends = self.sends();
+        for number in 1..=sends {
+            let entry = match (self.header, self.copied) {
+                (Some(many), _) => opcode::SendMsg::new(socket, many).flags(flags as u32).build(),
+                (None, true) => opcode::Send::new(socket, from, bytes).flags(flags).build(),
+                (None, false) => opcode::SendZc::new(socket, from, bytes)
                     .flags(flags)
                     .buf_index(self.fixed.then_some(0))
                     .zc_flags(REPORT_USAGE)
                     .build(),
             };
-            let linked = number < self.length;
+            let linked = number < sends;
             let entry = if linked { entry.flags(squeue::Flags::IO_LINK) } else { entry };
-            // SAFETY: the buffer lives until every completion, and every notification, has been
+            // SAFETY: the buffer, and the header, live until every completion, and every notification, has been
             // reaped, or for ever when these do not come (`send`); the socket outlives the ring.
             let pushed = unsafe { self.ring.submission().push(&entry) };
             pushed.map_err(|why| (Failure::Failed, format!("cannot queue a send: {why}")))?;

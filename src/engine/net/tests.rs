@@ -79,6 +79,22 @@ fn both_ways_at_once_have_a_rate_each_and_their_sum_is_what_arrived() {
     assert!(series.column(network::OUTGOING).is_none());
 }
 
+/// Messages that leave by themselves are linked, not gathered; the bytes are the same.
+#[test]
+fn linked_messages_that_leave_by_themselves_all_arrive() {
+    for bytes in [10_u64, 100_000] {
+        let result = done(&[
+            ("send-path", json!("uring")),
+            ("nodelay", json!(true)),
+            ("message-size", json!(bytes)),
+        ]);
+        let series = result.counters.iter().find(|it| it.source == network::SOURCE).expect("TCP");
+        let arrived: u64 = result.streams.iter().map(|it| it.total.read_bytes).sum();
+        assert!(arrived > 0, "{bytes}");
+        assert_eq!(last(series, "sent_bytes"), arrived, "{bytes}");
+    }
+}
+
 /// A receiver that waits for more than is to come would wait for ever: the end wakes it as well.
 #[test]
 fn a_receiver_that_is_woken_late_has_every_byte_at_the_end_all_the_same() {
