@@ -183,8 +183,9 @@ impl Chain<'_> {
             };
             let linked = number < sends;
             let entry = if linked { entry.flags(squeue::Flags::IO_LINK) } else { entry };
-            // SAFETY: the buffer, and the header, live until every completion, and every notification, has been
-            // reaped, or for ever when these do not come (`send`); the socket outlives the ring.
+            // SAFETY: the buffer and the header live until every completion, and every
+            // notification, has been reaped, or for ever when these do not come (`send`); the
+            // socket outlives the ring.
             let pushed = unsafe { self.ring.submission().push(&entry) };
             pushed.map_err(|why| (Failure::Failed, format!("cannot queue a send: {why}")))?;
             self.owed += 1;
