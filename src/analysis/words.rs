@@ -129,8 +129,13 @@ pub fn path(settings: &Settings) -> &'static str {
 /// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1 MiB)`.
 pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     if settings.has("command") {
-        let command: String = settings.word("command").chars().take(60).collect();
-        return format!("`{command}`");
+        // A script may begin with what it is.
+        let first = settings.word("command").lines().next().unwrap_or_default();
+        let told = first.strip_prefix('#').map(str::trim).filter(|told| !told.is_empty());
+        return match told {
+            Some(told) => told.chars().take(60).collect(),
+            None => format!("`{}`", first.chars().take(60).collect::<String>()),
+        };
     }
     let means = |knob: &str| settings.has(knob) && !settings.is_moot(knob);
     let way = means("direct").then(|| path(settings).to_owned());

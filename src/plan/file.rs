@@ -229,6 +229,29 @@ fn some_of(entry: &Entry<'_>, all: &[String]) -> Result<Vec<String>, Mistake> {
     }
 }
 
+/// What a workload is called: its own name, or its preset's, told apart by its place where that is
+/// used twice.
+fn named(own: Option<Entry<'_>>, preset: &str, loads: &[Load]) -> Result<String, Mistake> {
+    let taken = |name: &str| loads.iter().any(|other| other.name == name);
+    let Some(entry) = own else {
+        let same = loads.iter().filter(|other| other.name.starts_with(preset)).count();
+        let numbered = (same + 1..).map(|number| format!("{preset} {number}"));
+        let first = (same == 0).then(|| preset.to_owned());
+        let free = first.into_iter().chain(numbered).find(|name| !taken(name));
+        return Ok(free.unwrap_or_default());
+    };
+    let name = entry.text()?;
+    let fits = !name.trim().is_empty() && name.chars().count() <= NAME_MAX;
+    match (fits && !name.chars().any(char::is_control), taken(&name) || super::prepares(&name)) {
+        (true, false) => Ok(name),
+        (true, true) => Err(entry.wrong("this name is taken", "another one, or none")),
+        (false, _) => {
+            let why = format!("a name is one line of 1 to {NAME_MAX} characters");
+            Err(entry.wrong(why, "name = \"curl from nginx\""))
+        }
+    }
+}
+
 /// Knobs of a workload that are not changed by what is typed.
 fn kept(entry: &Entry<'_>, settings: &Settings) -> Result<Vec<&'static str>, Mistake> {
     let one = |item: Entry<'_>| {
@@ -252,6 +275,9 @@ fn twice_memory(entry: &Entry<'_>) -> Result<bool, Mistake> {
 }
 
 /// A factor and where it stands.
+/// Characters of a workload's own name at most: it heads a table.
+const NAME_MAX: usize = 60;
+
 struct Placed<'a> {
     factor: Factor,
     entry: Entry<'a>,
@@ -280,11 +306,7 @@ fn loads(
     for mut table in tables {
         let (preset, engine) = preset(&mut table, engine)?;
         let mut load = load(preset, engine, stop);
-        // A workload that is used twice is told apart by its place.
-        let same = loads.iter().filter(|other| other.name.starts_with(preset.name)).count();
-        if same > 0 {
-            load.name = format!("{} {}", preset.name, same + 1);
-        }
+        load.name = named(table.take("name"), preset.name, &loads)?;
         if let Some(entry) = table.take("directories") {
             load.settings.set("directories", Value::Words(some_of(&entry, directories)?));
         }

@@ -283,3 +283,27 @@ fn the_plan_of_the_design_is_read() {
     assert_eq!(plan.cells().count(), 2 * 3 * 3 * 8);
     assert_eq!((plan.engine.as_str(), plan.prices.len()), ("file, command", 2));
 }
+
+#[test]
+fn a_workload_is_called_as_its_plan_calls_it_and_no_two_are_called_alike() {
+    let plan = |names: [&str; 3]| {
+        let one = |name: &str| match name {
+            "" => "[[workload]]\ncommand = \"true\"\n".to_owned(),
+            name => format!("[[workload]]\nname = \"{name}\"\ncommand = \"true\"\n"),
+        };
+        format!("[plan]\nname = \"p\"\n{}", names.map(one).concat())
+    };
+    let called = |names: [&str; 3]| {
+        let plan = read(&plan(names), "p.toml", None).unwrap();
+        plan.loads.iter().map(|load| load.name.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(called(["", "", ""]), ["command", "command 2", "command 3"]);
+    assert_eq!(called(["kernel", "", ""]), ["kernel", "command", "command 2"]);
+    assert_eq!(called(["command 2", "", "a b"]), ["command 2", "command 3", "a b"]);
+    for (names, word) in [(["a", "a", ""], "taken"), (["layout", "", ""], "taken")] {
+        assert!(refused(&plan(names)).why.contains(word), "{names:?}");
+    }
+    for name in [" ", "a\\nb", &"x".repeat(61)] {
+        assert!(refused(&plan([name, "", ""])).why.contains("one line"), "{name:?}");
+    }
+}
