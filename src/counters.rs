@@ -76,9 +76,7 @@ pub struct Subject {
 impl Subject {
     /// The load of `worker_pid` on `devices`, with this kernel's tick.
     pub fn new(worker_pid: u32, devices: &[String]) -> Subject {
-        // sysconf(_SC_CLK_TCK), which is USER_HZ: 100 on every architecture but alpha and ia64.
-        let ticks_per_s = rustix::param::clock_ticks_per_second().max(1);
-        let tick_ns = 1_000_000_000 / ticks_per_s;
+        let tick_ns = crate::sys::clock::tick_ns();
         Subject { worker_pid, devices: devices.to_vec(), tick_ns }
     }
 }

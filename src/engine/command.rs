@@ -45,7 +45,9 @@ impl Engine for Command {
             some => some.iter().map(|name| format!("/{}", name.trim_start_matches('/'))).collect(),
         };
         let spec = job::spec(settings, &places)?;
+        let served = spec.server.iter().flat_map(|one| [Some(&one.start), one.probe.as_ref()]);
         let starts = spec.copies.iter().take(1).chain(&spec.prepare).chain(&spec.cleanup);
+        let starts = starts.chain(served.flatten());
         // What lies in the trial's own directory may be made by `prepare`.
         let anywhere = |word: &&String| !word.contains('/');
         starts
@@ -58,8 +60,19 @@ impl Engine for Command {
         let mut spec = |places: &[String]| {
             job::spec(&trial.settings, places).map_err(|refusal| Error::Failed(refusal.why))
         };
-        supervise::run(trial, context, &mut spec)
+        let mut measured = supervise::run(trial, context, &mut spec)?;
+        if let (Some(each), Some(programs)) = (copy_bytes(&trial.settings), &mut measured.programs)
+        {
+            programs.know_of_files(each);
+        }
+        Ok(measured)
     }
+}
+
+/// Bytes of files that every run reads, where that is known.
+fn copy_bytes(settings: &Settings) -> Option<u64> {
+    let known = settings.find("copy-bytes").is_some_and(|value| !value.is_as_is());
+    known.then(|| settings.whole("copy-bytes"))
 }
 
 #[cfg(test)]

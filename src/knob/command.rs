@@ -29,7 +29,8 @@ pub const SHELL: Knob = knob(
     "",
     Domain::Flag,
     "false",
-    "`command`, `prepare` and `cleanup` are given to /bin/sh -c whole, not split into words",
+    "`command`, `server`, `ready`, `prepare` and `cleanup` are given to /bin/sh -c whole, not \
+     split into words",
 );
 pub const PREPARE: Knob = knob(
     "prepare",
@@ -44,6 +45,29 @@ pub const CLEANUP: Knob = knob(
     Domain::Text,
     "",
     "A command that is run after each trial, untimed, once in every directory, failed or not",
+);
+pub const SERVER: Knob = knob(
+    "server",
+    "",
+    Domain::Text,
+    "",
+    "A program that serves the copies: started in the first directory after `prepare`, a part of \
+     the load (what it reads counts as the copies'), ended after them (SIGTERM, then SIGKILL)",
+);
+pub const READY: Knob = knob(
+    "ready",
+    "",
+    Domain::Text,
+    "",
+    "A command that is run again and again, untimed, until it succeeds: then `server` can be used",
+);
+pub const COPY_BYTES: Knob = knob(
+    "copy-bytes",
+    "",
+    Domain::OrAsIs(&Domain::Bytes { min: 1, max: 1 << 50, step: 1 }),
+    "as-is",
+    "Bytes of files that each run of a copy reads, itself or through `server`, where that is \
+     always the same: the origin is told from what storage delivered of them; `as-is`: not known",
 );
 pub const WORKING_DIRECTORY: Knob = knob(
     "working-directory",

@@ -310,7 +310,7 @@ fn pass_figures(measurement: &Measurement, figures: &mut Figures) {
         // One stream whose clock stood between its rounds: the time to its end is no time of I/O.
         return;
     }
-    let known = measurement.programs.is_none() || measurement.evidence.process_io_reliable;
+    let known = measurement.programs.as_ref().is_none_or(|it| it.are_told(&measurement.evidence));
     if last == 0 || bytes == 0 || !known {
         return;
     }

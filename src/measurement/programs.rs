@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use super::figures::Figures;
-use super::{Measurement, Note};
+use super::{Evidence, Measurement, Note};
 use crate::stats::{Estimate, mean};
 use crate::value::{bytes, percent};
 
@@ -31,6 +31,17 @@ pub struct Programs {
     pub of_files_bytes: Option<u64>,
     /// Bytes that the programs handed to write(2) and its like (`wchar`).
     pub called_write_bytes: u64,
+    /// What the server that they were served by cost while they ran.
+    pub server: Option<Served>,
+}
+
+/// Processor time of a server, with that of the processes that it started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Served {
+    /// In user mode, ns.
+    pub user_ns: u64,
+    /// In the kernel, ns.
+    pub system_ns: u64,
 }
 
 /// One run of the program, as wait4(2) tells it; children that it waited for are in all counts.
@@ -94,6 +105,18 @@ impl Run {
 }
 
 impl Programs {
+    /// Every run that came to its end read `each` bytes of files, and no other run is known of.
+    pub fn know_of_files(&mut self, each: u64) {
+        let whole = self.runs.iter().filter(|run| run.exit == Some(0)).count() as u64;
+        self.of_files_bytes = Some(each.saturating_mul(whole));
+    }
+
+    /// Whether each program's own account says what it read: that of a file system that counts, and
+    /// not what a server read for it.
+    pub fn are_told(&self, evidence: &Evidence) -> bool {
+        evidence.process_io_reliable && self.server.is_none()
+    }
+
     fn timed(&self) -> impl Iterator<Item = &Run> {
         self.runs.iter().filter(|run| run.timed)
     }
@@ -118,6 +141,8 @@ pub const NAMES: &[&str] = &[
     "blocks_out",
     "peak_memory_bytes",
     "timed_runs",
+    "server_user_s",
+    "server_system_s",
 ];
 
 /// Adds the figures of a trial's programs: means over its timed runs, but for the longest
@@ -126,6 +151,8 @@ pub const NAMES: &[&str] = &[
 /// - `elapsed_s`, `user_s`, `system_s`; `cpu_share`: both processor times over the elapsed time,
 ///   above 1 for programs of several threads.
 /// - `minor_faults`, `major_faults`, and `blocks_in`, `blocks_out` of 512 bytes.
+/// - `server_user_s`, `server_system_s` of the server that the programs were served by, all of them
+///   together, until the last had ended.
 /// - What `extract` found, by its name: the mean over the runs that said it.
 pub fn figures(programs: &Programs, figures: &mut Figures) {
     let mut add = |name: &'static str, value: Option<f64>| {
@@ -149,6 +176,8 @@ pub fn figures(programs: &Programs, figures: &mut Figures) {
     add("peak_memory_bytes", peak.map(|peak| peak as f64));
     let runs = programs.timed().count();
     add("timed_runs", (runs > 0).then_some(runs as f64));
+    add("server_user_s", programs.server.map(|server| seconds(server.user_ns)));
+    add("server_system_s", programs.server.map(|server| seconds(server.system_ns)));
     let mut said: Vec<(&str, Vec<f64>)> = Vec::new();
     for (name, value) in programs.timed().flat_map(|run| &run.values) {
         match said.iter_mut().find(|(known, _)| known == name) {

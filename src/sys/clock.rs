@@ -63,6 +63,12 @@ impl ThreadClock {
     }
 }
 
+/// Length of one tick of /proc's processor times, ns: sysconf(_SC_CLK_TCK), which is USER_HZ, 100
+/// on every architecture but alpha and ia64.
+pub fn tick_ns() -> u64 {
+    1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

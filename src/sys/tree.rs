@@ -1,7 +1,7 @@
 //! Processes below one of ours: which there are, what they have read and written, and what one that
 //! does not end waits for.
 
-use super::Host;
+use super::{Host, clock};
 
 /// What /proc/PID/io says, with the children that the process has waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,6 +103,21 @@ pub fn moved_by(host: &Host, pid: i32) -> Option<Moved> {
     moved(&host.read(format!("/proc/{pid}/io")).ok()?)
 }
 
+/// Processor time of a process and the children that it has waited for, user and system, ns
+/// (proc_pid_stat(5): `utime` and `cutime`, `stime` and `cstime`).
+pub fn computed_by(host: &Host, pid: i32) -> Option<[u64; 2]> {
+    computed(&host.read(format!("/proc/{pid}/stat")).ok()?, clock::tick_ns())
+}
+
+fn computed(text: &str, tick_ns: u64) -> Option<[u64; 2]> {
+    // Field 3 is the first after the name.
+    let mut words = text.get(text.rfind(')')? + 1..)?.split_ascii_whitespace().skip(14 - 3);
+    let mut ticks = || words.next()?.parse::<u64>().ok();
+    let (user, system, of_children) = (ticks()?, ticks()?, [ticks()?, ticks()?]);
+    let ns = |ticks: u64| ticks.saturating_mul(tick_ns);
+    Some([ns(user.saturating_add(of_children[0])), ns(system.saturating_add(of_children[1]))])
+}
+
 /// What a process that does not end is doing, in the kernel's words: `D in folio_wait_bit_common`.
 pub fn stuck(host: &Host, process: &Process) -> String {
     let now = host.read(format!("/proc/{}/stat", process.pid)).ok();
@@ -172,8 +187,11 @@ mod tests {
         let moved = super::moved(IO).unwrap();
         assert_eq!((moved.read_bytes, moved.called_read_bytes), (4096, 323_934_931));
         assert_eq!(moved.plus(moved).write_bytes, 647_864_320);
+        assert_eq!(computed(STAT, 10), Some([10, 20]));
+        assert_eq!(computed(&STAT.replace(" 1 2 0 0 20", " 1 2 30 40 20"), 1), Some([31, 42]));
         for end in 0..STAT.len() {
             let _ = process(&STAT[..end]);
+            let _ = computed(&STAT[..end], 10);
         }
         for end in 0..IO.len() {
             let _ = super::moved(&IO[..end]);
@@ -200,6 +218,7 @@ mod tests {
         assert!(below(&host, own.parent, &[]).iter().any(|process| process.pid == own.pid));
         assert!(below(&host, own.parent, &[own.pid]).iter().all(|process| process.pid != own.pid));
         assert!(moved_by(&host, own.pid).is_some());
+        assert!(computed_by(&host, own.pid).is_some());
         assert!(stuck(&host, &own).contains(&format!("pid {}", own.pid)));
     }
 }

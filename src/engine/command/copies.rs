@@ -67,6 +67,8 @@ pub struct Copies {
     pub running: Vec<Running>,
     /// Moved by every process that was waited for, by copy.
     pub reaped: Vec<(u32, Moved)>,
+    /// Processor time of every process that was waited for, by copy: user and system, ns.
+    pub computed: Vec<(u32, [u64; 2])>,
     groups: Vec<(i32, u32)>,
 }
 
@@ -77,8 +79,9 @@ impl Copies {
     /// When the kernel refuses, or `parent` has ended.
     pub fn new(parent: u32, input: Vec<u8>) -> Result<Copies, Error> {
         let children = held::adopt(parent)?;
-        let (running, reaped, groups) = (Vec::new(), Vec::new(), Vec::new());
-        Ok(Copies { host: Host::live(), children, input, running, reaped, groups })
+        let host = Host::live();
+        let (running, reaped, computed, groups) = Default::default();
+        Ok(Copies { host, children, input, running, reaped, computed, groups })
     }
 
     /// Starts a program up to the gate.
@@ -179,6 +182,7 @@ impl Copies {
             let known = self.groups.iter().rev().find(|(leader, _)| *leader == group);
             let copy = known.map_or(0, |(_, copy)| *copy);
             self.reaped.extend(moved.map(|moved| (copy, moved)));
+            self.computed.push((copy, [ended.user_ns, ended.system_ns]));
             let Some(at) = self.running.iter().position(|it| it.held.pid == pid) else { continue };
             let mut running = self.running.swap_remove(at);
             running.listen(usize::MAX);
@@ -195,6 +199,13 @@ impl Copies {
         let living = living.filter_map(|process| tree::moved_by(&self.host, process.pid));
         let reaped = self.reaped.iter().map(|(_, moved)| *moved);
         living.chain(reaped).fold(Moved::default(), Moved::plus)
+    }
+
+    /// Processor time of a process and all below it until now: user and system, ns.
+    pub fn computing(&self, pid: i32) -> [u64; 2] {
+        let below = tree::below(&self.host, pid, &[]).into_iter().map(|one| one.pid);
+        let each = below.chain([pid]).filter_map(|pid| tree::computed_by(&self.host, pid));
+        each.fold([0, 0], |sum, one| [sum[0] + one[0], sum[1] + one[1]])
     }
 
     /// Every process below this one, but for those of `except`.

@@ -21,6 +21,8 @@ const TEXTS: &[&str] = &[
     "command",
     "prepare",
     "cleanup",
+    "server",
+    "ready",
     "working-directory",
     "environment",
     "extract",

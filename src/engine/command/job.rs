@@ -3,7 +3,7 @@
 use super::extract;
 use super::fill::{Here, fill, names_copy, words};
 use super::hint::Refusal;
-use super::protocol::{Spec, Start};
+use super::protocol::{Server, Spec, Start};
 use crate::knob::Settings;
 
 /// What the worker is to do for these settings, in these `places`, one a directory of the trial.
@@ -37,7 +37,7 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
         prepare: beside("prepare")?,
         check: Vec::new(),
         cleanup: beside("cleanup")?,
-        server: None,
+        server: served(settings, here(1))?,
         extract: settings.texts("extract").to_vec(),
         timeout_ns: settings.whole("timeout"),
         at_least_ns: settings.whole("at-least"),
@@ -45,6 +45,28 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
         sustained: settings.flag("sustained"),
         parent: std::process::id(),
     })
+}
+
+/// What the copies are served by, when they are.
+fn served(settings: &Settings, here: Here<'_>) -> Result<Option<Server>, Refusal> {
+    match (settings.word("server"), settings.word("ready")) {
+        ("", "") => Ok(None),
+        ("", _) => {
+            let why = "ready says when `server` can be used, and there is none";
+            Err(Refusal::new(why, "server='...', or leave ready out"))
+        }
+        (_, "") => {
+            let why = "nobody knows when `server` can be used";
+            Err(Refusal::new(why, "ready='curl --fail http://127.0.0.1:8080/', or what asks yours"))
+        }
+        _ => Ok(Some(Server {
+            start: start(settings, "server", here)?,
+            ready: String::new(),
+            probe: Some(start(settings, "ready", here)?),
+            ends_by: rustix::process::Signal::TERM.as_raw(),
+            drops_by: rustix::process::Signal::TERM.as_raw(),
+        })),
+    }
 }
 
 fn start(settings: &Settings, knob: &str, here: Here<'_>) -> Result<Start, Refusal> {
@@ -101,6 +123,19 @@ mod tests {
     }
 
     #[test]
+    fn a_server_stands_in_the_first_directory_whoever_is_served() {
+        let knobs = [
+            ("command", "fetch {copy}"),
+            ("streams", "3"),
+            ("server", "serve {directory}"),
+            ("ready", "ask {directory}"),
+        ];
+        let server = spec(&settings("command", &knobs), &places()).unwrap().server.unwrap();
+        assert_eq!(server.start.words, ["serve", "/a"]);
+        assert_eq!(server.probe.unwrap().words, ["ask", "/a"]);
+    }
+
+    #[test]
     fn what_cannot_be_started_is_refused() {
         let why =
             |knobs: &[(&str, &str)]| spec(&settings("command", knobs), &places()).unwrap_err().why;
@@ -110,5 +145,7 @@ mod tests {
         assert!(why(&[("command", "true"), ("extract", "x")]).contains("NAME=REGEX"));
         assert!(why(&[("command", "true"), ("prepare", "' '' ")]).contains("nothing closes"));
         assert!(why(&[("command", "true"), ("cleanup", "{x}")]).contains("fill in"));
+        assert!(why(&[("command", "true"), ("server", "cat")]).contains("nobody knows when"));
+        assert!(why(&[("command", "true"), ("ready", "true")]).contains("there is none"));
     }
 }

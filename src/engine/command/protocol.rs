@@ -24,8 +24,11 @@ pub struct Start {
 pub struct Server {
     /// What is started.
     pub start: Start,
-    /// It can be used when it has said this on standard error.
+    /// It can be used when it has said this on standard error; nothing, where `probe` tells.
     pub ready: String,
+    /// It can be used when this ends with status 0; run again until it does.
+    #[serde(default)]
+    pub probe: Option<Start>,
     /// The signal that ends it in order.
     pub ends_by: i32,
     /// The signal that ends it at once, when nobody waits for a result.

@@ -8,7 +8,7 @@ use super::extract::{self, Extract};
 use super::output::Kept;
 use super::protocol::{Message, Outcome, Spec, Start};
 use super::server;
-use crate::measurement::programs::{Output, Run};
+use crate::measurement::programs::{Output, Run, Served};
 use crate::measurement::{Amount, Column, Kind, Note, Programs, Series, Stream, Window};
 use crate::sys::held::{self, Gate};
 use crate::sys::tree::Moved;
@@ -110,8 +110,9 @@ struct Trial<'a> {
     /// Processes that `prepare` left, as a server; they are no part of the load.
     prepared: Vec<i32>,
     started_ns: u64,
-    /// What a server had moved before that.
+    /// What a server had moved before that, and how long it had computed: user and system, ns.
     before: Moved,
+    computed: [u64; 2],
     outcome: Outcome,
     /// What each copy moved in its timed runs, and when the last of them ended.
     passes: Vec<(Moved, Option<u64>)>,
@@ -140,6 +141,7 @@ impl<'a> Trial<'a> {
             prepared: Vec::new(),
             started_ns: 0,
             before: Moved::default(),
+            computed: [0, 0],
             outcome: Outcome { load, programs, ..Outcome::default() },
             passes: vec![(Moved::default(), None); number],
             stopped_ns: vec![0; number],
@@ -240,6 +242,7 @@ impl<'a> Trial<'a> {
 
     fn measure(&mut self) -> Result<(), End> {
         self.beside("prepare", &self.spec.prepare)?;
+        let left: Vec<i32> = self.copies.all(&[]).into_iter().map(|process| process.pid).collect();
         server::start(self.copies, self.spec)?;
         let gate = Gate::new()?;
         for (number, start) in self.spec.copies.iter().enumerate() {
@@ -249,16 +252,19 @@ impl<'a> Trial<'a> {
         let waiting: Vec<i32> = self.copies.running.iter().map(|one| one.held.pid).collect();
         let below = self.copies.all(&[]).into_iter().map(|process| process.pid);
         self.prepared = match self.spec.server {
-            // What it has below it is part of the load, and nothing else was left.
-            Some(_) => Vec::new(),
+            // What it has below it is part of the load.
+            Some(_) => left,
             None => below.filter(|pid| !waiting.contains(pid)).collect(),
         };
         self.copies.reaped.clear();
         say(&Message::Ready {});
         self.await_go()?;
         if let Some(server) = server::process(self.copies) {
-            let copies: Vec<i32> = waiting.into_iter().filter(|pid| *pid != server).collect();
-            self.before = self.copies.moved(&copies);
+            let copies = waiting.into_iter().filter(|pid| *pid != server);
+            let others: Vec<i32> = copies.chain(self.prepared.iter().copied()).collect();
+            self.before = self.copies.moved(&others);
+            self.computed = self.copies.computing(server);
+            self.copies.computed.clear();
         }
         self.started_ns = clock::monotonic_ns();
         self.outcome.started_monotonic_ns = self.started_ns;
@@ -479,6 +485,7 @@ impl<'a> Trial<'a> {
             cpu_ns: self.cpu_ns[index],
         });
         self.outcome.streams = streams.collect();
+        self.outcome.programs.server = self.served();
         let all = self.copies.reaped.iter().map(|(_, moved)| *moved);
         let all = all.fold(Moved::default(), Moved::plus);
         self.outcome.programs.called_read_bytes = all.called_read_bytes;
@@ -494,6 +501,16 @@ impl<'a> Trial<'a> {
                 self.outcome.programs.outputs.push(output);
             }
         }
+    }
+}
+
+impl Trial<'_> {
+    /// What the server cost since the copies were let go, when there is one and it has ended.
+    fn served(&self) -> Option<Served> {
+        let of = self.copies.computed.iter().filter(|(copy, _)| *copy == server::COPY);
+        let all = of.map(|(_, one)| *one).reduce(|sum, one| [sum[0] + one[0], sum[1] + one[1]])?;
+        let since = |place: usize| all[place].saturating_sub(self.computed[place]);
+        Some(Served { user_ns: since(0), system_ns: since(1) })
     }
 }
 

@@ -1,12 +1,16 @@
 //! A server that the copies use: started before them, ended after them, part of the load.
 
 use super::copies::{Copies, Over};
-use super::protocol::Spec;
+use super::protocol::{Spec, Start};
 use super::serve::End;
 use crate::sys::{clock, held};
 
 /// Its number among the copies; no copy has it.
 pub const COPY: u32 = u32::MAX;
+/// Of what asks whether it can be used.
+const PROBE: u32 = COPY - 1;
+/// Before it is asked again.
+const PAUSE_NS: u64 = 50_000_000;
 /// A server that cannot be used after so long never can.
 const READY_NS: u64 = 60_000_000_000;
 /// A server that is told to end in order gets so long.
@@ -24,6 +28,9 @@ pub fn start(copies: &mut Copies, spec: &Spec) -> Result<(), End> {
     let Some(server) = &spec.server else { return Ok(()) };
     copies.start(COPY, false, &server.start)?;
     let began_ns = clock::monotonic_ns();
+    if let Some(probe) = &server.probe {
+        return asked(copies, probe, began_ns);
+    }
     loop {
         let (over, said) = copies.turn(clock::monotonic_ns() + LOOK_NS);
         super::serve::heard(said, "the server's start")?;
@@ -39,6 +46,33 @@ pub fn start(copies: &mut Copies, spec: &Spec) -> Result<(), End> {
     }
 }
 
+/// Asks until it answers.
+fn asked(copies: &mut Copies, probe: &Start, began_ns: u64) -> Result<(), End> {
+    let mut why = None;
+    loop {
+        copies.start(PROBE, false, probe)?;
+        let answer = loop {
+            let (over, said) = copies.turn(clock::monotonic_ns() + LOOK_NS);
+            super::serve::heard(said, "the server's start")?;
+            over.iter().try_for_each(lost)?;
+            if let Some(over) = over.iter().find(|over| over.running.copy == PROBE) {
+                break over.failure();
+            }
+            if clock::monotonic_ns() - began_ns > READY_NS {
+                let how = why.unwrap_or_else(|| "hangs".to_owned());
+                return Err(End::Failed(format!(
+                    "the server was not ready after 60 s: ready {how}"
+                )));
+            }
+        };
+        if answer.is_none() {
+            return Ok(());
+        }
+        why = answer;
+        copies.turn(clock::monotonic_ns() + PAUSE_NS);
+    }
+}
+
 /// Whether what has ended was the server, whose copies go on for nothing then.
 ///
 /// # Errors
@@ -47,7 +81,12 @@ pub fn lost(over: &Over) -> Result<(), End> {
     if over.running.copy != COPY {
         return Ok(());
     }
-    let how = over.failure().unwrap_or_else(|| "ended of itself".to_owned());
+    let how = over.failure().unwrap_or_else(|| {
+        let last = over.running.said.iter().rev().map(super::output::Kept::last_lines);
+        let said = last.into_iter().find(|lines| !lines.is_empty());
+        let said = said.map(|said| format!("; it said: {said}")).unwrap_or_default();
+        format!("ended of itself{said}")
+    });
     Err(End::Failed(format!("the server {how}")))
 }
 

@@ -150,6 +150,7 @@ impl Cluster {
         Server {
             start: self.start(self.words("postgres", &arguments, "QUIT"), data),
             ready: READY.to_owned(),
+            probe: None,
             // Fast and immediate shutdown (postgresql.org/docs/15/server-shutdown.html).
             ends_by: libc::SIGINT,
             drops_by: libc::SIGQUIT,
