@@ -35,6 +35,7 @@ pub const PLANS: &[BuiltIn] = &[
     BuiltIn { name: "multi-nic", text: include_str!("../../plans/multi-nic.toml") },
     BuiltIn { name: "nfs", text: include_str!("../../plans/nfs.toml") },
     BuiltIn { name: "nfs-tuning", text: include_str!("../../plans/nfs-tuning.toml") },
+    BuiltIn { name: "file-servers", text: include_str!("../../plans/file-servers.toml") },
     BuiltIn { name: "metadata", text: include_str!("../../plans/metadata.toml") },
 ];
 

@@ -54,7 +54,7 @@ fn what_sqlite_cannot_keep_is_refused_before_anything_is_made() {
 
 /// In memory, so that making a cluster is quick; anybody may pass through it, as the server's user
 /// must when we are root.
-fn open_folder() -> tempfile::TempDir {
+pub fn open_folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder.path(), open).expect("opened");
@@ -62,14 +62,14 @@ fn open_folder() -> tempfile::TempDir {
 }
 
 /// Processes whose command line has all of these words.
-fn alive(words: &[&str]) -> usize {
+pub fn alive(words: &[&str]) -> usize {
     let entries = Path::new("/proc").read_dir().expect("/proc").flatten();
     let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
     let lines = lines.map(|bytes| String::from_utf8_lossy(&bytes).replace('\0', " "));
     lines.filter(|line| words.iter().all(|word| line.contains(word))).count()
 }
 
-fn until(what: &str, mut done: impl FnMut() -> bool) {
+pub fn until(what: &str, mut done: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !done() {
         assert!(begun.elapsed() < Duration::from_secs(60), "{what}");

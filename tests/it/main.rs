@@ -17,6 +17,7 @@ mod programs;
 mod published;
 mod readme;
 mod resume;
+mod servers;
 mod stopped;
 mod tidy;
 mod tools;

@@ -34,6 +34,7 @@ mod origin;
 mod patterns;
 mod referee;
 mod run;
+mod servers;
 mod sustained;
 mod two;
 mod verify;
