@@ -254,6 +254,7 @@ pub const KNOBS: &[&Knob] = &[
     &system::interface::LRO,
     &system::interface::RSS_QUEUES,
     &system::interface::RPS,
+    &system::interface::INTERRUPT_CPUS,
     &system::interface::QDISC,
     &label::CARD,
     &label::SLOT,

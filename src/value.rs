@@ -203,7 +203,7 @@ impl Domain {
             Domain::Number { min, max } => format!("{min} to {max}"),
             Domain::Flag => "true or false".to_owned(),
             Domain::OneOf(words) => words.join(", "),
-            Domain::Cpus => "none, spread, or CPUs such as 0-3,8".to_owned(),
+            Domain::Cpus => "none, spread, numa-local, or CPUs such as 0-3,8".to_owned(),
             Domain::Stop => {
                 "a time (20s), bytes per stream (2GiB), bits that are checked (1e14bits), pass, \
                  steady, or interval:5%"

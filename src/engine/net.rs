@@ -22,6 +22,7 @@ mod files;
 mod job;
 mod near;
 mod pact;
+mod place;
 mod ring;
 mod serve;
 mod socket;

@@ -11,12 +11,13 @@ use super::{Change, Identity, Journal, Line, boot};
 use crate::sys::{Error, Host, port};
 
 /// Folders in which settings lie. A journal that tells of others was not written by us.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 9] = [
     "/sys/block/",
     "/sys/fs/btrfs/",
     "/sys/class/net/",
     "/sys/devices/system/cpu/",
     "/sys/kernel/mm/transparent_hugepage/",
+    "/proc/irq/",
     "/proc/sys/vm/",
     "/proc/sys/net/core/",
     "/proc/sys/net/ipv4/tcp_",

@@ -338,7 +338,8 @@ pub const CPU_PINNING: Knob = of_timed_streams(knob(
     Domain::Cpus,
     "none",
     "CPUs of the streams: none, spread (one after the other), or a list such as 0-3,8; over a \
-     network the sender and the receiver of each stream in turn",
+     network the sender and the receiver of each stream in turn, or numa-local: on the node of the \
+     card that bytes go over",
 ));
 pub const HUGE_PAGES: Knob = knob(
     "huge-pages",

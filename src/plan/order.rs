@@ -95,6 +95,7 @@ const ADDED: &[&str] = &[
     "lro",
     "rss-queues",
     "rps",
+    "interrupt-cpus",
     "qdisc",
 ];
 

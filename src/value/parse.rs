@@ -154,10 +154,11 @@ fn scaled(digits: &str, scale: u64) -> Option<u64> {
 }
 
 fn cpus(text: &str) -> Result<Value, String> {
-    if text == "none" || text == "spread" || cpu_list(text).is_some_and(|list| !list.is_empty()) {
+    let named = matches!(text, "none" | "spread" | "numa-local");
+    if named || cpu_list(text).is_some_and(|list| !list.is_empty()) {
         return Ok(Value::Word(text.to_owned()));
     }
-    Err(format!("`{text}` is neither `none`, `spread`, nor CPUs such as 0-3,8"))
+    Err(format!("`{text}` is neither `none`, `spread`, `numa-local`, nor CPUs such as 0-3,8"))
 }
 
 /// Reads the kernel's CPU list format, `0-3,8`; `None` when it is not one.

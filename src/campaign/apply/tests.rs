@@ -32,6 +32,13 @@ const MACHINE: &str = "\
 /sys/class/net/eth0/address = 52:54:00:00:00:01
 /sys/class/net/eth0/queues/rx-0/rps_cpus = 00
 /sys/class/net/eth0/queues/rx-1/rps_cpus = 00
+/sys/class/net/eth0/device -> ../../../devices/pci0000:00/0000:00:05.0
+/sys/devices/pci0000:00/0000:00:05.0/vendor = 0x8086
+/sys/bus/pci/devices/0000:00:05.0/msi_irqs/24 = msix
+/sys/bus/pci/devices/0000:00:05.0/msi_irqs/25 = msix
+/sys/bus/pci/devices/0000:00:05.0/msi_irqs/26 = msix
+/proc/irq/24/smp_affinity = ff
+/proc/irq/25/smp_affinity = 01
 /interface/eth0/mtu = 1500
 /interface/eth0/rx-usecs = 3
 /interface/eth0/adaptive-rx = on
@@ -184,6 +191,11 @@ const TABLE: &[Row] = &[
             ("/sys/class/net/eth0/queues/rx-0/rps_cpus", "43"),
             ("/sys/class/net/eth0/queues/rx-1/rps_cpus", "43"),
         ],
+    ),
+    (
+        "interrupt-cpus",
+        "2-3",
+        &[("/proc/irq/24/smp_affinity", "0c"), ("/proc/irq/25/smp_affinity", "0c")],
     ),
     ("qdisc", "fq", &[("/interface/eth0/qdisc", "fq")]),
     ("netdev-backlog-max", "5000", &[("/proc/sys/net/core/netdev_max_backlog", "5000")]),

@@ -169,6 +169,11 @@ fn cores(asked: &Asked<'_>) -> Result<Option<String>, String> {
     match asked.settings.word("cpu-pinning") {
         "none" | "" => Ok(None),
         "spread" => Ok(Some("--cores=all".to_owned())),
+        "numa-local" => {
+            Err("cpu-pinning=numa-local is near a network card, and elbencho goes over \
+                             none here; cpu-pinning=spread, or a list"
+                .to_owned())
+        }
         // It would take `0-3` for 0.
         list => {
             let cpus = cpu_list(list).ok_or_else(|| format!("cpu-pinning={list} is no list"))?;

@@ -134,6 +134,11 @@ fn refuse(settings: &Settings) -> Result<(), String> {
                     cpu-pinning=spread needs them as a list, as cpu-pinning=0-3"
             .to_owned());
     }
+    if settings.word("cpu-pinning") == "numa-local" {
+        return Err("cpu-pinning=numa-local is near a network card, and fio goes over none here; \
+                    cpu-pinning=spread, or a list"
+            .to_owned());
+    }
     if settings.whole("file-size") < settings.whole("block-size") {
         return Err("a file-size under the block-size holds no block".to_owned());
     }
@@ -390,6 +395,7 @@ mod tests {
             (&[("batch", "2")], "batch=2"),
             (&[("batch", "2"), ("queue-depth", "4"), ("rate", "9")], "rate=9"),
             (&[("cpu-pinning", "spread"), ("cpuset", "0")], "cpu-pinning=spread"),
+            (&[("cpu-pinning", "numa-local")], "cpu-pinning=numa-local"),
         ] {
             let why = refused(&FIO, typed);
             assert!(why.contains(knob), "{typed:?}: {why}");

@@ -12,6 +12,8 @@ pub enum Pinning {
     None,
     /// Stream i on the i-th processor that we may use, in turn.
     Spread,
+    /// In turn on those near the network card, which whoever knows the card finds.
+    NumaLocal,
     /// In turn on these.
     List(Vec<usize>),
 }
@@ -25,6 +27,7 @@ impl Pinning {
         match text {
             "" | "none" => Ok(Pinning::None),
             "spread" => Ok(Pinning::Spread),
+            "numa-local" => Ok(Pinning::NumaLocal),
             list => list_of(list).map(Pinning::List).ok_or_else(|| {
                 Error::Unsupported(format!("cpu-pinning={list} is no list such as 0-3,8"))
             }),
@@ -34,7 +37,8 @@ impl Pinning {
     /// The processor of each stream in turn; empty when nothing is pinned.
     ///
     /// # Errors
-    /// `Unsupported` when the list names a processor that this process may not use.
+    /// `Unsupported` when the list names a processor that this process may not use, and for those
+    /// near a card where no card is known.
     pub fn cpus(&self) -> Result<Vec<usize>, Error> {
         if *self == Pinning::None {
             return Ok(Vec::new());
@@ -43,6 +47,11 @@ impl Pinning {
             Error::Failed(format!("cannot ask which CPUs this process may use: {why}"))
         })?;
         let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
+        if *self == Pinning::NumaLocal {
+            let why = "cpu-pinning=numa-local is near the card of a network, and this load goes \
+                       over none; choose spread, or a list";
+            return Err(Error::Unsupported(why.to_owned()));
+        }
         let Pinning::List(list) = self else { return Ok(all) };
         match list.iter().find(|cpu| !all.contains(cpu)) {
             None => Ok(list.clone()),
@@ -110,6 +119,7 @@ mod tests {
         let beyond = Pinning::List(vec![CpuSet::MAX_CPU - 1]);
         assert!(matches!(beyond.cpus(), Err(Error::Unsupported(_))));
         assert_eq!(Pinning::None.cpus(), Ok(Vec::new()));
+        assert!(matches!(Pinning::NumaLocal.cpus(), Err(Error::Unsupported(_))));
         let taken = std::thread::spawn(move || {
             pin(spread[0]).unwrap();
             rustix::thread::sched_getcpu() == spread[0]

@@ -11,7 +11,7 @@ use super::course::{self, Other, Running};
 use super::end::{self, Work, Yield};
 use super::job::Job;
 use super::pact::{Order, Word, Yielded};
-use super::{serve, wire};
+use super::{place, serve, wire};
 use crate::counters::Sampler;
 use crate::engine::Error;
 use crate::engine::clients::settings;
@@ -120,12 +120,16 @@ fn conduct(
     talk: &mut Talk<'_>,
     kept: &mut Option<Arc<Work>>,
 ) -> Result<Yielded, Stopped> {
-    let job = allowed(order, bounds)?;
+    let mut job = allowed(order, bounds)?;
     serve::check_room(&job)?;
     let (ticket, come) = session.announce().map_err(|error| Error::Failed(error.to_string()))?;
     session.voice.say(&Word::Ticket(ticket)).map_err(|_| Stopped::Parent)?;
     let streams = streams(&come, job.streams)?;
     session.shut();
+    if let Some(stream) = streams.first() {
+        let ours = stream.local_addr().map_err(|why| Error::Failed(why.to_string()))?;
+        job.cpus = place::cpus(&job, ours.ip())?;
+    }
     let limit = Duration::from_nanos(job.at_most_ns).saturating_add(SLACK);
     session.voice.expect_within(limit);
     let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());

@@ -151,6 +151,8 @@ pub struct Job {
     pub at_most_ns: u64,
     /// The processors of sender, receiver, sender, ... in turn; empty when nothing is pinned.
     pub cpus: Vec<usize>,
+    /// They are those of the card's node, once it is known which card that is.
+    pub numa_local: bool,
     /// Draws the bytes that are sent.
     pub seed: u64,
 }
@@ -171,6 +173,8 @@ impl Job {
             segmented: settings.flag("udp-segmentation"),
             coalesced: settings.flag("udp-coalescing"),
         });
+        let pinning = Pinning::parse(settings.word("cpu-pinning"))?;
+        let numa_local = pinning == Pinning::NumaLocal;
         let job = Job {
             message_bytes: match datagrams {
                 Some(datagrams) => datagrams.bytes,
@@ -201,10 +205,12 @@ impl Job {
             warm_up_ns: settings.whole("warm-up"),
             at_least_ns: settings.whole("at-least"),
             at_most_ns: settings.whole("at-most"),
-            cpus: Pinning::parse(settings.word("cpu-pinning"))?.cpus()?,
+            cpus: if numa_local { Vec::new() } else { pinning.cpus()? },
+            numa_local,
             seed,
         };
         job.check()?;
+        super::place::check(&job)?;
         match of_files(settings) {
             true => {
                 let (access, depth) = (settings.word("access"), settings.whole("queue-depth"));
@@ -418,6 +424,8 @@ mod tests {
             (&[("direction", "both"), ("streams", "3")], "choose streams=4"),
             (&[("direction", "both"), ("streams", "2"), ("interfaces", "2")], "streams=4"),
             (&[("direction", "both"), ("streams", "2"), ("peer", "b")], "send,receive"),
+            (&[("cpu-pinning", "numa-local")], "a veth pair of our own, which has none"),
+            (&[("cpu-pinning", "numa-local"), ("wire", "loopback")], "cpu-pinning=spread"),
         ] {
             let refused = job(knobs).unwrap_err();
             assert!(refused.contains(word), "{knobs:?}: {refused}");

@@ -10,7 +10,7 @@ use super::end::{self, Work, Yield};
 use super::files::Served;
 use super::job::{Job, Wanted};
 use super::pact::{self, Order, Said, Word, Yielded};
-use super::{serve, wire};
+use super::{place, serve, wire};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Shared};
 use crate::engine::load::protocol::{Command, Failure, LoadResult, LoadSpec, Message, Prepared};
@@ -69,7 +69,7 @@ struct Half {
 /// # Errors
 /// See [`Stopped`].
 pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Whole, Stopped> {
-    let Trial { job, spec, engine, served, prepared } = trial;
+    let Trial { mut job, spec, engine, served, prepared } = trial;
     let Wanted::Machine(address) = job.wire.clone() else {
         return Err(Error::Failed("this trial has no other machine".to_owned()).into());
     };
@@ -77,6 +77,7 @@ pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resu
     let order = LoadSpec { streams: Vec::new(), written: Vec::new(), ..spec };
     let sockets = far.order(&job, Order { engine: engine.to_owned(), order })?;
     let most = wire::most_to(&job, far.call.here.ip());
+    job.cpus = place::cpus(&job, far.call.here.ip())?;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = if job.reversed { (Vec::new(), sockets) } else { (sockets, Vec::new()) };
     let work = Arc::new(Work::new(job, shared, sockets, served));

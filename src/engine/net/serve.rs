@@ -39,7 +39,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     }
     let of_files = spec.streams.iter().any(|paths| !paths.is_empty());
     let engine = if of_files { super::FILES } else { super::MEMORY };
-    let job = Job::new(&settings(engine, &spec), spec.seed)?;
+    let mut job = Job::new(&settings(engine, &spec), spec.seed)?;
     check_room(&job)?;
     // Nothing is opened that was refused: a file that is opened to be written would be emptied.
     let (served, prepared) = of_files.then(|| Served::open(&spec)).transpose()?.unzip();
@@ -49,7 +49,8 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         let near::Whole { work, yields, result } = near::conduct(trial, sender, talk)?;
         return finished(&work, &yields, result, &prepared);
     }
-    let Wire { made: connections, notes, most } = wire::over(&job, wire::connections)?;
+    let Wire { made: connections, notes, most, cpus } = wire::over(&job, wire::connections)?;
+    job.cpus = cpus;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = connections.into_iter().map(|both| (both.sender, both.receiver)).unzip();
     let work = Arc::new(Work::new(job, shared, sockets, served));

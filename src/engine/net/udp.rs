@@ -82,13 +82,14 @@ struct Work {
 ///
 /// # Errors
 /// See [`crate::engine::load::talk::Stopped`].
-pub fn conduct(job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
+pub fn conduct(mut job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
     let datagrams = job.datagrams.unwrap_or_default();
     check_room(&job)?;
-    let Wire { made: pairs, notes, .. } = wire::over(&job, move |job, ours, peer| {
+    let Wire { made: pairs, notes, cpus, .. } = wire::over(&job, move |job, ours, peer| {
         let ends = |index| if job.comes_in(index) { (peer, ours) } else { (ours, peer) };
         (0..job.streams).map(|index| pair(job, datagrams, ends(index), job.link(index))).collect()
     })?;
+    job.cpus = cpus;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let streams = job.streams;
     let work = Arc::new(Work {

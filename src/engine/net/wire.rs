@@ -9,7 +9,7 @@ use std::os::fd::AsFd;
 use std::time::Duration;
 
 use super::job::{Job, SendPath, Wanted};
-use super::socket;
+use super::{place, socket};
 use crate::engine::Error;
 use crate::inventory::server::interface;
 use crate::measurement::{Ceiling, Note};
@@ -61,6 +61,8 @@ pub struct Wire<T> {
     pub notes: Vec<Note>,
     /// What TCP can carry over it, where that is known.
     pub most: Option<Ceiling>,
+    /// The processors of the trial's threads.
+    pub cpus: Vec<usize>,
 }
 
 /// A place with an address on each link.
@@ -100,8 +102,9 @@ pub fn over<T: Send + 'static>(
     let made = builder.spawn(move || {
         let (ours, peer, note) = between(&job)?;
         let most = most(&job, &ours);
+        let cpus = place::cpus(&job, IpAddr::V4(ours.address(0)))?;
         let made = make(&job, &ours, &peer)?;
-        Ok(Wire { made, notes: vec![note], most })
+        Ok(Wire { made, notes: vec![note], most, cpus })
     });
     let made = made.map_err(|why| Error::Failed(format!("cannot start a thread: {why}")))?;
     let ended = || Err(Error::Failed("the thread that connects both ends has ended".to_owned()));

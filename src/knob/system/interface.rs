@@ -6,6 +6,7 @@
 
 use super::place::{Form, Place, of_machine};
 use super::{Apply, Knob, Scope};
+use crate::inventory::server::{interrupt, pci};
 use crate::journal::Identity;
 use crate::knob::Settings;
 use crate::sys::{Error, Host, port};
@@ -110,6 +111,13 @@ pub const RPS: Knob = knob(
     "CPUs among which the kernel spreads what each receive queue of network-interface got \
      (rps_cpus)",
 );
+pub const INTERRUPT_CPUS: Knob = knob(
+    "interrupt-cpus",
+    Domain::OrAsIs(&Domain::CpuList),
+    interrupts,
+    "CPUs that take the interrupts of network-interface (smp_affinity); a running irqbalance(1) \
+     moves them again, and drivers that manage their interrupts refuse",
+);
 pub const QDISC: Knob = knob(
     "qdisc",
     Domain::OrAsIs(&Domain::OneOf(&[
@@ -209,5 +217,31 @@ fn rps(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
     match places.is_empty() {
         false => Ok(places),
         true => Err(failed(format!("{folder} has no receive queue"))),
+    }
+}
+
+/// The interrupts of the card behind it, each by its mask (Documentation/core-api/irq/
+/// irq-affinity.rst).
+fn interrupts(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
+    let failed = |why: String| {
+        let what = format!("cannot place the interrupts of the network interface {interface}");
+        Error::new(what, why).hint("leave `interrupt-cpus` out")
+    };
+    let device = host.resolve(format!("/sys/class/net/{interface}/device"));
+    let function = device.as_deref().and_then(pci::function_of);
+    let Some(function) = function.filter(|_| port::is_shown(host, interface)) else {
+        return Err(failed("it is no card on a PCI bus that /sys shows here".to_owned()));
+    };
+    let mut places = Vec::new();
+    for number in interrupt::numbers(host, &format!("/sys/bus/pci/devices/{function}")) {
+        let path = format!("/proc/irq/{number}/smp_affinity");
+        // One that the driver has not asked for has no such file.
+        let Ok(text) = host.read(&path) else { continue };
+        let digits = text.chars().filter(char::is_ascii_hexdigit).count();
+        places.push(place(host, interface, path, Form::Mask(digits)));
+    }
+    match places.is_empty() {
+        false => Ok(places),
+        true => Err(failed(format!("{function} has no interrupt of its own in /proc/irq"))),
     }
 }
