@@ -24,8 +24,8 @@ pub fn check(job: &Job) -> Result<(), Error> {
         Wanted::Auto | Wanted::Namespaces => "a veth pair of our own",
     };
     Err(Error::Unsupported(format!(
-        "cpu-pinning=numa-local is near the network card, and bytes go over {wire}, which has none: \
-         {INSTEAD}, or peer= or peer-namespace="
+        "cpu-pinning=numa-local is near the network card, and bytes go over {wire}, which has \
+         none: {INSTEAD}, or peer= or peer-namespace="
     )))
 }
 
@@ -72,27 +72,19 @@ fn near(host: &Host, interface: &str, allowed: &[usize]) -> Result<Vec<usize>, E
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::recording::Recording;
 
-    fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Host) {
-        let folder = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = folder.path().join(path.trim_start_matches('/'));
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        let host = Host::at(folder.path());
-        (folder, host)
+    const NODES: &str = "/sys/devices/system/node/node0/cpulist = 0-3,8-11\n\
+        /sys/devices/system/node/node1/cpulist = 4-7,12-15\n";
+
+    fn machine(node: &str) -> Recording {
+        Recording::unpack(&format!("{NODES}/sys/class/net/eth0/device/numa_node = {node}\n"))
     }
-
-    const NODES: [(&str, &str); 2] = [
-        ("/sys/devices/system/node/node0/cpulist", "0-3,8-11\n"),
-        ("/sys/devices/system/node/node1/cpulist", "4-7,12-15\n"),
-    ];
 
     #[test]
     fn the_processors_of_the_cards_node_are_near_as_far_as_they_are_ours() {
-        let card = [("/sys/class/net/eth0/device/numa_node", "1\n")];
-        let (_folder, host) = machine(&[&NODES[..], &card].concat());
+        let machine = machine("1");
+        let host = machine.host();
         let all: Vec<usize> = (0..16).collect();
         assert_eq!(near(&host, "eth0", &all).unwrap(), [4, 5, 6, 7, 12, 13, 14, 15]);
         assert_eq!(near(&host, "eth0", &[0, 5, 13]).unwrap(), [5, 13]);
@@ -104,8 +96,8 @@ mod tests {
     /// those of node 0, would be a guess.
     #[test]
     fn what_nobody_knows_is_refused_and_not_guessed() {
-        let card = [("/sys/class/net/eth0/device/numa_node", "-1\n")];
-        let (_folder, host) = machine(&[&NODES[..], &card].concat());
+        let machine = machine("-1");
+        let host = machine.host();
         for (interface, word) in [("eth0", "says -1"), ("veth0", "no card")] {
             let refused = near(&host, interface, &[0, 1]).unwrap_err();
             let Error::Unsupported(why) = refused else { panic!("{refused:?}") };
