@@ -28,6 +28,7 @@ pub mod nfs_server;
 mod patient;
 mod pressure;
 mod process;
+mod qdiscs;
 mod softnet;
 mod stat;
 mod table;
@@ -107,6 +108,7 @@ pub const SOURCES: &[Source] = &[
     links::LINKS,
     cpu_temperature::CPU,
     interfaces::INTERFACES,
+    qdiscs::QDISCS,
     softnet::SOFTNET,
     transport::TRANSPORT,
     card_interrupts::CARD_INTERRUPTS,

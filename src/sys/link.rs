@@ -216,13 +216,26 @@ pub fn towards(address: IpAddr) -> Option<String> {
     all.into_iter().find(|(_, address)| *address == own).map(|(name, _)| name)
 }
 
-pub(super) fn index_of(name: &str) -> std::io::Result<u32> {
+/// Number of the interface of that name, in the network namespace that we are in.
+///
+/// # Errors
+/// When there is none.
+pub fn index_of(name: &str) -> std::io::Result<u32> {
     let name = CString::new(name).map_err(|_| std::io::Error::from_raw_os_error(libc::EINVAL))?;
     // SAFETY: reads the name up to its end.
     match unsafe { libc::if_nametoindex(name.as_ptr()) } {
         0 => Err(std::io::Error::last_os_error()),
         index => Ok(index),
     }
+}
+
+/// Name of the interface of that number, in the network namespace that we are in.
+pub fn name_of(index: u32) -> Option<String> {
+    let mut name = [0_u8; libc::IF_NAMESIZE];
+    // SAFETY: writes at most IF_NAMESIZE bytes, the last of them a zero, into `name`.
+    let told = unsafe { libc::if_indextoname(index, name.as_mut_ptr().cast()) };
+    let end = name.iter().position(|byte| *byte == 0)?;
+    (!told.is_null()).then(|| String::from_utf8_lossy(&name[..end]).into_owned())
 }
 
 /// `struct ifinfomsg`, with the flags to be set.

@@ -2,6 +2,7 @@
 //! rtnetlink(7); takes no root.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{Read, Write};
 
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,11 @@ const ROOT: u32 = u32::MAX;
 const KIND: u16 = 1;
 /// TCA_OPTIONS.
 const OPTIONS: u16 = 2;
+/// TCA_STATS2, and in it TCA_STATS_BASIC, TCA_STATS_QUEUE and TCA_STATS_PKT64 (linux/gen_stats.h).
+const STATS: u16 = 7;
+const BASIC: u16 = 1;
+const QUEUE: u16 = 3;
+const PACKETS64: u16 = 8;
 /// TCA_TBF_PARMS: a `struct tc_tbf_qopt`, which begins with the `struct tc_ratespec` of its rate.
 const BUCKET: u16 = 1;
 /// TCA_TBF_RATE64, where the rate needs more than 32 bits.
@@ -74,25 +80,101 @@ pub struct Shaped {
 /// When the kernel has no traffic control, or we may open no such socket.
 pub fn roots() -> Result<BTreeMap<u32, Discipline>, Error> {
     let failed = |error| Error::new("cannot ask for queueing disciplines", error);
-    let mut socket = netlink::open().map_err(failed)?;
-    let mut request = [0; HEADER_BYTES + MESSAGE_BYTES];
-    let length = request.len() as u32;
-    request[..4].copy_from_slice(&length.to_ne_bytes());
-    request[4..6].copy_from_slice(&GET_QDISC.to_ne_bytes());
-    request[6..8].copy_from_slice(&REQUEST_ALL.to_ne_bytes());
-    // Without an address it goes to the kernel, which has the answer ready when this returns.
-    socket.write_all(&request).map_err(failed)?;
     let mut found = BTreeMap::new();
-    let mut buffer = vec![0; BUFFER_BYTES];
-    for _ in 0..READS_MAX {
-        let length = socket.read(&mut buffer).map_err(failed)?;
-        match take(&buffer[..length], &mut found) {
-            Some(Next::More) => {}
-            Some(Next::Done) => return Ok(found),
-            None => return Err(failed(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP))),
-        }
+    let mut asker = Asker::open().map_err(failed)?;
+    asker.all(&mut |message| found.extend(root(message))).map_err(failed)?;
+    Ok(found)
+}
+
+/// What a discipline has counted since it is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Bytes that it let go, with their Ethernet headers.
+    pub sent_bytes: u64,
+    /// Packets that it let go; what is cut later (TSO, GSO) counts as the pieces.
+    pub sent_packets: u64,
+    /// Packets that it had no room for, or dropped to have its sender slow down.
+    pub drops: u64,
+    /// Packets that the card gave back, as its ring was full.
+    pub requeues: u64,
+    /// How often it held back what its rate did not allow yet.
+    pub overlimits: u64,
+    /// Bytes that wait now.
+    pub backlog_bytes: u64,
+    /// Packets that wait now.
+    pub backlog_packets: u64,
+}
+
+/// Asks again and again, of the network namespace in which it was opened.
+#[derive(Debug)]
+pub struct Asker {
+    socket: File,
+    buffer: Vec<u8>,
+}
+
+impl Asker {
+    /// Opens the way to the kernel.
+    ///
+    /// # Errors
+    /// When we may open no such socket.
+    pub fn open() -> std::io::Result<Asker> {
+        Ok(Asker { socket: netlink::open()?, buffer: vec![0; BUFFER_BYTES] })
     }
-    Err(failed(std::io::Error::from_raw_os_error(libc::EOVERFLOW)))
+
+    /// Calls `see` with the number of each interface and what the discipline at its root counted.
+    ///
+    /// # Errors
+    /// When the kernel does not tell.
+    pub fn counts(&mut self, see: &mut dyn FnMut(u32, Counts)) -> std::io::Result<()> {
+        self.all(&mut |message| {
+            if let Some((interface, counts)) = counts(message) {
+                see(interface, counts);
+            }
+        })
+    }
+
+    /// Asks for all disciplines.
+    fn all(&mut self, see: &mut dyn FnMut(&[u8])) -> std::io::Result<()> {
+        let mut request = [0; HEADER_BYTES + MESSAGE_BYTES];
+        let length = request.len() as u32;
+        request[..4].copy_from_slice(&length.to_ne_bytes());
+        request[4..6].copy_from_slice(&GET_QDISC.to_ne_bytes());
+        request[6..8].copy_from_slice(&REQUEST_ALL.to_ne_bytes());
+        // Without an address it goes to the kernel, which has the answer ready when this returns.
+        self.socket.write_all(&request)?;
+        for _ in 0..READS_MAX {
+            let length = self.socket.read(&mut self.buffer)?;
+            match take(&self.buffer[..length], see) {
+                Some(Next::More) => {}
+                Some(Next::Done) => return Ok(()),
+                None => return Err(std::io::Error::from_raw_os_error(libc::EOPNOTSUPP)),
+            }
+        }
+        Err(std::io::Error::from_raw_os_error(libc::EOVERFLOW))
+    }
+}
+
+/// The interface and what the discipline at its root counted. `struct gnet_stats_basic` is bytes
+/// and packets, `struct gnet_stats_queue` the length in packets and in bytes, drops, requeues,
+/// overlimits (linux/gen_stats.h).
+fn counts(message: &[u8]) -> Option<(u32, Counts)> {
+    let interface = u32_at(message, 4)?;
+    (u32_at(message, 12)? == ROOT).then_some(())?;
+    let stats = attribute(message.get(MESSAGE_BYTES..)?, STATS)?;
+    let (basic, queue) = (attribute(stats, BASIC)?, attribute(stats, QUEUE)?);
+    let wide = |bytes: &[u8]| Some(u64::from_ne_bytes(bytes.get(..8)?.try_into().ok()?));
+    let packets = attribute(stats, PACKETS64).and_then(wide);
+    let of = |at: usize| u32_at(queue, at).map(u64::from);
+    let counts = Counts {
+        sent_bytes: wide(basic)?,
+        sent_packets: packets.or_else(|| u32_at(basic, 8).map(u64::from))?,
+        backlog_packets: of(0)?,
+        backlog_bytes: of(4)?,
+        drops: of(8)?,
+        requeues: of(12)?,
+        overlimits: of(16)?,
+    };
+    Some((interface, counts))
 }
 
 /// The one at the root of the interface of that number.
@@ -138,19 +220,15 @@ enum Next {
     Done,
 }
 
-/// Takes the messages of one read; `None` when the kernel refused.
-fn take(mut bytes: &[u8], found: &mut BTreeMap<u32, Discipline>) -> Option<Next> {
+/// Goes through the messages of one read that tell of disciplines; `None` when the kernel refused.
+fn take(mut bytes: &[u8], see: &mut dyn FnMut(&[u8])) -> Option<Next> {
     while bytes.len() >= HEADER_BYTES {
         let length = u32_at(bytes, 0)? as usize;
         let Some(message) = bytes.get(HEADER_BYTES..length) else { return Some(Next::More) };
         match u16_at(bytes, 4)? {
             DONE => return Some(Next::Done),
             FAILED => return None,
-            NEW_QDISC => {
-                if let Some((interface, discipline)) = root(message) {
-                    found.insert(interface, discipline);
-                }
-            }
+            NEW_QDISC => see(message),
             _ => {}
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
@@ -248,11 +326,11 @@ mod tests {
     #[test]
     fn the_disciplines_of_roots_are_taken_and_not_those_of_queues() {
         let mut found = BTreeMap::new();
-        assert_eq!(take(&messages(), &mut found), Some(Next::Done));
+        assert_eq!(take(&messages(), &mut |it| found.extend(root(it))), Some(Next::Done));
         let plain =
             |name: &str| Discipline { name: name.to_owned(), handle: 0x10000, shaped: None };
         assert_eq!(found, BTreeMap::from([(2, plain("mq")), (3, plain("noqueue"))]));
-        assert_eq!(take(&message(FAILED, 0, 0, ""), &mut found), None);
+        assert_eq!(take(&message(FAILED, 0, 0, ""), &mut |_| ()), None);
     }
 
     /// `tc qdisc add dev veth1 root tbf rate 1gbit burst 1mbit latency 20ms overhead 24 mpu 64`, as
@@ -301,6 +379,60 @@ mod tests {
         assert_eq!(bucket(&bucket_of(0, None)[4..]), None, "a rate of 0 is none");
     }
 
+    /// As Linux 6.1 tells of a token bucket that has dropped: with the count of packets in 32 bits
+    /// and, behind it, in 64.
+    fn stats_of(counts: &Counts, wide: bool) -> Vec<u8> {
+        let mut inside = Vec::new();
+        let mut put = |kind: u16, value: &[u8]| {
+            inside.extend((4 + value.len() as u16).to_ne_bytes());
+            inside.extend(kind.to_ne_bytes());
+            inside.extend(value);
+        };
+        let mut basic = counts.sent_bytes.to_ne_bytes().to_vec();
+        basic.extend((counts.sent_packets as u32).to_ne_bytes());
+        put(BASIC, &basic);
+        let queue = [
+            counts.backlog_packets,
+            counts.backlog_bytes,
+            counts.drops,
+            counts.requeues,
+            counts.overlimits,
+        ];
+        let queue: Vec<u8> = queue.iter().flat_map(|it| (*it as u32).to_ne_bytes()).collect();
+        put(QUEUE, &queue);
+        if wide {
+            put(PACKETS64, &counts.sent_packets.to_ne_bytes());
+        }
+        let mut stats = (4 + inside.len() as u16).to_ne_bytes().to_vec();
+        stats.extend(STATS.to_ne_bytes());
+        stats.extend(inside);
+        stats
+    }
+
+    #[test]
+    fn what_a_root_counted_is_read_and_cut_off_it_is_nothing() {
+        let known = Counts {
+            sent_bytes: 5 << 32,
+            sent_packets: 7 << 32 | 3,
+            drops: 11,
+            requeues: 13,
+            overlimits: 17,
+            backlog_bytes: 19_000,
+            backlog_packets: 23,
+        };
+        for (wide, packets) in [(true, known.sent_packets), (false, 3)] {
+            let stats = stats_of(&known, wide);
+            let whole = with_options(NEW_QDISC, 7, ROOT, "tbf", &stats);
+            let message = &whole[HEADER_BYTES..];
+            assert_eq!(counts(message), Some((7, Counts { sent_packets: packets, ..known })));
+            for end in 0..message.len() {
+                assert_eq!(counts(&message[..end]), None, "cut at {end}");
+            }
+        }
+        let queue = with_options(NEW_QDISC, 7, 0x1_0001, "tbf", &stats_of(&known, true));
+        assert_eq!(counts(&queue[HEADER_BYTES..]), None, "one of several queues is no root");
+    }
+
     #[test]
     fn what_is_asked_for_is_what_the_kernel_would_tell_of_it() {
         let body = request(7, Some("fq"));
@@ -318,7 +450,7 @@ mod tests {
         let whole = messages();
         for end in 0..whole.len() {
             let mut found = BTreeMap::new();
-            take(&whole[..end], &mut found);
+            take(&whole[..end], &mut |it| found.extend(root(it)));
             let names: Vec<&str> = found.values().map(|found| found.name.as_str()).collect();
             assert!(names.iter().all(|name| ["mq", "noqueue"].contains(name)), "at {end}");
         }
@@ -336,7 +468,7 @@ mod tests {
     proptest! {
         #[test]
         fn no_bytes_whatever_make_it_fail(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            take(&bytes, &mut BTreeMap::new());
+            take(&bytes, &mut |message| drop((root(message), counts(message))));
         }
     }
 }
