@@ -208,7 +208,10 @@ fn time_ends_a_pass_and_the_window_is_as_long_as_asked() {
     assert!(window.done.read_bytes <= pass && pass <= window.done.read_bytes + 20 * MIB);
     assert!(result.streams.iter().all(|s| s.pass_end_ns == Some(window.end_ns)));
     let histogram = &result.into_measurement().unwrap().latency[0].1;
-    assert!(histogram.len() <= window.done.read_ops && !histogram.is_empty());
+    // Each stream may end one while the window is being closed, whose count came too late: on a
+    // busy machine the histogram had one more than the window.
+    let latest = window.done.read_ops + 3;
+    assert!(histogram.len() <= latest && !histogram.is_empty(), "{} {latest}", histogram.len());
 }
 
 /// The last row of a writing trial was taken after fsync had returned: its last bucket began inside
