@@ -1,13 +1,11 @@
 //! `brickyard run tcp-stream` and `run network`, as typed.
 
-use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
 use serde_json::Value;
 
-use crate::program::{brickyard, document};
+use crate::program::{brickyard, document, without_root};
 
 const SHORT: [&str; 6] = ["stop=200ms", "warm-up=0s", "--replicates", "1", "--json", "--quiet"];
 
@@ -127,26 +125,10 @@ fn what_a_network_cannot_do_is_refused_before_anything_runs() {
 /// Whoever is not root gets loopback and is told, or is refused when namespaces were asked for.
 #[test]
 fn without_root_it_says_that_it_went_over_loopback_instead() {
-    const NOBODY: u32 = 65534;
-    let folder = tempfile::tempdir().expect("a folder");
-    let open = std::fs::Permissions::from_mode(0o777);
-    std::fs::set_permissions(folder.path(), open).expect("opened");
-    // Where we are root the program is put where everybody can start it. By cp(1): while this
-    // process had the copy open to write it, another test's child was born with that, and starting
-    // the copy failed (ETXTBSY).
-    let program = folder.path().join("brickyard");
-    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_brickyard")).arg(&program).status();
-    assert!(copied.expect("cp can be started").success());
-    let root = std::fs::metadata("/proc/self").is_ok_and(|own| {
-        use std::os::unix::fs::MetadataExt;
-        own.uid() == 0
-    });
     let run = |wire: &str| {
-        let mut command = Command::new(&program);
-        command.args(["run", "tcp-stream", wire]).args(SHORT).current_dir(folder.path());
-        if root {
-            command.uid(NOBODY).gid(NOBODY);
-        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut command = without_root(folder.path());
+        command.args(["run", "tcp-stream", wire]).args(SHORT);
         document(&command.output().expect("brickyard can be started"))
     };
     let fell_back = run("wire=auto");

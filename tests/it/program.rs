@@ -1,5 +1,7 @@
 //! The program as all of these tests start it.
 
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -13,6 +15,25 @@ pub fn brickyard(folder: &Path, arguments: &[&str]) -> Output {
         .env("NO_COLOR", "1")
         .output()
         .expect("brickyard can be started")
+}
+
+/// The program as whoever is not root starts it, in a folder that is opened for everybody.
+pub fn without_root(folder: &Path) -> Command {
+    const NOBODY: u32 = 65534;
+    let open = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(folder, open).expect("opened");
+    // Where we are root the program is put where everybody can start it. By cp(1): while this
+    // process had the copy open to write it, another test's child was born with that, and starting
+    // the copy failed (ETXTBSY).
+    let program = folder.join("brickyard");
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_brickyard")).arg(&program).status();
+    assert!(copied.expect("cp can be started").success());
+    let mut command = Command::new(&program);
+    if std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0) {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    command.current_dir(folder).env("NO_COLOR", "1");
+    command
 }
 
 /// The one document that `--json` prints.

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::program::{document, without_root};
+
 fn run(folder: &Path, knobs: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_brickyard"))
         .args(["run", "command", "--dir", ".", "--replicates", "1", "--json", "--quiet"])
@@ -230,4 +232,27 @@ fn a_generated_tree_of_sources_is_compiled_and_runs() {
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && said.contains("File exists"), "{said}");
     assert_eq!(folder.path().read_dir().expect("readable").count(), 0);
+}
+
+/// The account of a process that has ended is root's alone since Linux 6.18: for everybody else a
+/// program that had read 8 MiB from the disk had read nothing, and its file was said to be cached.
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that cannot run says so")]
+fn what_a_program_read_is_counted_for_whoever_is_not_root_too() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = "prepare=head -c 8388608 /dev/urandom >{directory}/f; sync {directory}/f";
+    let read = "command=dd if={directory}/f iflag=nocache count=0; cat {directory}/f >/dev/null";
+    let output = without_root(folder.path())
+        .args(["run", "command", "--dir", ".", "--replicates", "1", "--json", "--quiet"])
+        .args(["shell=true", "copy-bytes=8MiB", made, read])
+        .output()
+        .expect("brickyard can be started");
+    let trial = document(&output)["trials"][0].clone();
+    assert_eq!(trial["outcome"], "done", "{trial:#}");
+    // Of wait4(2), which tells everybody.
+    if figure(&trial, "blocks_in") == 0.0 {
+        println!("SKIP programs without root: the folder of this test is in memory");
+        return;
+    }
+    assert_eq!(trial["origin"]["verdict"], "device", "{trial:#}");
 }

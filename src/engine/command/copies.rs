@@ -177,8 +177,9 @@ impl Copies {
             let ended_ns = clock::monotonic_ns();
             let stat = self.host.read(format!("/proc/{pid}/stat")).ok();
             let group = stat.and_then(|text| tree::process(&text)).map_or(pid, |it| it.group);
-            let moved = tree::moved_by(&self.host, pid);
+            let before = tree::Own::now(&self.host);
             let Some(ended) = held::reap(pid) else { break };
+            let moved = before.and_then(|own| own.since(&self.host));
             let known = self.groups.iter().rev().find(|(leader, _)| *leader == group);
             let copy = known.map_or(0, |(_, copy)| *copy);
             self.reaped.extend(moved.map(|moved| (copy, moved)));
