@@ -44,10 +44,7 @@ fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
 fn cards(host: &Host) -> BTreeMap<u64, String> {
     let mut cards = BTreeMap::new();
     for name in host.list("/sys/class/net") {
-        let device = host.resolve(format!("/sys/class/net/{name}/device"));
-        let function = device.as_deref().and_then(crate::inventory::server::pci::function_of);
-        let Some(function) = function else { continue };
-        for number in interrupt::numbers(host, &format!("/sys/bus/pci/devices/{function}")) {
+        for number in interrupt::of_card(host, &name).map(|(_, all)| all).unwrap_or_default() {
             cards.entry(number).or_insert_with(|| name.clone());
         }
     }

@@ -22,7 +22,7 @@ mod server;
 mod supervise;
 
 pub use output::KEPT_BYTES;
-pub use protocol::{Server, Spec, Start};
+pub use protocol::{Ready, Server, Spec, Start};
 pub use serve::worker;
 pub use supervise::run as measure;
 
@@ -45,7 +45,13 @@ impl Engine for Command {
             some => some.iter().map(|name| format!("/{}", name.trim_start_matches('/'))).collect(),
         };
         let spec = job::spec(settings, &places)?;
-        let served = spec.server.iter().flat_map(|one| [Some(&one.start), one.probe.as_ref()]);
+        let served = spec.server.iter().flat_map(|one| {
+            let probe = match &one.ready {
+                Ready::Succeeds(probe) => Some(probe),
+                Ready::Says(_) => None,
+            };
+            [Some(&one.start), probe]
+        });
         let starts = spec.copies.iter().take(1).chain(&spec.prepare).chain(&spec.cleanup);
         let starts = starts.chain(served.flatten());
         // What lies in the trial's own directory may be made by `prepare`.

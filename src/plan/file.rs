@@ -274,10 +274,10 @@ fn twice_memory(entry: &Entry<'_>) -> Result<bool, Mistake> {
     }
 }
 
-/// A factor and where it stands.
 /// Characters of a workload's own name at most: it heads a table.
 const NAME_MAX: usize = 60;
 
+/// A factor and where it stands.
 struct Placed<'a> {
     factor: Factor,
     entry: Entry<'a>,

@@ -168,7 +168,7 @@ pub fn addresses() -> Result<Vec<Ipv4Addr>, Error> {
 ///
 /// # Errors
 /// When the kernel does not tell.
-pub fn named_addresses() -> Result<Vec<(String, Ipv4Addr)>, Error> {
+fn named_addresses() -> Result<Vec<(String, Ipv4Addr)>, Error> {
     let mut list: *mut libc::ifaddrs = std::ptr::null_mut();
     // SAFETY: writes the head of a list that it allocates, which is freed below.
     if unsafe { libc::getifaddrs(&raw mut list) } != 0 {
@@ -211,9 +211,16 @@ pub fn towards(address: IpAddr) -> Option<String> {
     };
     let socket = UdpSocket::bind((any, 0)).ok()?;
     socket.connect((address, 2049)).ok()?;
-    let IpAddr::V4(own) = socket.local_addr().ok()?.ip() else { return None };
-    let all = named_addresses().ok()?;
-    all.into_iter().find(|(_, address)| *address == own).map(|(name, _)| name)
+    having(socket.local_addr().ok()?.ip()).ok()?
+}
+
+/// The interface that has this address; none has one of version 6 here, or of loopback.
+///
+/// # Errors
+/// When the kernel does not tell.
+pub fn having(own: IpAddr) -> Result<Option<String>, Error> {
+    let all = named_addresses()?.into_iter();
+    Ok(all.filter(|(_, address)| IpAddr::V4(*address) == own).map(|(name, _)| name).next())
 }
 
 /// Number of the interface of that name, in the network namespace that we are in.

@@ -36,6 +36,14 @@ fn operations_on_names_are_told_per_second_and_never_as_no_megabytes() {
     let document: Value = serde_json::from_slice(&output.stdout).expect("JSON");
     for trial in document["trials"].as_array().expect("trials") {
         let figures = trial["figures"].as_object().expect("figures");
+        // On a busy machine one stream was through before the other was let run, and this test
+        // missed a rate that there was none of.
+        let mut notes = trial["notes"].as_array().expect("notes").iter();
+        if notes.any(|note| note["kind"] == "no-common-time") {
+            assert_eq!(trial["settings"]["streams"], 2, "{trial:#}");
+            assert!(!figures.contains_key("ops_per_s"), "{trial:#}");
+            continue;
+        }
         assert!(figures["ops_per_s"]["value"].as_f64() > Some(0.0), "{trial:#}");
         assert!(figures["latency_ns_p99"]["value"].as_f64() > Some(0.0));
         assert!(!figures.contains_key("throughput_bytes_per_s") && !figures.contains_key("iops"));

@@ -8,6 +8,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Adapter, Asked, Launch, Said, one_of};
+use crate::engine::load::cpus::NO_CARD;
 use crate::knob::Settings;
 use crate::value::{Stop, cpu_list};
 
@@ -169,11 +170,7 @@ fn cores(asked: &Asked<'_>) -> Result<Option<String>, String> {
     match asked.settings.word("cpu-pinning") {
         "none" | "" => Ok(None),
         "spread" => Ok(Some("--cores=all".to_owned())),
-        "numa-local" => {
-            Err("cpu-pinning=numa-local is near a network card, and elbencho goes over \
-                             none here; cpu-pinning=spread, or a list"
-                .to_owned())
-        }
+        "numa-local" => Err(NO_CARD.to_owned()),
         // It would take `0-3` for 0.
         list => {
             let cpus = cpu_list(list).ok_or_else(|| format!("cpu-pinning={list} is no list"))?;

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Adapter, Asked, Launch, one_of};
+use crate::engine::load::cpus::NO_CARD;
 use crate::knob::Settings;
 use crate::value::Stop;
 
@@ -135,9 +136,7 @@ fn refuse(settings: &Settings) -> Result<(), String> {
             .to_owned());
     }
     if settings.word("cpu-pinning") == "numa-local" {
-        return Err("cpu-pinning=numa-local is near a network card, and fio goes over none here; \
-                    cpu-pinning=spread, or a list"
-            .to_owned());
+        return Err(NO_CARD.to_owned());
     }
     if settings.whole("file-size") < settings.whole("block-size") {
         return Err("a file-size under the block-size holds no block".to_owned());

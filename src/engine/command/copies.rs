@@ -289,10 +289,13 @@ impl Over {
             (None, Some(signal)) => format!("was ended by {}", held::signal_name(signal)),
             (None, None) => "ended, nobody knows how".to_owned(),
         };
+        Some(format!("{how}{}", self.last_words()))
+    }
+
+    /// What it said last, to be put behind how it ended; empty when it said nothing.
+    pub fn last_words(&self) -> String {
         let last = self.running.said.iter().rev().map(Kept::last_lines);
-        match last.into_iter().find(|lines| !lines.is_empty()) {
-            Some(lines) => Some(format!("{how}; it said: {lines}")),
-            None => Some(how),
-        }
+        let lines = last.into_iter().find(|lines| !lines.is_empty());
+        lines.map(|lines| format!("; it said: {lines}")).unwrap_or_default()
     }
 }

@@ -3,7 +3,7 @@
 use super::extract;
 use super::fill::{Here, fill, names_copy, words};
 use super::hint::Refusal;
-use super::protocol::{Server, Spec, Start};
+use super::protocol::{Ready, Server, Spec, Start};
 use crate::knob::Settings;
 
 /// What the worker is to do for these settings, in these `places`, one a directory of the trial.
@@ -61,8 +61,7 @@ fn served(settings: &Settings, here: Here<'_>) -> Result<Option<Server>, Refusal
         }
         _ => Ok(Some(Server {
             start: start(settings, "server", here)?,
-            ready: String::new(),
-            probe: Some(start(settings, "ready", here)?),
+            ready: Ready::Succeeds(start(settings, "ready", here)?),
             ends_by: rustix::process::Signal::TERM.as_raw(),
             drops_by: rustix::process::Signal::TERM.as_raw(),
         })),
@@ -132,7 +131,7 @@ mod tests {
         ];
         let server = spec(&settings("command", &knobs), &places()).unwrap().server.unwrap();
         assert_eq!(server.start.words, ["serve", "/a"]);
-        assert_eq!(server.probe.unwrap().words, ["ask", "/a"]);
+        assert!(matches!(server.ready, Ready::Succeeds(ask) if ask.words == ["ask", "/a"]));
     }
 
     #[test]

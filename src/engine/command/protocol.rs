@@ -20,19 +20,26 @@ pub struct Start {
 
 /// A program that serves the copies, part of the load: started last before them, ended first after
 /// them.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Server {
     /// What is started.
     pub start: Start,
-    /// It can be used when it has said this on standard error; nothing, where `probe` tells.
-    pub ready: String,
-    /// It can be used when this ends with status 0; run again until it does.
-    #[serde(default)]
-    pub probe: Option<Start>,
+    /// When it can be used.
+    pub ready: Ready,
     /// The signal that ends it in order.
     pub ends_by: i32,
     /// The signal that ends it at once, when nobody waits for a result.
     pub drops_by: i32,
+}
+
+/// What tells that a server can be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ready {
+    /// It has said this on standard error.
+    Says(String),
+    /// This, run again and again, ends with status 0.
+    Succeeds(Start),
 }
 
 /// What the worker is to do.

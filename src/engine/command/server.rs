@@ -1,7 +1,7 @@
 //! A server that the copies use: started before them, ended after them, part of the load.
 
 use super::copies::{Copies, Over};
-use super::protocol::{Spec, Start};
+use super::protocol::{Ready, Spec, Start};
 use super::serve::End;
 use crate::sys::{clock, held};
 
@@ -28,20 +28,20 @@ pub fn start(copies: &mut Copies, spec: &Spec) -> Result<(), End> {
     let Some(server) = &spec.server else { return Ok(()) };
     copies.start(COPY, false, &server.start)?;
     let began_ns = clock::monotonic_ns();
-    if let Some(probe) = &server.probe {
-        return asked(copies, probe, began_ns);
-    }
+    let word = match &server.ready {
+        Ready::Succeeds(probe) => return asked(copies, probe, began_ns),
+        Ready::Says(word) => word,
+    };
     loop {
         let (over, said) = copies.turn(clock::monotonic_ns() + LOOK_NS);
         super::serve::heard(said, "the server's start")?;
         over.iter().try_for_each(lost)?;
-        let is_ready = |one: &super::copies::Running| one.said[1].whole().contains(&server.ready);
+        let is_ready = |one: &super::copies::Running| one.said[1].whole().contains(word);
         if copies.running.iter().any(|one| one.copy == COPY && is_ready(one)) {
             return Ok(());
         }
         if clock::monotonic_ns() - began_ns > READY_NS {
-            let why = format!("the server never said `{}`", server.ready);
-            return Err(End::Failed(why));
+            return Err(End::Failed(format!("the server never said `{word}`")));
         }
     }
 }
@@ -81,12 +81,8 @@ pub fn lost(over: &Over) -> Result<(), End> {
     if over.running.copy != COPY {
         return Ok(());
     }
-    let how = over.failure().unwrap_or_else(|| {
-        let last = over.running.said.iter().rev().map(super::output::Kept::last_lines);
-        let said = last.into_iter().find(|lines| !lines.is_empty());
-        let said = said.map(|said| format!("; it said: {said}")).unwrap_or_default();
-        format!("ended of itself{said}")
-    });
+    let how = over.failure();
+    let how = how.unwrap_or_else(|| format!("ended of itself{}", over.last_words()));
     Err(End::Failed(format!("the server {how}")))
 }
 

@@ -5,6 +5,10 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::engine::Error;
 
+/// Said of `cpu-pinning=numa-local` by every load that goes over no network.
+pub const NO_CARD: &str = "cpu-pinning=numa-local is near the card of a network, and this load \
+                           goes over none; choose spread, or a list";
+
 /// Where threads run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Pinning {
@@ -48,9 +52,7 @@ impl Pinning {
         })?;
         let all: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
         if *self == Pinning::NumaLocal {
-            let why = "cpu-pinning=numa-local is near the card of a network, and this load goes \
-                       over none; choose spread, or a list";
-            return Err(Error::Unsupported(why.to_owned()));
+            return Err(Error::Unsupported(NO_CARD.to_owned()));
         }
         let Pinning::List(list) = self else { return Ok(all) };
         match list.iter().find(|cpu| !all.contains(cpu)) {

@@ -38,10 +38,8 @@ pub fn cpus(job: &Job, ours: IpAddr) -> Result<Vec<usize>, Error> {
     if !job.numa_local {
         return Ok(job.cpus.clone());
     }
-    let all = link::named_addresses()
-        .map_err(|why| Error::Failed(format!("cannot ask for this machine's addresses: {why}")))?;
-    let named = all.into_iter().find(|(_, address)| IpAddr::V4(*address) == ours);
-    let (name, _) = named.ok_or_else(|| {
+    let named = link::having(ours).map_err(|error| Error::Failed(error.to_string()))?;
+    let name = named.ok_or_else(|| {
         Error::Unsupported(format!("no interface is known to have {ours}; {INSTEAD}"))
     })?;
     near(&Host::live(), &name, &Pinning::Spread.cpus()?)

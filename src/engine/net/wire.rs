@@ -126,8 +126,7 @@ pub fn most_to(job: &Job, ours: IpAddr) -> Option<Ceiling> {
     if job.reversed || job.both || job.datagrams.is_some() {
         return None;
     }
-    let all = link::named_addresses().ok()?;
-    let (name, _) = all.into_iter().find(|(_, address)| IpAddr::V4(*address) == ours)?;
+    let name = link::having(ours).ok()??;
     let capacity = interface::capacity(&Host::live(), &name)?;
     Some(Ceiling {
         bytes_per_s: Some(capacity.bytes_per_s),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Reading;
 use super::interface::Interrupt;
+use super::pci;
 use crate::sys::Host;
 
 /// What none of the other interrupts' files tells.
@@ -48,6 +49,15 @@ pub fn numbers(host: &Host, device: &str) -> Vec<u64> {
     numbers.sort_unstable();
     numbers.truncate(MOST);
     numbers
+}
+
+/// The PCI function that a network interface is a port of, and the numbers of its interrupts;
+/// `None` for what is no card on a PCI bus.
+pub fn of_card(host: &Host, interface: &str) -> Option<(String, Vec<u64>)> {
+    let device = host.resolve(format!("/sys/class/net/{interface}/device"))?;
+    let function = pci::function_of(&device)?;
+    let numbers = numbers(host, &format!("/sys/bus/pci/devices/{function}"));
+    Some((function, numbers))
 }
 
 /// The interrupts of a device's directory in /sys: message-signalled ones, else the line that it

@@ -6,7 +6,7 @@
 
 use super::place::{Form, Place, of_machine};
 use super::{Apply, Knob, Scope};
-use crate::inventory::server::{interrupt, pci};
+use crate::inventory::server::interrupt;
 use crate::journal::Identity;
 use crate::knob::Settings;
 use crate::sys::{Error, Host, port};
@@ -227,13 +227,12 @@ fn interrupts(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
         let what = format!("cannot place the interrupts of the network interface {interface}");
         Error::new(what, why).hint("leave `interrupt-cpus` out")
     };
-    let device = host.resolve(format!("/sys/class/net/{interface}/device"));
-    let function = device.as_deref().and_then(pci::function_of);
-    let Some(function) = function.filter(|_| port::is_shown(host, interface)) else {
+    let card = interrupt::of_card(host, interface);
+    let Some((function, numbers)) = card.filter(|_| port::is_shown(host, interface)) else {
         return Err(failed("it is no card on a PCI bus that /sys shows here".to_owned()));
     };
     let mut places = Vec::new();
-    for number in interrupt::numbers(host, &format!("/sys/bus/pci/devices/{function}")) {
+    for number in numbers {
         let path = format!("/proc/irq/{number}/smp_affinity");
         // One that the driver has not asked for has no such file.
         let Ok(text) = host.read(&path) else { continue };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::Mode;
 
-use crate::engine::command::{Server, Start};
+use crate::engine::command::{Ready, Server, Start};
 use crate::sys::{self, Host};
 
 /// What all three must lie in one folder, as they must be of one version.
@@ -149,8 +149,7 @@ impl Cluster {
         let arguments: Vec<&str> = ["-D", &at].into_iter().chain(options.split(' ')).collect();
         Server {
             start: self.start(self.words("postgres", &arguments, "QUIT"), data),
-            ready: READY.to_owned(),
-            probe: None,
+            ready: Ready::Says(READY.to_owned()),
             // Fast and immediate shutdown (postgresql.org/docs/15/server-shutdown.html).
             ends_by: libc::SIGINT,
             drops_by: libc::SIGQUIT,
