@@ -71,7 +71,8 @@ impl Engine for Concat {
             None => {
                 if let Some(programs) = &mut measured.programs {
                     let each = shape(settings).data_bytes();
-                    programs.of_files_bytes = Some(each.saturating_mul(settings.whole("files")));
+                    let all = each.saturating_mul(settings.whole("files"));
+                    (programs.of_files_bytes, programs.of_timed_runs_bytes) = (Some(all), all);
                 }
                 Ok(measured)
             }

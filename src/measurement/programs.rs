@@ -26,9 +26,15 @@ pub struct Programs {
     /// Bytes that the programs asked for by read(2) and its like, from wherever they came: files,
     /// pipes, memory (`rchar` of /proc/PID/io).
     pub called_read_bytes: u64,
-    /// Of these the bytes of files that every run reads exactly once, where it is known that it
-    /// does: then the others need not be guessed at.
+    /// Of these the bytes of files that all runs which came to their end have read, each exactly
+    /// once, where it is known that it does: then the others need not be guessed at.
     pub of_files_bytes: Option<u64>,
+    /// Of these what the timed runs read, which are what figures are of.
+    pub of_timed_runs_bytes: u64,
+    /// What runs that did not come to their end may have read of files on top of that, at most.
+    pub of_cut_runs_bytes: u64,
+    /// Whether the kernel did not tell of some run what it had read.
+    pub are_uncounted: bool,
     /// Bytes that the programs handed to write(2) and its like (`wchar`).
     pub called_write_bytes: u64,
     /// What the server that they were served by cost while they ran.
@@ -105,10 +111,14 @@ impl Run {
 }
 
 impl Programs {
-    /// Every run that came to its end read `each` bytes of files, and no other run is known of.
+    /// Every run that came to its end read `each` bytes of files; the others no more than these.
     pub fn know_of_files(&mut self, each: u64) {
-        let whole = self.runs.iter().filter(|run| run.exit == Some(0)).count() as u64;
-        self.of_files_bytes = Some(each.saturating_mul(whole));
+        let of = |runs: usize| each.saturating_mul(runs as u64);
+        let is_whole = |run: &Run| run.exit == Some(0);
+        let whole = self.runs.iter().filter(|run| is_whole(run)).count();
+        self.of_files_bytes = Some(of(whole));
+        self.of_timed_runs_bytes = of(self.timed().filter(|run| is_whole(run)).count());
+        self.of_cut_runs_bytes = of(self.runs.len() - whole);
     }
 
     /// Whether each program's own account says what it read: that of a file system that counts, and

@@ -43,6 +43,7 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
         at_least_ns: settings.whole("at-least"),
         at_most_ns: settings.whole("at-most"),
         sustained: settings.flag("sustained"),
+        drains: super::copy_bytes(settings).is_some(),
         parent: std::process::id(),
     })
 }
@@ -129,8 +130,12 @@ mod tests {
             ("server", "serve {directory}"),
             ("ready", "ask {directory}"),
         ];
-        let server = spec(&settings("command", &knobs), &places()).unwrap().server.unwrap();
+        let spec = |more: &[(&str, &str)]| {
+            spec(&settings("command", &[&knobs[..], more].concat()), &places()).unwrap()
+        };
+        let server = spec(&[]).server.unwrap();
         assert_eq!(server.start.words, ["serve", "/a"]);
+        assert!(!spec(&[]).drains && spec(&[("copy-bytes", "1MiB")]).drains);
         assert!(matches!(server.ready, Ready::Succeeds(ask) if ask.words == ["ask", "/a"]));
     }
 

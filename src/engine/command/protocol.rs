@@ -68,6 +68,10 @@ pub struct Spec {
     pub at_most_ns: u64,
     /// See the knob.
     pub sustained: bool,
+    /// Whether copies that keep up the load come to their end when the last timed one has ended:
+    /// what each of them read can be told then.
+    #[serde(default)]
+    pub drains: bool,
     /// The process that started the worker; the programs do not outlive it.
     pub parent: u32,
 }

@@ -198,7 +198,7 @@ impl<'a> Trial<'a> {
                 Some(Said::Go) | None => {}
             }
         }
-        match self.passes.iter().all(|(_, end)| end.is_some()) {
+        match self.is_timed() {
             true => self.beside("check", &self.spec.check),
             false => Ok(()),
         }
@@ -302,9 +302,16 @@ impl<'a> Trial<'a> {
         }
     }
 
-    /// Runs until the last timed run has ended.
+    /// Whether every copy has ended its timed runs.
+    fn is_timed(&self) -> bool {
+        self.passes.iter().all(|(_, end)| end.is_some())
+    }
+
+    /// Runs until the last timed run has ended, and those that were started again meanwhile where
+    /// they are to come to their end.
     fn load(&mut self) -> Result<(), End> {
-        while self.passes.iter().any(|(_, end)| end.is_none()) {
+        let runs = |copies: &Copies| copies.running.iter().any(|one| one.copy != server::COPY);
+        while !self.is_timed() || (self.spec.drains && runs(self.copies)) {
             let (over, said) = self.copies.turn(self.next_sample_ns);
             for one in over {
                 self.over(one)?;
@@ -324,6 +331,10 @@ impl<'a> Trial<'a> {
                 return Err(self.late(&what));
             }
             if now_ns - self.started_ns > self.spec.at_most_ns {
+                if self.is_timed() {
+                    // What figures are made of is whole; the account of the runs tells the rest.
+                    return Ok(());
+                }
                 let limit = crate::value::Value::Duration(self.spec.at_most_ns);
                 let text = format!("The programs were ended after at-most={limit}, on their way.");
                 self.outcome.notes.push(Note::new("cut-short", text));
@@ -354,14 +365,17 @@ impl<'a> Trial<'a> {
             }
             let first = self.passes.iter().all(|(_, end)| end.is_none());
             self.passes[index].1 = Some(elapsed_ns);
-            let last = self.passes.iter().all(|(_, end)| end.is_some());
+            let last = self.is_timed();
             // Until now all were running; from now on, without `sustained`, one less.
             if if self.spec.sustained { last } else { first } {
                 self.window(elapsed_ns);
             }
-            if !self.spec.sustained || last {
+            if !self.spec.sustained {
                 return Ok(());
             }
+        }
+        if self.is_timed() {
+            return Ok(());
         }
         match failed {
             None => Ok(self.copies.start(copy, false, &self.spec.copies[index])?),
@@ -406,6 +420,7 @@ impl<'a> Trial<'a> {
         }
         self.stopped_ns[index] = since(over.ended_ns);
         self.cpu_ns[index] += ended.user_ns + ended.system_ns;
+        self.outcome.programs.are_uncounted |= over.moved.is_none();
         self.outcome.programs.runs.push(Run {
             copy: running.copy,
             timed: running.timed,
