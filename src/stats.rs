@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 pub mod batch_means;
+mod holm;
 pub mod interval;
 pub mod knee;
 pub mod main_effects;
@@ -20,8 +21,9 @@ pub mod sweep;
 pub mod testing;
 
 pub use batch_means::batch_means;
+pub use holm::holm;
 pub use interval::{mean, mean_interval};
-pub use ratio::ratio_of_means;
+pub use ratio::{RatioOfMeans, ratio_of_means};
 pub use steady::settled;
 
 /// A number and how sure we are of it.

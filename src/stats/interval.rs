@@ -37,6 +37,15 @@ pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
     }
 }
 
+/// Student's t: how likely a value of `t` or more is with `freedom` degrees of freedom (> 0) when
+/// the truth is 0; 1 where `freedom` is not positive.
+pub fn t_one_sided(t: f64, freedom: f64) -> f64 {
+    match StudentsT::new(0.0, 1.0, freedom) {
+        Ok(student) => student.cdf(-t),
+        Err(_) => 1.0,
+    }
+}
+
 /// The mean of independent replicates, with Student's 95 % interval; one value has no interval,
 /// nothing gives `None`, and neither does anything that is not finite.
 ///

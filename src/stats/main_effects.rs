@@ -11,10 +11,10 @@
 
 use std::collections::BTreeMap;
 
-use super::Estimate;
 use super::interval::{mean, t_quantile, t_two_sided};
 use super::strata::{Observation, Strata};
 use super::sweep::{generalized_inverse, times};
+use super::{Estimate, holm};
 
 /// Less than this is no chance: the claim is made.
 pub const CHANCE: f64 = 0.05;
@@ -106,7 +106,8 @@ pub fn main_effects(factors: &[Factor], runs: &[Run]) -> Option<MainEffects> {
         MainEffect { levels, span: Some(span), share, aliases: Vec::new() }
     };
     let mut effects: Vec<MainEffect> = (0..factors.len()).map(effect).collect();
-    holm(&mut effects);
+    let spans = effects.iter_mut().filter_map(|effect| effect.span.as_mut()?.chance.as_mut());
+    holm(spans.collect());
     let together = beyond.iter().zip(table.strata.totals());
     let together = share(together.map(|(left, total)| left * left * total).sum());
     Some(MainEffects { effects, together, replicates: table.strata.replicates() })
@@ -327,20 +328,6 @@ fn aliases(number: usize, factors: &[Factor], cells: &[Vec<usize>]) -> Vec<usize
     let decides =
         |other: &usize| Columns::of(factors, cells, &|within| within != *other).separable(number);
     others.filter(decides).collect()
-}
-
-/// Puts Holm's correction on the chances.
-fn holm(effects: &mut [MainEffect]) {
-    let mut spans: Vec<&mut f64> =
-        effects.iter_mut().filter_map(|effect| effect.span.as_mut()?.chance.as_mut()).collect();
-    spans.sort_by(|a, b| a.total_cmp(b));
-    let mut left = spans.len() as f64;
-    let mut most = 0.0_f64;
-    for chance in spans {
-        most = most.max(*chance * left).min(1.0);
-        *chance = most;
-        left -= 1.0;
-    }
 }
 
 #[cfg(test)]
