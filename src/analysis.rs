@@ -12,6 +12,7 @@ mod answer;
 mod block_size;
 pub mod bottleneck;
 mod cache;
+pub mod compare;
 mod curve;
 mod depth;
 mod durability;

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+mod compare;
 mod concat;
 mod doctor;
 mod evaluate;
@@ -75,6 +76,8 @@ enum Command {
     Send(send::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
+    /// Campaigns side by side: what became better or worse, and what else differs
+    Compare(compare::Arguments),
     /// Results of other tools, and tables of papers that ship, into the store
     Import(import::Arguments),
     /// What this machine lets us do, what is missing, and how to get it
@@ -133,6 +136,7 @@ pub fn main() -> ExitCode {
         Command::Receive(arguments) => receive::run(arguments, common),
         Command::Send(arguments) => send::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
+        Command::Compare(arguments) => compare::run(arguments, common),
         Command::Import(arguments) => import::run(arguments, common),
         Command::Doctor(arguments) => doctor::run(arguments, common),
         Command::Undo(arguments) => undo::run(arguments, common),

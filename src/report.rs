@@ -13,6 +13,7 @@ use crate::store::Campaign;
 
 mod bonnie;
 mod cells;
+pub mod compare;
 mod csv;
 mod derive;
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::Input;
 use crate::value::Value;
 
 mod assets;
+pub mod compared;
 mod curves;
 mod figures;
 mod integrity;

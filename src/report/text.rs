@@ -9,7 +9,7 @@ use crate::analysis::{Finding, Severity};
 use crate::measurement::Outcome;
 
 mod effects;
-mod grid;
+pub mod grid;
 mod groups;
 mod integrity;
 mod layouts;

@@ -161,7 +161,7 @@ async function table() {
     const rows = () => [...table.tBodies[0].rows];
     if (rows().length < 2) return [];
     const bad = [];
-    const column = [...table.tHead.rows[0].cells].findIndex((cell) => cell.textContent === 'MB/s');
+    const column = [...table.tHead.rows[0].cells].findIndex((cell) => ['MB/s', 'B / A'].includes(cell.textContent));
     const values = () => rows().map((row) => row.cells[column].dataset.v).filter(Boolean).map(Number);
     const button = table.tHead.rows[0].cells[column].querySelector('button');
     button.click();

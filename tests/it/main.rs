@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests are no part of the program")]
 
+mod compare;
 mod database;
 mod effects;
 mod engines;

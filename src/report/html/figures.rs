@@ -278,7 +278,7 @@ fn panel(id: &str, curves: &[Curve<'_>], knob: &str, y: Axis, traces: Vec<Trace>
         }
     }
     ticks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-    let x = Axis { title: knob.replace('-', " "), log: true, ticks };
+    let x = Axis { title: knob.replace('-', " "), log: true, ticks, order: Vec::new() };
     vec![Panel { id: id.to_owned(), kind: Kind::Lines, x, y, traces }]
 }
 

@@ -154,7 +154,10 @@
       layout.xaxis.showgrid = false;
       layout.xaxis.ticks = '';
       layout.xaxis.tickfont = { size: room < 50 ? 11 : 13 };
-      if (traces.every((trace) => trace.x.length <= 4)) layout.xaxis.tickangle = 0;
+      if (panel.x.order) {
+        Object.assign(layout.xaxis, { categoryorder: 'array', categoryarray: panel.x.order.map(text) });
+      }
+      if (new Set(traces.flatMap((trace) => trace.x)).size <= 4) layout.xaxis.tickangle = 0;
       layout.barmode = 'group';
       layout.bargap = traces.some((trace) => trace.x.length > 1) ? 0.35 : 0.7;
     }

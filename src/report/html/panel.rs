@@ -40,6 +40,9 @@ pub struct Axis {
     pub log: bool,
     /// Where it is labelled, and with what; empty leaves that to the script.
     pub ticks: Vec<(f64, String)>,
+    /// Its names from left to right; empty takes them as they come, trace by trace.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub order: Vec<String>,
 }
 
 /// A line, or the bars of one colour.
@@ -106,7 +109,7 @@ pub enum Place {
 impl Axis {
     /// An axis of equal steps from 0.
     pub fn linear(title: &str) -> Axis {
-        Axis { title: title.to_owned(), log: false, ticks: Vec::new() }
+        Axis { title: title.to_owned(), log: false, ticks: Vec::new(), order: Vec::new() }
     }
 
     /// An axis of equal ratios, labelled at 1, 10, 100 ... or, over a short range, at 1, 2, 5, 10.
@@ -123,7 +126,7 @@ impl Axis {
             let near = all.filter(|tick| *tick >= low / 2.1 && *tick <= high * 2.1);
             ticks = near.map(|tick| (tick, print(tick))).collect();
         }
-        Axis { title: title.to_owned(), log: true, ticks }
+        Axis { title: title.to_owned(), log: true, ticks, order: Vec::new() }
     }
 }
 

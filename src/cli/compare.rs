@@ -1,0 +1,171 @@
+//! `brickyard compare`: campaigns side by side, and whether anything became worse.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use super::{Common, talk};
+use crate::analysis::compare::{Asked, Change, Comparison, compare, differences};
+use crate::knob;
+use crate::measurement::Record;
+use crate::measurement::figures::figures;
+use crate::report::compare::{FORMATS, Pair, Told};
+use crate::store::{Campaign, Store};
+use crate::sys::Error;
+
+/// What `compare` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// A campaign's number, or FILE or FILE:NUMBER of another store; the first is what the others
+    /// are held against
+    #[arg(value_name = "CAMPAIGN", required = true, num_args = 2..)]
+    campaigns: Vec<String>,
+    /// Less of a difference than this does not matter
+    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    threshold: String,
+    /// The figure, as in `report --format csv` [default: what each load is about]
+    #[arg(long, value_name = "NAME")]
+    figure: Option<String>,
+    /// How: text, html, json
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// Where it goes [default: brickyard-compare.html for html, standard output for the rest]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// A campaign with its trials.
+struct Side {
+    campaign: Campaign,
+    records: Vec<Record>,
+}
+
+/// Compares, and ends with 1 when something became worse.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let name = match (&arguments.format, common.json) {
+        (Some(name), _) => name.as_str(),
+        (None, true) => "json",
+        (None, false) => "text",
+    };
+    let format = FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        Error::new(format!("cannot print as `{name}`"), "there is no such format")
+            .hint(format!("choose one of {}", names.join(", ")))
+    })?;
+    let asked = Asked { threshold: share(&arguments.threshold)?, figure: arguments.figure.clone() };
+    let sides = arguments.campaigns.iter().map(|typed| side(typed, &common.store));
+    let sides = sides.collect::<Result<Vec<Side>, Error>>()?;
+    known(asked.figure.as_deref(), &sides)?;
+    let (first, others) = sides.split_first().expect("two are asked for");
+    let found: Vec<(Comparison, Vec<String>)> =
+        others.iter().map(|other| (first.against(other, &asked), first.differs(other))).collect();
+    let pairs: Vec<Pair<'_>> = others
+        .iter()
+        .zip(&arguments.campaigns[1..])
+        .zip(&found)
+        .map(|((other, typed), (comparison, differences))| Pair {
+            before: Told { typed: &arguments.campaigns[0], campaign: &first.campaign },
+            now: Told { typed, campaign: &other.campaign },
+            findings: comparison.findings(),
+            comparison,
+            differences,
+        })
+        .collect();
+    let text = (format.render)(&pairs)?;
+    let default = (name == "html").then(|| PathBuf::from("brickyard-compare.html"));
+    match arguments.output.clone().or(default) {
+        Some(path) => {
+            crate::sys::write_whole(&path, text.as_bytes())?;
+            if !common.quiet {
+                talk::line(&format!("comparison: {}", path.display()));
+            }
+        }
+        None => talk::data(&text)?,
+    }
+    if found.iter().all(|(comparison, _)| comparison.cells.is_empty()) {
+        let why = "no cell of the first campaign can be held against one of the others";
+        return Err(Error::new("nothing was compared", why)
+            .hint("the reasons are above; run both with the same plan")
+            .into());
+    }
+    let worse = found.iter().any(|(comparison, _)| comparison.count(Change::Worse) > 0);
+    Ok(if worse { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+impl Side {
+    fn against(&self, other: &Side, asked: &Asked) -> Comparison {
+        compare(&self.records, &other.records, asked)
+    }
+
+    fn differs(&self, other: &Side) -> Vec<String> {
+        let mut lines = Vec::new();
+        let (old, new) = (&self.campaign, &other.campaign);
+        for (what, old, new) in [
+            ("plan", &old.plan, &new.plan),
+            ("host", &old.host, &new.host),
+            ("brickyard", &old.version, &new.version),
+        ] {
+            if old != new {
+                lines.push(format!("{what}: {new}, was {old}"));
+            }
+        }
+        let before = (&self.records[..], &old.inventory);
+        lines.extend(differences(before, (&other.records, &new.inventory)));
+        lines
+    }
+}
+
+/// A share as typed: `5%`, `0.05`.
+fn share(text: &str) -> Result<f64, Error> {
+    let number = match text.trim().strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.trim().parse::<f64>(),
+    };
+    number.ok().filter(|share| *share > 0.0 && *share < 1.0).ok_or_else(|| {
+        let why = format!("`{text}` is no share above 0 and below 1");
+        Error::new("cannot tell what does not matter", why).hint("--threshold 5%")
+    })
+}
+
+/// The campaign that was typed: a number in `store`, a store's newest, or one of its numbers.
+fn side(typed: &str, store: &Path) -> Result<Side, Error> {
+    let number = |text: &str| text.parse::<u64>().ok();
+    let (path, wanted) = match (number(typed), typed.rsplit_once(':')) {
+        (Some(wanted), _) => (store.to_owned(), Some(wanted)),
+        (None, Some((path, last))) if number(last).is_some() && !Path::new(typed).exists() => {
+            (PathBuf::from(path), number(last))
+        }
+        _ => (PathBuf::from(typed), None),
+    };
+    let store = Store::open_read_only(&path)?;
+    let campaigns = store.campaigns()?;
+    let what = || format!("cannot compare with {typed}");
+    let newest = campaigns.last().map(|campaign| campaign.id);
+    let campaign = campaigns.into_iter().find(|campaign| Some(campaign.id) == wanted.or(newest));
+    let campaign = campaign.ok_or_else(|| match newest {
+        None => Error::new(what(), format!("there is no campaign in {}", path.display()))
+            .hint("run `brickyard evaluate DIR` first"),
+        Some(newest) => {
+            let why = format!("{} has no such campaign; the newest is {newest}", path.display());
+            let list = format!("`brickyard list campaigns --store {}` shows all", path.display());
+            Error::new(what(), why).hint(list)
+        }
+    })?;
+    let records = store.light_records(campaign.id)?;
+    Ok(Side { campaign, records })
+}
+
+/// Refuses a figure that no trial has.
+fn known(figure: Option<&str>, sides: &[Side]) -> Result<(), Error> {
+    let Some(name) = figure else { return Ok(()) };
+    let records = sides.iter().flat_map(|side| &side.records);
+    let all: Vec<_> = records.map(figures).collect();
+    if all.iter().any(|of| of.contains_key(name)) {
+        return Ok(());
+    }
+    let names = all.iter().flat_map(|of| of.keys().map(AsRef::as_ref));
+    let hint = match knob::nearest(name, names) {
+        Some(near) => format!("did you mean --figure {near}?"),
+        None => "`brickyard report --format csv` shows all figures".to_owned(),
+    };
+    Err(Error::new(format!("cannot compare by `{name}`"), "no trial has such a figure").hint(hint))
+}

@@ -1,0 +1,334 @@
+//! (pure) Campaigns side by side: as text, as one document, as a page.
+
+use serde_json::{Value as Json, json};
+
+use super::html::compared as page;
+use super::programs;
+use super::text::grid::{Grid, Side};
+use super::words;
+use crate::analysis::Finding;
+use crate::analysis::compare::{Compared, Comparison};
+use crate::store::Campaign;
+use crate::value::{percent, significant};
+
+/// One way to print comparisons.
+pub struct Format {
+    /// As typed after `--format`.
+    pub name: &'static str,
+    /// Prints them, whole.
+    pub render: fn(&[Pair<'_>]) -> Result<String, serde_json::Error>,
+}
+
+/// The first is the default.
+pub const FORMATS: &[Format] = &[
+    Format { name: "text", render: text },
+    Format { name: "json", render: json },
+    Format { name: "html", render: page::render },
+];
+
+/// Two campaigns, and what came of setting the second against the first.
+#[derive(Debug)]
+pub struct Pair<'a> {
+    /// What the other is held against.
+    pub before: Told<'a>,
+    /// What is held against it.
+    pub now: Told<'a>,
+    /// The cells.
+    pub comparison: &'a Comparison,
+    /// What it claims.
+    pub findings: Vec<Finding>,
+    /// What differs besides, one a line.
+    pub differences: &'a [String],
+}
+
+/// A campaign and where it is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Told<'a> {
+    /// As typed.
+    pub typed: &'a str,
+    /// The campaign.
+    pub campaign: &'a Campaign,
+}
+
+impl Told<'_> {
+    /// `streams on vm, 2026-11-24 03:42:40 UTC (campaign 1)`.
+    pub fn said(&self) -> String {
+        let of = self.campaign;
+        let date = words::date(of.started_unix_ns);
+        format!("{} on {}, {date} (campaign {})", of.plan, of.host, of.id)
+    }
+
+    fn json(&self) -> Json {
+        let of = self.campaign;
+        json!({
+            "typed": self.typed, "id": of.id, "uid": of.uid, "plan": of.plan, "host": of.host,
+            "engine": of.engine, "started_unix_ns": of.started_unix_ns, "seed": of.seed,
+            "brickyard": of.version,
+        })
+    }
+}
+
+/// A figure without its second unit, for a column.
+pub fn short(name: &str, value: f64) -> String {
+    let told = programs::print(name, value);
+    told.split_once(" (").map_or(told.clone(), |(first, _)| first.to_owned())
+}
+
+/// `0.921`, and `0.90 to 0.94` or nothing.
+pub fn ratio(cell: &Compared) -> (String, String) {
+    let ends = cell.ratio.interval;
+    let ends = ends.map(|it| format!("{} to {}", significant(it.low), significant(it.high)));
+    (significant(cell.ratio.value), ends.unwrap_or_default())
+}
+
+/// Lines of what differs that are shown; the rest is in the document.
+const DIFFERENCES_MAX: usize = 20;
+/// Width of a label.
+const LABEL_MAX: usize = 36;
+
+fn text(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
+    Ok(pairs.iter().map(one).collect::<Vec<_>>().join("\n"))
+}
+
+fn one(pair: &Pair<'_>) -> String {
+    let mut text = format!(
+        "Brickyard {} - two campaigns side by side\n\n  A  {}\n  B  {}\n\n",
+        env!("CARGO_PKG_VERSION"),
+        pair.before.said(),
+        pair.now.said()
+    );
+    for finding in &pair.findings {
+        text.push_str(&wrapped(&finding.claim, ""));
+    }
+    for figure in figures(pair.comparison) {
+        text.push_str(&format!("\n{figure}{}\n", direction(pair.comparison, figure)));
+        text.push_str(&table(pair.comparison, figure));
+    }
+    if !pair.comparison.apart.is_empty() {
+        text.push_str("\nNot compared\n");
+        for apart in &pair.comparison.apart {
+            text.push_str(&wrapped(&format!("{}: {}", apart.load, apart.reason), "  "));
+        }
+    }
+    text.push_str("\nWhat else differs\n");
+    if pair.differences.is_empty() {
+        text.push_str("  Nothing that was read.\n");
+    }
+    for line in pair.differences.iter().take(DIFFERENCES_MAX) {
+        text.push_str(&wrapped(line, "  "));
+    }
+    let more = pair.differences.len().saturating_sub(DIFFERENCES_MAX);
+    if more > 0 {
+        text.push_str(&format!("  and {more} more: --json\n"));
+    }
+    text
+}
+
+/// Names of the figures, in the order in which they first come.
+fn figures(comparison: &Comparison) -> Vec<&str> {
+    let mut names: Vec<&str> = Vec::new();
+    for cell in &comparison.cells {
+        if !names.contains(&cell.figure.as_str()) {
+            names.push(&cell.figure);
+        }
+    }
+    names
+}
+
+/// What a reader of a figure's table must know.
+fn direction(comparison: &Comparison, figure: &str) -> String {
+    let less = comparison.cells.iter().any(|cell| cell.figure == figure && cell.less_is_better);
+    let order = if less { "less is better" } else { "more is better" };
+    format!(" ({order}; less than {} does not matter)", percent(comparison.threshold))
+}
+
+fn table(comparison: &Comparison, figure: &str) -> String {
+    let cells = || comparison.cells.iter().filter(|cell| cell.figure == figure);
+    let group = group(cells());
+    let label = |cell: &Compared| strip(&cell.load, group.unwrap_or_default()).to_owned();
+    // What is cut off is what tells it from the next: then they are numbered.
+    let numbered = cells().any(|cell| label(cell).chars().count() > LABEL_MAX);
+    let mut grid = Grid::new(&[
+        (if numbered { "" } else { group.unwrap_or("cell") }, Side::Left),
+        ("A", Side::Right),
+        ("B", Side::Right),
+        ("n", Side::Right),
+        ("B / A", Side::Right),
+        ("95 %", Side::Left),
+        ("", Side::Left),
+    ]);
+    let mut names = String::new();
+    for (place, cell) in cells().enumerate() {
+        let (value, ends) = ratio(cell);
+        let [before, now] = cell.replicates;
+        let number = format!("[{}]", place + 1);
+        if numbered {
+            names.push_str(&wrapped(&format!("{number} {}", label(cell)), "  "));
+        }
+        grid.row(vec![
+            if numbered { number } else { label(cell) },
+            short(figure, cell.before.value),
+            short(figure, cell.now.value),
+            if before == now { before.to_string() } else { format!("{before}, {now}") },
+            value,
+            ends,
+            cell.change.said().to_owned(),
+        ]);
+    }
+    let head = match (numbered, group) {
+        (true, Some(group)) => format!("  {group}\n"),
+        _ => String::new(),
+    };
+    format!("{head}{}{names}", grid.render())
+}
+
+/// The group that all of these cells are of, when they are of one.
+pub fn group<'a>(mut cells: impl Iterator<Item = &'a Compared> + Clone) -> Option<&'a str> {
+    let (group, _) = cells.clone().next()?.load.split_once(": ")?;
+    cells.all(|cell| strip(&cell.load, group) != cell.load).then_some(group)
+}
+
+/// A label without its group.
+pub fn strip<'a>(load: &'a str, group: &str) -> &'a str {
+    load.strip_prefix(group).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(load)
+}
+
+/// Lines of at most 100 columns, of which those after the first are indented by two more.
+fn wrapped(text: &str, indent: &str) -> String {
+    const WIDTH: usize = 98;
+    let mut lines = String::new();
+    let mut line = indent.to_owned();
+    for word in text.split_whitespace() {
+        let begins = line.trim().is_empty();
+        if !begins && line.chars().count() + word.chars().count() >= WIDTH {
+            lines.push_str(line.trim_end());
+            lines.push('\n');
+            line = format!("{indent}  ");
+        } else if !begins {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push_str(line.trim_end());
+    lines.push('\n');
+    lines
+}
+
+fn json(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
+    let pair = |pair: &Pair<'_>| {
+        json!({
+            "a": pair.before.json(),
+            "b": pair.now.json(),
+            "threshold": pair.comparison.threshold,
+            "cells": pair.comparison.cells,
+            "apart": pair.comparison.apart,
+            "differences": pair.differences,
+            "findings": pair.findings,
+        })
+    };
+    let all: Vec<Json> = pairs.iter().map(pair).collect();
+    serde_json::to_string_pretty(&json!({
+        "brickyard": env!("CARGO_PKG_VERSION"),
+        "comparisons": all,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::compare::{Asked, compare};
+    use crate::engine::testing::{campaign, settings};
+    use crate::measurement::{Outcome, Record};
+    use crate::report::fixture;
+    use crate::report::schema::check;
+    use crate::value::Value;
+
+    const HOSTILE: &str = "</script><img src=x onerror=alert(1)>&";
+
+    /// The same simulated server, at several numbers of streams.
+    fn server(seed: u64) -> Vec<Record> {
+        let cell = |streams: &&str| {
+            let knobs = [("stop", "200ms"), ("sim-noise", "0.05"), ("streams", streams)];
+            ("reading".to_owned(), settings(&knobs))
+        };
+        campaign(&["1", "2", "4", "8", "16"].iter().map(cell).collect::<Vec<_>>(), 3, seed)
+    }
+
+    fn with<T>(
+        change: impl FnOnce(&mut fixture::Fixture),
+        then: impl FnOnce(&[Pair<'_>]) -> T,
+    ) -> T {
+        let (mut before, mut now) = (fixture::evaluated(), fixture::evaluated());
+        (before.records, now.records) = (server(1), server(2));
+        change(&mut now);
+        let asked = Asked { threshold: 0.05, figure: None };
+        let comparison = compare(&before.records, &now.records, &asked);
+        let told = |of| Told { typed: "1", campaign: of };
+        let differences = vec![format!("machine kernel: {HOSTILE}, was 6.1")];
+        let pair = Pair {
+            before: told(&before.campaign),
+            now: told(&now.campaign),
+            findings: comparison.findings(),
+            comparison: &comparison,
+            differences: &differences,
+        };
+        then(&[pair])
+    }
+
+    #[test]
+    fn every_format_prints_what_is_compared_what_is_not_and_what_else_differs() {
+        with(
+            |now| {
+                now.campaign.host = HOSTILE.into();
+                let alone = |it: &Record| it.trial.settings.whole("streams") == 16;
+                for record in now.records.iter_mut().filter(|record| alone(record)) {
+                    record.trial.group.push_str(HOSTILE);
+                    record.trial.settings.set("queue-depth", Value::Count(7));
+                }
+            },
+            |pairs| {
+                let found = pairs[0].comparison;
+                assert_eq!((found.cells.len(), found.apart.len()), (4, 2), "{:#?}", found.apart);
+                for format in FORMATS {
+                    let text = (format.render)(pairs).unwrap();
+                    assert!(text.contains("kernel"), "{}", format.name);
+                    if format.name == "html" {
+                        assert!(!text.contains("<img src=x"), "not escaped");
+                    }
+                    if format.name == "text" {
+                        assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+                        assert!(text.contains("What else differs") && text.contains("B / A"));
+                    }
+                }
+            },
+        );
+    }
+
+    #[test]
+    fn samples_for_the_browser_of_two_campaigns_are_written_where_asked() {
+        let Some(folder) = std::env::var_os("BRICKYARD_SAMPLES") else { return };
+        let slower = |now: &mut fixture::Fixture| {
+            for (place, record) in now.records.iter_mut().enumerate() {
+                let Outcome::Done(measurement) = &mut record.outcome else { continue };
+                let Some(window) = &mut measurement.window else { continue };
+                // Some half as fast, some twice, some as they were.
+                let streams = record.trial.settings.whole("streams");
+                let times = [1, 2, 4][(streams.ilog2() % 3) as usize];
+                window.done.read_bytes = window.done.read_bytes * times / 2 + place as u64;
+            }
+            now.campaign.host = HOSTILE.into();
+        };
+        let page = with(slower, |pairs| page::render(pairs).unwrap());
+        #[expect(clippy::disallowed_methods, reason = "a test makes its fixture")]
+        std::fs::write(std::path::Path::new(&folder).join("compared.html"), page).unwrap();
+    }
+
+    #[test]
+    fn the_document_obeys_its_schema() {
+        let schema = include_str!("../../docs/reference/compare.schema.json");
+        let schema: Json = serde_json::from_str(schema).unwrap();
+        let text = with(|_| {}, |pairs| json(pairs).unwrap());
+        let document: Json = serde_json::from_str(&text).unwrap();
+        check("", &document, &schema, &schema).unwrap();
+    }
+}

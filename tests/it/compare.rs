@@ -1,0 +1,92 @@
+//! `brickyard compare`, as typed: what changed between two simulated servers, and its exit status.
+
+use std::path::Path;
+
+use crate::program::{brickyard, document};
+
+/// A campaign of a simulated server in a store of its own.
+fn measured(folder: &Path, store: &str, more: &[&str]) {
+    let plan = "[plan]\nname = \"two\"\nabout = \"Two levels\"\nengine = \"sim\"\nreplicates = 3\n\
+                [[workload]]\nuse = \"sequential-read\"\nfile-size = \"1GiB\"\n\
+                streams = [1, 4]\nstop = \"500ms\"\n";
+    std::fs::write(folder.join("two.toml"), plan).expect("a plan");
+    let asked = ["run", "two.toml", "--store", store, "--quiet"];
+    let output = brickyard(folder, &[&asked[..], more].concat());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+}
+
+#[test]
+fn two_campaigns_of_one_server_are_the_same_and_those_of_others_say_what_is_not_compared() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    measured(at, "a.db", &["--seed", "1"]);
+    measured(at, "b.db", &["--seed", "2"]);
+    let output = brickyard(at, &["compare", "a.db", "b.db:1", "--json", "--threshold", "40%"]);
+    assert_eq!(output.status.code(), Some(0));
+    let found = document(&output);
+    let cells = found["comparisons"][0]["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 2, "{found:#}");
+    for cell in cells {
+        assert_eq!(cell["change"], "same", "{found:#}");
+        let ratio = &cell["ratio"];
+        let [low, high] = ["low", "high"].map(|end| ratio[end].as_f64().expect("an interval"));
+        assert!(low <= high && low > 0.6 && high < 1.7, "{found:#}");
+    }
+    // The same store, by number; another load is another cell.
+    measured(at, "a.db", &["block-size=64KiB"]);
+    let output = brickyard(at, &["compare", "1", "2", "--store", "a.db"]);
+    assert_eq!(output.status.code(), Some(2), "nothing could be compared");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("it has one with block-size 64 KiB"), "{text}");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(said.contains("nothing was compared") && said.contains("hint: "), "{said}");
+}
+
+/// A server that lost half: the exit status is what a script asks for.
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that cannot run says so")]
+fn a_regression_ends_with_1_and_is_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    measured(at, "a.db", &["--seed", "1"]);
+    measured(at, "b.db", &["--seed", "2"]);
+    // Half of what was done in each window of the second.
+    let half = "UPDATE trial SET window_read_bytes = window_read_bytes / 2";
+    let status = std::process::Command::new("sqlite3").arg(at.join("b.db")).arg(half).status();
+    match status {
+        Ok(status) => assert!(status.success()),
+        Err(_) => return println!("SKIP compare: sqlite3 is not installed"),
+    }
+    let output = brickyard(at, &["compare", "a.db", "b.db"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("2 worse") && text.contains("WORSE"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    // The other way round it is better, and no regression.
+    let output = brickyard(at, &["compare", "b.db", "a.db", "--format", "html"]);
+    assert_eq!(output.status.code(), Some(0));
+    let page = std::fs::read_to_string(at.join("brickyard-compare.html")).expect("a page");
+    assert!(page.contains("2 better"));
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_by_name() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    measured(at, "a.db", &[]);
+    for (typed, word) in [
+        (&["a.db", "none.db"][..], "none.db"),
+        (&["a.db", "a.db:7"], "the newest is 1"),
+        (&["a.db"], "2 values required"),
+        (&["a.db", "a.db", "--threshold", "0"], "no share"),
+        (&["a.db", "a.db", "--figure", "latency_ns_p9"], "--figure latency_ns_p9"),
+        (&["a.db", "a.db", "--format", "pdf"], "choose one of text"),
+    ] {
+        let output = brickyard(at, &[&["compare"], typed].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{typed:?}: {said}");
+        assert!(said.contains(word), "{typed:?}: {said}");
+    }
+}
