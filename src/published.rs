@@ -13,7 +13,9 @@ use crate::measurement::reported::{Bound, Figure, Way};
 use crate::measurement::{Measurement, Note, Outcome, Record, Reported};
 use crate::plan::Trial;
 
+mod brick_2007;
 mod ccd_1996;
+mod jackrabbit_2007;
 mod quantity;
 mod sara_2010;
 
@@ -23,7 +25,8 @@ pub use quantity::value;
 pub const ENGINE: &str = "published";
 
 /// The sets that ship, in the order of the list.
-pub const SETS: &[&Set] = &[&sara_2010::SET, &ccd_1996::SET];
+pub const SETS: &[&Set] =
+    &[&sara_2010::SET, &ccd_1996::SET, &jackrabbit_2007::SET, &brick_2007::SET];
 
 /// What one text reports.
 #[derive(Debug)]
@@ -40,7 +43,7 @@ pub struct Set {
     pub date: &'static str,
     /// The machine.
     pub host: &'static str,
-    /// Its machines, as their text describes them.
+    /// Its machines, as their text describes them; none where that is too little for a recording.
     pub configurations: &'static [Configuration],
     /// Its tables, and figures that stand in sentences.
     pub tables: &'static [Table],

@@ -206,6 +206,7 @@ fn wayless(row: &Row<'_>, machines: &[Machine]) -> Option<Finding> {
     let told = row.reported.way == Way::Disks && row.disks() != Some(1);
     row.load().filter(|_| told && placed(row, machines).is_none())?;
     let why = match &row.reported.configuration {
+        None if machines.is_empty() => "there is no recording of the machine".to_owned(),
         None => "the text does not tell the way that these bytes took".to_owned(),
         Some(name) if machines.iter().any(|machine| machine.name == *name) => {
             format!("in the machine `{name}` it cannot be told which way these bytes took")

@@ -168,6 +168,10 @@ fn replaced<'a>(set: &Set, roots: &'a [String]) -> Result<Vec<(&'a str, &'a str)
     let one = |root: &'a String| match (root.split_once('='), set.configurations) {
         (Some((name, file)), _) if known(name) => Ok((name, file)),
         (_, [only]) => Ok((only.name, root.as_str())),
+        (_, []) => {
+            let why = format!("{} has no recording that another could take the place of", set.name);
+            Err(Error::new(format!("cannot use {root}"), why).hint("leave --root out"))
+        }
         _ => {
             let names: Vec<&str> = names().collect();
             let why = format!("{} has several machines: {}", set.name, names.join(", "));

@@ -88,7 +88,39 @@ fn sets_are_listed_and_what_is_no_set_is_refused_with_what_to_type() {
     let with = |root| [&import[..], &[root]].concat();
     assert!(refused(&with("mine.txt")).contains("--root x4=mine.txt"));
     assert!(refused(&with("x4=missing.txt")).contains("missing.txt"));
+    let none = refused(&["import", "--published", "ccd-1996", "--root", "mine.txt"]);
+    assert!(none.contains("no recording"), "{none}");
     assert!(!at.join("brickyard.db").exists(), "a refusal makes no store");
+}
+
+/// What each set comes to, with one of its figures in the base unit of its name.
+#[test]
+fn every_set_is_imported_with_all_of_its_figures() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let sets = [
+        ("sara-2010", 156, "reported_level_off_throughput_bytes_per_s", 852_492_288.0),
+        ("ccd-1996", 205, "reported_elapsed_s", 62.0),
+        ("jackrabbit-2007", 90, "reported_throughput_bytes_per_s", 907e6),
+        ("brick-2007", 126, "reported_mkfs_elapsed_s", 1507.12798),
+    ];
+    let listed = printed(at, &["import", "--published", "--list", "--json"]);
+    let listed: Value = serde_json::from_str(&listed).expect("rows");
+    assert_eq!(listed.as_array().map(Vec::len), Some(sets.len()), "a set is not among these");
+    for (name, many, figure, value) in sets {
+        let text = printed(at, &["import", "--published", name, "--json", "--store", "x.db"]);
+        let document: Value = serde_json::from_str(&text).expect("one document");
+        let trials = document["trials"].as_array().expect("trials").iter();
+        let figures: Vec<(&String, &Value)> =
+            trials.flat_map(|it| it["figures"].as_object().expect("figures")).collect();
+        assert_eq!(figures.len(), many, "{name}");
+        let is = |found: &f64| (found / value - 1.0).abs() < 1e-12;
+        let mut of = figures.iter().filter(|(name, _)| *name == figure);
+        assert!(of.any(|(_, it)| it["value"].as_f64().as_ref().is_some_and(is)), "{figure}");
+        assert_eq!(document["inventory"]["published"]["set"], name);
+        let slips = document["inventory"]["published"]["slips"].as_array();
+        assert!(slips.is_some_and(|slips| !slips.is_empty()), "{name}");
+    }
 }
 
 /// The same figures on a machine whose link is twice as fast are not held by it.
