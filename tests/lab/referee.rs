@@ -33,8 +33,8 @@ fn fio(directory: &Path, access: &str, block: &str, depth: u32) -> (f64, f64) {
 }
 
 /// The kernel's throttle lets up to 0.2 s worth of bytes pass at once when its slice began before
-/// the load did, as XFS makes happen by reading metadata: 1.2 % of 16 s, and not ours. Which load is
-/// on which file system is drawn; the long form has both on both.
+/// the load did, as XFS makes happen by reading metadata: 1.2 % of 16 s, and not ours. Which load
+/// is on which file system is drawn; the long form has both on both.
 #[test]
 fn fio_agrees_on_disks_with_a_limit_and_the_limit_is_the_truth() {
     if !usable("fio as referee", &["fio", "mkfs.ext4", "mkfs.xfs"]) {
