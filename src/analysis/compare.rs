@@ -9,12 +9,13 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::notes::takes_away;
 use super::{Finding, Severity};
 use crate::inventory;
 use crate::knob::{self, Scope, Settings};
 use crate::measurement::figures::{figures, rate, replicates};
 use crate::measurement::origin::{Verdict, origin};
-use crate::measurement::{Outcome, Record};
+use crate::measurement::{Outcome, Record, judge};
 use crate::stats::{Estimate, RatioOfMeans, holm, mean_interval};
 use crate::value::{Value, percent, setting, significant};
 
@@ -78,6 +79,8 @@ pub struct Compared {
     pub change: Change,
     /// Numbers of its trials in each.
     pub trials: [Vec<u32>; 2],
+    /// Kinds of the notes that these carry in each, of those that take something away.
+    pub notes: [Vec<String>; 2],
 }
 
 /// What a ratio means.
@@ -181,9 +184,17 @@ fn measured(pair: &Partner<'_>, asked: &Asked) -> Result<(Compared, RatioOfMeans
         // Of the two sides the one that it is on; twice, as either might have been.
         chance: chance.map(|(below, above)| (2.0 * below.min(above)).min(1.0)),
         change: Change::Untested,
+        notes: [&before, &now].map(|of| noted(of)),
         trials: [numbers(&before), numbers(&now)],
     };
     Ok((cell, ratio))
+}
+
+/// Kinds of the notes of some trials, each once.
+fn noted(of: &[(&Record, f64)]) -> Vec<String> {
+    let all = of.iter().flat_map(|(record, _)| judge::all(record));
+    let kinds = all.map(|note| note.kind).filter(|kind| takes_away(kind));
+    kinds.collect::<BTreeSet<String>>().into_iter().collect()
 }
 
 /// Ratios between these do not matter.
@@ -208,6 +219,20 @@ impl Compared {
             _ => Change::Open,
         };
         self
+    }
+
+    /// The notes of both: `generator-bound (A, B), not-steady (B)`; empty where there is none.
+    pub fn noted(&self) -> String {
+        let kinds: BTreeSet<&String> = self.notes.iter().flatten().collect();
+        let sides = |kind: &String| {
+            let has = |side: usize| self.notes[side].contains(kind);
+            match (has(0), has(1)) {
+                (true, true) => "A, B",
+                (true, false) => "A",
+                _ => "B",
+            }
+        };
+        kinds.iter().map(|kind| format!("{kind} ({})", sides(kind))).collect::<Vec<_>>().join(", ")
     }
 
     /// Of more or less: `8.1 % less (95 % interval 6.0 % to 10 % less)`.
@@ -247,6 +272,10 @@ impl Comparison {
                     cell.figure,
                     percent(self.threshold)
                 );
+                let claim = match cell.noted() {
+                    none if none.is_empty() => claim,
+                    notes => format!("{claim} But its trials carry notes: {notes}."),
+                };
                 Finding::info(QUESTION, claim, cell.trials[1].clone()).warn()
             })
             .collect();

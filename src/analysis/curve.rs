@@ -13,7 +13,7 @@ use crate::stats::profile::Level;
 use crate::value::Value;
 
 /// Knobs that say how long and over how many files a trial runs, not what the load is.
-const EXTENT: &[&str] = &["files", "second-pass", "stop", "at-least", "at-most"];
+pub const EXTENT: &[&str] = &["files", "second-pass", "stop", "at-least", "at-most"];
 
 /// One trial that was done, at a level of the curve's knob.
 #[derive(Clone)]

@@ -28,19 +28,24 @@ fn answer(records: &[Record]) -> Vec<Finding> {
             note.text.trim_end_matches('.')
         );
         let finding = Finding::info(QUESTION.name, claim, trials);
-        // How warm it got is good to know; that something slowed down has a note of its own. Where
-        // a log is, and that what was written before a boot was read first, takes nothing away; nor
-        // does what lay between the ends of a network, as it was asked for.
-        match kind.as_str() {
-            "temperatures"
+        if takes_away(kind) { finding.warn() } else { finding }
+    };
+    kinds.into_iter().map(tell).collect()
+}
+
+/// Whether a note of this kind takes something away from figures. How warm it got is good to know;
+/// that something slowed down has a note of its own. Where a log is, and that what was written
+/// before a boot was read first, takes nothing away; nor does what lay between the ends of a
+/// network, as it was asked for.
+pub fn takes_away(kind: &str) -> bool {
+    !matches!(
+        kind,
+        "temperatures"
             | "flush-log"
             | "over-a-boot"
             | "over-loopback"
             | "over-namespaces"
             | "over-peer-namespace"
-            | "over-two-machines" => finding,
-            _ => finding.warn(),
-        }
-    };
-    kinds.into_iter().map(tell).collect()
+            | "over-two-machines"
+    )
 }

@@ -76,8 +76,13 @@ pub fn short(name: &str, value: f64) -> String {
 
 /// `0.921`, and `0.90 to 0.94` or nothing.
 pub fn ratio(cell: &Compared) -> (String, String) {
-    let ends = cell.ratio.interval;
-    let ends = ends.map(|it| format!("{} to {}", significant(it.low), significant(it.high)));
+    // Beyond these an end says only that nothing is known.
+    let end = |ratio: f64| match ratio {
+        ratio if ratio < 0.01 => "< 0.01".to_owned(),
+        ratio if ratio > 100.0 => "> 100".to_owned(),
+        ratio => significant(ratio),
+    };
+    let ends = cell.ratio.interval.map(|it| format!("{} to {}", end(it.low), end(it.high)));
     (significant(cell.ratio.value), ends.unwrap_or_default())
 }
 
@@ -146,40 +151,70 @@ fn table(comparison: &Comparison, figure: &str) -> String {
     let cells = || comparison.cells.iter().filter(|cell| cell.figure == figure);
     let group = group(cells());
     let label = |cell: &Compared| strip(&cell.load, group.unwrap_or_default()).to_owned();
-    // What is cut off is what tells it from the next: then they are numbered.
-    let numbered = cells().any(|cell| label(cell).chars().count() > LABEL_MAX);
+    // What would be cut off is what tells it from the next: then it has a line of its own.
+    let own_lines = cells().any(|cell| label(cell).chars().count() > LABEL_MAX);
     let mut grid = Grid::new(&[
-        (if numbered { "" } else { group.unwrap_or("cell") }, Side::Left),
+        (if own_lines { "" } else { group.unwrap_or("cell") }, Side::Left),
         ("A", Side::Right),
         ("B", Side::Right),
         ("n", Side::Right),
         ("B / A", Side::Right),
         ("95 %", Side::Left),
         ("", Side::Left),
+        ("notes", Side::Left),
     ]);
-    let mut names = String::new();
-    for (place, cell) in cells().enumerate() {
+    let mut notes = Vec::new();
+    for cell in cells() {
         let (value, ends) = ratio(cell);
         let [before, now] = cell.replicates;
-        let number = format!("[{}]", place + 1);
-        if numbered {
-            names.push_str(&wrapped(&format!("{number} {}", label(cell)), "  "));
-        }
         grid.row(vec![
-            if numbered { number } else { label(cell) },
+            if own_lines { " ".to_owned() } else { label(cell) },
             short(figure, cell.before.value),
             short(figure, cell.now.value),
             if before == now { before.to_string() } else { format!("{before}, {now}") },
             value,
             ends,
             cell.change.said().to_owned(),
+            mark(&mut notes, cell.noted()),
         ]);
     }
-    let head = match (numbered, group) {
-        (true, Some(group)) => format!("  {group}\n"),
-        _ => String::new(),
-    };
-    format!("{head}{}{names}", grid.render())
+    let rendered = grid.render();
+    let mut lines = rendered.lines();
+    let mut text = lines.next().map(|head| format!("{head}\n")).unwrap_or_default();
+    if let (true, Some(group)) = (own_lines, group) {
+        text.insert_str(0, &format!("  {group}\n"));
+    }
+    for (line, cell) in lines.zip(cells()) {
+        if own_lines {
+            text.push_str(&wrapped(&label(cell), "  "));
+        }
+        text.push_str(&format!("{line}\n"));
+    }
+    for (place, note) in notes.iter().enumerate() {
+        let told = format!("{} its trials carry notes: {note}", letter(place));
+        text.push_str(&wrapped(&told, "  "));
+    }
+    text
+}
+
+/// The mark of a cell's notes, which are kept to be told below.
+fn mark(known: &mut Vec<String>, notes: String) -> String {
+    if notes.is_empty() {
+        return String::new();
+    }
+    let place = known.iter().position(|other| *other == notes).unwrap_or_else(|| {
+        known.push(notes);
+        known.len() - 1
+    });
+    letter(place)
+}
+
+/// `(a)`, `(b)`, ..., `(z)`, `(27)`.
+fn letter(place: usize) -> String {
+    match u8::try_from(place) {
+        Ok(place) if place < 26 => format!("({})", char::from(b'a' + place)),
+        _ => format!("({})", place + 1),
+    }
 }
 
 /// The group that all of these cells are of, when they are of one.

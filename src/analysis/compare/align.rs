@@ -4,7 +4,7 @@ use std::cmp::Ordering::Equal;
 use std::collections::HashMap;
 
 use super::Apart;
-use crate::analysis::curve::alike;
+use crate::analysis::curve::{EXTENT, alike};
 use crate::knob::{self, Scope, Settings};
 use crate::measurement::Record;
 use crate::value::{Value, setting};
@@ -39,35 +39,45 @@ pub fn align<'a>(before: &'a [Record], now: &'a [Record]) -> (Vec<Partner<'a>>, 
     for groups in [&mut old, &mut new] {
         groups.sort_by(|a, b| order(a, &telling).partial_cmp(&order(b, &telling)).unwrap_or(Equal));
     }
-    let (mut partners, mut apart) = (Vec::new(), Vec::new());
+    let (mut partners, mut apart, mut alone) = (Vec::new(), Vec::new(), Vec::new());
+    let mut taken = vec![false; new.len()];
+    let but = [EXTENT, &free].concat();
+    let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+    for (place, group) in new.iter().enumerate() {
+        places.entry(group[0].trial.settings.fingerprint(&but)).or_default().push(place);
+    }
     for group in old {
         let settings = &group[0].trial.settings;
         let load = label(&group, &telling);
-        let same = |other: &Vec<&Record>| {
-            let other = &other[0].trial.settings;
-            other.engine() == settings.engine() && alike(settings, other, &free)
+        let same = |place: &usize| {
+            let other = &new[*place][0].trial.settings;
+            let open = !taken[*place] && other.engine() == settings.engine();
+            open && alike(settings, other, &free)
         };
-        let places: Vec<usize> = (0..new.len()).filter(|place| same(&new[*place])).collect();
-        match places[..] {
+        let near = places.get(&settings.fingerprint(&but)).into_iter().flatten().copied();
+        let found: Vec<usize> = near.filter(same).collect();
+        match found[..] {
             [place] => {
-                let now = new.remove(place);
-                partners.push(Partner { load, before: group, now });
+                taken[place] = true;
+                partners.push(Partner { load, before: group, now: new[place].clone() });
             }
-            [] => {
-                let reason =
-                    format!("the second has no such cell{}", nearest(settings, &new, &free));
-                apart.push(Apart { load, reason });
-            }
+            [] => alone.push(group),
             _ => {
                 let reason = "the second has several that differ only in where they ran".to_owned();
                 apart.push(Apart { load, reason });
             }
         }
     }
-    for group in new {
-        let load = label(&group, &telling);
-        apart.push(Apart { load, reason: "the first has no such cell".to_owned() });
-    }
+    let open = new.iter().zip(&taken).filter(|(_, taken)| !**taken);
+    let rest: Vec<&Vec<&Record>> = open.map(|(group, _)| group).collect();
+    apart.extend(alone.iter().map(|group| {
+        let near = nearest(&group[0].trial.settings, &rest, &free);
+        Apart { load: label(group, &telling), reason: format!("the second has no such cell{near}") }
+    }));
+    apart.extend(rest.iter().map(|group| {
+        let reason = "the first has no such cell".to_owned();
+        Apart { load: label(group, &telling), reason }
+    }));
     (partners, apart)
 }
 
@@ -145,7 +155,9 @@ fn label(group: &[&Record], telling: &Telling) -> String {
 }
 
 /// What the most similar cell has instead, when that is one thing or two.
-fn nearest(settings: &Settings, others: &[Vec<&Record>], free: &[&str]) -> String {
+fn nearest(settings: &Settings, others: &[&Vec<&Record>], free: &[&str]) -> String {
+    /// Among more cells nobody looks for one by hand, and looking takes the square of them.
+    const AMONG_MAX: usize = 1000;
     let differing = |other: &Settings| -> Vec<String> {
         let differs = |(name, value): (&'static str, &Value)| {
             let held = other.find(name)?;
@@ -153,7 +165,7 @@ fn nearest(settings: &Settings, others: &[Vec<&Record>], free: &[&str]) -> Strin
         };
         settings.iter().filter_map(differs).collect()
     };
-    let same = others.iter().map(|group| &group[0].trial.settings);
+    let same = others.iter().take(AMONG_MAX).map(|group| &group[0].trial.settings);
     let same = same.filter(|other| other.engine() == settings.engine());
     let near = same.map(differing).filter(|list| !list.is_empty()).min_by_key(Vec::len);
     match near.filter(|list| list.len() <= 2) {

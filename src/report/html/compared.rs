@@ -149,7 +149,7 @@ fn cells(pairs: &[Pair<'_>]) -> Markup {
                     th.number scope="col" data-sort="number" { (head) }
                 }
                 th scope="col" { "95 %" } th scope="col" { "" } th scope="col" { "origin" }
-                th scope="col" { "trials" }
+                th scope="col" { "trials" } th scope="col" { "notes" }
             } }
             tbody { @for pair in pairs { @for cell in &pair.comparison.cells { tr {
                 @let (value, ends) = ratio(cell);
@@ -163,6 +163,7 @@ fn cells(pairs: &[Pair<'_>]) -> Markup {
                 td { (cell.change.said().to_lowercase()) }
                 td { (cell.origin.name()) }
                 td { (numbers(&cell.trials[0])) "; " (numbers(&cell.trials[1])) }
+                td { (cell.noted()) }
             } } } }
         }
     };
