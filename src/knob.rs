@@ -267,6 +267,8 @@ pub const KNOBS: &[&Knob] = &[
     &sim::STREAM_RATE,
     &sim::SERVICE_TIME,
     &sim::COLLAPSE,
+    &sim::CONTENTION,
+    &sim::COHERENCY,
     &sim::INEQUALITY,
     &sim::NOISE,
     &sim::CORRELATION,

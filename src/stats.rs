@@ -19,6 +19,7 @@ pub mod strata;
 pub mod sweep;
 #[cfg(test)]
 pub mod testing;
+pub mod usl;
 
 pub use batch_means::batch_means;
 pub use holm::holm;

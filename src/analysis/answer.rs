@@ -92,11 +92,16 @@ fn where_it_stops(cells: &[Cell<'_>], findings: &[Finding]) -> String {
              streams or more."
         ),
         // A collapse, when there is one, follows its curve's knee.
-        Some(first) => match claims.get(1).filter(|next| next.evidence == first.evidence) {
+        Some(first) => match claims.get(1).filter(|next| is_collapse(first, next)) {
             Some(collapse) => format!("{} {}", first.claim, collapse.claim),
             None => first.claim.clone(),
         },
     }
+}
+
+/// Whether a finding tells of a collapse beyond the knee that another tells of.
+fn is_collapse(knee: &Finding, other: &Finding) -> bool {
+    other.evidence == knee.evidence && other.severity == Severity::Warning
 }
 
 fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Finding]) -> String {

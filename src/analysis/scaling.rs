@@ -1,4 +1,4 @@
-//! To how many streams at once does it go on delivering more?
+//! To how many streams at once does it go on delivering more, and by what law?
 
 use super::curve::{Curve, alike, curves};
 use super::{Finding, Question, words};
@@ -6,13 +6,14 @@ use crate::measurement::Record;
 use crate::measurement::figures::rate;
 use crate::stats::knee::{Knee, Scaling, scaling};
 use crate::stats::profile::Level;
+use crate::stats::usl::{Law, Peak, law};
 use crate::stats::{Estimate, mean_interval, ratio_of_means};
-use crate::value::percent;
+use crate::value::{percent, significant};
 
 pub const QUESTION: Question = Question {
     name: "scaling",
-    about: "To how many streams at once does throughput grow, or the rate of operations, and does \
-            it collapse beyond?",
+    about: "To how many streams at once does throughput grow, or the rate of operations, does it \
+            collapse beyond, and by what law?",
     answer,
 };
 
@@ -44,6 +45,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
         }
     }
     findings.extend(curves.iter().filter_map(|curve| together(curve, &curves)));
+    findings.extend(curves.iter().filter_map(by_law));
     findings
 }
 
@@ -51,13 +53,18 @@ fn label(curve: &Curve<'_>) -> String {
     curve.load(&["block-size", "queue-depth"])
 }
 
+/// A rate of the figure that the curve is about.
+fn rate_told(curve: &Curve<'_>, rate: &Estimate, replicates: usize) -> String {
+    match figure(curve) {
+        THROUGHPUT => words::load_rate(curve.settings, rate, replicates),
+        name => words::rate_of(name, rate, replicates),
+    }
+}
+
 fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let label = label(curve);
     let replicates = curve.replicates(scaling.peak_at);
-    let peak = match figure(curve) {
-        THROUGHPUT => words::load_rate(curve.settings, &scaling.peak, replicates),
-        name => words::rate_of(name, &scaling.peak, replicates),
-    };
+    let peak = rate_told(curve, &scaling.peak, replicates);
     let at_peak = format!("the most was {peak} with {}", words::streams(scaling.peak_at));
     let (claim, advice) = match scaling.knee {
         Knee::At(at) => {
@@ -97,14 +104,60 @@ fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
         None => "one run of each, no interval".to_owned(),
     };
     let claim = format!(
-        "{} falls with too many streams: {} get {} less ({interval}) than {}.",
+        "{} collapses beyond {}: {} get {} of the most, {} less ({interval}).",
         label(curve),
-        words::streams(loss.at),
-        lost(loss.left.value),
         words::streams(scaling.peak_at),
+        words::streams(loss.at),
+        percent(loss.left.value),
+        lost(loss.left.value),
     );
     let advice = format!("let no more than about {} run at once", words::streams(scaling.peak_at));
     Some(Finding::info(QUESTION.name, claim, curve.evidence()).warn().advise(advice))
+}
+
+/// The Universal Scalability Law, where it describes the curve; never one through figures of bytes
+/// that came from elsewhere than they should.
+fn by_law(curve: &Curve<'_>) -> Option<Finding> {
+    let law = law(&curve.levels(figure(curve))).filter(|_| curve.strays() == 0)?;
+    let cost = |of: Estimate| {
+        let of = of.not_negative();
+        let hundredfold = |share: f64| significant(share * 100.0);
+        let ends = of.interval.map_or(String::new(), |ends| {
+            let (low, high) = (hundredfold(ends.low), hundredfold(ends.high));
+            format!(" (95 % interval {low} to {high} %)")
+        });
+        format!("{} %{ends}", hundredfold(of.value))
+    };
+    let claim = format!(
+        "{} follows the Universal Scalability Law: 1 stream gives {}; contention, what is done by \
+         one at a time, is {} of the work; coherency, what each pair costs, {}; {}.",
+        label(curve),
+        rate_told(curve, &law.single, curve.points.len()),
+        cost(law.contention),
+        cost(law.coherency),
+        peak(curve, &law),
+    );
+    Some(Finding::info(QUESTION.name, claim, curve.evidence()))
+}
+
+/// Where the law has its peak, as far as the levels that were measured tell.
+fn peak(curve: &Curve<'_>, law: &Law) -> String {
+    let last = curve.last();
+    match law.peak {
+        Peak::At(at) if at.interval.is_some_and(|ends| ends.high <= last) => {
+            format!("its peak lies at {}", words::number(&at, " streams"))
+        }
+        // What lies beyond all that was measured is the law's word alone.
+        Peak::At(Estimate { interval: Some(ends), .. }) => format!(
+            "its peak is not bounded by the {last} streams that were measured: {} or more",
+            significant(ends.low)
+        ),
+        Peak::NotBelow(low) => format!(
+            "its peak is not bounded by the {last} streams that were measured: {} or more",
+            significant(low)
+        ),
+        Peak::At(_) | Peak::Unbounded => "its peak is not bounded".to_owned(),
+    }
 }
 
 impl Curve<'_> {

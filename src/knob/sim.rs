@@ -31,6 +31,20 @@ pub const COLLAPSE: Knob = own(
     "0",
     "Share of the capacity lost for each stream beyond the knee",
 );
+pub const CONTENTION: Knob = own(
+    &["sim"],
+    "sim-contention",
+    Domain::Number { min: 0.0, max: 1.0 },
+    "0",
+    "Share of their work that streams do one after another (Universal Scalability Law)",
+);
+pub const COHERENCY: Knob = own(
+    &["sim"],
+    "sim-coherency",
+    Domain::Number { min: 0.0, max: 1.0 },
+    "0",
+    "What each pair of streams costs, as a share of the work of one (the same law)",
+);
 pub const INEQUALITY: Knob = own(
     &["sim"],
     "sim-inequality",

@@ -97,6 +97,8 @@ const ADDED: &[&str] = &[
     "rps",
     "interrupt-cpus",
     "qdisc",
+    "sim-contention",
+    "sim-coherency",
 ];
 
 /// What the values of a load's knobs add to the keys of its cells.

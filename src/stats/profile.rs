@@ -70,7 +70,7 @@ pub fn fit(levels: &[Level], from: f64, to: f64, curve: impl Fn(f64, f64) -> f64
     let shape = least(squares, around);
     let (minimum, freedom) = (squares(shape), data.count - 2.0);
     let scale = data.centre(|at| curve(shape, at).ln()).exp();
-    let adequate = data.adequate(minimum);
+    let adequate = data.adequate(minimum, 2);
     let bare = Fit { shape, low: None, high: None, scale, adequate };
     if data.pure_freedom < 1.0 {
         return Some(bare);
@@ -90,17 +90,21 @@ pub fn fit(levels: &[Level], from: f64, to: f64, curve: impl Fn(f64, f64) -> f64
 }
 
 /// The data in logarithms.
-struct Logs {
-    points: Vec<(f64, f64)>,
-    count: f64,
+pub(super) struct Logs {
+    /// Level and logarithm of each value.
+    pub points: Vec<(f64, f64)>,
+    /// How many values there are.
+    pub count: f64,
     levels: f64,
     /// Squares of the replicates around the mean of their level.
     pure: f64,
-    pure_freedom: f64,
+    /// How many more values than levels there are.
+    pub pure_freedom: f64,
 }
 
 impl Logs {
-    fn of(levels: &[Level]) -> Logs {
+    /// Levels and values are positive.
+    pub fn of(levels: &[Level]) -> Logs {
         let mut logs = Logs {
             points: Vec::new(),
             count: 0.0,
@@ -130,9 +134,11 @@ impl Logs {
         self.points.iter().map(|&(at, value)| (value - shape(at) - centre).powi(2)).sum()
     }
 
-    /// Whether what the curve leaves, beyond the replicates' own scatter, is nothing to speak of.
-    fn adequate(&self, minimum: f64) -> bool {
-        let (misfit, freedom) = ((minimum - self.pure).max(0.0), self.levels - 2.0);
+    /// Whether what a curve with so many `parameters` leaves (`minimum`), beyond the replicates' own
+    /// scatter, is nothing to speak of: an F test at 1 %, or under 1 % of the values.
+    pub fn adequate(&self, minimum: f64, parameters: usize) -> bool {
+        let misfit = (minimum - self.pure).max(0.0);
+        let freedom = self.levels - parameters as f64;
         if self.pure_freedom < 1.0 || (misfit / self.count).sqrt() < MISFIT_NEGLIGIBLE {
             return true;
         }

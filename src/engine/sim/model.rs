@@ -26,6 +26,10 @@ pub struct Model {
     pub bus: f64,
     /// Share of a device's capacity lost for each stream beyond the knee.
     pub collapse: f64,
+    /// Share of the work that streams do one after another.
+    pub contention: f64,
+    /// What each pair of streams costs, as a share of the work of one.
+    pub coherency: f64,
     /// What one stream gets of a device at most, at this depth and block size.
     pub stream_most: f64,
     /// What memory delivers and accepts, all streams together.
@@ -108,6 +112,8 @@ impl Model {
             capacity: settings.number("sim-capacity"),
             bus: settings.number("sim-bus"),
             collapse: settings.number("sim-collapse"),
+            contention: settings.number("sim-contention"),
+            coherency: settings.number("sim-coherency"),
             stream_most: stream_most(settings),
             cache_rate: settings.number("sim-cache-rate"),
             noise: settings.number("sim-noise"),
@@ -144,7 +150,10 @@ impl Model {
     /// What a device with so many streams delivers.
     pub fn capacity_with(&self, streams: usize) -> f64 {
         let beyond = (streams as f64 - self.capacity / self.stream_most).max(0.0);
-        self.capacity * (1.0 - self.collapse * beyond).max(COLLAPSED_SHARE)
+        let collapsed = self.capacity * (1.0 - self.collapse * beyond).max(COLLAPSED_SHARE);
+        let (n, others) = (streams as f64, (streams as f64 - 1.0).max(0.0));
+        let lost = self.contention * others + self.coherency * n * others;
+        if lost > 0.0 { collapsed.min(n * self.stream_most / (1.0 + lost)) } else { collapsed }
     }
 
     /// Bytes that `ops` operations of one stream move: the last block of a pass may be short.
