@@ -15,6 +15,7 @@ use crate::plan::Trial;
 
 mod brick_2007;
 mod ccd_1996;
+mod cdf_2002;
 mod jackrabbit_2007;
 mod quantity;
 mod sara_2010;
@@ -26,7 +27,7 @@ pub const ENGINE: &str = "published";
 
 /// The sets that ship, in the order of the list.
 pub const SETS: &[&Set] =
-    &[&sara_2010::SET, &ccd_1996::SET, &jackrabbit_2007::SET, &brick_2007::SET];
+    &[&cdf_2002::SET, &sara_2010::SET, &ccd_1996::SET, &jackrabbit_2007::SET, &brick_2007::SET];
 
 /// What one text reports.
 #[derive(Debug)]
@@ -249,7 +250,7 @@ mod tests {
             ("_bytes_per_s", &["b/s", "B/s", "Byte/s", "K/sec", "MB/sec", "bytes/second"]),
             ("_transfers_per_s", &["T/s"]),
             ("_ops_per_s", &["IOPs"]),
-            ("_per_s", &["/sec"]),
+            ("_per_s", &["/sec", "/s"]),
             ("_usd_per_gb", &["/GB", "/TB"]),
             ("_bytes", &["B", " k", "sectors"]),
             ("_share", &["%"]),

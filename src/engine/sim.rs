@@ -7,7 +7,7 @@
 //!   `sim-bus`. A stream gets at most `sim-stream-rate`, and at depth d at most d blocks in the
 //!   time of one operation, `sim-service-time` + block / stream rate. So the knee lies where so
 //!   many streams fill the capacity. Beyond it each one costs `sim-collapse` of the capacity. With
-//!   `sim-contention` and `sim-coherency` a device gives no more than the Universal Scalability Law.
+//!   `sim-contention` and `sim-coherency` it gives no more than the Universal Scalability Law.
 //! - Streams that compete share in proportion to weights that fall geometrically from
 //!   `sim-inequality` to 1, and what one leaves goes to the others.
 //! - Everything's speed is multiplied by AR(1) noise of mean 1, drawn every 10 ms, so that the mean

@@ -18,6 +18,9 @@ const UNITS: &[(&str, f64)] = &[
     ("bytes/second", 1.0),
     ("/sec", 1.0),
     ("IOPs", 1.0),
+    ("/s", 1.0),
+    // vmstat counts; its `k` in a table is 1000.
+    ("k /s", 1e3),
     ("ms", 1e-3),
     ("s", 1.0),
     ("seconds", 1.0),
@@ -39,7 +42,7 @@ const UNITS: &[(&str, f64)] = &[
 const PRICES: &[(&str, f64)] = &[("", 1.0), ("K", 1e3), ("/GB", 1.0), ("/TB", 1e-3)];
 
 /// Fractions that texts write as words.
-const FRACTIONS: &[(&str, f64)] = &[("one-third", 1.0 / 3.0), ("1/2", 0.5)];
+const FRACTIONS: &[(&str, f64)] = &[("one-third", 1.0 / 3.0)];
 
 /// The value of a printed quantity in base units: `813 MiByte/s` is 852 492 288 (bytes per second).
 /// `None` for what is no number with a unit of these tables.
@@ -48,17 +51,32 @@ pub fn value(printed: &str) -> Option<f64> {
     if let Some((_, value)) = FRACTIONS.iter().find(|(word, _)| *word == printed) {
         return Some(*value);
     }
+    if let Some((one, of)) = printed.split_once('/')
+        && let (Ok(one), Ok(of)) = (one.parse::<f64>(), of.parse::<f64>())
+    {
+        return Some(one / of).filter(|share| share.is_finite());
+    }
     let dollars = printed.strip_prefix("US$").or_else(|| printed.strip_prefix('$'));
     let units = if dollars.is_some() { PRICES } else { UNITS };
     let rest = dollars.unwrap_or(printed);
-    let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.' && c != ':');
-    let (number, unit) = rest.split_at(end.unwrap_or(rest.len()));
+    let (number, unit) = rest.split_at(end(rest));
     let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
     match number.split_once(':') {
         Some(clock) if rest == printed && unit.is_empty() => seconds(clock),
         Some(_) => None,
         None => Some(number.parse::<f64>().ok()? * factor),
     }
+}
+
+/// Where the number ends that a quantity begins with: `2e13` is one.
+fn end(printed: &str) -> usize {
+    let bytes = printed.as_bytes();
+    let power = |at: usize| {
+        let digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        at > 0 && digit(at - 1) && digit(at + 1) && matches!(bytes[at], b'e' | b'E')
+    };
+    let is_in = |at: usize| bytes[at].is_ascii_digit() || b".:".contains(&bytes[at]) || power(at);
+    (0..bytes.len()).find(|at| !is_in(*at)).unwrap_or(bytes.len())
 }
 
 /// Minutes and seconds as `time` of csh prints them: `3:54.02`.
@@ -82,6 +100,12 @@ mod tests {
         assert_eq!(value("18 GB/s"), Some(18e9));
         assert_eq!(value("40"), Some(40.0));
         assert_eq!(value("10 k"), Some(10_240.0));
+        assert_eq!(value("34k /s"), Some(34_000.0));
+        assert_eq!(value("2e13"), Some(2e13));
+        assert_eq!(value("1/8e13"), Some(1.25e-14));
+        assert_eq!(value("1/0"), None);
+        assert_eq!(value("1/2"), Some(0.5));
+        assert_eq!(value("2e"), None);
         assert_eq!(value("7.5TB"), Some(7.5e12));
         assert_eq!(value("4406960 512 byte sectors"), Some(2_256_363_520.0));
         assert!((value("60.8 %").unwrap() - 0.608).abs() < 1e-12);

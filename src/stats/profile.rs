@@ -134,8 +134,8 @@ impl Logs {
         self.points.iter().map(|&(at, value)| (value - shape(at) - centre).powi(2)).sum()
     }
 
-    /// Whether what a curve with so many `parameters` leaves (`minimum`), beyond the replicates' own
-    /// scatter, is nothing to speak of: an F test at 1 %, or under 1 % of the values.
+    /// Whether what a curve with so many `parameters` leaves (`minimum`) beyond the replicates' own
+    /// scatter is nothing to speak of: an F test at 1 %, or under 1 % of the values.
     pub fn adequate(&self, minimum: f64, parameters: usize) -> bool {
         let misfit = (minimum - self.pure).max(0.0);
         let freedom = self.levels - parameters as f64;

@@ -92,8 +92,8 @@ enum Ratio {
 }
 
 impl Fit {
-    /// By the steps of Gauss and Newton, from the fit of the reciprocals that weighs each by itself:
-    /// all measured in proportion. `None` when the levels do not tell the coefficients apart.
+    /// By the steps of Gauss and Newton, from the fit of the reciprocals, each weighed by its size.
+    /// `None` when the levels do not tell the coefficients apart.
     fn of(data: &Logs) -> Option<Fit> {
         let freedom = data.count - COEFFICIENTS as f64;
         if data.pure_freedom < 1.0 || freedom < 1.0 {
