@@ -23,6 +23,7 @@ mod list;
 mod outcome;
 mod plan;
 mod planned;
+mod query;
 mod receive;
 mod report;
 mod run;
@@ -78,6 +79,8 @@ enum Command {
     Report(report::Arguments),
     /// Campaigns side by side: what became better or worse, and what else differs
     Compare(compare::Arguments),
+    /// Ask the store by SQL that only reads: a view of each workload, a column a knob or figure
+    Query(query::Arguments),
     /// Results of other tools, and tables of papers that ship, into the store
     Import(import::Arguments),
     /// What this machine lets us do, what is missing, and how to get it
@@ -137,6 +140,7 @@ pub fn main() -> ExitCode {
         Command::Send(arguments) => send::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
         Command::Compare(arguments) => compare::run(arguments, common),
+        Command::Query(arguments) => query::run(arguments, common),
         Command::Import(arguments) => import::run(arguments, common),
         Command::Doctor(arguments) => doctor::run(arguments, common),
         Command::Undo(arguments) => undo::run(arguments, common),

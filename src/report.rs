@@ -29,6 +29,7 @@ mod operations;
 mod per_cpu;
 mod prices;
 mod programs;
+pub mod query;
 #[cfg(test)]
 mod schema;
 mod reported;

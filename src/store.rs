@@ -15,7 +15,9 @@ use crate::measurement::Record;
 use crate::sys::{Error, clock};
 
 mod codec;
+mod derived;
 mod file;
+pub mod query;
 mod read;
 mod write;
 
@@ -32,6 +34,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("store/metadata.sql"),
     include_str!("store/integrity.sql"),
     include_str!("store/verified.sql"),
+    concat!(include_str!("store/derived.sql"), include_str!("store/derived_triggers.sql")),
 ];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -333,8 +336,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn append(&mut self, campaign: u64, record: &Record) -> Result<(), Error> {
-        write::record(&mut self.connection, campaign, record)
-            .map_err(|error| refused(&self.path, &error))
+        let trial = write::record(&mut self.connection, campaign, record)
+            .map_err(|error| refused(&self.path, &error))?;
+        derived::remember(&mut self.connection, trial, campaign, record);
+        Ok(())
     }
 
     /// Keeps a trial that is still on its way, in the place of what was kept of it before, all of
@@ -343,8 +348,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written; what was kept before stays.
     pub fn renew(&mut self, campaign: u64, record: &Record) -> Result<(), Error> {
-        write::renewed(&mut self.connection, campaign, record)
-            .map_err(|error| refused(&self.path, &error))
+        let trial = write::renewed(&mut self.connection, campaign, record)
+            .map_err(|error| refused(&self.path, &error))?;
+        derived::remember(&mut self.connection, trial, campaign, record);
+        Ok(())
     }
 
     /// Whether what was kept can be found again: SQLite writes happily into a file that has lost

@@ -78,11 +78,13 @@ fn cells(
     cells
 }
 
-fn number(number: Option<f64>) -> String {
+/// A number that is finite; nothing for others.
+pub(super) fn number(number: Option<f64>) -> String {
     number.filter(|number| number.is_finite()).map_or(String::new(), |number| number.to_string())
 }
 
-fn line(cells: &[String]) -> String {
+/// One line of fields, each quoted where it must be.
+pub(super) fn line(cells: &[String]) -> String {
     let quoted: Vec<String> = cells.iter().map(|cell| field(cell)).collect();
     quoted.join(",") + "\n"
 }

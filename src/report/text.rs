@@ -148,7 +148,7 @@ fn numbers(evidence: &[u32]) -> String {
 }
 
 /// Lines no wider than [`WIDTH`], the first led by `lead`, the others indented as deep.
-fn wrapped(lead: &str, sentence: &str) -> String {
+pub(super) fn wrapped(lead: &str, sentence: &str) -> String {
     let sentence = words::bound(&plain(sentence));
     let mut text = String::from(lead);
     let mut column = lead.len();
@@ -170,7 +170,7 @@ fn wrapped(lead: &str, sentence: &str) -> String {
 }
 
 /// Without what a terminal would obey: control characters become `?`, line ends a space.
-fn plain(text: &str) -> String {
+pub(super) fn plain(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => ' ',
         c if c.is_control() => '?',

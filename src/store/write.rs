@@ -43,23 +43,26 @@ pub(super) fn update(connection: &Connection, campaign: &Campaign) -> Result<()>
     Ok(())
 }
 
-pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record) -> Result<()> {
+/// Gives the number of the trial's row.
+pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record) -> Result<i64> {
     let transaction = connection.transaction()?;
-    trial(&transaction, campaign, record)?;
-    transaction.commit()
+    let id = trial(&transaction, campaign, record)?;
+    transaction.commit()?;
+    Ok(id)
 }
 
 /// The record in the place of the one of that number, where there is one.
-pub(super) fn renewed(connection: &mut Connection, campaign: u64, record: &Record) -> Result<()> {
+pub(super) fn renewed(connection: &mut Connection, campaign: u64, record: &Record) -> Result<i64> {
     // From reading to writing there is no way while another program writes.
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let sql = "DELETE FROM trial WHERE campaign = ?1 AND number = ?2";
     insert(&transaction, sql, params![campaign as i64, record.trial.number])?;
-    trial(&transaction, campaign, record)?;
-    transaction.commit()
+    let id = trial(&transaction, campaign, record)?;
+    transaction.commit()?;
+    Ok(id)
 }
 
-fn trial(transaction: &Transaction<'_>, campaign: u64, record: &Record) -> Result<()> {
+fn trial(transaction: &Transaction<'_>, campaign: u64, record: &Record) -> Result<i64> {
     let trial = &record.trial;
     let reason = match &record.outcome {
         Outcome::Failed(why) | Outcome::Skipped(why) => Some(why.as_str()),
@@ -89,7 +92,8 @@ fn trial(transaction: &Transaction<'_>, campaign: u64, record: &Record) -> Resul
     if let Some(measurement) = record.outcome.measurement() {
         self::measurement(transaction, id, measurement)?;
     }
-    notes(transaction, id, &record.notes)
+    notes(transaction, id, &record.notes)?;
+    Ok(id)
 }
 
 /// Executes what is executed for every trial, compiled once.

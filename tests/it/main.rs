@@ -16,6 +16,7 @@ mod plenty;
 mod program;
 mod programs;
 mod published;
+mod query;
 mod readme;
 mod resume;
 mod servers;

@@ -1,0 +1,125 @@
+//! `brickyard query`: SQL on the store, which only reads.
+
+use std::io::Read;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::{Common, talk};
+use crate::report::query::{FORMATS, listed, listing};
+use crate::store::query::{Bounds, Query};
+use crate::sys::Error;
+use crate::value::{duration, parse_duration_ns};
+
+/// What `query` takes.
+#[derive(clap::Args, Debug)]
+pub struct Arguments {
+    /// One statement that reads; `-` takes it from standard input [default: show what can be asked]
+    #[arg(value_name = "SQL")]
+    sql: Option<String>,
+    /// How: text, json, csv
+    #[arg(long, value_name = "FORMAT")]
+    format: Option<String>,
+    /// Rows beyond these are left out, and said to be
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    rows: u32,
+    /// It is stopped after this time
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    timeout: String,
+}
+
+/// Statements of people are far shorter, and of programs that people can read.
+const SQL_BYTES_MAX: u64 = 1 << 20;
+/// SQLite looks at the clock between its steps; one that has not ended this long after its time is
+/// in a single step that takes as long.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Asks, and prints.
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let name = match (&arguments.format, common.json) {
+        (Some(name), _) => name.as_str(),
+        (None, true) => "json",
+        (None, false) => "text",
+    };
+    let format = FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
+        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+        Error::new(format!("cannot print as `{name}`"), "there is no such format")
+            .hint(format!("choose one of {}", names.join(", ")))
+    })?;
+    let time = time(&arguments.timeout)?;
+    let sql = arguments.sql.as_deref().map(typed).transpose()?;
+    let quiet = common.quiet;
+    let mut told = 0;
+    // Only what takes long is worth a line.
+    let query = Query::open(&common.store, &mut |done, of| {
+        if !quiet && of >= 1000 && done >= told {
+            talk::line(&format!("computing the figures of {of} trials, once: {done} done"));
+            told = done + of / 10;
+        }
+    })?;
+    let Some(sql) = sql else {
+        let relations = query.relations()?;
+        match name {
+            "text" => talk::data(&listing(&relations))?,
+            _ => talk::data(&(format.render)(&listed(&relations))?)?,
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let over = Arc::new(AtomicBool::new(false));
+    watch(time, Arc::clone(&over));
+    let bounds = Bounds { time, rows: arguments.rows as usize };
+    let answer = query.ask(&sql, bounds);
+    over.store(true, Ordering::Relaxed);
+    let answer = answer?;
+    talk::data(&(format.render)(&answer)?)?;
+    if answer.truncated {
+        let rows = answer.rows.len();
+        talk::line(&format!(
+            "only the first {rows} rows; --rows N gives more, LIMIT asks for less"
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Ends the program when a query cannot be stopped: nothing is written that could be lost.
+fn watch(time: Duration, over: Arc<AtomicBool>) {
+    std::thread::spawn(move || {
+        std::thread::sleep(time.saturating_add(GRACE));
+        if !over.load(Ordering::Relaxed) {
+            let why = format!("it ran longer than {}", duration(time.as_nanos() as f64));
+            let error = Error::new("cannot run this query", why).hint("ask for less");
+            talk::error(&error.into());
+            std::process::exit(2);
+        }
+    });
+}
+
+fn time(text: &str) -> Result<Duration, Error> {
+    match parse_duration_ns(text) {
+        Ok(ns) if ns > 0 => Ok(Duration::from_nanos(ns)),
+        Ok(_) => Err(Error::new("cannot run a query", "in no time at all").hint("--timeout 60s")),
+        Err(why) => {
+            let what = format!("cannot run a query for --timeout {text}");
+            Err(Error::new(what, why).hint("--timeout 60s"))
+        }
+    }
+}
+
+/// The statement, from standard input where that was asked for.
+fn typed(sql: &str) -> Result<String, Error> {
+    if sql != "-" {
+        return Ok(sql.to_owned());
+    }
+    let failed = |why: String| Error::new("cannot take SQL from standard input", why);
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().take(SQL_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(|error| failed(error.to_string()))?;
+    if bytes.len() as u64 > SQL_BYTES_MAX {
+        return Err(failed("it is longer than 1 MiB".into()).hint("one statement at a time"));
+    }
+    String::from_utf8(bytes).map_err(|_| {
+        failed("it is no UTF-8".into()).hint("write other bytes as x'00FF', or save it as UTF-8")
+    })
+}

@@ -1,0 +1,244 @@
+//! SQL on a store: one statement that only reads, bounded in time and in what it gives.
+//!
+//! What may be asked is the business of `guard`, what can be asked of that of `views`. How an
+//! answer is printed is left to `report`.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::fallible_iterator::FallibleIterator;
+use rusqlite::types::ValueRef;
+use rusqlite::{Batch, Connection};
+
+use super::{Store, derived, file, refused};
+use crate::knob;
+use crate::sys::Error;
+
+mod guard;
+mod views;
+
+pub use views::{Kind, Relation};
+
+/// No answer takes more memory than this.
+const ANSWER_BYTES_MAX: usize = 256 << 20;
+
+/// A store that can be asked.
+#[derive(Debug)]
+pub struct Query {
+    store: Store,
+}
+
+/// How far a query may go.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// It is stopped after this time.
+    pub time: Duration,
+    /// Rows beyond these are left out.
+    pub rows: usize,
+}
+
+/// What a query gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Answer {
+    /// Names, as SQLite gives them; two may be the same.
+    pub columns: Vec<String>,
+    /// As many cells as there are columns, each.
+    pub rows: Vec<Vec<Cell>>,
+    /// Whether there were more rows.
+    pub truncated: bool,
+}
+
+/// One value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// Nothing.
+    Null,
+    /// A whole number.
+    Integer(i64),
+    /// Any other number; perhaps an infinite one.
+    Real(f64),
+    /// Text; bytes that are no UTF-8 were replaced.
+    Text(String),
+    /// Bytes.
+    Blob(Vec<u8>),
+}
+
+impl Query {
+    /// Opens an existing store, and computes what nobody has computed of its trials yet; tells how
+    /// many are done, of how many. What was computed is kept, where the store can be written.
+    ///
+    /// # Errors
+    /// When there is no store, or it cannot be read.
+    pub fn open(path: &Path, tell: &mut dyn FnMut(usize, usize)) -> Result<Query, Error> {
+        let mut store = Store::open_read_only(path)?;
+        let failed = |error: rusqlite::Error| refused(path, &error);
+        let complete = |store: &Store| derived::is_complete(&store.connection).map_err(failed);
+        if !complete(&store)? && file::writable(path) {
+            // Whatever is wrong with that: it is computed for this once, below.
+            if let Ok(mut writable) = Store::open(path)
+                && writable.repeatable(true).is_ok()
+            {
+                let _ = derived::fill(&mut writable.connection, tell);
+            }
+            store = Store::open_read_only(path)?;
+        }
+        guard::sort_in_memory(&store.connection).map_err(failed)?;
+        if !complete(&store)? {
+            derived::borrow(&store.connection).map_err(failed)?;
+            derived::fill(&mut store.connection, tell).map_err(failed)?;
+        }
+        let query = Query { store };
+        guard::limit(&query.store.connection).map_err(failed)?;
+        views::function(&query.store.connection).map_err(failed)?;
+        Ok(query)
+    }
+
+    /// What can be asked: a view of every workload, one of all trials, and the tables.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn relations(&self) -> Result<Vec<Relation>, Error> {
+        let failed = |error: rusqlite::Error| refused(&self.store.path, &error);
+        views::relations(&self.store.connection).map_err(failed)
+    }
+
+    /// Asks. It can be asked once: nothing but reading is possible afterwards.
+    ///
+    /// # Errors
+    /// When SQLite does not understand `sql`, when it would do more than read, and when it takes
+    /// too long.
+    pub fn ask(mut self, sql: &str, bounds: Bounds) -> Result<Answer, Error> {
+        let relations = self.relations()?;
+        let path = self.store.path.clone();
+        let connection = &mut self.store.connection;
+        views::make(connection, &relations, sql).map_err(|error| refused(&path, &error))?;
+        let watch =
+            guard::Watch::set(connection, bounds.time).map_err(|error| refused(&path, &error))?;
+        answer(connection, sql, bounds).map_err(|error| match error {
+            Wrong::Ours(error) => error,
+            Wrong::Sqlite(error) => told(&error, &watch, &relations),
+        })
+    }
+}
+
+/// What can go wrong with a query.
+enum Wrong {
+    Ours(Error),
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for Wrong {
+    fn from(error: rusqlite::Error) -> Wrong {
+        Wrong::Sqlite(error)
+    }
+}
+
+const CANNOT: &str = "cannot run this query";
+const LISTED: &str = "`brickyard query` without SQL shows the views, their columns and an example";
+
+fn answer(connection: &Connection, sql: &str, bounds: Bounds) -> Result<Answer, Wrong> {
+    let ours = |why: &str, hint: &str| Wrong::Ours(Error::new(CANNOT, why).hint(hint));
+    // Not `prepare`, which looks at the rest of a text by calling itself: a text of many
+    // statements would take all of the stack.
+    let mut batch = Batch::new(connection, sql);
+    let Some(mut statement) = batch.next()? else { return Err(ours("it is empty", LISTED)) };
+    if !matches!(batch.next(), Ok(None)) {
+        return Err(ours("these are two statements", "one at a time"));
+    }
+    if !statement.readonly() {
+        return Err(ours("it would write", READS));
+    }
+    if statement.parameter_count() > 0 {
+        return Err(ours("it has parameters, which nothing fills", "write values instead"));
+    }
+    let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
+    let mut answer = Answer { columns, ..Answer::default() };
+    let mut bytes = 0;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if answer.rows.len() >= bounds.rows || bytes > ANSWER_BYTES_MAX {
+            answer.truncated = true;
+            break;
+        }
+        let mut cells = Vec::with_capacity(answer.columns.len());
+        for column in 0..answer.columns.len() {
+            let value = row.get_ref(column)?;
+            bytes += size_of::<Cell>() + cell_bytes(&value);
+            cells.push(Cell::from(value));
+        }
+        answer.rows.push(cells);
+    }
+    Ok(answer)
+}
+
+fn cell_bytes(value: &ValueRef<'_>) -> usize {
+    match value {
+        ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
+        _ => 0,
+    }
+}
+
+impl From<ValueRef<'_>> for Cell {
+    fn from(value: ValueRef<'_>) -> Cell {
+        match value {
+            ValueRef::Null => Cell::Null,
+            ValueRef::Integer(number) => Cell::Integer(number),
+            ValueRef::Real(number) => Cell::Real(number),
+            ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+            ValueRef::Blob(bytes) => Cell::Blob(bytes.to_owned()),
+        }
+    }
+}
+
+const READS: &str = "`query` only reads, by one SELECT (or VALUES, WITH, EXPLAIN)";
+
+/// SQLite's words, with what to type next.
+fn told(error: &rusqlite::Error, watch: &guard::Watch, relations: &[Relation]) -> Error {
+    if let Some(what) = watch.refused() {
+        return Error::new(CANNOT, format!("{what}: not authorized")).hint(READS);
+    }
+    if watch.is_over() {
+        let why = format!("it ran longer than {}", crate::value::duration(watch.time_ns() as f64));
+        return Error::new(CANNOT, why).hint("ask for less, or give it longer: --timeout 10m");
+    }
+    let why = match error {
+        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
+        rusqlite::Error::SqliteFailure(_, Some(msg)) => msg.clone(),
+        other => other.to_string(),
+    };
+    let hint = hint(&why, relations);
+    Error::new(CANNOT, why).hint(hint)
+}
+
+fn hint(why: &str, relations: &[Relation]) -> String {
+    let of_views = || relations.iter().filter(|relation| relation.kind == Kind::View);
+    if let Some(name) = why.strip_prefix("no such table: ") {
+        let near = knob::nearest(name, relations.iter().map(|relation| relation.name.as_str()));
+        if let Some(near) = near {
+            return format!("did you mean {}? {LISTED}", views::quoted(near));
+        }
+        let starts = |relation: &&Relation| relation.name.starts_with(&format!("{name}-"));
+        if let Some(whole) = of_views().find(starts) {
+            return format!("did you mean {}? {LISTED}", views::quoted(&whole.name));
+        }
+    }
+    if let Some(name) = why.strip_prefix("no such column: ") {
+        let name = name.rsplit('.').next().unwrap_or(name);
+        let names = relations.iter().flat_map(|relation| relation.names());
+        if let Some(near) = knob::nearest(name, names) {
+            return format!("did you mean {near}? {LISTED}");
+        }
+    }
+    if why == "out of memory" {
+        return "it sorts or joins too much: ask for less".to_owned();
+    }
+    if why.starts_with("near \"-\"") {
+        return format!(
+            "a name with a dash stands in double quotes: \"sequential-read\"; {LISTED}"
+        );
+    }
+    LISTED.to_owned()
+}
+
+#[cfg(test)]
+mod tests;
