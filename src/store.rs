@@ -1,7 +1,7 @@
 //! Campaigns in SQLite: one file, write-ahead log, a transaction per trial.
 //!
-//! Keeps raw counts and gives them back; computes nothing. A kill at any instant loses at most the
-//! trial in hand, because nothing is open while one runs.
+//! Keeps raw counts and gives them back; computes nothing but what `query` is asked for. A kill at
+//! any instant loses at most the trial in hand, because nothing is open while one runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
