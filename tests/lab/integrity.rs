@@ -22,7 +22,7 @@ mod verified;
 const CHECKSUM: Range<u64> = 64 * 8..96 * 8;
 const BLOCK_BYTES: u64 = 4096;
 /// `block-size` in all runs.
-const REQUEST_BYTES: u64 = 64 << 10;
+pub const REQUEST_BYTES: u64 = 64 << 10;
 /// Of two streams.
 const BLOCKS: u64 = 2 * (4 << 20) / BLOCK_BYTES;
 

@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use super::order::{Harm, Lie, Name, Rule, Told, Truth};
 use super::store::{SECTOR, Store};
+use crate::integrity::REQUEST_BYTES;
 
 const MAGIC: &[u8] = b"BRKV";
 const HEADER: usize = 96;
@@ -406,6 +407,21 @@ impl Device {
         self.truth.off || harmed || places.iter().any(|at| self.places[at].spoiled)
     }
 
+    /// Whether a block may come along when a request that failed is read again in one of twice its
+    /// size: it is the company of what is asked for, and nobody looks at it.
+    ///
+    /// The story: once in some hundred runs a block that is zeroed once was drawn so near to a
+    /// request that fails once that its zeros came in the second reading of that; the truth said
+    /// that they were met, and the program, which had asked for its neighbours, said nothing.
+    fn is_company(&self, meant: Name) -> bool {
+        let near = |told: &Told| {
+            let of = |bytes: u64| (told.meant.offset / bytes, meant.offset / bytes);
+            let ((failed, this), (once, again)) = (of(REQUEST_BYTES), of(2 * REQUEST_BYTES));
+            told.meant.file == meant.file && failed != this && once == again
+        };
+        self.told.values().filter(|told| told.lie == Lie::ErrorOnce).any(near)
+    }
+
     /// Lies about one block of a reply, if that is due.
     fn read_block(&mut self, at: u64, offset: u64, reply: &mut [u8]) -> Result<(), Errno> {
         let place = self.places.get_mut(&at).expect("a place");
@@ -417,6 +433,9 @@ impl Device {
         let (bytes, meant, stale) = (place.bytes, place.meant, place.previous.is_some());
         self.truth.read += 1;
         let count = self.truth.read;
+        if self.is_company(meant) {
+            return Ok(());
+        }
         let partner = self.partner(at, bytes, meant.campaign, count);
         let lie = self.due(count, |lie| {
             let fits = (lie != Lie::StaleOnce || stale) && (!lie.takes_two() || partner.is_some());
