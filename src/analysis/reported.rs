@@ -88,7 +88,7 @@ pub fn findings(records: &[Record], inventory: &Json) -> Vec<Finding> {
     }
     let mut findings: Vec<Finding> =
         cases.iter().map(|case| words::finding(case, &cases)).collect();
-    findings.extend(rows.iter().filter_map(|row| wayless(row, &machines)));
+    findings.extend(wayless(&rows, &machines));
     findings.extend(warned(&cases));
     findings
 }
@@ -201,21 +201,42 @@ fn one_disk(row: &Row<'_>, rows: &[Row<'_>]) -> Option<(f64, f64)> {
     Some((least, most.map_or(least, |figure| figure.value.max(least))))
 }
 
-/// A throughput from disks of which the text does not tell the way, or the machine is not known.
-fn wayless(row: &Row<'_>, machines: &[Machine]) -> Option<Finding> {
+/// Throughputs from disks of which the text does not tell the way, or the machine is not known: one
+/// finding for all that stand in one place for one reason.
+fn wayless(rows: &[Row<'_>], machines: &[Machine]) -> Vec<Finding> {
+    let mut together: Vec<(String, Vec<&Row<'_>>)> = Vec::new();
+    for row in rows {
+        let Some(why) = why_wayless(row, machines) else { continue };
+        let place = |of: &Row<'_>| of.reported.place == row.reported.place;
+        match together.iter_mut().find(|(known, of)| *known == why && place(of[0])) {
+            Some((_, of)) => of.push(row),
+            None => together.push((why, vec![row])),
+        }
+    }
+    let finding = |(why, of): &(String, Vec<&Row<'_>>)| {
+        let (lead, them) = match &of[..] {
+            [row] => (words::lead(row, None), "it"),
+            several => (words::lead_of_several(several), "each of them"),
+        };
+        let claim = format!("{lead}: what held {them} is not known, as {why}.");
+        let finding = Finding::info(QUESTION, claim, of.iter().map(|row| row.number).collect());
+        Finding { limit: Some("unknown".to_owned()), ..finding }
+    };
+    together.iter().map(finding).collect()
+}
+
+/// Why the way of a throughput from disks is not known; `None` where it is, or none was reported.
+fn why_wayless(row: &Row<'_>, machines: &[Machine]) -> Option<String> {
     let told = row.reported.way == Way::Disks && row.disks() != Some(1);
     row.load().filter(|_| told && placed(row, machines).is_none())?;
-    let why = match &row.reported.configuration {
+    Some(match &row.reported.configuration {
         None if machines.is_empty() => "there is no recording of the machine".to_owned(),
         None => "the text does not tell the way that these bytes took".to_owned(),
         Some(name) if machines.iter().any(|machine| machine.name == *name) => {
             format!("in the machine `{name}` it cannot be told which way these bytes took")
         }
         Some(name) => format!("there is no recording of the machine `{name}`"),
-    };
-    let claim = format!("{}: what held it is not known, as {why}.", words::lead(row, None));
-    let finding = Finding::info(QUESTION, claim, vec![row.number]);
-    Some(Finding { limit: Some("unknown".to_owned()), ..finding })
+    })
 }
 
 /// Warnings about the cards that the figures went through, each once.

@@ -168,6 +168,18 @@ fn without_a_recording_nothing_is_named() {
     }
 }
 
+/// A text of servers that are described without their slots gave a finding for each of its 152
+/// throughputs, all of which said the same.
+#[test]
+fn what_is_not_known_for_one_reason_is_said_once_for_each_place() {
+    let records = crate::published::find("cdf-2002").expect("a set").records().expect("records");
+    let all = findings(&records, &json!(null));
+    assert_eq!(all.len(), 7, "{all:#?}");
+    let raid = said(&all, "(section Raid Configurations)");
+    assert!(raid.claim.starts_with("24 throughputs from disks, 39.0 MB/s"), "{raid:?}");
+    assert_eq!((raid.evidence.len(), raid.limit.as_deref()), (24, Some("unknown")));
+}
+
 #[test]
 fn what_was_measured_here_is_not_judged_here() {
     let trial = crate::plan::Trial {

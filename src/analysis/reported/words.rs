@@ -35,6 +35,21 @@ pub fn lead(row: &Row<'_>, machine: Option<&str>) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
+/// `24 throughputs from disks, 39.0 MB/s (37.2 MiB/s) to 60.0 MB/s (57.2 MiB/s), reported by A and
+/// B, 2010 (table 2)`, of rows that stand in one place.
+pub fn lead_of_several(rows: &[&Row<'_>]) -> String {
+    let by_rate = |a: &&&Row<'_>, b: &&&Row<'_>| {
+        let of = |row: &Row<'_>| row.reported.rate().map_or(0.0, |(figure, _)| figure.value);
+        of(a).total_cmp(&of(b))
+    };
+    let told = |row: Option<&&Row<'_>>| row.map_or(String::new(), |row| rate(row));
+    let (least, most) = (told(rows.iter().min_by(by_rate)), told(rows.iter().max_by(by_rate)));
+    let source = rows
+        .first()
+        .map_or(String::new(), |row| format!("{} ({})", row.reported.by, row.reported.place));
+    format!("{} throughputs from disks, {least} to {most}, reported by {source}", rows.len())
+}
+
 /// ` with cpu-pinning 1-3`, where the row says.
 fn pinned(row: &Row<'_>) -> String {
     match row.settings.word("cpu-pinning") {
