@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::text::grid::{Grid, Side};
 use super::text::{WIDTH, plain, wrapped};
 use super::{csv, words};
-use crate::store::query::{Answer, Cell, Kind, Relation};
+use crate::store::query::{Answer, Cell, Kind, Relation, is_bare};
 
 /// One way to print an answer.
 pub struct Format {
@@ -213,8 +213,7 @@ pub fn listed(relations: &[Relation]) -> Answer {
 
 /// A name as it stands in SQL: with quotes where it needs them.
 fn typed(name: &str) -> String {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    match name.chars().all(bare) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+    match is_bare(name) {
         true => name.to_owned(),
         false => format!("\"{}\"", name.replace('"', "\"\"")),
     }

@@ -188,7 +188,8 @@ fn names_of_tables_and_of_views_are_told_apart() {
     let path = folder.path().join("a.db");
     let mut store = Store::open(&path).unwrap();
     let id = store.begin(&Campaign::default()).unwrap();
-    let names = ["trial", "Trials", "derived", "sqlite_x", "a-b", "a_b", "A_B", "", "'", "nul\0"];
+    let names =
+        ["trial", "Trials", "derived", "sqlite_x", "a-b", "a_b", "A_B", "", "'", "nul\0", "1, 2"];
     for (number, name) in (1..).zip(names) {
         store.append(id, &record(number, name, 1)).unwrap();
     }
@@ -198,6 +199,8 @@ fn names_of_tables_and_of_views_are_told_apart() {
     assert_eq!(numbers(&path, sql).len(), 2);
     let listed = Query::open(&path, &mut |_, _| {}).unwrap().relations().unwrap();
     assert!(listed.iter().all(|relation| relation.names().count() > 0));
+    // `1, 2` has no shorter name: `1,_2` would have to be quoted as well.
+    assert!(listed.iter().flat_map(|relation| &relation.alias).all(|alias| is_bare(alias)));
 }
 
 #[test]

@@ -104,7 +104,9 @@ pub(super) fn relations(connection: &Connection) -> Result<Vec<Relation>> {
     for (name, (id, names)) in named {
         let rows = format!("{current} AND d.workload = {id}");
         let plain = column_name(name);
-        let alias = (plain != *name && free(&plain)).then_some(plain);
+        // A name that has to be quoted all the same is no shorter way to say it.
+        let usable = plain != *name && is_bare(&plain) && free(&plain);
+        let alias = usable.then_some(plain);
         let columns = names.columns();
         views.push(Relation { name: name.clone(), kind: Kind::View, alias, columns, rows });
     }
@@ -201,6 +203,12 @@ impl Names {
         }
         columns
     }
+}
+
+/// Whether SQL takes a name without quotes (but for its own words).
+pub fn is_bare(name: &str) -> bool {
+    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    name.chars().all(bare) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// The name of a knob or figure as a column: nothing in it that SQL would want quoted.
