@@ -61,9 +61,11 @@ impl Blocks<'_> {
             }
             let place = self.place(file, offset, self.format.block_bytes, request);
             match place.read_alone() {
-                // A block that is wrong now is a fault of its own: not why the request failed.
+                // One that ends early is why the request failed; one that is wrong is a fault of
+                // its own.
                 Ok(block) => {
-                    self.check_one(&block, file, expected, request);
+                    let short = block.len() < self.format.block_bytes;
+                    told |= !self.check_one(&block, file, expected, request) && short;
                 }
                 Err(why) => {
                     let errno = why.raw_os_error().unwrap_or(libc::EIO);
