@@ -168,7 +168,7 @@ fn without_a_recording_nothing_is_named() {
     }
 }
 
-/// A text of servers that are described without their slots gave a finding for each of its 152
+/// A text of servers that are described without their slots gave a finding for each of its 156
 /// throughputs, all of which said the same.
 #[test]
 fn what_is_not_known_for_one_reason_is_said_once_for_each_place() {
