@@ -247,7 +247,10 @@ mod tests {
     fn fits(name: &str, printed: &str) -> bool {
         // The first whose ending is the name's: what is counted per second is no time.
         const UNITS: &[(&str, &[&str])] = &[
-            ("_bytes_per_s", &["b/s", "B/s", "Byte/s", "K/sec", "MB/sec", "bytes/second"]),
+            (
+                "_bytes_per_s",
+                &["b/s", "bits/s", "B/s", "Byte/s", "K/sec", "MB/sec", "bytes/second"],
+            ),
             ("_transfers_per_s", &["T/s"]),
             ("_ops_per_s", &["IOPs"]),
             ("_per_s", &["/sec", "/s"]),

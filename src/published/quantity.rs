@@ -11,6 +11,7 @@ const UNITS: &[(&str, f64)] = &[
     ("MiB/s", 1_048_576.0),
     ("MiByte/s", 1_048_576.0),
     ("Mb/s", 1e6 / 8.0),
+    ("Mbits/s", 1e6 / 8.0),
     ("Gb/s", 1e9 / 8.0),
     ("GT/s", 1e9),
     // Bonnie and bonnie++ divide by 1024.
@@ -97,6 +98,7 @@ mod tests {
         assert_eq!(value("17.5MB/sec"), Some(17.5e6));
         assert_eq!(value("7176 K/sec"), Some(7_348_224.0));
         assert_eq!(value("6.82 Gb/s"), Some(852_500_000.0));
+        assert_eq!(value("940 Mbits/s"), Some(117.5e6));
         assert_eq!(value("18 GB/s"), Some(18e9));
         assert_eq!(value("40"), Some(40.0));
         assert_eq!(value("10 k"), Some(10_240.0));

@@ -99,7 +99,7 @@ fn every_set_is_imported_with_all_of_its_figures() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     let sets = [
-        ("cdf-2002", 326, "reported_throughput_bytes_per_s", 108e6),
+        ("cdf-2002", 334, "reported_throughput_bytes_per_s", 108e6),
         ("sara-2010", 156, "reported_level_off_throughput_bytes_per_s", 852_492_288.0),
         ("ccd-1996", 205, "reported_elapsed_s", 62.0),
         ("jackrabbit-2007", 90, "reported_throughput_bytes_per_s", 907e6),

@@ -123,7 +123,7 @@ pub const JUMBO: Table = Table {
 };
 
 /// Linux 2.4.17 with patches for NFS over TCP. How many readers there were is not told; the window
-/// is what net.core.rmem_default and rmem_max were set to.
+/// is what net.core.rmem_default and rmem_max were set to, 64k unless told.
 pub const TUNING: Table = Table {
     name: "NFS by its buffer, packet, protocol and socket window",
     place: "section Attempts at NFS Optimization, second table",

@@ -14,6 +14,7 @@ pub const ASA: Table = Table {
         ("block-size", "1MiB"),
         ("hardware-raid", "raid5"),
         ("disk-model", "wd-100-gb-7200"),
+        ("filesystem", "ext2"),
     ],
     columns: &[THROUGHPUT],
     rows: &[
@@ -46,6 +47,7 @@ pub const POLYWELL: Table = Table {
         ("block-size", "1MiB"),
         ("hardware-raid", "raid5"),
         ("disk-model", "wd-100-gb-7200"),
+        ("filesystem", "ext2"),
     ],
     columns: &[THROUGHPUT],
     rows: &[
@@ -179,6 +181,7 @@ pub const FCDFCODE1: Table = Table {
     place: "section fcdfcode1 Performance",
     common: &[
         ("label", "fcdfcode1"),
+        ("card", "arena-indy-2400"),
         ("access", "read"),
         ("file-size", "512MiB"),
         ("block-size", "1MiB"),
