@@ -13,6 +13,7 @@ mod concat;
 mod doctor;
 mod evaluate;
 mod flushed;
+mod format;
 mod generate;
 mod hint;
 mod inspect;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{Common, talk};
+use super::{Common, format, talk};
 use crate::analysis::compare::{Asked, Change, Comparison, compare, differences};
 use crate::knob;
 use crate::measurement::Record;
@@ -41,16 +41,8 @@ struct Side {
 
 /// Compares, and ends with 1 when something became worse.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let name = match (&arguments.format, common.json) {
-        (Some(name), _) => name.as_str(),
-        (None, true) => "json",
-        (None, false) => "text",
-    };
-    let format = FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-        Error::new(format!("cannot print as `{name}`"), "there is no such format")
-            .hint(format!("choose one of {}", names.join(", ")))
-    })?;
+    let typed = arguments.format.as_deref();
+    let format = format::chosen(FORMATS, |format| format.name, typed, common, "text")?;
     let asked = Asked { threshold: share(&arguments.threshold)?, figure: arguments.figure.clone() };
     let sides = arguments.campaigns.iter().map(|typed| side(typed, &common.store));
     let sides = sides.collect::<Result<Vec<Side>, Error>>()?;
@@ -71,7 +63,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         })
         .collect();
     let text = (format.render)(&pairs)?;
-    let default = (name == "html").then(|| PathBuf::from("brickyard-compare.html"));
+    let default = (format.name == "html").then(|| PathBuf::from("brickyard-compare.html"));
     match arguments.output.clone().or(default) {
         Some(path) => {
             crate::sys::write_whole(&path, text.as_bytes())?;

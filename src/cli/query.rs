@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{Common, talk};
+use super::{Common, format, talk};
 use crate::report::query::{FORMATS, listed, listing};
 use crate::store::query::{Bounds, Query};
 use crate::sys::Error;
@@ -38,16 +38,8 @@ const GRACE: Duration = Duration::from_secs(5);
 
 /// Asks, and prints.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let name = match (&arguments.format, common.json) {
-        (Some(name), _) => name.as_str(),
-        (None, true) => "json",
-        (None, false) => "text",
-    };
-    let format = FORMATS.iter().find(|format| format.name == name).ok_or_else(|| {
-        let names: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-        Error::new(format!("cannot print as `{name}`"), "there is no such format")
-            .hint(format!("choose one of {}", names.join(", ")))
-    })?;
+    let wanted = arguments.format.as_deref();
+    let format = format::chosen(FORMATS, |format| format.name, wanted, common, "text")?;
     let time = time(&arguments.timeout)?;
     let sql = arguments.sql.as_deref().map(typed).transpose()?;
     let quiet = common.quiet;
@@ -61,7 +53,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     })?;
     let Some(sql) = sql else {
         let relations = query.relations()?;
-        match name {
+        match format.name {
             "text" => talk::data(&listing(&relations))?,
             _ => talk::data(&(format.render)(&listed(&relations))?)?,
         }

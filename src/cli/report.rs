@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Common, outcome, talk};
-use crate::knob;
+use super::{Common, format, outcome, talk};
 use crate::report::{self, Input};
 use crate::store::{Campaign, Store};
 use crate::sys::Error;
@@ -25,28 +24,16 @@ pub struct Arguments {
 
 /// Prints or draws a campaign.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
-    let name = match (&arguments.format, common.json) {
-        (Some(name), _) => name.as_str(),
-        (None, true) => "json",
-        (None, false) => "html",
-    };
-    let format = report::find(name).ok_or_else(|| {
-        let names = || report::FORMATS.iter().map(|format| format.name);
-        let near = knob::nearest(name, names());
-        let hint = near.map_or_else(
-            || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean --format {near}?"),
-        );
-        Error::new(format!("cannot print as `{name}`"), "there is no such format").hint(hint)
-    })?;
+    let (typed, all) = (arguments.format.as_deref(), report::FORMATS);
+    let format = format::chosen(all, |format| format.name, typed, common, "html")?;
     let store = Store::open_read_only(&common.store)?;
     let campaign = find(&store, arguments.campaign, common)?;
     let records = store.light_records(campaign.id)?;
     let samples = outcome::Kept { store: &store, campaign: campaign.id };
     let input = Input::new(&campaign, &records).with(&samples);
-    let default = (name == "html").then(|| PathBuf::from("brickyard-report.html"));
+    let default = (format.name == "html").then(|| PathBuf::from("brickyard-report.html"));
     match arguments.output.clone().or(default) {
-        Some(path) if name == "html" => {
+        Some(path) if format.name == "html" => {
             outcome::write_report(&path, &input)?;
             if !common.quiet {
                 talk::line(&format!("report: {}", path.display()));
