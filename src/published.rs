@@ -117,6 +117,15 @@ pub struct Slip {
     pub but: &'static str,
 }
 
+/// A row of which no machine and no way of the bytes is told.
+const fn row(
+    settings: &'static [(&'static str, &'static str)],
+    cells: &'static [&'static str],
+    says: &'static str,
+) -> Row {
+    Row { settings, configuration: None, way: Way::Untold, says, cells, notes: &[] }
+}
+
 /// The set of that name.
 pub fn find(name: &str) -> Option<&'static Set> {
     SETS.iter().copied().find(|set| set.name == name)

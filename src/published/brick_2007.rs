@@ -7,7 +7,7 @@
 //! the pictures are lost: of the data, the five rows that the text prints remain; what its
 //! sentences say of the rest is here and cannot be reckoned again.
 
-use super::{Column, Row, Set};
+use super::{Column, Row, Set, row};
 use crate::measurement::reported::{Bound, Way};
 
 mod money;
@@ -58,14 +58,6 @@ pub const SET: Set = Set {
 
 const fn column(name: &'static str, unit: &'static str, bound: Bound) -> Column {
     Column { name, unit, bound }
-}
-
-const fn row(
-    settings: &'static [(&'static str, &'static str)],
-    cells: &'static [&'static str],
-    says: &'static str,
-) -> Row {
-    Row { settings, configuration: None, way: Way::Untold, says, cells, notes: &[] }
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! system of that time cannot be told as a recording of Linux, so there is none of the machine.
 //! Each test ran once, as far as the text tells.
 
-use super::{Column, Row, Set, Slip, Table};
+use super::{Column, Row, Set, Slip, Table, row};
 use crate::measurement::reported::{Bound, Way};
 
 mod bonnie;
@@ -27,14 +27,6 @@ pub const SET: Set = Set {
 
 const fn column(name: &'static str, unit: &'static str) -> Column {
     Column { name, unit, bound: Bound::Exact }
-}
-
-const fn row(
-    settings: &'static [(&'static str, &'static str)],
-    cells: &'static [&'static str],
-    says: &'static str,
-) -> Row {
-    Row { settings, configuration: None, way: Way::Untold, says, cells, notes: &[] }
 }
 
 /// The same sizes are also printed in MB of 2^20 bytes: 2151, 2050 and 2151.

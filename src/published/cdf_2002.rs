@@ -22,7 +22,7 @@
 //! again, they stand here once. Each test ran once, as far as the text tells, and it bears neither
 //! names nor a date: its kernels are of 2001 and 2002.
 
-use super::{Column, Row, Set, Slip};
+use super::{Column, Row, Set, Slip, row};
 use crate::measurement::reported::{Bound, Way};
 
 mod disks;
@@ -79,14 +79,6 @@ const fn about(name: &'static str, unit: &'static str) -> Column {
 }
 
 const THROUGHPUT: Column = column("throughput_bytes_per_s", "MB/s");
-
-const fn row(
-    settings: &'static [(&'static str, &'static str)],
-    cells: &'static [&'static str],
-    says: &'static str,
-) -> Row {
-    Row { settings, configuration: None, way: Way::Untold, says, cells, notes: &[] }
-}
 
 /// A row of a printed table of reading from disks.
 const fn read(

@@ -6,7 +6,7 @@
 //! named and no slot, so there is no recording of the machine. All pictures of the text are lost;
 //! what its sentences say of them is here. The text bears no date: the kernel is of February 2007.
 
-use super::{Column, Row, Set, Table};
+use super::{Column, Row, Set, Table, row};
 use crate::measurement::reported::{Bound, Way};
 
 mod iozone;
@@ -45,14 +45,6 @@ pub const SET: Set = Set {
 
 const fn column(name: &'static str, unit: &'static str, bound: Bound) -> Column {
     Column { name, unit, bound }
-}
-
-const fn row(
-    settings: &'static [(&'static str, &'static str)],
-    cells: &'static [&'static str],
-    says: &'static str,
-) -> Row {
-    Row { settings, configuration: None, way: Way::Untold, says, cells, notes: &[] }
 }
 
 /// What its makers say that slots can carry: not measured.
