@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 use super::text::grid::{Grid, Side};
 use super::text::{WIDTH, plain, wrapped};
 use super::{csv, words};
-use crate::store::query::{Answer, Cell, Kind, Relation, is_bare};
+use crate::store::query::{Answer, Cell, Kind, Relation, typed};
 
 /// One way to print an answer.
 pub struct Format {
@@ -209,14 +209,6 @@ pub fn listed(relations: &[Relation]) -> Answer {
     });
     let columns = ["kind", "name", "column"].map(str::to_owned).to_vec();
     Answer { columns, rows: rows.collect(), truncated: false }
-}
-
-/// A name as it stands in SQL: with quotes where it needs them.
-fn typed(name: &str) -> String {
-    match is_bare(name) {
-        true => name.to_owned(),
-        false => format!("\"{}\"", name.replace('"', "\"\"")),
-    }
 }
 
 /// SQL that works in this store, between single quotes of a shell too.

@@ -17,7 +17,7 @@ use crate::sys::Error;
 mod guard;
 mod views;
 
-pub use views::{Kind, Relation, is_bare};
+pub use views::{Kind, Relation, typed};
 
 /// No answer takes more memory than this.
 const ANSWER_BYTES_MAX: usize = 256 << 20;

@@ -200,7 +200,7 @@ fn names_of_tables_and_of_views_are_told_apart() {
     let listed = Query::open(&path, &mut |_, _| {}).unwrap().relations().unwrap();
     assert!(listed.iter().all(|relation| relation.names().count() > 0));
     // `1, 2` has no shorter name: `1,_2` would have to be quoted as well.
-    assert!(listed.iter().flat_map(|relation| &relation.alias).all(|alias| is_bare(alias)));
+    assert!(listed.iter().flat_map(|relation| &relation.alias).all(|alias| typed(alias) == *alias));
 }
 
 #[test]

@@ -78,6 +78,11 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// A name as a person types it in SQL: with quotes where it needs them.
+pub fn typed(name: &str) -> String {
+    if is_bare(name) { name.to_owned() } else { quoted(name) }
+}
+
 /// The views of the store, then its tables.
 pub(super) fn relations(connection: &Connection) -> Result<Vec<Relation>> {
     let tables = tables(connection)?;
@@ -206,7 +211,7 @@ impl Names {
 }
 
 /// Whether SQL takes a name without quotes (but for its own words).
-pub fn is_bare(name: &str) -> bool {
+fn is_bare(name: &str) -> bool {
     let bare = |c: char| c.is_ascii_alphanumeric() || c == '_';
     name.chars().all(bare) && !name.starts_with(|c: char| c.is_ascii_digit())
 }
