@@ -61,7 +61,7 @@ impl Estimate {
     #[must_use]
     pub fn not_negative(self) -> Estimate {
         let cut = |ends: Interval| Interval { low: ends.low.max(0.0), high: ends.high.max(0.0) };
-        Estimate { value: self.value, interval: self.interval.map(cut) }
+        Estimate { value: self.value.max(0.0), interval: self.interval.map(cut) }
     }
 }
 

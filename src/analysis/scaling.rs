@@ -116,9 +116,12 @@ fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
 }
 
 /// The Universal Scalability Law, where it describes the curve; never one through figures of bytes
-/// that came from elsewhere than they should.
+/// that came from elsewhere than they should, and none where more streams bring nothing: through
+/// a flat curve goes every law of its kind.
 fn by_law(curve: &Curve<'_>) -> Option<Finding> {
-    let law = law(&curve.levels(figure(curve))).filter(|_| curve.strays() == 0)?;
+    let levels = curve.levels(figure(curve));
+    let flat = scaling(&levels).is_some_and(|found| found.knee == Knee::BeforeFirst);
+    let law = law(&levels).filter(|_| curve.strays() == 0 && !flat)?;
     let cost = |of: Estimate| {
         let of = of.not_negative();
         let hundredfold = |share: f64| significant(share * 100.0);

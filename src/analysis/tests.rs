@@ -192,6 +192,22 @@ fn a_law_without_a_peak_gets_none() {
     at_most_by_chance(refused, "no law where one was planted");
 }
 
+/// An evaluation of a disk that one stream fills told both that one gives all it has already and
+/// that its streams follow a law, with a negative cost of each pair.
+#[test]
+fn a_flat_curve_gets_no_law_and_no_cost_is_negative() {
+    for seed in seeds() {
+        let flat = [("sim-stream-rate", "50MB/s"), ("sim-capacity", "40MB/s")];
+        let records = campaign(&cells("streams", STREAMS, &[LOAD, &flat].concat()), 3, seed);
+        let found = findings(&records);
+        let scaling = of(&found, "scaling");
+        let has = |word: &str| scaling.iter().any(|finding| finding.claim.contains(word));
+        assert!(!(has("1 stream already") && has("Universal")), "seed {seed}: {scaling:#?}");
+        let cost = law(seed, 0.1, 0.0);
+        assert!(cost.as_ref().is_none_or(|claim| !claim.contains("costs, -")), "{cost:?}");
+    }
+}
+
 #[test]
 fn where_the_data_bound_no_knee_none_is_claimed() {
     let mut claims = [0; 2];
