@@ -226,7 +226,8 @@ fn example(relations: &[Relation]) -> String {
     let name = view.alias.as_deref().filter(|alias| !alias.contains('\'')).unwrap_or(&view.name);
     let name = typed(name);
     match has(&view) {
-        Some(by) => format!("SELECT trial, {by} FROM {name} ORDER BY {by} DESC LIMIT 20"),
+        // Never without where the bytes came from: the highest figures of a store are memory's.
+        Some(by) => format!("SELECT trial, {by}, origin FROM {name} ORDER BY 2 DESC LIMIT 20"),
         None => format!("SELECT campaign, trial, outcome FROM {name} LIMIT 20"),
     }
 }

@@ -85,6 +85,7 @@ fn without_sql_it_says_what_can_be_asked() {
     let sql = example.strip_prefix("brickyard query '").and_then(|sql| sql.strip_suffix('\''));
     let found = printed(&query(at, &[sql.expect("between quotes")]));
     assert_eq!(found.lines().count(), 5, "{found}");
+    assert!(found.lines().next().is_some_and(|head| head.contains("origin")), "{found}");
     let found = document(&query(at, &["--json"]));
     assert_eq!(found["columns"], serde_json::json!(["kind", "name", "column"]));
     assert!(found["rows"].as_array().expect("rows").len() > 100);
