@@ -1,9 +1,10 @@
-//! What held back the throughputs that somebody else reported?
+//! What follows from figures that somebody else reported?
 //!
 //! The question `bottleneck` for figures without counters: the way of the bytes and what its parts
 //! can carry come from a recording of the machine, the throughput from the text. Nothing else is
 //! known, so only a part that was full is named; else the answer is `unknown`, with what is left of
-//! the way as suspects. No name of any card or slot is known here.
+//! the way as suspects. No name of any card or slot is known here. What the figures tell by
+//! themselves, held against each other, is the business of `contrast`.
 
 use serde_json::Value as Json;
 
@@ -18,6 +19,9 @@ use crate::value;
 use judge::{Load, Part, Standing, Verdict, judge};
 use way::Machine;
 
+#[cfg(test)]
+mod conclusions;
+mod contrast;
 mod judge;
 #[cfg(test)]
 mod tests;
@@ -71,16 +75,22 @@ struct Case<'a> {
     verdict: Verdict,
 }
 
-/// What holds each reported throughput; none where nothing was reported. `inventory` is the
-/// campaign's, with a `server` for each of its `configurations`.
+/// What holds each reported throughput, and what the figures tell by themselves; none where nothing
+/// was reported. `inventory` is the campaign's, with a `server` for each of its `configurations`.
 pub fn findings(records: &[Record], inventory: &Json) -> Vec<Finding> {
     let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
     if rows.is_empty() {
         return Vec::new();
     }
+    let mut findings = limits(&rows, inventory);
+    findings.extend(contrast::findings(&rows));
+    findings
+}
+
+fn limits(rows: &[Row<'_>], inventory: &Json) -> Vec<Finding> {
     let machines = machines(inventory);
     let mut cases: Vec<Case<'_>> =
-        rows.iter().filter_map(|row| case(row, &rows, &machines)).collect();
+        rows.iter().filter_map(|row| case(row, rows, &machines)).collect();
     let contradicted: Vec<bool> =
         cases.iter().map(|case| words::contradicted(case, &cases)).collect();
     for (case, _) in cases.iter_mut().zip(contradicted).filter(|(_, so)| *so) {
@@ -88,7 +98,7 @@ pub fn findings(records: &[Record], inventory: &Json) -> Vec<Finding> {
     }
     let mut findings: Vec<Finding> =
         cases.iter().map(|case| words::finding(case, &cases)).collect();
-    findings.extend(wayless(&rows, &machines));
+    findings.extend(wayless(rows, &machines));
     findings.extend(warned(&cases));
     findings
 }
