@@ -24,6 +24,7 @@ mod operations;
 pub mod path;
 pub mod reported;
 mod scaling;
+pub mod size;
 #[cfg(test)]
 mod tests;
 mod words;

@@ -29,6 +29,7 @@ mod receive;
 mod report;
 mod run;
 mod send;
+mod size;
 mod talk;
 mod undo;
 mod verify;
@@ -80,6 +81,8 @@ enum Command {
     Report(report::Arguments),
     /// Campaigns side by side: what became better or worse, and what else differs
     Compare(compare::Arguments),
+    /// What a throughput would take: disks, controllers, network cards, and what binds first
+    Size(size::Arguments),
     /// Ask the store by SQL that only reads: a view of each workload, a column a knob or figure
     Query(query::Arguments),
     /// Results of other tools, and tables of papers that ship, into the store
@@ -141,6 +144,7 @@ pub fn main() -> ExitCode {
         Command::Send(arguments) => send::run(arguments, common),
         Command::Report(arguments) => report::run(arguments, common),
         Command::Compare(arguments) => compare::run(arguments, common),
+        Command::Size(arguments) => size::run(arguments, common),
         Command::Query(arguments) => query::run(arguments, common),
         Command::Import(arguments) => import::run(arguments, common),
         Command::Doctor(arguments) => doctor::run(arguments, common),

@@ -33,6 +33,7 @@ pub mod query;
 #[cfg(test)]
 mod schema;
 mod reported;
+pub mod size;
 mod text;
 pub mod verify;
 pub mod words;

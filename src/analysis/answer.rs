@@ -20,7 +20,7 @@ pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
 
 /// Whether a cell's figures are the device's, as far as is known: every one of its trials wrote
 /// around the page cache, or read from where it should, which was not memory.
-fn is_devices(cell: &Cell<'_>) -> bool {
+pub fn is_devices(cell: &Cell<'_>) -> bool {
     let settings = cell.settings;
     let reads = settings.word("access").contains("read");
     // Reads have their origin; a write that asked for O_DIRECT may have been taken by memory.

@@ -25,21 +25,22 @@ mod contrast;
 mod judge;
 #[cfg(test)]
 mod tests;
-mod way;
+pub(super) mod way;
 mod words;
 
 const QUESTION: &str = "bottleneck";
 
 /// A row of a text.
 pub struct Row<'a> {
-    number: u32,
-    settings: &'a Settings,
-    reported: &'a Reported,
+    pub(super) number: u32,
+    pub(super) settings: &'a Settings,
+    pub(super) reported: &'a Reported,
     notes: &'a [Note],
 }
 
 impl<'a> Row<'a> {
-    fn of(record: &'a Record) -> Option<Row<'a>> {
+    /// The row that a record is; `None` of what was measured here.
+    pub(super) fn of(record: &'a Record) -> Option<Row<'a>> {
         // What a tool says of a trial of ours stands beside what we counted of it.
         let measurement = record.outcome.measurement().filter(|it| it.programs.is_none())?;
         Some(Row {
@@ -51,7 +52,7 @@ impl<'a> Row<'a> {
     }
 
     /// How many disks were read.
-    fn disks(&self) -> Option<usize> {
+    pub(super) fn disks(&self) -> Option<usize> {
         match self.settings.whole("disks") {
             0 => None,
             disks => usize::try_from(disks).ok(),
@@ -158,7 +159,8 @@ pub fn of_tools(records: &[Record]) -> Option<Vec<String>> {
     Some(said)
 }
 
-fn machines(inventory: &Json) -> Vec<Machine> {
+/// The machines that the figures of a campaign were measured on.
+pub(super) fn machines(inventory: &Json) -> Vec<Machine> {
     let all = inventory.get("configurations").and_then(Json::as_object);
     let all = all.into_iter().flatten();
     let machine = |(name, of): (&String, &Json)| {

@@ -211,6 +211,7 @@ const EXPECTED: Table = Table {
     place: "section 6",
     common: &[("label", "expected-for-40-gb-per-s")],
     columns: &[
+        column("expected_throughput_bytes_per_s", Bound::Exact),
         column("expected_controllers_min", Bound::Exact),
         column("expected_controllers_max", Bound::Exact),
         column("expected_disks_min", Bound::Exact),
@@ -219,7 +220,7 @@ const EXPECTED: Table = Table {
     ],
     rows: &[elsewhere(
         &[],
-        &["5", "6", "40", "50", "2"],
+        &["40 Gb/s", "5", "6", "40", "50", "2"],
         "SARA expects to be able to reach 40 Gb/s of network I/O with two dual port PCI Express \
          2.0 x8 NICs. Getting the data from disk with this speed probably requires 5 to 6 PCI \
          Express 2.0 x8 RAID controller cards and 40 to 50 SSD disks.",

@@ -229,7 +229,7 @@ pub fn strip<'a>(load: &'a str, group: &str) -> &'a str {
 }
 
 /// Lines of at most 100 columns, of which those after the first are indented by two more.
-fn wrapped(text: &str, indent: &str) -> String {
+pub fn wrapped(text: &str, indent: &str) -> String {
     const WIDTH: usize = 98;
     let mut lines = String::new();
     let mut line = indent.to_owned();

@@ -20,6 +20,7 @@ mod query;
 mod readme;
 mod resume;
 mod servers;
+mod size;
 mod stopped;
 mod tidy;
 mod tools;

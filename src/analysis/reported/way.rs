@@ -7,6 +7,7 @@
 use super::Row;
 use super::judge::{Kind, Part};
 use crate::analysis::path::{self, DataPath, Paths};
+use crate::bandwidth::Bandwidth;
 use crate::inventory::server::{Function, Server};
 use crate::measurement::reported::Way;
 
@@ -16,14 +17,27 @@ pub struct Machine {
     pub name: String,
     /// What it is made of.
     pub server: Server,
-    paths: Paths,
+    /// The ways of its data.
+    pub paths: Paths,
+    /// What was measured of its memory.
+    pub bandwidth: Option<Bandwidth>,
 }
 
 impl Machine {
     /// Finds its ways.
     pub fn new(name: &str, server: Server) -> Machine {
-        let paths = path::paths(&server, None);
-        Machine { name: name.to_owned(), server, paths }
+        Machine::with(name, server, None)
+    }
+
+    /// The same of a machine whose memory was measured, or not.
+    pub fn with(name: &str, server: Server, bandwidth: Option<Bandwidth>) -> Machine {
+        let paths = path::paths(&server, bandwidth.as_ref());
+        Machine { name: name.to_owned(), server, paths, bandwidth }
+    }
+
+    /// Lanes over which the card of a way runs now; `None` where it shows no link.
+    pub fn lanes(&self, path: &DataPath) -> Option<u32> {
+        Some(self.card(path)?.link?.current?.lanes)
     }
 
     /// The way that the bytes of `row` took; `None` when several could be meant, or none.
@@ -49,7 +63,8 @@ impl Machine {
         })
     }
 
-    fn of_slot(&self, slot: &str) -> Option<&DataPath> {
+    /// The way of the network card in the slot of that name.
+    pub fn of_slot(&self, slot: &str) -> Option<&DataPath> {
         let in_it = |path: &&DataPath| {
             let mut cards = path.controllers.iter().filter_map(|address| self.function(address));
             path.kind == "network" && cards.any(|card| self.slot(card) == Some(slot))
@@ -69,7 +84,7 @@ impl Machine {
 
     /// What memory can move at most by the sum of its channels' nominal rates, bytes per second.
     /// `None` where the firmware does not tell what the modules are set to.
-    fn memory_peak(&self) -> Option<f64> {
+    pub fn memory_peak(&self) -> Option<f64> {
         /// Of a DDR channel, without ECC (JEDEC JESD79).
         const WIDTH_BYTES: f64 = 8.0;
         let memory = &self.server.memory;
