@@ -205,7 +205,7 @@ fn filled(controllers: &Need, typed: Option<u64>) -> Option<Filled> {
     let seen = controllers.best()?.ends.filter(|ends| *ends > 0);
     let (ports, from) = match (typed, seen) {
         (Some(ports), _) => (ports, "as given by --ports".to_owned()),
-        (None, Some(seen)) => (seen, format!("{seen} disks are behind one here; it may have more")),
+        (None, Some(seen)) => (seen, format!("{seen} disks are on one here; it may have more")),
         (None, None) => return None,
     };
     let times = |count: u64| count.saturating_mul(ports);
@@ -238,9 +238,6 @@ fn assumed(need: &Need, what: &str) -> Option<String> {
     let several = need.value.is_some_and(|count| count > 1);
     let shown = need.rates.iter().any(|rate| rate.cards > 1);
     (several && !shown).then(|| {
-        format!(
-            "That several {what} deliver so many times as much as one is assumed: no figure \
-                 here is of two or more at once."
-        )
+        format!("Assumed, not measured: several {what} deliver so many times as much as one.")
     })
 }

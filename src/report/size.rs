@@ -6,7 +6,7 @@ use super::compare::wrapped;
 use super::words;
 use crate::analysis::size::{Basis, Cost, Expected, Need, Rate, Sizing, Slots};
 use crate::store::Campaign;
-use crate::value::{bits, bytes, significant, throughput};
+use crate::value::{bits, significant, throughput};
 
 /// A sizing and the campaign that it rests on.
 #[derive(Clone, Copy, Debug)]
@@ -18,9 +18,9 @@ pub struct Told<'a> {
 }
 
 /// Width of the first column.
-const PART: usize = 12;
+const PART: usize = 11;
 /// Width of the second.
-const COUNT: usize = 14;
+const COUNT: usize = 9;
 
 /// For people.
 pub fn text(told: &Told<'_>) -> String {
@@ -47,21 +47,19 @@ pub fn text(told: &Told<'_>) -> String {
     text.push_str("\nWhat binds, tightest first\n");
     for limit in &of.binds.limits {
         let (low, high) = (limit.low_bytes_per_s, limit.high_bytes_per_s);
-        let rate = if low < high {
-            format!("{} to {}", significant(low * 8e-9), bits(high))
-        } else {
-            bits(high)
+        let rate = match significant(low * 8e-9) {
+            least if low < high => format!("{least} to {}", bits(high)),
+            _ => bits(high),
         };
-        text.push_str(&line(limit.what, &rate, &limit.said));
+        text.push_str(&line(limit.what, "", &format!("{rate}: {}", limit.said)));
     }
     if !of.binds.unknown.is_empty() {
         text.push_str(&line("not known", "", &of.binds.unknown.join("; ")));
     }
+    text.push('\n');
     if let Some(expected) = &of.expected {
-        text.push('\n');
         text.push_str(&wrapped(&authors(expected, of), ""));
     }
-    text.push('\n');
     text.push_str(&wrapped(&basis(told), ""));
     for note in &of.notes {
         text.push_str(&wrapped(note, ""));
@@ -123,7 +121,13 @@ fn binding(of: &Sizing) -> String {
             format!("Nothing that is known binds below that; the {what} would first, at {most}.")
         }
         (None, ..) => {
-            format!("Whether the {what} binds below that is not known: at {most} it does.")
+            let target = of.throughput_bytes_per_s;
+            let open = of.binds.limits.iter().filter(|it| it.low_bytes_per_s < target);
+            let open: Vec<&str> = open.map(|limit| limit.what).collect();
+            format!(
+                "Nothing surely binds below that, but {} may; the {what} surely would at {most}.",
+                open.join(" and ")
+            )
         }
     }
 }
@@ -170,7 +174,7 @@ fn part(text: &mut String, name: &str, need: &Need, of: &Sizing, print: fn(f64) 
     }
     let said = |rate: &Rate| {
         let exact = significant(of.throughput_bytes_per_s / rate.bytes_per_s);
-        let lanes = rate.lanes.map_or(String::new(), |lanes| format!(" (x{lanes} link)"));
+        let lanes = rate.lanes.map_or(String::new(), |lanes| format!(", x{lanes}"));
         format!("{exact} at {}{lanes}: {}", print(rate.bytes_per_s), rate.said)
     };
     let count = range(&[need.value, need.low, need.high]);
@@ -180,14 +184,14 @@ fn part(text: &mut String, name: &str, need: &Need, of: &Sizing, print: fn(f64) 
     if let [_, between @ .., worst] = &need.rates[..] {
         let more = match between.len() {
             0 => String::new(),
-            more => format!("; {more} more between (--json)"),
+            more => format!("; {more} more between"),
         };
         text.push_str(&line("", "", &format!("{}{more}", said(worst))));
     }
 }
 
 fn megabytes(bytes_per_s: f64) -> String {
-    format!("{} MB/s a disk", significant(bytes_per_s / 1e6))
+    format!("{} MB/s", significant(bytes_per_s / 1e6))
 }
 
 fn more_disks(text: &mut String, of: &Sizing) {
@@ -202,7 +206,7 @@ fn more_disks(text: &mut String, of: &Sizing) {
         text.push_str(&line(
             "",
             &count,
-            &format!("if each gave what it gives alone, {rate}: {}", best.said),
+            &format!("at what each gives alone, {rate}: {}", best.said),
         ));
     }
     if let Some(filled) = &of.disks_filled {
@@ -217,13 +221,21 @@ fn more_disks(text: &mut String, of: &Sizing) {
     if let Some(capacity) = &of.disks_capacity {
         let count = capacity.value.map_or("not known".to_owned(), |disks| disks.to_string());
         let each =
-            capacity.disk_bytes.map_or(String::new(), |each| format!(" of {}", bytes(each as f64)));
+            capacity.disk_bytes.map_or(String::new(), |each| format!(" of {}", terabytes(each)));
         let said = format!(
             "for {}, with disks{each} ({}); without redundancy",
-            bytes(capacity.capacity_bytes as f64),
+            terabytes(capacity.capacity_bytes),
             capacity.from
         );
         text.push_str(&line("", &count, &said));
+    }
+}
+
+/// As disks are labelled and capacities typed: `160 GB`, `200 TB`.
+fn terabytes(bytes: u64) -> String {
+    match bytes as f64 {
+        bytes if bytes < 1e12 => format!("{} GB", significant(bytes / 1e9)),
+        bytes => format!("{} TB", significant(bytes / 1e12)),
     }
 }
 
@@ -231,15 +243,12 @@ fn there(slots: &Slots) -> String {
     let Some(there) = slots.there else {
         return slots.why.clone().unwrap_or_default();
     };
-    let widths: Vec<String> = slots
-        .widths
-        .iter()
-        .map(|width| format!("{} of {} lanes", width.slots, width.lanes))
-        .collect();
+    let widths: Vec<String> =
+        slots.widths.iter().map(|width| format!("{} x{}", width.slots, width.lanes)).collect();
     let needed = slots
         .lanes
         .map_or(String::new(), |lanes| format!("; the best cards ran over {lanes} lanes"));
-    format!("one a card; the machine has {there} ({}){needed}", widths.join(", "))
+    format!("one a card; the machine has {there}: {}{needed}", widths.join(", "))
 }
 
 fn amount(cost: &Cost) -> String {
@@ -264,7 +273,7 @@ fn bill(cost: &Cost) -> String {
         .collect();
     let without = match &cost.without[..] {
         [] => String::new(),
-        parts => format!("; without {}, which have no price or no number", parts.join(" and ")),
+        parts => format!("; no price or number: {}", parts.join(", ")),
     };
     format!("{}{without}", items.join(", "))
 }
@@ -294,8 +303,8 @@ fn basis(told: &Told<'_>) -> String {
     let from = format!("{} on {}, {date} (campaign {})", of.plan, of.host, of.id);
     match told.sizing.basis {
         Basis::Reported => format!(
-            "By {from}: figures of others, not measured here. From and to are the spread over what \
-             they reported; none has an interval of ours."
+            "By {from}: figures of others, not measured here; from and to are the spread over \
+             these, not intervals."
         ),
         Basis::Measured => format!(
             "By {from}. From and to are the ends of 95 % intervals between replicates, where there \
@@ -323,6 +332,9 @@ pub fn json(told: &Told<'_>) -> Result<String, serde_json::Error> {
 mod tests {
     use super::*;
     use crate::analysis::size::{Asked, Prices, size};
+    use crate::inventory::recording::Recording;
+    use crate::inventory::server::server;
+    use crate::published::{self, Configuration};
     use crate::report::fixture;
     use crate::report::schema::check;
 
@@ -342,10 +354,35 @@ mod tests {
         let text = text(&told);
         assert!(text.contains("not known") && text.contains("brickyard run"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+        obeys(&told);
+    }
+
+    fn obeys(told: &Told<'_>) {
         let schema = include_str!("../../docs/reference/size.schema.json");
         let schema: serde_json::Value = serde_json::from_str(schema).unwrap();
-        let document = serde_json::from_str(&json(&told).unwrap()).unwrap();
+        let document = serde_json::from_str(&json(told).unwrap()).unwrap();
         check("", &document, &schema, &schema).unwrap();
+    }
+
+    #[test]
+    fn what_is_known_of_the_second_source_obeys_the_schema_and_fits_a_screen() {
+        let set = published::find("sara-2010").unwrap();
+        let machine = |it: &Configuration| {
+            let recording = Recording::of_shipped(it.name, it.recording).unwrap();
+            (it.name.to_owned(), json!({ "server": server(&recording.host()) }))
+        };
+        let machines: serde_json::Map<_, _> = set.configurations.iter().map(machine).collect();
+        let inventory = json!({ "configurations": machines });
+        let prices = Prices { disk: Some(1.5), nic: Some(2.0), ..Prices::default() };
+        let asked = Asked { throughput_bytes_per_s: 5e9, prices, ..Asked::default() };
+        let sizing = size(&set.records().unwrap(), &inventory, &asked);
+        let campaign = fixture::evaluated().campaign;
+        let told = Told { campaign: &campaign, sizing: &sizing };
+        obeys(&told);
+        let text = text(&told);
+        assert!(text.lines().count() <= 30, "{text}");
+        let cost = "30 disks at 1.50, 5 nics at 2; no price or number: controllers";
+        assert!(text.contains("55 to 57") && text.contains(cost), "{text}");
     }
 
     #[test]

@@ -4,14 +4,14 @@ use serde::Serialize;
 
 use super::{Need, Slots};
 use crate::analysis::reported::way::Machine;
-use crate::value::{bits, percent};
+use crate::value::bits;
 
 /// What bounds the throughput of the machine, however many parts are bought.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Binds {
     /// What is reached first, `slots` or `memory`; `None` where neither is known.
     pub first: Option<&'static str>,
-    /// Whether that is below the target; `None` where the parts leave it open.
+    /// Whether that is below the target; `None` where something may be, and nothing surely is.
     pub below_target: Option<bool>,
     /// All that is known, the tightest first.
     pub limits: Vec<Limit>,
@@ -24,9 +24,9 @@ pub struct Binds {
 pub struct Limit {
     /// `slots` or `memory`.
     pub what: &'static str,
-    /// It surely carries so much, bytes per second.
+    /// It carries so much in any case, bytes per second.
     pub low_bytes_per_s: f64,
-    /// It surely carries no more, bytes per second.
+    /// It carries no more in any case, bytes per second.
     pub high_bytes_per_s: f64,
     /// Where that comes from.
     pub said: String,
@@ -58,8 +58,11 @@ pub fn binds(
     binds.limits.sort_by(|a, b| a.high_bytes_per_s.total_cmp(&b.high_bytes_per_s));
     if let Some(first) = binds.limits.first() {
         binds.first = Some(first.what);
-        let open = first.low_bytes_per_s < target && target <= first.high_bytes_per_s;
-        binds.below_target = (!open).then_some(first.high_bytes_per_s < target);
+        let all_clear = binds.limits.iter().all(|limit| limit.low_bytes_per_s >= target);
+        binds.below_target = match first.high_bytes_per_s < target {
+            true => Some(true),
+            false => all_clear.then_some(false),
+        };
     }
     binds
 }
@@ -82,27 +85,26 @@ fn in_slots(slots: &Slots, controllers: &Need, nics: &Need) -> String {
     }
 }
 
-/// Each byte passes memory twice at least: from the controller into it, and out of it to the
-/// network card.
+/// Without any copy each byte passes memory twice: into it from the controller, and out of it to
+/// the network card. Read into a buffer of a program and sent from there, it is read and written
+/// twice more.
 fn memory(machine: &Machine) -> Option<Limit> {
-    const PASSES: f64 = 2.0;
-    let limit = |low: f64, high: f64, said: String| Limit {
-        what: "memory",
-        low_bytes_per_s: low / PASSES,
-        high_bytes_per_s: high / PASSES,
-        said,
-    };
-    if let Some(read) = machine.bandwidth.as_ref().and_then(|it| it.read_bytes_per_s()) {
-        let said = format!("half of the {} that reading it was measured to give", bits(read));
-        return Some(limit(read, read, said));
-    }
+    const PASSES: [f64; 2] = [2.0, 6.0];
     /// Copying gets so much of the nominal rate at least.
     const SURE: f64 = 0.5;
-    let peak = machine.memory_peak()?;
-    let said = format!(
-        "{} of the channels' nominal {} or more, each byte passing twice",
-        percent(SURE),
-        bits(peak)
-    );
-    Some(limit(peak * SURE, peak, said))
+    let measured = machine.bandwidth.as_ref().and_then(|it| it.read_bytes_per_s());
+    let (low, high, from) = match measured {
+        Some(read) => (read, read, format!("reading it was measured at {}", bits(read))),
+        None => {
+            let peak = machine.memory_peak()?;
+            (peak * SURE, peak, format!("half to all of its nominal {}", bits(peak)))
+        }
+    };
+    let [few, many] = PASSES;
+    Some(Limit {
+        what: "memory",
+        low_bytes_per_s: low / many,
+        high_bytes_per_s: high / few,
+        said: format!("{from}, over {many} to {few} passes"),
+    })
 }

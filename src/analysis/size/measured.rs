@@ -162,8 +162,8 @@ fn shared(machine: &Machine, ways: &[usize], best: &Best, lone: &[&Best]) -> Rat
     let ceiling: Option<f64> = paths.iter().map(ceiling).sum();
     let disks = best.disks.len();
     let said = match ways.len() {
-        1 => format!("{disks} disks behind one controller"),
-        many => format!("{disks} disks behind {many} controllers, one's part"),
+        1 => format!("{disks} disks on one controller"),
+        many => format!("{disks} disks on {many} controllers, one's part"),
     };
     let rate = plain(best, said);
     let high = match level {

@@ -139,7 +139,7 @@ fn behind_one(row: &Row<'_>, machines: &[Machine]) -> Option<Rate> {
     let machine = &machines[place];
     let (path, disks) = (machine.way(row)?, row.disks()?);
     let (_, level) = row.reported.rate()?;
-    let rate = rate(row, format!("{disks} disks behind one controller"))?;
+    let rate = rate(row, format!("{disks} disks on one controller"))?;
     let ceiling = path.narrowest.and_then(|part| path.parts[part].bytes_per_s);
     let high = match level {
         true => rate.high_bytes_per_s,

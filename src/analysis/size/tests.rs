@@ -82,7 +82,7 @@ fn what_was_expected_of_another_throughput_is_not_told() {
 #[test]
 fn other_slots_change_what_binds() {
     let of = sized(|server| slots(server, 12, 8));
-    assert_eq!((of.binds.first, of.binds.below_target), (Some("slots"), Some(false)));
+    assert_eq!((of.binds.first, of.binds.below_target), (Some("slots"), None), "memory may");
     assert!(of.slots.reach_bytes_per_s.unwrap() >= TARGET);
     // Wider slots alone help a little: there are as few as before.
     let narrow = sized(|_| ()).slots.reach_bytes_per_s.unwrap();
@@ -218,6 +218,22 @@ fn a_network_card_is_told_by_what_its_interface_counted() {
     assert_eq!((nics.value, nics.rates[0].lanes), (Some(5), Some(8)), "{nics:#?}");
     assert_eq!(over("lo", "10.0.0.2").value, None);
     assert_eq!(over("eth3", "as-is").value, None, "it stayed on this machine");
+}
+
+#[test]
+fn memory_that_was_measured_clears_or_binds() {
+    let records = measured(&[(1, 200e6), (6, 900e6)], |scene| scene);
+    let of = |read: f64| {
+        let mut inventory = own_server();
+        inventory["bandwidth"] = json!({ "nodes": [{ "node": 0, "read_bytes_per_s": read }] });
+        let mut server: Server = serde_json::from_value(inventory["server"].take()).unwrap();
+        slots(&mut server, 20, 8);
+        inventory["server"] = json!(server);
+        size(&records, &inventory, &asked(TARGET)).binds
+    };
+    assert_eq!((of(9e9).first, of(9e9).below_target), (Some("memory"), Some(true)));
+    assert_eq!((of(11e9).first, of(11e9).below_target), (Some("memory"), None));
+    assert_eq!((of(90e9).first, of(90e9).below_target), (Some("slots"), Some(false)));
 }
 
 /// Disks that gave as much as each alone do not tell what more of them would get.
