@@ -42,6 +42,10 @@ pub struct Width {
 /// No machine has more; firmware that says so is not believed beyond, and searching takes a moment.
 const SLOTS_MAX: usize = 32;
 
+/// Widths that PCI Express has (PCI Express Base Specification, link width). Each other one would
+/// multiply the search.
+const WIDTHS: [u32; 7] = [1, 2, 4, 8, 12, 16, 32];
+
 /// What the cards take of the machine's slots.
 pub fn slots(machine: Option<&Machine>, controllers: &Need, nics: &Need) -> Slots {
     let sum = |ends: [Option<u64>; 2]| match ends {
@@ -84,8 +88,8 @@ fn widths(machine: &Machine) -> Vec<Width> {
     };
     let all = machine.server.firmware.slots.iter();
     let cards = all.filter(|slot| slot.kind.as_deref().is_some_and(card));
-    let mut lanes: Vec<u32> = cards.filter_map(|slot| slot.lanes).collect();
-    lanes.truncate(SLOTS_MAX);
+    let wide = cards.filter_map(|slot| slot.lanes).filter(|lanes| WIDTHS.contains(lanes));
+    let mut lanes: Vec<u32> = wide.take(SLOTS_MAX).collect();
     lanes.sort_unstable_by(|a, b| b.cmp(a));
     let same = lanes.chunk_by(|a, b| a == b);
     same.map(|of| Width { lanes: of[0], slots: of.len() as u64 }).collect()
