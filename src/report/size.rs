@@ -287,7 +287,11 @@ fn authors(expected: &Expected, of: &Sizing) -> String {
     let all: Vec<String> = [controllers, disks.clone(), nics].into_iter().flatten().collect();
     let mut said =
         format!("{} expected {} ({}), not measured.", expected.by, all.join(", "), expected.place);
-    if let (Some(disks), Some(filled)) = (disks, &of.disks_filled) {
+    let filled = of.disks_filled.as_ref().filter(|filled| {
+        let ends = expected.disks.zip(filled.high);
+        ends.is_some_and(|([a, b], high)| alike(a, filled.low) && alike(b, high))
+    });
+    if let (Some(disks), Some(filled)) = (disks, filled) {
         said.push_str(&format!(
             " Their {disks} are the controllers with all {} ports filled: {}.",
             filled.ports,
@@ -295,6 +299,12 @@ fn authors(expected: &Expected, of: &Sizing) -> String {
         ));
     }
     said
+}
+
+/// Whether a count is what somebody expected in round numbers.
+fn alike(expected: f64, count: u64) -> bool {
+    const ROUND: f64 = 0.1;
+    (count as f64 / expected - 1.0).abs() <= ROUND
 }
 
 fn basis(told: &Told<'_>) -> String {

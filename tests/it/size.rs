@@ -22,11 +22,17 @@ fn forty_gigabits_take_what_the_second_source_expected_and_slots_bind_first() {
         "Slots bind first: these are 10 to 12 cards, the machine has 6 slots",
         "40 to 48 with all 8 ports of 5 to 6 controllers filled",
         "expected 5 to 6 controllers, 40 to 50 disks, 2 NICs (section 6), not measured",
+        "Their 40 to 50 disks are the controllers with all 8 ports filled: 40 to 48.",
         "figures of others, not measured here",
     ] {
         assert!(words(&text).contains(said), "{said:?} is not in {text}");
     }
     assert!(!text.contains("cost") && !text.contains("redundancy"), "{text}");
+
+    // With other ports it is not what they meant, and is not said to be.
+    let output = brickyard(at, &[&asked[..], &["--ports", "16"]].concat());
+    let other = words(&String::from_utf8(output.stdout).expect("text"));
+    assert!(other.contains("80 to 96 with all 16 ports") && !other.contains("Their 40"), "{other}");
 
     let found = document(&brickyard(at, &[&asked[..], &["--json"]].concat()));
     let of = |part: &str| ["value", "low", "high"].map(|end| found[part][end].as_u64());
