@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::measurement::Record;
 
 mod answer;
+mod best;
 mod block_size;
 pub mod bottleneck;
 mod cache;
@@ -28,6 +29,7 @@ pub mod size;
 #[cfg(test)]
 mod tests;
 mod words;
+mod workloads;
 
 pub use answer::answer;
 
@@ -45,6 +47,7 @@ pub struct Question {
 pub const QUESTIONS: &[Question] = &[
     integrity::QUESTION,
     effects::QUESTION,
+    best::QUESTION,
     scaling::QUESTION,
     bottleneck::QUESTION,
     cache::QUESTION,

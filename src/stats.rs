@@ -23,7 +23,7 @@ pub mod usl;
 
 pub use batch_means::batch_means;
 pub use holm::holm;
-pub use interval::{mean, mean_interval};
+pub use interval::{mean, mean_interval, sample_variance};
 pub use ratio::{RatioOfMeans, ratio_of_means};
 pub use steady::settled;
 

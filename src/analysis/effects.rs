@@ -14,18 +14,18 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::curve::stray;
+use super::workloads::{Varied, Workload, response, varied, workloads};
 use super::{Finding, Question};
-use crate::knob::{self, Knob, Scope, Settings};
+use crate::knob::{Knob, Scope};
 use crate::measurement::Record;
-use crate::measurement::figures::{figures, rate};
-use crate::measurement::origin::{Verdict, origin};
+use crate::measurement::origin::Verdict;
 use crate::stats::main_effects::{self, CHANCE, MainEffect};
 use crate::stats::{Estimate, Interval};
 use crate::value::Value;
 
 mod tell;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 
 pub const QUESTION: Question = Question {
     name: "effects",
@@ -134,104 +134,6 @@ fn of_strata(records: &[Record], stratum: &dyn Fn(&Knob) -> usize) -> Vec<Effect
     all.collect()
 }
 
-/// The planned trials of one workload.
-struct Workload<'a> {
-    group: &'a str,
-    settings: &'a Settings,
-    /// All, done or not.
-    records: Vec<&'a Record>,
-    /// Those that were done, by where their bytes came from.
-    origins: Vec<(Verdict, Vec<&'a Record>)>,
-}
-
-fn workloads(records: &[Record]) -> Vec<Workload<'_>> {
-    let mut workloads: Vec<Workload<'_>> = Vec::new();
-    for record in records.iter().filter(|record| record.trial.planned.is_some()) {
-        let (group, settings) = (record.trial.group.as_str(), &record.trial.settings);
-        // Trials of another engine have other knobs, and are no replicates of these.
-        let same = |it: &Workload<'_>| it.group == group && names(it.settings).eq(names(settings));
-        let place = workloads.iter().position(same).unwrap_or_else(|| {
-            let (records, origins) = (Vec::new(), Vec::new());
-            workloads.push(Workload { group, settings, records, origins });
-            workloads.len() - 1
-        });
-        let workload = &mut workloads[place];
-        workload.records.push(record);
-        let Some(measurement) = record.outcome.measurement() else { continue };
-        let verdict = origin(measurement, settings).verdict;
-        match workload.origins.iter_mut().find(|(known, _)| *known == verdict) {
-            Some((_, of)) => of.push(record),
-            None => workload.origins.push((verdict, vec![record])),
-        }
-    }
-    workloads
-}
-
-fn names(settings: &Settings) -> impl Iterator<Item = &'static str> + '_ {
-    settings.iter().map(|(name, _)| name)
-}
-
-/// A knob that has several levels among some trials.
-struct Varied<'a> {
-    knob: &'static Knob,
-    levels: Vec<&'a Value>,
-}
-
-/// The knobs that differ among `records`, with their levels in order.
-fn varied<'a>(records: &[&'a Record]) -> Vec<Varied<'a>> {
-    let Some(first) = records.first() else { return Vec::new() };
-    let several = |(name, held): (&'static str, &'a Value)| {
-        let knob = knob::find(name)?;
-        let mut levels = vec![held];
-        for record in records {
-            let held = record.trial.settings.find(name)?;
-            if !levels.contains(&held) {
-                levels.push(held);
-            }
-        }
-        let number = |value: &Value| match value {
-            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
-                *n as f64
-            }
-            Value::Number(number) => *number,
-            _ => f64::INFINITY,
-        };
-        levels.sort_by(|a, b| {
-            let by_text = || a.to_string().cmp(&b.to_string());
-            number(a).total_cmp(&number(b)).then_with(by_text)
-        });
-        (levels.len() > 1).then_some(Varied { knob, levels })
-    };
-    first.trial.settings.iter().filter_map(several).collect()
-}
-
-/// What is compared: a program by its time, a writing by what was durable, all else by the bytes in
-/// the window.
-fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
-    let programs = |record: &&Record| {
-        record.outcome.measurement().is_some_and(|measurement| measurement.programs.is_some())
-    };
-    let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
-    if records.iter().any(programs) {
-        let name = "elapsed_s";
-        let of = |record: &&Record| positive(figures(record).get(name)?.value);
-        return (name, records.iter().map(of).collect());
-    }
-    let of = |name: &str| -> Vec<Option<f64>> {
-        records.iter().map(|record| positive(rate(record, name)?)).collect()
-    };
-    let writes = |record: &&Record| {
-        let access = record.trial.settings.word("access");
-        access.contains("write")
-    };
-    let (durable, throughput) = ("durable_throughput_bytes_per_s", "throughput_bytes_per_s");
-    let of_durable = of(durable);
-    match records.iter().all(writes) && of_durable.iter().any(Option::is_some) {
-        true => (durable, of_durable),
-        false => (throughput, of(throughput)),
-    }
-}
-
 impl Workload<'_> {
     fn effects(
         &self,
@@ -294,11 +196,6 @@ impl Workload<'_> {
 }
 
 impl Varied<'_> {
-    fn level(&self, settings: &Settings) -> usize {
-        let held = settings.get(self.knob.name);
-        self.levels.iter().position(|level| *level == held).unwrap_or(0)
-    }
-
     fn effect(&self, found: &MainEffect, all: &[Varied<'_>]) -> KnobEffect {
         // A person sets each level up once, for all replicates: these repeat its trials, and not
         // the setting up. See `plan::labels`.

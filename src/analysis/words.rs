@@ -2,7 +2,7 @@
 
 use crate::knob::Settings;
 use crate::stats::Estimate;
-use crate::value::{Value, bits, iops, percent, setting, significant, throughput};
+use crate::value::{Value, bits, duration, iops, percent, setting, significant, throughput};
 
 /// A throughput with what is known of its precision, from `replicates` runs:
 /// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.
@@ -60,6 +60,16 @@ pub fn rate_of(name: &str, estimate: &Estimate, replicates: usize) -> String {
             format!("{value} {unit} (95 % interval {low} to {high}, n {replicates})")
         }
         None => format!("{value} {unit} ({}, no interval)", runs(replicates)),
+    }
+}
+
+/// A value of any figure with its unit, by the end of its name.
+pub fn amount(figure: &str, value: f64) -> String {
+    match figure {
+        _ if figure.ends_with("bytes_per_s") => throughput(value),
+        _ if figure.ends_with("_per_s") => format!("{} /s", significant(value)),
+        _ if figure.ends_with("_s") => duration(value * 1e9),
+        _ => significant(value),
     }
 }
 

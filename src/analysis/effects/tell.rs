@@ -1,6 +1,7 @@
 //! What effects say, in sentences.
 
 use super::{Effects, Finding, KnobEffect, QUESTION, Span, Workload, varied};
+use crate::analysis::workloads::bytes_from;
 use crate::knob::Scope;
 use crate::measurement::Record;
 use crate::measurement::origin::{Verdict, origin};
@@ -150,19 +151,6 @@ fn level(knob: &str, value: &Value) -> String {
             setting(value)
         }
         _ => format!("{knob} {}", setting(value)),
-    }
-}
-
-fn bytes_from(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Device => "bytes from the device",
-        Verdict::Cache => "bytes from memory",
-        Verdict::Mixed => "bytes partly from memory",
-        Verdict::DeviceCache => "bytes from a cache behind the kernel",
-        Verdict::Memory => "bytes from memory to memory",
-        Verdict::Remote => "bytes over a wire",
-        Verdict::Unknown => "bytes of unknown origin",
-        Verdict::None => "writing",
     }
 }
 

@@ -4,13 +4,14 @@
 use super::*;
 use crate::analysis::{Severity, findings};
 use crate::engine::testing as sim;
+use crate::knob::Settings;
 use crate::knob::testing::settings;
 use crate::measurement::{Amount, Measurement, Outcome, Window};
 use crate::plan::Trial;
 use crate::stats::testing::{Coverage, Random, null_limit, seeds};
 
 /// Every combination of the levels of the knobs given, in each replicate.
-fn crossed(factors: &[(&str, &[&str])], replicates: u32) -> Vec<(u32, Settings)> {
+pub fn crossed(factors: &[(&str, &[&str])], replicates: u32) -> Vec<(u32, Settings)> {
     let mut cells: Vec<Vec<(&str, &str)>> = vec![vec![("access", "read")]];
     for (knob, levels) in factors {
         let grown = cells.iter().flat_map(|cell| {
@@ -24,7 +25,7 @@ fn crossed(factors: &[(&str, &[&str])], replicates: u32) -> Vec<(u32, Settings)>
 }
 
 /// Planned trials that moved so many bytes in one second.
-fn records(
+pub fn records(
     cells: Vec<(u32, Settings)>,
     mut rate: impl FnMut(u32, &Settings) -> f64,
 ) -> Vec<Record> {

@@ -3,6 +3,7 @@
 use super::super::words::capital;
 use super::{Arm, Context, Group, LABEL, LAYER, Pair, Point, more_is_better};
 use crate::analysis::Finding;
+use crate::analysis::words::amount;
 use crate::measurement::reported::Way;
 use crate::value::{self, Value};
 
@@ -97,13 +98,9 @@ fn listed(context: &Context) -> String {
 
 /// A figure with its unit.
 fn printed(figure: &str, point: &Point<'_>) -> String {
-    let value = point.value;
-    match figure {
-        _ if figure.ends_with("bytes_per_s") && point.way == Way::Network => value::bits(value),
-        _ if figure.ends_with("bytes_per_s") => value::throughput(value),
-        _ if figure.ends_with("_per_s") => format!("{} /s", value::significant(value)),
-        _ if figure.ends_with("_s") => value::duration(value * 1e9),
-        _ => value::significant(value),
+    match figure.ends_with("bytes_per_s") && point.way == Way::Network {
+        true => value::bits(point.value),
+        false => amount(figure, point.value),
     }
 }
 
