@@ -83,8 +83,12 @@ pub fn findings(records: &[Record], inventory: &Json) -> Vec<Finding> {
     if rows.is_empty() {
         return Vec::new();
     }
-    let mut findings = limits(&rows, inventory);
+    // What is known first: of a text without a machine nothing is known of the limits.
+    let known = |finding: &Finding| finding.limit.as_deref() != Some("unknown");
+    let (mut findings, unknown): (Vec<Finding>, Vec<Finding>) =
+        limits(&rows, inventory).into_iter().partition(known);
     findings.extend(contrast::findings(&rows));
+    findings.extend(unknown);
     findings
 }
 
