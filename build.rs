@@ -7,8 +7,19 @@
 
 use std::path::{Path, PathBuf};
 
-/// What decides the columns and cells that `brickyard query` shows of a trial.
-const FORMULAE: [&str; 6] = ["value", "stats", "counters", "knob", "measurement", "store/derived"];
+/// What decides the columns and cells that `brickyard query` shows of a trial, and what is kept of
+/// one for a report, of whose types the bytes themselves say nothing.
+const FORMULAE: [&str; 9] = [
+    "value",
+    "stats",
+    "inventory",
+    "counters",
+    "provision",
+    "knob",
+    "plan",
+    "measurement",
+    "store/derived",
+];
 
 fn main() {
     // FNV-1a (RFC 9923): a few lines, and the same for every compiler.

@@ -4,7 +4,12 @@
 //! intervals of its figures support; where the data do not decide, it says so or there is none.
 //! Arranging and printing is left to `report`.
 
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use rayon::prelude::*;
 use serde::Serialize;
+use serde_json::Value as Json;
 
 use crate::measurement::Record;
 
@@ -13,25 +18,34 @@ mod best;
 mod block_size;
 pub mod bottleneck;
 mod cache;
+pub mod cache_regions;
 pub mod compare;
+pub mod cost;
 mod curve;
 mod depth;
 mod durability;
 pub mod effects;
 mod failures;
 pub mod integrity;
+mod noise;
 mod notes;
 mod operations;
 pub mod path;
 pub mod reported;
-mod scaling;
+pub mod scaling;
+pub mod seek_law;
 pub mod size;
+mod steadiness;
+mod tail;
 #[cfg(test)]
 mod tests;
 mod words;
 mod workloads;
 
 pub use answer::answer;
+use cache_regions::Regions;
+use effects::Effects;
+use scaling::Followed;
 
 /// Something that people ask of the results.
 pub struct Question {
@@ -39,8 +53,83 @@ pub struct Question {
     pub name: &'static str,
     /// The question in one line.
     pub about: &'static str,
-    /// Answers it from the records of one campaign, as far as they allow.
-    pub answer: fn(&[Record]) -> Vec<Finding>,
+    /// Answers it from one campaign, as far as that allows.
+    pub answer: fn(&Asked<'_>) -> Vec<Finding>,
+}
+
+/// What is asked: the trials of one campaign, and what is known of the server that they ran on.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// Its trials, in the order in which they ran.
+    pub records: &'a [Record],
+    /// What the server is made of, as the store keeps it; null where that is not known.
+    pub inventory: &'a Json,
+    /// What parts of the server cost, by their names; empty where nobody said.
+    pub prices: &'a BTreeMap<String, f64>,
+    /// Of the knobs, for whoever asks first.
+    effects: OnceLock<Vec<Effects>>,
+    /// Of the working sets, likewise.
+    regions: OnceLock<Vec<Regions>>,
+    /// Of the streams, likewise.
+    followed: OnceLock<Vec<Followed>>,
+}
+
+/// What a finding tells and a table or a figure shows as well.
+#[derive(Debug, Default)]
+pub struct Shown {
+    /// What the knobs of a plan do.
+    pub effects: Vec<Effects>,
+    /// What loads give over their working sets.
+    pub regions: Vec<Regions>,
+    /// Which curves over streams follow a law.
+    pub followed: Vec<Followed>,
+}
+
+impl<'a> Asked<'a> {
+    /// Trials, and the server's inventory and prices.
+    pub fn new(
+        records: &'a [Record],
+        inventory: &'a Json,
+        prices: &'a BTreeMap<String, f64>,
+    ) -> Asked<'a> {
+        let (effects, regions, followed) = Default::default();
+        Asked { records, inventory, prices, effects, regions, followed }
+    }
+
+    /// The trials alone, of a server that nothing is known of.
+    #[cfg(test)]
+    pub fn of(records: &'a [Record]) -> Asked<'a> {
+        static INVENTORY: Json = Json::Null;
+        static PRICES: BTreeMap<String, f64> = BTreeMap::new();
+        Asked::new(records, &INVENTORY, &PRICES)
+    }
+
+    /// What the knobs of a plan do: told as a finding, and shown as a table. Computed once.
+    pub fn effects(&self) -> &[Effects] {
+        self.effects.get_or_init(|| effects::effects(self.records))
+    }
+
+    /// What loads give over their working sets; as [`Asked::effects`].
+    pub fn regions(&self) -> &[Regions] {
+        self.regions.get_or_init(|| cache_regions::regions(self))
+    }
+
+    /// The curves over streams that follow a law; as [`Asked::effects`].
+    pub fn followed(&self) -> &[Followed] {
+        self.followed.get_or_init(|| scaling::followed(self.records))
+    }
+
+    /// All that is computed once, to be kept.
+    pub fn into_shown(mut self) -> Shown {
+        self.effects();
+        self.regions();
+        self.followed();
+        Shown {
+            effects: self.effects.take().unwrap_or_default(),
+            regions: self.regions.take().unwrap_or_default(),
+            followed: self.followed.take().unwrap_or_default(),
+        }
+    }
 }
 
 /// In the order of the report.
@@ -51,16 +140,25 @@ pub const QUESTIONS: &[Question] = &[
     scaling::QUESTION,
     bottleneck::QUESTION,
     cache::QUESTION,
+    cache_regions::QUESTION,
     durability::QUESTION,
     depth::QUESTION,
     block_size::QUESTION,
+    seek_law::QUESTION,
+    tail::QUESTION,
+    cost::QUESTION,
+    steadiness::QUESTION,
+    noise::QUESTION,
     notes::QUESTION,
     failures::QUESTION,
 ];
 
-/// Everything that the records of one campaign answer.
-pub fn findings(records: &[Record]) -> Vec<Finding> {
-    QUESTIONS.iter().flat_map(|question| (question.answer)(records)).collect()
+/// Everything that one campaign answers.
+pub fn findings(asked: &Asked<'_>) -> Vec<Finding> {
+    // Each goes over all trials, of which there may be 100 000.
+    let answers: Vec<Vec<Finding>> =
+        QUESTIONS.par_iter().map(|question| (question.answer)(asked)).collect();
+    answers.into_iter().flatten().collect()
 }
 
 /// An answer to a question, with what it rests on.

@@ -29,6 +29,7 @@ mod receive;
 mod report;
 mod run;
 mod send;
+mod serve;
 mod size;
 mod talk;
 mod undo;
@@ -85,6 +86,8 @@ enum Command {
     Size(size::Arguments),
     /// Ask the store by SQL that only reads: a view of each workload, a column a knob or figure
     Query(query::Arguments),
+    /// The store in a browser of this machine: reports, comparisons, SQL; changes nothing
+    Serve(serve::Arguments),
     /// Results of other tools, and tables of papers that ship, into the store
     Import(import::Arguments),
     /// What this machine lets us do, what is missing, and how to get it
@@ -122,6 +125,9 @@ enum Command {
     /// Runs the bank of one trial; started by brickyard itself
     #[command(hide = true)]
     DatabaseWorker,
+    /// Answers one statement of SQL; started by brickyard itself
+    #[command(hide = true)]
+    QueryWorker,
     /// Joins files of a trial, or checks what came of it; started by brickyard itself
     #[command(hide = true)]
     ConcatWorker(concat::Arguments),
@@ -146,6 +152,7 @@ pub fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(arguments, common),
         Command::Size(arguments) => size::run(arguments, common),
         Command::Query(arguments) => query::run(arguments, common),
+        Command::Serve(arguments) => serve::run(arguments, common),
         Command::Import(arguments) => import::run(arguments, common),
         Command::Doctor(arguments) => doctor::run(arguments, common),
         Command::Undo(arguments) => undo::run(arguments, common),
@@ -160,6 +167,7 @@ pub fn main() -> ExitCode {
         Command::IntegrityWorker => worker::integrity(),
         Command::FlushWorker => worker::flush(),
         Command::DatabaseWorker => worker::database(),
+        Command::QueryWorker => worker::query(),
         Command::ConcatWorker(arguments) => concat::run(arguments),
     };
     match result {

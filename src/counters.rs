@@ -11,6 +11,7 @@ pub mod errors;
 pub mod probe;
 pub mod sampler;
 pub mod series;
+pub mod table;
 
 mod card_interrupts;
 mod cpu_temperature;
@@ -31,7 +32,6 @@ mod process;
 mod qdiscs;
 mod softnet;
 mod stat;
-mod table;
 mod temperature;
 mod text;
 mod threads;

@@ -31,7 +31,7 @@ pub mod recording;
 
 pub use changes::changes;
 pub use device::{Device, Kind, is_wire};
-pub use limit::nvme_controllers;
+pub use limit::{choosing_among, nvme_controllers, turns_allow};
 pub use machine::{Machine, cpus, machine};
 use mount::nature;
 pub use mount::{Mount, unescape};

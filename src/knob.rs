@@ -16,6 +16,7 @@ use crate::value::{Domain, Stop, Value};
 mod command;
 mod concat;
 mod database;
+mod distinct;
 mod flush;
 mod integrity;
 mod job;
@@ -33,6 +34,7 @@ pub mod tools;
 mod tree;
 mod verify;
 
+pub use distinct::distinct;
 pub use near::nearest;
 
 /// One thing that can be varied.
@@ -274,6 +276,8 @@ pub const KNOBS: &[&Knob] = &[
     &sim::CORRELATION,
     &sim::CACHE,
     &sim::CACHE_RATE,
+    &sim::PROCESSOR_CACHE,
+    &sim::PROCESSOR_CACHE_RATE,
     &sim::DEVICE_CACHE,
     &sim::TRIAL_NOISE,
     &sim::WRITE_CACHE,
@@ -314,10 +318,18 @@ pub const ENGINES: [&str; 23] = [
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same
 /// knobs would otherwise make the same cell. Copies share their values until one is changed.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Settings {
     engine: &'static str,
     values: Arc<BTreeMap<&'static str, Value>>,
+}
+
+impl PartialEq for Settings {
+    fn eq(&self, other: &Settings) -> bool {
+        // Replicates share theirs, and of thousands of trials each is held against others.
+        let shared = Arc::ptr_eq(&self.values, &other.values);
+        self.engine == other.engine && (shared || self.values == other.values)
+    }
 }
 
 impl Settings {

@@ -29,4 +29,6 @@ mod store; //       campaigns in SQLite
 mod campaign; //    runs a plan: make files, measure, store, clean up
 mod analysis; //    (pure) measurements in, findings out, one file a question
 mod report; //      (pure) findings and figures out to people, one file a format
+mod retrieve; //    campaigns out of a store, ready for a format
+mod serve; //       the store in a browser, read-only
 pub mod cli; //     arguments in, exit status out, one file a command

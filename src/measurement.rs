@@ -14,6 +14,7 @@ pub mod evidence;
 pub mod figures;
 pub mod integrity;
 pub mod judge;
+pub mod latency;
 pub mod limit;
 pub mod machine;
 pub mod datagrams;
@@ -22,6 +23,7 @@ pub mod nfs;
 pub mod origin;
 pub mod programs;
 pub mod reported;
+pub mod settling;
 pub mod steady;
 pub mod verified;
 

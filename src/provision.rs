@@ -27,6 +27,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use array::disks_of_data;
 pub use check::Senseless;
 pub use make::make;
 pub use snapshot::Held;

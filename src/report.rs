@@ -4,8 +4,11 @@
 //! nothing: figures come from `measurement`, claims from `analysis`. Writing the text to a file or
 //! to the terminal is the caller's business.
 
-use crate::analysis::Finding;
-use crate::analysis::effects::Effects;
+use std::sync::Arc;
+
+use ::parquet::errors::ParquetError;
+
+use crate::analysis::{Finding, Shown};
 use crate::measurement::figures::{Cell, Figures};
 use crate::measurement::origin::Origin;
 use crate::measurement::{Note, Record};
@@ -13,19 +16,21 @@ use crate::store::Campaign;
 
 mod bonnie;
 mod cells;
+mod columns;
 pub mod compare;
 mod csv;
 mod derive;
 #[cfg(test)]
-mod fixture;
+pub mod fixture;
 mod hexdump;
-mod html;
+pub mod html;
 pub mod inspect;
 mod integrity;
 mod iozone;
 mod json;
 mod markdown;
 mod operations;
+mod parquet;
 mod per_cpu;
 mod prices;
 mod programs;
@@ -33,6 +38,7 @@ pub mod query;
 #[cfg(test)]
 mod schema;
 mod reported;
+mod script;
 pub mod size;
 mod text;
 pub mod verify;
@@ -46,8 +52,45 @@ pub struct Format {
     pub about: &'static str,
     /// Of the file, without the dot.
     pub extension: &'static str,
-    /// Prints it, whole.
-    pub render: fn(&Input<'_>) -> Result<String, serde_json::Error>,
+    /// How it is printed, whole.
+    pub render: Render,
+}
+
+/// What a format makes.
+pub enum Render {
+    /// Text, for a terminal too.
+    Text(fn(&Input<'_>) -> Result<String, serde_json::Error>),
+    /// Bytes that only programs read.
+    Binary(fn(&Input<'_>) -> Result<Vec<u8>, ParquetError>),
+}
+
+/// Why a format could not print.
+#[derive(Debug, thiserror::Error)]
+pub enum Unprintable {
+    /// What is JSON could not be written as such.
+    #[error("cannot write JSON")]
+    Json(#[from] serde_json::Error),
+    /// What is Parquet could not be written as such.
+    #[error("cannot write Parquet")]
+    Parquet(#[from] ParquetError),
+}
+
+impl Format {
+    /// Whether it is for programs alone.
+    pub fn is_binary(&self) -> bool {
+        matches!(self.render, Render::Binary(_))
+    }
+
+    /// Prints a campaign, whole.
+    ///
+    /// # Errors
+    /// When something in it cannot be written in this format.
+    pub fn bytes(&self, input: &Input<'_>) -> Result<Vec<u8>, Unprintable> {
+        match self.render {
+            Render::Text(render) => Ok(render(input)?.into_bytes()),
+            Render::Binary(render) => Ok(render(input)?),
+        }
+    }
 }
 
 /// In the order of the reference; the first is the default.
@@ -56,43 +99,61 @@ pub const FORMATS: &[Format] = &[
         name: "html",
         about: "One self-contained page with figures; opens offline from disk",
         extension: "html",
-        render: html::render,
+        render: Render::Text(html::render),
     },
     Format {
         name: "text",
         about: "Tables for the terminal and for mail, at most 100 columns wide",
         extension: "txt",
-        render: text::render,
+        render: Render::Text(text::render),
     },
     Format {
         name: "json",
         about: "One document for other programs; see docs/reference/json.md",
         extension: "json",
-        render: json::render,
+        render: Render::Text(json::render),
     },
     Format {
         name: "markdown",
         about: "Tables for an issue or a wiki",
         extension: "md",
-        render: markdown::render,
+        render: Render::Text(markdown::render),
     },
     Format {
         name: "csv",
         about: "One line a trial: every setting, every figure",
         extension: "csv",
-        render: csv::render,
+        render: Render::Text(csv::render),
+    },
+    Format {
+        name: "parquet",
+        about: "The table of csv, typed, for DuckDB, pandas, Polars, R and Spark",
+        extension: "parquet",
+        render: Render::Binary(parquet::render),
+    },
+    Format {
+        name: "r",
+        about: "An R script that carries the table of csv, loads it typed and draws a plot",
+        extension: "R",
+        render: Render::Text(script::r::render),
+    },
+    Format {
+        name: "python",
+        about: "The same in Python, for pandas and matplotlib",
+        extension: "py",
+        render: Render::Text(script::python::render),
     },
     Format {
         name: "iozone",
         about: "Matrices of file size by record size in kBytes/sec, as iozone -R prints them",
         extension: "xls.txt",
-        render: iozone::render,
+        render: Render::Text(iozone::render),
     },
     Format {
         name: "bonnie",
         about: "Lines of CSV as bonnie++ 2.00 prints them, for bon_csv2html and bon_csv2txt",
         extension: "bonnie.csv",
-        render: bonnie::render,
+        render: Render::Text(bonnie::render),
     },
 ];
 
@@ -120,8 +181,8 @@ pub struct Input<'a> {
     pub trials: Vec<TrialView>,
     /// Figures over replicates.
     pub cells: Vec<Cell>,
-    /// What the knobs that a plan varies do.
-    pub effects: Vec<Effects>,
+    /// What the analysis computed that is shown as well as told.
+    pub shown: Shown,
     /// What the analysis claims.
     pub findings: Vec<Finding>,
     /// The answer to "how fast is it, and what holds it back", in sentences.
@@ -132,7 +193,7 @@ pub struct Input<'a> {
 #[derive(Clone, Debug, Default)]
 pub struct TrialView {
     /// Its figures; empty when it was not done.
-    pub figures: Figures,
+    pub figures: Arc<Figures>,
     /// Where the bytes that it read came from; `None` when it read none or was not done.
     pub origin: Option<Origin>,
     /// Whether it had settled; `None` when that was not tested.
@@ -140,7 +201,20 @@ pub struct TrialView {
     /// The same in words, with the reason when it was not tested.
     pub steady_text: String,
     /// What whoever reads the figures must know: of the engine, and of the verdicts.
-    pub notes: Vec<Note>,
+    pub notes: Arc<[Note]>,
+}
+
+#[cfg(test)]
+impl TrialView {
+    /// Gives it a figure, in the place of one of that name.
+    pub fn set(&mut self, name: &str, estimate: crate::stats::Estimate) {
+        Arc::make_mut(&mut self.figures).insert(name.into(), estimate);
+    }
+
+    /// Gives it one note more.
+    pub fn note(&mut self, note: Note) {
+        self.notes = self.notes.iter().cloned().chain([note]).collect();
+    }
 }
 
 #[cfg(test)]
@@ -153,9 +227,12 @@ mod tests {
         let full = fixture::evaluated();
         for format in FORMATS {
             assert_eq!(find(format.name).unwrap().extension, format.extension);
-            assert!((format.render)(&empty.input()).is_ok(), "{}", format.name);
-            let text = (format.render)(&full.input()).unwrap();
-            assert!(text.ends_with('\n') || text.ends_with("</html>"), "{}", format.name);
+            assert!(format.bytes(&empty.input()).is_ok(), "{}", format.name);
+            let bytes = format.bytes(&full.input()).unwrap();
+            assert_eq!(format.is_binary(), bytes.contains(&0), "{}", format.name);
+            let text = String::from_utf8_lossy(&bytes);
+            let ends = ["\n", "</html>", "PAR1"].iter().any(|end| text.ends_with(end));
+            assert!(ends, "{}", format.name);
             assert!(text.contains("cache"), "{}: the origin is told", format.name);
         }
         assert!(find("docx").is_none());

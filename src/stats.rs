@@ -6,13 +6,23 @@
 use serde::{Deserialize, Serialize};
 
 pub mod batch_means;
+pub mod edge;
 mod holm;
+pub mod draws;
+pub mod fit;
+pub mod fall;
 pub mod interval;
 pub mod knee;
+pub mod log_linear;
 pub mod main_effects;
+pub mod permutation;
+pub mod plateaus;
 pub mod poisson;
 pub mod profile;
+pub mod quantile;
 pub mod ratio;
+pub mod replicates;
+pub mod seek;
 pub mod sequential;
 pub mod steady;
 pub mod strata;
@@ -22,8 +32,8 @@ pub mod testing;
 pub mod usl;
 
 pub use batch_means::batch_means;
-pub use holm::holm;
-pub use interval::{mean, mean_interval, sample_variance};
+pub use holm::{holm, holm_weighted};
+pub use interval::{mean, mean_interval, sample_variance, t_quantile};
 pub use ratio::{RatioOfMeans, ratio_of_means};
 pub use steady::settled;
 
@@ -55,6 +65,13 @@ impl Estimate {
     /// A value with its interval.
     pub fn within(value: f64, low: f64, high: f64) -> Estimate {
         Estimate { value, interval: Some(Interval { low, high }) }
+    }
+
+    /// The estimate of something so many times as large; `factor` is positive.
+    #[must_use]
+    pub fn times(self, factor: f64) -> Estimate {
+        let scaled = |ends: Interval| Interval { low: ends.low * factor, high: ends.high * factor };
+        Estimate { value: self.value * factor, interval: self.interval.map(scaled) }
     }
 
     /// The same estimate of something that cannot be negative.

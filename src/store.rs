@@ -35,6 +35,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("store/integrity.sql"),
     include_str!("store/verified.sql"),
     concat!(include_str!("store/derived.sql"), include_str!("store/derived_triggers.sql")),
+    include_str!("store/light.sql"),
 ];
 /// How long we wait for another program that is writing in the store.
 const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -81,6 +82,23 @@ pub struct Campaign {
     /// What parts of the server cost, as the plan says; none where it does not.
     #[serde(default)]
     pub prices: BTreeMap<String, f64>,
+}
+
+/// A campaign in a list: without what is large in it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Overview {
+    /// Its number in this store.
+    pub id: u64,
+    /// The plan's name.
+    pub plan: String,
+    /// The engines that ran it.
+    pub engine: String,
+    /// The machine's name.
+    pub host: String,
+    /// Unix time in ns.
+    pub started_unix_ns: u64,
+    /// Whether it came to its end; one that was killed did not.
+    pub ended: bool,
 }
 
 /// A campaign that can go on.
@@ -376,6 +394,30 @@ impl Store {
         read::campaigns(&self.connection).map_err(|error| refused(&self.path, &error))
     }
 
+    /// All campaigns, oldest first, without what is large in them.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn overviews(&self) -> Result<Vec<Overview>, Error> {
+        read::overviews(&self.connection).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// The campaign of that number, if there is one.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn campaign(&self, id: u64) -> Result<Option<Campaign>, Error> {
+        read::one_campaign(&self.connection, id).map_err(|error| refused(&self.path, &error))
+    }
+
+    /// How many trials of a campaign came to which outcome, in alphabetical order.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn outcomes(&self, campaign: u64) -> Result<BTreeMap<String, u64>, Error> {
+        read::outcomes(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+    }
+
     /// The trials of a campaign, in order, with all their samples.
     #[cfg(test)]
     pub fn records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
@@ -389,8 +431,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn light_records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
-        read::records(&self.connection, campaign, Record::light)
-            .map_err(|error| refused(&self.path, &error))
+        derived::records(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
     }
 
     /// One trial with its samples; `None` when the campaign has none of that number.

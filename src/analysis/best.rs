@@ -19,7 +19,7 @@ use crate::value::setting;
 pub const QUESTION: Question = Question {
     name: "best",
     about: "Which 20 runs were the best, and how often is each level among them?",
-    answer,
+    answer: |asked| answer(asked.records),
 };
 
 /// How many are the best.

@@ -17,8 +17,11 @@ mod tell;
 mod tests;
 mod verdict;
 
-pub const QUESTION: Question =
-    Question { name: "bottleneck", about: "What limits each cell, and what would next?", answer };
+pub const QUESTION: Question = Question {
+    name: "bottleneck",
+    about: "What limits each cell, and what would next?",
+    answer: |asked| answer(asked.records),
+};
 
 /// What would bind were the limit gone.
 #[derive(Clone, Debug, PartialEq, Serialize)]

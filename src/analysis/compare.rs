@@ -28,6 +28,8 @@ use align::Partner;
 /// What findings of comparisons are called.
 pub const QUESTION: &str = "regression";
 
+/// Less of a difference does not matter, where nobody says otherwise.
+pub const THRESHOLD: f64 = 0.05;
 /// Chance of any wrong claim among all cells at most (Holm).
 const CHANCE: f64 = 0.05;
 
@@ -192,9 +194,13 @@ fn measured(pair: &Partner<'_>, asked: &Asked) -> Result<(Compared, RatioOfMeans
 
 /// Kinds of the notes of some trials, each once.
 fn noted(of: &[(&Record, f64)]) -> Vec<String> {
-    let all = of.iter().flat_map(|(record, _)| judge::all(record));
-    let kinds = all.map(|note| note.kind).filter(|kind| takes_away(kind));
-    kinds.collect::<BTreeSet<String>>().into_iter().collect()
+    let mut kinds = BTreeSet::new();
+    for (record, _) in of {
+        let all = judge::all(record);
+        let kind = all.iter().map(|note| &note.kind).filter(|kind| takes_away(kind));
+        kinds.extend(kind.cloned());
+    }
+    kinds.into_iter().collect()
 }
 
 /// Ratios between these do not matter.

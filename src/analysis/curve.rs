@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::words;
-use crate::knob::Settings;
+use crate::knob::{Settings, distinct};
 use crate::measurement::Record;
 use crate::measurement::figures::{rate, replicates};
-use crate::measurement::origin::{Verdict, origin};
+use crate::measurement::origin::{self, Verdict};
 use crate::stats::profile::Level;
 use crate::value::Value;
 
@@ -61,7 +61,7 @@ impl Telling {
     fn of(records: &[Record]) -> Telling {
         let mut first: HashMap<&'static str, &Settings> = HashMap::new();
         let mut differing: HashMap<&'static str, Vec<&'static str>> = HashMap::new();
-        for settings in records.iter().map(|record| &record.trial.settings) {
+        for settings in distinct(records.iter().map(|record| &record.trial.settings)) {
             if settings.has("access") || settings.has("command") {
                 continue;
             }
@@ -90,7 +90,8 @@ const SAID: &[&str] = &["streams", "directories", "operation"];
 /// Whether the records are not all of the same directories: only then have sentences to say of
 /// which they speak.
 fn in_several(records: &[Record]) -> bool {
-    let mut all = records.iter().map(|record| record.trial.settings.directories());
+    let all = distinct(records.iter().map(|record| &record.trial.settings));
+    let mut all = all.into_iter().map(Settings::directories);
     let first = all.next();
     all.any(|other| Some(other) != first)
 }
@@ -167,6 +168,7 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
     let telling = Telling::of(records);
     let mut curves: Vec<Curve<'a>> = Vec::new();
     let mut places: HashMap<u64, Vec<usize>> = HashMap::new();
+    let mut copies: HashMap<usize, usize> = HashMap::new();
     let free = [EXTENT, &[knob]].concat();
     for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
         let settings = &record.trial.settings;
@@ -174,10 +176,18 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
             continue;
         }
         let point = Point { record, at: settings.number(knob) };
+        if let Some(place) = copies.get(&settings.copy_of()) {
+            curves[*place].points.push(point);
+            continue;
+        }
         let near = places.entry(settings.fingerprint(&free)).or_default();
         match near.iter().find(|place| alike(curves[**place].settings, settings, &[knob])) {
-            Some(place) => curves[*place].points.push(point),
+            Some(place) => {
+                copies.insert(settings.copy_of(), *place);
+                curves[*place].points.push(point);
+            }
             None => {
+                copies.insert(settings.copy_of(), curves.len());
                 near.push(curves.len());
                 let told = telling.told(settings);
                 curves.push(Curve { settings, points: vec![point], told });
@@ -196,13 +206,8 @@ impl Curve<'_> {
 
     /// The rate `name` at each level, in ascending order.
     pub fn levels(&self, name: &str) -> Vec<Level> {
-        levels(self.points.iter(), name)
-    }
-
-    /// The same of one replicate alone.
-    pub fn levels_of(&self, replicate: u32, name: &str) -> Vec<Level> {
-        let of = |point: &&Point<'_>| point.record.trial.replicate == replicate;
-        levels(self.points.iter().filter(of), name)
+        let value = |point: &Point<'_>| Some((point.at, rate(point.record, name)?));
+        levels(self.points.iter().filter_map(value).collect())
     }
 
     /// Replicates at the level `at`.
@@ -222,18 +227,15 @@ impl Curve<'_> {
     }
 }
 
-/// The rate `name` at each level of some points, in ascending order.
-fn levels<'p>(points: impl Iterator<Item = &'p Point<'p>>, name: &str) -> Vec<Level> {
-    let mut levels: Vec<Level> = Vec::new();
-    for point in points {
-        let Some(value) = rate(point.record, name) else { continue };
-        match levels.iter_mut().find(|level| level.at == point.at) {
-            Some(level) => level.values.push(value),
-            None => levels.push(Level { at: point.at, values: vec![value] }),
-        }
-    }
-    levels.sort_by(|a, b| a.at.total_cmp(&b.at));
-    levels
+/// Values, each with its level, by level in ascending order.
+pub fn levels(mut points: Vec<(f64, f64)>) -> Vec<Level> {
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let same = points.chunk_by(|a, b| a.0 == b.0);
+    let level = |of: &[(f64, f64)]| Level {
+        at: of[0].0,
+        values: of.iter().map(|(_, value)| *value).collect(),
+    };
+    same.map(level).collect()
 }
 
 /// The verdict on a reading trial whose bytes did not come, or not surely, from where its settings
@@ -245,15 +247,19 @@ pub fn stray(record: &Record) -> Option<(Verdict, String)> {
     if !settings.has("access") || !(settings.has("cold") || settings.flag("direct")) {
         return None;
     }
-    let found = origin(record.outcome.measurement()?, settings);
+    let measurement = record.outcome.measurement()?;
     let cached = !settings.flag("direct") && !settings.flag("cold");
-    let as_said = match found.verdict {
+    let as_said = match origin::from(measurement, settings) {
         Verdict::None => true,
         Verdict::Cache => cached,
         Verdict::Device | Verdict::Remote => !cached,
         Verdict::Mixed | Verdict::DeviceCache | Verdict::Memory | Verdict::Unknown => false,
     };
-    (!as_said).then_some((found.verdict, found.reason))
+    let told = || {
+        let found = origin::origin(measurement, settings);
+        (found.verdict, found.reason)
+    };
+    (!as_said).then(told)
 }
 
 #[cfg(test)]

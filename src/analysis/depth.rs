@@ -10,7 +10,7 @@ use crate::value::{duration, iops};
 pub const QUESTION: Question = Question {
     name: "depth",
     about: "From which queue depth on does more depth only add latency?",
-    answer,
+    answer: |asked| answer(asked.records),
 };
 
 fn answer(records: &[Record]) -> Vec<Finding> {

@@ -1,4 +1,4 @@
-//! Which of the knobs that a plan varies matter, and by how much?
+//! Which of the knobs that a plan varies matter, by how much, and do they act together?
 //!
 //! Only for planned trials: the standard evaluation varies one thing at a time around cells that
 //! other questions answer, and so does a plan of one knob that has a curve of its own. Rates are
@@ -15,14 +15,17 @@ use serde::Serialize;
 
 use super::curve::stray;
 use super::workloads::{Varied, Workload, response, varied, workloads};
-use super::{Finding, Question};
+use super::{Asked, Finding, Question};
 use crate::knob::{Knob, Scope};
 use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
 use crate::stats::main_effects::{self, CHANCE, MainEffect};
 use crate::stats::{Estimate, Interval};
 use crate::value::Value;
+use interaction::interactions;
+pub use interaction::{Interaction, Line};
 
+mod interaction;
 mod tell;
 #[cfg(test)]
 pub mod tests;
@@ -52,8 +55,17 @@ pub struct Effects {
     pub replicates: usize,
     /// Share of the variation that is of combinations: what one knob does depends on others.
     pub together_share: f64,
+    /// Share of the variance that repeats differ by, of layouts, settings and trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error_share: Option<Estimate>,
     /// What matters first, then by size.
     pub knobs: Vec<KnobEffect>,
+    /// Of each pair of knobs whether what one does depends on the other; `None` where their levels
+    /// are too many to tell, or where that is taken as the error.
+    pub interactions: Option<Vec<Interaction>>,
+    /// The interactions that were taken as error as nothing was repeated: those of so many knobs
+    /// and more; `None` where repeats say what the error is, or nothing does.
+    pub interactions_as_error: Option<usize>,
     /// Numbers of the trials.
     pub trials: Vec<u32>,
     /// How many planned trials of the workload have no such figure.
@@ -79,8 +91,18 @@ pub struct KnobEffect {
     pub span: Option<Span>,
     /// Each level's ratio to the geometric mean over all levels.
     pub levels: Vec<Level>,
-    /// Share of the variation that it explains.
+    /// Share of the squares of all values that is its.
     pub share: f64,
+    /// Share of the variance that it explains, freed of what chance adds; `None` where no error is
+    /// known for each scope.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub omega_squared: Option<Estimate>,
+    /// Whether it changes how much repeats differ, beyond chance; `None` when that cannot be
+    /// tested.
+    pub spread_matters: Option<bool>,
+    /// The two levels between which the standard deviation of repeats differs most, with its ratio;
+    /// `None` without three repeats of cells enough.
+    pub spread: Option<Span>,
     /// Knobs that it cannot be told from in the cells that were measured.
     pub inseparable_from: Vec<&'static str>,
 }
@@ -111,8 +133,11 @@ pub struct Span {
     pub detectable_ratio: Option<f64>,
 }
 
-fn answer(records: &[Record]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = effects(records).iter().map(tell::tell).collect();
+fn answer(asked: &Asked<'_>) -> Vec<Finding> {
+    let (all, records) = (asked.effects(), asked.records);
+    let mut findings: Vec<Finding> = all.iter().map(tell::tell).collect();
+    findings.extend(all.iter().filter_map(tell::together));
+    findings.extend(all.iter().filter_map(tell::spread));
     findings.extend(workloads(records).iter().filter_map(tell::divided));
     findings
 }
@@ -164,11 +189,15 @@ impl Workload<'_> {
             value: value.ln(),
         };
         let runs: Vec<main_effects::Run> = with.iter().map(run).collect();
-        let found = main_effects::main_effects(&factors, &runs)?;
+        let found = main_effects::with_shares(&factors, &runs)?;
         let mut knobs: Vec<KnobEffect> = varied
             .iter()
             .zip(&found.effects)
-            .map(|(it, effect)| it.effect(effect, &varied))
+            .enumerate()
+            .map(|(number, (it, effect))| {
+                let spread = found.spread.get(number).copied().flatten();
+                it.effect(effect, spread, &varied)
+            })
             .collect();
         knobs.sort_by(|a, b| b.rank().partial_cmp(&a.rank()).unwrap_or(std::cmp::Ordering::Equal));
         let planned: BTreeSet<Option<u32>> =
@@ -181,7 +210,10 @@ impl Workload<'_> {
             figure,
             replicates: found.replicates,
             together_share: found.together,
+            error_share: found.error_share,
             knobs,
+            interactions_as_error: found.borrowed,
+            interactions: found.interactions.map(|all| interactions(&all, &varied)),
             trials: records.iter().map(|record| record.trial.number).collect(),
             missing: planned.len().saturating_sub(done) + (self.of(origin) - records.len()),
             strays: records.iter().filter(|record| stray(record).is_some()).count(),
@@ -196,29 +228,41 @@ impl Workload<'_> {
 }
 
 impl Varied<'_> {
-    fn effect(&self, found: &MainEffect, all: &[Varied<'_>]) -> KnobEffect {
+    fn effect(
+        &self,
+        found: &MainEffect,
+        spread: Option<main_effects::Span>,
+        all: &[Varied<'_>],
+    ) -> KnobEffect {
         // A person sets each level up once, for all replicates: these repeat its trials, and not
         // the setting up. See `plan::labels`.
         let once = self.knob.scope == Scope::Label;
-        let sure = |it: Estimate| if once { Estimate::bare(it.value) } else { it };
         let value = |place: usize| self.levels[place].clone();
-        let span = found.span.map(|span| Span {
+        let span = |span: main_effects::Span| Span {
             most: value(span.most),
             least: value(span.least),
-            ratio: ratio(sure(span.difference)),
+            ratio: ratio(sure(span.difference, once)),
             chance: span.chance.filter(|_| !once),
             detectable_ratio: span.detectable.filter(|_| !once).map(f64::exp),
-        });
+        };
+        let (span, spread) = (found.span.map(span), spread.map(span));
+        let matters = |span: &Option<Span>| Some(span.as_ref()?.chance? <= CHANCE);
         let levels = found.levels.iter().enumerate();
         KnobEffect {
             knob: self.knob.name,
             scope: self.knob.scope.name(),
-            matters: span.as_ref().and_then(|span| Some(span.chance? <= CHANCE)),
+            matters: matters(&span),
             span,
+            spread_matters: matters(&spread),
+            spread,
             levels: levels
-                .map(|(place, level)| Level { level: value(place), ratio: ratio(sure(*level)) })
+                .map(|(place, level)| Level {
+                    level: value(place),
+                    ratio: ratio(sure(*level, once)),
+                })
                 .collect(),
             share: found.share,
+            omega_squared: found.omega_squared.map(|share| sure(share, once)),
             inseparable_from: found.aliases.iter().map(|other| all[*other].knob.name).collect(),
         }
     }
@@ -234,6 +278,11 @@ impl KnobEffect {
             (_, None) => (0, size),
         }
     }
+}
+
+/// An estimate of what was set up once for all replicates has no interval.
+fn sure(estimate: Estimate, once: bool) -> Estimate {
+    if once { Estimate::bare(estimate.value) } else { estimate }
 }
 
 /// A difference of logarithms, taken back.

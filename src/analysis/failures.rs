@@ -1,13 +1,19 @@
 //! What could not be measured?
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Finding, Question, Severity};
+use crate::knob::{self, Knob, Scope};
 use crate::measurement::{Outcome, Record};
-use crate::value;
+use crate::stats::holm;
+use crate::stats::permutation::{Plot, chance};
+use crate::value::{self, significant};
 
-pub const QUESTION: Question =
-    Question { name: "failures", about: "What failed, or could not be measured here?", answer };
+pub const QUESTION: Question = Question {
+    name: "failures",
+    about: "What failed, or could not be measured here?",
+    answer: |asked| answer(asked.records),
+};
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let mut kinds: Vec<(&'static str, &str, Vec<u32>)> = Vec::new();
@@ -36,21 +42,27 @@ fn answer(records: &[Record]) -> Vec<Finding> {
         Finding { severity, ..finding }
     };
     let mut findings: Vec<Finding> = kinds.into_iter().map(tell).collect();
-    findings.extend(by_level(records));
+    findings.extend(by_level(records, &|knob| knob.scope as usize));
     findings
 }
 
 /// More levels than this are no table that anybody reads.
 const LEVELS_MAX: usize = 16;
 
-/// How many trials failed at each level of each knob that the campaign varied: counts, from which
-/// nothing is concluded. Skipped trials were not tried, so they do not count.
-fn by_level(records: &[Record]) -> Vec<Finding> {
+/// How likely any knob may be said to have to do with failures though none has.
+const CHANCE: f64 = 0.05;
+
+/// Failed trials and all trials that were tried, of one level.
+type Level = (String, u32, u32);
+
+/// How many trials failed at each level of each knob that the campaign varied, and whether that is
+/// more than chance. Skipped trials were not tried, so they do not count. `stratum` says how dear a
+/// knob is: trials that share what is as dear as a knob or dearer share what it was set up as.
+fn by_level(records: &[Record], stratum: &dyn Fn(&Knob) -> usize) -> Vec<Finding> {
     let tried = |record: &&Record| {
         let tried = matches!(record.outcome, Outcome::Done(_) | Outcome::Failed(_));
         tried && !record.trial.prepares()
     };
-    let failed = |record: &Record| matches!(record.outcome, Outcome::Failed(_));
     let tried: Vec<&Record> = records.iter().filter(tried).collect();
     let evidence: Vec<u32> =
         tried.iter().filter(|record| failed(record)).map(|record| record.trial.number).collect();
@@ -58,7 +70,7 @@ fn by_level(records: &[Record]) -> Vec<Finding> {
     if evidence.len() < 2 {
         return Vec::new();
     }
-    let mut knobs: BTreeMap<&'static str, Vec<(String, u32, u32)>> = BTreeMap::new();
+    let mut knobs: BTreeMap<&'static str, Vec<Level>> = BTreeMap::new();
     for record in &tried {
         for (knob, level) in record.trial.settings.iter() {
             let (levels, level) = (knobs.entry(knob).or_default(), value::setting(level));
@@ -77,19 +89,72 @@ fn by_level(records: &[Record]) -> Vec<Finding> {
         }
     }
     knobs.retain(|_, levels| (2..=LEVELS_MAX).contains(&levels.len()));
-    let tell = |(knob, levels): (&str, Vec<(String, u32, u32)>)| {
-        let told = levels.iter().map(|(level, failed, of)| format!("{failed} of {of} at {level}"));
-        let claim = format!("Failed trials by {knob}: {}.", told.collect::<Vec<_>>().join(", "));
-        Finding::info(QUESTION.name, claim, evidence.clone())
+    let of = |(knob, levels): (&&'static str, &Vec<Level>)| {
+        chance(&plots(knob::find(knob)?, levels, &tried, stratum))
     };
-    knobs.into_iter().map(tell).collect()
+    let mut chances: Vec<Option<f64>> = knobs.iter().map(of).collect();
+    holm(chances.iter_mut().flatten().collect());
+    let tell = |((knob, levels), chance): ((&str, Vec<Level>), Option<f64>)| {
+        let told = levels.iter().map(|(level, failed, of)| format!("{failed} of {of} at {level}"));
+        let told = told.collect::<Vec<_>>().join(", ");
+        let (sure, judged) = match chance {
+            Some(chance) if chance <= CHANCE => {
+                (true, format!(" That is more than chance (p {}).", significant(chance)))
+            }
+            Some(chance) => (false, format!(" Chance may do as much (p {}).", significant(chance))),
+            None => (false, String::new()),
+        };
+        let claim = format!("Failed trials by {knob}: {told}.{judged}");
+        let finding = Finding::info(QUESTION.name, claim, evidence.clone());
+        if sure { finding.warn() } else { finding }
+    };
+    knobs.into_iter().zip(chances).map(tell).collect()
+}
+
+fn failed(record: &Record) -> bool {
+    matches!(record.outcome, Outcome::Failed(_))
+}
+
+/// What shares the setting up of a knob, by its level: trials where a trial sets it; where a
+/// replicate does, its trials with the same dear settings; where a person does, a level.
+fn plots(
+    of: &'static Knob,
+    levels: &[Level],
+    tried: &[&Record],
+    stratum: &dyn Fn(&Knob) -> usize,
+) -> Vec<Plot> {
+    let own = stratum(of);
+    let cheaper = |knob: &&Knob| stratum(knob) > own;
+    let cheaper: Vec<&str> =
+        knob::KNOBS.iter().copied().filter(cheaper).map(|knob| knob.name).collect();
+    let mut places: HashMap<(usize, u32, u64), usize> = HashMap::new();
+    let mut plots: Vec<Plot> = Vec::new();
+    for (number, record) in tried.iter().enumerate() {
+        let settings = &record.trial.settings;
+        let Some(held) = settings.find(of.name).map(value::setting) else { continue };
+        let Some(level) = levels.iter().position(|(known, ..)| *known == held) else { continue };
+        let key = match of.scope {
+            _ if own == Scope::Job as usize => (number, 0, 0),
+            Scope::Label => (0, 0, level as u64),
+            _ => (0, record.trial.replicate, settings.fingerprint(&cheaper)),
+        };
+        let place = *places.entry(key).or_insert_with(|| {
+            plots.push(Plot { level, trials: 0, failed: 0 });
+            plots.len() - 1
+        });
+        plots[place].trials += 1;
+        plots[place].failed += u32::from(failed(record));
+    }
+    plots
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::effects::tests::{crossed, records};
     use crate::knob::Settings;
     use crate::plan::{LAYOUT, Trial};
+    use crate::stats::testing::{Random, null_limit, seeds};
     use crate::value::Value;
 
     fn record(number: u32, streams: u64, outcome: Outcome) -> Record {
@@ -115,9 +180,14 @@ mod tests {
             record(4, 8, failed()),
             record(5, 8, Outcome::Skipped("not here".into())),
         ];
+        let scope = |knob: &Knob| knob.scope as usize;
+        let by_level = |records: &[Record]| by_level(records, &scope);
         let found = by_level(&records);
         assert_eq!(found.len(), 1, "only one knob was varied: {found:?}");
-        assert_eq!(found[0].claim, "Failed trials by streams: 1 of 2 at 1, 2 of 2 at 8.");
+        assert_eq!(
+            found[0].claim,
+            "Failed trials by streams: 1 of 2 at 1, 2 of 2 at 8. Chance may do as much (p 1.00)."
+        );
         assert_eq!(found[0].evidence, [2, 3, 4]);
         assert_eq!(answer(&records).last(), found.last());
         records[2..4].iter_mut().for_each(|record| record.outcome = done());
@@ -126,5 +196,68 @@ mod tests {
         assert!(by_level(&records).is_empty(), "nothing failed");
         let many = (1..60).map(|streams| record(streams as u32, streams, failed()));
         assert!(by_level(&many.collect::<Vec<_>>()).is_empty(), "too many levels to read");
+    }
+
+    const FACTORS: &[(&str, &[&str])] = &[
+        ("io-engine", &["sync", "uring"]),
+        ("block-size", &["4KiB", "64KiB", "1MiB"]),
+        ("streams", &["1", "2", "4", "8"]),
+    ];
+
+    /// Campaigns in which a trial fails as `share` says, of its replicate and settings.
+    fn failing(random: &mut Random, share: impl Fn(u32, &Settings) -> f64) -> Vec<Record> {
+        let mut all = records(crossed(FACTORS, 6), |_, _| 1e8);
+        for record in &mut all {
+            if random.uniform() <= share(record.trial.replicate, &record.trial.settings) {
+                record.outcome = Outcome::Failed("EIO".into());
+            }
+        }
+        all
+    }
+
+    fn sure(all: &[Record], stratum: &dyn Fn(&Knob) -> usize) -> Vec<String> {
+        let found = by_level(all, stratum).into_iter();
+        found.map(|it| it.claim).filter(|claim| claim.contains("more than chance")).collect()
+    }
+
+    #[test]
+    fn a_level_that_fails_is_found_and_none_is_where_none_does() {
+        let scope = |knob: &Knob| knob.scope as usize;
+        let (mut none, mut found, mut others) = (0, 0, 0);
+        for seed in seeds() {
+            let mut random = Random::new(seed);
+            none += u32::from(!sure(&failing(&mut random, |_, _| 0.15), &scope).is_empty());
+            let uring = |_: u32, settings: &Settings| match settings.word("io-engine") {
+                "uring" => 0.4,
+                _ => 0.02,
+            };
+            let claims = sure(&failing(&mut random, uring), &scope);
+            found += u32::from(claims.iter().any(|claim| claim.contains("by io-engine")));
+            others += u32::from(claims.iter().any(|claim| !claim.contains("by io-engine")));
+        }
+        let share = |count: u32| f64::from(count) / seeds().end as f64;
+        assert!(share(none) <= null_limit() && share(others) <= null_limit(), "{none}, {others}");
+        assert!(share(found) > 0.95, "{found}");
+    }
+
+    /// An array that broke took twelve trials with it, which is one failure and not twelve.
+    #[test]
+    fn what_broke_once_is_one_failure_however_many_trials_it_took() {
+        let layout = |knob: &Knob| if knob.name == "io-engine" { 1 } else { 3 };
+        let (mut right, mut naive) = (0, 0);
+        for seed in seeds() {
+            let mut random = Random::new(seed);
+            let broken: Vec<bool> = (0..12).map(|_| random.uniform() < 0.3).collect();
+            let array = |replicate: u32, settings: &Settings| {
+                let engine = usize::from(settings.word("io-engine") == "uring");
+                f64::from(u8::from(broken[2 * (replicate as usize - 1) + engine]))
+            };
+            let all = failing(&mut random, array);
+            right += u32::from(sure(&all, &layout).iter().any(|it| it.contains("by io-engine")));
+            naive += u32::from(sure(&all, &|_| 3).iter().any(|it| it.contains("by io-engine")));
+        }
+        let share = |count: u32| f64::from(count) / seeds().end as f64;
+        assert!(share(right) <= null_limit(), "{right}");
+        assert!(share(naive) > 2.0 * null_limit(), "trials alone: {naive}");
     }
 }

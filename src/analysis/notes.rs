@@ -4,18 +4,21 @@ use super::{Finding, Question};
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::{Note, Record};
 
-pub const QUESTION: Question =
-    Question { name: "notes", about: "What must be known before the figures are used?", answer };
+pub const QUESTION: Question = Question {
+    name: "notes",
+    about: "What must be known before the figures are used?",
+    answer: |asked| answer(asked.records),
+};
 
 fn answer(records: &[Record]) -> Vec<Finding> {
     let mut kinds: Vec<(Note, Vec<u32>)> = Vec::new();
     for record in records {
-        for note in notes_of(record) {
+        for note in notes_of(record).iter() {
             match kinds.iter_mut().find(|(first, _)| first.kind == note.kind) {
                 // Two notes of one kind on one trial count once.
                 Some((_, trials)) if trials.last() == Some(&record.trial.number) => {}
                 Some((_, trials)) => trials.push(record.trial.number),
-                None => kinds.push((note, vec![record.trial.number])),
+                None => kinds.push((note.clone(), vec![record.trial.number])),
             }
         }
     }

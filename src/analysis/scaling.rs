@@ -1,7 +1,7 @@
 //! To how many streams at once does it go on delivering more, and by what law?
 
 use super::curve::{Curve, alike, curves};
-use super::{Finding, Question, words};
+use super::{Asked, Finding, Question, words};
 use crate::measurement::Record;
 use crate::measurement::figures::rate;
 use crate::stats::knee::{Knee, Scaling, scaling};
@@ -35,8 +35,8 @@ fn figure(curve: &Curve<'_>) -> &'static str {
     }
 }
 
-fn answer(records: &[Record]) -> Vec<Finding> {
-    let curves = curves(records, "streams");
+fn answer(asked: &Asked<'_>) -> Vec<Finding> {
+    let curves = curves(asked.records, "streams");
     let mut findings = Vec::new();
     for curve in &curves {
         if let Some(scaling) = scaling(&curve.levels(figure(curve))) {
@@ -45,7 +45,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
         }
     }
     findings.extend(curves.iter().filter_map(|curve| together(curve, &curves)));
-    findings.extend(curves.iter().filter_map(by_law));
+    findings.extend(asked.followed().iter().map(|law| by_law(&curves[law.curve], law)));
     findings
 }
 
@@ -118,10 +118,56 @@ fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
 /// The Universal Scalability Law, where it describes the curve; never one through figures of bytes
 /// that came from elsewhere than they should, and none where more streams bring nothing: through
 /// a flat curve goes every law of its kind.
-fn by_law(curve: &Curve<'_>) -> Option<Finding> {
+fn law_of(curve: &Curve<'_>) -> Option<(Law, Option<Scaling>)> {
     let levels = curve.levels(figure(curve));
-    let flat = scaling(&levels).is_some_and(|found| found.knee == Knee::BeforeFirst);
+    let found = scaling(&levels);
+    let flat = found.as_ref().is_some_and(|found| found.knee == Knee::BeforeFirst);
     let law = law(&levels).filter(|_| curve.strays() == 0 && !flat)?;
+    Some((law, found))
+}
+
+/// A curve with the law that it follows.
+#[derive(Clone, Debug)]
+pub struct Followed {
+    /// Its place among the curves over streams.
+    curve: usize,
+    /// Numbers of its trials.
+    pub evidence: Vec<u32>,
+    /// The figure that it is about, as in the JSON contract.
+    pub figure: &'static str,
+    /// Its law, in the unit of the figure.
+    pub law: Law,
+    /// The first and the last level that were measured: beyond, the law is its word alone.
+    pub measured: (f64, f64),
+    /// Where it stops growing, when one number says so.
+    pub knee: Option<Estimate>,
+    /// Where the law has its peak, when what was measured bounds it.
+    pub peak: Option<Estimate>,
+}
+
+/// The curves over streams that follow the law, as the findings tell it.
+pub fn followed(records: &[Record]) -> Vec<Followed> {
+    let of = |(place, curve): (usize, &Curve<'_>)| {
+        let (law, found) = law_of(curve)?;
+        let knee = match found.map(|found| found.knee) {
+            Some(Knee::At(at)) => Some(at),
+            _ => None,
+        };
+        Some(Followed {
+            curve: place,
+            evidence: curve.evidence(),
+            figure: figure(curve),
+            measured: (curve.first(), curve.last()),
+            knee,
+            peak: bounded(curve, &law),
+            law,
+        })
+    };
+    curves(records, "streams").iter().enumerate().filter_map(of).collect()
+}
+
+fn by_law(curve: &Curve<'_>, followed: &Followed) -> Finding {
+    let law = &followed.law;
     let cost = |of: Estimate| {
         let of = of.not_negative();
         let hundredfold = |share: f64| significant(share * 100.0);
@@ -138,18 +184,26 @@ fn by_law(curve: &Curve<'_>) -> Option<Finding> {
         rate_told(curve, &law.single, curve.points.len()),
         cost(law.contention),
         cost(law.coherency),
-        peak(curve, &law),
+        peak(curve, law),
     );
-    Some(Finding::info(QUESTION.name, claim, curve.evidence()))
+    Finding::info(QUESTION.name, claim, curve.evidence())
 }
 
-/// Where the law has its peak, as far as the levels that were measured tell.
+/// Where the law has its peak, when its interval ends within the levels that were measured.
+fn bounded(curve: &Curve<'_>, law: &Law) -> Option<Estimate> {
+    match law.peak {
+        Peak::At(at) if at.interval.is_some_and(|ends| ends.high <= curve.last()) => Some(at),
+        _ => None,
+    }
+}
+
+/// The same in words.
 fn peak(curve: &Curve<'_>, law: &Law) -> String {
     let last = curve.last();
+    if let Some(at) = bounded(curve, law) {
+        return format!("its peak lies at {}", words::number(&at, " streams"));
+    }
     match law.peak {
-        Peak::At(at) if at.interval.is_some_and(|ends| ends.high <= last) => {
-            format!("its peak lies at {}", words::number(&at, " streams"))
-        }
         // What lies beyond all that was measured is the law's word alone.
         Peak::At(Estimate { interval: Some(ends), .. }) => format!(
             "its peak is not bounded by the {last} streams that were measured: {} or more",

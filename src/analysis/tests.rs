@@ -1,7 +1,7 @@
 //! Planted truth: whole simulated campaigns, of which the analysis must find what was planted, with
 //! intervals that cover it, and claim nothing else.
 
-use super::{Finding, Severity, answer, findings};
+use super::{Asked, Finding, Severity, answer, findings};
 use crate::engine::testing::{campaign, settings};
 use crate::knob::Settings;
 use crate::measurement::{Amount, Note, Operation, Outcome, Record, latency_histogram};
@@ -85,7 +85,7 @@ fn the_planted_knee_is_found_and_no_collapse_beyond_it() {
         let capacity = mb_per_s(knee * 50.0);
         let changes = [LOAD, &[("sim-stream-rate", "50MB/s"), ("sim-capacity", &capacity)]];
         let records = campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
-        let found = findings(&records);
+        let found = findings(&Asked::of(&records));
         let scaling = of(&found, "scaling");
         match printed(&scaling[0].claim, "up to ") {
             Some(interval) => coverage.add(Some(interval), knee),
@@ -96,7 +96,7 @@ fn the_planted_knee_is_found_and_no_collapse_beyond_it() {
         // The same truth, planted in operations on names and in transactions.
         let rates = [("tree", "operations/s"), ("mail", "transactions/s")];
         for (engine, unit) in rates.into_iter().filter(|_| seed < 25) {
-            let found = findings(&of_another(engine, &records));
+            let found = findings(&Asked::of(&of_another(engine, &records)));
             let others = of(&found, "scaling");
             assert_eq!(others.len(), scaling.len(), "{others:?}");
             assert!(others[0].claim.contains(unit), "{}", others[0].claim);
@@ -117,7 +117,7 @@ fn a_planted_collapse_is_a_warning() {
         let collapse = [("sim-collapse", "0.008")];
         let changes = [LOAD, &planted, &collapse].concat();
         let records = campaign(&cells("streams", STREAMS, &changes), 3, seed);
-        let found = findings(&records);
+        let found = findings(&Asked::of(&records));
         let warned = of(&found, "scaling").into_iter().any(|finding| {
             finding.severity == Severity::Warning && finding.claim.contains("collapses beyond")
         });
@@ -148,7 +148,7 @@ fn law(seed: u64, contention: f64, coherency: f64) -> Option<String> {
         ("sim-coherency", &coherency),
     ];
     let records = campaign(&cells("streams", STREAMS, &[LOAD, &planted].concat()), 3, seed);
-    let found = findings(&records);
+    let found = findings(&Asked::of(&records));
     let mut scaling = of(&found, "scaling").into_iter();
     Some(scaling.find(|finding| finding.claim.contains("Universal Scalability"))?.claim.clone())
 }
@@ -199,7 +199,7 @@ fn a_flat_curve_gets_no_law_and_no_cost_is_negative() {
     for seed in seeds() {
         let flat = [("sim-stream-rate", "50MB/s"), ("sim-capacity", "40MB/s")];
         let records = campaign(&cells("streams", STREAMS, &[LOAD, &flat].concat()), 3, seed);
-        let found = findings(&records);
+        let found = findings(&Asked::of(&records));
         let scaling = of(&found, "scaling");
         let has = |word: &str| scaling.iter().any(|finding| finding.claim.contains(word));
         assert!(!(has("1 stream already") && has("Universal")), "seed {seed}: {scaling:#?}");
@@ -218,7 +218,7 @@ fn where_the_data_bound_no_knee_none_is_claimed() {
         ] {
             let changes = [LOAD, &[("sim-stream-rate", "50MB/s"), ("sim-capacity", capacity)]];
             let records = campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
-            let found = findings(&records);
+            let found = findings(&Asked::of(&records));
             let said = &of(&found, "scaling")[0].claim;
             claims[place] += u32::from(!said.contains(word));
         }
@@ -239,7 +239,7 @@ fn the_depth_from_which_only_latency_grows_is_found() {
         let levels = ["1", "2", "4", "8", "16", "32", "64", "128"];
         let records =
             campaign(&cells("queue-depth", &levels, &[&device[..], &load].concat()), 3, seed);
-        let found = findings(&records);
+        let found = findings(&Asked::of(&records));
         let claim = &of(&found, "depth")[0].claim;
         coverage.add(printed(claim, "up to depth "), depth);
         let open = claim.contains("may go on growing");
@@ -261,7 +261,7 @@ fn the_half_bandwidth_block_size_is_found() {
         let device = [("sim-service-time", "1ms"), ("sim-stream-rate", &rate)];
         let levels = ["4KiB", "16KiB", "64KiB", "256KiB", "1MiB"];
         let records = campaign(&cells("block-size", &levels, &device), 3, seed);
-        let found = findings(&records);
+        let found = findings(&Asked::of(&records));
         let claim = &of(&found, "block-size")[0].claim;
         let interval = printed_bytes(claim).map(|(low, high)| Interval { low, high });
         coverage.add(interval, half);
@@ -311,7 +311,7 @@ fn what_memory_gains_is_found_and_no_gain_is_claimed_where_there_is_none() {
                 [("direct", "false"), ("sim-cache-rate", cache_rate), ("queue-depth", "8")];
             let changes = [&load[..], &planted].concat();
             let records = campaign(&cells("cold", &["true", "false"], &changes), 3, seed);
-            of(&findings(&records), "cache")[0].claim.clone()
+            of(&findings(&Asked::of(&records)), "cache")[0].claim.clone()
         };
         coverage.add(printed(&compare(&mb_per_s(truth * 1000.0)), " times"), truth);
         claims += u32::from(!compare("1000MB/s").contains("no difference is shown"));
@@ -328,7 +328,7 @@ fn the_gap_between_accepted_and_durable_is_found_where_a_cache_was_planted() {
         let write = |cache: &str| {
             let load = [("access", "write"), ("streams", "8"), ("sim-write-cache", cache)];
             let records = campaign(&cells("queue-depth", &["4"], &load), 3, seed);
-            of(&findings(&records), "durability")[0].clone()
+            of(&findings(&Asked::of(&records)), "durability")[0].clone()
         };
         // 100 to 500 MB are still in the cache after 0.5 s, and drain at 1 GB/s.
         let held = Random::new(seed).between(100e6, 500e6);
@@ -361,7 +361,7 @@ fn two_directories_share_a_limit_only_where_one_was_planted() {
                     all.push((group, settings));
                 }
             }
-            let found = findings(&campaign(&all, 3, seed));
+            let found = findings(&Asked::of(&campaign(&all, 3, seed)));
             let scaling = of(&found, "scaling");
             let claim = scaling.iter().find(|finding| finding.claim.contains("at once gives"));
             wrong[place] += u32::from(claim.unwrap().claim.contains("share a limit") != shared);
@@ -379,7 +379,7 @@ fn small_campaign() -> Vec<Record> {
 fn a_device_cache_is_told_and_its_figures_are_not_called_the_devices() {
     let planted = [("second-pass", "true"), ("sim-device-cache", "64GiB")];
     let records = campaign(&cells("streams", &["4", "8"], &[LOAD, &planted].concat()), 2, 1);
-    let found = findings(&records);
+    let found = findings(&Asked::of(&records));
     let told = of(&found, "cache");
     assert!(told[0].claim.contains("cache behind the kernel"), "{told:?}");
     assert_eq!(told[0].evidence.len(), 4);
@@ -418,7 +418,7 @@ fn notes_are_grouped_and_failures_are_results() {
     }
     records[4].outcome = Outcome::Failed("cannot read x: Input/output error".into());
     records[5].outcome = Outcome::Skipped("no room".into());
-    let found = findings(&records);
+    let found = findings(&Asked::of(&records));
     let notes = of(&found, "notes");
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert!(notes[0].claim.starts_with("2 of 4 trials carry the note `stolen`"), "{notes:?}");
@@ -447,7 +447,7 @@ fn what_is_the_same_is_told_once() {
         };
         let plan: Vec<_> = directories.iter().flat_map(of).collect();
         let records = campaign(&plan, 2, 1);
-        let found = findings(&records);
+        let found = findings(&Asked::of(&records));
         let [fast, ..] = answer(&records, &found);
         (fast, found)
     };
@@ -465,7 +465,7 @@ fn what_is_the_same_is_told_once() {
 #[test]
 fn the_answer_is_three_sentences_with_figures() {
     let records = small_campaign();
-    let [fast, stops, believe] = answer(&records, &findings(&records));
+    let [fast, stops, believe] = answer(&records, &findings(&Asked::of(&records)));
     assert!(fast.starts_with("The device delivers 9") || fast.contains("10"), "{fast}");
     assert!(fast.contains("MiB/s; 95 % interval") && fast.contains("n 2"), "{fast}");
     assert!(stops.contains("stop") || stops.contains("grow"), "{stops}");
@@ -477,7 +477,7 @@ fn the_answer_is_three_sentences_with_figures() {
 #[test]
 fn one_run_of_each_gives_no_interval_and_says_so() {
     let records = campaign(&cells("streams", STREAMS, LOAD), 1, 3);
-    let found = findings(&records);
+    let found = findings(&Asked::of(&records));
     for finding in of(&found, "scaling") {
         assert!(!finding.claim.contains("95 %"), "{}", finding.claim);
         assert!(finding.claim.contains("no interval"), "{}", finding.claim);
@@ -492,6 +492,6 @@ fn every_question_has_a_name_of_its_own_and_answers_nothing_with_nothing() {
     assert_eq!(names.len(), super::QUESTIONS.len());
     for question in super::QUESTIONS {
         assert!(question.about.ends_with('?'), "{}", question.name);
-        assert!((question.answer)(&[]).is_empty(), "{}", question.name);
+        assert!((question.answer)(&Asked::of(&[])).is_empty(), "{}", question.name);
     }
 }

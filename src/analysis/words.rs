@@ -2,7 +2,7 @@
 
 use crate::knob::Settings;
 use crate::stats::Estimate;
-use crate::value::{Value, bits, duration, iops, percent, setting, significant, throughput};
+use crate::value::{Value, bits, bytes, duration, iops, percent, setting, significant, throughput};
 
 /// A throughput with what is known of its precision, from `replicates` runs:
 /// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.
@@ -83,6 +83,23 @@ pub fn number(estimate: &Estimate, unit: &str) -> String {
         }
         None => format!("{value}{unit} (one run of each, no interval)"),
     }
+}
+
+/// A time in ns with its interval: `8.31 ms (95 % interval 8.25 ms to 8.37 ms)`.
+pub fn time(ns: &Estimate) -> String {
+    quantity(ns, duration)
+}
+
+/// A size with its interval: `580 KiB (95 % interval 562 KiB to 598 KiB)`.
+pub fn size(of: &Estimate) -> String {
+    quantity(of, bytes)
+}
+
+fn quantity(of: &Estimate, print: fn(f64) -> String) -> String {
+    let interval = of
+        .interval
+        .map(|ends| format!(" (95 % interval {} to {})", print(ends.low), print(ends.high)));
+    print(of.value) + &interval.unwrap_or_default()
 }
 
 /// A share as a percentage with its interval.

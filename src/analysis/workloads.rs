@@ -2,10 +2,12 @@
 //!
 //! Bytes from memory and bytes from the device are kept apart: they are never one figure.
 
-use crate::knob::{self, Knob, Settings};
+use std::collections::HashMap;
+
+use crate::knob::{self, Knob, Settings, distinct};
 use crate::measurement::Record;
 use crate::measurement::figures::{figures, rate};
-use crate::measurement::origin::{Verdict, origin};
+use crate::measurement::origin::{self, Verdict};
 use crate::value::Value;
 
 /// The planned trials of one workload.
@@ -23,25 +25,38 @@ pub struct Workload<'a> {
 /// The workloads of a campaign's plan; none where nothing was planned.
 pub fn workloads(records: &[Record]) -> Vec<Workload<'_>> {
     let mut workloads: Vec<Workload<'_>> = Vec::new();
+    let mut places: HashMap<(&str, usize), usize> = HashMap::new();
     for record in records.iter().filter(|record| record.trial.planned.is_some()) {
         let (group, settings) = (record.trial.group.as_str(), &record.trial.settings);
         // Trials of another engine have other knobs, and are no replicates of these.
         let same = |it: &Workload<'_>| it.group == group && names(it.settings).eq(names(settings));
-        let place = workloads.iter().position(same).unwrap_or_else(|| {
-            let (records, origins) = (Vec::new(), Vec::new());
-            workloads.push(Workload { group, settings, records, origins });
-            workloads.len() - 1
+        let place = *places.entry((group, settings.copy_of())).or_insert_with(|| {
+            workloads.iter().position(same).unwrap_or_else(|| {
+                let (records, origins) = (Vec::new(), Vec::new());
+                workloads.push(Workload { group, settings, records, origins });
+                workloads.len() - 1
+            })
         });
-        let workload = &mut workloads[place];
-        workload.records.push(record);
-        let Some(measurement) = record.outcome.measurement() else { continue };
-        let verdict = origin(measurement, settings).verdict;
-        match workload.origins.iter_mut().find(|(known, _)| *known == verdict) {
-            Some((_, of)) => of.push(record),
-            None => workload.origins.push((verdict, vec![record])),
-        }
+        workloads[place].records.push(record);
+    }
+    for workload in &mut workloads {
+        workload.origins = by_origin(&workload.records);
     }
     workloads
+}
+
+/// Those trials that were done, by where their bytes came from.
+pub fn by_origin<'a>(records: &[&'a Record]) -> Vec<(Verdict, Vec<&'a Record>)> {
+    let mut origins: Vec<(Verdict, Vec<&Record>)> = Vec::new();
+    for record in records {
+        let Some(measurement) = record.outcome.measurement() else { continue };
+        let verdict = origin::from(measurement, &record.trial.settings);
+        match origins.iter_mut().find(|(known, _)| *known == verdict) {
+            Some((_, of)) => of.push(record),
+            None => origins.push((verdict, vec![record])),
+        }
+    }
+    origins
 }
 
 fn names(settings: &Settings) -> impl Iterator<Item = &'static str> + '_ {
@@ -59,11 +74,12 @@ pub struct Varied<'a> {
 /// The knobs that differ among `records`, with their levels in order.
 pub fn varied<'a>(records: &[&'a Record]) -> Vec<Varied<'a>> {
     let Some(first) = records.first() else { return Vec::new() };
+    let all = distinct(records.iter().map(|record| &record.trial.settings));
     let several = |(name, held): (&'static str, &'a Value)| {
         let knob = knob::find(name)?;
         let mut levels = vec![held];
-        for record in records {
-            let held = record.trial.settings.find(name)?;
+        for settings in &all {
+            let held = settings.find(name)?;
             if !levels.contains(&held) {
                 levels.push(held);
             }

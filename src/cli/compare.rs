@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::{Common, format, talk};
-use crate::analysis::compare::{Asked, Change, Comparison, compare, differences};
+use crate::analysis::compare::{Asked, Change};
 use crate::knob;
-use crate::measurement::Record;
 use crate::measurement::figures::figures;
-use crate::report::compare::{FORMATS, Pair, Told};
-use crate::store::{Campaign, Store};
+use crate::report::compare::FORMATS;
+use crate::retrieve::{Retrieved, side_by_side};
+use crate::store::Store;
 use crate::sys::Error;
 
 /// What `compare` takes.
@@ -33,36 +33,18 @@ pub struct Arguments {
     output: Option<PathBuf>,
 }
 
-/// A campaign with its trials.
-struct Side {
-    campaign: Campaign,
-    records: Vec<Record>,
-}
-
 /// Compares, and ends with 1 when something became worse.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let typed = arguments.format.as_deref();
     let format = format::chosen(FORMATS, |format| format.name, typed, common, "text")?;
     let asked = Asked { threshold: share(&arguments.threshold)?, figure: arguments.figure.clone() };
     let sides = arguments.campaigns.iter().map(|typed| side(typed, &common.store));
-    let sides = sides.collect::<Result<Vec<Side>, Error>>()?;
+    let sides = sides.collect::<Result<Vec<Retrieved>, Error>>()?;
     known(asked.figure.as_deref(), &sides)?;
-    let (first, others) = sides.split_first().expect("two are asked for");
-    let found: Vec<(Comparison, Vec<String>)> =
-        others.iter().map(|other| (first.against(other, &asked), first.differs(other))).collect();
-    let pairs: Vec<Pair<'_>> = others
-        .iter()
-        .zip(&arguments.campaigns[1..])
-        .zip(&found)
-        .map(|((other, typed), (comparison, differences))| Pair {
-            before: Told { typed: &arguments.campaigns[0], campaign: &first.campaign },
-            now: Told { typed, campaign: &other.campaign },
-            findings: comparison.findings(),
-            comparison,
-            differences,
-        })
-        .collect();
-    let text = (format.render)(&pairs)?;
+    let named: Vec<(&str, &Retrieved)> =
+        arguments.campaigns.iter().map(String::as_str).zip(&sides).collect();
+    let (first, others) = named.split_first().expect("two are asked for");
+    let (text, found) = side_by_side(*first, others, &asked, format)?;
     let default = (format.name == "html").then(|| PathBuf::from("brickyard-compare.html"));
     match arguments.output.clone().or(default) {
         Some(path) => {
@@ -73,37 +55,14 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         }
         None => talk::data(&text)?,
     }
-    if found.iter().all(|(comparison, _)| comparison.cells.is_empty()) {
+    if found.iter().all(|comparison| comparison.cells.is_empty()) {
         let why = "no cell of the first campaign can be held against one of the others";
         return Err(Error::new("nothing was compared", why)
             .hint("the reasons are above; run both with the same plan")
             .into());
     }
-    let worse = found.iter().any(|(comparison, _)| comparison.count(Change::Worse) > 0);
+    let worse = found.iter().any(|comparison| comparison.count(Change::Worse) > 0);
     Ok(if worse { ExitCode::FAILURE } else { ExitCode::SUCCESS })
-}
-
-impl Side {
-    fn against(&self, other: &Side, asked: &Asked) -> Comparison {
-        compare(&self.records, &other.records, asked)
-    }
-
-    fn differs(&self, other: &Side) -> Vec<String> {
-        let mut lines = Vec::new();
-        let (old, new) = (&self.campaign, &other.campaign);
-        for (what, old, new) in [
-            ("plan", &old.plan, &new.plan),
-            ("host", &old.host, &new.host),
-            ("brickyard", &old.version, &new.version),
-        ] {
-            if old != new {
-                lines.push(format!("{what}: {new}, was {old}"));
-            }
-        }
-        let before = (&self.records[..], &old.inventory);
-        lines.extend(differences(before, (&other.records, &new.inventory)));
-        lines
-    }
 }
 
 /// A share as typed: `5%`, `0.05`.
@@ -119,7 +78,7 @@ fn share(text: &str) -> Result<f64, Error> {
 }
 
 /// The campaign that was typed: a number in `store`, a store's newest, or one of its numbers.
-fn side(typed: &str, store: &Path) -> Result<Side, Error> {
+fn side(typed: &str, store: &Path) -> Result<Retrieved, Error> {
     let number = |text: &str| text.parse::<u64>().ok();
     let (path, wanted) = match (number(typed), typed.rsplit_once(':')) {
         (Some(wanted), _) => (store.to_owned(), Some(wanted)),
@@ -142,12 +101,11 @@ fn side(typed: &str, store: &Path) -> Result<Side, Error> {
             Error::new(what(), why).hint(list)
         }
     })?;
-    let records = store.light_records(campaign.id)?;
-    Ok(Side { campaign, records })
+    Retrieved::new(&store, campaign)
 }
 
 /// Refuses a figure that no trial has.
-fn known(figure: Option<&str>, sides: &[Side]) -> Result<(), Error> {
+fn known(figure: Option<&str>, sides: &[Retrieved]) -> Result<(), Error> {
     let Some(name) = figure else { return Ok(()) };
     let records = sides.iter().flat_map(|side| &side.records);
     let all: Vec<_> = records.map(figures).collect();

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
-use super::{Common, outcome, talk};
+use super::{Common, talk};
 use crate::campaign::new_uid;
 use crate::inventory::recording::Recording;
 use crate::inventory::server;
@@ -14,6 +14,7 @@ use crate::knob;
 use crate::measurement::Record;
 use crate::published::{self, Configuration, Set};
 use crate::report::{self, Input};
+use crate::retrieve::Kept;
 use crate::store::{Campaign, Store};
 use crate::sys::{Error, clock};
 
@@ -133,11 +134,11 @@ fn keep(campaign: Campaign, records: &[Record], common: &Common) -> anyhow::Resu
         store.append(campaign.id, record)?;
     }
     store.end(campaign.id, clock::unix_ns())?;
-    let samples = outcome::Kept { store: &store, campaign: campaign.id };
+    let samples = Kept { store: &store, campaign: campaign.id };
     let input = Input::new(&campaign, records).with(&samples);
     let format = report::find(if common.json { "json" } else { "text" });
     let format = format.expect("the formats include text and json");
-    talk::data(&(format.render)(&input)?)?;
+    talk::bytes(&format.bytes(&input)?)?;
     if !common.quiet {
         talk::line(&format!("kept as campaign {} in {}", campaign.id, common.store.display()));
     }

@@ -15,6 +15,7 @@ use crate::measurement::{Outcome, Record};
 use crate::plan;
 use crate::provision::share::is_export;
 use crate::report::{self, Input};
+use crate::retrieve::Kept;
 use crate::store::{Campaign, Store};
 use crate::sys::{Error, Host, child, clock, signal};
 use crate::value;
@@ -51,21 +52,6 @@ pub struct Session {
     pub talk: talk::Talk,
     machine: inventory::Machine,
     targets: Vec<inventory::Target>,
-}
-
-/// Samples as the store keeps them.
-#[derive(Debug)]
-pub struct Kept<'a> {
-    /// Where.
-    pub store: &'a Store,
-    /// Of which campaign.
-    pub campaign: u64,
-}
-
-impl report::Samples for Kept<'_> {
-    fn of(&self, number: u32) -> Option<Record> {
-        self.store.record(self.campaign, number).ok().flatten()
-    }
 }
 
 /// The engine of that name.
@@ -192,7 +178,7 @@ impl Session {
         let input = Input::new(&done.campaign, &done.records).with(&samples);
         let format = report::find(if common.json { "json" } else { "text" });
         let format = format.expect("the formats include text and json");
-        talk::data(&(format.render)(&input)?)?;
+        talk::bytes(&format.bytes(&input)?)?;
         if let Some(path) = &self.kept.report {
             write_report(path, &input)?;
             self.talk.say(&format!("report: {}", path.display()));
@@ -259,8 +245,7 @@ fn described(
 /// When it cannot be written.
 pub fn write_report(path: &std::path::Path, input: &Input<'_>) -> anyhow::Result<()> {
     let html = report::find("html").expect("the formats include html");
-    let text = (html.render)(input)?;
-    crate::sys::write_whole(path, text.as_bytes())?;
+    crate::sys::write_whole(path, &html.bytes(input)?)?;
     Ok(())
 }
 

@@ -1,10 +1,12 @@
 //! `brickyard report`: what was measured before, once more.
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::{Common, format, outcome, talk};
-use crate::report::{self, Input};
+use crate::report;
+use crate::retrieve::{Kept, Retrieved};
 use crate::store::{Campaign, Store};
 use crate::sys::Error;
 
@@ -28,9 +30,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let format = format::chosen(all, |format| format.name, typed, common, "html")?;
     let store = Store::open_read_only(&common.store)?;
     let campaign = find(&store, arguments.campaign, common)?;
-    let records = store.light_records(campaign.id)?;
-    let samples = outcome::Kept { store: &store, campaign: campaign.id };
-    let input = Input::new(&campaign, &records).with(&samples);
+    let samples = Kept { store: &store, campaign: campaign.id };
+    let retrieved = Retrieved::new(&store, campaign)?;
+    let input = retrieved.input(&samples);
     let default = (format.name == "html").then(|| PathBuf::from("brickyard-report.html"));
     match arguments.output.clone().or(default) {
         Some(path) if format.name == "html" => {
@@ -39,9 +41,19 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
                 talk::line(&format!("report: {}", path.display()));
             }
         }
-        Some(path) => crate::sys::write_whole(&path, (format.render)(&input)?.as_bytes())?,
-        None => talk::data(&(format.render)(&input)?)?,
+        Some(path) => crate::sys::write_whole(&path, &format.bytes(&input)?)?,
+        None if format.is_binary() && std::io::stdout().is_terminal() => {
+            let (name, extension) = (format.name, format.extension);
+            let what = format!("cannot print {name} to a terminal");
+            let hint = format!("brickyard report --format {name} --output trials.{extension}");
+            return Err(Error::new(what, "only programs can read it").hint(hint).into());
+        }
+        None => talk::bytes(&format.bytes(&input)?)?,
     }
+    // The process ends now and its memory with it: to give the records of 100 000 trials back one
+    // by one first takes a twentieth of a whole report.
+    std::mem::forget(input);
+    std::mem::forget(retrieved);
     Ok(ExitCode::SUCCESS)
 }
 

@@ -17,11 +17,17 @@ use crate::value;
 /// # Errors
 /// When standard output cannot be written for another reason.
 pub fn data(text: &str) -> anyhow::Result<()> {
+    bytes(text.as_bytes())?;
+    if text.ends_with('\n') { Ok(()) } else { bytes(b"\n") }
+}
+
+/// The same, of what is no text or ends its last line itself.
+///
+/// # Errors
+/// When standard output cannot be written for another reason.
+pub fn bytes(data: &[u8]) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
-    let written = out
-        .write_all(text.as_bytes())
-        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { out.write_all(b"\n") });
-    match written.and_then(|()| out.flush()) {
+    match out.write_all(data).and_then(|()| out.flush()) {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(anyhow::Error::new(error).context("cannot write to standard output"))
         }

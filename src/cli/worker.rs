@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use crate::engine::{self, file};
+use crate::serve;
 
 /// Serves one trial over standard input and output.
 pub fn run() -> anyhow::Result<ExitCode> {
@@ -25,6 +26,12 @@ pub fn programs() -> anyhow::Result<ExitCode> {
 /// Serves one trial of the engine `replay` over standard input and output.
 pub fn replay() -> anyhow::Result<ExitCode> {
     engine::replay_worker()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Answers one statement of SQL over standard input and output.
+pub fn query() -> anyhow::Result<ExitCode> {
+    serve::worker()?;
     Ok(ExitCode::SUCCESS)
 }
 

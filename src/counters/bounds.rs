@@ -32,7 +32,7 @@ pub struct Bound {
     /// Of what.
     pub what: Bounded,
     /// The block device that it is for, by its kernel name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub device: Option<String>,
     /// In the unit of `what`.
     pub most: f64,

@@ -138,6 +138,7 @@ mod tests {
     use super::*;
     use crate::engine::clients::testing::trial;
     use crate::engine::load::protocol::read_histogram;
+    use crate::engine::load::testing::assert_all_have_a_class;
     use crate::measurement::Operation;
     use serde_json::json;
 
@@ -162,6 +163,7 @@ mod tests {
         let bank = bank::open(&folder.path().join("client0/bank.db"), &rules).unwrap();
         assert_eq!(bank::check(&bank, 200), Ok(()));
         assert!(bank::check(&bank, 199).is_err());
+        assert_all_have_a_class(&result.into_measurement().unwrap());
     }
 
     /// Clients of one database wait for each other; what they have committed is counted together.

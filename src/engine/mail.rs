@@ -85,6 +85,7 @@ fn needs(work: &Work) -> Needs {
 mod tests {
     use super::*;
     use crate::engine::clients::testing::trial;
+    use crate::engine::load::testing::assert_all_have_a_class;
     use crate::measurement::Operation;
     use serde_json::json;
 
@@ -120,6 +121,7 @@ mod tests {
             .sum();
         let (creations, deletions) = (create as i64, of(Operation::Unlink) as i64);
         assert!((left as i64 - (50 + creations - deletions)).abs() <= 4, "{left}");
+        assert_all_have_a_class(&result.into_measurement().unwrap());
     }
 
     #[test]

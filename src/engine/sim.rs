@@ -16,6 +16,8 @@
 //!   of it with `cold=false`; with `cold=true` only what random reads come back to. Buffered writes
 //!   are accepted at the cache's rate until a fifth of the cache is dirty (the kernel's
 //!   vm.dirty_ratio), direct ones until `sim-write-cache` is full; then at the device's.
+//! - Working sets that are in the page cache, and in `sim-processor-cache` whole, come at that
+//!   cache's rate.
 //! - `sim-device-cache` answers a second pass, and nothing else.
 //!
 //! What it cannot honour it refuses; see [`model`].
@@ -84,9 +86,10 @@ impl Engine for Sim {
 mod tests {
     use super::testing::{campaign, record, run, settings};
     use super::*;
+    use crate::engine::load::testing::assert_all_have_a_class;
     use crate::measurement::figures::{cells, figures, window_disagrees};
     use crate::measurement::origin::{Verdict, origin};
-    use crate::measurement::{Record, Series};
+    use crate::measurement::{Column, Record, Series, latency};
     use crate::stats::testing::{Coverage, Random, seeds};
 
     /// A figure of a record.
@@ -300,6 +303,33 @@ mod tests {
         assert_eq!(gap("true", "never", "1GiB"), None);
     }
 
+    /// Writes come at 8 GB/s, and the device takes 1: a cache of 14 GB is full after 2 s.
+    #[test]
+    fn the_classes_show_when_the_write_cache_was_full() {
+        let load = [("access", "write"), ("direct", "true"), ("streams", "8"), ("stop", "5s")];
+        let cache = [("sim-write-cache", "14000000000B")];
+        let measurement = run(&settings(&[&load[..], &cache].concat()), 1).unwrap();
+        let series = latency::of(&measurement).unwrap();
+        let middle = |row: usize| -> usize {
+            let grown = |of: &Column| of.values[row] - of.values[row - 1];
+            let half = series.columns.iter().map(grown).sum::<u64>() / 2;
+            let mut seen = 0;
+            let holds = |of: &&Column| {
+                seen += grown(of);
+                seen > half
+            };
+            latency::class_of(&series.columns.iter().find(holds).unwrap().name).unwrap()
+        };
+        let middles: Vec<usize> = (1..series.at_ns.len()).map(middle).collect();
+        let (before, after) = (middles[5], middles[45]);
+        // Eight times as long: three octaves.
+        assert!((5..=7).contains(&(after - before)), "{middles:?}");
+        let full = middles.iter().position(|&class| class > before + 2).unwrap();
+        assert!((19..=24).contains(&full), "{full}: {middles:?}");
+        assert!(middles[..full].iter().all(|&class| class <= before + 1), "{middles:?}");
+        assert!(middles[full + 1..].iter().all(|&class| class + 1 >= after), "{middles:?}");
+    }
+
     #[test]
     fn two_directories_are_two_devices_behind_one_bus() {
         let at = |directories: &[&str], bus: &str| {
@@ -341,6 +371,7 @@ mod tests {
         assert_eq!(total, delivered.bytes(), "{what}");
         let recorded: u64 = measurement.latency.iter().map(|(_, h)| h.len()).sum();
         assert_eq!(recorded, window.done.ops(), "{what}");
+        assert_all_have_a_class(measurement);
         for stream in &measurement.streams {
             assert!(stream.pass.bytes() <= stream.total.bytes(), "{what}");
             assert!(stream.pass_end_ns.is_none_or(|end| end <= stream.stopped_ns), "{what}");

@@ -182,7 +182,19 @@ fn pcie(speed: &str, width: &str, payload_bytes: Option<u32>) -> Option<Link> {
     Some(Link::new(words, &ceiling::pcie(pace, payload_bytes)?))
 }
 
-/// Random reads per second with one in flight: half a turn each, and no time for the arm.
+/// Random operations per second of a disk of so many turns a minute, one at a time: half a turn
+/// each, and no time for the arm.
+pub fn turns_allow(rpm: f64) -> f64 {
+    2.0 * rpm / 60.0
+}
+
+/// How many times as many a disk can do that may choose among so many in flight: it finds the next
+/// after 1/(n + 1) of a turn on average, not after half a turn.
+pub fn choosing_among(in_flight: f64) -> f64 {
+    (in_flight + 1.0) / 2.0
+}
+
+/// What [`turns_allow`] a disk, with the reason.
 fn turning(
     host: &Host,
     path: &Path,
@@ -196,12 +208,12 @@ fn turning(
     }
     match (medium_rotation(host, path).filter(|rate| *rate > 1), transport) {
         (Some(rpm), _) => {
-            let per_s = 2.0 * f64::from(rpm) / 60.0;
+            let per_s = turns_allow(f64::from(rpm));
             let why = format!("{rpm} turns a minute allow {per_s:.0} random reads/s one at a time");
             Some((why, per_s))
         }
         (None, "sata") => {
-            let per_s = 2.0 * FASTEST_RPM / 60.0;
+            let per_s = turns_allow(FASTEST_RPM);
             let why = format!(
                 "even {FASTEST_RPM} turns a minute (its own rate is not known) allow only \
                  {per_s:.0} random reads/s one at a time"

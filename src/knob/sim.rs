@@ -80,6 +80,20 @@ pub const CACHE_RATE: Knob = own(
     "8000MB/s",
     "What the simulated page cache delivers, all streams together",
 );
+pub const PROCESSOR_CACHE: Knob = own(
+    &["sim"],
+    "sim-processor-cache",
+    Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
+    "0B",
+    "Size of a cache before the page cache, for working sets that both hold whole",
+);
+pub const PROCESSOR_CACHE_RATE: Knob = own(
+    &["sim"],
+    "sim-processor-cache-rate",
+    Domain::BytesPerSecond,
+    "20000MB/s",
+    "What that cache delivers, all streams together",
+);
 pub const DEVICE_CACHE: Knob = own(
     &["sim"],
     "sim-device-cache",

@@ -5,9 +5,12 @@
 //! where they find it, and the raw counts stay in the store (DESIGN rule 3).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::figures::{Figures, figures};
+use super::figures::{Figures, Rates, figures};
 use super::limit::{Limits, limits};
+use super::origin::{Origin, origin};
+use super::settling::{Settling, settling};
 use super::steady::{Steady, steady};
 use super::{Note, Outcome, Record, Series, judge, machine};
 
@@ -15,38 +18,51 @@ use super::{Note, Outcome, Record, Series, judge, machine};
 #[derive(Clone, Debug)]
 pub struct Digest {
     /// As [`figures`] gave them.
-    pub figures: Figures,
+    pub figures: Arc<Figures>,
+    /// The rates among them.
+    pub rates: Rates,
     /// As [`steady`] gave it.
     pub steady: Steady,
+    /// As [`settling`] gave it.
+    pub settling: Option<Settling>,
     /// As [`judge::all`] gave them.
-    pub notes: Vec<Note>,
+    pub notes: Arc<[Note]>,
     /// As [`machine::counters`] gave them.
     pub machine: BTreeMap<&'static str, f64>,
+    /// As [`origin`] gave it.
+    pub origin: Origin,
     /// As [`limits`] gave them.
-    pub limits: Option<Limits>,
+    pub limits: Option<Arc<Limits>>,
     /// Whether there are samples of its course in the store.
     pub sampled: bool,
+}
+
+impl Digest {
+    /// Of a trial; `None` when it was not done, and so has no samples.
+    pub fn of(record: &Record) -> Option<Digest> {
+        let measurement = record.outcome.measurement()?;
+        let figures = figures(record);
+        Some(Digest {
+            rates: Rates::among(&figures),
+            figures,
+            steady: steady(measurement, &record.trial.settings),
+            settling: settling(measurement, &record.trial.settings),
+            notes: judge::all(record),
+            machine: machine::counters(measurement),
+            origin: origin(measurement, &record.trial.settings),
+            limits: limits(record),
+            sampled: measurement.has_course(),
+        })
+    }
 }
 
 impl Record {
     /// The record without samples, histograms, single streams and outputs of programs; every figure
     /// and verdict stays as it was.
     pub fn light(mut self) -> Record {
-        let figures = figures(&self);
-        let notes = judge::all(&self);
-        let limits = limits(&self);
-        let settings = &self.trial.settings;
-        let Outcome::Done(measurement) = &mut self.outcome else { return self };
-        if measurement.digest.is_some() {
+        let digest = Digest::of(&self);
+        let (Outcome::Done(measurement), Some(digest)) = (&mut self.outcome, digest) else {
             return self;
-        }
-        let digest = Digest {
-            figures,
-            steady: steady(measurement, settings),
-            notes,
-            machine: machine::counters(measurement),
-            limits,
-            sampled: measurement.has_course(),
         };
         measurement.load = Series::default();
         measurement.counters = Vec::new();
@@ -65,7 +81,6 @@ impl Record {
 mod tests {
     use super::*;
     use crate::measurement::figures::{cells, rate, window_disagrees};
-    use crate::measurement::origin::origin;
     use crate::measurement::{Amount, Column, Kind, Measurement, Operation, Stream, Window};
 
     const SECOND: u64 = 1_000_000_000;
@@ -131,7 +146,11 @@ mod tests {
                 rates.map(|name| rate(record, name)),
                 cells(std::slice::from_ref(record))[0].figures.clone(),
                 (window_disagrees(record), judge::all(record)),
-                (steady(&measurement, settings), format!("{:?}", origin(&measurement, settings))),
+                (
+                    steady(&measurement, settings),
+                    settling(&measurement, settings),
+                    format!("{:?}", origin(&measurement, settings)),
+                ),
                 (machine::counters(&measurement), measurement.has_course()),
             )
         };

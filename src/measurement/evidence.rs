@@ -45,7 +45,6 @@ pub struct Evidence {
     /// Bytes that a network file system received from its server for reading (NFS mountstats).
     pub remote_read_bytes: Option<u64>,
     /// What lies behind an NFS mount, where this machine itself serves it.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub served: Option<Served>,
     /// Of `delivered`, bytes that the load had already read in this trial and had not dropped from
     /// memory since, where the engine knows; `Some(0)` when no block was read twice. Where

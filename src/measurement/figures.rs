@@ -3,40 +3,26 @@
 //! Of one trial: values with the interval that its own course allows. Of a cell: means over its
 //! replicates with Student's interval. Names are those of the JSON contract.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use super::reported::{PREFIX, Reported};
 use super::{
     Amount, Measurement, Operation, Record, Stream, Times, Window, course, network, nfs, programs,
 };
-use crate::knob::Settings;
-use crate::stats::{Estimate, Interval, batch_means, mean, mean_interval, sequential};
+use crate::stats::{Estimate, Interval, batch_means, mean, sequential};
 use crate::value::Stop;
 
+mod cells;
 mod latency;
+mod named;
 
+pub use cells::{Cell, cells, replicates};
 use latency::latency_figures;
-
-/// Figures by the names of the JSON contract, such as `throughput_bytes_per_s`.
-pub type Figures = BTreeMap<Cow<'static, str>, Estimate>;
+pub use named::{Figures, Name, Rates};
 
 /// The window figure and the naive one may differ by this share of the window's before the record
 /// carries a note (DESIGN rule 1).
 pub const DISAGREEMENT: f64 = 0.05;
-
-/// All replicates of one combination of settings.
-#[derive(Clone, Debug)]
-pub struct Cell {
-    /// The groups of the plan that asked for it, in the order in which they first did; one or more.
-    pub groups: Vec<String>,
-    /// Its settings.
-    pub settings: Settings,
-    /// Numbers of its trials that were done; empty when every one failed.
-    pub trials: Vec<u32>,
-    /// Figures over those trials.
-    pub figures: Figures,
-}
 
 /// The figures of one trial; none unless it was done.
 ///
@@ -59,11 +45,13 @@ pub struct Cell {
 /// - Those of [`nfs::figures`], when the files lie on a server's.
 /// - Those of [`programs::figures`], when the load was a program.
 /// - What others reported, as they printed it: names begin with [`PREFIX`], without an interval.
-pub fn figures(record: &Record) -> Figures {
+///
+/// Those of a record without samples are shared with it.
+pub fn figures(record: &Record) -> Arc<Figures> {
     let mut figures = Figures::new();
     if let Some(measurement) = record.outcome.measurement() {
         if let Some(digest) = &measurement.digest {
-            return digest.figures.clone();
+            return Arc::clone(&digest.figures);
         }
         window_figures(record, measurement, &mut figures);
         pass_figures(measurement, &mut figures);
@@ -84,24 +72,23 @@ pub fn figures(record: &Record) -> Figures {
         }
     }
     figures.retain(|_, estimate| estimate.value.is_finite());
-    figures
+    Arc::new(figures)
 }
 
 fn reported_figures(of: &Reported, figures: &mut Figures) {
     for figure in &of.figures {
         let name = format!("{PREFIX}{}", figure.name);
-        figures.insert(Cow::Owned(name), Estimate::bare(figure.value));
+        figures.insert(name.into(), Estimate::bare(figure.value));
     }
 }
 
-/// The value of the rate `name` of one trial, as in [`figures`], without looking at anything else:
-/// `throughput_bytes_per_s`, `iops`, `ops_per_s`, `transactions_per_s`, `latency_ns_mean`,
-/// `accepted_throughput_bytes_per_s` or `durable_throughput_bytes_per_s`. `None` when the trial has
-/// no such figure.
+/// The value of the rate `name` of one trial, as in [`figures`], without looking at anything else.
+/// `None` when the trial has no such figure. Other figures than the rates of this function are
+/// known of a record without samples alone.
 pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let measurement = record.outcome.measurement()?;
-    if let Some(digest) = &measurement.digest {
-        return digest.figures.get(name).map(|figure| figure.value);
+    if let Some(kept) = named::kept(record, name) {
+        return kept;
     }
     let window = counted(measurement);
     let durable = measurement.durable;
@@ -178,58 +165,6 @@ pub fn durable_bytes(record: &Record) -> Option<u64> {
     (device >= bytes / 2).then_some(device)
 }
 
-/// Records grouped by settings, in the order in which the first of each appears; what only makes
-/// ready for others is a group of its own, as nothing is claimed from it.
-pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
-    let mut groups: Vec<Vec<&Record>> = Vec::new();
-    let mut places: HashMap<(u64, bool), Vec<usize>> = HashMap::new();
-    for record in records {
-        let trial = &record.trial;
-        let alike = places.entry((trial.settings.fingerprint(&[]), trial.prepares())).or_default();
-        match alike.iter().find(|place| groups[**place][0].trial.settings == trial.settings) {
-            Some(place) => groups[*place].push(record),
-            None => {
-                alike.push(groups.len());
-                groups.push(vec![record]);
-            }
-        }
-    }
-    groups
-}
-
-/// Cells in the order in which their first trial appears. Replicates have the same settings,
-/// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
-/// figures with a 95 % interval; with one trial that has it there is no interval.
-pub fn cells(records: &[Record]) -> Vec<Cell> {
-    replicates(records).iter().map(|records| cell(records)).collect()
-}
-
-fn cell(records: &[&Record]) -> Cell {
-    let mut groups: Vec<String> = Vec::new();
-    for record in records {
-        if !groups.contains(&record.trial.group) {
-            groups.push(record.trial.group.clone());
-        }
-    }
-    let done = records.iter().filter(|record| record.outcome.measurement().is_some());
-    let mut values: BTreeMap<Cow<'static, str>, Vec<f64>> = BTreeMap::new();
-    for record in done.clone() {
-        for (name, estimate) in figures(record) {
-            values.entry(name).or_default().push(estimate.value);
-        }
-    }
-    let figures = values.into_iter().filter_map(|(name, values)| {
-        // No figure can be negative; the interval of two or three replicates does not know that.
-        Some((name, mean_interval(&values)?.not_negative()))
-    });
-    Cell {
-        groups,
-        settings: records[0].trial.settings.clone(),
-        trials: done.map(|record| record.trial.number).collect(),
-        figures: figures.collect(),
-    }
-}
-
 /// By which share of the window's throughput the naive figure differs from it, when that is more
 /// than 5 %; negative when the naive figure is too low. Such a record carries a note.
 pub fn window_disagrees(record: &Record) -> Option<f64> {
@@ -237,7 +172,7 @@ pub fn window_disagrees(record: &Record) -> Option<f64> {
     let measurement = record.outcome.measurement()?;
     let mut figures = Figures::new();
     pass_figures(measurement, &mut figures);
-    let figures = measurement.digest.as_ref().map_or(&figures, |digest| &digest.figures);
+    let figures = measurement.digest.as_ref().map_or(&figures, |digest| digest.figures.as_ref());
     let naive = figures.get("naive_throughput_bytes_per_s")?.value;
     let share = naive / window - 1.0;
     (window > 0.0 && share.abs() > DISAGREEMENT).then_some(share)
@@ -257,7 +192,7 @@ fn window_figures(record: &Record, measurement: &Measurement, figures: &mut Figu
     let mut add = |name: &'static str, amount: u64, columns: &[&str]| {
         let value = amount as f64 / seconds;
         let interval = within_trial(measurement, by_interval, columns, value);
-        figures.insert(Cow::Borrowed(name), Estimate { value, interval });
+        figures.insert(name.into(), Estimate { value, interval });
     };
     if done.bytes() > 0 || done.metadata_ops == 0 {
         add("throughput_bytes_per_s", done.bytes(), &["read_bytes", "write_bytes"]);
@@ -386,6 +321,7 @@ fn each_stays(record: &Record, ops: u64) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knob::Settings;
     use crate::measurement::{Durable, Outcome, SecondPass, latency_histogram};
     use crate::plan::Trial;
 

@@ -2,21 +2,25 @@
 //!
 //! What the generator confesses is in `confession`; here stand the rules on load and state.
 
+use std::sync::Arc;
+
 use super::{Integrity, Note, Record, confession, figures, programs, steady};
 use crate::value;
 
 /// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
-pub fn all(record: &Record) -> Vec<Note> {
-    let Some(measurement) = record.outcome.measurement() else { return record.notes.clone() };
+pub fn all(record: &Record) -> Arc<[Note]> {
+    let Some(measurement) = record.outcome.measurement() else {
+        return record.notes.as_slice().into();
+    };
     if let Some(digest) = &measurement.digest {
-        return digest.notes.clone();
+        return Arc::clone(&digest.notes);
     }
     let mut all = measurement.notes.clone();
     // A stored record has them already, as they were judged when it was measured.
     let new = notes(record).into_iter();
     let new: Vec<Note> = new.filter(|note| all.iter().all(|had| had.kind != note.kind)).collect();
     all.extend(new);
-    all
+    all.into()
 }
 
 /// Every note that follows from what was measured.

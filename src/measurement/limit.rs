@@ -11,6 +11,10 @@
 //! of datagrams, in `limit/datagrams.rs`, or between an NFS client and its server, in
 //! `limit/nfs.rs`.
 
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
 use super::origin::{Verdict, origin};
 use super::{Measurement, Record};
 use crate::knob::Settings;
@@ -32,7 +36,7 @@ pub use devices::{BUSY, Disks};
 pub use processors::Processors;
 
 /// What can be at its limit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Resource {
     /// The block devices: no more comes out of them, whatever is asked.
     Device,
@@ -93,7 +97,7 @@ impl Resource {
 }
 
 /// How a resource stood.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Standing {
     /// Far from its limit.
     Clear,
@@ -104,7 +108,7 @@ pub enum Standing {
 }
 
 /// What a trial used of a resource.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Use {
     /// Of what.
     pub resource: Resource,
@@ -121,7 +125,7 @@ pub struct Use {
 }
 
 /// What one trial says about its limits.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// In the window, bytes per second.
     pub bytes_per_s: f64,
@@ -271,13 +275,15 @@ impl Facts<'_> {
 }
 
 /// What the trial says about its limits; `None` when it has no window long enough to judge.
-pub fn limits(record: &Record) -> Option<Limits> {
+///
+/// Those of a record without samples are shared with it.
+pub fn limits(record: &Record) -> Option<Arc<Limits>> {
     let measurement = record.outcome.measurement()?;
     if let Some(digest) = &measurement.digest {
-        return digest.limits.clone();
+        return digest.limits.as_ref().map(Arc::clone);
     }
     let facts = Facts::of(record)?;
-    let in_flight = in_flight(&facts);
+    let in_flight = in_flight(&record.trial.settings);
     let latency_s = facts.latency_s();
     // Checking a block, or noting that it was acknowledged, is no part of an operation's time:
     // meanwhile fewer are in flight.
@@ -309,19 +315,20 @@ pub fn limits(record: &Record) -> Option<Limits> {
     wire::judge(&facts, &mut limits);
     datagrams::judge(&facts, &mut limits);
     nfs::judge(&facts, &mut limits);
-    Some(limits)
+    Some(Arc::new(limits))
 }
 
-/// An mmap or a read that sleeps has one in flight, whatever the depth asked for.
-fn in_flight(facts: &Facts<'_>) -> f64 {
+/// Operations in flight, of all streams together: an mmap or a read that sleeps has one, whatever
+/// the depth asked for.
+pub fn in_flight(settings: &Settings) -> f64 {
     // How many segments a connection has in flight is for TCP to say; of files that are sent, what
     // counts is what is asked of the disk.
-    if facts.settings.is_network() && !facts.settings.has("files") {
+    if settings.is_network() && !settings.has("files") {
         return 0.0;
     }
-    let deep = matches!(facts.word("io-engine"), "uring" | "aio") || facts.settings.is_network();
-    let depth = if deep { facts.number("queue-depth", 1.0).max(1.0) } else { 1.0 };
-    facts.number("streams", 1.0).max(1.0) * depth
+    let of = |knob: &str| if settings.has(knob) { settings.number(knob).max(1.0) } else { 1.0 };
+    let deep = matches!(settings.word("io-engine"), "uring" | "aio") || settings.is_network();
+    of("streams") * if deep { of("queue-depth") } else { 1.0 }
 }
 
 /// `812 MB/s of 1000 MB/s`

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use super::{Measurement, Series};
 
+/// What there can be, by name.
+pub const COUNTERS: [&str; 3] = ["cpu_busy_share", "interrupts_per_s", "context_switches_per_s"];
+
 /// `cpu_busy_share` of all processors, `interrupts_per_s`, `context_switches_per_s`, over the
 /// window in which all streams ran, or the whole trial when there was none. What was not counted,
 /// or not counted over all of that time, is left out.

@@ -77,8 +77,19 @@ pub struct Origin {
 /// together far below this in any trial that is long enough to be worth timing.
 pub const AGREEMENT: f64 = 0.05;
 
+/// Where the bytes that `measurement` counts as read came from, without what that rests on.
+pub fn from(measurement: &Measurement, settings: &Settings) -> Verdict {
+    match &measurement.digest {
+        Some(digest) => digest.origin.verdict,
+        None => origin(measurement, settings).verdict,
+    }
+}
+
 /// Where the bytes that `measurement` counts as read came from.
 pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
+    if let Some(digest) = &measurement.digest {
+        return digest.origin.clone();
+    }
     let evidence = &measurement.evidence;
     if let Some(of) = &measurement.programs {
         let found = programs::origin(of, evidence);

@@ -3,8 +3,6 @@
 //! The kernel's own account of each run (wait4) and what its output said are kept as counts; means
 //! over runs are computed here when asked.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use super::figures::Figures;
@@ -167,7 +165,7 @@ pub const NAMES: &[&str] = &[
 pub fn figures(programs: &Programs, figures: &mut Figures) {
     let mut add = |name: &'static str, value: Option<f64>| {
         if let Some(value) = value {
-            figures.insert(Cow::Borrowed(name), Estimate::bare(value));
+            figures.insert(name.into(), Estimate::bare(value));
         }
     };
     let seconds = |ns: u64| ns as f64 / 1e9;
@@ -196,7 +194,7 @@ pub fn figures(programs: &Programs, figures: &mut Figures) {
         }
     }
     for (name, values) in said {
-        figures.insert(Cow::Owned(name.to_owned()), Estimate::bare(mean(&values)));
+        figures.insert(name.into(), Estimate::bare(mean(&values)));
     }
 }
 
@@ -306,7 +304,7 @@ mod tests {
         assert_eq!(figures["rate_bytes_per_s"].value, 1.5);
         assert_eq!(figures["peak_memory_bytes"].value, 2000.0);
         assert_eq!(figures["timed_runs"].value, 2.0);
-        for name in figures.keys().filter(|name| *name != "rate_bytes_per_s") {
+        for name in figures.keys().filter(|name| name.as_ref() != "rate_bytes_per_s") {
             assert!(NAMES.contains(&name.as_ref()), "{name}");
         }
     }

@@ -136,7 +136,7 @@ mod tests {
             assert!(judge::all(&record).is_empty(), "{:?}", judge::all(&record));
             let all = figures(&record);
             assert!(all.keys().all(|name| name.starts_with(PREFIX)), "{all:?}");
-            assert!(all.values().all(|estimate| estimate.interval.is_none()));
+            assert!(all.iter().all(|(_, estimate)| estimate.interval.is_none()));
         }
         let record = record(&[("throughput_bytes_per_s", 5e8)]);
         let cells = cells(&[record.clone(), record.clone().light()]);

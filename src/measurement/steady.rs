@@ -62,7 +62,7 @@ pub fn steady(measurement: &Measurement, settings: &Settings) -> Steady {
 
 /// Length of a round of a load that has run, ns: that of writing when anything was written, by
 /// whatever engine, and when names were changed, which is written in the end as well.
-fn round_of(settings: &Settings, window: &Window) -> u64 {
+pub(super) fn round_of(settings: &Settings, window: &Window) -> u64 {
     let names = settings.word("operation");
     let changed = !matches!(names, "" | "open" | "stat" | "readdir");
     match changed || window.done.write_bytes > 0 {

@@ -199,7 +199,7 @@ fn rate(phase: usize, cell: &Cell) -> Option<Rate> {
         "sequential stat" | "random stat" => (&["ops_per_s"], 1.0),
         _ => (&["durable_ops_per_s", "ops_per_s"], 1.0),
     };
-    names.iter().find_map(|name| Some(Rate { name, per_s: cell.figures.get(*name)?.value, moved }))
+    names.iter().find_map(|name| Some(Rate { name, per_s: cell.figures.get(name)?.value, moved }))
 }
 
 /// Share of one processor that the load's own threads took, in percent.
@@ -256,7 +256,7 @@ fn print(input: &Input<'_>, line: &Key<'_>, phases: &[Option<&Cell>; 12]) -> Vec
         fields[RATES[phase] + 1] = share.map_or(String::new(), |share| number(share.round()));
         // A block that is read and written back waits for both.
         let waits = ["transaction_latency_ns_max", "latency_ns_max"];
-        let longest = waits.iter().find_map(|name| cell.figures.get(*name));
+        let longest = waits.iter().find_map(|name| cell.figures.get(name));
         fields[WAITS + phase] = longest.map_or(String::new(), |longest| wait(longest.value));
     }
     fields
@@ -302,6 +302,7 @@ fn wait(ns: f64) -> String {
 mod tests {
     use super::super::fixture::{self, Fixture};
     use super::*;
+    use crate::measurement::figures::Figures;
     use crate::stats::Estimate;
 
     const RECORDED: &str = include_str!("../../tests/fixtures/tools/bonnie++-2.00a-slow.txt");
@@ -344,7 +345,7 @@ mod tests {
             let phase = phase(&cell.settings).unwrap();
             let number = |at: usize| recorded[at].parse::<f64>().unwrap();
             let (told, share) = (number(RATES[phase]), number(RATES[phase] + 1) / 100.0);
-            cell.figures.clear();
+            cell.figures = Figures::new();
             let mut set = |name: &'static str, value: f64| {
                 cell.figures.insert(name.into(), Estimate::bare(value));
             };
@@ -401,7 +402,7 @@ mod tests {
         fixture.campaign.host = "big,server".into();
         for cell in fixture.cells.iter_mut().filter(|cell| cell.settings.has("operation")) {
             let streams = cell.settings.number("streams");
-            cell.figures.clear();
+            cell.figures = Figures::new();
             cell.figures.insert("ops_per_s".into(), Estimate::bare(1000.0 * streams));
         }
         let text = render(&fixture.input()).unwrap();

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{Input, TrialView, words};
 use crate::knob::{self, Settings};
@@ -177,6 +178,60 @@ fn lent<'a>(own: &[&'a Cell], varying: &[&str], all: &'a [Cell]) -> Vec<&'a Cell
     lent
 }
 
+/// Knobs whose values tell each row of a group from every other: those that vary, then as many as
+/// it takes of those that mean nothing there.
+pub fn keys(group: &Group<'_>) -> Vec<&'static str> {
+    let cells: Vec<&Cell> = group.rows.iter().map(|row| row.cell).collect();
+    let all = cells.first().into_iter().flat_map(|cell| cell.settings.iter());
+    let names = all.map(|(name, _)| name);
+    told_apart(&cells, group.varying.clone(), names, |cell, knob| cell.settings.find(knob))
+}
+
+/// `knobs`, and of `others` those without which two cells would have the same values.
+fn told_apart<'a>(
+    cells: &[&'a Cell],
+    mut knobs: Vec<&'static str>,
+    others: impl Iterator<Item = &'static str>,
+    held: impl Fn(&'a Cell, &str) -> Option<&'a Value>,
+) -> Vec<&'static str> {
+    let distinct = |knobs: &[&str]| {
+        let told = cells.iter().map(|cell| {
+            let mut hasher = DefaultHasher::new();
+            knobs.iter().for_each(|knob| held(cell, knob).hash(&mut hasher));
+            hasher.finish()
+        });
+        told.collect::<BTreeSet<u64>>().len()
+    };
+    let mut told = distinct(&knobs);
+    for other in others {
+        if told == cells.len() {
+            break;
+        }
+        let differs = cells.iter().any(|cell| held(cell, other) != held(cells[0], other));
+        if !differs || knobs.contains(&other) {
+            continue;
+        }
+        knobs.push(other);
+        match distinct(&knobs) {
+            more if more > told => told = more,
+            _ => drop(knobs.pop()),
+        }
+    }
+    knobs
+}
+
+/// Numbers of the trials of a group's rows that other groups of the plan asked for; those that
+/// failed, too.
+pub fn of_other_groups(input: &Input<'_>, group: &Group<'_>) -> Vec<u32> {
+    let rows = group.rows.iter().map(|row| row.cell.settings.fingerprint(&[]));
+    let shown: BTreeSet<u64> = rows.collect();
+    let prepares = plan::prepares(group.name);
+    let trials = input.records.iter().map(|record| &record.trial);
+    let others = trials.filter(|trial| trial.group != group.name && trial.prepares() == prepares);
+    let of_rows = others.filter(|trial| shown.contains(&trial.settings.fingerprint(&[])));
+    of_rows.map(|trial| trial.number).collect()
+}
+
 /// Every cell once, in the order of the groups.
 pub fn rows<'a, 'b>(groups: impl Iterator<Item = &'b Group<'a>>) -> Vec<&'b Row<'a>>
 where
@@ -219,7 +274,7 @@ impl<'a> Views<'a> {
         let mut sources = views.iter().map(|view| Source::of(view));
         let first = sources.next().unwrap_or(Source::Written);
         let source = if sources.all(|other| other == first) { first } else { Source::Differs };
-        let notes = views.iter().flat_map(|view| &view.notes);
+        let notes = views.iter().flat_map(|view| view.notes.iter());
         Row { cell, source, notes: notes.map(|note| note.kind.as_str()).collect() }
     }
 }
@@ -233,8 +288,9 @@ pub fn varying(cells: &[&Cell]) -> Vec<&'static str> {
         first.settings.iter().map(|(name, _)| name).filter(differs).collect();
     // Where names are worked on, how many and how large they are is what is asked.
     let of_names = first.settings.has("operation");
+    let mut left_out = Vec::new();
     if !of_names && names.iter().any(|name| !INCIDENTAL.contains(name)) {
-        names.retain(|name| !INCIDENTAL.contains(name));
+        (left_out, names) = names.into_iter().partition(|name| INCIDENTAL.contains(name));
     }
     let place = |name: &&str| AXES.iter().position(|axis| axis == name).unwrap_or(AXES.len());
     names.sort_by_key(place);
@@ -248,7 +304,7 @@ pub fn varying(cells: &[&Cell]) -> Vec<&'static str> {
     if kept.first() == Some(&"directories") && kept.len() > 1 {
         kept.rotate_left(1);
     }
-    kept
+    told_apart(cells, kept, left_out.into_iter(), value)
 }
 
 /// Whether the value of `leader` decides that of `follower`.
@@ -276,7 +332,7 @@ pub fn value<'a>(cell: &'a Cell, knob: &str) -> Option<&'a Value> {
 }
 
 /// Numbers by size, all else by its text.
-fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
+pub fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
     match (a, b) {
         (Some(Value::Bytes(a)), Some(Value::Bytes(b)))
         | (Some(Value::Count(a)), Some(Value::Count(b)))
@@ -322,7 +378,21 @@ fn place_of_operation(settings: &Settings) -> usize {
     }
 }
 
+/// Rows of one group that a mail or a wiki has room for.
+pub const ROWS_MAX: usize = 100;
+
 impl<'a> Group<'a> {
+    /// The rows that a mail or a wiki has room for.
+    pub fn shown(&self) -> &[Row<'a>] {
+        self.rows.get(..ROWS_MAX).unwrap_or(&self.rows)
+    }
+
+    /// Where the other rows are; nothing where there are none.
+    pub fn rest(&self) -> Option<String> {
+        let more = self.rows.len().checked_sub(ROWS_MAX).filter(|more| *more > 0)?;
+        Some(format!("{more} more rows are in the formats html and csv, and in `brickyard query`"))
+    }
+
     /// What all its cells have in common and a reader wants to know: `read, 1 MiB blocks, direct`.
     pub fn common(&self) -> String {
         self.told(&[
@@ -450,6 +520,30 @@ mod tests {
         assert_eq!((marks.len(), marks[0].is_empty()), (foreign.len(), false));
         assert!(of(Verdict::Device).is_device() && of(Verdict::Device).mark().is_empty());
         assert_eq!(of(Verdict::None), Source::Written);
+    }
+
+    /// A plan of block sizes and file sizes had two rows with the same label and different figures,
+    /// and nothing said which was which; who grouped trials by the label made one cell of both.
+    #[test]
+    fn no_two_rows_have_the_same_label() {
+        let named = |block: &str, size: &str| {
+            let typed = [("block-size", block), ("file-size", size)];
+            ("g".to_owned(), settings("file", &typed))
+        };
+        let mut plan = vec![named("4KiB", "1GiB"), named("1MiB", "1GiB"), named("1MiB", "2GiB")];
+        let found = |plan: &[(String, Settings)]| {
+            let fixture = fixture::campaign_of(blocked(plan, 2, 1), 4);
+            let input = fixture.input();
+            let groups = groups(&input);
+            assert_eq!(keys(&groups[0]), groups[0].varying);
+            (groups[0].varying.clone(), labels(&groups, "g").0)
+        };
+        let (varying, labels) = found(&plan);
+        assert_eq!(varying, ["block-size", "file-size"]);
+        assert_eq!(labels, ["4 KiB, 1 GiB", "1 MiB, 1 GiB", "1 MiB, 2 GiB"]);
+        // One that follows the other tells nothing.
+        plan.remove(1);
+        assert_eq!(found(&plan).0, ["block-size"]);
     }
 
     #[test]

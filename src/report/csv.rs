@@ -1,81 +1,22 @@
 //! (pure) One line a trial, for spreadsheets and scripts (RFC 4180).
 
-use std::collections::BTreeSet;
+use super::{Input, columns};
 
-use super::{Input, TrialView};
-use crate::measurement::{Outcome, Record, machine};
-
-/// Columns: what the trial was, its verdicts, every setting, every figure with the ends of its
-/// interval, what the machine did. Numbers are in the units of the JSON contract.
+/// A line a trial, in the columns of [`columns::of`].
 ///
 /// # Errors
 /// Never; formats share one signature.
 pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
-    let trials = || input.records.iter().zip(&input.trials);
-    let settings: BTreeSet<&str> = trials()
-        .flat_map(|(record, _)| record.trial.settings.iter().map(|(knob, _)| knob))
-        .collect();
-    let figures: BTreeSet<&str> =
-        trials().flat_map(|(_, view)| view.figures.keys().map(AsRef::as_ref)).collect();
-    let mut head: Vec<String> =
-        ["trial", "replicate", "group", "outcome", "reason", "origin", "steady", "notes"]
-            .map(str::to_owned)
-            .to_vec();
-    head.extend(settings.iter().map(|knob| (*knob).to_owned()));
-    for name in &figures {
-        head.extend(["", "_low", "_high"].map(|end| format!("{name}{end}")));
-    }
-    head.extend(MACHINE.map(str::to_owned));
+    let columns = columns::of(input);
+    let head: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let mut text = line(&head);
-    for (record, view) in trials() {
-        text.push_str(&line(&cells(record, view, &settings, &figures)));
+    for (record, view) in input.records.iter().zip(&input.trials) {
+        let cells = columns.iter().map(|column| column.cell(record, view));
+        let cells: Vec<String> =
+            cells.map(|cell| cell.map_or(String::new(), |cell| cell.to_string())).collect();
+        text.push_str(&line(&cells));
     }
     Ok(text)
-}
-
-const MACHINE: [&str; 3] = ["cpu_busy_share", "interrupts_per_s", "context_switches_per_s"];
-
-fn cells(
-    record: &Record,
-    view: &TrialView,
-    settings: &BTreeSet<&str>,
-    figures: &BTreeSet<&str>,
-) -> Vec<String> {
-    let trial = &record.trial;
-    let reason = match &record.outcome {
-        Outcome::Failed(why) | Outcome::Skipped(why) => why.clone(),
-        Outcome::Done(_) | Outcome::Interrupted => String::new(),
-    };
-    let kinds: Vec<&str> = view.notes.iter().map(|note| note.kind.as_str()).collect();
-    let mut cells = vec![
-        trial.number.to_string(),
-        trial.replicate.to_string(),
-        trial.group.clone(),
-        record.outcome.name().to_owned(),
-        reason,
-        view.origin.as_ref().map_or(String::new(), |origin| origin.verdict.name().to_owned()),
-        view.steady.map_or(String::new(), |steady| steady.to_string()),
-        kinds.join(" "),
-    ];
-    for knob in settings {
-        let held = trial.settings.has(knob).then(|| trial.settings.get(knob));
-        // As in JSON: sizes in bytes, times in ns.
-        cells.push(match held.map(serde_json::to_value) {
-            Some(Ok(serde_json::Value::String(word))) => word,
-            Some(Ok(json)) => json.to_string(),
-            _ => String::new(),
-        });
-    }
-    for name in figures {
-        let estimate = view.figures.get(*name);
-        let interval = estimate.and_then(|estimate| estimate.interval);
-        cells.push(number(estimate.map(|estimate| estimate.value)));
-        cells.push(number(interval.map(|interval| interval.low)));
-        cells.push(number(interval.map(|interval| interval.high)));
-    }
-    let counted = record.outcome.measurement().map(machine::counters).unwrap_or_default();
-    cells.extend(MACHINE.map(|name| number(counted.get(name).copied())));
-    cells
 }
 
 /// A number that is finite; nothing for others.

@@ -1,8 +1,10 @@
 //! Everything that is derived from a campaign's records, in one place.
 
+use rayon::prelude::*;
+
 use super::{Input, Samples, TrialView, prices};
-use crate::analysis;
 use crate::analysis::integrity::Pool;
+use crate::analysis::{self, Asked};
 use crate::measurement::figures::{cells, figures};
 use crate::measurement::origin::{Verdict, origin};
 use crate::measurement::steady::{Steady, steady};
@@ -18,11 +20,15 @@ impl<'a> Input<'a> {
         // What others reported answers no question of ours but one.
         let reported = analysis::reported::answer(records);
         let measured = if reported.is_some() { &[] } else { records };
-        let mut findings = analysis::findings(measured);
+        let asked = Asked::new(measured, &campaign.inventory, &campaign.prices);
+        let mut findings = analysis::findings(&asked);
         findings.extend(analysis::reported::findings(records, &campaign.inventory));
         let told = || analysis::answer(measured, &findings).into_iter().collect();
         let answer = reported.or_else(|| analysis::reported::of_tools(records));
-        let mut answer: Vec<String> = answer.unwrap_or_else(told);
+        let views = || records.par_iter().map(TrialView::new).collect();
+        let cells = || if verified(measured) { Vec::new() } else { cells(records) };
+        let (mut answer, (trials, cells)): (Vec<String>, (Vec<TrialView>, _)) =
+            rayon::join(|| answer.unwrap_or_else(told), || rayon::join(views, cells));
         if verified(measured) {
             // How fast that is was not what was asked: what was found is all there is to tell.
             answer = Vec::new();
@@ -37,9 +43,9 @@ impl<'a> Input<'a> {
             campaign,
             records,
             samples: None,
-            trials: records.iter().map(TrialView::new).collect(),
-            cells: if verified(measured) { Vec::new() } else { cells(records) },
-            effects: analysis::effects::effects(measured),
+            trials,
+            cells,
+            shown: asked.into_shown(),
             findings,
             answer,
         };

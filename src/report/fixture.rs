@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::{Input, TrialView, cells};
-use crate::analysis::{Finding, Severity};
+use crate::analysis::{Asked, Finding, Severity, Shown};
 use crate::knob::Settings;
 use crate::measurement::figures::{Cell, Figures};
 use crate::measurement::origin::{Origin, Verdict};
@@ -32,6 +32,13 @@ pub struct Fixture {
 }
 
 impl Fixture {
+    /// As [`Input::new`] has it, without effects, which are tables of their own.
+    fn shown(&self) -> Shown {
+        let Campaign { inventory, prices, .. } = &self.campaign;
+        let shown = Asked::new(&self.records, inventory, prices).into_shown();
+        Shown { effects: Vec::new(), ..shown }
+    }
+
     pub fn input(&self) -> Input<'_> {
         Input {
             samples: None,
@@ -39,7 +46,7 @@ impl Fixture {
             records: &self.records,
             trials: self.trials.clone(),
             cells: self.cells.clone(),
-            effects: Vec::new(),
+            shown: self.shown(),
             findings: self.findings.clone(),
             answer: self.answer.clone(),
         }
@@ -112,16 +119,35 @@ pub fn names() -> Fixture {
         let value = one_s * settings.number("streams").powf(0.7);
         let interval = Interval { low: value * 0.97, high: value * 1.03 };
         let rate = Estimate { value, interval: Some(interval) };
-        [(super::operations::OPS.into(), rate)].into()
+        [(super::operations::OPS.into(), rate)].into_iter().collect()
     };
     for cell in &mut fixture.cells {
         cell.figures = figures(&cell.settings);
     }
     for (view, record) in fixture.trials.iter_mut().zip(&fixture.records) {
-        view.figures = figures(&record.trial.settings);
+        view.figures = figures(&record.trial.settings).into();
         view.origin = None;
     }
     fixture
+}
+
+/// 10 000 trials: every level of five knobs with every other, five times, some from cache.
+pub fn crossed() -> Fixture {
+    let mut cells = Vec::new();
+    for place in 0..2000_u64 {
+        let digit = |base: u64, below: u64| place / below % base;
+        let access = if digit(2, 1) == 0 { "read" } else { "random-read" };
+        let cold = if digit(2, 2) == 0 { "true" } else { "false" };
+        let typed = [("direct", "false"), ("access", access), ("cold", cold)];
+        let mut settings = crate::knob::testing::settings("file", &typed);
+        settings.set("directories", Value::Words(vec!["/srv/a".into()]));
+        settings.set("file-size", Value::Bytes((64 << 20) << (2 * digit(5, 4))));
+        settings.set("block-size", Value::Bytes(4096 << (2 * digit(5, 20))));
+        settings.set("streams", Value::Count(1 << digit(5, 100)));
+        settings.set("queue-depth", Value::Count(1 << digit(4, 500)));
+        cells.push((access.to_owned(), settings));
+    }
+    campaign_of(blocked(&cells, 5, 42), 2)
 }
 
 fn answer() -> Vec<String> {
@@ -211,6 +237,22 @@ fn law(settings: &Settings) -> f64 {
     (parallel * block / (service_s + block / rate)).min(top).min(450_000.0 * block)
 }
 
+/// Operations by latency class: most take about 0.1 ms, and in the middle 3 take 0.1 s.
+fn by_class(rows: u64) -> Vec<Column> {
+    let column = |from_ns: u64, at: &dyn Fn(u64) -> u64| Column {
+        name: format!("from_{from_ns}_ns.ops"),
+        kind: Kind::Counter,
+        values: (0..=rows).map(at).collect(),
+    };
+    let mut columns: Vec<Column> = [(65_536, 310), (98_304, 2400), (131_072, 800), (196_608, 90)]
+        .into_iter()
+        .map(|(from_ns, ops)| column(from_ns, &|row| row * ops + row * row % 7))
+        .collect();
+    columns.push(column(1_572_864, &|row| row / 3));
+    columns.push(column(100_663_296, &|row| if row > rows / 2 { 3 } else { 0 }));
+    columns
+}
+
 fn record(trial: Trial, rows: u64) -> Record {
     let rate = law(&trial.settings) * (1.0 + 0.004 * (f64::from(trial.replicate) - 2.0));
     let elapsed_ns = 2_000_000_000;
@@ -250,6 +292,7 @@ fn record(trial: Trial, rows: u64) -> Record {
                 "diskstats",
                 vec![counter(&format!("nvme0n1.{moved}"), rate), counter("nvme0n1.busy_ms", 930.0)],
             ),
+            series("latency", by_class(rows)),
         ],
         ..Measurement::default()
     };
@@ -271,7 +314,8 @@ fn view(record: &Record) -> TrialView {
         ("latency_ns_p99", Estimate::bare((latency_ns * 2.4).round())),
     ]
     .map(|(name, estimate)| (name.into(), estimate))
-    .into();
+    .into_iter()
+    .collect();
     let origin = |verdict, share, reason: &str| Origin {
         verdict,
         device_share: Some(share),
@@ -300,11 +344,11 @@ fn view(record: &Record) -> TrialView {
         notes.push(Note::new("generator-bound", text));
     }
     TrialView {
-        figures,
+        figures: figures.into(),
         origin,
         steady: (settings.number("streams") < 30.0).then_some(true),
         steady_text: "settled over 5 rounds".into(),
-        notes,
+        notes: notes.into(),
     }
 }
 
@@ -324,7 +368,7 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
             }
             continue;
         }
-        let mut figures = view(record).figures;
+        let mut figures = view(record).figures.as_ref().clone();
         for name in [cells::THROUGHPUT, cells::IOPS, cells::ACCEPTED, cells::DURABLE] {
             if let Some(estimate) = figures.get_mut(name) {
                 let value = estimate.value;
@@ -365,6 +409,36 @@ pub fn simulated() -> (Campaign, Vec<Record>) {
     campaign.engine = "sim".into();
     let budgets = standard::budgets_ns(&wishes, 60_000_000_000);
     campaign.not_bought = wishes.iter().zip(budgets).skip(bought.len()).map(not_bought).collect();
+    (campaign, records)
+}
+
+/// Files of growing size by blocks of three sizes, read again and again by a simulated server whose
+/// processor caches 24 MiB and whose memory 200 MiB.
+pub fn cached() -> (Campaign, Vec<Record>) {
+    let mut cells = Vec::new();
+    for block_size in ["64KiB", "256KiB", "1MiB"] {
+        for file_size in ["4MiB", "8MiB", "16MiB", "32MiB", "64MiB", "128MiB"]
+            .into_iter()
+            .chain(["256MiB", "512MiB", "16GiB", "32GiB", "64GiB"])
+        {
+            let typed = [
+                ("block-size", block_size),
+                ("file-size", file_size),
+                ("direct", "false"),
+                ("cold", "false"),
+                ("stop", "100ms"),
+                ("sim-processor-cache", "24MiB"),
+                ("sim-cache", "200MiB"),
+                ("sim-service-time", "0s"),
+                ("sim-stream-rate", "1000MB/s"),
+                ("sim-capacity", "100000MB/s"),
+                ("sim-trial-noise", "0.01"),
+            ];
+            cells.push(("sizes".to_owned(), crate::engine::testing::settings(&typed)));
+        }
+    }
+    let records = crate::engine::testing::campaign(&cells, 3, 7);
+    let campaign = Campaign { engine: "sim".into(), ..campaign_of(Vec::new(), 0).campaign };
     (campaign, records)
 }
 

@@ -9,18 +9,22 @@ use serde::Serialize;
 use super::Input;
 use crate::value::Value;
 
-mod assets;
+pub mod assets;
 pub mod compared;
 mod curves;
+mod explorer;
+mod failures;
 mod figures;
 mod integrity;
 mod inventory;
 mod panel;
 mod sections;
-mod tables;
+mod sql;
+pub mod tables;
 mod timelines;
 mod topology;
 
+use explorer::Explorer;
 use panel::Panel;
 use timelines::Timeline;
 
@@ -32,6 +36,11 @@ struct Drawn<'a> {
     timeline_panels: &'a [(&'a str, &'a str)],
     /// Courses of the trials with faults.
     faults: &'a [Timeline],
+    /// Every trial, typed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explorer: Option<&'a Explorer>,
+    /// Where caches end, across its grid.
+    edges: Vec<explorer::edges::Edge>,
 }
 
 /// Prints the page.
@@ -43,11 +52,14 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     let (timelines, without) = timelines::timelines(input);
     let (faults, more) = timelines::of_faults(input);
     let integrity = integrity::section(input, &faults, more);
+    let explorer = explorer::explorer(input);
     let drawn = Drawn {
         panels: figures.iter().flat_map(|figure| &figure.panels).collect(),
         timelines: &timelines,
         timeline_panels: timelines::PANELS,
         faults: &faults,
+        explorer: explorer.as_ref(),
+        edges: explorer::edges::edges(input),
     };
     let data = assets::inert(&serde_json::to_string(&drawn)?);
     let title = title(input);
@@ -65,13 +77,15 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
             }
             body {
                 a.skip href="#main" { "Skip to the answer" }
-                (sections::header(input, &title, integrity.is_some()))
+                (sections::header(input, &title, integrity.is_some(), explorer.is_some()))
                 main #main {
                     (sections::answer(input))
                     (sections::findings(&input.findings))
                     @if let Some(integrity) = integrity { (integrity) }
                     (sections::drawings(&figures))
+                    @if let Some(explorer) = &explorer { (explorer::section(explorer)) }
                     (sections::courses(&timelines, without))
+                    @if let Some(failures) = failures::section(input) { (failures) }
                     (sections::results(input))
                     (sections::server(input))
                 }
@@ -79,6 +93,9 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
                 script type="application/json" id="data" { (PreEscaped(data)) }
                 script { (PreEscaped(assets::PLOTLY)) }
                 script { (PreEscaped(assets::SCRIPT)) }
+                @if explorer.is_some() {
+                    @for script in assets::EXPLORER { script { (PreEscaped(script)) } }
+                }
             }
         }
     };
@@ -127,7 +144,7 @@ mod tests {
             }
         }
         for view in &mut fixture.trials {
-            view.notes.push(Note::new(MARKUP, MARKUP));
+            view.note(Note::new(MARKUP, MARKUP));
         }
         fixture.records[0] = broken();
         fixture.campaign.host = MARKUP.into();
@@ -226,7 +243,7 @@ mod tests {
         let page = page(&hostile());
         assert!(!page.contains("<img"), "an element got in");
         assert!(!page.contains("<a href='javascript"));
-        assert_eq!(page.matches("</script>").count(), 3, "one end for each of our scripts");
+        assert_eq!(page.matches("</script>").count(), 6, "one end for each of our scripts");
         assert!(page.contains("&lt;/script&gt;&lt;img"), "the text itself is shown");
     }
 
@@ -352,13 +369,18 @@ mod tests {
             ("long", long()),
             ("names", fixture::names()),
             ("wired", wired("t610-x4")),
+            ("crossed", fixture::crossed()),
             ("empty-server", wired("virtio-guest")),
         ];
         let (campaign, records) = fixture::simulated();
         let simulated = render(&Input::new(&campaign, &records)).unwrap();
+        let (campaign, records) = fixture::cached();
+        let cached = render(&Input::new(&campaign, &records)).unwrap();
         let damaged = damaged();
         let pages = all.iter().map(|(name, fixture)| (*name, page(fixture)));
-        for (name, page) in pages.chain([("simulated", simulated), ("damaged", damaged)]) {
+        for (name, page) in
+            pages.chain([("simulated", simulated), ("cached", cached), ("damaged", damaged)])
+        {
             let path = std::path::Path::new(&folder).join(format!("{name}.html"));
             #[expect(clippy::disallowed_methods, reason = "a test makes its fixture")]
             std::fs::write(path, page).unwrap();

@@ -162,7 +162,7 @@ impl<'a> Document<'a> {
             answer: &input.answer,
             trials: input.records.iter().zip(&input.trials).map(trial).collect(),
             cells: cells.collect(),
-            effects: &input.effects,
+            effects: &input.shown.effects,
             findings: &input.findings,
             integrity: Pool::of(input.records).map(checked),
             not_bought: &campaign.not_bought,
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn sizes_are_integers_times_ns_and_what_is_not_finite_is_null() {
         let mut fixture = fixture::evaluated();
-        fixture.trials[0].figures.insert("iops".into(), Estimate::bare(f64::NAN));
+        fixture.trials[0].set("iops", Estimate::bare(f64::NAN));
         let text = render(&fixture.input()).unwrap();
         let document: Value = serde_json::from_str(&text).unwrap();
         let trial = &document["trials"][0];

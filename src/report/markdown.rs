@@ -1,7 +1,9 @@
 //! (pure) Tables for an issue or a wiki, in GitHub's Markdown.
 
 use super::cells::{self, Group, Row};
-use super::{Input, hexdump, integrity, operations, reported, words};
+use super::text::effects;
+use super::text::grid::Side;
+use super::{Input, hexdump, integrity, operations, reported, text, words};
 use crate::analysis::Severity;
 use crate::stats::Estimate;
 use crate::value;
@@ -22,7 +24,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         campaign.seed,
     );
     for sentence in &input.answer {
-        text.push_str(&format!("\n{}\n", escaped(sentence)));
+        text.push_str(&format!("\n{}\n", coded(sentence)));
     }
     if !input.findings.is_empty() {
         text.push_str("\n## Findings\n\n");
@@ -33,7 +35,10 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
             Severity::Warning => "**Warning:** ",
             Severity::Error => "**Error:** ",
         };
-        text.push_str(&format!("- {severity}{}\n", escaped(&finding.claim)));
+        text.push_str(&format!("- {severity}{}\n", coded(&finding.claim)));
+        if let Some(advice) = &finding.advice {
+            text.push_str(&format!("  \u{2192} {}\n", coded(advice)));
+        }
     }
     integrity(input, &mut text);
     for group in cells::groups(input) {
@@ -45,7 +50,12 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         } else if !reported::are_all(&group) {
             table(&group, &mut text);
         }
+        if let Some(rest) = group.rest() {
+            text.push_str(&format!("\n{}\n", coded(&rest)));
+        }
     }
+    effects(input, &mut text);
+    lists(input, &mut text);
     text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.\n");
     // Four spaces make code, in which nothing but a line end means anything.
     let command = words::command(campaign).replace(['\n', '\r'], " ");
@@ -106,7 +116,8 @@ fn of_others(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
     text.push_str(&format!("\n## {}\n\n", escaped(group.name)));
     text.push_str(&format!("{}\n\n{}", escaped(&sheet.source), line(&sheet.heads)));
     text.push_str(&format!("|---|{}\n", "---:|".repeat(sheet.heads.len().saturating_sub(1))));
-    sheet.rows.iter().for_each(|row| text.push_str(&line(row)));
+    let rows = sheet.rows.iter().take(cells::ROWS_MAX);
+    rows.for_each(|row| text.push_str(&line(row)));
 }
 
 fn table(group: &Group<'_>, text: &mut String) {
@@ -119,7 +130,7 @@ fn table(group: &Group<'_>, text: &mut String) {
     let named = std::iter::once(axis.as_str()).chain(head.into_iter().skip(1));
     text.push_str(&format!("| {} |\n", named.collect::<Vec<_>>().join(" | ")));
     text.push_str("|---|---:|---:|---:|---:|---:|---:|---|---|\n");
-    for row in &group.rows {
+    for row in group.shown() {
         text.push_str(&format!("| {} |\n", line(group, row, written).join(" | ")));
     }
 }
@@ -132,7 +143,7 @@ fn of_operations(group: &Group<'_>, text: &mut String) {
     let axis = group.varying.join(", ");
     text.push_str(&format!("| {axis} | {} | n | notes |\n", heads.join(" | ")));
     text.push_str(&format!("|---|{}---:|---|\n", "---:|".repeat(heads.len())));
-    for row in &group.rows {
+    for row in group.shown() {
         let mut line = vec![escaped(&group.label(row))];
         for (place, column) in columns.iter().enumerate() {
             let spread = cells::figure(row.cell, column.name).as_ref().and_then(cells::half_width);
@@ -181,6 +192,55 @@ fn line(group: &Group<'_>, row: &Row<'_>, written: bool) -> Vec<String> {
     ]
 }
 
+/// What each knob of a plan does.
+fn effects(input: &Input<'_>, text: &mut String) {
+    for of in &input.shown.effects {
+        text.push_str(&format!("\n## {}\n\n", escaped(&effects::title(of))));
+        let heads: Vec<&str> = effects::HEADS.iter().map(|(head, _)| *head).collect();
+        text.push_str(&format!("| {} |\n|", heads.join(" | ")));
+        for (_, side) in effects::HEADS {
+            text.push_str(if side == Side::Right { "---:|" } else { "---|" });
+        }
+        text.push('\n');
+        for row in effects::rows(of) {
+            let row: Vec<String> = row.iter().map(|cell| escaped(cell)).collect();
+            text.push_str(&format!("| {} |\n", row.join(" | ")));
+        }
+    }
+}
+
+/// What is missing, and why.
+fn lists(input: &Input<'_>, text: &mut String) {
+    let failed = text::not_measured(input);
+    let budgets = words::by_budget(&input.campaign.not_bought);
+    let told = |(budget, cells): &(String, Vec<&str>)| {
+        format!("`--budget {budget}`: {}", escaped(&cells.join("; ")))
+    };
+    let failed: Vec<String> = failed.iter().map(|line| escaped(line)).collect();
+    let not_bought: Vec<String> = budgets.iter().map(told).collect();
+    for (head, lines) in [("Not measured", failed), ("Not bought by this budget", not_bought)] {
+        if !lines.is_empty() {
+            text.push_str(&format!("\n## {head}\n\n"));
+            lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));
+        }
+    }
+}
+
+/// A sentence whose `quoted` words are code; nothing else in it is markup.
+fn coded(text: &str) -> String {
+    if text.matches('`').count() % 2 == 1 {
+        // A name with a quote in it: nobody knows what was meant.
+        return escaped(text);
+    }
+    let parts = text.split('`').enumerate().map(|(place, part)| match place % 2 {
+        1 if part.trim().is_empty() => part.to_owned(),
+        // In code nothing but a line's end means anything.
+        1 => format!("`{}`", part.replace(['\n', '\r'], " ")),
+        _ => escaped(part),
+    });
+    parts.collect()
+}
+
 /// Text in which nothing is markup, on one line.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -219,6 +279,44 @@ mod tests {
             assert_eq!(row.matches(" (c)").count(), 6, "{row}");
         }
         assert_eq!(text.matches("**cache** (c)").count(), 3);
+    }
+
+    /// Findings were full of escaped quotes, which a wiki shows as they stand.
+    #[test]
+    fn quoted_words_are_code_and_no_name_becomes_markup() {
+        assert_eq!(coded("`streams` matters: <b>"), "`streams` matters: &lt;b&gt;");
+        assert_eq!(coded("in `a` <img> `b`"), "in `a` &lt;img&gt; `b`");
+        assert_eq!(coded("in `a"), "in \\`a");
+        assert_eq!(coded("`a\n\n# b`"), "`a  # b`");
+    }
+
+    #[test]
+    fn what_is_missing_and_what_to_do_is_told() {
+        let fixture = fixture::evaluated();
+        let text = render(&fixture.input()).unwrap();
+        assert!(text.contains("\n  \u{2192} Give it 4 to 8 clients at once"), "{text}");
+        let (_, failed) = text.split_once("\n## Not measured\n\n").unwrap();
+        assert!(failed.starts_with("- trial 129 (") && failed.contains("No space left"));
+        assert!(text.contains("- `--budget 90m`: mixed, 100 streams"), "{text}");
+    }
+
+    /// A week of 10 000 trials printed as many rows.
+    #[test]
+    fn a_large_campaign_still_fits_a_mail() {
+        let (group, settings) = fixture::planned().remove(0);
+        let cells: Vec<_> = (1..=300)
+            .map(|streams| {
+                let mut settings = settings.clone();
+                settings.set("streams", crate::value::Value::Count(streams));
+                (group.clone(), settings)
+            })
+            .collect();
+        let fixture = fixture::campaign_of(crate::plan::blocked(&cells, 1, 1), 2);
+        let input = fixture.input();
+        for text in [render(&input).unwrap(), super::text::render(&input).unwrap()] {
+            assert!(text.lines().count() < 170, "{text}");
+            assert!(text.contains("200 more rows are in the formats"), "{text}");
+        }
     }
 
     #[test]

@@ -36,17 +36,43 @@ pub fn said<'a>(input: &'a Input<'_>, group: &Group<'a>) -> Vec<&'a str> {
     names
 }
 
-/// A figure for people; its unit is the end of its name.
-pub fn print(name: &str, value: f64) -> String {
+/// What a figure is counted in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Unit {
+    /// Bytes per second.
+    Throughput,
+    /// Bytes.
+    Bytes,
+    /// Of a whole, 0 to 1.
+    Share,
+    /// A time; one of the figure is so many ns.
+    Time(f64),
+    /// A number, or a rate of some count.
+    Plain,
+}
+
+/// The unit of a figure is the end of its name.
+pub fn unit(name: &str) -> Unit {
     let ends = |end: &str| name.ends_with(end);
     match () {
-        () if ends("_bytes_per_s") => value::throughput(value),
-        () if ends("_bytes") => value::bytes(value),
-        () if ends("_share") => value::percent(value),
-        () if ends("_ns") || name.contains("latency_ns_") => value::duration(value),
-        () if ends("_ms") => value::duration(value * 1e6),
-        () if (ends("_s") && !ends("_per_s")) || ends("_s_max") => value::duration(value * 1e9),
-        () => value::significant(value),
+        () if ends("_bytes_per_s") => Unit::Throughput,
+        () if ends("_bytes") => Unit::Bytes,
+        () if ends("_share") => Unit::Share,
+        () if ends("_ns") || name.contains("latency_ns_") => Unit::Time(1.0),
+        () if ends("_ms") => Unit::Time(1e6),
+        () if (ends("_s") && !ends("_per_s")) || ends("_s_max") => Unit::Time(1e9),
+        () => Unit::Plain,
+    }
+}
+
+/// A figure for people.
+pub fn print(name: &str, value: f64) -> String {
+    match unit(name) {
+        Unit::Throughput => value::throughput(value),
+        Unit::Bytes => value::bytes(value),
+        Unit::Share => value::percent(value),
+        Unit::Time(ns) => value::duration(value * ns),
+        Unit::Plain => value::significant(value),
     }
 }
 

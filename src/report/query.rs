@@ -4,7 +4,8 @@
 use serde_json::{Value as Json, json};
 
 use super::text::grid::{Grid, Side};
-use super::text::{WIDTH, plain, wrapped};
+pub use super::text::plain;
+use super::text::{WIDTH, wrapped};
 use super::{csv, words};
 use crate::store::query::{Answer, Cell, Kind, Relation, typed};
 
@@ -24,7 +25,7 @@ pub const FORMATS: &[Format] = &[
 ];
 
 /// A cell of a table shows no more characters than this; that of a single row, more.
-const CELL_MAX: usize = 60;
+pub const CELL_MAX: usize = 60;
 const LONE_CELL_MAX: usize = 1000;
 
 /// Columns for people. What is wider than a page loses the columns that are the same in all rows,
@@ -89,7 +90,7 @@ fn upright(row: &[Cell], names: &[String]) -> String {
 }
 
 /// A value for people: nothing in it that a terminal would obey.
-fn shown(cell: &Cell, width: usize) -> String {
+pub fn shown(cell: &Cell, width: usize) -> String {
     match cell {
         // An empty text would be taken for none at all.
         Cell::Null => "-".to_owned(),
@@ -212,20 +213,30 @@ pub fn listed(relations: &[Relation]) -> Answer {
 }
 
 /// SQL that works in this store, between single quotes of a shell too.
-fn example(relations: &[Relation]) -> String {
-    const COLUMNS: [&str; 3] = ["throughput", "iops", "ops"];
+pub fn example(relations: &[Relation]) -> String {
     let views = relations.iter().filter(|relation| relation.kind == Kind::View);
     let mut views =
         views.filter(|view| !view.name.contains('\'') && plain(&view.name) == view.name);
-    let has = |view: &&Relation| {
-        COLUMNS.into_iter().find(|column| view.names().any(|name| name == *column))
-    };
-    let Some(view) = views.clone().skip(1).find(|view| has(view).is_some()).or(views.next()) else {
-        return "SELECT * FROM campaign".to_owned();
-    };
+    match views.clone().skip(1).find(|view| rate(view).is_some()).or(views.next()) {
+        Some(view) => example_of(view),
+        None => "SELECT * FROM campaign".to_owned(),
+    }
+}
+
+/// The column of a view by which its fastest are told.
+fn rate(view: &Relation) -> Option<&'static str> {
+    const COLUMNS: [&str; 3] = ["throughput", "iops", "ops"];
+    COLUMNS.into_iter().find(|column| view.names().any(|name| name == *column))
+}
+
+/// SQL that works on it.
+pub fn example_of(view: &Relation) -> String {
     let name = view.alias.as_deref().filter(|alias| !alias.contains('\'')).unwrap_or(&view.name);
     let name = typed(name);
-    match has(&view) {
+    if view.kind == Kind::Table {
+        return format!("SELECT * FROM {name} LIMIT 20");
+    }
+    match rate(view) {
         // Never without where the bytes came from: the highest figures of a store are memory's.
         Some(by) => format!("SELECT trial, {by}, origin FROM {name} ORDER BY 2 DESC LIMIT 20"),
         None => format!("SELECT campaign, trial, outcome FROM {name} LIMIT 20"),

@@ -113,10 +113,12 @@ mod tests {
             assert!(input.trials.iter().all(|view| view.origin.is_none() && view.steady.is_none()));
             assert!(input.answer[0].contains(set.by), "{:?}", input.answer);
             for format in FORMATS {
-                let text = (format.render)(&input).unwrap();
+                let text = format.bytes(&input).unwrap();
+                let text = String::from_utf8_lossy(&text);
                 let words = text.replace(['\n', '\u{a0}'], " ");
                 let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
-                let said = words.contains(set.by) || format.name == "csv";
+                let of_trials = ["csv", "parquet", "r", "python"].contains(&format.name);
+                let said = words.contains(set.by) || of_trials;
                 assert!(said, "{}: {words:.400}", format.name);
                 assert!(!words.contains("the device delivers"), "{}", format.name);
                 if format.name == "text" {

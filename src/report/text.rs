@@ -3,12 +3,12 @@
 //! A figure that is not the device's carries its mark at the figure itself, so that it stays marked
 //! when somebody copies only that line.
 
-use super::prices::PRICE_PER_GB_PER_S;
 use super::{Input, cells, words};
+use crate::analysis::cost::PRICE_PER_GB_PER_S;
 use crate::analysis::{Finding, Severity};
-use crate::measurement::Outcome;
+use crate::measurement::{Outcome, Record};
 
-mod effects;
+pub mod effects;
 pub mod grid;
 mod groups;
 mod integrity;
@@ -103,26 +103,32 @@ fn findings(input: &Input<'_>, text: &mut String) {
 }
 
 fn failures(input: &Input<'_>, text: &mut String) {
-    let mut lines = Vec::new();
-    for record in input.records {
+    let lines = not_measured(input);
+    if !lines.is_empty() {
+        text.push_str("\nNot measured\n");
+        lines.iter().for_each(|line| text.push_str(&wrapped("  - ", line)));
+    }
+}
+
+/// Trials that were not done and why: a line each of the first, and how many more there are.
+pub(super) fn not_measured(input: &Input<'_>) -> Vec<String> {
+    const SHOWN: usize = 20;
+    let said = |record: &Record| {
         let (number, group) = (record.trial.number, &record.trial.group);
-        let said = match &record.outcome {
+        Some(match &record.outcome {
             Outcome::Failed(why) => format!("trial {number} ({group}) failed: {why}"),
             Outcome::Skipped(why) => format!("trial {number} ({group}) was skipped: {why}"),
             Outcome::Interrupted => format!("trial {number} ({group}) was interrupted"),
-            Outcome::Done(_) => continue,
-        };
-        lines.push(wrapped("  - ", &said));
+            Outcome::Done(_) => return None,
+        })
+    };
+    let mut lines: Vec<String> = input.records.iter().filter_map(said).take(SHOWN).collect();
+    let done = |record: &&Record| record.outcome.measurement().is_some();
+    let all = input.records.len() - input.records.iter().filter(done).count();
+    if all > SHOWN {
+        lines.push(format!("and {} more trials", all - SHOWN));
     }
-    const SHOWN: usize = 20;
-    if lines.is_empty() {
-        return;
-    }
-    text.push_str("\nNot measured\n");
-    text.extend(lines.iter().take(SHOWN).map(String::as_str));
-    if lines.len() > SHOWN {
-        text.push_str(&format!("  - and {} more trials\n", lines.len() - SHOWN));
-    }
+    lines
 }
 
 fn not_bought(input: &Input<'_>, text: &mut String) {
@@ -170,7 +176,7 @@ pub(super) fn wrapped(lead: &str, sentence: &str) -> String {
 }
 
 /// Without what a terminal would obey: control characters become `?`, line ends a space.
-pub(super) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let shown = |c: char| match c {
         '\n' | '\t' => ' ',
         c if c.is_control() => '?',

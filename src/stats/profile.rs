@@ -62,30 +62,63 @@ pub fn fit(levels: &[Level], from: f64, to: f64, curve: impl Fn(f64, f64) -> f64
     }
     let data = Logs::of(levels);
     let squares = |shape: f64| data.squares(|at| curve(shape, at).ln());
-    let step = (to / from).powf(1.0 / GRID as f64);
-    let grid: Vec<f64> = (0..=GRID).map(|i| from * step.powi(i as i32)).collect();
-    let sums: Vec<f64> = grid.iter().map(|&shape| squares(shape)).collect();
-    let best = (0..=GRID).min_by(|&a, &b| sums[a].total_cmp(&sums[b]))?;
-    let around = (grid[best.saturating_sub(1)], grid[(best + 1).min(GRID)]);
-    let shape = least(squares, around);
-    let (minimum, freedom) = (squares(shape), data.count - 2.0);
-    let scale = data.centre(|at| curve(shape, at).ln()).exp();
-    let adequate = data.adequate(minimum, 2);
-    let bare = Fit { shape, low: None, high: None, scale, adequate };
-    if data.pure_freedom < 1.0 {
-        return Some(bare);
-    }
+    let freedom = data.count - 2.0;
+    let bounded = data.pure_freedom >= 1.0;
+    let found = profile(squares, (from, to), GRID, |least| limit(least, freedom, data.count))?;
+    Some(Fit {
+        shape: found.shape,
+        low: found.low.filter(|_| bounded),
+        high: found.high.filter(|_| bounded),
+        scale: data.centre(|at| curve(found.shape, at).ln()).exp(),
+        adequate: data.adequate(found.minimum, 2),
+    })
+}
+
+/// What a sum of squares says of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Profile {
+    /// Where the sum is least.
+    pub shape: f64,
+    /// Lower end of the interval; `None` when it is not within the range that was searched.
+    pub low: Option<f64>,
+    /// Upper end, likewise.
+    pub high: Option<f64>,
+    /// The least sum.
+    pub minimum: f64,
+}
+
+/// The sum of squares up to which a parameter is not excluded, with 95 % confidence.
+pub(super) fn limit(least: f64, freedom: f64, count: f64) -> Option<f64> {
     let cut = FisherSnedecor::new(1.0, freedom).ok()?.inverse_cdf(0.95);
     // Rounding alone leaves some 1e-16 of the logarithms' square.
-    let limit = minimum * (1.0 + cut / freedom) + 1e-18 * data.count;
-    let inside: Vec<usize> = (0..=GRID).filter(|&i| sums[i] <= limit).collect();
+    Some(least * (1.0 + cut / freedom) + 1e-18 * count)
+}
+
+/// The parameter with the least `squares` between two positive ones, and all those around it at
+/// which they are within what `limit` makes of the least. `None` where it makes nothing.
+pub(super) fn profile(
+    squares: impl Fn(f64) -> f64 + Copy,
+    (from, to): (f64, f64),
+    steps: usize,
+    limit: impl Fn(f64) -> Option<f64>,
+) -> Option<Profile> {
+    let step = (to / from).powf(1.0 / steps as f64);
+    let grid: Vec<f64> = (0..=steps).map(|i| from * step.powi(i as i32)).collect();
+    let sums: Vec<f64> = grid.iter().map(|&shape| squares(shape)).collect();
+    let best = (0..=steps).min_by(|&a, &b| sums[a].total_cmp(&sums[b]))?;
+    let around = (grid[best.saturating_sub(1)], grid[(best + 1).min(steps)]);
+    let shape = least(squares, around, 60);
+    let minimum = squares(shape);
+    let limit = limit(minimum)?;
+    let inside: Vec<usize> = (0..=steps).filter(|&i| sums[i] <= limit).collect();
     let first = inside.first().copied().unwrap_or(best).min(best);
     let last = inside.last().copied().unwrap_or(best).max(best);
     let within = |i: usize| if sums[i] <= limit { grid[i] } else { shape };
-    Some(Fit {
+    Some(Profile {
+        shape,
         low: first.checked_sub(1).map(|out| crossing(squares, limit, within(first), grid[out])),
-        high: (last < GRID).then(|| crossing(squares, limit, within(last), grid[last + 1])),
-        ..bare
+        high: (last < steps).then(|| crossing(squares, limit, within(last), grid[last + 1])),
+        minimum,
     })
 }
 
@@ -93,11 +126,13 @@ pub fn fit(levels: &[Level], from: f64, to: f64, curve: impl Fn(f64, f64) -> f64
 pub(super) struct Logs {
     /// Level and logarithm of each value.
     pub points: Vec<(f64, f64)>,
+    /// Of each level: where it lies, how many values it has, and the mean of their logarithms.
+    means: Vec<(f64, f64, f64)>,
     /// How many values there are.
     pub count: f64,
     levels: f64,
     /// Squares of the replicates around the mean of their level.
-    pure: f64,
+    pub pure: f64,
     /// How many more values than levels there are.
     pub pure_freedom: f64,
 }
@@ -107,6 +142,7 @@ impl Logs {
     pub fn of(levels: &[Level]) -> Logs {
         let mut logs = Logs {
             points: Vec::new(),
+            means: Vec::with_capacity(levels.len()),
             count: 0.0,
             levels: levels.len() as f64,
             pure: 0.0,
@@ -116,6 +152,7 @@ impl Logs {
             let values: Vec<f64> = level.values.iter().map(|value| value.ln()).collect();
             let centre = mean(&values);
             logs.pure += values.iter().map(|value| (value - centre).powi(2)).sum::<f64>();
+            logs.means.push((level.at, values.len() as f64, centre));
             logs.points.extend(values.iter().map(|&value| (level.at, value)));
         }
         logs.count = logs.points.len() as f64;
@@ -125,13 +162,17 @@ impl Logs {
 
     /// The mean of what `shape` leaves.
     fn centre(&self, shape: impl Fn(f64) -> f64) -> f64 {
-        let left: Vec<f64> = self.points.iter().map(|&(at, value)| value - shape(at)).collect();
-        mean(&left)
+        let left = self.means.iter().map(|&(at, count, mean)| count * (mean - shape(at)));
+        left.sum::<f64>() / self.count
     }
 
     fn squares(&self, shape: impl Fn(f64) -> f64) -> f64 {
         let centre = self.centre(&shape);
-        self.points.iter().map(|&(at, value)| (value - shape(at) - centre).powi(2)).sum()
+        // What values differ from the mean of their level is the same whatever the shape is: of a
+        // hundred replicates, only their mean need be held against it.
+        let means = self.means.iter();
+        let lack = means.map(|&(at, count, mean)| count * (mean - shape(at) - centre).powi(2));
+        self.pure + lack.sum::<f64>()
     }
 
     /// Whether what a curve with so many `parameters` leaves (`minimum`) beyond the replicates' own
@@ -148,11 +189,11 @@ impl Logs {
     }
 }
 
-/// The place of the least value of `f` between two, by golden section.
-fn least(f: impl Fn(f64) -> f64, between: (f64, f64)) -> f64 {
+/// The place of the least value of `f` between two, by so many steps of the golden section.
+pub(super) fn least(f: impl Fn(f64) -> f64, between: (f64, f64), steps: usize) -> f64 {
     let golden = (5.0_f64.sqrt() - 1.0) / 2.0;
     let (mut low, mut high) = between;
-    for _ in 0..60 {
+    for _ in 0..steps {
         let width = (high - low) * golden;
         if f(high - width) <= f(low + width) {
             high = low + width;

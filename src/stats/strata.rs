@@ -18,6 +18,8 @@ use std::collections::BTreeMap;
 
 use super::sweep::{dot, generalized_inverse, times};
 
+mod borrowed;
+
 /// One value.
 #[derive(Clone, Copy, Debug)]
 pub struct Observation {
@@ -30,7 +32,7 @@ pub struct Observation {
 }
 
 /// A difference between cells.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Contrast {
     /// The estimate.
     pub value: f64,
@@ -39,12 +41,14 @@ pub struct Contrast {
 }
 
 /// The variance of an estimate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Precision {
     /// Estimated.
     pub variance: f64,
     /// Degrees of freedom of that estimate, 1 or more.
     pub freedom: f64,
+    /// What each stratum has of the variance, in their order; they add up to it.
+    pub parts: Vec<f64>,
 }
 
 /// The observations, and the error of each stratum.
@@ -58,6 +62,8 @@ pub struct Strata {
     plots: Vec<Vec<usize>>,
     /// For each size of plot, the trial last.
     strata: Vec<Stratum>,
+    /// A stratum of fewer degrees of freedom judges nothing.
+    freedom_min: f64,
 }
 
 #[derive(Debug)]
@@ -172,7 +178,7 @@ impl Strata {
         let whole = Part::of(&(0..cells).collect::<Vec<_>>(), &design);
         levels.push(Left::nothing(plots.len() + 1));
         let strata = levels.windows(2).map(|two| Stratum::between(&two[0], &two[1])).collect();
-        Strata { observations, design, whole, plots, strata }
+        Strata { observations, design, whole, plots, strata, freedom_min: 1.0 }
     }
 
     /// How many replicates there are.
@@ -203,6 +209,23 @@ impl Strata {
         means
     }
 
+    /// Degrees of freedom of each stratum, dearest first.
+    pub fn freedoms(&self) -> Vec<f64> {
+        self.strata.iter().map(|stratum| stratum.freedom).collect()
+    }
+
+    /// The variance between plots of each size, the trial last, if the mean square of each stratum
+    /// were so many times what was found; never negative. Each stratum has degrees of freedom.
+    pub fn components(&self, stretch: &[f64]) -> Vec<f64> {
+        let mut found = vec![0.0; self.strata.len()];
+        for (place, stratum) in self.strata.iter().enumerate().rev() {
+            let cheaper: f64 = found.iter().zip(&stratum.holds).map(|(of, held)| of * held).sum();
+            let left = stratum.squares * stretch[place] - cheaper;
+            found[place] = (left / stratum.holds[place]).max(0.0);
+        }
+        found
+    }
+
     /// The sum of cell means times `weights`, which add up to 0; `None` when replicates and cells
     /// cannot be told apart in it, as where cells that it compares share no replicate.
     pub fn contrast(&self, weights: &[f64]) -> Option<Contrast> {
@@ -224,16 +247,16 @@ impl Strata {
         let of_cell: Vec<f64> = (0..self.cells())
             .map(|cell| dot(&design.counts[cell], &correction) / design.totals[cell])
             .collect();
+        let levels: Vec<f64> =
+            weights.iter().zip(&design.totals).map(|(weight, total)| weight / total).collect();
+        let mut sums = vec![0.0; design.replicates];
         let share = |it: &Observation| {
-            let level = weights[it.cell] / design.totals[it.cell];
-            level - (correction[it.replicate] - of_cell[it.cell])
+            let share = levels[it.cell] - (correction[it.replicate] - of_cell[it.cell]);
+            sums[it.replicate] += share;
+            share
         };
         let shares: Vec<f64> = self.observations.iter().map(share).collect();
         // A replicate that went well as a whole must not be taken for a difference between cells.
-        let mut sums = vec![0.0; design.replicates];
-        for (it, share) in self.observations.iter().zip(&shares) {
-            sums[it.replicate] += share;
-        }
         let size: f64 = weights.iter().map(|weight| weight.abs()).sum();
         sums.iter().all(|sum| sum.abs() <= 1e-8 * size).then_some(shares)
     }
@@ -247,11 +270,12 @@ impl Strata {
         let size = wanted.iter().fold(0.0_f64, |a, b| a.max(*b));
         let (mut variance, mut spread) = (0.0, 0.0);
         let mut least_freedom = f64::INFINITY;
+        let mut parts = vec![0.0; self.strata.len()];
         for (place, stratum) in self.strata.iter().enumerate() {
             if wanted[place].abs() <= 1e-9 * size {
                 continue;
             }
-            if stratum.freedom < 0.5 {
+            if stratum.freedom < self.freedom_min - 0.5 {
                 return None;
             }
             let times = wanted[place] / stratum.holds[place];
@@ -261,13 +285,15 @@ impl Strata {
             // What would have to be taken away is left in: too wide rather than too narrow.
             let part = times.max(0.0) * stratum.squares;
             variance += part;
+            parts[place] = part;
             spread += part * part / stratum.freedom;
             if times > 0.0 {
                 least_freedom = least_freedom.min(stratum.freedom);
             }
         }
         let freedom = if spread > 0.0 { variance * variance / spread } else { least_freedom };
-        (freedom.is_finite() && freedom >= 1.0 - 1e-9).then_some(Precision { variance, freedom })
+        let sure = freedom.is_finite() && freedom >= 1.0 - 1e-9;
+        sure.then_some(Precision { variance, freedom, parts })
     }
 }
 

@@ -1,9 +1,7 @@
 //! For tests alone: seeds, random series with planted truth, and the count of what was covered.
 
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::{Rng, SeedableRng};
-
 use super::Interval;
+use super::draws::Draws;
 
 /// Seeds 0 to 199; with `BRICKYARD_LONG=1` in the environment, 0 to 1999. None is chosen.
 pub fn seeds() -> std::ops::Range<u64> {
@@ -20,18 +18,18 @@ pub fn null_limit() -> f64 {
     if long() { 0.065 } else { 0.10 }
 }
 
-/// Normal and uniform draws.
-pub struct Random(Xoshiro256PlusPlus);
+/// Normal, uniform and chi-squared draws.
+pub struct Random(Draws);
 
 impl Random {
     /// The same seed gives the same draws.
     pub fn new(seed: u64) -> Random {
-        Random(Xoshiro256PlusPlus::seed_from_u64(seed))
+        Random(Draws::new(seed))
     }
 
     /// Uniform in (0, 1].
     pub fn uniform(&mut self) -> f64 {
-        ((self.0.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64
+        self.0.uniform()
     }
 
     /// Uniform in (`low`, `high`].
@@ -39,10 +37,30 @@ impl Random {
         low + (high - low) * self.uniform()
     }
 
-    /// Standard normal (Box and Muller).
+    /// Standard normal.
     pub fn normal(&mut self) -> f64 {
-        let radius = (-2.0 * self.uniform().ln()).sqrt();
-        radius * (std::f64::consts::TAU * self.uniform()).cos()
+        self.0.normal()
+    }
+
+    /// Chi-squared with `freedom` (> 0) degrees of freedom.
+    ///
+    /// Source: Marsaglia and Tsang, "A simple method for generating gamma variables", ACM
+    /// Transactions on Mathematical Software 26 (2000).
+    pub fn chi_squared(&mut self, freedom: f64) -> f64 {
+        let shape = freedom / 2.0;
+        if shape < 1.0 {
+            let larger = self.chi_squared(freedom + 2.0);
+            return larger * self.uniform().powf(1.0 / shape);
+        }
+        let d = shape - 1.0 / 3.0;
+        let c = 1.0 / (9.0 * d).sqrt();
+        loop {
+            let x = self.normal();
+            let v = (1.0 + c * x).powi(3);
+            if v > 0.0 && self.uniform().ln() < 0.5 * x * x + d * (1.0 - v + v.ln()) {
+                return 2.0 * d * v;
+            }
+        }
     }
 
     /// AR(1) around `mean` with standard deviation `sd`, started in its stationary state.
@@ -97,5 +115,21 @@ impl Coverage {
         let (low, high) = if long() { (0.93, 0.97) } else { (0.90, 0.99) };
         let share = self.share();
         assert!((low..=high).contains(&share), "{what}: covered {share:.4} of {self:?}");
+    }
+}
+
+mod tests {
+    use super::*;
+    use crate::stats::{mean, sample_variance};
+
+    #[test]
+    fn chi_squared_draws_have_their_mean_and_variance() {
+        for freedom in [1.0, 2.0, 7.0] {
+            let mut random = Random::new(1);
+            let all: Vec<f64> = (0..20_000).map(|_| random.chi_squared(freedom)).collect();
+            let (centre, variance) = (mean(&all), sample_variance(&all));
+            assert!((centre / freedom - 1.0).abs() < 0.05, "{freedom}: mean {centre}");
+            assert!((variance / freedom / 2.0 - 1.0).abs() < 0.1, "{freedom}: {variance}");
+        }
     }
 }

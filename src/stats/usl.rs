@@ -6,13 +6,11 @@
 //! intervals hold, which are open where the data do not bound the ratio. The peak lies at the root
 //! of `(1 - contention) / coherency`.
 //!
-//! Sources: Gunther, "Guerrilla Capacity Planning" (2007), chapters 4 to 6; Fieller, "Some problems
-//! in interval estimation", Journal of the Royal Statistical Society B 16 (1954).
+//! Source: Gunther, "Guerrilla Capacity Planning" (2007), chapters 4 to 6.
 
 use super::Estimate;
-use super::interval::t_quantile;
+use super::log_linear::{Fit, Loss, Ratio, Row};
 use super::profile::{Level, Logs};
-use super::sweep::{dot, generalized_inverse, times};
 
 /// The law through some levels.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,6 +23,15 @@ pub struct Law {
     pub coherency: Estimate,
     /// Where the law has its peak.
     pub peak: Peak,
+}
+
+impl Law {
+    /// What `many` of them give together, in the unit of [`Law::single`].
+    pub fn at(&self, many: f64) -> f64 {
+        let waiting = self.contention.value * (many - 1.0);
+        let informed = self.coherency.value * many * (many - 1.0);
+        self.single.value * many / (1.0 + waiting + informed)
+    }
 }
 
 /// Where a law has its peak.
@@ -47,9 +54,6 @@ const WAITING: [f64; COEFFICIENTS] = [0.0, 1.0, 0.0];
 const INFORMED: [f64; COEFFICIENTS] = [0.0, 0.0, 1.0];
 const NOT_WAITING: [f64; COEFFICIENTS] = [1.0, -1.0, 0.0];
 
-/// Steps of Gauss and Newton; some five are needed.
-const STEPS: usize = 40;
-
 /// The law through `levels`; `None` with fewer than four levels (it has three coefficients) or none
 /// that was repeated, when a value is not positive, when it does not describe the levels (see
 /// [`Logs::adequate`]), or when it does so only by gains, where it knows nothing but losses.
@@ -60,154 +64,41 @@ pub fn law(levels: &[Level]) -> Option<Law> {
         return None;
     }
     let data = Logs::of(levels);
-    let fit = Fit::of(&data).filter(|fit| data.adequate(fit.squares, COEFFICIENTS))?;
+    if data.pure_freedom < 1.0 {
+        return None;
+    }
+    let row = |&(at, log): &(f64, f64)| ([1.0, at - 1.0, at * (at - 1.0)], at.ln() - log);
+    let rows: Vec<Row<COEFFICIENTS>> = data.points.iter().map(row).collect();
+    let fit = Fit::of(&rows, Loss::Square)?;
+    if !data.adequate(fit.squares, COEFFICIENTS) {
+        return None;
+    }
     let of_single = |of| match fit.ratio(of, SINGLE) {
         Ratio::Within(ratio) if ratio.interval.is_some_and(|ends| ends.high >= 0.0) => Some(ratio),
         _ => None,
     };
     Some(Law {
-        single: fit.single()?,
+        single: fit.reciprocal(0)?,
         contention: of_single(WAITING)?,
         coherency: of_single(INFORMED)?,
-        peak: fit.peak(),
+        peak: peak(&fit),
     })
 }
 
-/// `N / X` by least squares of the logarithms of `X`.
-struct Fit {
-    coefficients: [f64; COEFFICIENTS],
-    covariance: Vec<Vec<f64>>,
-    /// Student's quantile for a 95 % interval.
-    bound: f64,
-    /// What is left of the logarithms, squared and summed.
-    squares: f64,
-}
-
-/// What the data say of a ratio.
-enum Ratio {
-    Within(Estimate),
-    /// No upper end: the denominator may be nothing.
-    NotBelow(f64),
-    Unbounded,
-}
-
-impl Fit {
-    /// By the steps of Gauss and Newton, from the fit of the reciprocals, each weighed by its size.
-    /// `None` when the levels do not tell the coefficients apart.
-    fn of(data: &Logs) -> Option<Fit> {
-        let freedom = data.count - COEFFICIENTS as f64;
-        if data.pure_freedom < 1.0 || freedom < 1.0 {
-            return None;
-        }
-        let most = data.points.iter().map(|(at, _)| *at).fold(1.0, f64::max);
-        let scale = [1.0, most, most * most];
-        // Scaled, so that the matrix of squares is a tame one.
-        let row = |at: f64| [1.0, (at - 1.0) / scale[1], at * (at - 1.0) / scale[2]];
-        let rows: Vec<([f64; COEFFICIENTS], f64)> =
-            data.points.iter().map(|&(at, log)| (row(at), at.ln() - log)).collect();
-        let mut found = step(&rows, |_, log| (1.0 / log.exp(), 1.0))?.0;
-        let mut squares = left(&rows, &found)?;
-        for _ in 0..STEPS {
-            let residual = |row: &[f64], log: f64| {
-                let fitted = dot(row, &found);
-                (1.0 / fitted, log - fitted.ln())
-            };
-            let (by, _) = step(&rows, residual)?;
-            let halved = (0..20).map(|half| 0.5_f64.powi(half));
-            let next = halved.map(|share| moved(&found, &by, share));
-            let better = next.filter_map(|it| Some((left(&rows, &it)?, it)));
-            match better.into_iter().find(|(sum, _)| *sum < squares) {
-                Some((sum, it)) => (squares, found) = (sum, it),
-                None => break,
+/// The root of what [`Fit::ratio`] says of its square; a peak below one is a peak at one.
+fn peak(fit: &Fit<COEFFICIENTS>) -> Peak {
+    match fit.ratio(NOT_WAITING, INFORMED) {
+        Ratio::Within(square) => match square.interval {
+            Some(ends) if ends.high > 0.0 => {
+                let root = |square: f64| square.max(1.0).sqrt();
+                let (low, high) = (root(ends.low), root(ends.high));
+                Peak::At(Estimate::within(root(square.value), low, high))
             }
-        }
-        let (_, inverse) = step(&rows, |row, _| (1.0 / dot(row, &found), 0.0))?;
-        let variance = squares / freedom;
-        let unscaled = |i: usize, j: usize| inverse[i][j] * variance / scale[i] / scale[j];
-        let of = |i| (0..COEFFICIENTS).map(|j| unscaled(i, j)).collect();
-        Some(Fit {
-            coefficients: std::array::from_fn(|i| found[i] / scale[i]),
-            covariance: (0..COEFFICIENTS).map(of).collect(),
-            bound: t_quantile(0.975, freedom),
-            squares,
-        })
+            _ => Peak::Unbounded,
+        },
+        Ratio::NotBelow(square) if square > 1.0 => Peak::NotBelow(square.sqrt()),
+        Ratio::NotBelow(_) | Ratio::Unbounded => Peak::Unbounded,
     }
-
-    /// What one by itself gives: the reciprocal of the first coefficient.
-    fn single(&self) -> Option<Estimate> {
-        let (value, half) = (self.coefficients[0], self.bound * self.covariance[0][0].sqrt());
-        (value > half)
-            .then(|| Estimate::within(1.0 / value, 1.0 / (value + half), 1.0 / (value - half)))
-    }
-
-    /// Fieller's set for the ratio of two linear functions of the coefficients: all ratios at which
-    /// `top - ratio * bottom` is nothing but chance.
-    fn ratio(&self, top: [f64; COEFFICIENTS], bottom: [f64; COEFFICIENTS]) -> Ratio {
-        let value = |of: &[f64]| dot(of, &self.coefficients);
-        let both = |one: &[f64], other: &[f64]| dot(one, &times(&self.covariance, other));
-        let spread = self.bound * self.bound;
-        let a = value(&bottom).powi(2) - spread * both(&bottom, &bottom);
-        let b = value(&top) * value(&bottom) - spread * both(&top, &bottom);
-        let c = value(&top).powi(2) - spread * both(&top, &top);
-        let root = (b * b - a * c).max(0.0).sqrt();
-        if a > 0.0 {
-            let ratio = value(&top) / value(&bottom);
-            return Ratio::Within(Estimate::within(ratio, (b - root) / a, (b + root) / a));
-        }
-        // Where the denominator may be nothing, all that lies between two ratios is left out.
-        let above = (b - root) / a;
-        match b * b > a * c && above > 0.0 {
-            true => Ratio::NotBelow(above),
-            false => Ratio::Unbounded,
-        }
-    }
-
-    /// The root of what [`Fit::ratio`] says of its square; a peak below one is a peak at one.
-    fn peak(&self) -> Peak {
-        match self.ratio(NOT_WAITING, INFORMED) {
-            Ratio::Within(square) => match square.interval {
-                Some(ends) if ends.high > 0.0 => {
-                    let root = |square: f64| square.max(1.0).sqrt();
-                    let (low, high) = (root(ends.low), root(ends.high));
-                    Peak::At(Estimate::within(root(square.value), low, high))
-                }
-                _ => Peak::Unbounded,
-            },
-            Ratio::NotBelow(square) if square > 1.0 => Peak::NotBelow(square.sqrt()),
-            Ratio::NotBelow(_) | Ratio::Unbounded => Peak::Unbounded,
-        }
-    }
-}
-
-type Row = ([f64; COEFFICIENTS], f64);
-
-/// The least squares of weighted rows, and the inverse of the matrix of their squares: `of` gives
-/// each row's weight and what it should come to.
-fn step(rows: &[Row], of: impl Fn(&[f64], f64) -> (f64, f64)) -> Option<(Vec<f64>, Vec<Vec<f64>>)> {
-    let mut squares = vec![vec![0.0; COEFFICIENTS]; COEFFICIENTS];
-    let mut sums = vec![0.0; COEFFICIENTS];
-    for (row, log) in rows {
-        let (weight, wanted) = of(row, *log);
-        for i in 0..COEFFICIENTS {
-            sums[i] += row[i] * weight * wanted;
-            (0..COEFFICIENTS).for_each(|j| squares[i][j] += row[i] * row[j] * weight * weight);
-        }
-    }
-    let (inverse, rank) = generalized_inverse(squares);
-    (rank == COEFFICIENTS).then(|| (times(&inverse, &sums), inverse))
-}
-
-/// The squares that coefficients leave of the logarithms; `None` where they make a rate negative.
-fn left(rows: &[Row], coefficients: &[f64]) -> Option<f64> {
-    let each = rows.iter().map(|(row, log)| {
-        let fitted = dot(row, coefficients);
-        (fitted > 0.0).then(|| (log - fitted.ln()).powi(2))
-    });
-    each.sum()
-}
-
-fn moved(from: &[f64], by: &[f64], share: f64) -> Vec<f64> {
-    from.iter().zip(by).map(|(from, by)| from + share * by).collect()
 }
 
 #[cfg(test)]
@@ -289,6 +180,10 @@ mod tests {
         assert!((law.single.value / 50e6 - 1.0).abs() < 1e-6, "{law:?}");
         assert!((law.contention.value - 0.05).abs() < 1e-6, "{law:?}");
         assert!((law.coherency.value - 0.001).abs() < 1e-7, "{law:?}");
+        let planted = usl(50e6, 0.05, 0.001);
+        for many in [1.0, 7.5, 100.0] {
+            assert!((law.at(many) / planted(many) - 1.0).abs() < 1e-5, "{many}: {law:?}");
+        }
         let Peak::At(peak) = law.peak else { panic!("{law:?}") };
         assert!((peak.value - 950.0_f64.sqrt()).abs() < 1e-3, "{law:?}");
     }

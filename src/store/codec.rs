@@ -118,6 +118,8 @@ fn take(from: &mut &[u8]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::testing::{run, settings};
+    use crate::measurement::latency;
     use proptest::prelude::*;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -154,6 +156,17 @@ mod tests {
         for length in 0..blob.len() {
             assert_ne!(decode(&blob[..length]), Some(series.clone()), "{length}");
         }
+    }
+
+    #[test]
+    fn the_latency_classes_of_ten_seconds_come_back_from_under_4_kib() {
+        let load = [("access", "random-mix"), ("streams", "8"), ("stop", "10s")];
+        let measurement = run(&settings(&load), 1).unwrap();
+        let series = latency::of(&measurement).unwrap();
+        assert!(series.at_ns.len() > 99 && series.columns.len() > 3, "{series:?}");
+        let bytes = encode(series);
+        assert_eq!(decode(&bytes).as_ref(), Some(series));
+        assert!(bytes.len() < 4 << 10, "{} bytes", bytes.len());
     }
 
     /// DESIGN rule 3: 20 s of 64 CPUs and 24 disks take under 200 KiB.

@@ -3,19 +3,22 @@
 //!
 //! A cache and nothing else: a row is written after its trial is safe, is of one version of the
 //! formulae, goes when anything that it was computed from changes (by triggers, whichever program
-//! changes it), and is computed anew where it is missing. No other command reads it. Of which
+//! changes it), and is computed anew where it is missing. Of which
 //! tables and views a query consists is the business of `query`.
 
 use std::collections::{HashMap, HashSet};
 
+use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension, Result, TransactionBehavior, params};
 
 use super::read;
-use crate::measurement::figures::figures;
-use crate::measurement::origin::{Verdict, origin};
-use crate::measurement::steady::{Steady, steady};
-use crate::measurement::{Record, judge};
+use crate::knob::Settings;
+use crate::measurement::figures::Name;
+use crate::measurement::origin::{self, Verdict};
+use crate::measurement::steady::Steady;
+use crate::measurement::{Digest, Record};
 
+mod light;
 mod packed;
 
 pub(super) use packed::{Held, unpack};
@@ -31,12 +34,95 @@ pub(super) const VERSION: i64 = match i64::from_str_radix(env!("BRICKYARD_FORMUL
 /// some tenths of a second: so that nothing changes between the reading and the writing.
 const BATCH: usize = 64;
 
+/// Records that are decoded together: enough for all processors, and few in memory twice.
+const TOGETHER: usize = 4096;
+
 /// A trial of which nothing current is kept.
 #[derive(Clone, Copy, Debug)]
 struct Lacking {
     trial: i64,
     campaign: u64,
     number: u32,
+}
+
+/// The trials of a campaign without their samples, in order: those that are kept, and the rest
+/// computed from the raw counts. Nothing is written.
+pub(super) fn records(connection: &Connection, campaign: u64) -> Result<Vec<Record>> {
+    // What is kept and what it was computed from are of one moment.
+    let moment = connection.unchecked_transaction()?;
+    let kept = kept(&moment, campaign)?;
+    let sql = "SELECT number FROM trial WHERE campaign = ?1 ORDER BY number";
+    let mut statement = moment.prepare(sql)?;
+    let numbers = statement.query_map([campaign as i64], |row| row.get::<_, u32>(0))?;
+    let numbers = numbers.collect::<Result<Vec<u32>>>()?;
+    if kept.is_empty() {
+        return read::records(&moment, campaign, Record::light);
+    }
+    if kept.iter().map(|record| record.trial.number).eq(numbers.iter().copied()) {
+        return Ok(kept);
+    }
+    let mut kept = kept.into_iter().peekable();
+    let mut records = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        while kept.next_if(|record| record.trial.number < number).is_some() {}
+        match kept.next_if(|record| record.trial.number == number) {
+            Some(record) => records.push(record),
+            None => records.extend(read::numbered(&moment, campaign, number)?.map(Record::light)),
+        }
+    }
+    Ok(records)
+}
+
+/// Those that are kept, in the order of their numbers.
+fn kept(connection: &Connection, campaign: u64) -> Result<Vec<Record>> {
+    let mut records = Vec::new();
+    // A store of an older program that is only read has no such table.
+    let sql = "SELECT count(*) FROM main.sqlite_schema WHERE name = 'derived_light'";
+    if connection.query_row(sql, [], |row| row.get::<_, i64>(0))? == 0 {
+        return Ok(records);
+    }
+    let mut statement = connection.prepare("SELECT id, name FROM derived_name")?;
+    let names =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?;
+    let names: HashMap<u32, Name> = names.collect::<Result<_>>()?;
+    let mut statement =
+        connection.prepare("SELECT engine, settings FROM derived_knobs WHERE id = ?1")?;
+    let mut known: HashMap<i64, Option<Settings>> = HashMap::new();
+    let mut knobs = |id: i64| -> Result<Option<Settings>> {
+        if let Some(settings) = known.get(&id) {
+            return Ok(settings.clone());
+        }
+        let row =
+            |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
+        let texts = statement.query_row([id], row).optional()?;
+        let settings = texts.and_then(|(engine, json)| {
+            Some(Settings::from_json(&engine, &serde_json::from_str(&json).ok()?))
+        });
+        known.insert(id, settings.clone());
+        Ok(settings)
+    };
+    let sql = "SELECT number, knobs, light FROM derived_light WHERE campaign = ?1 AND version = ?2";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query(params![campaign as i64, VERSION])?;
+    let mut packed: Vec<(u32, Settings, Vec<u8>)> = Vec::with_capacity(TOGETHER);
+    // On all processors; what is damaged is computed anew.
+    let unpack = |packed: &mut Vec<(u32, Settings, Vec<u8>)>, records: &mut Vec<Record>| {
+        let of = |(number, settings, bytes): (u32, Settings, Vec<u8>)| {
+            light::unpack(&bytes, settings, &names).filter(|it| it.trial.number == number)
+        };
+        let unpacked: Vec<Option<Record>> = packed.par_drain(..).map(of).collect();
+        records.extend(unpacked.into_iter().flatten());
+    };
+    while let Some(row) = rows.next()? {
+        let Some(settings) = knobs(row.get(1)?)? else { continue };
+        packed.push((row.get(0)?, settings, row.get_ref(2)?.as_blob()?.to_vec()));
+        if packed.len() == TOGETHER {
+            unpack(&mut packed, &mut records);
+        }
+    }
+    unpack(&mut packed, &mut records);
+    records.sort_by_key(|record| record.trial.number);
+    Ok(records)
 }
 
 /// Keeps what is computed of a trial that is safe already. What cannot be kept is computed when it
@@ -49,7 +135,7 @@ pub(super) fn remember(connection: &mut Connection, trial: i64, campaign: u64, r
     let _ = (|| {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let lacking = Lacking { trial, campaign, number: record.trial.number };
-        Writer::new(&transaction).write(lacking, record)?;
+        Writer::new(&transaction)?.write(lacking, record)?;
         transaction.commit()
     })();
     let _ = connection.pragma_update(None, "synchronous", was);
@@ -95,7 +181,7 @@ pub(super) fn fill(connection: &mut Connection, tell: &mut dyn FnMut(usize, usiz
     for (place, batch) in lacking.chunks(BATCH).enumerate() {
         tell(place * BATCH, lacking.len());
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut writer = Writer::new(&transaction);
+        let mut writer = Writer::new(&transaction)?;
         for trial in batch {
             match read::numbered(&transaction, trial.campaign, trial.number) {
                 Ok(Some(record)) => writer.write(*trial, &record)?,
@@ -126,11 +212,16 @@ struct Writer<'a> {
     to: &'a Connection,
     names: HashMap<String, u32>,
     columns: HashSet<(u32, u32, bool)>,
+    /// Whether records without samples are kept too: not for one query alone.
+    lights: bool,
 }
 
 impl<'a> Writer<'a> {
-    fn new(to: &'a Connection) -> Writer<'a> {
-        Writer { to, names: HashMap::new(), columns: HashSet::new() }
+    fn new(to: &'a Connection) -> Result<Writer<'a>> {
+        let sql = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'derived_light')
+                   AND NOT EXISTS (SELECT 1 FROM temp.sqlite_schema WHERE name = 'derived')";
+        let lights = to.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        Ok(Writer { to, names: HashMap::new(), columns: HashSet::new(), lights })
     }
 
     /// The number of a name, a new one where it has none.
@@ -172,8 +263,7 @@ impl<'a> Writer<'a> {
     }
 
     fn settings(&mut self, packed: &[u8]) -> Result<i64> {
-        let hash = blake3::hash(packed);
-        let id = hash.as_bytes().first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes));
+        let id = number_of(&blake3::hash(packed));
         let sql = "INSERT OR IGNORE INTO derived_settings VALUES (?1, ?2)";
         self.to.prepare_cached(sql)?.execute(params![id, packed])?;
         Ok(id)
@@ -182,14 +272,15 @@ impl<'a> Writer<'a> {
     fn write(&mut self, of: Lacking, record: &Record) -> Result<()> {
         let trial = &record.trial;
         let workload = self.name(&trial.group)?;
+        let digest = Digest::of(record);
         let mut values = Vec::new();
-        for (name, estimate) in figures(record) {
+        for (name, estimate) in digest.iter().flat_map(|digest| digest.figures.iter()) {
             let ends = estimate.interval.into_iter();
             let ends = ends.flat_map(|ends| [("_low", ends.low), ("_high", ends.high)]);
             for (end, value) in ends.filter(|(_, value)| value.is_finite()) {
                 values.push((format!("{name}{end}"), Held::Real(value)));
             }
-            values.push((name.into_owned(), Held::Real(estimate.value)));
+            values.push((name.to_string(), Held::Real(estimate.value)));
         }
         let figures = self.pack(workload, true, values)?;
         let knobs = trial.settings.iter();
@@ -197,9 +288,9 @@ impl<'a> Writer<'a> {
         let packed = self.pack(workload, false, knobs.collect())?;
         let settings = self.settings(&packed)?;
         let measurement = record.outcome.measurement();
-        let from = measurement.map(|it| origin(it, &trial.settings).verdict);
-        let settled = measurement.map(|it| steady(it, &trial.settings));
-        let notes = judge::all(record);
+        let from = measurement.map(|it| origin::from(it, &trial.settings));
+        let settled = digest.as_ref().map(|digest| &digest.steady);
+        let notes = digest.as_ref().map_or(record.notes.as_slice(), |digest| digest.notes.as_ref());
         let kinds: Vec<&str> = notes.iter().map(|note| note.kind.as_str()).collect();
         self.to.prepare_cached(INSERT)?.execute(params![
             of.trial,
@@ -213,12 +304,34 @@ impl<'a> Writer<'a> {
             Some(trial.settings.engine()).filter(|engine| !engine.is_empty()),
             from.filter(|verdict| *verdict != Verdict::None).map(Verdict::name),
             settled.and_then(|settled| match settled {
-                Steady::Tested(settled) => Some(settled),
+                Steady::Tested(settled) => Some(*settled),
                 Steady::NotTested(_) => None,
             }),
             (!kinds.is_empty()).then(|| kinds.join(" ")),
             figures,
         ])?;
+        self.light(of, record, digest.as_ref())
+    }
+
+    /// Keeps the record without its samples.
+    fn light(&mut self, of: Lacking, record: &Record, digest: Option<&Digest>) -> Result<()> {
+        if !self.lights {
+            return Ok(());
+        }
+        let Some(packed) = light::pack(record, digest, |name| self.name(name))? else {
+            return Ok(());
+        };
+        let settings = &record.trial.settings;
+        let Ok(json) = serde_json::to_string(settings) else { return Ok(()) };
+        let mut hash = blake3::Hasher::new();
+        hash.update(settings.engine().as_bytes()).update(b"\n").update(json.as_bytes());
+        let id = number_of(&hash.finalize());
+        let sql = "INSERT OR IGNORE INTO derived_knobs VALUES (?1, ?2, ?3)";
+        self.to.prepare_cached(sql)?.execute(params![id, settings.engine(), json])?;
+        let sql = "INSERT OR REPLACE INTO derived_light VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let (campaign, number) = (of.campaign as i64, of.number);
+        let row = params![of.trial, VERSION, campaign, number, id, packed];
+        self.to.prepare_cached(sql)?.execute(row)?;
         Ok(())
     }
 
@@ -239,6 +352,11 @@ impl<'a> Writer<'a> {
         ])?;
         Ok(())
     }
+}
+
+/// Names what was hashed.
+fn number_of(hash: &blake3::Hash) -> i64 {
+    hash.as_bytes().first_chunk().map_or(0, |bytes| i64::from_le_bytes(*bytes))
 }
 
 const INSERT: &str = "INSERT OR REPLACE INTO derived

@@ -17,7 +17,7 @@ use crate::sys::Error;
 mod guard;
 mod views;
 
-pub use views::{Kind, Relation, typed};
+pub use views::{Kind, Relation, column, literal, typed};
 
 /// No answer takes more memory than this.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -71,8 +71,6 @@ impl Query {
     /// When there is no store, or it cannot be read.
     pub fn open(path: &Path, tell: &mut dyn FnMut(usize, usize)) -> Result<Query, Error> {
         let mut store = Store::open_read_only(path)?;
-        let failed = |error: rusqlite::Error| refused(path, &error);
-        let complete = |store: &Store| derived::is_complete(&store.connection).map_err(failed);
         if !complete(&store)? && file::writable(path) {
             // Whatever is wrong with that: it is computed for this once, below.
             if let Ok(mut writable) = Store::open(path)
@@ -82,6 +80,20 @@ impl Query {
             }
             store = Store::open_read_only(path)?;
         }
+        Query::of(store, tell)
+    }
+
+    /// The same without a byte written: what nobody has computed yet is forgotten afterwards.
+    ///
+    /// # Errors
+    /// When there is no store, or it cannot be read.
+    pub fn open_read_only(path: &Path) -> Result<Query, Error> {
+        Query::of(Store::open_read_only(path)?, &mut |_, _| {})
+    }
+
+    fn of(mut store: Store, tell: &mut dyn FnMut(usize, usize)) -> Result<Query, Error> {
+        let path = store.path.clone();
+        let failed = |error: rusqlite::Error| refused(&path, &error);
         guard::sort_in_memory(&store.connection).map_err(failed)?;
         if !complete(&store)? {
             derived::borrow(&store.connection).map_err(failed)?;
@@ -121,6 +133,11 @@ impl Query {
     }
 }
 
+/// Whether all is kept that can be asked for.
+fn complete(store: &Store) -> Result<bool, Error> {
+    derived::is_complete(&store.connection).map_err(|error| refused(&store.path, &error))
+}
+
 /// What can go wrong with a query.
 enum Wrong {
     Ours(Error),
@@ -138,6 +155,10 @@ const LISTED: &str = "`brickyard query` without SQL shows the views, their colum
 
 fn answer(connection: &Connection, sql: &str, bounds: Bounds) -> Result<Answer, Wrong> {
     let ours = |why: &str, hint: &str| Wrong::Ours(Error::new(CANNOT, why).hint(hint));
+    if sql.contains('\0') {
+        let why = "it has a NUL character, at which SQLite would stop reading";
+        return Err(ours(why, "write char(0) instead"));
+    }
     // Not `prepare`, which looks at the rest of a text by calling itself: a text of many
     // statements would take all of the stack.
     let mut batch = Batch::new(connection, sql);

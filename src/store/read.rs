@@ -1,12 +1,12 @@
 //! Campaigns and trials out of tables.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use hdrhistogram::serialization::Deserializer;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Result, Row, params};
 
-use super::{Campaign, codec};
+use super::{Campaign, Overview, codec};
 use crate::knob::Settings;
 use crate::measurement::integrity::{Fault, Lasting};
 use crate::measurement::programs::Output;
@@ -20,6 +20,39 @@ use crate::plan::Trial;
 pub(super) fn campaigns(connection: &Connection) -> Result<Vec<Campaign>> {
     let mut statement = connection.prepare("SELECT * FROM campaign ORDER BY id")?;
     let rows = statement.query_map([], campaign)?;
+    rows.collect()
+}
+
+pub(super) fn one_campaign(connection: &Connection, id: u64) -> Result<Option<Campaign>> {
+    // A number that SQLite cannot hold is no campaign's.
+    let Ok(id) = i64::try_from(id) else { return Ok(None) };
+    let mut statement = connection.prepare("SELECT * FROM campaign WHERE id = ?1")?;
+    let mut rows = statement.query_map([id], campaign)?;
+    rows.next().transpose()
+}
+
+pub(super) fn overviews(connection: &Connection) -> Result<Vec<Overview>> {
+    let sql = "SELECT id, plan, engine, host, started_unix_ns, ended_unix_ns IS NOT NULL AS ended
+               FROM campaign ORDER BY id";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map([], |row| {
+        Ok(Overview {
+            id: whole(row, "id")?,
+            plan: row.get("plan")?,
+            engine: row.get("engine")?,
+            host: row.get("host")?,
+            started_unix_ns: whole(row, "started_unix_ns")?,
+            ended: row.get("ended")?,
+        })
+    })?;
+    rows.collect()
+}
+
+pub(super) fn outcomes(connection: &Connection, campaign: u64) -> Result<BTreeMap<String, u64>> {
+    let sql = "SELECT outcome, count(*) AS trials FROM trial WHERE campaign = ?1 GROUP BY outcome";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement
+        .query_map([campaign as i64], |row| Ok((row.get("outcome")?, whole(row, "trials")?)))?;
     rows.collect()
 }
 

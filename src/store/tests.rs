@@ -227,6 +227,86 @@ fn what_went_in_comes_out() {
     assert_eq!(format!("{read:?}"), format!("{written:?}"));
 }
 
+/// A report of 100 000 trials took most of a minute, as it decoded the histogram of each.
+#[test]
+fn records_without_samples_are_the_same_kept_and_computed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let mut store = Store::open(&path).unwrap();
+    let id = store.begin(&Campaign { uid: "u".into(), ..Campaign::default() }).unwrap();
+    let full = crate::measurement::limit::testing::Scene::default().record(9);
+    let Outcome::Done(plain) = &full.outcome else { panic!("it was done") };
+    let outcomes = [
+        Outcome::Done(Box::new(measurement())),
+        Outcome::Failed("EIO".into()),
+        Outcome::Skipped("sync has no queue".into()),
+        Outcome::Interrupted,
+        Outcome::Done(plain.clone()),
+    ];
+    for (outcome, number) in outcomes.into_iter().zip(1..) {
+        store.append(id, &record(number, outcome)).unwrap();
+    }
+    let computed = |store: &Store| {
+        format!("{:?}", read::records(&store.connection, id, Record::light).unwrap())
+    };
+    let kept = |store: &Store| format!("{:?}", store.light_records(id).unwrap());
+    let change = |store: &Store, sql: &str| store.connection.execute(sql, []).unwrap();
+    assert!(computed(&store).contains("limits: Some(Limits"), "one has all that there can be");
+    assert_eq!(kept(&store), computed(&store));
+    // That it is read at all: what is kept wins, until what it was computed from changes.
+    change(&store, "UPDATE derived_light SET knobs = (SELECT min(id) FROM derived_knobs)");
+    change(&store, "UPDATE derived_knobs SET engine = 'tree', settings = '{}'");
+    assert!(kept(&store) != computed(&store));
+    change(&store, "INSERT INTO note SELECT id, 'new', 'a word of mine' FROM trial");
+    assert!(kept(&store).contains("a word of mine"));
+    assert_eq!(kept(&store), computed(&store));
+}
+
+/// Whatever bytes a cache holds, they are at worst computed anew.
+#[test]
+fn damaged_bytes_of_the_cache_are_computed_anew_wherever_they_are_cut() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+    let id = store.begin(&Campaign { uid: "u".into(), ..Campaign::default() }).unwrap();
+    // A thousand writes need not wait for the disk.
+    store.repeatable(true).unwrap();
+    store.append(id, &record(1, Outcome::Done(Box::new(measurement())))).unwrap();
+    let whole = format!("{:?}", store.light_records(id).unwrap());
+    let sql = "SELECT light FROM derived_light";
+    let bytes: Vec<u8> = store.connection.query_row(sql, [], |row| row.get(0)).unwrap();
+    assert!(bytes.len() > 500, "{}", bytes.len());
+    let sql = "UPDATE derived_light SET light = ?1";
+    for end in 0..bytes.len() {
+        store.connection.execute(sql, [&bytes[..end]]).unwrap();
+        assert_eq!(format!("{:?}", store.light_records(id).unwrap()), whole, "cut at {end}");
+    }
+    for place in (0..bytes.len()).step_by(7) {
+        let mut turned = bytes.clone();
+        turned[place] ^= 0xff;
+        store.connection.execute(sql, [turned]).unwrap();
+        assert_eq!(store.light_records(id).unwrap().len(), 1, "turned at {place}");
+    }
+}
+
+#[test]
+fn trials_of_which_nothing_is_kept_stand_in_their_places_among_those_that_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+    let id = store.begin(&Campaign { uid: "u".into(), ..Campaign::default() }).unwrap();
+    for number in [3, 1, 7, 5] {
+        store.append(id, &record(number, Outcome::Done(Box::new(measurement())))).unwrap();
+    }
+    let read = |store: &Store| store.light_records(id).unwrap();
+    let whole = format!("{:?}", read(&store));
+    let numbers: Vec<u32> = read(&store).iter().map(|record| record.trial.number).collect();
+    assert_eq!(numbers, [1, 3, 5, 7]);
+    for number in numbers {
+        let sql = "DELETE FROM derived_light WHERE number = ?1";
+        assert_eq!(store.connection.execute(sql, [number]).unwrap(), 1);
+        assert_eq!(format!("{:?}", read(&store)), whole, "without {number}");
+    }
+}
+
 #[test]
 fn a_trial_is_kept_whole_or_not_at_all() {
     let folder = tempfile::tempdir().unwrap();

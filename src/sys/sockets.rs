@@ -17,7 +17,11 @@ const BY_FAMILY: u16 = 20;
 const REQUEST: u16 = 1;
 /// `struct inet_diag_sockid` of linux/inet_diag.h.
 const ID_BYTES: usize = 48;
-/// Where the answer has its queues, from its head's end: `struct inet_diag_msg`.
+/// TCP_ESTABLISHED of net/tcp_states.h.
+const ESTABLISHED: u8 = 1;
+/// Where the answer has its state, from its head's end: `struct inet_diag_msg`.
+const STATE_AT: usize = 1;
+/// And its queues.
 const RECEIVE_AT: usize = 4 + ID_BYTES + 4;
 const SEND_AT: usize = RECEIVE_AT + 4;
 
@@ -92,7 +96,8 @@ impl Asker {
         })
     }
 
-    /// What waits in a connection; `None` when there is none any more, or the kernel does not tell.
+    /// What waits in a connection; `None` when it is not established any more (the kernel knows of
+    /// an ended one for another minute, in which nothing waits), or the kernel does not tell.
     pub fn queues(&mut self, connection: &Connection) -> Option<Queues> {
         self.0.write_all(&connection.request()).ok()?;
         let mut answer = [0; 4096];
@@ -103,6 +108,9 @@ impl Asker {
 
 fn queues(answer: &[u8]) -> Option<Queues> {
     if answer.get(4..6)? != BY_FAMILY.to_ne_bytes() {
+        return None;
+    }
+    if *answer.get(HEADER_BYTES + STATE_AT)? != ESTABLISHED {
         return None;
     }
     let number = |at: usize| {
@@ -122,6 +130,7 @@ mod tests {
     fn an_answer_is_read_or_is_none_and_no_cut_of_it_panics() {
         let mut answer = vec![0; HEADER_BYTES + 72];
         answer[4..6].copy_from_slice(&BY_FAMILY.to_ne_bytes());
+        answer[HEADER_BYTES + STATE_AT] = ESTABLISHED;
         answer[HEADER_BYTES + 56..][..4].copy_from_slice(&7_u32.to_ne_bytes());
         answer[HEADER_BYTES + 60..][..4].copy_from_slice(&9_u32.to_ne_bytes());
         assert_eq!(queues(&answer), Some(Queues { send_bytes: 9, receive_bytes: 7 }));
@@ -148,7 +157,12 @@ mod tests {
             return; // This kernel has no tcp_diag.
         };
         assert_eq!(there.receive_bytes, 1234);
+        // Who ends it first waits for a minute, and the kernel goes on telling that nothing is in
+        // its queues: that was taken for a server that had nothing to send.
+        let first = end(&sender);
         drop(sender);
+        drop(receiver);
+        assert_eq!(asker.queues(&first), None);
         let nobody = Connection::new((&loopback, 1), (&loopback, 1));
         assert_eq!(asker.queues(&nobody), None);
     }

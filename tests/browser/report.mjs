@@ -3,71 +3,47 @@
 //   node tests/browser/report.mjs [--shots DIR] REPORT.html...
 //
 // One line a check: `ok`, `FAIL` or `SKIP`. Exit status 1 when a check fails.
-import {mkdirSync, writeFileSync} from 'node:fs';
+import {writeFileSync} from 'node:fs';
 import {basename, join, resolve} from 'node:path';
 import {pathToFileURL} from 'node:url';
-import {Browser, chromium} from './chromium.mjs';
+import {begin, must} from './harness.mjs';
 
 const WIDTHS = [360, 768, 1280];
-const args = process.argv.slice(2);
-const shots = args[0] === '--shots' ? args.splice(0, 2)[1] : undefined;
-const path = chromium();
-if (!path) {
-  console.log('SKIP report in a browser: no Chromium (apt-get install chromium, or set CHROMIUM)');
-  process.exit(0);
-}
-if (!args.length) {
-  console.error('usage: node tests/browser/report.mjs [--shots DIR] REPORT.html...');
-  process.exit(2);
-}
-
-let failures = 0;
-let report = '';
-function check(what, problems) {
-  const bad = [problems].flat().filter((problem) => problem !== true && problem !== undefined);
-  failures += bad.length ? 1 : 0;
-  console.log(bad.length ? `FAIL ${report}: ${what}: ${bad.slice(0, 5).join('; ')}` : `ok ${report}: ${what}`);
-}
-const must = (holds, problem) => (holds ? [] : [problem]);
-
-let requests = [];
-let complaints = [];
-const browser = await Browser.start(path);
-browser.listen((method, params) => {
-  if (method === 'Network.requestWillBeSent') requests.push(params.request.url);
-  if (method === 'Runtime.consoleAPICalled') {
-    complaints.push(`${params.type}: ${params.args.map((arg) => arg.value ?? arg.description).join(' ')}`);
-  }
-  if (method === 'Runtime.exceptionThrown') complaints.push(params.exceptionDetails.exception?.description);
-  if (method === 'Log.entryAdded') complaints.push(`${params.entry.level}: ${params.entry.text}`);
-});
+const DEEPEST = 9000;
+const harness = await begin('node tests/browser/report.mjs [--shots DIR] REPORT.html...');
+const {args, browser, shots} = harness;
+const check = harness.check.bind(harness);
+const shot = (name) => harness.shot(name, DEEPEST);
 
 async function open(url, width) {
-  await browser.call('Emulation.setDeviceMetricsOverride',
-    {width, height: 900, deviceScaleFactor: 1, mobile: false});
+  await harness.size(width);
   await browser.call('Page.navigate', {url});
   await browser.until(`location.href === ${JSON.stringify(url)} && document.documentElement?.dataset.drawn`,
     'all figures drawn');
 }
 
-async function shot(name) {
-  if (!shots) return;
-  mkdirSync(shots, {recursive: true});
-  const {cssContentSize: size} = await browser.call('Page.getLayoutMetrics');
-  const clip = {x: 0, y: 0, width: size.width, height: Math.min(size.height, 9000), scale: 1};
-  const {data} = await browser.call('Page.captureScreenshot', {clip, captureBeyondViewport: true});
-  writeFileSync(join(shots, `${name}.png`), Buffer.from(data, 'base64'));
-}
-
 const DRAWN = `[...document.querySelectorAll('.plot')].map((plot) => ({
   id: plot.id, label: plot.getAttribute('aria-label'),
   svg: plot.querySelectorAll('.main-svg').length,
-  traces: plot.querySelectorAll('.scatterlayer .trace, .barlayer .trace').length,
-  points: plot.querySelectorAll('.scatterlayer .point, .barlayer .point, .scatterlayer .js-line').length,
+  traces: plot.querySelectorAll('.scatterlayer .trace, .barlayer .trace, .heatmaplayer').length,
+  points: plot.querySelectorAll('.scatterlayer .point, .barlayer .point, .scatterlayer .js-line, .heatmaplayer image, .heatmaplayer path').length,
   inside: plot.querySelector('.main-svg')?.getBoundingClientRect().width <= plot.clientWidth + 1,
 }))`;
 
 async function figures() {
+  // A map is drawn when somebody comes near it.
+  if (await browser.evaluate('Boolean(window.brickyard?.explorer)')) {
+    const deep = () => browser.evaluate('document.documentElement.scrollHeight');
+    const before = await deep();
+    await browser.evaluate('(window.brickyard.explorer.nearAll(), true)');
+    if (await browser.evaluate("Boolean(document.getElementById('grid-drawn'))")) {
+      await browser.until("document.querySelector('#grid-map .heatmaplayer image, #grid-map .heatmaplayer path')", 'the map is drawn', 180);
+    }
+    // The scatter matrix pushed all below it down by its height when a reader came near: who was
+    // about to press Next among the timelines pressed something else. Words may take a few lines.
+    const moved = await deep() - before;
+    check('what is drawn late moves little', must(moved >= 0 && moved < 80, `by ${moved} px`));
+  }
   const plots = await browser.evaluate(DRAWN);
   const placed = await browser.evaluate("document.querySelectorAll('[data-plot]').length");
   check('every figure is drawn', plots.flatMap((plot) => [
@@ -85,7 +61,7 @@ async function figures() {
   const drawn = `f.querySelector('svg line, svg path, svg rect') && f.querySelector('svg text')?.textContent.trim()
     && f.querySelector('svg[role=img][aria-label], svg title')`;
   check('empty figures say why', await browser.evaluate(`[...document.querySelectorAll('figure')]
-    .filter((f) => !f.querySelector('.plot') && !(${drawn}) && !f.querySelector('.missing')?.textContent.trim()).map((f) => f.id)`));
+    .filter((f) => !f.querySelector('.plot, canvas') && !(${drawn}) && !f.querySelector('.missing')?.textContent.trim()).map((f) => f.id)`));
 }
 
 async function page() {
@@ -94,14 +70,14 @@ async function page() {
   check('the policy lets nothing in', must(policy.startsWith("default-src 'none'; script-src 'sha256-")
     && !policy.includes('unsafe-eval') && !/https?:/.test(policy), policy));
   // This script's own attempt is complained of, as it should be; nothing else may be.
-  const before = complaints.length;
+  const before = harness.complaints.length;
   check('the policy is enforced', await browser.evaluate(`new Promise((done) => {
     const script = document.createElement('script');
     script.textContent = 'window.intruder = true';
     document.body.append(script);
     setTimeout(() => done(window.intruder ? ['a foreign script ran'] : []), 50);
   })`));
-  const told = complaints.splice(before);
+  const told = harness.complaints.splice(before);
   check('the policy tells of what it stops', must(
     told.length > 0 && told.every((text) => /Content.Security.Policy/i.test(text)), told.join(', ') || 'silence'));
   check('no cloud button', await browser.evaluate(`[...document.querySelectorAll('.modebar-btn')]
@@ -129,15 +105,7 @@ async function timelines() {
   if (!(await browser.evaluate("Boolean(document.getElementById('timeline-picker'))"))) return;
   const before = await browser.evaluate("document.getElementById('timeline-plot').dataset.trial");
   const options = await browser.evaluate("document.getElementById('timeline-picker').options.length");
-  const {x, y} = await browser.evaluate(`(() => {
-    const button = document.getElementById('timeline-on');
-    button.scrollIntoView({behavior: 'instant', block: 'center'});
-    const box = button.getBoundingClientRect();
-    return {x: box.x + box.width / 2, y: box.y + box.height / 2};
-  })()`);
-  for (const type of ['mousePressed', 'mouseReleased']) {
-    await browser.call('Input.dispatchMouseEvent', {type, x, y, button: 'left', clickCount: 1});
-  }
+  await harness.click("document.getElementById('timeline-on')");
   const after = await browser.evaluate("document.getElementById('timeline-plot').dataset.trial");
   const chosen = await browser.evaluate(`(() => {
     const picker = document.getElementById('timeline-picker');
@@ -145,6 +113,7 @@ async function timelines() {
     picker.dispatchEvent(new Event('change'));
     const plot = document.getElementById('timeline-plot');
     return {trial: plot.dataset.trial, lines: plot.querySelectorAll('.scatterlayer .js-line').length,
+      counted: Boolean(brickyard.data.timelines.at(-1).latency), maps: plot.querySelectorAll('.heatmaplayer image').length,
       says: document.getElementById('timeline-says').textContent, label: plot.getAttribute('aria-label')};
   })()`);
   check(`the timeline picker works (${options} trials)`, [
@@ -152,6 +121,10 @@ async function timelines() {
     ...must(options < 3 || chosen.trial !== after, 'choosing the last changed nothing'),
     ...must(chosen.lines > 0, 'no line'),
     ...must(chosen.says.length > 30 && chosen.label.includes(chosen.says), 'no text alternative'),
+  ]);
+  check('latency over time is a map where it was counted, and is told in words', [
+    ...must(chosen.maps === (chosen.counted ? 1 : 0), `${chosen.maps} maps`),
+    ...must(/The slowest .* took .*; (it|they) ended in /.test(chosen.says) === chosen.counted, chosen.says),
   ]);
 }
 
@@ -233,7 +206,7 @@ async function print(url, name) {
   const background = await browser.evaluate('getComputedStyle(document.body).backgroundColor');
   check('prints light, and figures fit the paper',
     wide.concat(must(background === 'rgb(255, 255, 255)', background)));
-  await browser.call('Emulation.setDeviceMetricsOverride', {width: 720, height: 1000, deviceScaleFactor: 1, mobile: false});
+  await harness.size(720, 1000);
   await shot(`${name}-print`);
   await browser.call('Emulation.setEmulatedMedia', {media: ''});
   const {data} = await browser.call('Page.printToPDF', {});
@@ -242,25 +215,20 @@ async function print(url, name) {
   if (shots) writeFileSync(join(shots, `${name}.pdf`), pdf);
 }
 
-try {
+await harness.run(async () => {
   for (const file of args) {
     const url = pathToFileURL(resolve(file)).href;
-    report = basename(file, '.html');
-    [requests, complaints] = [[], []];
+    harness.subject = basename(file, '.html');
+    [harness.requests, harness.complaints] = [[], []];
     await open(url, 1280);
     await figures();
     await page();
     await timelines();
     await table();
-    await widths(url, report);
-    await dark(url, report);
-    await print(url, report);
-    check('no request but for the page itself', requests.filter((asked) => asked !== url));
-    check('no complaint on the console', complaints);
+    await widths(url, harness.subject);
+    await dark(url, harness.subject);
+    await print(url, harness.subject);
+    check('no request but for the page itself', harness.requests.filter((asked) => asked !== url));
+    check('no complaint on the console', harness.complaints);
   }
-} catch (error) {
-  check('the browser could be driven', [error.message]);
-} finally {
-  await browser.close();
-}
-process.exit(failures ? 1 : 0);
+});

@@ -45,6 +45,10 @@ fn the_knob_that_matters_is_named_and_the_other_is_not() {
     let table = text.lines().skip_while(|line| !line.starts_with("Effects in "));
     let mut table = table.take_while(|line| !line.is_empty());
     assert!(table.all(|line| line.chars().count() <= 100), "{text}");
+    let markdown = run(&["report", "--format", "markdown"]);
+    let (_, table) = markdown.split_once("\n## Effects in ").expect("a table");
+    let rows = table.lines().filter(|line| line.starts_with('|'));
+    assert_eq!(rows.filter(|row| row.matches('|').count() == 9).count(), 4, "{markdown}");
     run(&["report", "--format", "html", "--output", "page.html"]);
     let page = std::fs::read_to_string(folder.path().join("page.html")).expect("a page");
     assert!(page.contains("What each knob does"));

@@ -135,6 +135,18 @@ fn what_never_ends_is_ended() {
 }
 
 /// Neither waits for the other, and a run that is killed leaves nothing that cannot be asked.
+/// The bound on memory is one for a process: among the units, this took it from whichever other
+/// test opened a store in that moment, which then failed with "out of memory".
+#[test]
+fn what_needs_too_much_memory_is_ended() {
+    let folder = tempfile::tempdir().expect("a folder");
+    measured(folder.path());
+    let sorted = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+                  SELECT randomblob(1000000) AS r FROM n ORDER BY r";
+    let said = refused(folder.path(), &[sorted]);
+    assert!(said.contains("out of memory"), "{said}");
+}
+
 #[test]
 fn it_is_asked_while_a_run_writes_and_after_that_was_killed() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -229,10 +229,12 @@ fn check_stripes(document: &Value, mb: u64, count: usize) {
             (&"done".into(), &"device".into())
         );
         assert!(figure(trial, "mkfs_ns") > 0.0 && figure(trial, "mount_ns") > 0.0);
-        if trial["settings"]["raid"] == "raid0" {
-            let share = figure(trial, "throughput_bytes_per_s") / (4 * mb * 1_000_000) as f64;
-            let streams = trial["settings"]["streams"].as_u64().expect("a number");
-            let filesystem = trial["settings"]["filesystem"].to_string();
+        let share = figure(trial, "throughput_bytes_per_s") / (4 * mb * 1_000_000) as f64;
+        let streams = trial["settings"]["streams"].as_u64().expect("a number");
+        let filesystem = trial["settings"]["filesystem"].to_string();
+        let raid = trial["settings"]["raid"].as_str().expect("a level");
+        println!("{raid}, {filesystem}, {streams} streams: {share:.3} of four disks");
+        if raid == "raid0" {
             cells.entry((filesystem, streams)).or_default().push(share);
         }
     }

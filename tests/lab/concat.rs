@@ -86,17 +86,19 @@ fn ncecat_and_ours_take_the_same_time_on_a_disk_of_known_speed() {
         return;
     }
     let name = mount.name();
-    // Read for the first time its own program comes from another disk.
-    sh("ncecat", &["--version"]);
-    let run = |with: &str| -> Value {
+    let run = |with: &str, name: &str, size: &str| -> Value {
         let folder = tempfile::tempdir().expect("a folder");
-        let with = format!("concat-with={with}");
-        let load = ["files=4", "file-size=16MiB", "variables=2", "block-size=4MiB"];
-        let common = ["run", "concatenate", "--dir", &name, "--replicates", "1"];
-        let document = json(folder.path(), &[&common[..], &load, &[&with]].concat());
+        let (with, size) = (format!("concat-with={with}"), format!("file-size={size}"));
+        let load = ["files=4", "variables=2", "block-size=4MiB"];
+        let common = ["run", "concatenate", "--dir", name, "--replicates", "1"];
+        let document = json(folder.path(), &[&common[..], &load, &[&with, &size]].concat());
         trials(&document)[0].clone()
     };
-    let (ours, theirs) = (run("native"), run("ncecat"));
+    // Read for the first time its own program comes from another disk, and so does every library
+    // that it loads when it works; of `--version` alone 6 MiB of these were left to read.
+    let elsewhere = tempfile::tempdir().expect("a folder");
+    run("ncecat", &elsewhere.path().to_string_lossy(), "16MiB");
+    let (ours, theirs) = (run("native", &name, "16MiB"), run("ncecat", &name, "16MiB"));
     for trial in [&ours, &theirs] {
         assert_eq!(trial["outcome"], "done", "{trial:#}");
         let read = figure(trial, "read_throughput_bytes_per_s") / limit as f64;

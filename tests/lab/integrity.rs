@@ -59,7 +59,7 @@ fn kind(told: &Told, through_memory: bool) -> &'static str {
 
 /// What a reader should find who was given what was met.
 fn expected(truth: &Truth, through_memory: bool) -> Vec<Fault> {
-    let met = truth.told.iter().filter(|told| told.met > 0);
+    let met = truth.told.iter().filter(|told| told.met > 0 && !is_witness(told, truth));
     met.map(|told| Fault {
         offset: match told.lie {
             // All of a request fails; when its blocks are read by themselves none does.
@@ -75,6 +75,20 @@ fn expected(truth: &Truth, through_memory: bool) -> Vec<Fault> {
         file: told.meant.file.to_string(),
     })
     .collect()
+}
+
+/// Whether a block was read only as the place that another wrong block names, to tell how that came
+/// about, and was written over before it was read for itself. Whatever is found wrong is read
+/// several times more, so it was met once.
+///
+/// The story: once in some hundred draws a stream that wrote its next generation lagged so far
+/// behind the other that the second half of a swap was overwritten before its turn; the truth said
+/// that it had been met, and nobody had asked for it.
+fn is_witness(told: &Told, truth: &Truth) -> bool {
+    let place = |name: &Name| (name.campaign, name.file, name.offset);
+    let names_it =
+        |it: &Told| it.met > 0 && it.bears.as_ref().map(place) == Some(place(&told.meant));
+    told.lie.takes_two() && !told.stands && told.met == 1 && truth.told.iter().any(names_it)
 }
 
 /// What the program found in all trials; its counts must be those of what it lists.

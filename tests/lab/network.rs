@@ -10,6 +10,9 @@ use serde_json::Value;
 use crate::disk::{alone, sh, usable};
 use crate::run::{draw, figure, noted, parse, trials};
 
+/// Bytes that a shaped end lets go at once when nothing was sent for a while.
+pub const BUCKET: u64 = 2 << 20;
+
 /// Two namespaces, `a` at 10.89.0.1 and `b` at 10.89.0.2; gone when dropped.
 pub struct Pair {
     pub a: String,
@@ -51,7 +54,8 @@ impl Pair {
     /// holds that back, and drops nothing.
     pub fn shape_with(&self, megabits_per_s: u64, queue: &[&str]) {
         let rate = format!("{megabits_per_s}mbit");
-        let bucket = [&["root", "tbf", "rate", &rate, "burst", "2mb"], queue].concat();
+        let burst = format!("{BUCKET}b");
+        let bucket = [&["root", "tbf", "rate", &rate, "burst", &burst], queue].concat();
         sh("tc", &[&["-n", &self.a, "qdisc", "replace", "dev", "link0"], &bucket[..]].concat());
     }
 

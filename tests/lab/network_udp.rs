@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::disk::{alone, sh, usable};
-use crate::network::{Pair, limit};
+use crate::network::{BUCKET, Pair, limit};
 use crate::run::{draw, figure, trials};
 
 /// What the link has dropped before it sent it, since it was shaped.
@@ -32,7 +32,8 @@ fn what_overruns_a_link_is_lost_to_the_datagram() {
     pair.shape_with(rate, &["limit", "60kb"]);
     let before = dropped(&pair);
     // What a token bucket counts of each: IP, UDP and Ethernet besides the payload.
-    let carried = rate as f64 * 1e6 * bytes as f64 / (bytes + 20 + 8 + 14) as f64;
+    let on_wire = bytes as f64 / (bytes + 20 + 8 + 14) as f64;
+    let carried = rate as f64 * 1e6 * on_wire;
     let pacing = format!("pacing={}b/s", (carried * factor as f64 / 10.0) as u64);
     let size = format!("datagram-size={bytes}");
     let more = [pacing.as_str(), &size, "socket-buffer=200KiB"];
@@ -49,12 +50,15 @@ fn what_overruns_a_link_is_lost_to_the_datagram() {
     println!("{share:.4} of what the link carries arrived");
     let starved = by_socket / (sent - lost);
     assert!((share - 1.0).abs() < 0.01 + starved, "{share} of {carried}: {trial:#}");
-    // The bucket, full at first, lets a few hundredths of it go besides.
-    // A busy machine's sender may not keep its pace: what it sent says by how much it overran.
-    let overrun = figure(trial, "sent_throughput_bytes_per_s") * 8.0 / carried;
-    let expected = 1.0 - 1.0 / overrun.max(1.0);
+    // A busy machine's sender may not keep its pace: what it sent says by how much it overran. The
+    // bucket, full at first, goes besides. It was once put down as "a few hundredths" of whatever
+    // the rate was: at 58 Mb/s it is 7 % of all that the link carries in 4 s.
+    let pace = figure(trial, "sent_throughput_bytes_per_s");
+    let offered = sent * bytes as f64;
+    let goes = carried / 8.0 * (offered / pace) + BUCKET as f64 * on_wire;
+    let expected = (1.0 - goes / offered).max(0.0);
     let loss = figure(trial, "loss_share");
-    assert!((loss - expected).abs() < 0.05, "{loss} lost, {expected} expected: {trial:#}");
+    assert!((loss - expected).abs() < 0.03, "{loss} lost, {expected} expected: {trial:#}");
     let (word, claim) = limit(&document);
     assert_eq!(word, "network", "{claim}");
     assert_eq!(trial["origin"]["verdict"], "memory", "{trial:#}");

@@ -1,6 +1,6 @@
 //! Cells made by hand: each limit proved, its near misses, and nothing known.
 
-use super::super::Finding;
+use super::super::{Asked, Finding};
 use crate::counters::bounds::Bounded;
 use crate::measurement::limit::testing::{Scene, group};
 use crate::measurement::{Evidence, Record};
@@ -9,7 +9,7 @@ use crate::value::Value;
 fn ask(scenes: &[Scene]) -> Vec<Finding> {
     let records: Vec<Record> =
         scenes.iter().zip(1..).map(|(scene, number)| scene.record(number)).collect();
-    (super::QUESTION.answer)(&records)
+    (super::QUESTION.answer)(&Asked::of(&records))
 }
 
 /// What limits the cell of that trial.

@@ -6,8 +6,12 @@
 //! flight, their latency is the limit; where it does not, operations only wait longer, and the
 //! busy device is.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use super::RunnerUp;
-use crate::analysis::curve::{Cell, alike};
+use crate::analysis::curve::{Cell, EXTENT, alike};
+use crate::knob::Settings;
 use crate::measurement::limit::{BUSY, Limits, Resource, Standing, Use, limits};
 use crate::stats::mean;
 use crate::value::throughput;
@@ -31,10 +35,14 @@ const FAR: f64 = 10.0;
 /// A limit must be so much above what was got to be the next.
 const ABOVE: f64 = 1.02;
 
+/// Knobs that say how much is in flight.
+const IN_FLIGHT: &[&str] = &["streams", "queue-depth"];
+
 /// What is known of a cell.
-pub struct Point<'a> {
-    cell: &'a Cell<'a>,
-    trials: Vec<Limits>,
+pub struct Point {
+    /// The number of its family: cells that differ in what is in flight alone.
+    family: usize,
+    trials: Vec<Arc<Limits>>,
     in_flight: f64,
     bytes_per_s: f64,
 }
@@ -55,46 +63,60 @@ pub struct Verdict {
 }
 
 /// What is known of each cell, in the same order.
-pub fn points<'a>(cells: &'a [Cell<'a>]) -> Vec<Point<'a>> {
+pub fn points<'a>(cells: &'a [Cell<'a>]) -> Vec<Point> {
+    let free = [EXTENT, IN_FLIGHT].concat();
+    // Of a thousand cells each would be held against every other.
+    let mut families: HashMap<u64, Vec<(usize, &'a Settings)>> = HashMap::new();
+    let mut many = 0;
+    let mut family = |settings: &'a Settings| {
+        let near = families.entry(settings.fingerprint(&free)).or_default();
+        match near.iter().find(|(_, first)| alike(first, settings, IN_FLIGHT)) {
+            Some((number, _)) => *number,
+            None => {
+                near.push((many, settings));
+                many += 1;
+                many - 1
+            }
+        }
+    };
     let point = |cell: &'a Cell<'a>| {
-        let trials: Vec<Limits> = cell.records.iter().filter_map(|record| limits(record)).collect();
+        let trials: Vec<Arc<Limits>> =
+            cell.records.iter().filter_map(|record| limits(record)).collect();
         let rates: Vec<f64> = trials.iter().map(|trial| trial.bytes_per_s).collect();
         let in_flight = trials.first().map_or(0.0, |trial| trial.in_flight);
         let bytes_per_s = if rates.is_empty() { 0.0 } else { mean(&rates) };
-        Point { cell, trials, in_flight, bytes_per_s }
+        Point { family: family(cell.settings), trials, in_flight, bytes_per_s }
     };
     cells.iter().map(point).collect()
 }
 
 /// Where a cell stands among those that differ in what is in flight alone.
-enum Growth<'a, 'b> {
+enum Growth<'b> {
     /// There is none but itself.
     Alone,
     /// One with more in flight gets more.
-    More(&'b Point<'a>),
+    More(&'b Point),
     /// It has the most in flight, and throughput has grown in proportion from this one on.
-    Linear(&'b Point<'a>),
+    Linear(&'b Point),
     /// This one, with much more or much less in flight, gets the same.
-    Full(&'b Point<'a>),
+    Full(&'b Point),
     /// It has the most in flight, and operations wait for each other most of their time, by this
     /// one's.
-    Queues(&'b Point<'a>),
+    Queues(&'b Point),
     /// Neither.
     Between,
 }
 
-fn family<'a, 'b>(point: &Point<'a>, points: &'b [Point<'a>]) -> Vec<&'b Point<'a>> {
-    let differs = |other: &&Point<'a>| {
-        other.in_flight > 0.0
-            && other.in_flight != point.in_flight
-            && alike(other.cell.settings, point.cell.settings, &["streams", "queue-depth"])
+fn family<'b>(point: &Point, points: &'b [Point]) -> Vec<&'b Point> {
+    let differs = |other: &&Point| {
+        other.in_flight > 0.0 && other.in_flight != point.in_flight && other.family == point.family
     };
     points.iter().filter(differs).collect()
 }
 
-fn growth<'a, 'b>(point: &Point<'a>, points: &'b [Point<'a>]) -> Growth<'a, 'b> {
+fn growth<'b>(point: &Point, points: &'b [Point]) -> Growth<'b> {
     let family = family(point, points);
-    let by_rate = |a: &&&Point<'_>, b: &&&Point<'_>| a.bytes_per_s.total_cmp(&b.bytes_per_s);
+    let by_rate = |a: &&&Point, b: &&&Point| a.bytes_per_s.total_cmp(&b.bytes_per_s);
     let deeper = family.iter().filter(|other| other.in_flight > point.in_flight);
     if let Some(best) = deeper.clone().max_by(by_rate) {
         if best.bytes_per_s >= GROWS * point.bytes_per_s {
@@ -129,8 +151,8 @@ fn growth<'a, 'b>(point: &Point<'a>, points: &'b [Point<'a>]) -> Growth<'a, 'b> 
 }
 
 /// Whether something other than devices and latency binds a cell.
-fn elsewhere(point: &Point<'_>) -> bool {
-    let bound = |trial: &&Limits| {
+fn elsewhere(point: &Point) -> bool {
+    let bound = |trial: &&Arc<Limits>| {
         trial.binding().is_some_and(|used| {
             !matches!(used.resource, Resource::Device | Resource::DeviceCache | Resource::Link)
         })
@@ -153,12 +175,12 @@ fn suspected(suspect: Resource, evidence: impl Into<String>) -> Found {
     Found { limit: Resource::Unknown, suspect: Some(suspect), evidence: evidence.into() }
 }
 
-fn judge(trial: &Limits, growth: &Growth<'_, '_>) -> Found {
+fn judge(trial: &Limits, growth: &Growth<'_>) -> Found {
     let latency = |what: String| {
         let words = trial.in_words().unwrap_or_else(|| format!("{} in flight", trial.in_flight));
         found(Resource::Latency, format!("{words}; {what}"))
     };
-    let got = |other: &Point<'_>| {
+    let got = |other: &Point| {
         let rate = throughput(other.bytes_per_s);
         format!("{} in flight got {rate}", other.in_flight)
     };
@@ -220,10 +242,11 @@ fn nothing_full(trial: &Limits) -> Found {
 }
 
 /// The verdict on `point`, one of `points`.
-pub fn of(point: &Point<'_>, points: &[Point<'_>]) -> Verdict {
+pub fn of(point: &Point, points: &[Point]) -> Verdict {
     let growth = growth(point, points);
     let all: Vec<Found> = point.trials.iter().map(|trial| judge(trial, &growth)).collect();
-    let mismatches: Vec<String> = point.trials.iter().filter_map(Limits::mismatch).collect();
+    let mismatches: Vec<String> =
+        point.trials.iter().filter_map(|trial| trial.mismatch()).collect();
     let mismatch = mismatches.first().map(|first| (mismatches.len(), first.clone()));
     let Some(limit) = most_common(&all) else {
         let evidence = match all.is_empty() {
@@ -257,12 +280,7 @@ struct Candidate {
 }
 
 /// The lowest of the other limits that is above what was got.
-fn next(
-    limit: Resource,
-    point: &Point<'_>,
-    growth: &Growth<'_, '_>,
-    points: &[Point<'_>],
-) -> Option<RunnerUp> {
+fn next(limit: Resource, point: &Point, growth: &Growth<'_>, points: &[Point]) -> Option<RunnerUp> {
     let got = point.bytes_per_s;
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut seen: Vec<Resource> = vec![limit, Resource::Latency, Resource::DeviceCache];
@@ -312,9 +330,9 @@ fn next(
 
 /// Whether the device does several requests in the time of one: it was busy for less time for each
 /// byte where more was in flight. Then busy time is no measure of what is left of it.
-fn parallel(point: &Point<'_>, points: &[Point<'_>]) -> bool {
+fn parallel(point: &Point, points: &[Point]) -> bool {
     const LESS: f64 = 1.25;
-    let each = |point: &Point<'_>| {
+    let each = |point: &Point| {
         let all: Vec<f64> = point
             .trials
             .iter()

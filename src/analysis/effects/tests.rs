@@ -2,7 +2,7 @@
 //! through the whole program, on the simulated server.
 
 use super::*;
-use crate::analysis::{Severity, findings};
+use crate::analysis::{Asked, Severity, findings};
 use crate::engine::testing as sim;
 use crate::knob::Settings;
 use crate::knob::testing::settings;
@@ -118,16 +118,35 @@ fn an_array_that_does_nothing_matters_only_when_its_trials_are_taken_for_arrays(
     covered.check("io-engine");
     let share = |claims: u32| f64::from(claims) / seeds().end as f64;
     assert!(share(claims) <= null_limit(), "{claims} claims");
-    assert!(share(pooled) > 0.3, "pooled: {pooled} claims");
+    // Of 5 % chance 3 are left for knobs beside pairs of them: this was above 0.3 with all 5.
+    assert!(share(pooled) > 0.2, "pooled: {pooled} claims");
 }
 
+/// Arrays were made once each, and their settings and all combinations of them take up what they
+/// differ by; within them there are interactions of three knobs to judge by.
 #[test]
-fn one_replicate_has_ratios_and_no_intervals_and_says_so() {
+fn one_replicate_judges_by_interactions_what_has_them_and_says_so() {
     let records = split_plot(2, 1);
     let finding = tell::tell(&of_strata(&records, &layout)[0]);
+    let of_arrays = "times what sync does, without interval or test";
+    assert!(finding.claim.contains(of_arrays), "{}", finding.claim);
+    assert!(finding.claim.contains("`streams` matters most"), "{}", finding.claim);
+    let borrowed = "interactions of three knobs and more are taken for the error";
+    assert!(finding.claim.contains(borrowed), "{}", finding.claim);
+    assert!(finding.claim.contains("What has no interval has too few of them."));
+    let few = split_plot(2, 1).into_iter().filter(|record| {
+        let settings = &record.trial.settings;
+        settings.word("io-engine") == "sync" && settings.word("data") == "zero"
+    });
+    let few: Vec<Record> = few.collect();
+    let all = of_strata(&few, &layout);
+    assert!(all[0].interactions_as_error.is_none() && all[0].knobs[0].matters.is_none());
+    let finding = tell::tell(&all[0]);
     assert!(!finding.claim.contains("95 %") && !finding.claim.contains("matters"), "{finding:?}");
     assert!(finding.claim.contains("without interval or test"), "{}", finding.claim);
-    assert!(finding.claim.contains("16 trials in one replicate."), "{}", finding.claim);
+    assert!(finding.advice.unwrap().contains("--replicates 3"));
+    let finding = tell::tell(&of_strata(&records, &layout)[0]);
+    assert!(finding.claim.contains("16 trials in one replicate; each"), "{}", finding.claim);
     assert!(finding.advice.unwrap().contains("--replicates 3"));
 }
 
@@ -216,7 +235,7 @@ fn bytes_from_memory_and_from_the_device_are_never_in_one_effect() {
         assert_eq!(of.trials.len(), 8);
         assert!(of.knobs.iter().all(|knob| knob.knob != "sim-cache"), "{of:?}");
     }
-    let found = findings(&records);
+    let found = findings(&Asked::of(&records));
     let told: Vec<&Finding> = found.iter().filter(|of| of.question == "effects").collect();
     assert_eq!(told.len(), 3, "{told:?}");
     let warned = told.iter().find(|of| of.claim.contains("decided where the bytes came from"));
@@ -255,4 +274,67 @@ fn on_the_simulated_server_the_planted_effect_is_named_and_no_other() {
     coverage.check("sim-stream-rate");
     let share = f64::from(claims) / seeds().end as f64;
     assert!(share <= null_limit(), "{claims} claims of what does nothing");
+}
+
+/// Read-ahead pays on arrays of many streams alone: told so, drawn so, and of no other pair.
+#[test]
+fn knobs_that_act_together_are_told_in_words_and_no_others_are() {
+    let (mut claims, mut missed) = (0, 0);
+    for seed in seeds() {
+        let mut random = Random::new(seed);
+        let mut rate = |both: f64| {
+            records(crossed(FACTORS, 3), |_, settings| {
+                let far = settings.number("streams") == 8.0;
+                let ahead = settings.get("read-ahead").to_string() == "1MiB";
+                let gain = if far && ahead { both } else { 1.0 };
+                1e8 * gain * (0.01 * random.normal()).exp()
+            })
+        };
+        let (null, planted) = (rate(1.0), rate(1.5));
+        claims += u32::from(tell::together(&of_strata(&null, &layout)[0]).is_some());
+        let all = &of_strata(&planted, &layout)[0];
+        let shown = all.interactions.as_ref().unwrap().iter();
+        let shown: Vec<&Interaction> = shown.filter(|it| it.matters == Some(true)).collect();
+        let right = shown.len() == 1 && (shown[0].knob, shown[0].on) == ("streams", "read-ahead");
+        missed += u32::from(!right);
+        if seed == 0 {
+            let claim = tell::together(all).unwrap().claim;
+            let lead = "In `scan`: what `streams` does depends on `read-ahead`: streams 8 gives ";
+            assert!(claim.starts_with(lead), "{claim}");
+            assert!(
+                claim.contains(" times what streams 1 does with read-ahead 1 MiB ("),
+                "{claim}"
+            );
+            assert!(claim.contains("), and 0.994 times with read-ahead 128 KiB"), "{claim}");
+            assert_eq!(shown[0].lines.len(), 2);
+        }
+    }
+    let share = |many: u32| f64::from(many) / seeds().end as f64;
+    assert!(share(claims) <= null_limit(), "{claims} claims");
+    assert!(share(missed) <= null_limit(), "{missed} wrong");
+}
+
+/// The fifth source: read-ahead changed how well runs repeat, and not how fast they are.
+#[test]
+fn a_knob_that_changes_repeatability_is_told_and_no_other_is() {
+    let (mut claims, mut missed) = (0, 0);
+    for seed in seeds() {
+        let mut random = Random::new(seed);
+        let mut rate = |times: f64| {
+            records(crossed(FACTORS, 5), |_, settings| {
+                let ahead = settings.get("read-ahead").to_string() == "1MiB";
+                let deviation = if ahead { 0.01 * times } else { 0.01 };
+                1e8 * (deviation * random.normal()).exp()
+            })
+        };
+        let (null, planted) = (rate(1.0), rate(8.0));
+        let of = |records: &[Record]| tell::spread(&of_strata(records, &|_| 0)[0]);
+        claims += u32::from(of(&null).is_some());
+        let told = of(&planted).map_or(String::new(), |finding| finding.claim);
+        let lead = "In `scan`: with read-ahead 1 MiB repeats differ ";
+        missed += u32::from(!told.starts_with(lead) || told.contains("; with"));
+    }
+    let share = |many: u32| f64::from(many) / seeds().end as f64;
+    assert!(share(claims) <= null_limit(), "{claims} claims");
+    assert!(share(missed) <= null_limit(), "{missed} missed");
 }

@@ -147,7 +147,7 @@ mod tests {
             assert_eq!(record.trial.number as usize, at + 1);
             let figures = figures(record);
             assert!(!figures.is_empty() && figures.keys().all(|it| it.starts_with("reported_")));
-            assert!(figures.values().all(|figure| figure.interval.is_none()));
+            assert!(figures.iter().all(|(_, figure)| figure.interval.is_none()));
         }
         assert_eq!(imported.records[0].trial.settings.word("access"), "write");
         assert_eq!(imported.records[2].trial.settings.whole("streams"), 2);

@@ -59,6 +59,7 @@ pub fn gather(
         window,
         streams,
         load: watched.load,
+        counters: watched.latency.into_iter().collect(),
         latency: latency(yields)?,
         resident_before_bytes,
         reread_bytes,

@@ -5,18 +5,22 @@ use std::sync::atomic::Ordering::Relaxed;
 use hdrhistogram::Histogram;
 
 use super::{Terms, Turn, Yield};
-use crate::engine::load::control::{Cell, Phase, Shared};
+use crate::engine::load::control::{Cell, Classes, Phase, Shared};
+use crate::measurement::latency::class;
 use crate::measurement::{Amount, Operation, latency_histogram};
 use crate::sys::clock::monotonic_ns;
 use crate::value::Stop;
 
-/// The tally of one client. It touches nothing but its own cell and its own histograms.
+/// The tally of one client. It touches nothing but its own cell, classes and histograms.
 pub struct Tally<'a> {
     terms: Terms,
     shared: &'a Shared,
     cell: &'a Cell,
     /// By the number of the kind.
     histograms: Vec<Option<Histogram<u64>>>,
+    classes: &'a Classes,
+    /// It does nothing else: they are its operations.
+    transactions_alone: bool,
     done: Amount,
     warm_ns: u64,
     started: bool,
@@ -35,6 +39,8 @@ impl<'a> Tally<'a> {
             shared,
             cell: &shared.cells[index],
             histograms: Operation::ALL.iter().map(of).collect(),
+            classes: &shared.classes[index],
+            transactions_alone: kinds == [Operation::Transaction],
             done: Amount::default(),
             warm_ns: 0,
             started: false,
@@ -110,6 +116,9 @@ impl<'a> Tally<'a> {
             && let Some(Some(histogram)) = self.histograms.get_mut(kind as usize)
         {
             histogram.saturating_record(latency_ns);
+            if kind != Operation::Transaction || self.transactions_alone {
+                self.classes.count(class(latency_ns));
+            }
         }
     }
 

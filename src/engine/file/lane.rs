@@ -126,10 +126,10 @@ pub struct Lane<'a, B, G, C> {
     /// Some operation has come back.
     begun: bool,
     counts: Counts,
-    reads: Tally,
-    writes: Tally,
+    reads: Tally<'a>,
+    writes: Tally<'a>,
     /// Reading and, where that is due, writing back, as one.
-    updates: Tally,
+    updates: Tally<'a>,
     files: &'a [File],
     wraps: Wraps,
     /// Its last timed round is over.
@@ -262,8 +262,10 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
 
     /// Makes ready to record latency.
     pub fn record<const READS: bool, const WRITES: bool>(&mut self) {
-        self.reads = Tally::over(READS.then(latency_histogram));
-        self.writes = Tally::over(WRITES.then(latency_histogram));
+        let classes = &self.shared.classes[self.terms.stream as usize];
+        self.reads = Tally::over(READS.then(latency_histogram)).by_class(classes);
+        self.writes = Tally::over(WRITES.then(latency_histogram)).by_class(classes);
+        // Each is made of operations that are in a class already.
         self.updates = Tally::over(self.terms.updates().then(latency_histogram));
     }
 

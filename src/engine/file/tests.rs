@@ -13,6 +13,7 @@ use crate::pattern::Header;
 
 mod classics;
 mod faults;
+mod latency;
 mod orders;
 mod steady;
 mod update;

@@ -8,6 +8,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::protocol::Failure;
+use crate::measurement::latency::{CLASSES, Counts};
 use crate::measurement::{Amount, Window};
 use crate::sys::clock::monotonic_ns;
 
@@ -96,6 +97,26 @@ impl Cell {
     }
 }
 
+/// How many operations of a stream fell into each latency class. The stream alone writes, and on
+/// lines of its own: whoever reads them does not take those of its [`Cell`] away.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Classes([AtomicU64; CLASSES]);
+
+impl Classes {
+    fn none() -> Classes {
+        Classes([const { AtomicU64::new(0) }; CLASSES])
+    }
+
+    /// One more; a load and a store, as nobody else writes.
+    #[inline]
+    pub fn count(&self, class: usize) {
+        if let Some(count) = self.0.get(class) {
+            count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
+        }
+    }
+}
+
 /// The moments of a trial, monotonic clock.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
@@ -115,6 +136,8 @@ pub struct Shared {
     phase: AtomicU32,
     /// One a stream.
     pub cells: Box<[Cell]>,
+    /// One a stream.
+    pub classes: Box<[Classes]>,
     block_bytes: u64,
     metadata_bytes: u64,
     /// Streams count as started only after this long, ns.
@@ -148,6 +171,7 @@ impl Shared {
         Shared {
             phase: AtomicU32::new(Phase::Starting as u32),
             cells: (0..streams).map(|_| Cell::default()).collect(),
+            classes: (0..streams).map(|_| Classes::none()).collect(),
             block_bytes,
             metadata_bytes: 0,
             warm_up_ns: 0,
@@ -328,6 +352,17 @@ impl Shared {
     /// What all have done together.
     pub fn total(&self) -> Amount {
         self.cells.iter().fold(Amount::default(), |all, cell| all.plus(&self.amount(cell)))
+    }
+
+    /// How many operations of all streams have fallen into each latency class.
+    pub fn latencies(&self) -> Counts {
+        let mut all = [0; CLASSES];
+        for classes in &self.classes {
+            for (sum, count) in all.iter_mut().zip(&classes.0) {
+                *sum += count.load(Relaxed);
+            }
+        }
+        all
     }
 
     fn amount(&self, cell: &Cell) -> Amount {

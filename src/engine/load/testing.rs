@@ -9,6 +9,18 @@ use serde_json::Value;
 use super::control::Event;
 use super::protocol::{Failure, LoadResult, LoadSpec, Message, Prepared};
 use super::talk::{Conducted, Talk, serve};
+use crate::measurement::{Measurement, latency};
+
+/// What was recorded in histograms has been counted by class, each once.
+pub fn assert_all_have_a_class(measurement: &Measurement) {
+    let recorded: u64 = measurement.operations().map(|histogram| histogram.len()).sum();
+    let series = latency::of(measurement);
+    let last = series.iter().flat_map(|series| &series.columns).filter_map(|of| of.values.last());
+    assert_eq!(last.sum::<u64>(), recorded, "{series:?}");
+    for column in series.iter().flat_map(|series| &series.columns) {
+        assert!(latency::class_of(&column.name).is_some() && column.values.is_sorted());
+    }
+}
 
 /// What a trial said on its way.
 #[derive(Default)]

@@ -9,7 +9,7 @@ use super::control::{Event, Gate, Shared, sum};
 use super::protocol::{Command, Message, Running};
 use super::talk::{Stopped, Talk};
 use crate::engine::Error;
-use crate::measurement::{Amount, Column, Kind, Series, Window, course};
+use crate::measurement::{Amount, Column, Kind, Series, Window, course, latency};
 use crate::stats::{sequential, settled};
 use crate::sys::clock::{monotonic_ns, unix_ns};
 use crate::value::Stop;
@@ -69,6 +69,8 @@ pub struct Watched {
     pub started_unix_ns: u64,
     /// Samples.
     pub load: Series,
+    /// Latency classes over time; `None` when no latency was recorded.
+    pub latency: Option<Series>,
     /// The parent ended it.
     pub stopped_early: bool,
     /// It ended by `at-most` before its own end.
@@ -93,13 +95,14 @@ pub fn load(shared: &Shared, rules: Rules, talk: &mut Talk<'_>) -> Result<Watche
     let mut watch = Watch::release(shared, rules);
     watch.until_ended(talk)?;
     watch.until_drained(talk)?;
-    Ok(watch.watched)
+    Ok(watch.end())
 }
 
 struct Watch<'a> {
     shared: &'a Shared,
     rules: Rules,
     watched: Watched,
+    latency: latency::Course,
     released_ns: u64,
     sample_ns: u64,
     next_sample_ns: u64,
@@ -137,11 +140,13 @@ impl Watch<'_> {
                 started_monotonic_ns: released_ns,
                 started_unix_ns,
                 load,
+                latency: None,
                 stopped_early: false,
                 cut: false,
                 early: None,
                 unsettled: false,
             },
+            latency: latency::Course::default(),
             released_ns,
             sample_ns,
             next_sample_ns: released_ns + sample_ns,
@@ -238,6 +243,9 @@ impl Watch<'_> {
     fn look(&mut self, now: u64, talk: &mut Talk<'_>) -> Result<(), Stopped> {
         let total = self.shared.total();
         self.sample(now, total);
+        if self.latency.is_due(now - self.released_ns) {
+            self.latency.row(now - self.released_ns, &self.shared.latencies());
+        }
         // Rows lie on multiples of the interval; one that was missed is not made up for.
         while self.next_sample_ns <= now {
             self.next_sample_ns += self.sample_ns;
@@ -390,6 +398,14 @@ impl Watch<'_> {
         }
         self.sample(monotonic_ns(), shared.total());
         Ok(())
+    }
+
+    /// What was seen. No latency is recorded after the end but of operations that were in hand.
+    fn end(self) -> Watched {
+        let ended_ns = self.shared.marks().ended.map_or_else(monotonic_ns, |(at_ns, _)| at_ns);
+        let elapsed_ns = ended_ns.saturating_sub(self.released_ns);
+        let latency = self.latency.end(elapsed_ns, &self.shared.latencies());
+        Watched { latency, ..self.watched }
     }
 }
 

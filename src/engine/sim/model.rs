@@ -115,7 +115,7 @@ impl Model {
             contention: settings.number("sim-contention"),
             coherency: settings.number("sim-coherency"),
             stream_most: stream_most(settings),
-            cache_rate: settings.number("sim-cache-rate"),
+            cache_rate: if warm { memory_rate(settings, working_set) } else { page_rate(settings) },
             noise: settings.number("sim-noise"),
             correlation: settings.number("sim-correlation"),
             trial_noise: settings.number("sim-trial-noise"),
@@ -215,7 +215,9 @@ fn refuse(settings: &Settings) -> Result<(), Error> {
         let (block, file) = (settings.get("block-size"), settings.get("file-size"));
         return unsupported(format!("block-size={block} does not fit into file-size={file}"));
     }
-    for name in ["sim-capacity", "sim-stream-rate", "sim-cache-rate", "sim-bus"] {
+    for name in
+        ["sim-capacity", "sim-stream-rate", "sim-cache-rate", "sim-processor-cache-rate", "sim-bus"]
+    {
         if settings.number(name) < 1.0 {
             return unsupported(format!("{name}=0 would never end"));
         }
@@ -246,6 +248,21 @@ fn stream_most(settings: &Settings) -> f64 {
     let flushed = writes && settings.word("fsync") == "every";
     let service_s = settings.number("sim-service-time") / 1e9 * if flushed { 2.0 } else { 1.0 };
     (settings.number("queue-depth") * block / (service_s + block / rate)).min(rate)
+}
+
+fn page_rate(settings: &Settings) -> f64 {
+    settings.number("sim-cache-rate")
+}
+
+/// What memory delivers of files that are in it: a working set read in circles is answered by the
+/// processor's cache either whole or not at all, as what was used last is kept.
+fn memory_rate(settings: &Settings, working_set: f64) -> f64 {
+    let held = settings.number("sim-processor-cache").min(settings.number("sim-cache"));
+    if working_set <= held {
+        settings.number("sim-processor-cache-rate")
+    } else {
+        page_rate(settings)
+    }
 }
 
 fn write_cache(settings: &Settings, buffered: bool) -> f64 {

@@ -28,6 +28,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
     let durable = durable(model, &run, &delivered);
     let second_pass = second_pass(model, &mut run, &delivered);
     let evidence = evidence(model, &run, delivered, durable.is_some());
+    let counters = run.take_course().into_iter().collect();
     let [read, write] = run.latency;
     let latency = [(Operation::Read, read), (Operation::Write, write)];
     let latency = latency.into_iter().filter_map(|(kind, some)| Some((kind, some?))).collect();
@@ -55,7 +56,7 @@ pub fn measurement(model: &Model, mut run: Run<'_>, trial: &Trial) -> Measuremen
         programs: None,
         layout: None,
         reported: None,
-        counters: Vec::new(),
+        counters,
         notes,
         digest: None,
     }

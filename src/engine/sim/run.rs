@@ -7,10 +7,13 @@
 use hdrhistogram::Histogram;
 
 use super::model::Model;
-use super::noise::{Draws, Noise};
+use super::noise::Noise;
 use super::rates::Rates;
-use crate::measurement::{Amount, Column, Kind, Series, Window, latency_histogram, steady};
+use crate::measurement::{
+    Amount, Column, Kind, Series, Window, latency, latency_histogram, steady,
+};
 use crate::progress::Progress;
+use crate::stats::draws::Draws;
 use crate::stats::settled;
 
 /// Length of a tick, s.
@@ -85,6 +88,9 @@ pub struct Run<'a> {
     pub load: Series,
     /// Of reads and of writes; a histogram takes a quarter of a MiB, so none is made for nothing.
     pub latency: [Option<Histogram<u64>>; 2],
+    /// The same by class, and over time.
+    classes: latency::Counts,
+    course: latency::Course,
 }
 
 impl<'a> Run<'a> {
@@ -115,6 +121,8 @@ impl<'a> Run<'a> {
             window_closed: false,
             load: empty_load(),
             latency: [None, None],
+            classes: [0; latency::CLASSES],
+            course: latency::Course::default(),
         };
         let rates = run.rates(true);
         for (i, course) in run.courses.iter_mut().enumerate() {
@@ -358,6 +366,7 @@ impl<'a> Run<'a> {
             let latency =
                 if answered { copy_ns } else { slow_ns * (0.7 + 0.3 * self.draws.exponential()) };
             histogram.saturating_record_n(latency as u64, chunk);
+            self.classes[latency::class(latency as u64)] += chunk;
             left -= chunk;
         }
     }
@@ -426,6 +435,15 @@ impl<'a> Run<'a> {
         for (column, value) in self.load.columns.iter_mut().zip(row) {
             column.values.push(value);
         }
+        if self.course.is_due(ns(self.now_s)) {
+            self.course.row(ns(self.now_s), &self.classes);
+        }
+    }
+
+    /// The latency classes over time, of a run that is over.
+    pub fn take_course(&mut self) -> Option<Series> {
+        let end_ns = ns(self.now_s);
+        std::mem::take(&mut self.course).end(end_ns, &self.classes)
     }
 }
 

@@ -51,7 +51,7 @@ pub struct Lane<'a> {
     cell: &'a Cell,
     entries: &'a [Entry],
     directories: &'a [OwnedFd],
-    tally: Tally,
+    tally: Tally<'a>,
 }
 
 impl<'a> Lane<'a> {
@@ -63,7 +63,8 @@ impl<'a> Lane<'a> {
         entries: &'a [Entry],
         directories: &'a [OwnedFd],
     ) -> Lane<'a> {
-        let tally = Tally::over(Some(latency_histogram()));
+        let classes = &shared.classes[stream];
+        let tally = Tally::over(Some(latency_histogram())).by_class(classes);
         Lane { job, shared, cell: &shared.cells[stream], entries, directories, tally }
     }
 

@@ -38,6 +38,7 @@ pub fn gather(
         durable,
         notes: notes(trial, &watched, yields),
         load: watched.load,
+        counters: watched.latency.into_iter().collect(),
         streams,
         ..LoadResult::default()
     })

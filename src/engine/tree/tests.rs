@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::serve::conduct;
 use crate::engine::load::protocol::{Failure, LoadResult};
-use crate::engine::load::testing::{Said, converse};
+use crate::engine::load::testing::{Said, assert_all_have_a_class, converse};
 use crate::measurement::Operation;
 
 const STREAMS: usize = 2;
@@ -138,6 +138,7 @@ fn what_can_be_done_again_goes_on_for_its_time_and_what_is_used_up_says_so() {
         assert!(window.done.metadata_ops > 4 * FILES, "{operation}: {window:?}");
         assert!(window.seconds() > 0.25 && result.notes.is_empty(), "{:?}", result.notes);
         assert!(result.load.column("metadata_ops").is_some());
+        assert_all_have_a_class(&result.into_measurement().unwrap());
     }
     let folder = tempfile::tempdir().unwrap();
     let result = done(folder.path(), with(json!({"operation": "unlink", "stop": "30s"})));

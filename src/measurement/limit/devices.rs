@@ -19,7 +19,7 @@ const LINK_NEAR: f64 = 0.75;
 const CACHED: f64 = 0.10;
 
 /// The disks under a load while it ran.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Disks {
     /// The busiest.
     pub name: String,

@@ -152,7 +152,7 @@ mod tests {
         }
 
         fn limits(&self) -> Limits {
-            limits(&self.record()).expect("a window")
+            limits(&self.record()).expect("a window").as_ref().clone()
         }
 
         fn network(&self) -> Option<Use> {

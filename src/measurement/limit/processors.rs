@@ -39,7 +39,7 @@ const COPIED: f64 = 0.5;
 const COPIED_LARGE: f64 = 0.3;
 
 /// The load's threads and the machine's CPUs.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Processors {
     /// CPUs that the load used, on average: 0.5 is half of one.
     pub used_cpus: f64,

@@ -8,7 +8,7 @@ use crate::measurement::{Evidence, Operation, Outcome, latency_histogram};
 use crate::value::Value;
 
 fn of(scene: &Scene) -> Limits {
-    limits(&scene.record(1)).expect("a window")
+    limits(&scene.record(1)).expect("a window").as_ref().clone()
 }
 
 #[track_caller]

@@ -316,7 +316,10 @@ mod tests {
                 seed: 1,
                 planned: None,
             };
-            limits(&Record::new(trial, Outcome::Done(Box::new(measurement)))).unwrap()
+            limits(&Record::new(trial, Outcome::Done(Box::new(measurement))))
+                .unwrap()
+                .as_ref()
+                .clone()
         }
 
         #[track_caller]

@@ -1,5 +1,6 @@
 //! (pure) What left the kernel, held against what the media could deliver.
 
+use crate::inventory::choosing_among;
 use crate::knob::Settings;
 use crate::measurement::{Ceiling, Measurement, course};
 use crate::value::{iops, throughput};
@@ -73,9 +74,8 @@ fn above_bytes(
     })
 }
 
-/// A disk that may choose among n random reads finds the next after 1/(n+1) of a turn on average,
-/// not after half a turn: so with n in flight it may be (n+1)/2 times as fast as with one. How the
-/// n are spread over several disks is not known; all on every disk is the most generous.
+/// How the reads in flight are spread over several disks is not known; that every disk may choose
+/// among all of them is the most generous.
 fn above_ops(measurement: &Measurement, settings: &Settings, ceiling: &Ceiling) -> Option<String> {
     let random = settings.has("access") && settings.word("access").starts_with("random");
     let zipf =
@@ -84,7 +84,7 @@ fn above_ops(measurement: &Measurement, settings: &Settings, ceiling: &Ceiling) 
         return None;
     }
     let limit = ceiling.ops_per_s.filter(|limit| *limit > 0.0)?;
-    let limit = limit * (in_flight(settings) + 1.0) / 2.0;
+    let limit = limit * choosing_among(in_flight(settings));
     let (ops_per_s, _) = rate(measurement, settings)?;
     (ops_per_s > limit * (1.0 + ABOVE_CEILING)).then(|| {
         format!(

@@ -7,16 +7,19 @@ use base64::engine::general_purpose::STANDARD;
 pub const PLOTLY: &str = include_str!("plotly/plotly-custom.min.js");
 /// Puts figures on the page; sorts and filters its tables.
 pub const SCRIPT: &str = include_str!("page.js");
+/// The scripts that draw and brush all trials at once, in the order in which they must run.
+pub const EXPLORER: [&str; 3] =
+    [include_str!("explorer.js"), include_str!("scatter.js"), include_str!("grid.js")];
 /// How the page looks.
 pub const STYLE: &str = include_str!("page.css");
-/// SHA-256 of both scripts, as `sha256sum` prints them.
+/// SHA-256 of all scripts, as `sha256sum` prints them.
 const CHECKSUMS: &str = include_str!("assets.sha256");
 
 /// The policy, but for the hashes.
 const POLICY: &str = include_str!("policy.txt");
 
 /// The page's Content-Security-Policy: nothing is fetched from anywhere, and of scripts only the
-/// two that are named by their hash run. Plotly sets `style` attributes, which no hash can name.
+/// those that are named by their hash run. Plotly sets `style` attributes, which no hash can name.
 pub fn policy() -> String {
     let hashes: String = CHECKSUMS.lines().filter_map(hash).collect();
     POLICY.trim().replace("{hashes}", &hashes)
@@ -39,26 +42,31 @@ pub fn inert(json: &str) -> String {
 mod tests {
     use super::*;
 
+    const FILES: [&str; 5] =
+        ["plotly/plotly-custom.min.js", "page.js", "explorer.js", "scatter.js", "grid.js"];
+
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test asks coreutils")]
     fn the_committed_checksums_are_those_of_the_scripts() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/report/html");
         let output = std::process::Command::new("sha256sum")
-            .args(["plotly/plotly-custom.min.js", "page.js"])
+            .args(FILES)
             .current_dir(folder)
             .output()
             .unwrap();
         let fresh = String::from_utf8(output.stdout).unwrap();
         assert_eq!(
-            CHECKSUMS, fresh,
-            "in src/report/html: sha256sum plotly/plotly-custom.min.js page.js > assets.sha256"
+            CHECKSUMS,
+            fresh,
+            "in src/report/html: sha256sum {} > assets.sha256",
+            FILES.join(" ")
         );
     }
 
     #[test]
-    fn the_policy_names_both_scripts_and_allows_no_evaluation() {
+    fn the_policy_names_every_script_and_allows_no_evaluation() {
         let policy = policy();
-        assert_eq!(policy.matches("'sha256-").count(), 2);
+        assert_eq!(policy.matches("'sha256-").count(), FILES.len());
         assert!(policy.starts_with("default-src 'none'; ") && !policy.contains("eval"));
         assert!(policy.contains("script-src 'sha256-"));
         // The SHA-256 of nothing, as FIPS 180-4 test vectors have it.
@@ -69,7 +77,7 @@ mod tests {
 
     #[test]
     fn the_scripts_cannot_end_their_own_elements() {
-        for text in [PLOTLY, SCRIPT] {
+        for text in [PLOTLY, SCRIPT].into_iter().chain(EXPLORER) {
             let lower = text.to_ascii_lowercase();
             assert!(!lower.contains("</script"));
             assert!(!lower.contains("<!--"));

@@ -31,7 +31,14 @@ const HUES: &[(Change, u8)] = &[
 pub fn render(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
     let figures: Vec<Figure> = pairs.iter().enumerate().map(figure).collect();
     let panels = figures.iter().flat_map(|figure| &figure.panels).collect();
-    let drawn = Drawn { panels, timelines: &[], timeline_panels: &[], faults: &[] };
+    let drawn = Drawn {
+        panels,
+        timelines: &[],
+        timeline_panels: &[],
+        faults: &[],
+        explorer: None,
+        edges: Vec::new(),
+    };
     let data = assets::inert(&serde_json::to_string(&drawn)?);
     let title = "Campaigns side by side";
     let page = html! {
@@ -114,6 +121,7 @@ fn figure((number, pair): (usize, &Pair<'_>)) -> Figure {
             x: Axis { order, ..Axis::linear(group) },
             y: Axis::linear("B / A"),
             traces,
+            laws: Vec::new(),
         }],
     };
     Figure { id: "ratios", title: "Ratios", about, panels, message: comparison.summary() }
@@ -134,6 +142,7 @@ fn point(cell: &Compared, group: &str) -> Point {
         says: format!("{figure}\n{}", cell.change.said().to_lowercase()),
         figure,
         mark: "",
+        trials: Vec::new(),
     }
 }
 

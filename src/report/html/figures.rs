@@ -3,6 +3,7 @@
 
 use super::curves::{self, Curve};
 use super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace, count_tick, time_tick};
+use crate::analysis::scaling::Followed;
 use crate::knob::Settings;
 use crate::report::cells::{self, Group, Row, Source};
 use crate::report::{Input, words};
@@ -11,6 +12,7 @@ use crate::value;
 
 mod bars;
 mod effects;
+mod law;
 mod message;
 mod operations;
 
@@ -31,16 +33,18 @@ pub struct Figure {
 /// All, in the order of the page.
 pub fn figures(input: &Input<'_>) -> Vec<Figure> {
     let groups = cells::groups(input);
+    let followed = &input.shown.followed;
     let all = [
-        scaling(&groups),
+        scaling(&groups, followed),
         depth(&groups),
         blocks(&groups),
         bars::cache(&groups),
         bars::durable(&groups),
     ];
     let standard = input.campaign.plan == "evaluate";
-    let mut figures: Vec<Figure> = effects::figure(&input.effects).into_iter().collect();
-    figures.extend(operations::figure(&groups));
+    let mut figures: Vec<Figure> = effects::figure(&input.shown.effects).into_iter().collect();
+    figures.extend(effects::together(&input.shown.effects));
+    figures.extend(operations::figure(&groups, followed));
     for (mut figure, words) in all {
         if figure.panels.is_empty() {
             // Any other plan measures what it was asked; nothing is missing from it.
@@ -83,7 +87,7 @@ fn missing(input: &Input<'_>, words: &[&str]) -> String {
     }
 }
 
-fn scaling(groups: &[Group<'_>]) -> Planned {
+fn scaling(groups: &[Group<'_>], followed: &[Followed]) -> Planned {
     let fit = |settings: &Settings| {
         !words::writes_only(settings) && !words::warm(settings) && !settings.has("operation")
     };
@@ -102,6 +106,9 @@ fn scaling(groups: &[Group<'_>]) -> Planned {
         }
     };
     traces.extend(naive);
+    let mut panels = panel("scaling-throughput", &curves, "streams", Axis::linear(unit), traces);
+    let told =
+        law::add(&mut panels, law::fitted(followed, &curves, cells::THROUGHPUT, print), told);
     let figure = Figure {
         id: "scaling",
         title: "Throughput against streams",
@@ -112,7 +119,7 @@ fn scaling(groups: &[Group<'_>]) -> Planned {
             ),
             beyond,
         ),
-        panels: panel("scaling-throughput", &curves, "streams", Axis::linear(unit), traces),
+        panels,
         message: String::new(),
     };
     (figure, &["stream"])
@@ -253,7 +260,8 @@ fn point(x: Place, row: &Row<'_>, estimate: Estimate, print: Print) -> Point {
         says.push_str(&format!("\n{}", row.source.meaning()));
     }
     let mark = if row.source.is_device() { "" } else { row.source.name() };
-    Point { x, y, interval, says, figure, mark }
+    let trials = row.cell.trials.clone();
+    Point { x, y, interval, says, figure, mark, trials }
 }
 
 fn heights(traces: &[Trace]) -> impl Iterator<Item = f64> + '_ {
@@ -279,7 +287,7 @@ fn panel(id: &str, curves: &[Curve<'_>], knob: &str, y: Axis, traces: Vec<Trace>
     }
     ticks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let x = Axis { title: knob.replace('-', " "), log: true, ticks, order: Vec::new() };
-    vec![Panel { id: id.to_owned(), kind: Kind::Lines, x, y, traces }]
+    vec![Panel { id: id.to_owned(), kind: Kind::Lines, x, y, traces, laws: Vec::new() }]
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::sql;
 use super::tables::{boxed, coded};
 use super::timelines::Timeline;
 use crate::measurement::integrity::Fault;
@@ -33,8 +34,8 @@ pub fn section(input: &Input<'_>, drawn: &[Timeline], more: usize) -> Option<Mar
             div.inventory { dl { @for (what, told) in &sheet.facts {
                 div { dt { (what) } dd { (coded(told)) } }
             } } }
-            @if !sheet.problems.is_empty() { (problems(&sheet)) }
-            @if !sheet.faults.is_empty() { (faults(&sheet)) }
+            @if !sheet.problems.is_empty() { (problems(&sheet, &sql::of_problems(input))) }
+            @if !sheet.faults.is_empty() { (faults(&sheet, &sql::of_faults(input))) }
             @for (place, course) in drawn.iter().enumerate() { (over_time(place, course)) }
             @if more > 0 { p.quiet { "Faults of " (more) " more trials are among the timelines." } }
             @if !sheet.drives.is_empty() { (drives(&sheet)) }
@@ -42,7 +43,7 @@ pub fn section(input: &Input<'_>, drawn: &[Timeline], more: usize) -> Option<Mar
     })
 }
 
-fn problems(sheet: &Sheet<'_>) -> Markup {
+fn problems(sheet: &Sheet<'_>, sql: &Markup) -> Markup {
     let more = sheet.problems.len().saturating_sub(FAULTS_MAX) as u64 + sheet.problems_not_kept;
     let table = html! {
         table.faults {
@@ -57,12 +58,13 @@ fn problems(sheet: &Sheet<'_>) -> Markup {
     html! {
         h3 { "Problems of files, but for their bytes" }
         (boxed("Problems of files", &table))
+        (sql)
         @if more > 0 { p { (more) " more; those that were kept are in the store, table "
             code { "problem" } "." } }
     }
 }
 
-fn faults(sheet: &Sheet<'_>) -> Markup {
+fn faults(sheet: &Sheet<'_>, sql: &Markup) -> Markup {
     let more = sheet.faults.len().saturating_sub(FAULTS_MAX) as u64 + sheet.not_kept;
     let shown = sheet.faults.iter().take(FAULTS_MAX);
     let table = html! {
@@ -92,6 +94,7 @@ fn faults(sheet: &Sheet<'_>) -> Markup {
     html! {
         h3 { "Faults" }
         (boxed("Faults", &table))
+        (sql)
         @if more > 0 { p {
             (more) " more were found; those that were kept are in the store, table "
             code { "fault" } "."

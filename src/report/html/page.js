@@ -7,6 +7,9 @@
   // on black. https://jfly.uni-koeln.de/color/
   const HUES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#7f6fbf', '#a6761d'];
   const GREY = '#868e96';
+  // Nuñez, Anderton and Renslow 2018, doi:10.1371/journal.pone.0199239: the same to the colour-blind.
+  const CIVIDIS = ['#00224e', '#123570', '#3b496c', '#575d6d', '#707173', '#8a8678', '#a59c74', '#c3b369', '#e1cc55', '#fee838'];
+  const dark = matchMedia('(prefers-color-scheme: dark)');
   const SYMBOLS = ['circle', 'square', 'triangle-up', 'diamond', 'cross', 'star', 'hexagon', 'x'];
   const CPU = {
     user: '#0072b2', system: '#d55e00', softirq: '#cc79a7', irq: '#e69f00', steal: '#7f6fbf',
@@ -68,13 +71,15 @@
 
   // How far apart lines stand at the same place, so that their intervals do not hide each other.
   const span = (panel) => {
-    const places = panel.traces.flatMap((trace) => trace.points.map((point) => Math.log10(point.x)));
+    const places = panel.traces.flatMap((trace) => trace.points.map((point) =>
+      (panel.x.log ? Math.log10(point.x) : point.x)));
     return [Math.min(...places), Math.max(...places)];
   };
   const aside = (panel, trace) => {
     const [low, high] = span(panel);
     const step = Math.min(0.01, 0.06 / panel.traces.length) * Math.max(high - low, 0.3);
-    return 10 ** ((panel.traces.indexOf(trace) - (panel.traces.length - 1) / 2) * step);
+    const by = (panel.traces.indexOf(trace) - (panel.traces.length - 1) / 2) * step;
+    return (x) => (panel.x.log ? x * 10 ** by : x + by);
   };
   const pale = (colour) =>
     `rgba(${[1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16)).join(',')},0.6)`;
@@ -87,10 +92,10 @@
       return `${panel.x.title} ${tick ? tick[1] : point.x}`.replace(/^streams (.*)$/,
         (all, many) => `${many} ${many === '1' ? 'stream' : 'streams'}`);
     };
-    const factor = aside(panel, trace);
+    const beside = aside(panel, trace);
     return {
       type: 'scatter', mode: 'lines+markers', name: text(trace.name),
-      x: trace.points.map((point) => point.x * factor), y: trace.points.map((point) => point.y),
+      x: trace.points.map((point) => beside(point.x)), y: trace.points.map((point) => point.y),
       line: { color: colour, width: second ? 1.4 : 2.2, dash: trace.dash },
       marker: {
         size: second ? 6 : 8, line: { width: 1.6, color: trace.points.map((p) => (p.mark ? GREY : colour)) },
@@ -135,6 +140,22 @@
     };
   }
 
+  // A law through what was measured, and the places on it that have a name.
+  function law(of) {
+    const line = {
+      type: 'scatter', mode: 'lines', name: text(of.name), x: of.points.map((p) => p[0]), y: of.points.map((p) => p[1]),
+      line: { color: hue(of.hue), width: 1.6, dash: 'dot' }, hoverinfo: 'text', hovertext: text(of.name),
+    };
+    const marks = {
+      type: 'scatter', mode: 'markers+text', showlegend: false, name: text(of.name),
+      x: of.marks.map((p) => p[0]), y: of.marks.map((p) => p[1]),
+      text: of.marks.map((p) => text(p[2].split(' ')[0])), textposition: 'bottom right', textfont: { size: 12 },
+      marker: { symbol: 'line-ns-open', size: 16, color: hue(of.hue), line: { width: 2, color: hue(of.hue) } },
+      hoverinfo: 'text', hovertext: of.marks.map((p) => text(`${of.name}\n${p[2]}`)),
+    };
+    return of.marks.length ? [line, marks] : [line];
+  }
+
   function draw(panel) {
     const kinds = { lines: line, bars, dots };
     const place = byId(panel.id);
@@ -164,7 +185,8 @@
     if (!panel.y.log) {
       // By hand, as Plotly's own range cuts the caps of error bars off on a small screen.
       const tops = panel.traces.flatMap((trace) => trace.points.map((point) =>
-        Math.max(point.y, point.interval ? point.interval[1] : point.y)));
+        Math.max(point.y, point.interval ? point.interval[1] : point.y)))
+        .concat((panel.laws ?? []).flatMap((of) => of.points.map((point) => point[1])));
       layout.yaxis.range = [0, Math.max(...tops) * 1.08 || 1];
       // `10k MB/s` is no unit.
       if (panel.y.title.startsWith('MB/s')) layout.yaxis.exponentformat = 'none';
@@ -172,7 +194,7 @@
     layout.legend = { orientation: 'h', x: 0, xanchor: 'left', y: 1.03, yanchor: 'bottom' };
     // Beside another panel even one line has its legend, so that both begin at the same height.
     layout.showlegend = traces.length > 1 || place.parentElement.children.length > 1;
-    return Plotly.newPlot(place, traces, layout, config);
+    return Plotly.newPlot(place, [...traces, ...(panel.laws ?? []).flatMap(law)], layout, config);
   }
 
   // Intervals of a line are about as long as each other; the first begins one length before its end.
@@ -200,24 +222,90 @@
       return `${name} ${digits(mean(of))}\u00a0${unit.replace(/^.*, /, '')}`;
     });
     const found = totals.length ? ` In all ${totals.join(', ')}.` : '';
-    return `${timeline.label}, on average from start to end: ${means.join('; ')}.${found}`;
+    const slow = timeline.latency ? ` ${timeline.latency.says}` : '';
+    return `${timeline.label}, on average from start to end: ${means.join('; ')}.${found}${slow}`;
+  }
+
+  // A time in ns, and a number that is as short as a tick must be.
+  const time = (ns) => {
+    const step = [[1e9, 's'], [1e6, 'ms'], [1e3, 'us']].find(([of]) => ns >= of) ?? [1, 'ns'];
+    return `${digits(ns / step[0])}\u00a0${step[1]}`;
+  };
+  const brief = (number) => {
+    const step = [[1e9, 'G'], [1e6, 'M'], [1e3, 'k']].find(([of]) => number >= of) ?? [1, ''];
+    return `${digits(number / step[0])}${step[1]}`;
+  };
+  // Powers of ten from low to high; where those are few, twice and five times them too.
+  const decades = (low, high) => {
+    const first = Math.floor(Math.log10(low) + 1e-9);
+    const powers = [...Array(Math.floor(Math.log10(high) + 1e-9) - first + 1).keys()].map((at) => 10 ** (first + at));
+    const within = (all) => all.filter((of) => of >= low * 0.999 && of <= high * 1.001);
+    const few = within(powers);
+    return few.length > 2 ? few : within(powers.flatMap((of) => [of, 2 * of, 5 * of]));
+  };
+
+  // How many operations a second of each interval fell into each latency class. Open classes are drawn
+  // as high as the others; where nothing fell, nothing is.
+  function latencyMap(map, n, top) {
+    const bounds = map.bounds_ns.map((ns, at, all) => ns || (at ? all[at - 1] * 1.5 : all[1] / 1.5));
+    const named = (at) => {
+      const [from, until] = [map.bounds_ns[at], map.bounds_ns[at + 1]];
+      if (!from) return `less than ${time(until)}`;
+      return until ? `${time(from)} to ${time(until)}` : `${time(from)} or longer`;
+    };
+    const totals = map.t.slice(1).map((_, at) => map.counts.reduce((sum, row) => sum + row[at], 0));
+    const rate = (count, at) => count / (map.t[at + 1] - map.t[at]);
+    const rates = map.counts.map((row) => row.map((count, at) => (count ? Math.log10(rate(count, at)) : null)));
+    const flat = rates.flat().filter((of) => of !== null);
+    const [low, high] = [flat.reduce((a, b) => Math.min(a, b)), flat.reduce((a, b) => Math.max(a, b))];
+    const between = decades(10 ** low, 10 ** high);
+    const ticks = between.length > 1 ? between : [...new Set([10 ** low, 10 ** high])];
+    const colours = dark.matches ? CIVIDIS.slice(2) : CIVIDIS;
+    return {
+      type: 'heatmap', name: 'latency', x: map.t, y: bounds, z: rates, xaxis: 'x', yaxis: `y${n}`,
+      zmin: low, zmax: high > low ? high : low + 1, hoverongaps: false,
+      colorscale: colours.map((colour, at) => [at / (colours.length - 1), colour]),
+      colorbar: {
+        orientation: 'h', x: 0, xanchor: 'left', y: top, yanchor: 'bottom', len: 0.6, thickness: 8, outlinewidth: 0,
+        xpad: 0, ypad: 7, title: { text: 'operations/s in a class', side: 'top', font: { size: 12 } },
+        tickvals: ticks.map(Math.log10), ticktext: ticks.map(brief), tickfont: { size: 11 },
+      },
+      hoverinfo: 'text',
+      hovertext: map.counts.map((row, of) => row.map((count, at) => `<b>${named(of)}</b><br>`
+        + `${count} of ${totals[at]} operations<br>${digits(rate(count, at))} a second<br>`
+        + `from ${map.t[at]} to ${map.t[at + 1]} s`)),
+    };
   }
 
   function drawCourse(plot, timeline) {
     const panels = data.timeline_panels.filter((panel) =>
-      timeline.lines.some((of) => of.panel === panel[0]));
+      timeline.lines.some((of) => of.panel === panel[0]) || (panel[0] === 'latency' && timeline.latency));
+    // A map needs more room than lines.
+    const room = (panel) => (panel === 'latency' ? 1.6 : 1);
+    const rooms = panels.reduce((sum, [panel]) => sum + room(panel), 0);
+    let above = 0;
     const layout = shared();
     const traces = [];
     // Legends stand between the panels, in more lines where it is narrow.
-    const gap = (plot.clientWidth < 480 ? 0.45 : 0.32) / panels.length;
+    const gap = (plot.clientWidth < 480 ? 0.45 : 0.32) / rooms;
     panels.forEach(([panel, title], row) => {
       const n = row === 0 ? '' : String(row + 1);
-      const top = 1 - row / panels.length - gap * 0.5;
+      const top = 1 - above / rooms - gap * 0.5;
+      above += room(panel);
       layout[`yaxis${n}`] = {
         ...axis({ title, log: false, ticks: [] }), rangemode: 'tozero', nticks: 5,
-        domain: [1 - (row + 1) / panels.length + gap * 0.5, top],
+        domain: [1 - above / rooms + gap * 0.5, top],
         exponentformat: panel === 'throughput' ? 'none' : 'SI',
       };
+      if (panel === 'latency') {
+        traces.push(latencyMap(timeline.latency, n, top));
+        const { y: bounds } = traces.at(-1);
+        const ticks = decades(bounds[0], bounds.at(-1));
+        Object.assign(layout[`yaxis${n}`], {
+          ...axis({ title, log: true, ticks: ticks.map((ns) => [ns, time(ns)]) }), showgrid: false,
+          range: [Math.log10(bounds[0]), Math.log10(bounds.at(-1))],
+        });
+      }
       if (/%$/.test(title)) {
         // Shares can be compared only where all axes end at the whole.
         const alone = timeline.lines.filter((of) => of.panel === panel && panel !== 'cpu');
@@ -251,7 +339,7 @@
       type: 'line', xref: 'x', yref: 'paper', x0: at, x1: at, y0: 0, y1: 1,
       line: { width: 1, dash: 'dot', color: GREY },
     }));
-    plot.style.height = `${Math.max(panels.length * 165 + 60, 300)}px`;
+    plot.style.height = `${Math.max(rooms * 165 + 60, 300)}px`;
     return Plotly.react(plot, traces, layout, config);
   }
 
@@ -278,6 +366,7 @@
     picker.addEventListener('change', () => show(Number(picker.value)));
     back.addEventListener('click', () => show(Number(picker.value) - 1));
     on.addEventListener('click', () => show(Number(picker.value) + 1));
+    dark.addEventListener('change', () => show(Number(picker.value)));
     return [show(0)];
   }
 
@@ -315,32 +404,62 @@
     });
   }
 
+  // Trials that are brushed, where any are: the table and the figures show these.
+  let brushed = null;
+
   function filterable(table) {
     const [input, counts] = [byId('trials-filter'), byId('trials-count')];
-    const rows = [...table.tBodies[0].rows];
+    const rows = [...table.tBodies[0].rows].map((row) => [row, Number(row.id.slice(1))]);
     const apply = () => {
       const wanted = input.value.trim().toLowerCase().split(/\s+/).filter(Boolean);
       let shown = 0;
-      rows.forEach((row) => {
+      rows.forEach(([row, trial]) => {
         const words = wanted.length ? row.textContent.toLowerCase() : '';
-        row.hidden = !wanted.every((word) => words.includes(word));
-        shown += row.hidden ? 0 : 1;
+        const hidden = (brushed && !brushed.has(trial)) || !wanted.every((word) => words.includes(word));
+        if (row.hidden !== Boolean(hidden)) row.hidden = Boolean(hidden);
+        shown += hidden ? 0 : 1;
       });
-      counts.textContent = `${shown} of ${rows.length}`;
+      counts.textContent = `${shown} of ${rows.length}${brushed ? ', as brushed' : ''}`;
     };
     input.addEventListener('input', apply);
     // A link to a trial must find its row, whatever is typed.
     window.addEventListener('hashchange', () => {
       const target = byId(location.hash.slice(1));
-      if (target && target.hidden) { input.value = ''; apply(); target.scrollIntoView(); }
+      if (target && target.hidden && target.closest('#trials-table')) {
+        input.value = '';
+        apply();
+        // Brushed away, and asked for by its number.
+        target.hidden = false;
+        target.scrollIntoView();
+      }
     });
     apply();
+    return apply;
+  }
+
+  // Points that rest on no brushed trial step back. Those whose trials are not drawn in the explorer
+  // cannot be judged, and stay.
+  function dim(drawn) {
+    data.panels.forEach((panel) => {
+      const away = (point) => brushed && point.trials?.length && point.trials.some((trial) => drawn.has(trial))
+        && !point.trials.some((trial) => brushed.has(trial));
+      const faded = panel.traces.map((trace) => trace.points.map((point) => (away(point) ? 0.15 : 1)));
+      const told = JSON.stringify(faded);
+      const place = byId(panel.id);
+      if (!place.data || (place.dataset.faded ?? told.replace(/0\.15/g, '1')) === told) return;
+      place.dataset.faded = told;
+      const every = [...Array(faded.length).keys()];
+      Plotly.restyle(place, {
+        'marker.opacity': faded,
+        opacity: faded.map((of) => (of.every((opacity) => opacity < 1) ? 0.25 : 1)),
+      }, every);
+    });
   }
 
   const table = byId('trials-table');
   document.querySelectorAll('.scripted').forEach((element) => { element.hidden = false; });
   sortable(table);
-  filterable(table);
+  const refilter = filterable(table);
 
   const plots = () => [...document.querySelectorAll('.js-plotly-plot')];
   window.addEventListener('beforeprint', () => plots().forEach((plot) =>
@@ -350,7 +469,24 @@
 
   const faults = () => data.faults.map((course, place) => drawCourse(byId(`faults-${place}`), course));
 
-  Promise.all([...data.panels.map(draw), ...timelines(), ...faults()]).then((drawn) => {
-    document.documentElement.dataset.drawn = String(drawn.length);
-  });
+  // What the explorer needs of this page, and what it may do to it.
+  window.brickyard = {
+    byId, data, text, shared, axis, config, HUES, GREY, CIVIDIS, PRINTED_PX, dark,
+    show: (trials, drawn) => { brushed = trials; refilter(); dim(drawn); },
+  };
+  // One figure a turn: what has been drawn can be used while the rest is.
+  const turn = () => new Promise((done) => { setTimeout(done); });
+  const whole = async () => {
+    window.brickyard.explorer?.begin();
+    let drawn = 0;
+    const all = [...data.panels.map((panel) => () => draw(panel)), timelines, faults];
+    for (const figure of all) {
+      const plots = await Promise.all([figure()].flat());
+      drawn += plots.length;
+      await turn();
+    }
+    document.documentElement.dataset.drawn = String(drawn);
+  };
+  // The scripts of the explorer come after this one.
+  document.addEventListener('DOMContentLoaded', whole);
 })();

@@ -17,6 +17,22 @@ pub struct Panel {
     pub y: Axis,
     /// In the order of the legend.
     pub traces: Vec<Trace>,
+    /// Laws that some of them follow.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub laws: Vec<Fitted>,
+}
+
+/// A law through what was measured, drawn as a curve and never beyond it.
+#[derive(Debug, Serialize)]
+pub struct Fitted {
+    /// For the legend.
+    pub name: String,
+    /// The colour of the trace that it describes.
+    pub hue: u8,
+    /// Its course, in the units of the axes.
+    pub points: Vec<(f64, f64)>,
+    /// Places on it that have a name: across, up, what it is.
+    pub marks: Vec<(f64, f64, String)>,
 }
 
 /// How a panel's traces are drawn.
@@ -94,6 +110,9 @@ pub struct Point {
     /// What the figure's bytes were, when not the device's.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub mark: &'static str,
+    /// Numbers of the trials that it rests on, where it rests on some.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trials: Vec<u32>,
 }
 
 /// A place across.

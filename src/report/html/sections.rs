@@ -4,12 +4,12 @@ use maud::{Markup, html};
 
 use super::figures::Figure;
 use super::timelines::Timeline;
-use super::{inventory, tables, topology};
+use super::{explorer, inventory, sql, tables, topology};
 use crate::analysis::{Finding, Severity};
 use crate::report::{Input, words};
 
 /// Title, what this is, contents.
-pub fn header(input: &Input<'_>, title: &str, checked: bool) -> Markup {
+pub fn header(input: &Input<'_>, title: &str, checked: bool, explored: bool) -> Markup {
     let campaign = input.campaign;
     let done = input.records.iter().filter(|r| r.outcome.measurement().is_some()).count();
     html! {
@@ -26,8 +26,10 @@ pub fn header(input: &Input<'_>, title: &str, checked: bool) -> Markup {
             nav aria-label="Contents" {
                 a href="#findings" { "Findings" } " "
                 @if checked { a href="#integrity" { "Integrity" } " " }
+                a href="#figures" { "Figures" } " "
+                @if explored { a href="#explore" { "Explore" } " " }
                 @for (id, name) in [
-                    ("figures", "Figures"), ("timelines", "Timelines"),
+                    ("timelines", "Timelines"),
                     ("results", "Results"), ("trials", "Trials"), ("server", "Server"),
                     ("settings", "Settings"), ("repeat", "Repeat it"),
                 ] { a href=(format!("#{id}")) { (name) } " " }
@@ -84,7 +86,11 @@ fn one_finding(finding: &Finding) -> Markup {
                     @if finding.evidence.len() > SHOWN {
                         " and " (finding.evidence.len() - SHOWN) " more"
                     }
-                    "."
+                    ". "
+                    button.link.select type="button" hidden
+                        data-trials=(explorer::spans(&finding.evidence)) {
+                        "Show only these " (finding.evidence.len())
+                    }
                 }
             }
         }
@@ -173,7 +179,7 @@ pub fn results(input: &Input<'_>) -> Markup {
     let (trials, left_out) = tables::trials(input);
     let not_bought = &input.campaign.not_bought;
     html! {
-        section aria-labelledby="results" {
+        section #results-section aria-labelledby="results" {
             h2 #results { "Results" }
             p.quiet {
                 "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1). p50 and "
@@ -193,9 +199,10 @@ pub fn results(input: &Input<'_>) -> Markup {
                         td.wide-text { (words::bound(&cells.join("; "))) }
                     } } }
                 }
+                (sql::of_not_bought(input))
             }
         }
-        section aria-labelledby="trials" {
+        section #trials-section aria-labelledby="trials" {
             h2 #trials { "All trials" }
             div.controls.scripted hidden {
                 label for="trials-filter" { "Show only rows with " }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::panel::{Panel, Place};
-use crate::knob::{self, Settings};
+use super::sql;
+use crate::knob::{self, Settings, distinct};
 use crate::measurement::Outcome;
 use crate::measurement::origin::Verdict;
 use crate::report::cells::{self, Group, Row, Source};
@@ -13,8 +14,15 @@ use crate::report::{Input, TrialView, operations, per_cpu, programs, reported, w
 use crate::stats::Estimate;
 use crate::value::{self, Value};
 
-/// The table of trials may grow to this many bytes; beyond it, trials are in the other formats.
+/// The table of trials may grow to this many bytes where all trials fit in.
 const TRIALS_BYTES_MAX: usize = 8 << 20;
+/// Where they do not, the first ones are shown up to this many bytes; the rest are in the other
+/// formats. A browser takes longer to read a table than to draw every figure of the page.
+const SOME_TRIALS_BYTES_MAX: usize = 2 << 20;
+
+/// Rows of all tables of cells together, of some 800 bytes each; the cells beyond are in the other
+/// formats.
+const CELLS_MAX: usize = 8000;
 
 /// A table in a box of its own that scrolls sideways, so that the page never does.
 pub fn boxed(label: &str, table: &Markup) -> Markup {
@@ -86,23 +94,43 @@ fn mebibytes(per_s: f64) -> String {
 /// One table a group.
 pub fn groups(input: &Input<'_>) -> Markup {
     html! {
-        @for group in cells::groups(input) {
+        @for (group, left_out) in bounded(cells::groups(input), CELLS_MAX) {
             h3 { (group.name) }
             p.quiet { (group.common()) }
             @if programs::are_in(&group) {
                 (boxed(&format!("Programs of {}", group.name), &of_programs(input, &group)))
+                (sql::of_programs(input, &group))
             }
             @if reported::are_in(&group) {
                 (boxed(&format!("Reported of {}", group.name), &of_others(input, &group)))
+                (sql::of_others(input, &group))
             }
             @if operations::are_in(&group) {
                 (boxed(&format!("Operations of {}", group.name), &of_operations(&group)))
+                (sql::of_operations(input, &group))
                 @for told in per_cpu::of(input, &group) { (of_cpus(&told)) }
             } @else if !reported::are_all(&group) {
                 (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
+                (sql::of_group(input, &group))
+            }
+            @if left_out > 0 {
+                p { (left_out) " more cells are in the store: "
+                    code { "brickyard report --format json" } }
             }
         }
     }
+}
+
+/// The groups with at most `most` rows together, the first ones whole; and how many rows each lost.
+fn bounded(groups: Vec<Group<'_>>, most: usize) -> Vec<(Group<'_>, usize)> {
+    let (mut room, mut bounded) = (most, Vec::with_capacity(groups.len()));
+    for mut group in groups {
+        let left_out = group.rows.len().saturating_sub(room);
+        room -= group.rows.len() - left_out;
+        group.rows.truncate(group.rows.len() - left_out);
+        bounded.push((group, left_out));
+    }
+    bounded
 }
 
 /// Time, processor and memory of programs, and what they said themselves.
@@ -120,7 +148,7 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
             tbody { @for row in &group.rows { tr {
                 @for knob in &group.varying { (held(&row.cell.settings, knob, false)) }
                 @for (name, _) in &columns {
-                    td.number { (programs::cell(row.cell.figures.get(*name).copied(), name)) }
+                    td.number { (programs::cell(row.cell.figures.get(name).copied(), name)) }
                 }
                 td.number { (row.cell.trials.len()) }
             } } }
@@ -295,14 +323,18 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
     let (sizes, varying): (Vec<_>, Vec<_>) =
         varying(input).into_iter().partition(|knob| cells::INCIDENTAL.contains(knob));
     let mut rows = Vec::new();
-    let mut bytes = 0;
+    let (mut bytes, mut some) = (0, 0);
     for (record, view) in input.records.iter().zip(&input.trials) {
         let row = trial(record, view, &varying, &sizes);
         bytes += row.0.len();
         if bytes > TRIALS_BYTES_MAX {
+            rows.truncate(some);
             break;
         }
         rows.push(row);
+        if bytes <= SOME_TRIALS_BYTES_MAX {
+            some = rows.len();
+        }
     }
     let left_out = input.records.len().min(input.trials.len()) - rows.len();
     let table = html! {
@@ -328,7 +360,8 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
             tbody { @for row in &rows { (row) } }
         }
     };
-    (html! { div.wide { (boxed("All trials", &table)) } }, left_out)
+    let sql = sql::of_trials(input, &varying, &sizes);
+    (html! { div.wide { (boxed("All trials", &table)) } (sql) }, left_out)
 }
 
 fn trial(
@@ -376,7 +409,9 @@ fn trial(
                         (of.figures.iter().map(reported::told).collect::<Vec<_>>().join(", ")) }
                 }
                 @if let Some((outcome, why)) = why { p { strong { (outcome) } ": " (why) } }
-                @for note in &view.notes { details { summary { (note.kind) } p { (note.text) } } }
+                @for note in view.notes.iter() {
+                    details { summary { (note.kind) } p { (note.text) } }
+                }
             }
             @for knob in sizes { (held(&trial.settings, knob, true)) }
         }
@@ -397,14 +432,10 @@ fn sort_key(settings: &Settings, knob: &str) -> Option<String> {
 }
 
 /// Knobs that are not the same in every trial.
-fn varying(input: &Input<'_>) -> Vec<&'static str> {
+pub fn varying(input: &Input<'_>) -> Vec<&'static str> {
     let knobs = knob::KNOBS.iter().map(|knob| knob.name);
-    let held = |knob: &'static str| {
-        input.records.iter().map(move |record| {
-            let settings = &record.trial.settings;
-            settings.has(knob).then(|| settings.get(knob))
-        })
-    };
+    let settings = distinct(input.records.iter().map(|record| &record.trial.settings));
+    let held = |knob: &'static str| settings.iter().map(move |settings| settings.find(knob));
     let differs = |knob: &&'static str| {
         let mut all = held(knob);
         let first = all.next();
@@ -417,8 +448,8 @@ fn varying(input: &Input<'_>) -> Vec<&'static str> {
 pub fn settings(input: &Input<'_>) -> Markup {
     let varying = varying(input);
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
-    for record in input.records {
-        for (knob, held) in record.trial.settings.iter() {
+    for settings in distinct(input.records.iter().map(|record| &record.trial.settings)) {
+        for (knob, held) in settings.iter() {
             let known = values.entry(knob).or_default();
             // A knob with very many levels is told by its first ones.
             if known.len() < 33 && !known.contains(&held) {
@@ -450,5 +481,25 @@ pub fn settings(input: &Input<'_>) -> Markup {
             } }
         }
     };
-    boxed("Settings", &table)
+    html! { (boxed("Settings", &table)) (sql::of_settings(input)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::fixture;
+
+    /// A campaign of 20 000 cells made tables of 16 MB, and a page that no browser liked.
+    #[test]
+    fn tables_of_cells_are_bounded_and_what_is_left_out_is_counted() {
+        let fixture = fixture::evaluated();
+        let input = fixture.input();
+        let all: usize = cells::groups(&input).iter().map(|group| group.rows.len()).sum();
+        let bounded = super::bounded(cells::groups(&input), 10);
+        let shown: usize = bounded.iter().map(|(group, _)| group.rows.len()).sum();
+        let lost: usize = bounded.iter().map(|(_, lost)| lost).sum();
+        assert_eq!((shown, shown + lost), (10, all));
+        assert_eq!(bounded[0].1, 0, "the first group is whole");
+        assert!(super::bounded(cells::groups(&input), all).iter().all(|(_, lost)| *lost == 0));
+    }
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 mod faults;
 mod heat;
+mod latency;
 
 pub use faults::of_faults;
 
@@ -42,6 +43,9 @@ pub struct Timeline {
     pub window: Option<(f64, f64)>,
     /// What is drawn.
     pub lines: Vec<Line>,
+    /// Latency, where it was counted by class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency: Option<latency::Map>,
 }
 
 /// One line of a timeline.
@@ -57,11 +61,15 @@ pub struct Line {
     pub v: Vec<f64>,
 }
 
+/// The panel that has a map and no lines.
+const LATENCY: &str = "latency";
+
 /// Panels from top to bottom, with the title of their axis.
 pub const PANELS: &[(&str, &str)] = &[
     ("throughput", "MB/s"),
     ("network", "Gb/s"),
     ("operations", "operations/s"),
+    (LATENCY, "latency"),
     ("cpu", "CPU, %"),
     ("events", "per second"),
     ("device", "device busy, %"),
@@ -87,15 +95,19 @@ pub fn timelines(input: &Input<'_>) -> (Vec<Timeline>, usize) {
     let room = NUMBERS_MAX / (2 * chosen.len() * lines.max(1)).max(1);
     let points = room.clamp(2, POINTS_MAX);
     let most = NUMBERS_MAX / (2 * points * lines.max(1));
-    let varying = names(input);
+    let varying = names(input, &chosen.iter().map(|(record, _)| record.trial.number).collect());
     let timelines = chosen.iter().take(most).filter_map(|(record, measurement)| {
         let cited = cited.contains(&record.trial.number);
+        let drawn = |record: &Record, measurement: &Measurement| Timeline {
+            latency: latency::map(measurement, chosen.len()),
+            ..timeline(record, measurement, cited, points, &varying)
+        };
         if measurement.digest.is_none() {
-            return Some(timeline(record, measurement, cited, points, &varying));
+            return Some(drawn(record, measurement));
         }
         // One at a time: those of all together may be more than the memory holds.
         let full = input.samples?.of(record.trial.number)?;
-        Some(timeline(&full, full.outcome.measurement()?, cited, points, &varying))
+        Some(drawn(&full, full.outcome.measurement()?))
     });
     let timelines: Vec<Timeline> = timelines.collect();
     let without = measured.len() - timelines.len();
@@ -125,14 +137,17 @@ fn chosen<'a>(
 const LINES_MAX: usize =
     3 + CPU_KINDS.len() + 2 + 2 * DEVICES_MAX + 3 + faults::LINES_MAX + heat::LINES_MAX;
 
-/// What tells each trial from the others of a group in which it stands.
+/// What tells a trial from the others of a group in which it stands.
 type Names<'a> = BTreeMap<(&'a str, u32), String>;
 
-fn names<'a>(input: &'a Input<'_>) -> Names<'a> {
+/// Of the trials with the numbers of `wanted`.
+fn names<'a>(input: &'a Input<'_>, wanted: &BTreeSet<u32>) -> Names<'a> {
     let groups = crate::report::cells::groups(input);
     let mut names = Names::new();
     for group in &groups {
         for row in &group.rows {
+            let mut trials = row.cell.trials.iter().filter(|number| wanted.contains(*number));
+            let Some(first) = trials.next() else { continue };
             let label = match group.varying.is_empty() {
                 true => String::new(),
                 false => {
@@ -143,7 +158,7 @@ fn names<'a>(input: &'a Input<'_>) -> Names<'a> {
                     format!(": {}", told.collect::<Vec<_>>().join(", "))
                 }
             };
-            for number in &row.cell.trials {
+            for number in trials.chain([first]) {
                 names.insert((group.name, *number), label.clone());
             }
         }
@@ -198,6 +213,7 @@ fn timeline(
         cited,
         window: measurement.window.map(|window| (seconds(window.start_ns), seconds(window.end_ns))),
         lines,
+        latency: None,
     }
 }
 

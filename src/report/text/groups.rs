@@ -24,6 +24,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
             text.push_str(&of_others(input, group));
         }
         if reported::are_all(group) {
+            rest(group, text);
             continue;
         }
         if programs::are_in(group) {
@@ -35,6 +36,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         } else if !programs::are_in(group) || moved(group) {
             text.push_str(&table(group, &numbers));
         }
+        rest(group, text);
         if !plan::prepares(group.name) {
             text.push_str(&layouts::table(group));
         }
@@ -44,6 +46,13 @@ pub fn render(input: &Input<'_>, text: &mut String) {
             legend(&groups, text);
         }
         footnotes(input, &numbers, text);
+    }
+}
+
+/// Of a table of thousands of cells the first are shown, and it is said where the others are.
+fn rest(group: &Group<'_>, text: &mut String) {
+    if let Some(rest) = group.rest() {
+        text.push_str(&wrapped("  ", &rest));
     }
 }
 
@@ -88,7 +97,7 @@ fn of_others(input: &Input<'_>, group: &Group<'_>) -> String {
         let heads: Vec<(&str, Side)> =
             columns.iter().map(|at| (sheet.heads[*at].as_str(), side(*at))).collect();
         let mut grid = Grid::new(&heads);
-        for row in &sheet.rows {
+        for row in sheet.rows.iter().take(cells::ROWS_MAX) {
             grid.row(columns.iter().map(|at| cell(&row[*at], *at)).collect());
         }
         text.push_str(&grid.render());
@@ -125,7 +134,7 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, us
         }
     };
     let mut grid = Grid::new(&heads);
-    for row in &group.rows {
+    for row in group.shown() {
         let mut line = vec![label(row)];
         line.extend(programs::COLUMNS.iter().map(|(name, _)| figure(row, name)));
         line.push(row.cell.trials.len().to_string());
@@ -139,9 +148,9 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, us
         let mut heads = vec![(axis.as_str(), Side::Left)];
         heads.extend(names.iter().map(|name| (*name, Side::Right)));
         let mut grid = Grid::new(&heads);
-        for row in &group.rows {
+        for row in group.shown() {
             let said =
-                names.iter().map(|name| programs::cell(row.cell.figures.get(*name).copied(), name));
+                names.iter().map(|name| programs::cell(row.cell.figures.get(name).copied(), name));
             grid.row(std::iter::once(label(row)).chain(said).collect());
         }
         text.push_str(&grid.render());
@@ -162,7 +171,7 @@ fn of_operations(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
     }
     heads.extend([("n", Side::Right), ("notes", Side::Left)]);
     let mut grid = Grid::new(&heads);
-    for row in &group.rows {
+    for row in group.shown() {
         let mut line = vec![match group.varying.is_empty() {
             true => String::new(),
             false => words::clipped(&plain(&group.label(row)), 26),
@@ -224,7 +233,7 @@ fn table(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
     ]);
     // Where one figure bears a mark, the others get a space in its place, to stay in line.
     let marks = group.rows.iter().any(|row| !row.source.mark().is_empty());
-    for row in &group.rows {
+    for row in group.shown() {
         let mark = match row.source.mark() {
             "" if marks => "  ".to_owned(),
             "" => String::new(),

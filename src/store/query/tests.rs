@@ -102,7 +102,7 @@ fn a_workload_is_a_view_with_a_row_a_trial() {
 fn the_columns_are_the_figures_and_the_settings() {
     let (_folder, path) = filled();
     let record = record(3, "sequential-read", 300);
-    for (name, estimate) in figures(&record) {
+    for (name, estimate) in figures(&record).iter() {
         let sql = format!("SELECT {name} FROM sequential_read WHERE trial = 3");
         assert_eq!(rows(&path, &sql), [[Cell::Real(estimate.value)]], "{name}");
     }
@@ -264,16 +264,13 @@ fn whatever_does_more_than_read_is_refused() {
 fn what_never_ends_is_ended() {
     let (_folder, path) = filled();
     let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT ";
-    let bounds = Bounds { time: Duration::from_millis(50), rows: 1000 };
+    let bounds = Bounds { time: Duration::from_millis(50), ..BOUNDS };
     let query = Query::open(&path, &mut |_, _| {}).unwrap();
     let error = query.ask(&format!("{endless} count(*) FROM n"), bounds).unwrap_err();
     assert!(error.why.contains("longer than 50.0 ms"), "{error:?}");
     assert!(error.hint.unwrap().contains("--timeout"));
     let answer = ask(&path, &format!("{endless} i FROM n")).unwrap();
     assert_eq!((answer.rows.len(), answer.truncated), (1000, true));
-    let sorted = format!("{endless} randomblob(1000000) AS r FROM n ORDER BY r");
-    let error = ask(&path, &sorted).unwrap_err();
-    assert!(error.why.contains("out of memory"), "{error:?}");
     for large in ["zeroblob(2000000000)", "printf('%.*c', 2000000000, 'x')"] {
         let error = ask(&path, &format!("SELECT length({large} || 'x')")).unwrap_err();
         assert!(error.why.contains("too big"), "{large}: {error:?}");
@@ -291,7 +288,7 @@ fn hints_say_what_was_meant() {
         ("SELECT * FROM sequential-read", "a name with a dash"),
         ("SELEC 1", "without SQL"),
         ("SELECT 'x", "without SQL"),
-        ("SELECT \0 1", "without SQL"),
+        ("SELECT \0 1", "char(0)"),
     ] {
         let error = ask(&path, sql).unwrap_err();
         let said = error.hint.clone().unwrap();
@@ -326,4 +323,34 @@ fn a_store_without_trials_and_bytes_that_are_no_text() {
     let text = Cell::Text("\u{fffd}A".into());
     let (blob, real) = (Cell::Blob(vec![255]), Cell::Real(f64::INFINITY));
     assert_eq!(cells, [[text, blob, Cell::Null, real, Cell::Integer(1)]]);
+}
+
+/// SQLite reads a statement up to a NUL and no further: what stood behind one, a second statement
+/// or the end of a condition, was left out and nothing was said.
+#[test]
+fn a_statement_with_a_nul_in_it_is_refused_whole() {
+    let (_folder, path) = filled();
+    for sql in ["SELECT 1\0; DELETE FROM trial", "SELECT 1 \0", "\0"] {
+        let error = ask(&path, sql).unwrap_err();
+        assert!(error.why.contains("NUL") && error.hint.is_some(), "{sql:?}: {error}");
+    }
+    assert_eq!(rows(&path, "SELECT length('a' || char(0))"), [[Cell::Integer(1)]]);
+}
+
+/// What looks and writes nothing may be asked of a store whose figures nobody has computed.
+#[test]
+fn a_store_is_asked_without_a_byte_written_where_that_is_wanted() {
+    let (_folder, path) = filled();
+    let store = Store::open(&path).unwrap();
+    store.connection.execute_batch("DELETE FROM derived").unwrap();
+    let kept = || -> i64 {
+        let sql = "SELECT count(*) FROM derived";
+        store.connection.query_row(sql, [], |row| row.get(0)).unwrap()
+    };
+    let sql = "SELECT count(throughput) FROM trials";
+    let answer = Query::open_read_only(&path).unwrap().ask(sql, BOUNDS).unwrap();
+    assert_eq!(answer.rows, [[Cell::Integer(6)]]);
+    assert_eq!(kept(), 0, "it was written");
+    assert_eq!(rows(&path, sql), [[Cell::Integer(6)]]);
+    assert_eq!(kept(), 7);
 }

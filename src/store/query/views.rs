@@ -78,6 +78,23 @@ pub(super) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// A text as it stands in SQL.
+pub fn literal(text: &str) -> String {
+    match text.contains('\0') {
+        // A statement ends at the first.
+        true => {
+            let bytes: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
+            format!("CAST(x'{bytes}' AS TEXT)")
+        }
+        false => format!("'{}'", text.replace('\'', "''")),
+    }
+}
+
+/// The column of a knob or figure in the views, as a person types it.
+pub fn column(name: &str) -> String {
+    typed(&column_name(name))
+}
+
 /// A name as a person types it in SQL: with quotes where it needs them.
 pub fn typed(name: &str) -> String {
     if is_bare(name) { name.to_owned() } else { quoted(name) }

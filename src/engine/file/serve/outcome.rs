@@ -54,7 +54,7 @@ pub fn gather(
         resident_before_bytes: prepared.resident_before_bytes,
         file_bytes: prepared.file_bytes,
         reread_bytes,
-        counters: Vec::new(),
+        counters: watched.latency.into_iter().collect(),
         notes,
     })
 }

@@ -147,5 +147,12 @@ fn panel(id: &str, title: &str, common: &str, mut traces: Vec<Trace>) -> Vec<Pan
         return Vec::new();
     }
     let x = Axis::linear(common);
-    vec![Panel { id: id.to_owned(), kind: Kind::Bars, x, y: Axis::linear(title), traces }]
+    vec![Panel {
+        id: id.to_owned(),
+        kind: Kind::Bars,
+        x,
+        y: Axis::linear(title),
+        traces,
+        laws: Vec::new(),
+    }]
 }

@@ -2,7 +2,7 @@
 
 use super::super::panel::{Axis, Dash, Kind, Panel, Place, Point, Trace};
 use super::{Figure, message};
-use crate::analysis::effects::{Effects, KnobEffect, Level};
+use crate::analysis::effects::{Effects, Interaction, KnobEffect, Level, Line};
 use crate::measurement::origin::Verdict;
 use crate::value::{setting, significant};
 
@@ -30,6 +30,67 @@ pub fn figure(all: &[Effects]) -> Option<Figure> {
     })
 }
 
+/// How many interactions are drawn of a workload, strongest first.
+const INTERACTIONS_MAX: usize = 4;
+
+/// A panel for each pair of knobs of which one is shown to depend on the other; `None` without any.
+pub fn together(all: &[Effects]) -> Option<Figure> {
+    let of = |effects: &Effects| {
+        let pairs = effects.interactions.iter().flatten().filter(|it| !it.lines.is_empty());
+        let pairs = pairs.filter(|it| fits(it)).take(INTERACTIONS_MAX);
+        pairs.map(|it| (effects.group.clone(), it.clone())).collect::<Vec<_>>()
+    };
+    let pairs: Vec<(String, Interaction)> = all.iter().flat_map(of).collect();
+    let panels: Vec<Panel> = pairs
+        .iter()
+        .enumerate()
+        .map(|(place, (group, pair))| crossing(place, group, pair))
+        .collect();
+    if panels.is_empty() {
+        return None;
+    }
+    let message = message::of(&panels);
+    let about = "What the levels of one knob do under each level of another, against the geometric \
+                 mean over them there: lines that are not parallel say that the one depends on the \
+                 other. Drawn where that is more than chance. Intervals are 95 %, each by itself.";
+    Some(Figure {
+        id: "interactions",
+        title: "Knobs that act together",
+        about: about.to_owned(),
+        panels,
+        message,
+    })
+}
+
+/// Whether so many levels can be told apart.
+fn fits(it: &Interaction) -> bool {
+    it.lines.len() <= 8 && it.lines.iter().all(|line| line.levels.len() <= LEVELS_MAX)
+}
+
+fn crossing(place: usize, group: &str, pair: &Interaction) -> Panel {
+    let first = pair.lines.iter().take(1).flat_map(|line| &line.levels).enumerate();
+    let ticks = first.map(|(at, level)| (at as f64, setting(&level.level))).collect();
+    let line = |(hue, line): (usize, &Line)| Trace {
+        name: format!("{} {}", pair.on, setting(&line.under)),
+        hue: hue as u8,
+        dash: Dash::Solid,
+        points: line
+            .levels
+            .iter()
+            .enumerate()
+            .map(|(at, level)| point(level, Place::Number(at as f64)))
+            .collect(),
+    };
+    Panel {
+        id: format!("interactions-{place}"),
+        kind: Kind::Lines,
+        x: Axis { ticks, ..Axis::linear(&format!("{} ({group})", pair.knob)) },
+        y: Axis::linear("times the mean there"),
+        traces: pair.lines.iter().enumerate().map(line).collect(),
+        laws: Vec::new(),
+    }
+}
+
 fn panel(place: usize, effects: &Effects) -> Option<Panel> {
     let mut left = LEVELS_MAX;
     let knobs = effects.knobs.iter().filter(|knob| !knob.levels.is_empty());
@@ -53,29 +114,26 @@ fn panel(place: usize, effects: &Effects) -> Option<Panel> {
             "times the mean"
         }),
         traces,
+        laws: Vec::new(),
     })
 }
 
 fn trace(hue: usize, knob: &KnobEffect) -> Trace {
-    let point = |level: &Level| {
-        let figure = format!("{} times the mean", significant(level.ratio.value));
-        let interval = level.ratio.interval.map(|ends| (ends.low, ends.high));
-        let ends = interval.map_or("no interval".to_owned(), |(low, high)| {
-            format!("95 %: {} to {}", significant(low), significant(high))
-        });
-        Point {
-            x: Place::Name(format!("{}\n{}", knob.knob, setting(&level.level))),
-            y: level.ratio.value,
-            interval,
-            says: format!("{figure}\n{ends}"),
-            figure,
-            mark: "",
-        }
-    };
+    let named = |level: &Level| Place::Name(format!("{}\n{}", knob.knob, setting(&level.level)));
     Trace {
         name: knob.knob.to_owned(),
         hue: hue as u8,
         dash: Dash::Solid,
-        points: knob.levels.iter().map(point).collect(),
+        points: knob.levels.iter().map(|level| point(level, named(level))).collect(),
     }
+}
+
+fn point(level: &Level, x: Place) -> Point {
+    let figure = format!("{} times the mean", significant(level.ratio.value));
+    let interval = level.ratio.interval.map(|ends| (ends.low, ends.high));
+    let ends = interval.map_or("no interval".to_owned(), |(low, high)| {
+        format!("95 %: {} to {}", significant(low), significant(high))
+    });
+    let says = format!("{figure}\n{ends}");
+    Point { x, y: level.ratio.value, interval, says, figure, mark: "", trials: Vec::new() }
 }

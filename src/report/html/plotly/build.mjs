@@ -44,5 +44,6 @@ copyFileSync('node_modules/plotly.js/LICENSE', 'LICENSE');
 writeFileSync('VERSION', `plotly.js ${version}\n`);
 
 const sum = (file) => createHash('sha256').update(readFileSync(file)).digest('hex');
-const lines = [`plotly/${bundle}`, 'page.js'].map((file) => `${sum(`../${file}`)}  ${file}\n`);
+const scripts = ['page.js', 'explorer.js', 'scatter.js', 'grid.js'];
+const lines = [`plotly/${bundle}`, ...scripts].map((file) => `${sum(`../${file}`)}  ${file}\n`);
 writeFileSync('../assets.sha256', lines.join(''));

@@ -42,14 +42,19 @@ pub fn of_faults(input: &Input<'_>) -> (Vec<Timeline>, usize) {
     let faulty = |measurement: &Measurement| {
         measurement.integrity.as_ref().is_some_and(|integrity| !integrity.faults.is_empty())
     };
-    let found: Vec<_> = input
+    let mut found: Vec<_> = input
         .records
         .iter()
         .filter_map(|record| Some((record, record.outcome.measurement()?)))
         .filter(|(_, measurement)| faulty(measurement))
         .collect();
-    let names = names(input);
-    let shown = found.iter().take(TRIALS_MAX).map(|(record, measurement)| {
+    if found.is_empty() {
+        return (Vec::new(), 0);
+    }
+    let more = found.len().saturating_sub(TRIALS_MAX);
+    found.truncate(TRIALS_MAX);
+    let names = names(input, &found.iter().map(|(record, _)| record.trial.number).collect());
+    let shown = found.iter().map(|(record, measurement)| {
         let mut lines = Vec::new();
         self::lines(measurement, POINTS_MAX, &mut lines);
         // Samples of stored trials are had one at a time.
@@ -61,7 +66,7 @@ pub fn of_faults(input: &Input<'_>) -> (Vec<Timeline>, usize) {
         lines.retain(|line| line.panel != "throttled");
         Timeline { lines, ..timeline(record, &Measurement::default(), true, 2, &names) }
     });
-    (shown.collect(), found.len().saturating_sub(TRIALS_MAX))
+    (shown.collect(), more)
 }
 
 #[cfg(test)]

@@ -1,0 +1,175 @@
+//! (pure) The SQL behind each table: the statement with which `brickyard query` gives its rows from
+//! the store, shown to whoever asks for it.
+//!
+//! Names of views and columns, and how they are quoted, are the business of `store::query`.
+
+use maud::{Markup, html};
+
+use crate::report::cells::{self, Group};
+use crate::report::{Input, TrialView, operations, programs, words};
+use crate::store::query::{column, literal, typed};
+
+/// A statement, folded away.
+fn shown(statement: &str, about: &str) -> Markup {
+    html! {
+        details.sql {
+            summary { "SQL of this table" }
+            p.quiet { (about) " It is asked by " code { "brickyard query - < FILE" } "." }
+            pre tabindex="0" { code { (statement) } }
+        }
+    }
+}
+
+/// SQLite has no quantile of Student's t.
+const MEANS: &str = "Means over replicates, without their intervals, in the units of the store.";
+
+/// The mean of the first of `names` that a cell has, if any cell of the group has one.
+fn mean(group: &Group<'_>, names: &[&str], divided: &str, head: &str) -> Option<String> {
+    let has = |name: &&&str| group.rows.iter().any(|row| row.cell.figures.contains_key(name));
+    let means = names.iter().filter(has).map(|name| format!("avg({})", column(name)));
+    let means: Vec<String> = means.collect();
+    let mean = match means.as_slice() {
+        [] => return None,
+        [mean] => mean.clone(),
+        several => format!("coalesce({})", several.join(", ")),
+    };
+    Some(format!("{mean}{divided} AS {}", typed(head)))
+}
+
+/// Of a table of cells: what its group's rows are told apart by, these means, and how many
+/// replicates there are.
+fn of_cells(input: &Input<'_>, group: &Group<'_>, means: Vec<String>) -> Markup {
+    let keys: Vec<String> = cells::keys(group).into_iter().map(column).collect();
+    let origin = "group_concat(DISTINCT origin) AS origin".to_owned();
+    let n = "sum(outcome = 'done') AS n".to_owned();
+    let columns: Vec<String> = keys.iter().cloned().chain(means).chain([n, origin]).collect();
+    let others: Vec<String> =
+        cells::of_other_groups(input, group).iter().map(u32::to_string).collect();
+    let own = format!("workload = {}", literal(group.name));
+    // A cell on two axes was measured once, by whichever group asked first.
+    let rows = match others.is_empty() {
+        true => own,
+        false => format!("({own} OR trial IN ({}))", others.join(", ")),
+    };
+    let mut statement = format!(
+        "SELECT {}\nFROM trials\nWHERE campaign = {} AND {rows}",
+        columns.join(",\n       "),
+        input.campaign.id
+    );
+    if !keys.is_empty() {
+        // The axis changes first, as in the table.
+        let order: Vec<&str> = keys.iter().rev().map(String::as_str).collect();
+        statement.push_str(&format!("\nGROUP BY {}", keys.join(", ")));
+        statement.push_str(&format!("\nORDER BY {}", order.join(", ")));
+    }
+    shown(&statement, MEANS)
+}
+
+/// Of the usual table of a group.
+pub fn of_group(input: &Input<'_>, group: &Group<'_>) -> Markup {
+    let written = group.rows.iter().all(|row| words::writes_only(&row.cell.settings));
+    let mean = |names: &[&str], divided: &str, head: &str| mean(group, names, divided, head);
+    let first = match written {
+        true => vec![
+            mean(&[cells::ACCEPTED, cells::THROUGHPUT], " / 1e6", "accepted MB/s"),
+            mean(&[cells::DURABLE], " / 1e6", "durable MB/s"),
+        ],
+        false => vec![
+            mean(&[cells::THROUGHPUT], " / 1e6", "MB/s"),
+            mean(&[cells::THROUGHPUT], " / 1048576", "MiB/s"),
+            mean(&[cells::NAIVE], " / 1e6", "naive MB/s"),
+        ],
+    };
+    let rest = [cells::IOPS, cells::P50, cells::P99].map(|name| mean(&[name], "", name));
+    of_cells(input, group, first.into_iter().chain(rest).flatten().collect())
+}
+
+/// Of a table whose columns are figures as they are.
+fn of_figures<'a>(
+    input: &Input<'_>,
+    group: &Group<'_>,
+    names: impl Iterator<Item = &'a str>,
+) -> Markup {
+    of_cells(input, group, names.filter_map(|name| mean(group, &[name], "", name)).collect())
+}
+
+/// Of the table of operations of a group.
+pub fn of_operations(input: &Input<'_>, group: &Group<'_>) -> Markup {
+    of_figures(input, group, operations::columns(group).iter().map(|column| column.name))
+}
+
+/// Of the table of programs of a group.
+pub fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
+    let said = programs::said(input, group);
+    let usual = programs::COLUMNS.iter().map(|(name, _)| *name);
+    of_figures(input, group, usual.chain(said))
+}
+
+/// Of the table of what others reported.
+pub fn of_others(input: &Input<'_>, group: &Group<'_>) -> Markup {
+    let figures = group.rows.iter().flat_map(|row| row.cell.figures.keys()).map(AsRef::as_ref);
+    let reported = figures.filter(|name| name.starts_with(crate::measurement::reported::PREFIX));
+    let names: std::collections::BTreeSet<&str> = reported.collect();
+    of_figures(input, group, names.into_iter())
+}
+
+/// Of the table of trials, with these knobs.
+pub fn of_trials(input: &Input<'_>, knobs: &[&str], sizes: &[&str]) -> Markup {
+    let has =
+        |name: &&str| input.trials.iter().any(|view: &TrialView| view.figures.contains_key(name));
+    let mut columns = vec!["trial".to_owned(), "workload".to_owned()];
+    columns.extend(knobs.iter().map(|knob| column(knob)));
+    columns.push("replicate".to_owned());
+    let rate = [cells::THROUGHPUT].into_iter().filter(has);
+    columns.extend(rate.map(|name| format!("{} / 1e6 AS {}", column(name), typed("MB/s"))));
+    columns.extend([cells::IOPS, cells::P50, cells::P99].into_iter().filter(has).map(column));
+    columns.extend(["origin", "steady", "outcome", "reason", "notes"].map(str::to_owned));
+    columns.extend(sizes.iter().map(|knob| column(knob)));
+    let statement = format!(
+        "SELECT {}\nFROM trials\nWHERE campaign = {}\nORDER BY trial",
+        columns.join(", "),
+        input.campaign.id
+    );
+    shown(&statement, "Every trial that the store has of this campaign.")
+}
+
+/// Of what the budget did not buy: a row a cell, where the table has a row a budget.
+pub fn of_not_bought(input: &Input<'_>) -> Markup {
+    let statement = format!(
+        "SELECT j.value ->> 'budget_ns' AS budget_ns, j.value ->> 'cell' AS buys\nFROM campaign AS \
+         c, json_each(c.not_bought) AS j\nWHERE c.id = {}\nORDER BY 1",
+        input.campaign.id
+    );
+    shown(&statement, "A row a cell; budgets are in ns.")
+}
+
+/// Of the table of settings.
+pub fn of_settings(input: &Input<'_>) -> Markup {
+    let statement = format!(
+        "SELECT j.key AS knob, group_concat(DISTINCT j.value) AS value\nFROM trial AS t, \
+         json_each(t.settings) AS j\nWHERE t.campaign = {}\nGROUP BY 1\nORDER BY 1",
+        input.campaign.id
+    );
+    shown(&statement, "Sizes are in bytes, times in ns, switches 0 or 1.")
+}
+
+/// Of the table of faults.
+pub fn of_faults(input: &Input<'_>) -> Markup {
+    let statement = format!(
+        "SELECT t.number AS trial, f.at_ns, f.file, f.\"offset\", f.kind, f.what, f.lasting, \
+         f.rereads\nFROM fault AS f JOIN trial AS t ON t.id = f.trial\nWHERE t.campaign = {}\n\
+         ORDER BY f.rowid",
+        input.campaign.id
+    );
+    shown(&statement, "Every fault that the store has of this campaign.")
+}
+
+/// Of the table of problems of a user's own files.
+pub fn of_problems(input: &Input<'_>) -> Markup {
+    let statement = format!(
+        "SELECT t.number AS trial, p.kind, p.path, p.why\nFROM problem AS p JOIN trial AS t ON \
+         t.id = p.trial\nWHERE t.campaign = {}\nORDER BY p.rowid",
+        input.campaign.id
+    );
+    shown(&statement, "Every problem that the store has of this campaign.")
+}

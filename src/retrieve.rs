@@ -1,0 +1,98 @@
+//! Campaigns out of a store, ready for a format of `report`; and campaigns held against each other.
+
+use crate::analysis::compare::{Asked, Comparison, compare, differences};
+use crate::measurement::Record;
+use crate::report::compare::{Format, Pair, Told};
+use crate::report::{Input, Samples};
+use crate::store::{Campaign, Store};
+use crate::sys::Error;
+
+/// Samples as the store keeps them.
+#[derive(Debug)]
+pub struct Kept<'a> {
+    /// Where.
+    pub store: &'a Store,
+    /// Of which campaign.
+    pub campaign: u64,
+}
+
+impl Samples for Kept<'_> {
+    fn of(&self, number: u32) -> Option<Record> {
+        self.store.record(self.campaign, number).ok().flatten()
+    }
+}
+
+/// A campaign with its trials, which have their samples in the store.
+#[derive(Debug)]
+pub struct Retrieved {
+    /// What it is.
+    pub campaign: Campaign,
+    /// In the order in which they ran.
+    pub records: Vec<Record>,
+}
+
+impl Retrieved {
+    /// Reads the trials of a campaign.
+    ///
+    /// # Errors
+    /// When the store cannot be read.
+    pub fn new(store: &Store, campaign: Campaign) -> Result<Retrieved, Error> {
+        let records = store.light_records(campaign.id)?;
+        Ok(Retrieved { campaign, records })
+    }
+
+    /// All that a format prints of it.
+    pub fn input<'a>(&'a self, samples: &'a Kept<'_>) -> Input<'a> {
+        Input::new(&self.campaign, &self.records).with(samples)
+    }
+
+    /// What differs besides what was measured, one a line.
+    fn differs(&self, other: &Retrieved) -> Vec<String> {
+        let mut lines = Vec::new();
+        let (old, new) = (&self.campaign, &other.campaign);
+        for (what, old, new) in [
+            ("plan", &old.plan, &new.plan),
+            ("host", &old.host, &new.host),
+            ("brickyard", &old.version, &new.version),
+        ] {
+            if old != new {
+                lines.push(format!("{what}: {new}, was {old}"));
+            }
+        }
+        let before = (&self.records[..], &old.inventory);
+        lines.extend(differences(before, (&other.records, &new.inventory)));
+        lines
+    }
+}
+
+/// Holds each of `others` against `first`; both stand beside how they were asked for. Gives what
+/// the format prints, and the comparisons.
+///
+/// # Errors
+/// When the format cannot print it.
+pub fn side_by_side(
+    first: (&str, &Retrieved),
+    others: &[(&str, &Retrieved)],
+    asked: &Asked,
+    format: &Format,
+) -> Result<(String, Vec<Comparison>), serde_json::Error> {
+    let (first_typed, first) = first;
+    let differences: Vec<Vec<String>> =
+        others.iter().map(|(_, other)| first.differs(other)).collect();
+    let comparisons: Vec<Comparison> =
+        others.iter().map(|(_, other)| compare(&first.records, &other.records, asked)).collect();
+    let pairs: Vec<Pair<'_>> = others
+        .iter()
+        .zip(comparisons.iter().zip(&differences))
+        .map(|((typed, other), (comparison, differences))| Pair {
+            before: Told { typed: first_typed, campaign: &first.campaign },
+            now: Told { typed, campaign: &other.campaign },
+            findings: comparison.findings(),
+            comparison,
+            differences,
+        })
+        .collect();
+    let text = (format.render)(&pairs)?;
+    drop(pairs);
+    Ok((text, comparisons))
+}
