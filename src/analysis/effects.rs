@@ -89,6 +89,10 @@ pub struct KnobEffect {
     pub matters: Option<bool>,
     /// The two levels that are furthest apart; `None` when it cannot be told from other knobs.
     pub span: Option<Span>,
+    /// The levels of other knobs without which that would not be more than chance; `None` where
+    /// there are none such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rests_on: Option<RestsOn>,
     /// Each level's ratio to the geometric mean over all levels.
     pub levels: Vec<Level>,
     /// Share of the squares of all values that is its.
@@ -105,6 +109,24 @@ pub struct KnobEffect {
     pub spread: Option<Span>,
     /// Knobs that it cannot be told from in the cells that were measured.
     pub inseparable_from: Vec<&'static str>,
+}
+
+/// The one combination of levels that an effect is seen with.
+#[derive(Clone, Debug, Serialize)]
+pub struct RestsOn {
+    /// The levels of this combination.
+    pub levels: Vec<Setting>,
+    /// The ratio of the knob's two levels over all other combinations.
+    pub ratio_without: f64,
+}
+
+/// A knob at a level.
+#[derive(Clone, Debug, Serialize)]
+pub struct Setting {
+    /// The knob's name.
+    pub knob: &'static str,
+    /// Its level.
+    pub level: Value,
 }
 
 /// A level of a knob.
@@ -246,6 +268,14 @@ impl Varied<'_> {
             detectable_ratio: span.detectable.filter(|_| !once).map(f64::exp),
         };
         let (span, spread) = (found.span.map(span), spread.map(span));
+        let setting = |(factor, place): &(usize, usize)| Setting {
+            knob: all[*factor].knob.name,
+            level: all[*factor].levels[*place].clone(),
+        };
+        let rests_on = found.rests.as_ref().filter(|_| !once).map(|rest| RestsOn {
+            levels: rest.on.iter().map(setting).collect(),
+            ratio_without: rest.without.exp(),
+        });
         let matters = |span: &Option<Span>| Some(span.as_ref()?.chance? <= CHANCE);
         let levels = found.levels.iter().enumerate();
         KnobEffect {
@@ -253,6 +283,7 @@ impl Varied<'_> {
             scope: self.knob.scope.name(),
             matters: matters(&span),
             span,
+            rests_on,
             spread_matters: matters(&spread),
             spread,
             levels: levels

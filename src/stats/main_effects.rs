@@ -15,10 +15,12 @@ use std::collections::BTreeMap;
 use super::interval::{mean, t_quantile, t_two_sided};
 use super::strata::{Contrast, Observation, Precision, Strata};
 use super::{Estimate, holm_weighted};
+pub use alone::Rest;
 use columns::{COLUMNS_MAX, Columns};
 pub use interactions::Interaction;
 use shares::Term;
 
+mod alone;
 mod columns;
 mod interactions;
 mod shares;
@@ -60,6 +62,9 @@ pub struct MainEffect {
     pub levels: Vec<Estimate>,
     /// The two levels that are furthest apart; `None` when it cannot be told from others.
     pub span: Option<Span>,
+    /// The combination of levels of other factors without which that would not be more than chance;
+    /// `None` where there is no such one.
+    pub rests: Option<Rest>,
     /// Sum of squares of the effect over that of all values about the means of replicates, 0 to 1.
     pub share: f64,
     /// Share of all variance that it explains, freed of what chance adds, with a 95 % interval;
@@ -144,13 +149,13 @@ fn judged(factors: &[Factor], runs: &[Run]) -> Option<(Table, MainEffects)> {
     let beyond = columns.fit.left(&table.strata.cell_means());
     let effect = |number: usize| {
         let effect = effect(number, &columns, &table);
-        let Some((levels, span, term)) = effect else {
+        let Some((levels, span, rests, term)) = effect else {
             let aliases = aliases(number, factors, &table.cells);
             return MainEffect { aliases, ..MainEffect::default() };
         };
         let of_runs: Vec<f64> = runs.iter().map(|run| levels[run.levels[number]].value).collect();
         let share = share(about_mean(&of_runs));
-        MainEffect { levels, span: Some(span), share, term, ..MainEffect::default() }
+        MainEffect { levels, span: Some(span), rests, share, term, ..MainEffect::default() }
     };
     let mut effects: Vec<MainEffect> = (0..factors.len()).map(effect).collect();
     // What is taken as error is not tested.
@@ -215,8 +220,7 @@ fn correct(
 
 /// Runs sorted into cells.
 struct Table {
-    /// How many levels each factor has.
-    levels: Vec<usize>,
+    factors: Vec<Factor>,
     /// The levels of each cell.
     cells: Vec<Vec<usize>>,
     /// For each size of plot but the trial, dearest first: what each cell has set in it.
@@ -249,14 +253,13 @@ impl Table {
         let plots: Vec<Vec<usize>> =
             strata.iter().map(|most| combinations(factors, &cells, *most)).collect();
         let strata = Strata::new(observed.collect(), &plots);
-        let levels = factors.iter().map(|factor| factor.levels).collect();
-        Table { levels, cells, plots, strata }
+        Table { factors: factors.to_vec(), cells, plots, strata }
     }
 
     /// Takes interactions as error where nothing was repeated: those of three factors and more, or,
     /// where these are too few, those of two; which, by their number of factors.
     fn borrow(&mut self, alone: &Columns<'_>, pairs: Option<&Columns<'_>>) -> Option<usize> {
-        let models = [(3, pairs.filter(|_| self.levels.len() > 2)), (2, Some(alone))];
+        let models = [(3, pairs.filter(|_| self.factors.len() > 2)), (2, Some(alone))];
         let borrow = |(order, columns): (usize, Option<&Columns<'_>>)| {
             let columns = columns?;
             let rows: Vec<Vec<usize>> = self.cells.iter().map(|cell| columns.row(cell)).collect();
@@ -303,11 +306,14 @@ struct Judged {
     freedom: f64,
     /// Among how many it was picked.
     among: f64,
+    /// The deviation and its degrees of freedom by the cells that are compared alone, where that is
+    /// what a claim has to hold by, too.
+    apart: Option<(f64, f64)>,
 }
 
 impl Judged {
     fn of(error: Precision, among: f64) -> Judged {
-        Judged { deviation: error.variance.sqrt(), freedom: error.freedom, among }
+        Judged { deviation: error.variance.sqrt(), freedom: error.freedom, among, apart: None }
     }
 
     /// Half the 95 % interval that holds for all of them at once (Bonferroni).
@@ -333,11 +339,12 @@ impl Judged {
     }
 }
 
-/// Each level against the mean of all, the two furthest apart, and how large that is in all.
-type Effect = (Vec<Estimate>, Span, Option<Term>);
+/// Each level against the mean of all, the two furthest apart, what their difference rests on, and
+/// how large the effect is in all.
+type Effect = (Vec<Estimate>, Span, Option<Rest>, Option<Term>);
 
 fn effect(number: usize, columns: &Columns<'_>, table: &Table) -> Option<Effect> {
-    let many = table.levels[number];
+    let many = table.factors[number].levels;
     if many < 2 || !columns.separable(number) {
         return None;
     }
@@ -354,20 +361,24 @@ fn effect(number: usize, columns: &Columns<'_>, table: &Table) -> Option<Effect>
     let least = (0..many).min_by(by_value)?;
     let (most, least) = if most == least { (1, 0) } else { (most, least) };
     let sign = |it: usize| f64::from(i8::from(it == most) - i8::from(it == least));
-    let weights = columns.fit.weights(&columns.of_levels(number, (0..many).map(sign)))?;
+    let of = columns.of_levels(number, (0..many).map(sign));
+    let weights = columns.fit.weights(&of)?;
     let contrast = table.strata.contrast(&weights)?;
     let pairs = (many * (many - 1) / 2) as f64;
     let value = contrast.value;
-    let judged = contrast.error.map(|error| Judged::of(error, pairs));
+    let judged =
+        contrast.error.map(|error| Judged::of(error, pairs).beside(table, &[number], &weights));
+    let rest = alone::rest(table, columns, &[number], &of, &weights);
     let span = Span {
         most,
         least,
         difference: around(value, judged.as_ref().map(Judged::half)),
-        chance: judged.as_ref().map(|judged| judged.chance(value)),
+        chance: judged.as_ref().map(|judged| judged.chance_beside(value, rest.as_ref())),
         detectable: None,
         judged,
     };
-    Some((levels, span, term(&contrasts)))
+    let rest = rest.filter(|rest| judged.is_some_and(|it| it.rests(value, rest)));
+    Some((levels, span, rest, term(&contrasts)))
 }
 
 /// How large the effects of all levels are; `None` without their errors.

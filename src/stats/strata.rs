@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 
 use super::sweep::{dot, generalized_inverse, times};
 
+mod apart;
 mod borrowed;
 
 /// One value.

@@ -5,7 +5,7 @@
 
 use super::columns::Columns;
 use super::shares::Term;
-use super::{CHANCE, Factor, Judged, Table, around, t_interval};
+use super::{CHANCE, Factor, Judged, Table, alone, around, t_interval};
 use crate::stats::{Estimate, mean};
 
 /// Whether what one factor does depends on another.
@@ -114,8 +114,8 @@ impl Pair<'_> {
 
     fn most(&self, solved: &[f64]) -> Option<Differing> {
         let (mut levels, mut under) = self.four(solved);
-        let fits = |levels: [usize; 2], at: usize| self.gain(levels, at);
-        let (mut high, mut low) = (fits(levels, under[0])?, fits(levels, under[1])?);
+        let fits = |at: usize| self.columns.fit.weights(&self.gain(levels, at));
+        let (mut high, mut low) = (fits(under[0])?, fits(under[1])?);
         let contrast = |weights: &[f64]| self.table.strata.contrast(weights);
         let [mut first, mut second] = [contrast(&high)?, contrast(&low)?];
         // Told from where it is largest, and as more rather than as less.
@@ -134,13 +134,18 @@ impl Pair<'_> {
         let fours = pairs(self.factors[self.factor].levels) * pairs(self.factors[self.on].levels);
         let value = differing.value;
         let term = differing.error.as_ref().map(|error| self.term(solved, &error.parts));
+        let own = [self.factor, self.on];
         let judged = differing.error.map(|error| Judged::of(error, fours));
+        let judged = judged.map(|it| it.beside(self.table, &own, &weights));
+        let [of, other] = under.map(|at| self.gain(levels, at));
+        let of: Vec<f64> = of.iter().zip(&other).map(|(a, b)| a - b).collect();
+        let rest = alone::rest(self.table, self.columns, &own, &of, &weights);
         Some(Differing {
             levels,
             under,
             effects: [t_interval(&first), t_interval(&second)],
             difference: around(value, judged.as_ref().map(Judged::half)),
-            chance: judged.as_ref().map(|judged| judged.chance(value)),
+            chance: judged.as_ref().map(|judged| judged.chance_beside(value, rest.as_ref())),
             omega_squared: None,
             judged,
             term,
@@ -174,13 +179,12 @@ impl Pair<'_> {
         }
     }
 
-    /// The weights of cells that say what the first of two levels has more than the second, under
+    /// The weights of columns that say what the first of two levels has more than the second, under
     /// one level of the other factor.
-    fn gain(&self, levels: [usize; 2], at: usize) -> Option<Vec<f64>> {
+    fn gain(&self, levels: [usize; 2], at: usize) -> Vec<f64> {
         let margin =
             |level: usize| self.columns.margin(&[(self.factor, level), (self.on, at)]).into_iter();
-        let of: Vec<f64> = margin(levels[0]).zip(margin(levels[1])).map(|(a, b)| a - b).collect();
-        self.columns.fit.weights(&of)
+        margin(levels[0]).zip(margin(levels[1])).map(|(a, b)| a - b).collect()
     }
 
     fn lines(&self) -> Option<Vec<Vec<Estimate>>> {

@@ -7,6 +7,7 @@ use crate::stats::testing::{Coverage, Random, null_limit, seeds};
 mod interactions;
 mod shares;
 mod spread;
+mod uneven;
 
 /// Noise of arrays, of settings within an array, of trials within a setting (of a logarithm).
 const NOISE: [f64; 3] = [0.06, 0.03, 0.01];
