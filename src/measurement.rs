@@ -344,6 +344,9 @@ pub enum Outcome {
     Interrupted,
 }
 
+/// Why there is no measurement of a trial that was stopped.
+pub const INTERRUPTED: &str = "stopped before it was complete";
+
 impl Outcome {
     /// The word of the JSON contract.
     pub fn name(&self) -> &'static str {
@@ -352,6 +355,15 @@ impl Outcome {
             Outcome::Failed(_) => "failed",
             Outcome::Skipped(_) => "skipped",
             Outcome::Interrupted => "interrupted",
+        }
+    }
+
+    /// Why there is no measurement, where there is none.
+    pub fn why(&self) -> Option<&str> {
+        match self {
+            Outcome::Done(_) => None,
+            Outcome::Failed(why) | Outcome::Skipped(why) => Some(why),
+            Outcome::Interrupted => Some(INTERRUPTED),
         }
     }
 

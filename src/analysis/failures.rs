@@ -18,11 +18,7 @@ pub const QUESTION: Question = Question {
 fn answer(records: &[Record]) -> Vec<Finding> {
     let mut kinds: Vec<(&'static str, &str, Vec<u32>)> = Vec::new();
     for record in records {
-        let reason = match &record.outcome {
-            Outcome::Done(_) => continue,
-            Outcome::Failed(reason) | Outcome::Skipped(reason) => reason.as_str(),
-            Outcome::Interrupted => "stopped before it was complete",
-        };
+        let Some(reason) = record.outcome.why() else { continue };
         let name = record.outcome.name();
         match kinds.iter_mut().find(|kind| kind.0 == name && kind.1 == reason) {
             Some(kind) => kind.2.push(record.trial.number),

@@ -82,7 +82,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
                     (sections::answer(input))
                     (sections::findings(&input.findings))
                     @if let Some(integrity) = integrity { (integrity) }
-                    (sections::drawings(&figures))
+                    (sections::drawings(&figures, &|panel| sql::of_panel(input, panel)))
                     @if let Some(explorer) = &explorer { (explorer::section(explorer)) }
                     (sections::courses(&timelines, without))
                     @if let Some(failures) = failures::section(input) { (failures) }

@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::figures::Figure;
 use super::panel::{Axis, Dash, Kind, Panel, Place, Point, Trace};
-use super::{Drawn, assets, sections, tables};
+use super::{Drawn, assets, sections, sql, tables};
 use crate::analysis::Severity;
 use crate::analysis::compare::{Change, Compared};
 use crate::report::compare::{Pair, group, ratio, short, strip};
@@ -61,7 +61,7 @@ pub fn render(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
                 }
                 main #main {
                     @for pair in pairs { (answer(pair)) }
-                    (sections::drawings(&figures))
+                    (sections::drawings(&figures, &|_| None))
                     (cells(pairs))
                     @for pair in pairs { (rest(pair)) }
                 }
@@ -122,6 +122,8 @@ fn figure((number, pair): (usize, &Pair<'_>)) -> Figure {
             y: Axis::linear("B / A"),
             traces,
             laws: Vec::new(),
+            figures: Vec::new(),
+            trials: Vec::new(),
         }],
     };
     Figure { id: "ratios", title: "Ratios", about, panels, message: comparison.summary() }
@@ -185,6 +187,10 @@ fn cells(pairs: &[Pair<'_>]) -> Markup {
                 " " output #trials-count {}
             }
             (tables::boxed("Cells", &table))
+            @for pair in pairs.iter().filter(|pair| !pair.comparison.cells.is_empty()) {
+                (sql::of_side(&pair.before, pair.comparison, 0))
+                (sql::of_side(&pair.now, pair.comparison, 1))
+            }
         }
     }
 }

@@ -2,8 +2,7 @@
 
 use maud::{Markup, html};
 
-use super::{explorer, tables};
-use crate::measurement::Outcome;
+use super::{explorer, sql, tables};
 use crate::report::Input;
 use crate::value;
 
@@ -43,6 +42,7 @@ pub fn section(input: &Input<'_>) -> Option<Markup> {
                 " trials were not measured. They have no figures, and none was put in their place."
             }
             (tables::boxed("Failures", &table))
+            (sql::of_failures(input))
             @if more > 0 { p { (more) " more reasons are in the table of trials." } }
         }
     })
@@ -75,11 +75,7 @@ fn reasons<'a>(input: &'a Input<'_>) -> Vec<Reason<'a>> {
     let mut reasons: Vec<Reason<'a>> = Vec::new();
     let mut known = std::collections::HashMap::new();
     for record in input.records {
-        let why = match &record.outcome {
-            Outcome::Done(_) => continue,
-            Outcome::Failed(why) | Outcome::Skipped(why) => why.as_str(),
-            Outcome::Interrupted => "stopped before it was complete",
-        };
+        let Some(why) = record.outcome.why() else { continue };
         let outcome = record.outcome.name();
         let place = *known.entry((outcome, why)).or_insert_with(|| {
             reasons.push(Reason { outcome, why, trials: Vec::new() });
@@ -94,6 +90,7 @@ fn reasons<'a>(input: &'a Input<'_>) -> Vec<Reason<'a>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measurement::Outcome;
     use crate::report::fixture;
 
     #[test]

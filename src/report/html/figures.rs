@@ -106,7 +106,14 @@ fn scaling(groups: &[Group<'_>], followed: &[Followed]) -> Planned {
         }
     };
     traces.extend(naive);
-    let mut panels = panel("scaling-throughput", &curves, "streams", Axis::linear(unit), traces);
+    let mut panels = panel(
+        "scaling-throughput",
+        &curves,
+        "streams",
+        &[cells::THROUGHPUT, cells::ACCEPTED, cells::NAIVE],
+        Axis::linear(unit),
+        traces,
+    );
     let told =
         law::add(&mut panels, law::fitted(followed, &curves, cells::THROUGHPUT, print), told);
     let figure = Figure {
@@ -138,9 +145,22 @@ fn depth(groups: &[Group<'_>]) -> Planned {
         }
     }
     let axis = Axis::log("latency", heights(&latency), time_tick);
-    let mut panels =
-        panel("depth-iops", &curves, "queue-depth", Axis::linear("operations per second"), iops);
-    panels.extend(panel("depth-latency", &curves, "queue-depth", axis, latency));
+    let mut panels = panel(
+        "depth-iops",
+        &curves,
+        "queue-depth",
+        &[cells::IOPS],
+        Axis::linear("operations per second"),
+        iops,
+    );
+    panels.extend(panel(
+        "depth-latency",
+        &curves,
+        "queue-depth",
+        &[cells::P50, cells::P99],
+        axis,
+        latency,
+    ));
     let about = about(
         "Operations per second, and the time of one operation: median and 99th percentile. Where \
          the first is flat, more depth buys only waiting.",
@@ -158,8 +178,15 @@ fn blocks(groups: &[Group<'_>]) -> Planned {
     rate.extend(traces(&curves, cells::DURABLE, Dash::Broken, ", durable", megabytes));
     let iops = traces(&curves, cells::IOPS, Dash::Solid, "", plain);
     let axis = Axis::log("operations per second", heights(&iops), count_tick);
-    let mut panels = panel("blocks-throughput", &curves, "block-size", Axis::linear(unit), rate);
-    panels.extend(panel("blocks-iops", &curves, "block-size", axis, iops));
+    let mut panels = panel(
+        "blocks-throughput",
+        &curves,
+        "block-size",
+        &[cells::THROUGHPUT, cells::ACCEPTED, cells::DURABLE],
+        Axis::linear(unit),
+        rate,
+    );
+    panels.extend(panel("blocks-iops", &curves, "block-size", &[cells::IOPS], axis, iops));
     let about = about(
         "Bytes and operations per second. Small blocks are bound by operations, large ones by \
          bytes.",
@@ -273,8 +300,15 @@ fn heights(traces: &[Trace]) -> impl Iterator<Item = f64> + '_ {
     traces.iter().flat_map(|trace| &trace.points).flat_map(ends)
 }
 
-/// A panel over a knob; none without traces.
-fn panel(id: &str, curves: &[Curve<'_>], knob: &str, y: Axis, traces: Vec<Trace>) -> Vec<Panel> {
+/// A panel of figures over a knob; none without traces.
+fn panel(
+    id: &str,
+    curves: &[Curve<'_>],
+    knob: &str,
+    figures: &[&'static str],
+    y: Axis,
+    traces: Vec<Trace>,
+) -> Vec<Panel> {
     if traces.is_empty() {
         return Vec::new();
     }
@@ -287,7 +321,8 @@ fn panel(id: &str, curves: &[Curve<'_>], knob: &str, y: Axis, traces: Vec<Trace>
     }
     ticks.sort_by(|(a, _), (b, _)| a.total_cmp(b));
     let x = Axis { title: knob.replace('-', " "), log: true, ticks, order: Vec::new() };
-    vec![Panel { id: id.to_owned(), kind: Kind::Lines, x, y, traces, laws: Vec::new() }]
+    let (laws, figures, trials) = (Vec::new(), figures.to_vec(), Vec::new());
+    vec![Panel { id: id.to_owned(), kind: Kind::Lines, x, y, traces, laws, figures, trials }]
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 use super::sql;
 use super::tables::{boxed, coded};
 use super::timelines::Timeline;
+use crate::counters::errors::DRIVES;
 use crate::measurement::integrity::Fault;
 use crate::report::hexdump::{self, ROW_BYTES, Row};
 use crate::report::integrity::{DRIVES_WHEN, DUMPS_MAX, Sheet, lasting, rereads, sheet};
@@ -38,7 +39,7 @@ pub fn section(input: &Input<'_>, drawn: &[Timeline], more: usize) -> Option<Mar
             @if !sheet.faults.is_empty() { (faults(&sheet, &sql::of_faults(input))) }
             @for (place, course) in drawn.iter().enumerate() { (over_time(place, course)) }
             @if more > 0 { p.quiet { "Faults of " (more) " more trials are among the timelines." } }
-            @if !sheet.drives.is_empty() { (drives(&sheet)) }
+            @if !sheet.drives.is_empty() { (drives(input, &sheet)) }
         }
     })
 }
@@ -191,23 +192,21 @@ fn over_time(place: usize, course: &Timeline) -> Markup {
     }
 }
 
-fn drives(sheet: &Sheet<'_>) -> Markup {
-    let mut heads: Vec<&str> = Vec::new();
-    for (word, _) in sheet.drives.iter().flat_map(|drive| &drive.counts) {
-        if !heads.contains(word) {
-            heads.push(word);
-        }
-    }
+fn drives(input: &Input<'_>, sheet: &Sheet<'_>) -> Markup {
+    let has = |head: &&(&str, &str)| {
+        sheet.drives.iter().flat_map(|drive| &drive.counts).any(|(word, _)| *word == head.1)
+    };
+    let heads: Vec<(&str, &str)> = DRIVES.iter().filter(has).copied().collect();
     let table = html! {
         table {
             thead { tr {
                 th scope="col" { "drive" }
-                @for head in &heads { th.number scope="col" { (head) } }
+                @for (_, head) in &heads { th.number scope="col" { (head) } }
                 th scope="col" { "told by" }
             } }
             tbody { @for drive in &sheet.drives { tr {
                 th scope="row" { (drive.name) }
-                @for head in &heads {
+                @for (_, head) in &heads {
                     @let count = drive.counts.iter().find(|(word, _)| word == head);
                     td.number { @if let Some((_, count)) = count { (count) } @else { "\u{2013}" } }
                 }
@@ -219,5 +218,6 @@ fn drives(sheet: &Sheet<'_>) -> Markup {
         h3 { "What the drives count themselves" }
         p.quiet { (DRIVES_WHEN) }
         (boxed("Error counters of the drives", &table))
+        (sql::of_drives(input, sheet, &heads))
     }
 }

@@ -20,6 +20,12 @@ pub struct Panel {
     /// Laws that some of them follow.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub laws: Vec<Fitted>,
+    /// Names of the figures that it draws, for its SQL.
+    #[serde(skip)]
+    pub figures: Vec<&'static str>,
+    /// Numbers of the trials that all of it rests on, where its points have none of their own.
+    #[serde(skip)]
+    pub trials: Vec<u32>,
 }
 
 /// A law through what was measured, drawn as a curve and never beyond it.

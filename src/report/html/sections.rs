@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 
 use super::figures::Figure;
+use super::panel::Panel;
 use super::timelines::Timeline;
 use super::{explorer, inventory, sql, tables, topology};
 use crate::analysis::{Finding, Severity};
@@ -97,8 +98,8 @@ fn one_finding(finding: &Finding) -> Markup {
     }
 }
 
-/// Places for the figures, with their text alternatives.
-pub fn drawings(figures: &[Figure]) -> Markup {
+/// Places for the figures, with their text alternatives, and what `sql` there is of a panel.
+pub fn drawings(figures: &[Figure], sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
     html! {
         section aria-labelledby="figures" {
             h2 #figures { "Figures" }
@@ -107,12 +108,12 @@ pub fn drawings(figures: &[Figure]) -> Markup {
                 "Their data is in the tables below each."
             } }
             @if figures.is_empty() { p { "This plan varied nothing that a figure could show." } }
-            @for figure in figures { (drawing(figure)) }
+            @for figure in figures { (drawing(figure, sql)) }
         }
     }
 }
 
-fn drawing(figure: &Figure) -> Markup {
+fn drawing(figure: &Figure, sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
     let caption = format!("{}-caption", figure.id);
     html! {
         figure id=(figure.id) aria-labelledby=(caption) {
@@ -132,7 +133,11 @@ fn drawing(figure: &Figure) -> Markup {
                 details {
                     summary { "In words and numbers" }
                     p { (figure.message) }
-                    @for panel in &figure.panels { h4 { (panel.y.title) } (tables::panel(panel)) }
+                    @for panel in &figure.panels {
+                        h4 { (panel.y.title) }
+                        (tables::panel(panel))
+                        @if let Some(sql) = sql(panel) { (sql) }
+                    }
                 }
             }
         }

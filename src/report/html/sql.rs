@@ -3,17 +3,29 @@
 //!
 //! Names of views and columns, and how they are quoted, are the business of `store::query`.
 
+use std::collections::{BTreeSet, HashSet};
+
 use maud::{Markup, html};
 
+use super::panel::Panel;
+use super::tables;
+use crate::analysis::compare::Comparison;
+use crate::measurement::{INTERRUPTED, Record};
 use crate::report::cells::{self, Group};
+use crate::report::compare::Told;
+use crate::report::integrity::Sheet;
 use crate::report::{Input, TrialView, operations, programs, words};
 use crate::store::query::{column, literal, typed};
 
 /// A statement, folded away.
 fn shown(statement: &str, about: &str) -> Markup {
+    named(statement, "SQL of this table", about)
+}
+
+fn named(statement: &str, title: &str, about: &str) -> Markup {
     html! {
         details.sql {
-            summary { "SQL of this table" }
+            summary { (title) }
             p.quiet { (about) " It is asked by " code { "brickyard query - < FILE" } "." }
             pre tabindex="0" { code { (statement) } }
         }
@@ -109,7 +121,7 @@ pub fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
 pub fn of_others(input: &Input<'_>, group: &Group<'_>) -> Markup {
     let figures = group.rows.iter().flat_map(|row| row.cell.figures.keys()).map(AsRef::as_ref);
     let reported = figures.filter(|name| name.starts_with(crate::measurement::reported::PREFIX));
-    let names: std::collections::BTreeSet<&str> = reported.collect();
+    let names: BTreeSet<&str> = reported.collect();
     of_figures(input, group, names.into_iter())
 }
 
@@ -172,4 +184,125 @@ pub fn of_problems(input: &Input<'_>) -> Markup {
         input.campaign.id
     );
     shown(&statement, "Every problem that the store has of this campaign.")
+}
+
+/// Spans of trials that a statement lists; beyond, it gives all between the first and the last.
+const SPANS_MAX: usize = 100;
+
+/// Which trials, as a condition; and whether these are all that it holds for.
+fn among(numbers: impl Iterator<Item = u32>) -> (String, bool) {
+    let numbers: BTreeSet<u32> = numbers.collect();
+    let (mut spans, mut single): (Vec<(u32, u32)>, Vec<String>) = (Vec::new(), Vec::new());
+    for number in &numbers {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == *number => *last = *number,
+            _ => spans.push((*number, *number)),
+        }
+    }
+    let ends = numbers.first().zip(numbers.last());
+    if let (true, Some((first, last))) = (spans.len() > SPANS_MAX, ends) {
+        return (format!("trial BETWEEN {first} AND {last}"), false);
+    }
+    let mut parts = Vec::new();
+    for (first, last) in spans {
+        match first == last {
+            true => single.push(first.to_string()),
+            false => parts.push(format!("trial BETWEEN {first} AND {last}")),
+        }
+    }
+    if !single.is_empty() || parts.is_empty() {
+        parts.push(format!("trial IN ({})", single.join(", ")));
+    }
+    (format!("({})", parts.join(" OR ")), true)
+}
+
+/// Said where [`among`] holds for more.
+const MORE: &str = " Others that lie between them are among these.";
+
+/// Of what a panel draws: the trials that it rests on, with what they were told apart by.
+pub fn of_panel(input: &Input<'_>, panel: &Panel) -> Option<Markup> {
+    let points = panel.traces.iter().flat_map(|trace| &trace.points);
+    let rests: HashSet<u32> =
+        points.flat_map(|point| &point.trials).chain(&panel.trials).copied().collect();
+    let has = |name: &&&str| {
+        let views = input.records.iter().zip(&input.trials);
+        let mut of = views.filter(|(record, _)| rests.contains(&record.trial.number));
+        of.any(|(_, view)| view.figures.contains_key(name))
+    };
+    let figures: Vec<String> = panel.figures.iter().filter(has).map(|name| column(name)).collect();
+    if rests.is_empty() || figures.is_empty() {
+        return None;
+    }
+    let own = |record: &&Record| rests.contains(&record.trial.number);
+    let knobs = tables::varying_in(input.records.iter().filter(own));
+    let knobs = knobs.into_iter().map(column);
+    let columns = ["trial", "replicate"].map(str::to_owned).into_iter();
+    let columns: Vec<String> = columns.chain(knobs).chain(figures).collect();
+    let (among, whole) = among(rests.into_iter());
+    let statement = format!(
+        "SELECT {}\nFROM trials\nWHERE campaign = {} AND {among}\nORDER BY trial",
+        columns.join(", "),
+        input.campaign.id
+    );
+    let about = match panel.trials.is_empty() {
+        true => "A row a trial that this rests on; drawn are means over replicates.",
+        false => {
+            "A row a trial that this rests on; least squares on logarithms give what is drawn."
+        }
+    };
+    let about = format!("{about} In the units of the store.{}", if whole { "" } else { MORE });
+    Some(named(&statement, "SQL of this figure", &about))
+}
+
+/// Of one side of a comparison.
+pub fn of_side(side: &Told<'_>, comparison: &Comparison, place: usize) -> Markup {
+    let figures: BTreeSet<&str> =
+        comparison.cells.iter().map(|cell| cell.figure.as_str()).collect();
+    let figures: Vec<String> = figures.into_iter().map(column).collect();
+    let numbers = comparison.cells.iter().flat_map(|cell| &cell.trials[place]);
+    let (among, whole) = among(numbers.copied());
+    let statement = format!(
+        "SELECT trial, workload, replicate, {}\nFROM trials\nWHERE campaign = {} AND \
+         {among}\nORDER BY trial",
+        figures.join(", "),
+        side.campaign.id
+    );
+    let title = format!("SQL of {}", ["A", "B"][place]);
+    let about = format!(
+        "A row a trial that was compared, in the units of the store.{}",
+        if whole { "" } else { MORE }
+    );
+    named(&statement, &title, &about)
+}
+
+/// Of the table of failures.
+pub fn of_failures(input: &Input<'_>) -> Markup {
+    let statement = format!(
+        "SELECT outcome, count(*) AS trials, coalesce(reason, {}) AS why,\n       \
+         group_concat(trial, ', ') AS which\nFROM trials\nWHERE campaign = {} AND outcome <> \
+         'done'\nGROUP BY 1, 3\nORDER BY trials DESC, min(trial)",
+        literal(INTERRUPTED),
+        input.campaign.id
+    );
+    shown(&statement, "Every reason that the store has of this campaign.")
+}
+
+/// Of the table of what drives count.
+pub fn of_drives(input: &Input<'_>, sheet: &Sheet<'_>, heads: &[(&str, &str)]) -> Markup {
+    let counts = heads
+        .iter()
+        .map(|(key, head)| format!("d.value -> 'health' ->> {} AS {}", literal(key), typed(head)));
+    let names: Vec<String> = sheet.drives.iter().map(|drive| literal(drive.name)).collect();
+    let columns: Vec<String> = std::iter::once("d.value ->> 'name' AS drive".to_owned())
+        .chain(counts)
+        .chain(["d.value -> 'health' ->> 'source' AS \"told by\"".to_owned()])
+        .collect();
+    let statement = format!(
+        "SELECT {}\nFROM campaign AS c, json_each(c.inventory, '$.server.drives') AS d\nWHERE \
+         c.id = {} AND d.value ->> 'name' IN ({})\nORDER BY d.key",
+        columns.join(",\n       "),
+        input.campaign.id,
+        names.join(", ")
+    );
+    shown(&statement, "As the drives told it when the campaign began.")
 }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::panel::{Panel, Place};
+use super::panel::{self, Panel, Place};
 use super::sql;
 use crate::knob::{self, Settings, distinct};
-use crate::measurement::Outcome;
+use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
 use crate::report::cells::{self, Group, Row, Source};
 use crate::report::{Input, TrialView, operations, per_cpu, programs, reported, words};
@@ -173,6 +173,8 @@ fn of_cpus(told: &per_cpu::Told) -> Markup {
     html! {
         p.quiet { (told.title()) }
         (boxed(&told.title(), &table))
+        p.quiet { "It is of samples, which the store keeps packed (table " code { "sample" }
+            "): no SQL gives it; " code { "brickyard report --format json" } " does." }
     }
 }
 
@@ -305,7 +307,8 @@ pub fn panel(panel: &Panel) -> Markup {
                 th scope="row" { (label(place)) }
                 @for trace in &panel.traces {
                     @let point = trace.points.iter().find(|point| point.x == *place);
-                    td.number.foreign[point.is_some_and(|point| !point.mark.is_empty())] {
+                    td.number.foreign[point.is_some_and(|point| !point.mark.is_empty())]
+                        data-v=[point.map(|point| panel::shortened(point.y))] {
                         @if let Some(point) = point {
                             @if !point.mark.is_empty() { span.badge { (point.mark) } " " }
                             (point.figure)
@@ -365,7 +368,7 @@ pub fn trials(input: &Input<'_>) -> (Markup, usize) {
 }
 
 fn trial(
-    record: &crate::measurement::Record,
+    record: &Record,
     view: &TrialView,
     varying: &[&'static str],
     sizes: &[&'static str],
@@ -379,12 +382,7 @@ fn trial(
         Some(false) => "no",
         None => "not tested",
     };
-    let why = match &record.outcome {
-        Outcome::Done(_) => None,
-        Outcome::Failed(why) => Some(("failed", why.as_str())),
-        Outcome::Skipped(why) => Some(("skipped", why.as_str())),
-        Outcome::Interrupted => Some(("interrupted", "stopped before it was complete")),
-    };
+    let why = record.outcome.why().map(|why| (record.outcome.name(), why));
     html! {
         tr id=(format!("t{}", trial.number)) {
             th.number scope="row" data-v=(trial.number) { (trial.number) }
@@ -433,8 +431,13 @@ fn sort_key(settings: &Settings, knob: &str) -> Option<String> {
 
 /// Knobs that are not the same in every trial.
 pub fn varying(input: &Input<'_>) -> Vec<&'static str> {
+    varying_in(input.records.iter())
+}
+
+/// Knobs that are not the same in all of these.
+pub fn varying_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<&'static str> {
     let knobs = knob::KNOBS.iter().map(|knob| knob.name);
-    let settings = distinct(input.records.iter().map(|record| &record.trial.settings));
+    let settings = distinct(records.map(|record| &record.trial.settings));
     let held = |knob: &'static str| settings.iter().map(move |settings| settings.find(knob));
     let differs = |knob: &&'static str| {
         let mut all = held(knob);

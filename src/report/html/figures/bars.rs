@@ -52,7 +52,7 @@ pub fn cache(groups: &[Group<'_>]) -> Planned {
             "The same files, read from memory and from the device. Hatched grey is the speed of \
                 memory: it says nothing of the storage."
                 .to_owned(),
-        panels: panel("cache-throughput", "MB/s", &common, traces),
+        panels: panel("cache-throughput", "MB/s", &common, &[cells::THROUGHPUT], traces),
         message: String::new(),
     };
     (figure, &["cache", "memory"])
@@ -108,7 +108,7 @@ fn durable_panel(id: &str, title: &str, mut written: Vec<&Row<'_>>) -> Vec<Panel
     }
     let traces =
         vec![trace("accepted by the kernel", GREY, accepted), trace("durable", 0, durable)];
-    panel(id, title, &common, traces)
+    panel(id, title, &common, &[cells::ACCEPTED, cells::DURABLE], traces)
 }
 
 /// Knobs by which bars are named.
@@ -141,7 +141,13 @@ fn trace(name: &str, hue: u8, points: Vec<Point>) -> Trace {
     Trace { name: name.to_owned(), hue, dash: Dash::Solid, points }
 }
 
-fn panel(id: &str, title: &str, common: &str, mut traces: Vec<Trace>) -> Vec<Panel> {
+fn panel(
+    id: &str,
+    title: &str,
+    common: &str,
+    figures: &[&'static str],
+    mut traces: Vec<Trace>,
+) -> Vec<Panel> {
     traces.retain(|trace| !trace.points.is_empty());
     if traces.len() < 2 {
         return Vec::new();
@@ -154,5 +160,7 @@ fn panel(id: &str, title: &str, common: &str, mut traces: Vec<Trace>) -> Vec<Pan
         y: Axis::linear(title),
         traces,
         laws: Vec::new(),
+        figures: figures.to_vec(),
+        trials: Vec::new(),
     }]
 }

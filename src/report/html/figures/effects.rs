@@ -35,16 +35,11 @@ const INTERACTIONS_MAX: usize = 4;
 
 /// A panel for each pair of knobs of which one is shown to depend on the other; `None` without any.
 pub fn together(all: &[Effects]) -> Option<Figure> {
-    let of = |effects: &Effects| {
-        let pairs = effects.interactions.iter().flatten().filter(|it| !it.lines.is_empty());
-        let pairs = pairs.filter(|it| fits(it)).take(INTERACTIONS_MAX);
-        pairs.map(|it| (effects.group.clone(), it.clone())).collect::<Vec<_>>()
-    };
-    let pairs: Vec<(String, Interaction)> = all.iter().flat_map(of).collect();
+    let pairs: Vec<(&Effects, &Interaction)> = all.iter().flat_map(strongest).collect();
     let panels: Vec<Panel> = pairs
         .iter()
         .enumerate()
-        .map(|(place, (group, pair))| crossing(place, group, pair))
+        .map(|(place, (effects, pair))| crossing(place, effects, pair))
         .collect();
     if panels.is_empty() {
         return None;
@@ -62,12 +57,18 @@ pub fn together(all: &[Effects]) -> Option<Figure> {
     })
 }
 
+/// The strongest interactions that can be drawn.
+fn strongest(effects: &Effects) -> impl Iterator<Item = (&Effects, &Interaction)> {
+    let pairs = effects.interactions.iter().flatten().filter(|it| !it.lines.is_empty());
+    pairs.filter(|it| fits(it)).take(INTERACTIONS_MAX).map(move |it| (effects, it))
+}
+
 /// Whether so many levels can be told apart.
 fn fits(it: &Interaction) -> bool {
     it.lines.len() <= 8 && it.lines.iter().all(|line| line.levels.len() <= LEVELS_MAX)
 }
 
-fn crossing(place: usize, group: &str, pair: &Interaction) -> Panel {
+fn crossing(place: usize, effects: &Effects, pair: &Interaction) -> Panel {
     let first = pair.lines.iter().take(1).flat_map(|line| &line.levels).enumerate();
     let ticks = first.map(|(at, level)| (at as f64, setting(&level.level))).collect();
     let line = |(hue, line): (usize, &Line)| Trace {
@@ -84,10 +85,12 @@ fn crossing(place: usize, group: &str, pair: &Interaction) -> Panel {
     Panel {
         id: format!("interactions-{place}"),
         kind: Kind::Lines,
-        x: Axis { ticks, ..Axis::linear(&format!("{} ({group})", pair.knob)) },
+        x: Axis { ticks, ..Axis::linear(&format!("{} ({})", pair.knob, effects.group)) },
         y: Axis::linear("times the mean there"),
         traces: pair.lines.iter().enumerate().map(line).collect(),
         laws: Vec::new(),
+        figures: vec![effects.figure],
+        trials: effects.trials.clone(),
     }
 }
 
@@ -115,6 +118,8 @@ fn panel(place: usize, effects: &Effects) -> Option<Panel> {
         }),
         traces,
         laws: Vec::new(),
+        figures: vec![effects.figure],
+        trials: effects.trials.clone(),
     })
 }
 

@@ -14,7 +14,7 @@ pub fn figure(groups: &[Group<'_>], followed: &[Followed]) -> Option<Figure> {
     let (curves, beyond) = curves::curves(groups, "streams", counts);
     let traces = traces(&curves, OPS, Dash::Solid, "", per_s);
     let axis = Axis::log("operations per second", heights(&traces), count_tick);
-    let mut panels = panel("operations-per-s", &curves, "streams", axis, traces);
+    let mut panels = panel("operations-per-s", &curves, "streams", &[OPS], axis, traces);
     let told = "Operations in the time in which every stream ran, per second, with the 95 % \
                 interval over replicates.";
     let told = law::add(&mut panels, law::fitted(followed, &curves, OPS, per_s), told);
