@@ -238,6 +238,9 @@ fn nothing_full(trial: &Limits) -> Found {
         (Some(disks), None) => format!("nothing that was counted was full; {}", disks.in_words()),
         (None, _) => "nothing that was counted was full".to_owned(),
     };
+    // Of bytes that went over a wire, what it did is half of the answer.
+    let wire = trial.of(Resource::Network).map(|used| format!("; {}", used.evidence));
+    let evidence = evidence + &wire.unwrap_or_default();
     Found { limit: Resource::Unknown, suspect: None, evidence }
 }
 

@@ -248,11 +248,6 @@
   // as high as the others; where nothing fell, nothing is.
   function latencyMap(map, n, top) {
     const bounds = map.bounds_ns.map((ns, at, all) => ns || (at ? all[at - 1] * 1.5 : all[1] / 1.5));
-    const named = (at) => {
-      const [from, until] = [map.bounds_ns[at], map.bounds_ns[at + 1]];
-      if (!from) return `less than ${time(until)}`;
-      return until ? `${time(from)} to ${time(until)}` : `${time(from)} or longer`;
-    };
     const totals = map.t.slice(1).map((_, at) => map.counts.reduce((sum, row) => sum + row[at], 0));
     const rate = (count, at) => count / (map.t[at + 1] - map.t[at]);
     const rates = map.counts.map((row) => row.map((count, at) => (count ? Math.log10(rate(count, at)) : null)));
@@ -271,7 +266,7 @@
         tickvals: ticks.map(Math.log10), ticktext: ticks.map(brief), tickfont: { size: 11 },
       },
       hoverinfo: 'text',
-      hovertext: map.counts.map((row, of) => row.map((count, at) => `<b>${named(of)}</b><br>`
+      hovertext: map.counts.map((row, of) => row.map((count, at) => `<b>${map.names[of]}</b><br>`
         + `${count} of ${totals[at]} operations<br>${digits(rate(count, at))} a second<br>`
         + `from ${map.t[at]} to ${map.t[at + 1]} s`)),
     };

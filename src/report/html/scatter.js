@@ -209,12 +209,18 @@
 
   const sizeOf = (many) => (many > 1500 ? 1.6 : many > 500 ? 2.2 : 3.4);
   let [behindTwo, behindMany] = [null, null];
-  const roomOfTwo = () => [byId('scatter-place').clientWidth, pair.x.levels ? 432 : 392];
+  const boxOfTwo = (width) => ({left: 84, top: 10, width: Math.max(width - 100, 120), height: 330});
+  // Under the box stand numbers and a title, or names of levels, which are longer.
+  const roomOfTwo = () => {
+    const width = byId('scatter-place').clientWidth;
+    const {top, height} = boxOfTwo(width);
+    return [width, top + height + (pair.x.levels ? 92 : 52)];
+  };
   function drawTwo(what) {
     const [width, height] = roomOfTwo();
     const anew = what.has('axes') || what.has('size') || what.has('pair') || what.has('colour') || !view;
     if (anew) {
-      const box = {left: 84, top: 10, width: Math.max(width - 100, 120), height: 330};
+      const box = boxOfTwo(width);
       two.size(width, height);
       view = {box, of: plane(box, pair.x, pair.y), ...pair};
       two.svg.replaceChildren(frame(box, view.of, pair.x, pair.y, true));

@@ -24,6 +24,8 @@ pub struct Map {
     /// Bounds of the classes from the lowest that anything fell into to the highest, ns: one more
     /// than there are. The first is 0 and the last is `None` where that class is open.
     pub bounds_ns: Vec<Option<u64>>,
+    /// The classes in words.
+    pub names: Vec<String>,
     /// Operations of each class in each interval.
     pub counts: Vec<Vec<u64>>,
     /// What is to be seen, in words.
@@ -42,7 +44,9 @@ pub fn map(measurement: &Measurement, trials: usize) -> Option<Map> {
     let counts: Vec<Vec<u64>> = (lowest..=highest).map(|at| grown(series, at, &rows)).collect();
     let t: Vec<f64> = rows.iter().map(|row| shortened(series.at_ns[*row] as f64 / 1e9)).collect();
     let says = says(&t, lowest, &counts)?;
-    Some(Map { t, bounds_ns: (lowest..=highest + 1).map(from_ns).collect(), counts, says })
+    let bounds_ns = (lowest..=highest + 1).map(from_ns).collect();
+    let names = (lowest..=highest).map(within).collect();
+    Some(Map { t, bounds_ns, names, counts, says })
 }
 
 /// Operations of a class in each interval; nobody fell into one that has no column.
