@@ -107,20 +107,27 @@ fn rows(watches: &mut [Watch], now_ns: u64, all: bool) {
         if !all && now_ns < watch.due_ns {
             continue;
         }
-        let before_ns = clock::thread_cpu_ns();
-        watch.table.begin(clock::monotonic_ns());
+        let (before_ns, began_ns) = (clock::thread_cpu_ns(), clock::monotonic_ns());
+        watch.table.begin(began_ns);
         watch.sample.sample(&mut watch.table);
         watch.table.end();
         if watch.table.rows() >= ROWS_MAX {
             watch.table.halve();
             watch.every_ns = watch.every_ns.saturating_mul(2);
         }
-        let cost_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
+        let cpu_ns = clock::thread_cpu_ns().saturating_sub(before_ns);
+        let cost_ns = cost_ns(cpu_ns, clock::monotonic_ns().saturating_sub(began_ns));
         // Half an interval of grace: this row is nearer to the due time than the next would be.
-        // Twice in a row: a kernel that counts processor time in ticks charges one to whom it hits.
+        // Twice in a row: one that was late because others ran is no dear one.
         let dear_ns = cost_ns.min(std::mem::replace(&mut watch.cost_ns, cost_ns));
         watch.due_ns = now_ns + next_ns(watch.every_ns, dear_ns) - INTERVAL_NS / 2;
     }
+}
+
+/// What a row cost: processor time, and never more than it took. A kernel that counts processor
+/// time in ticks charges a whole one to whom it hits.
+fn cost_ns(cpu_ns: u64, took_ns: u64) -> u64 {
+    cpu_ns.min(took_ns)
 }
 
 /// Time until the next row of a source that is meant to be read every `every_ns`, and cost
@@ -132,6 +139,15 @@ fn next_ns(every_ns: u64, cost_ns: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Twice in a row a tick of 10 ms fell into a row of a few microseconds: the source was not read
+    /// again for five seconds, and what limited an NFS trial of that length was not known.
+    #[test]
+    fn a_tick_that_hits_a_short_row_does_not_make_its_source_dear() {
+        let tick_ns = 10_000_000;
+        assert_eq!(next_ns(INTERVAL_NS, cost_ns(tick_ns, 30_000)), INTERVAL_NS);
+        assert_eq!(cost_ns(4_000_000, 9_000_000), 4_000_000, "what others took is theirs");
+    }
 
     #[test]
     fn a_source_that_is_dear_is_read_less_often() {
