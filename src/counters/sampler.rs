@@ -140,8 +140,8 @@ fn next_ns(every_ns: u64, cost_ns: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Twice in a row a tick of 10 ms fell into a row of a few microseconds: the source was not read
-    /// again for five seconds, and what limited an NFS trial of that length was not known.
+    /// Twice in a row a tick of 10 ms fell into a row of microseconds: the source was not read for
+    /// five seconds, and what limited an NFS trial of that length was not known.
     #[test]
     fn a_tick_that_hits_a_short_row_does_not_make_its_source_dear() {
         let tick_ns = 10_000_000;

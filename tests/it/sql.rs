@@ -306,13 +306,14 @@ fn faults_problems_and_what_drives_count_are_given_by_their_statements() {
     let told = command.output().expect("it can be started");
     assert_eq!(told.status.code(), Some(1), "{}", String::from_utf8_lossy(&told.stderr));
     let store = rusqlite::Connection::open(at.join("brickyard.db")).expect("a store");
-    let drives = "[{\"name\": \"sdz\", \"health\": {\"source\": \"smart\", \"pending_sectors\": 7, \
-                  \"link_errors\": 31}}, {\"name\": \"sdy\", \"health\": {\"source\": \"nvme\", \
-                  \"media_errors\": 5, \"pending_sectors\": 2}}, {\"name\": \"elsewhere\", \"health\": \
-                  {\"pending_sectors\": 1}}]";
+    let drives = serde_json::json!([
+        {"name": "sdz", "health": {"source": "smart", "pending_sectors": 7, "link_errors": 31}},
+        {"name": "sdy", "health": {"source": "nvme", "media_errors": 5, "pending_sectors": 2}},
+        {"name": "elsewhere", "health": {"pending_sectors": 1}},
+    ]);
     let put = "UPDATE campaign SET inventory = json_set(inventory, '$.server', \
                json_object('drives', json(?1)))";
-    assert_eq!(store.execute(put, [drives]).expect("changed"), 1);
+    assert_eq!(store.execute(put, [drives.to_string()]).expect("changed"), 1);
     let put =
         "UPDATE trial SET evidence = json_set(evidence, '$.disks', json('[\"sdz\", \"sdy\"]'))";
     assert!(store.execute(put, []).expect("changed") >= 1);
