@@ -12,7 +12,7 @@ use crate::plan::Trial;
 use crate::plan::files::{FRESH_FROM, files_of};
 use crate::provision::share::is_export;
 use crate::sys::Error;
-use crate::sys::filesystem::space;
+use crate::sys::filesystem::{first_hole, space};
 use crate::sys::workdir::{file_name, remove_file};
 use crate::value::{self, Stop, Value};
 
@@ -159,8 +159,8 @@ impl Run<'_> {
     }
 
     /// Removes the files that nobody but this trial uses, and forgets those that it left shorter
-    /// than they were laid out: they are laid out again before anybody reads them, or writes over
-    /// them.
+    /// than they were laid out, or with a hole: they are laid out again before anybody reads them,
+    /// or writes over them.
     pub(super) fn after(&mut self, trial: &Trial) {
         let settings = &trial.settings;
         if !settings.has("files") {
@@ -182,8 +182,13 @@ impl Run<'_> {
                 let _ = remove_file(&path);
                 continue;
             }
-            let length = std::fs::metadata(&path).map_or(0, |about| about.len());
-            if self.laid.get(&path).is_some_and(|laid| length < laid.bytes) {
+            // A direct write sets space aside before it writes: the length alone says nothing.
+            let file = std::fs::File::open(&path);
+            let whole = file.map_or(0, |file| {
+                let length = file.metadata().map_or(0, |about| about.len());
+                first_hole(&file).unwrap_or(length).min(length)
+            });
+            if self.laid.get(&path).is_some_and(|laid| whole < laid.bytes) {
                 self.laid.remove(&path);
             }
         }

@@ -258,8 +258,10 @@ impl List<'_> {
     }
 
     fn rewrite(&mut self) {
+        // Not `write`, which makes files anew: two seconds of it leave most of them unwritten, and
+        // the trials after it would read holes.
         let set = [
-            ("access", Value::Word("write".into())),
+            ("access", Value::Word("rewrite".into())),
             ("direct", Value::Flag(self.shape.direct)),
             ("queue-depth", Value::Count(16)),
         ];
@@ -398,6 +400,15 @@ mod tests {
         for group in ["cache", "mixed", "rewrite"] {
             assert_eq!(levels(group, "streams"), [1], "{group}");
         }
+    }
+
+    /// Two seconds of `write` made all files anew and filled some: 61 of 74 trials of an evaluation
+    /// read holes, and the most of all streams was 48 GB/s.
+    #[test]
+    fn no_cell_makes_the_files_anew_that_others_read() {
+        let all = wishes(&shape(&["/srv"]));
+        assert!(all.iter().all(|wish| wish.settings.word("access") != "write"), "{all:?}");
+        assert!(all.iter().any(|wish| wish.settings.word("access") == "rewrite"));
     }
 
     /// What a larger budget would buy was told as `random-read, blocks of 16KiB`.

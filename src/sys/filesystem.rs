@@ -1,8 +1,9 @@
 //! What the kernel says about the file system that a path lies on.
 
+use std::fs::File;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, StatVfsMountFlags, StatxFlags};
+use rustix::fs::{AtFlags, CWD, SeekFrom, StatVfsMountFlags, StatxFlags};
 
 use super::Error;
 
@@ -24,6 +25,13 @@ impl Space {
     pub fn usable_bytes(&self) -> u64 {
         self.available_bytes.saturating_sub(self.total_bytes / 20)
     }
+}
+
+/// Where a file was never written, or has a hole: the first byte of it, or how long the file is
+/// (lseek(2), SEEK_HOLE; space that was only set aside counts as a hole). `None` where the file
+/// system does not tell.
+pub fn first_hole(file: &File) -> Option<u64> {
+    rustix::fs::seek(file, SeekFrom::Hole(0)).ok()
 }
 
 /// Room on the file system of `path`, by statvfs(3).

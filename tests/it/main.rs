@@ -6,6 +6,7 @@ mod compare;
 mod database;
 mod effects;
 mod engines;
+mod holes;
 mod integrity;
 mod kept;
 mod labels;

@@ -7,11 +7,10 @@
 //! files, as a copy does.
 
 use std::fs::{File, OpenOptions};
-use std::os::fd::AsFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, SeekFrom, fallocate, ftruncate, seek};
+use rustix::fs::{FallocateFlags, fallocate, ftruncate};
 use rustix::io::Errno;
 
 use super::job::{Direction, IoEngine, Job, Order};
@@ -19,6 +18,7 @@ use super::protocol::Prepared;
 use crate::engine::Error;
 use crate::measurement::Note;
 use crate::sys::direct::{Direct, alignment};
+use crate::sys::filesystem::first_hole;
 use crate::sys::pages;
 use crate::value::{self, Value};
 
@@ -205,7 +205,7 @@ fn allocate(job: &Job, path: &Path, file: &File, notes: &mut Vec<Note>) -> Resul
 
 /// A hole is read without asking the device: a figure of it would be the page allocator's.
 fn note_holes(path: &Path, file: &File, bytes: u64, notes: &mut Vec<Note>) {
-    let hole = seek(file.as_fd(), SeekFrom::Hole(0)).unwrap_or(bytes);
+    let hole = first_hole(file).unwrap_or(bytes);
     if hole < bytes {
         push_once(notes, "sparse-files", || {
             format!(
