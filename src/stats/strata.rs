@@ -199,15 +199,20 @@ impl Strata {
 
     /// The mean of each cell, freed of how well the replicates that it has went on the whole.
     pub fn cell_means(&self) -> Vec<f64> {
-        let values: Vec<(usize, f64)> =
-            self.observations.iter().map(|it| it.value).enumerate().collect();
-        let (left, _) = leave(&self.observations, &values, &self.design);
-        let blocks = times(&self.whole.inverse, &left);
+        let blocks = self.blocks();
         let mut means = vec![0.0; self.cells()];
         for it in &self.observations {
             means[it.cell] += (it.value - blocks[it.replicate]) / self.design.totals[it.cell];
         }
         means
+    }
+
+    /// How well each replicate went on the whole.
+    fn blocks(&self) -> Vec<f64> {
+        let values: Vec<(usize, f64)> =
+            self.observations.iter().map(|it| it.value).enumerate().collect();
+        let (left, _) = leave(&self.observations, &values, &self.design);
+        times(&self.whole.inverse, &left)
     }
 
     /// Degrees of freedom of each stratum, dearest first.

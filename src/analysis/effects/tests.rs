@@ -342,8 +342,8 @@ fn a_knob_that_changes_repeatability_is_told_and_no_other_is() {
     assert!(share(missed) <= null_limit(), "{missed} missed");
 }
 
-/// Of four arrays one gains from the other data, at two makings each: whether that is the array's
-/// or chance, two repeats that agree do not tell.
+/// One of two arrays gains from the other data, with either number of streams: that is of the two
+/// together, and not of the data.
 #[test]
 fn what_one_combination_shows_alone_is_told_as_that_and_matters_not() {
     let factors: &[(&str, &[&str])] = &[

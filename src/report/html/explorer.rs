@@ -4,6 +4,8 @@
 //! origin, its outcome). Words are numbers into a dictionary, numbers have five digits, and there
 //! are at most [`ROWS_MAX`] rows: the page stays small however long the campaign.
 
+use std::collections::BTreeSet;
+
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -62,21 +64,23 @@ fn of_rows(input: &Input<'_>, rows_max: usize) -> Option<Explorer> {
 
 /// Numbers of trials as spans: `1-3 9`. Evidence is long, and mostly of neighbours.
 pub fn spans(numbers: &[u32]) -> String {
-    let mut sorted = numbers.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    let mut spans: Vec<(u32, u32)> = Vec::new();
-    for number in sorted {
-        match spans.last_mut() {
-            Some((_, last)) if *last + 1 == number => *last = number,
-            _ => spans.push((number, number)),
-        }
-    }
-    let told = spans.iter().map(|(first, last)| match first == last {
+    let told = runs(numbers.iter().copied()).into_iter().map(|(first, last)| match first == last {
         true => first.to_string(),
         false => format!("{first}-{last}"),
     });
     told.collect::<Vec<_>>().join(" ")
+}
+
+/// The first and the last of each run of numbers without a gap, in ascending order.
+pub fn runs(numbers: impl Iterator<Item = u32>) -> Vec<(u32, u32)> {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for number in numbers.collect::<BTreeSet<u32>>() {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == number => *last = number,
+            _ => runs.push((number, number)),
+        }
+    }
+    runs
 }
 
 impl Explorer {

@@ -55,13 +55,7 @@ fn row(reason: &Reason<'_>) -> Markup {
         td.number { (value::count(reason.trials.len() as u64)) }
         td.wraps { (tables::coded(&why)) @if why.len() < reason.why.len() { "\u{2026}" } }
         td.wraps {
-            @for (place, number) in reason.trials.iter().take(LINKED_MAX).enumerate() {
-                @if place > 0 { ", " }
-                a href=(format!("#t{number}")) { (number) }
-            }
-            @if reason.trials.len() > LINKED_MAX {
-                " and " (reason.trials.len() - LINKED_MAX) " more"
-            }
+            (tables::linked(&reason.trials, LINKED_MAX))
             " "
             button.link.select type="button" hidden
                 data-says=(format!("{}: {}", reason.outcome, reason.trials.len()))

@@ -80,13 +80,7 @@ fn one_finding(finding: &Finding) -> Markup {
             @if !finding.evidence.is_empty() {
                 p.evidence {
                     "Rests on trials "
-                    @for (place, number) in finding.evidence.iter().take(SHOWN).enumerate() {
-                        @if place > 0 { ", " }
-                        a href=(format!("#t{number}")) { (number) }
-                    }
-                    @if finding.evidence.len() > SHOWN {
-                        " and " (finding.evidence.len() - SHOWN) " more"
-                    }
+                    (tables::linked(&finding.evidence, SHOWN))
                     ". "
                     button.link.select type="button" hidden
                         data-trials=(explorer::spans(&finding.evidence)) {

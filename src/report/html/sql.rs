@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, HashSet};
 use maud::{Markup, html};
 
 use super::panel::Panel;
-use super::tables;
+use super::{explorer, tables};
 use crate::analysis::compare::Comparison;
 use crate::measurement::{INTERRUPTED, Record};
 use crate::report::cells::{self, Group};
@@ -186,25 +186,19 @@ pub fn of_problems(input: &Input<'_>) -> Markup {
     shown(&statement, "Every problem that the store has of this campaign.")
 }
 
-/// Spans of trials that a statement lists; beyond, it gives all between the first and the last.
-const SPANS_MAX: usize = 100;
+/// Runs of trials that a statement lists; beyond, it gives all between the first and the last.
+const RUNS_MAX: usize = 100;
 
 /// Which trials, as a condition; and whether these are all that it holds for.
 fn among(numbers: impl Iterator<Item = u32>) -> (String, bool) {
-    let numbers: BTreeSet<u32> = numbers.collect();
-    let (mut spans, mut single): (Vec<(u32, u32)>, Vec<String>) = (Vec::new(), Vec::new());
-    for number in &numbers {
-        match spans.last_mut() {
-            Some((_, last)) if *last + 1 == *number => *last = *number,
-            _ => spans.push((*number, *number)),
-        }
-    }
-    let ends = numbers.first().zip(numbers.last());
-    if let (true, Some((first, last))) = (spans.len() > SPANS_MAX, ends) {
+    let runs = explorer::runs(numbers);
+    if let (true, Some((first, _)), Some((_, last))) =
+        (runs.len() > RUNS_MAX, runs.first(), runs.last())
+    {
         return (format!("trial BETWEEN {first} AND {last}"), false);
     }
-    let mut parts = Vec::new();
-    for (first, last) in spans {
+    let (mut parts, mut single) = (Vec::new(), Vec::new());
+    for (first, last) in runs {
         match first == last {
             true => single.push(first.to_string()),
             false => parts.push(format!("trial BETWEEN {first} AND {last}")),

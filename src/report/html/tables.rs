@@ -29,6 +29,17 @@ pub fn boxed(label: &str, table: &Markup) -> Markup {
     html! { div.scroll role="region" tabindex="0" aria-label=(label) { (table) } }
 }
 
+/// Links to the first `most` of these trials, and how many more there are.
+pub fn linked(trials: &[u32], most: usize) -> Markup {
+    html! {
+        @for (place, number) in trials.iter().take(most).enumerate() {
+            @if place > 0 { ", " }
+            a href=(format!("#t{number}")) { (number) }
+        }
+        @if trials.len() > most { " and " (trials.len() - most) " more" }
+    }
+}
+
 /// Text with its `quoted` words set as code, and no line that begins with a unit.
 pub fn coded(text: &str) -> Markup {
     let text = words::bound(text);

@@ -3,8 +3,7 @@
 //! Sources: Welch, "The significance of the difference between two means when the population
 //! variances are unequal", Biometrika 29 (1938); Satterthwaite, Biometrics Bulletin 2 (1946).
 
-use super::{Precision, Strata, leave};
-use crate::stats::sweep::times;
+use super::{Precision, Strata};
 
 /// Fewer repeats of a cell say next to nothing of its own scatter.
 const REPEATS_MIN: f64 = 3.0;
@@ -20,11 +19,7 @@ impl Strata {
         if !self.plots.is_empty() || cells < 3 || !(0..cells).all(often) {
             return None;
         }
-        let values: Vec<(usize, f64)> =
-            self.observations.iter().map(|it| it.value).enumerate().collect();
-        let (left, _) = leave(&self.observations, &values, &self.design);
-        let blocks = times(&self.whole.inverse, &left);
-        let means = self.cell_means();
+        let (blocks, means) = (self.blocks(), self.cell_means());
         let mut squares = vec![0.0; cells];
         for it in &self.observations {
             squares[it.cell] += (it.value - blocks[it.replicate] - means[it.cell]).powi(2);
