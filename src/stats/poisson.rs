@@ -80,7 +80,7 @@ fn over(count: f64, exposure: f64) -> f64 {
 mod tests {
     use super::*;
     use crate::stats::Interval;
-    use crate::stats::testing::{Coverage, Random, long, seeds};
+    use crate::stats::testing::{Coverage, Random, seeds};
 
     fn close(one: f64, other: f64, digits: f64) -> bool {
         (one - other).abs() < digits
@@ -221,9 +221,8 @@ mod tests {
                 let (low, high) = rate_interval(events, bits);
                 both.add(Some(Interval { low, high }), rate);
             }
-            let least = if long() { 0.93 } else { 0.90 };
             for coverage in [&upper, &both] {
-                assert!(coverage.share() >= least, "mean {mean}: {coverage:?}");
+                coverage.check_least(&format!("mean {mean}"));
             }
         }
     }

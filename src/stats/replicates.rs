@@ -348,9 +348,8 @@ mod tests {
             assert!(claims <= null_limit(), "{what}: {claims} drift");
             if phi < 0.9 && cells > 10 {
                 let (_, drift, found) = judged(cells, replicates, phi, -0.1);
-                let least = if super::super::testing::long() { 0.93 } else { 0.90 };
-                assert!(drift.given == drift.asked && drift.share() >= least, "{what}: {drift:?}");
-                assert!(found > 0.5, "{what}: {found} found");
+                drift.check_least(&format!("drift, {what}"));
+                assert!(drift.given == drift.asked && found > 0.5, "{what}: {found}, {drift:?}");
             }
         }
     }

@@ -75,6 +75,11 @@ impl Random {
     }
 }
 
+/// What a 95 % interval may cover.
+fn bounds() -> (f64, f64) {
+    if long() { (0.93, 0.97) } else { (0.90, 0.99) }
+}
+
 /// How often intervals were given, and how often they covered the truth.
 #[derive(Debug, Default)]
 pub struct Coverage {
@@ -112,9 +117,17 @@ impl Coverage {
 
     /// Those that are given cover 90-99 % (long: 93-97 %) of the time.
     pub fn check_given(&self, what: &str) {
-        let (low, high) = if long() { (0.93, 0.97) } else { (0.90, 0.99) };
+        let (low, high) = bounds();
         let share = self.share();
         assert!((low..=high).contains(&share), "{what}: covered {share:.4} of {self:?}");
+    }
+
+    /// Those that are given cover at least 90 % (long: 93 %) of the time; for intervals that cannot
+    /// but cover more, of which the test says why.
+    pub fn check_least(&self, what: &str) {
+        let share = self.share();
+        println!("{what}: covered {share:.4} of {self:?}");
+        assert!(share >= bounds().0, "{what}: covered {share:.4} of {self:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use crate::engine::testing::{campaign, settings as simulated};
 use crate::knob::testing::settings;
 use crate::measurement::{Amount, Column, Kind, Measurement, Outcome, Series, Window};
 use crate::plan::Trial as Planned;
-use crate::stats::testing::{Coverage, Random, long, null_limit, seeds};
+use crate::stats::testing::{Coverage, Random, null_limit, seeds};
 
 /// Trial `number` of a load that moved so many bytes in each tenth of a second.
 fn record(number: u32, access: &str, rates: &[f64]) -> Record {
@@ -54,16 +54,19 @@ fn a_planted_fall_is_told_with_its_time_and_its_bytes() {
     for seed in seeds() {
         let at = Random::new(seed + 5_000).between(10.0, 45.0);
         let shape = |second| if second < at { 1.0 } else { 0.3 };
-        let record = record(1, "write", &rates(seed, 600, 0.5, shape)).light();
+        let rates = rates(seed, 600, 0.5, shape);
+        // What went before it, not what would have at a level that does not wander.
+        let before: f64 = rates[..(at * 10.0).ceil() as usize].iter().sum::<f64>() / 10.0;
+        let record = record(1, "write", &rates).light();
         let measurement = record.outcome.measurement().unwrap();
         let found = settling(measurement, &record.trial.settings).unwrap().fall;
         time.add(found.as_ref().and_then(|fall| fall.after_ns.interval), at * 1e9);
-        bytes.add(found.as_ref().and_then(|fall| fall.bytes.interval), at * 1e9);
+        bytes.add(found.as_ref().and_then(|fall| fall.bytes.interval), before);
     }
     // Its interval is at least a 95 % one.
-    let least = if long() { 0.93 } else { 0.90 };
-    assert!(time.given_share() > 0.95 && time.share() >= least, "{time:?}");
-    assert!(bytes.share() >= 0.8, "the level wanders by 3 %: {bytes:?}");
+    time.check_least("time");
+    bytes.check_least("bytes");
+    assert!(time.given_share() > 0.95 && bytes.given == time.given, "{time:?} {bytes:?}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Planted truth: split plots with noise of every stratum, whole and damaged.
 
 use super::*;
+use crate::stats::Interval;
 use crate::stats::strata::Precision;
 use crate::stats::testing::{Coverage, Random, null_limit, seeds};
 
@@ -62,6 +63,8 @@ fn split_plot(cells: &[Vec<usize>], replicates: u32, random: &mut Random) -> Vec
 #[derive(Default)]
 struct Tally {
     of: [Coverage; 6],
+    /// Of all pairs of the three levels at once.
+    pairs: Coverage,
     level: Coverage,
     naive: Coverage,
     claims: u32,
@@ -79,6 +82,10 @@ impl Tally {
             claimed |= null && span.chance.unwrap() <= CHANCE;
         }
         self.claims += u32::from(claimed);
+        let span = found.effects[4].span.unwrap().difference;
+        let of = found.effects[4].levels.iter().zip(PLANTED[4]);
+        let off: Vec<f64> = of.map(|(found, planted)| found.value - planted).collect();
+        self.pairs.add(span.interval.map(half), range(&off));
         let last = found.effects[4].levels[2].interval;
         self.level.add(last, 0.6 - mean(PLANTED[4]));
     }
@@ -88,13 +95,27 @@ impl Tally {
             // That of three levels holds for all pairs at once, so for each it covers more.
             match FACTORS[number].levels {
                 2 => coverage.check(&format!("{what}: factor {number}")),
-                _ => assert!(coverage.share() > 0.93, "{what}: factor {number}: {coverage:?}"),
+                _ => coverage.check_least(&format!("{what}: factor {number}")),
             }
         }
+        self.pairs.check(&format!("{what}: all pairs of levels"));
         self.level.check(&format!("{what}: one level"));
         let claims = f64::from(self.claims) / seeds().end as f64;
         assert!(claims <= null_limit(), "{what}: {} claims of null factors", self.claims);
     }
+}
+
+/// As far as an interval goes to either side of its middle.
+fn half(ends: Interval) -> Interval {
+    let half = (ends.high - ends.low) / 2.0;
+    Interval { low: -half, high: half }
+}
+
+/// How far the largest is from the least.
+fn range(values: &[f64]) -> f64 {
+    let (low, high) =
+        values.iter().fold((f64::MAX, f64::MIN), |(a, b), it| (a.min(*it), b.max(*it)));
+    high - low
 }
 
 /// What one gets who pools all trials: an error as if every trial had an array of its own.

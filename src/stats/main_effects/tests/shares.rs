@@ -102,9 +102,11 @@ fn shares_in_split_plots_and_where_trials_are_missing_are_covered_at_least() {
     let factors = factors.map(|(it, stratum)| Factor { stratum, ..it }).collect();
     let levels = vec![vec![0.0, 0.3], vec![0.0, 0.1, 0.2], vec![0.0, 0.1, 0.2, 0.3]];
     let split = Planted { factors, levels, noise: vec![0.08, 0.03, 0.05], ..one_stratum() };
-    let least = if long() { 0.93 } else { 0.90 };
-    for coverage in split.covered(0.0).iter().chain(&one_stratum().covered(0.1)) {
-        assert!(coverage.share() >= least && coverage.given_share() == 1.0, "{coverage:?}");
+    for (what, planted, lose) in [("split", split, 0.0), ("missing", one_stratum(), 0.1)] {
+        for (place, coverage) in planted.covered(lose).iter().enumerate() {
+            coverage.check_least(&format!("{what}: {place}"));
+            assert_eq!(coverage.given, coverage.asked, "{what}: {place}");
+        }
     }
 }
 
