@@ -124,6 +124,7 @@ impl Coverage {
 
     /// Those that are given cover at least 90 % (long: 93 %) of the time; for intervals that cannot
     /// but cover more, of which the test says why.
+    #[expect(clippy::print_stdout, reason = "by how much they cover more is told with --nocapture")]
     pub fn check_least(&self, what: &str) {
         let share = self.share();
         println!("{what}: covered {share:.4} of {self:?}");

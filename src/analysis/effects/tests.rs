@@ -10,6 +10,8 @@ use crate::measurement::{Amount, Measurement, Outcome, Window};
 use crate::plan::Trial;
 use crate::stats::testing::{Coverage, Random, null_limit, seeds};
 
+mod simulated;
+
 /// Every combination of the levels of the knobs given, in each replicate.
 pub fn crossed(factors: &[(&str, &[&str])], replicates: u32) -> Vec<(u32, Settings)> {
     let mut cells: Vec<Vec<(&str, &str)>> = vec![vec![("access", "read")]];
@@ -247,36 +249,6 @@ fn bytes_from_memory_and_from_the_device_are_never_in_one_effect() {
     assert!(warned.claim.contains("with sim-cache 0 B bytes from the device"), "{warned:?}");
     assert_eq!(warned.severity, Severity::Warning);
     assert!(told[0].claim.starts_with("In `scan`, bytes from "), "{told:?}");
-}
-
-/// A knob without effect on the simulated server, and one with: found through the engine.
-#[test]
-fn on_the_simulated_server_the_planted_effect_is_named_and_no_other() {
-    let (mut coverage, mut claims) = (Coverage::default(), 0);
-    for seed in seeds() {
-        let mut cells = Vec::new();
-        for rate in ["20MB/s", "50MB/s"] {
-            for unused in ["0B", "1GiB"] {
-                let cell = [("sim-stream-rate", rate), ("sim-write-cache", unused)];
-                let noise = [("sim-trial-noise", "0.03"), ("stop", "300ms"), ("queue-depth", "8")];
-                let load = [&cell[..], &noise, &[("sim-service-time", "0s")]].concat();
-                cells.push(("scan".to_owned(), sim::settings(&load)));
-            }
-        }
-        let mut records = sim::campaign(&cells, 3, seed);
-        for record in &mut records {
-            record.trial.planned = Some(record.trial.number);
-        }
-        let found = effects(&records);
-        let knob = |name: &str| found[0].knobs.iter().find(|of| of.knob == name).unwrap();
-        let planted = knob("sim-stream-rate").span.as_ref().unwrap();
-        coverage.add(planted.ratio.interval, 2.5);
-        assert_eq!(found[0].knobs[0].matters, Some(true), "seed {seed}");
-        claims += u32::from(knob("sim-write-cache").matters == Some(true));
-    }
-    coverage.check("sim-stream-rate");
-    let share = f64::from(claims) / seeds().end as f64;
-    assert!(share <= null_limit(), "{claims} claims of what does nothing");
 }
 
 /// Read-ahead pays on arrays of many streams alone: told so, drawn so, and of no other pair.

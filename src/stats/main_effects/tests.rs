@@ -9,6 +9,7 @@ mod interactions;
 mod shares;
 mod spread;
 mod uneven;
+mod wandering;
 
 /// Noise of arrays, of settings within an array, of trials within a setting (of a logarithm).
 const NOISE: [f64; 3] = [0.06, 0.03, 0.01];
