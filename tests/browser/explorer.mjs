@@ -218,6 +218,88 @@ async function grid() {
   check('every canvas has a text alternative', labels.map((label) => `"${label}"`));
 }
 
+// A column by ratios and back, by the keyboard and by the box beside its list.
+async function scales(url) {
+  const name = await browser.evaluate(`${EXPLORER}.state.axes.find((column) => column.kind === 'figure' && column.ratios).name`);
+  const column = `${EXPLORER}.byName.get(${JSON.stringify(name)})`;
+  const usual = await browser.evaluate(`${column}.log`);
+  const [low, high] = await browser.evaluate(`(() => {
+    const of = Float64Array.from(${column}.values.filter((value) => !Number.isNaN(value))).sort();
+    return [of[Math.floor(of.length * 0.2)], of[Math.floor(of.length * 0.8)]];
+  })()`);
+  await browser.evaluate(`${EXPLORER}.brush(${column}, {low: ${low}, high: ${high}})`);
+  await settled();
+  const before = await chosen();
+  const ticks = () => browser.evaluate(`[...document.querySelectorAll('${axis(name)} .tick')].map((tick) =>
+    tick.textContent + ' at ' + Math.round(tick.getAttribute('y'))).join()`);
+  const places = await ticks();
+  await browser.evaluate(`document.querySelector(${JSON.stringify(axis(name))}).focus()`);
+  await key('l');
+  await settled();
+  const turned = await ticks();
+  const heights = await browser.evaluate(`(() => {
+    const c = ${column};
+    const middle = c.log ? Math.sqrt(c.low * c.high) : (c.low + c.high) / 2;
+    return [c.log, c.to(c.low), c.to(middle), c.to(c.high), c.from(0.5) / middle];
+  })()`);
+  check('l makes an axis logarithmic or even', must(heights[0] !== usual && turned !== places
+    && [0, 0.5, 1, 1].every((at, of) => Math.abs(heights[of + 1] - at) < 1e-9), `${heights} ${places} ${turned}`));
+  check('what was brushed stays brushed', must(await chosen() === before, `${await chosen()}, not ${before}`));
+  const link = await browser.evaluate('location.hash');
+  await open(url + link);
+  const again = [await browser.evaluate(`${column}.log`), await chosen()];
+  check('the address holds the scale', must(again[0] === !usual && again[1] === before, `${again} ${link}`));
+  await browser.evaluate(`(() => {
+    const picker = document.getElementById('scatter-y');
+    picker.value = ${JSON.stringify(name)};
+    picker.dispatchEvent(new Event('change'));
+  })()`);
+  const ticked = () => browser.evaluate("document.getElementById('scatter-y-log').checked");
+  const was = await ticked();
+  await click('#scatter-y-log');
+  await settled();
+  check('a box turns it everywhere', must(was === !usual && await ticked() === usual
+    && await browser.evaluate(`${column}.log`) === usual && await ticks() === places, `${was} ${await ticks()}`));
+  const word = await browser.evaluate(`(() => {
+    const picker = document.getElementById('scatter-x');
+    picker.value = ${EXPLORER}.columns.find((column) => column.levels).name;
+    picker.dispatchEvent(new Event('change'));
+    return document.getElementById('scatter-x-log').disabled;
+  })()`);
+  check('words have no logarithm', must(word, 'the box can be pressed'));
+  await click('#explore-clear');
+  await settled();
+}
+
+// With a finger, on a telephone.
+async function touching(url) {
+  await browser.call('Emulation.setTouchEmulationEnabled', {enabled: true, maxTouchPoints: 1});
+  await open(url, 390);
+  const all = await chosen();
+  const name = await browser.evaluate(`document.querySelector('[data-axis]').dataset.axis`);
+  const hit = await box(`${axis(name)} .hit`);
+  const from = [hit.x + hit.width / 2, hit.y + hit.height * 0.02];
+  // Where it is seen: what stands above may grow meanwhile.
+  const seen = () => browser.evaluate(`Math.round(document.querySelector(${JSON.stringify(axis(name))}).getBoundingClientRect().y)`);
+  const here = await seen();
+  await harness.swipe(from, [from[0], hit.y + hit.height * 0.4]);
+  await settled();
+  const state = await followed();
+  check('a finger brushes an axis and moves no page', must(state.chosen > 0 && state.chosen < all && state.stray === 0
+    && Math.abs(await seen() - here) < 3, `${state.chosen} of ${all}, ${here}, ${await seen()}`));
+  const beside = [hit.x + hit.width / 2 + 46, hit.y + hit.height * 0.8];
+  await harness.swipe(beside, [beside[0], beside[1] - 200]);
+  await new Promise((done) => setTimeout(done, 300));
+  check('between axes it moves the page and brushes nothing', must(await seen() < here - 50
+    && await chosen() === state.chosen, `${here}, ${await seen()}, ${await chosen()}`));
+  await click('#explore-clear');
+  const plot = await box('#scatter-place .frame');
+  await harness.swipe([plot.x + plot.width * 0.02, plot.y + plot.height * 0.02], [plot.x + plot.width * 0.7, plot.y + plot.height * 0.95]);
+  await settled();
+  check('a finger brushes the scatter plot', must(await browser.evaluate(`${EXPLORER}.state.brushes.size`) === 2, 'it did not'));
+  await browser.call('Emulation.setTouchEmulationEnabled', {enabled: false});
+}
+
 // How long one step of a brush takes until all lines that it leaves are drawn.
 async function speed() {
   const times = await browser.evaluate(`(async () => {
@@ -251,6 +333,7 @@ await harness.run(async () => {
     const state = await brushing();
     await shot(`${report}-brushed`, 1280);
     await more(state, url);
+    await scales(url);
     await grid();
     await speed();
     for (const width of [360, 768]) {
@@ -259,6 +342,7 @@ await harness.run(async () => {
       const over = await browser.evaluate('document.documentElement.scrollWidth - innerWidth');
       check(`no sideways scrolling at ${width} px`, must(over <= 0, `${over} px too wide`));
     }
+    await touching(url);
     check('no complaint on the console', harness.complaints);
   }
 });

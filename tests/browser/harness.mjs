@@ -106,6 +106,17 @@ export class Harness {
     await this.mouse('mouseReleased', ...to);
   }
 
+  /** Puts one finger down, moves it in steps, and lifts it. */
+  async swipe(from, to, steps = 8) {
+    const finger = (type, touchPoints) => this.browser.call('Input.dispatchTouchEvent', {type, touchPoints});
+    await finger('touchStart', [{x: from[0], y: from[1]}]);
+    for (let step = 1; step <= steps; step++) {
+      const [x, y] = [0, 1].map((axis) => from[axis] + ((to[axis] - from[axis]) * step) / steps);
+      await finger('touchMove', [{x, y}]);
+    }
+    await finger('touchEnd', []);
+  }
+
   /** Keeps a picture of a part of the page under `--shots`; by default of all of it down to `deepest`. */
   async shot(name, deepest, part) {
     if (!this.shots) return;

@@ -60,17 +60,24 @@
     }
     const levels = column.levels;
     if (low > high) [low, high] = [0, 1];
-    const log = !levels && low > 0 && high / low > 20;
     if (levels) [low, high] = [0, Math.max(levels.length - 1, 0)];
+    const ratios = !levels && low > 0 && high > low;
+    const usual = ratios && high / low > 20;
+    const ends = {log: [low, high], even: [low, high]};
     // From zero where that costs little: what is twice as high is twice as much then.
-    if (!levels && !log && low > 0 && low < 0.6 * high && column.kind === 'figure') low = 0;
-    if (low === high) [low, high] = [low - 1, high + 1];
-    const of = {...column, place, values, low, high, log, missing};
+    if (!levels && low > 0 && low < 0.6 * high && column.kind === 'figure') ends.even[0] = 0;
+    if (low === high) ends.even = [low - 1, high + 1];
+    return rescaled({...column, place, values, missing, ratios, usual, ends}, usual);
+  }
+  // Stands by ratios, for which all have to be above zero, or evenly.
+  function rescaled(of, log) {
+    const [low, high] = log ? of.ends.log : of.ends.even;
+    Object.assign(of, {low, high, log});
     of.to = log
       ? (value) => Math.log(value / low) / Math.log(high / low)
       : (value) => (value - low) / (high - low);
     of.from = log ? (at) => low * (high / low) ** at : (at) => low + at * (high - low);
-    of.at = Float32Array.from(values, (value) => (Number.isNaN(value) ? NONE : of.to(value)));
+    of.at = Float32Array.from(of.values, (value) => (Number.isNaN(value) ? NONE : of.to(value)));
     return of;
   }
   const columns = table.columns.map(prepare);
@@ -245,6 +252,11 @@
       this.under.setAttribute('aria-hidden', 'true');
       this.over.setAttribute('role', 'img');
       this.tip = html('div', '', {className: 'tip', hidden: true});
+      // A finger that begins on what is dragged moves no page. Of `touch-action` browsers heed what an
+      // SVG has as a whole, and not what parts of it have.
+      this.svg.addEventListener('touchstart', (event) => {
+        if (event.touches.length === 1 && event.target.closest('.hit, .head, .away, .frame')) event.preventDefault();
+      }, {passive: false});
       this.stage.append(this.under, this.over, this.svg, this.tip);
       place.append(this.stage);
       this.label(label);
@@ -377,6 +389,28 @@
     ...(state.axes.includes(origin) || Number.isNaN(origin.values[row]) ? [] : [`origin ${print(origin, origin.values[row])}`]),
   ].join('\n');
 
+  // Boxes beside lists of columns: whether the column that is chosen stands by ratios, everywhere.
+  const scales = [];
+  const tellScales = () => scales.forEach((each) => each());
+  function scale(column, log) {
+    if (column.log === log || !column.ratios) return;
+    rescaled(column, log);
+    tellScales();
+    if (state.colour === column) changed('colour');
+    changed('axes');
+  }
+  function scaleBox(picker, box) {
+    const tells = () => {
+      const column = byName.get(picker.value);
+      box.checked = column?.log ?? false;
+      box.disabled = !column?.ratios;
+    };
+    scales.push(tells);
+    picker.addEventListener('change', tells);
+    box.addEventListener('change', () => scale(byName.get(picker.value), box.checked));
+    tells();
+  }
+
   const fill = (picker, options, value) => {
     picker.replaceChildren(...options.map((column) => html('option', named(column), {value: column.name})));
     if (value) picker.value = value.name;
@@ -386,7 +420,7 @@
     explorer: {
       columns: usable, byName, state, selected, shuffled, foreign, table, count, rowOf, origin, BOXED_MAX, NONE, CIVIDIS, EMPTY,
       changed, listeners, slow, brush: brush_, between, span, ticks, tick, print, named, summary, told, ink, brushed, says,
-      Layers, rowsOf, element, html, fill, spaced,
+      Layers, rowsOf, element, html, fill, spaced, scaleBox,
       colour: (row) => palette[shade[row]], shade, palette: () => palette, chosen: () => chosen,
     },
   });
@@ -397,6 +431,8 @@
   const FOOT = 40;
   const HEIGHT = 400;
   const APART = 92;
+  // Longer words stand over the lines.
+  const BESIDE_MAX = 9;
   const layers = new Layers(byId('parallel-place'), '');
   let xs = new Map();
   let moved = null;
@@ -459,12 +495,17 @@
   }
 
   function place(width) {
-    const many = state.axes.length;
+    const many = Math.max(state.axes.length, 1);
+    // Before the first axis there is nothing that its words could stand on.
+    const words = state.axes.slice(0, 1)
+      .flatMap((first) => [...ticks(first, 12).map((value) => tick(first, value)), first.missing ? 'none' : ''])
+      .filter((of) => of.length <= BESIDE_MAX);
+    const lead = Math.max(34, ...words.map((of) => of.length * 7 + 9));
+    const before = Math.max(lead - Math.max(width / many, APART) * 0.32, 0);
     // Paper does not scroll.
-    const room = Math.max(width, window.brickyard.explorer.printing ? 0 : many * APART);
-    layers.size(room, HEIGHT);
-    const step = room / many;
-    xs = new Map(state.axes.map((column, at) => [column, Math.round(at * step + Math.max(step * 0.32, 34))]));
+    const step = Math.max((width - before) / many, window.brickyard.explorer.printing ? 0 : APART);
+    layers.size(before + many * step, HEIGHT);
+    xs = new Map(state.axes.map((column, at) => [column, Math.round(before + (at + 0.32) * step)]));
     return step;
   }
 
@@ -493,8 +534,8 @@
       const words = tick(column, value);
       group.append(element('line', {x1: -4, x2: 0, y1: at, y2: at, class: 'rule'}));
       const label = element('text', {x: -7, y: at + 4, class: 'tick', 'text-anchor': 'end'},
-        words.length > 9 ? '' : words);
-      if (words.length > 9) {
+        words.length > BESIDE_MAX ? '' : words);
+      if (words.length > BESIDE_MAX) {
         // Long words stand over the lines, where there is room for them.
         Object.entries({x: 7, 'text-anchor': 'start'}).forEach(([key, of]) => label.setAttribute(key, of));
         label.textContent = words.length > letters ? `${words.slice(0, letters - 1)}\u2026` : words;
@@ -515,7 +556,8 @@
     away.append(element('title', {}, `Take ${column.title} away`));
     group.append(head, away);
     head.addEventListener('pointerdown', (event) => dragAxis(event, column, group));
-    away.addEventListener('click', () => remove(column));
+    // A finger on the head of an axis is taken for one on the cross beside it: who drags from there brushes.
+    away.addEventListener('pointerdown', (event) => dragBrush(event, column, () => remove(column)));
     group.querySelector('.hit').addEventListener('pointerdown', (event) => dragBrush(event, column));
     group.addEventListener('keydown', (event) => keys(event, column));
     return group;
@@ -570,7 +612,7 @@
   }
   window.brickyard.explorer.follow = follow;
 
-  function dragBrush(event, column) {
+  function dragBrush(event, column, clicked) {
     if (event.button) return;
     const start = back(local(event)[1]);
     const old = state.brushes.get(column.name);
@@ -589,6 +631,7 @@
       else brush_(column, between(column, start, at));
     }, () => {
       if (dragged) return;
+      if (clicked) { clicked(); return; }
       // A click takes the brush away, or takes the level that is clicked.
       if (old || !column.levels) brush_(column, null);
       else brush_(column, start < NONE / 2 && column.missing ? {low: -Infinity, high: -Infinity}
@@ -649,9 +692,9 @@
     const act = {
       ArrowUp: () => step(1), ArrowDown: () => step(-1),
       ArrowLeft: () => shift(-1), ArrowRight: () => shift(1),
-      Delete: () => remove(column), Escape: () => brush_(column, null),
+      Delete: () => remove(column), Escape: () => brush_(column, null), l: () => scale(column, !column.log),
     }[event.key];
-    if (!act) return;
+    if (!act || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
     act();
   }
@@ -678,6 +721,8 @@
     if (state.only) of.set('finding', String(state.only.place));
     of.set('axes', state.axes.map((column) => column.name).join(','));
     of.set('colour', state.colour.name);
+    const turned = usable.filter((column) => column.log !== column.usual);
+    if (turned.length) of.set('scale', turned.map((column) => column.name).join(','));
     window.brickyard.explorer.remembered?.forEach((each) => each.save(of));
     try { history.replaceState(null, '', `${PREFIX}${of}`); } catch { /* A page in a frame may have no address. */ }
   }
@@ -692,10 +737,16 @@
       const ends = {low: Number(low), high: Number(high)};
       if (byName.has(name) && !Number.isNaN(ends.low) && !Number.isNaN(ends.high)) state.brushes.set(name, ends);
     });
+    const turned = (of.get('scale') || '').split(',');
+    usable.filter((column) => column.ratios).forEach((column) => {
+      const log = turned.includes(column.name) ? !column.usual : column.usual;
+      if (log !== column.log) rescaled(column, log);
+    });
     const axes = (of.get('axes') || '').split(',').map((name) => byName.get(name)).filter((column) => usable.includes(column));
     if (axes.length > 1) state.axes = [...new Set(axes)];
     if (usable.includes(byName.get(of.get('colour')))) state.colour = byName.get(of.get('colour'));
     window.brickyard.explorer.remembered?.forEach((each) => each.load(of));
+    tellScales();
     const finding = of.get('finding');
     if (finding !== null) only(Number(finding));
     return true;

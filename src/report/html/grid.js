@@ -72,6 +72,7 @@
   all.fill(pickers.x, knobs, grid.x);
   all.fill(pickers.y, knobs, grid.y);
   all.fill(pickers.z, figures, grid.z);
+  all.scaleBox(pickers.z, byId('grid-z-log'));
   const groupPicker = byId('grid-group');
   groupPicker.append(html('option', 'all groups', {value: ''}),
     ...(group.levels || []).slice(0, 200).map((level, at) => html('option', level.text, {value: String(at)})));
@@ -298,8 +299,10 @@
     const label = (words, [px, py], [cx, cy]) => {
       const away = Math.hypot(px - cx, py - cy) || 1;
       const [x, y] = [px + ((px - cx) / away) * 14, py + ((py - cy) / away) * 14];
-      context.textAlign = x < cx ? 'right' : 'left';
-      context.fillText(words, Math.min(Math.max(x, 2), layers.width - 2), y + 4);
+      const left = x < cx;
+      const room = context.measureText(words).width + 2;
+      context.textAlign = left ? 'right' : 'left';
+      context.fillText(words, left ? Math.max(x, room) : Math.min(x, layers.width - room), y + 4);
     };
     const each = (many) => Math.max(Math.ceil(many / 7), 1);
     xs.forEach((level, at) => {

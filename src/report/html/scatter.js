@@ -267,6 +267,7 @@
     pair[at ? 'y' : 'x'] = byName.get(picker.value);
     all.changed('pair');
   }));
+  pickers.forEach((picker) => all.scaleBox(picker, byId(`${picker.id}-log`)));
 
   // ---- Each against each -----------------------------------------------------------------------
 

@@ -56,7 +56,7 @@ fn lines() -> Markup {
                     kbd { "Up" } " and " kbd { "Down" } " move the upper end of a brush, with "
                     kbd { "Shift" } " the lower one; " kbd { "Left" } " and " kbd { "Right" }
                     " move the axis, " kbd { "Delete" } " takes it away, " kbd { "Esc" }
-                    " clears its brush."
+                    " clears its brush, " kbd { "l" } " makes the axis logarithmic and back."
                 }
             }
             div.controls {
@@ -66,6 +66,11 @@ fn lines() -> Markup {
             div.canvas #parallel-place {}
         }
     }
+}
+
+/// Whether the column that the list before it has stands on a logarithmic axis.
+fn by_ratios(id: &str) -> Markup {
+    html! { label.log { input id=(id) type="checkbox"; " log" } }
 }
 
 fn pair() -> Markup {
@@ -81,7 +86,9 @@ fn pair() -> Markup {
             }
             div.controls {
                 label for="scatter-y" { "Up " } select #scatter-y {}
+                (by_ratios("scatter-y-log"))
                 label for="scatter-x" { "across " } select #scatter-x {}
+                (by_ratios("scatter-x-log"))
             }
             div.canvas #scatter-place {}
         }
@@ -118,6 +125,7 @@ fn grid() -> Markup {
             div #grid-drawn {
                 div.controls {
                     label for="grid-z" { "Figure " } select #grid-z {}
+                    (by_ratios("grid-z-log"))
                     label for="grid-x" { "across " } select #grid-x {}
                     label for="grid-y" { "up " } select #grid-y {}
                     label for="grid-group" { "of " } select #grid-group {}
