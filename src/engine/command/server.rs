@@ -33,9 +33,7 @@ pub fn start(copies: &mut Copies, spec: &Spec) -> Result<(), End> {
         Ready::Says(word) => word,
     };
     loop {
-        let (over, said) = copies.turn(clock::monotonic_ns() + LOOK_NS);
-        super::serve::heard(said, "the server's start")?;
-        over.iter().try_for_each(lost)?;
+        look(copies, LOOK_NS)?;
         let is_ready = |one: &super::copies::Running| one.said[1].whole().contains(word);
         if copies.running.iter().any(|one| one.copy == COPY && is_ready(one)) {
             return Ok(());
@@ -52,25 +50,37 @@ fn asked(copies: &mut Copies, probe: &Start, began_ns: u64) -> Result<(), End> {
     loop {
         copies.start(PROBE, false, probe)?;
         let answer = loop {
-            let (over, said) = copies.turn(clock::monotonic_ns() + LOOK_NS);
-            super::serve::heard(said, "the server's start")?;
-            over.iter().try_for_each(lost)?;
+            let over = look(copies, LOOK_NS)?;
             if let Some(over) = over.iter().find(|over| over.running.copy == PROBE) {
                 break over.failure();
             }
-            if clock::monotonic_ns() - began_ns > READY_NS {
-                let how = why.unwrap_or_else(|| "hangs".to_owned());
-                return Err(End::Failed(format!(
-                    "the server was not ready after 60 s: ready {how}"
-                )));
-            }
+            in_time(began_ns, why.as_deref().unwrap_or("hangs"))?;
         };
-        if answer.is_none() {
-            return Ok(());
-        }
-        why = answer;
-        copies.turn(clock::monotonic_ns() + PAUSE_NS);
+        let Some(failure) = answer else { return Ok(()) };
+        in_time(began_ns, &failure)?;
+        why = Some(failure);
+        // The server may end while we wait, too.
+        look(copies, PAUSE_NS)?;
     }
+}
+
+/// What has ended within so long.
+///
+/// # Errors
+/// When the server has, or when we are told to end.
+fn look(copies: &mut Copies, for_ns: u64) -> Result<Vec<Over>, End> {
+    let (over, said) = copies.turn(clock::monotonic_ns() + for_ns);
+    super::serve::heard(said, "the server's start")?;
+    over.iter().try_for_each(lost)?;
+    Ok(over)
+}
+
+/// Whether there is time to ask again, after what came of asking `how`.
+fn in_time(began_ns: u64, how: &str) -> Result<(), End> {
+    if clock::monotonic_ns() - began_ns <= READY_NS {
+        return Ok(());
+    }
+    Err(End::Failed(format!("the server was not ready after 60 s: ready {how}")))
 }
 
 /// Whether what has ended was the server, whose copies go on for nothing then.
