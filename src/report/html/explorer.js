@@ -629,8 +629,9 @@
       if (grip !== undefined && grip !== null) brush_(column, between(column, ends[1 - grip], at));
       else if (inside) brush_(column, between(column, ends[0] + at - start, ends[1] + at - start));
       else brush_(column, between(column, start, at));
-    }, () => {
-      if (dragged) return;
+    }, (last) => {
+      // What the system took away from the finger was no click.
+      if (dragged || last.type === 'pointercancel') return;
       if (clicked) { clicked(); return; }
       // A click takes the brush away, or takes the level that is clicked.
       if (old || !column.levels) brush_(column, null);

@@ -185,9 +185,9 @@
           .forEach(([key, value]) => rect.setAttribute(key, value));
         all.brush(x, all.between(x, of.backX(start[0]), of.backX(end[0])));
         if (y !== x) all.brush(y, all.between(y, of.backY(start[1]), of.backY(end[1])));
-      }, () => {
+      }, (last) => {
         rect.setAttribute('visibility', 'hidden');
-        if (!dragged) over?.(...start, true);
+        if (!dragged && last.type !== 'pointercancel') over?.(...start, true);
       });
     });
     layers.svg.addEventListener('pointermove', (event) => { if (!event.buttons) over?.(...place(event), false); });
