@@ -96,7 +96,7 @@ impl Tally {
             // That of three levels holds for all pairs at once, so for each it covers more.
             match FACTORS[number].levels {
                 2 => coverage.check(&format!("{what}: factor {number}")),
-                _ => coverage.check_least(&format!("{what}: factor {number}")),
+                _ => coverage.check_surely(&format!("{what}: factor {number}")),
             }
         }
         self.pairs.check(&format!("{what}: all pairs of levels"));

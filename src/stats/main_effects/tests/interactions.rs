@@ -78,15 +78,15 @@ fn covers(replicates: u32, lose: bool) {
     assert!(share(wrong) <= null_limit(), "{wrong} claims of pairs that act alone");
     assert!(share(found_it) > 0.9, "found {found_it} times");
     // It holds for all fours at once, so for each it covers more.
-    differing.check_least("the four that differ most");
+    differing.check_surely("the four that differ most");
     // Where trials are missing, what negative parts of a variance would take away is left in.
     for (what, coverage) in [("lines", &lines), ("fours", &fours)] {
         match lose {
             false => coverage.check_given(what),
-            true => coverage.check_least(what),
+            true => coverage.check_surely(what),
         }
     }
-    simple.check_least("what streams gain where it is most");
+    simple.check_surely("what streams gain where it is most");
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn measured_once_interactions_of_three_are_the_error_where_there_are_enough() {
         wrong += u32::from(matters(of(&found, 2, 1)));
     }
     streams.check("streams");
-    pair.check_least("the four that differ most");
+    pair.check_surely("the four that differ most");
     let share = f64::from(wrong) / seeds().end as f64;
     assert!(share <= null_limit(), "{wrong} claims of a pair that acts alone");
 }
