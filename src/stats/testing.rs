@@ -122,7 +122,7 @@ impl Coverage {
         assert!((low..=high).contains(&share), "{what}: covered {share:.4} of {self:?}");
     }
 
-    /// Those that are given cover at least 93 % of the time, of many seeds and of few; for intervals
+    /// Those that are given cover at least 93 % of the time, of few seeds too; for intervals
     /// that cannot but cover more, of which the test says why.
     pub fn check_surely(&self, what: &str) {
         self.check_least(what);
