@@ -14,16 +14,23 @@ mod simulated;
 
 /// Every combination of the levels of the knobs given, in each replicate.
 pub fn crossed(factors: &[(&str, &[&str])], replicates: u32) -> Vec<(u32, Settings)> {
-    let mut cells: Vec<Vec<(&str, &str)>> = vec![vec![("access", "read")]];
-    for (knob, levels) in factors {
-        let grown = cells.iter().flat_map(|cell| {
-            levels.iter().map(move |level| [cell.as_slice(), &[(*knob, *level)]].concat())
-        });
-        cells = grown.collect();
-    }
+    let cells = combined(&[("access", "read")], factors);
     let all = (1..=replicates)
         .flat_map(|replicate| cells.iter().map(move |cell| (replicate, settings("file", cell))));
     all.collect()
+}
+
+/// Each combination of the levels of the knobs given, besides what `all` have.
+fn combined<'a>(
+    all: &[(&'a str, &'a str)],
+    factors: &[(&'a str, &[&'a str])],
+) -> Vec<Vec<(&'a str, &'a str)>> {
+    factors.iter().fold(vec![all.to_vec()], |cells, (knob, levels)| {
+        let grown = cells.iter().flat_map(|cell| {
+            levels.iter().map(move |level| [cell.as_slice(), &[(*knob, *level)]].concat())
+        });
+        grown.collect()
+    })
 }
 
 /// Planned trials that moved so many bytes in one second.

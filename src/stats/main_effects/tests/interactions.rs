@@ -4,14 +4,14 @@ use super::*;
 
 /// Layouts, read-ahead, streams: what streams gain depends on the layout, and read-ahead on
 /// nothing.
-const CROSSED: [Factor; 3] = [
+pub const CROSSED: [Factor; 3] = [
     Factor { levels: 2, stratum: 0 },
     Factor { levels: 3, stratum: 1 },
     Factor { levels: 4, stratum: 2 },
 ];
 
 /// How much more each layout makes of each number of streams (of a logarithm).
-const TOGETHER: [[f64; 4]; 2] = [[0.0, 0.0, 0.0, 0.0], [0.0, 0.04, 0.4, 0.42]];
+pub const TOGETHER: [[f64; 4]; 2] = [[0.0, 0.0, 0.0, 0.0], [0.0, 0.04, 0.4, 0.42]];
 
 /// Runs with noise of each stratum; `together` times the planted interaction.
 fn planted(replicates: u32, together: f64, random: &mut Random) -> Vec<Run> {
@@ -82,7 +82,7 @@ fn covers(replicates: u32, lose: bool) {
     // Where trials are missing, what negative parts of a variance would take away is left in.
     for (what, coverage) in [("lines", &lines), ("fours", &fours)] {
         match lose {
-            false => coverage.check_given(what),
+            false => coverage.check(what),
             true => coverage.check_surely(what),
         }
     }

@@ -1,14 +1,11 @@
 //! Planted effects on a machine that wanders: each trial resembles the one before it (AR(1)), in
 //! the order in which plans run their cells.
 
+use super::interactions::{CROSSED, TOGETHER};
 use super::*;
 
-/// Layouts, read-ahead, streams; the second does nothing.
-const LEVELS: [usize; 3] = [2, 3, 4];
-
 fn planted(cell: &[usize]) -> f64 {
-    let together = if cell[0] == 1 { [0.0, 0.04, 0.4, 0.42] } else { [0.0; 4] };
-    0.5 * cell[0] as f64 + 0.2 * cell[2] as f64 + together[cell[2]]
+    0.5 * cell[0] as f64 + 0.2 * cell[2] as f64 + TOGETHER[cell[0]][cell[2]]
 }
 
 /// Numbers up to `many` in random order.
@@ -21,14 +18,14 @@ fn shuffled(many: usize, random: &mut Random) -> Vec<usize> {
 /// Three replicates, each in an order of its own: of all cells, or, where a layout is `dear`, of
 /// layouts and of the cells within each.
 fn runs(phi: f64, dear: bool, random: &mut Random) -> Vec<Run> {
-    let within = LEVELS[1] * LEVELS[2];
-    let many = LEVELS[0] * within;
+    let within = CROSSED[1].levels * CROSSED[2].levels;
+    let many = CROSSED[0].levels * within;
     let noise = random.ar1(3 * many, phi, 0.0, 0.05);
     let mut order = Vec::new();
     for replicate in 0..3 {
         let cells: Vec<usize> = match dear {
             false => shuffled(many, random),
-            true => shuffled(LEVELS[0], random)
+            true => shuffled(CROSSED[0].levels, random)
                 .into_iter()
                 .flat_map(|layout| {
                     let cells = shuffled(within, random).into_iter();
@@ -39,7 +36,11 @@ fn runs(phi: f64, dear: bool, random: &mut Random) -> Vec<Run> {
         order.extend(cells.into_iter().map(|cell| (replicate, cell)));
     }
     let run = |((replicate, cell), noise): ((u32, usize), f64)| {
-        let levels = vec![cell / within, cell / LEVELS[2] % LEVELS[1], cell % LEVELS[2]];
+        let levels = vec![
+            cell / within,
+            cell / CROSSED[2].levels % CROSSED[1].levels,
+            cell % CROSSED[2].levels,
+        ];
         Run { replicate, value: planted(&levels) + noise, levels }
     };
     order.into_iter().zip(noise).map(run).collect()
@@ -51,14 +52,8 @@ fn what_was_planted_is_covered_where_each_trial_resembles_the_one_before() {
     let layouts = |at: usize| (0..4).map(|it| planted(&[at, 0, it])).sum::<f64>() / 4.0;
     for (phi, dear) in [(0.5, false), (0.9, false), (0.5, true), (0.9, true)] {
         let what = format!("phi {phi}, layouts dear: {dear}");
-        let factors: Vec<Factor> = LEVELS
-            .iter()
-            .enumerate()
-            .map(|(number, levels)| Factor {
-                levels: *levels,
-                stratum: usize::from(dear && number > 0),
-            })
-            .collect();
+        let stratum = |it: &Factor| Factor { stratum: usize::from(dear && it.stratum > 0), ..*it };
+        let factors = CROSSED.each_ref().map(stratum);
         let [mut layout, mut streams, mut fours] = [(); 3].map(|()| Coverage::default());
         let mut claims = 0;
         for seed in seeds() {
