@@ -39,7 +39,7 @@ mod steadiness;
 mod tail;
 #[cfg(test)]
 mod tests;
-mod words;
+pub mod words;
 mod workloads;
 
 pub use answer::answer;
@@ -224,10 +224,13 @@ impl Finding {
         if strays == 0 {
             return self;
         }
-        let claim = format!(
-            "{} But {strays} of these {count} trials did not surely read from where they should.",
-            self.claim
-        );
+        let which = match count {
+            1 => "this trial did not surely read from where it should".to_owned(),
+            _ => format!(
+                "{strays} of these {count} trials did not surely read from where they should"
+            ),
+        };
+        let claim = format!("{} But {which}.", self.claim);
         Finding { claim, ..self }.warn()
     }
 

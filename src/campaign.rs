@@ -15,6 +15,7 @@ use crate::progress::{Event, Observer};
 use crate::provision::{self, share::is_export};
 use crate::store::{Campaign, Store, Unfinished};
 use crate::sys::kmsg::{KernelLog, Messages};
+use crate::sys::limits::explained;
 use crate::sys::signal::Stop;
 use crate::sys::workdir::{Swept, WorkDir, sweep};
 use crate::sys::{Error, Host, clock};
@@ -29,6 +30,8 @@ mod forecast;
 pub mod keeper;
 pub mod layout;
 pub mod layouts;
+pub mod limits;
+mod place;
 pub mod shares;
 
 /// One campaign on its way.
@@ -300,6 +303,7 @@ impl<'a> Run<'a> {
         let log = KernelLog::from_now_on(self.host);
         let before = counted::before(self.host, &self.work, trial);
         let mut outcome = self.measure(trial);
+        self.look_again(trial, &mut outcome);
         counted::after(before, &mut outcome);
         let mut said = Vec::new();
         match (&mut outcome, log) {
@@ -317,6 +321,9 @@ impl<'a> Run<'a> {
 
     fn measure(&mut self, trial: &Trial) -> Outcome {
         if let Some(outcome) = self.unmade.take() {
+            return outcome;
+        }
+        if let Err(outcome) = self.in_place(trial) {
             return outcome;
         }
         let names = trial.settings.directories();
@@ -367,6 +374,7 @@ impl<'a> Run<'a> {
             }
             Err(EngineError::Unsupported(why)) => Outcome::Skipped(why),
             Err(EngineError::Failed(why)) => {
+                let why = explained(why);
                 // A load can end and leave I/O in the kernel, which holds up whoever comes next.
                 let held = self.barred.bar_if_held(self.host, names, trial.number);
                 let why = held.map_or(why.clone(), |held| format!("{why}; {held}"));
@@ -529,6 +537,11 @@ fn said(swept: &Swept, whose: &str) -> String {
                 path.display()
             )
         }
+        Swept::Moved(path) => format!(
+            "emptied what was {0} ({whose}), which somebody has moved or replaced: what is at {0} \
+             now was left, and an empty directory of ours is elsewhere",
+            path.display()
+        ),
         Swept::Kept(path, names) => format!(
             "kept {} ({whose}): it holds {}, which we did not make",
             path.display(),

@@ -1,15 +1,21 @@
 //! Arguments in, exit status out, one file a command.
 //!
 //! Standard output is data, standard error is talk. Exit status: 0 done; 1 done, but a trial
-//! failed; 2 could not be done; 130 stopped by the user.
+//! failed; 2 could not be done; 130 stopped by the user, by whatever signal.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+pub(crate) use import::files;
+
+use crate::sys::{limits, signal};
+
+mod check;
 mod compare;
 mod concat;
+mod damage;
 mod doctor;
 mod evaluate;
 mod flushed;
@@ -21,7 +27,9 @@ mod import;
 mod kept;
 mod labels;
 mod list;
+mod needs;
 mod outcome;
+mod outputs;
 mod plan;
 mod planned;
 mod query;
@@ -86,6 +94,8 @@ enum Command {
     Size(size::Arguments),
     /// Ask the store by SQL that only reads: a view of each workload, a column a knob or figure
     Query(query::Arguments),
+    /// Whether a store is still what was kept in it: checksums of every trial; changes nothing
+    Check(check::Arguments),
     /// The store in a browser of this machine: reports, comparisons, SQL; changes nothing
     Serve(serve::Arguments),
     /// Results of other tools, and tables of papers that ship, into the store
@@ -135,6 +145,11 @@ enum Command {
 
 /// The program.
 pub fn main() -> ExitCode {
+    signal::begin();
+    if let Err(error) = limits::check_stack() {
+        talk::error(&error.into());
+        return ExitCode::from(2);
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return hint::refuse(&error),
@@ -152,6 +167,7 @@ pub fn main() -> ExitCode {
         Command::Compare(arguments) => compare::run(arguments, common),
         Command::Size(arguments) => size::run(arguments, common),
         Command::Query(arguments) => query::run(arguments, common),
+        Command::Check(arguments) => check::run(arguments, common),
         Command::Serve(arguments) => serve::run(arguments, common),
         Command::Import(arguments) => import::run(arguments, common),
         Command::Doctor(arguments) => doctor::run(arguments, common),
@@ -170,6 +186,9 @@ pub fn main() -> ExitCode {
         Command::QueryWorker => worker::query(),
         Command::ConcatWorker(arguments) => concat::run(arguments),
     };
+    if let (Some(name), false) = (signal::asked_by(), common.quiet) {
+        talk::line(&format!("told to stop by {name}"));
+    }
     match result {
         Ok(code) => code,
         Err(error) => {

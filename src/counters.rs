@@ -17,6 +17,7 @@ mod card_interrupts;
 mod cpu_temperature;
 mod cgroup_cpu;
 mod diskstats;
+mod freezer;
 mod generator;
 mod groups;
 mod health;
@@ -44,6 +45,12 @@ pub use sampler::Sampler;
 use table::{Field, Table};
 pub use temperature::ZERO_CELSIUS_MILLIKELVIN;
 pub use threads::MOST_THREADS;
+
+/// Whether one of these block devices, and one of the processors, has a sensor of temperature that
+/// the kernel can ask.
+pub fn thermometers(host: &Host, devices: &[String]) -> (bool, bool) {
+    (temperature::any(host, devices), cpu_temperature::any(host))
+}
 
 /// A file of the kernel, or a few that belong together, as columns of numbers.
 #[derive(Debug)]

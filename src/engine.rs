@@ -4,27 +4,29 @@
 //! not store, judge or print.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
 use crate::progress::Progress;
+use crate::sys::child::Worker;
 use crate::sys::signal::Stop;
 use crate::sys::{self, Host};
 
 mod behind;
 mod clients;
 pub mod adapter;
-mod command;
+pub mod command;
 mod database;
 pub mod concat;
 pub mod file;
 pub mod flush;
-mod integrity;
-mod load;
+pub mod integrity;
+pub mod load;
 mod mail;
-mod net;
-mod replay;
+pub mod net;
+pub mod replay;
 mod sim;
 mod tree;
 
@@ -91,6 +93,32 @@ pub struct Context<'a> {
     pub place: &'a dyn Fn(u32) -> Result<(), sys::Error>,
     /// Set when the user wants to stop.
     pub stop: &'a Stop,
+}
+
+/// Whoever ends all processes of a service may end the load before us: then it has not failed.
+const ALL_AT_ONCE: Duration = Duration::from_millis(200);
+
+impl Context<'_> {
+    /// Puts the load's process where the trial wants it, before its first byte.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when the kernel does not take it there. One that somebody has ended
+    /// meanwhile is nowhere, which is no reason to skip the trial.
+    pub fn put(&self, worker: &mut Worker) -> Result<(), Error> {
+        let Err(error) = (self.place)(worker.pid()) else { return Ok(()) };
+        match worker.has_ended() {
+            true => Err(self.ended("the load's process was ended before it began")),
+            false => Err(Error::Unsupported(format!("{error}"))),
+        }
+    }
+
+    /// What a load's end without a result means: it was interrupted with us, or it has failed.
+    pub fn ended(&self, why: &str) -> Error {
+        match self.stop.asked_within(ALL_AT_ONCE) {
+            true => Error::Interrupted,
+            false => Error::Failed(why.to_owned()),
+        }
+    }
 }
 
 /// Why a trial has no measurement.

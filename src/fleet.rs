@@ -9,7 +9,7 @@
 mod address;
 mod call;
 mod clock;
-mod greeting;
+pub mod greeting;
 mod link;
 mod listen;
 #[cfg(test)]

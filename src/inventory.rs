@@ -18,7 +18,7 @@ pub mod disk;
 mod identify;
 mod limit;
 mod machine;
-mod mount;
+pub mod mount;
 mod print;
 mod sas;
 pub mod sensor;

@@ -5,26 +5,29 @@
 //! it, the boot, the value before and the value written. Whoever changes settings is elsewhere
 //! (`campaign`); putting them back is here, so that it works from the file alone.
 
-use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use crate::sys::{Error, Host};
+#[cfg(test)]
+use crate::sys::fire::{Plant, planted};
+use crate::sys::place::{Links, Lost, Place};
+use crate::sys::{Error, Host, durable};
 
 mod identity;
-mod layout;
+pub mod layout;
 mod undo;
 
 pub use identity::Identity;
 pub use layout::{Act, lvm_config, mounted_at};
 #[cfg(test)]
 pub use undo::Fate;
-pub use undo::{Said, in_force};
+pub use undo::{Said, in_force, outstanding};
 
 /// What is appended to the store's name. SQLite has taken `-journal` for a file of its own.
 const BESIDE: &str = "-undo";
@@ -91,6 +94,9 @@ pub struct Change {
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
+    /// Its name, in its directory, which is held: whoever may rename that cannot have us remove
+    /// another file.
+    place: Place,
     file: File,
     lines: Vec<Line>,
     /// Lines in the middle that nobody can read, by number.
@@ -133,20 +139,20 @@ impl Journal {
     }
 
     fn locked(path: &Path, make: bool) -> Result<Option<Journal>, Error> {
-        let failed = |error: std::io::Error| {
-            Error::new(what(path), error)
-                .hint("keep the store in a directory that you may write in")
-        };
+        let hint = "keep the store in a directory that you may write in";
+        let failed = |error: std::io::Error| Error::new(what(path), error).hint(hint);
         let mut patience = PATIENCE;
+        let place = match Place::find(path, Links::Trusted) {
+            Err(Lost::Kernel(Errno::NOENT)) if !make => return Ok(None),
+            found => found.map_err(|lost| lost.error(what(path), hint))?,
+        };
+        if place.is_through_link() {
+            return Err(failed(Errno::LOOP.into()));
+        }
         loop {
-            let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-            let mut how = OpenOptions::new();
-            how.read(true).append(true).create(make).mode(0o600).custom_flags(flags);
-            let file = match how.open(path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound && !make => {
-                    return Ok(None);
-                }
-                opened => opened.map_err(failed)?,
+            let file = match place.open_own(make) {
+                Err(Errno::NOENT) if !make => return Ok(None),
+                opened => opened.map_err(|error| failed(error.into()))?,
             };
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Ok(()) => {}
@@ -166,11 +172,12 @@ impl Journal {
             }
             // Whoever had it may have removed it between our opening and our lock.
             let ours = file.metadata().map_err(failed)?;
-            let there = path.symlink_metadata();
-            if there.is_ok_and(|there| (there.dev(), there.ino()) == (ours.dev(), ours.ino())) {
+            let there = place.again().ok().and_then(|there| there.file());
+            if there == Some((ours.dev(), ours.ino())) || !ours.is_file() {
                 check(path, &ours)?;
                 let (lines, unreadable, torn) = (Vec::new(), Vec::new(), None);
-                let mut journal = Journal { path: path.into(), file, lines, unreadable, torn };
+                let path = path.to_owned();
+                let mut journal = Journal { path, place, file, lines, unreadable, torn };
                 journal.read().map_err(failed)?;
                 return Ok(Some(journal));
             }
@@ -182,7 +189,13 @@ impl Journal {
     fn read(&mut self) -> std::io::Result<()> {
         let mut bytes = Vec::new();
         (&self.file).take(BYTES_MAX).read_to_end(&mut bytes)?;
-        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let end = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte == b'\n');
+        let mut whole = end(&bytes).map_or(0, |end| end + 1);
+        // Of a line within which the power failed the end may be there, and zeros before it.
+        let last = end(&bytes[..whole.saturating_sub(1)]).map_or(0, |end| end + 1);
+        if bytes[last..whole].contains(&0) {
+            whole = last;
+        }
         for (number, line) in bytes[..whole].split(|byte| *byte == b'\n').enumerate() {
             match serde_json::from_slice(line) {
                 _ if line.is_empty() => {}
@@ -199,27 +212,35 @@ impl Journal {
     /// # Errors
     /// When it cannot be written: then the change must not be made.
     pub fn note(&mut self, line: Line) -> Result<(), Error> {
-        let failed = |error: std::io::Error| {
+        let text = serde_json::to_string(&line).map_err(std::io::Error::from);
+        text.and_then(|text| self.add(format!("{text}\n").as_bytes())).map_err(|error| {
             Error::new(format!("cannot write {}", self.path.display()), error)
                 .hint("make room there: what cannot be noted is not changed")
-        };
-        let mut text = serde_json::to_string(&line).map_err(|error| failed(error.into()))?;
-        text.push('\n');
-        let first = self.lines.is_empty();
-        if let Some(end) = self.torn.take() {
-            self.file.set_len(end).map_err(failed)?;
-        }
-        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
-        let durable = written.and_then(|()| if first { self.sync_folder() } else { Ok(()) });
-        durable.map_err(failed)?;
+        })?;
         self.lines.push(line);
         Ok(())
     }
 
-    /// A file's name is durable with its folder (fsync(2)).
-    fn sync_folder(&self) -> std::io::Result<()> {
-        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()
+    /// Adds bytes and makes them durable; what is left of such that failed goes first, lest the
+    /// new line begins in the middle of it.
+    fn add(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if let Some(end) = self.torn {
+            durable::cut(&self.file, end)?;
+            durable::sync(&self.file)?;
+        }
+        self.torn = Some(self.file.metadata()?.len());
+        #[cfg(test)]
+        if planted(Plant::TornLineStays) {
+            self.torn = None;
+        }
+        durable::append(&self.file, bytes)?;
+        durable::sync(&self.file)?;
+        // A file's name is durable with its folder.
+        if self.lines.is_empty() {
+            durable::sync_place(&self.place)?;
+        }
+        self.torn = None;
+        Ok(())
     }
 
     /// Removes the file when all in it is done with.
@@ -230,9 +251,8 @@ impl Journal {
         if !undo::outstanding(&self.lines).is_empty() || !self.unreadable.is_empty() {
             return Ok(());
         }
-        let removed = rustix::fs::unlink(&self.path).map_err(std::io::Error::from);
-        removed
-            .and_then(|()| self.sync_folder())
+        durable::remove(&self.place, &self.path)
+            .and_then(|()| durable::sync_place(&self.place))
             .map_err(|error| Error::new(format!("cannot remove {}", self.path.display()), error))
     }
 }
@@ -248,6 +268,7 @@ fn check(path: &Path, there: &std::fs::Metadata) -> Result<(), Error> {
         () if !there.is_file() => "it is not a regular file",
         () if there.uid() != us && there.uid() != 0 => "it belongs to somebody else",
         () if there.permissions().mode() & 0o022 != 0 => "others may write in it",
+        () if there.nlink() > 1 => "it has a second name, and may be a file of elsewhere",
         () => return Ok(()),
     };
     Err(Error::new(what(path), why)

@@ -32,3 +32,5 @@ mod report; //      (pure) findings and figures out to people, one file a format
 mod retrieve; //    campaigns out of a store, ready for a format
 mod serve; //       the store in a browser, read-only
 pub mod cli; //     arguments in, exit status out, one file a command
+#[doc(hidden)]
+pub mod parsers; // every parser of what others may have written, in one table for tests and fuzzers

@@ -7,6 +7,7 @@
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
+pub mod again;
 pub mod confession;
 pub mod course;
 pub mod digest;
@@ -25,6 +26,7 @@ pub mod programs;
 pub mod reported;
 pub mod settling;
 pub mod steady;
+pub mod stopped;
 pub mod verified;
 
 pub use crate::counters::series::{Column, Kind, Series};
@@ -235,11 +237,11 @@ impl Amount {
     /// Both together.
     pub fn plus(&self, other: &Amount) -> Amount {
         Amount {
-            read_bytes: self.read_bytes + other.read_bytes,
-            read_ops: self.read_ops + other.read_ops,
-            write_bytes: self.write_bytes + other.write_bytes,
-            write_ops: self.write_ops + other.write_ops,
-            metadata_ops: self.metadata_ops + other.metadata_ops,
+            read_bytes: self.read_bytes.saturating_add(other.read_bytes),
+            read_ops: self.read_ops.saturating_add(other.read_ops),
+            write_bytes: self.write_bytes.saturating_add(other.write_bytes),
+            write_ops: self.write_ops.saturating_add(other.write_ops),
+            metadata_ops: self.metadata_ops.saturating_add(other.metadata_ops),
         }
     }
 }

@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 pub mod block;
 pub mod generation;
-mod header;
+pub mod header;
 pub mod judge;
 
 pub use header::{HEADER_BYTES, Header};

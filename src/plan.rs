@@ -16,6 +16,7 @@ pub mod files;
 pub mod labels;
 pub mod layouts;
 mod legs;
+pub mod needs;
 pub mod order;
 pub mod standard;
 

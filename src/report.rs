@@ -21,6 +21,8 @@ pub mod compare;
 mod csv;
 mod derive;
 #[cfg(test)]
+mod every;
+#[cfg(test)]
 pub mod fixture;
 mod hexdump;
 pub mod html;
@@ -54,6 +56,11 @@ pub struct Format {
     pub extension: &'static str,
     /// How it is printed, whole.
     pub render: Render,
+    /// What one is, as in "it is no ...".
+    pub noun: &'static str,
+    /// Whether a file is one of ours, by how it begins and how it ends: only such a file is
+    /// replaced unasked.
+    pub mark: fn(start: &[u8], end: &[u8]) -> bool,
 }
 
 /// What a format makes.
@@ -100,60 +107,80 @@ pub const FORMATS: &[Format] = &[
         about: "One self-contained page with figures; opens offline from disk",
         extension: "html",
         render: Render::Text(html::render),
+        noun: "HTML report of brickyard",
+        mark: html::is_ours,
     },
     Format {
         name: "text",
         about: "Tables for the terminal and for mail, at most 100 columns wide",
         extension: "txt",
         render: Render::Text(text::render),
+        noun: "text report of brickyard",
+        mark: text::is_ours,
     },
     Format {
         name: "json",
         about: "One document for other programs; see docs/reference/json.md",
         extension: "json",
         render: Render::Text(json::render),
+        noun: "JSON report of brickyard",
+        mark: json::is_ours,
     },
     Format {
         name: "markdown",
         about: "Tables for an issue or a wiki",
         extension: "md",
         render: Render::Text(markdown::render),
+        noun: "Markdown report of brickyard",
+        mark: markdown::is_ours,
     },
     Format {
         name: "csv",
         about: "One line a trial: every setting, every figure",
         extension: "csv",
         render: Render::Text(csv::render),
+        noun: "CSV report of brickyard",
+        mark: csv::is_ours,
     },
     Format {
         name: "parquet",
         about: "The table of csv, typed, for DuckDB, pandas, Polars, R and Spark",
         extension: "parquet",
         render: Render::Binary(parquet::render),
+        noun: "Parquet report of brickyard",
+        mark: parquet::is_ours,
     },
     Format {
         name: "r",
         about: "An R script that carries the table of csv, loads it typed and draws a plot",
         extension: "R",
         render: Render::Text(script::r::render),
+        noun: "R script of brickyard",
+        mark: script::r::is_ours,
     },
     Format {
         name: "python",
         about: "The same in Python, for pandas and matplotlib",
         extension: "py",
         render: Render::Text(script::python::render),
+        noun: "Python script of brickyard",
+        mark: script::python::is_ours,
     },
     Format {
         name: "iozone",
         about: "Matrices of file size by record size in kBytes/sec, as iozone -R prints them",
         extension: "xls.txt",
         render: Render::Text(iozone::render),
+        noun: "report in the form of iozone of brickyard",
+        mark: iozone::is_ours,
     },
     Format {
         name: "bonnie",
         about: "Lines of CSV as bonnie++ 2.00 prints them, for bon_csv2html and bon_csv2txt",
         extension: "bonnie.csv",
         render: Render::Text(bonnie::render),
+        noun: "report in the form of bonnie++ of brickyard",
+        mark: bonnie::is_ours,
     },
 ];
 
@@ -220,6 +247,43 @@ impl TrialView {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// `report --store s.db -o s.db` made HTML of the store, and any `-o notes.md` a report of the
+    /// notes: what is replaced must be an output of that very format.
+    #[test]
+    fn every_format_knows_its_own_outputs_and_no_others() {
+        let kinds = || {
+            let reports = FORMATS.iter().map(|format| (format.name, format.mark));
+            reports.chain(compare::FORMATS.iter().map(|format| (format.about, format.mark)))
+        };
+        let mut printed = compare::tests::printed();
+        let fixtures = [fixture::campaign_of(Vec::new(), 0), fixture::evaluated()];
+        for fixture in fixtures {
+            let input = fixture.input();
+            printed.extend(FORMATS.iter().map(|it| (it.name, it.bytes(&input).unwrap())));
+        }
+        for (name, bytes) in &printed {
+            // Marks stand in what is looked at of a large file.
+            let start = &bytes[..bytes.len().min(64 << 10)];
+            let end = &bytes[bytes.len().saturating_sub(1 << 20)..];
+            for (other, mark) in kinds() {
+                assert_eq!(mark(start, end), *name == other, "{name} by the mark of {other}");
+            }
+        }
+        let shipped = [
+            &b""[..],
+            b"{}",
+            b"# notes\n",
+            b"Brickyard is a word\n",
+            b"SQLite format 3\0",
+            b"trial,notes\n1,mine\n",
+            b"PAR1PAR1",
+            b"<!DOCTYPE html><html><head><meta charset=\"utf-8\"><title>Mine</title>",
+        ];
+        for theirs in shipped {
+            assert!(kinds().all(|(_, mark)| !mark(theirs, theirs)), "{theirs:?}");
+        }
+    }
 
     #[test]
     fn every_format_prints_every_campaign() {

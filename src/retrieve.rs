@@ -1,10 +1,11 @@
 //! Campaigns out of a store, ready for a format of `report`; and campaigns held against each other.
 
 use crate::analysis::compare::{Asked, Comparison, compare, differences};
+use crate::analysis::{Finding, Severity};
 use crate::measurement::Record;
 use crate::report::compare::{Format, Pair, Told};
 use crate::report::{Input, Samples};
-use crate::store::{Campaign, Store};
+use crate::store::{Campaign, Damage, Store};
 use crate::sys::Error;
 
 /// Samples as the store keeps them.
@@ -29,6 +30,8 @@ pub struct Retrieved {
     pub campaign: Campaign,
     /// In the order in which they ran.
     pub records: Vec<Record>,
+    /// What of it is damaged and left out.
+    pub damage: Vec<Damage>,
 }
 
 impl Retrieved {
@@ -38,12 +41,15 @@ impl Retrieved {
     /// When the store cannot be read.
     pub fn new(store: &Store, campaign: Campaign) -> Result<Retrieved, Error> {
         let records = store.light_records(campaign.id)?;
-        Ok(Retrieved { campaign, records })
+        let damage = store.damage_of(campaign.id, false);
+        Ok(Retrieved { campaign, records, damage })
     }
 
     /// All that a format prints of it.
     pub fn input<'a>(&'a self, samples: &'a Kept<'_>) -> Input<'a> {
-        Input::new(&self.campaign, &self.records).with(samples)
+        let mut input = Input::new(&self.campaign, &self.records).with(samples);
+        input.findings.splice(0..0, self.damage.iter().map(damaged));
+        input
     }
 
     /// What differs besides what was measured, one a line.
@@ -61,7 +67,22 @@ impl Retrieved {
         }
         let before = (&self.records[..], &old.inventory);
         lines.extend(differences(before, (&other.records, &new.inventory)));
+        lines.extend(self.damage.iter().chain(&other.damage).map(Damage::to_string));
         lines
+    }
+}
+
+/// What is damaged, as reports tell it.
+fn damaged(damage: &Damage) -> Finding {
+    Finding {
+        question: "store",
+        claim: format!("{damage}."),
+        evidence: damage.trial.into_iter().collect(),
+        severity: Severity::Error,
+        limit: None,
+        suspect: None,
+        runner_up: None,
+        advice: Some("`brickyard check` tells all that is damaged.".to_owned()),
     }
 }
 
@@ -96,3 +117,7 @@ pub fn side_by_side(
     drop(pairs);
     Ok((text, comparisons))
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
+mod tests;

@@ -17,8 +17,8 @@ mod answers;
 mod connection;
 mod door;
 mod gate;
-mod pages;
-mod statement;
+pub mod pages;
+pub mod statement;
 #[cfg(test)]
 mod testing;
 

@@ -3,23 +3,43 @@
 //! Keeps raw counts and gives them back; computes nothing but what `query` is asked for. A kill at
 //! any instant loses at most the trial in hand, because nothing is open while one runs.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 use serde::{Deserialize, Serialize};
 
 use crate::measurement::Record;
+#[cfg(test)]
+use crate::sys::fire::{Plant, planted};
 use crate::sys::{Error, clock};
 
-mod codec;
-mod derived;
+mod again;
+mod check;
+pub mod codec;
+mod connect;
+pub mod derived;
 mod file;
+#[cfg(test)]
+mod fire;
+mod not_bought;
 pub mod query;
 mod read;
+mod refusal;
+mod running;
+mod schema;
+mod seal;
 mod write;
+
+pub use again::Again;
+pub use check::Checked;
+use connect::{BUSY_MAX, How, Work, connect};
+pub use not_bought::NotBought;
+use refusal::{no_room, refused};
+pub use running::{Elsewhere, Running};
+pub use seal::Damage;
 
 /// "BRKY": tells our files from other people's databases.
 const APPLICATION_ID: i32 = 0x4252_4b59;
@@ -36,19 +56,31 @@ const MIGRATIONS: &[&str] = &[
     include_str!("store/verified.sql"),
     concat!(include_str!("store/derived.sql"), include_str!("store/derived_triggers.sql")),
     include_str!("store/light.sql"),
+    include_str!("store/seals.sql"),
+    include_str!("store/left_out.sql"),
 ];
-/// How long we wait for another program that is writing in the store.
-const BUSY_MAX: Duration = Duration::from_secs(5);
+/// The version that gave everything a checksum: what is older gets one as it is found.
+const SEALED: usize = 12;
+/// A commit outlives a power cut (<https://www.sqlite.org/pragma.html#pragma_synchronous>).
+const FULL: &str = "FULL";
 
 /// An open store.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
     connection: Connection,
+    /// What SQLite has worked for what is asked just now.
+    work: Work,
+    /// What was found damaged while it was read.
+    damage: RefCell<BTreeSet<Damage>>,
     /// Device and inode, to tell whether the file of that name is still this one.
     identity: Option<(u64, u64)>,
     /// Files that we made and that hold no campaign yet.
     new: Vec<PathBuf>,
+    /// What a commit outlives: see [`Store::repeatable`].
+    synchronous: &'static str,
+    /// Whether the connection may still promise less than that.
+    unsure: bool,
 }
 
 /// One execution of a plan on one server.
@@ -82,6 +114,12 @@ pub struct Campaign {
     /// What parts of the server cost, as the plan says; none where it does not.
     #[serde(default)]
     pub prices: BTreeMap<String, f64>,
+    /// What the prices are in, as written; empty where they have none.
+    #[serde(default)]
+    pub currency: String,
+    /// Why cells of the plan were left out, and how many for each reason.
+    #[serde(default)]
+    pub left_out: BTreeMap<String, u64>,
 }
 
 /// A campaign in a list: without what is large in it.
@@ -112,15 +150,6 @@ pub struct Unfinished {
     pub trials: u32,
 }
 
-/// A cell that was left out for want of time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct NotBought {
-    /// What it would have measured.
-    pub cell: String,
-    /// The least `--budget` that buys it, in ns.
-    pub budget_ns: u64,
-}
-
 impl Store {
     /// Opens the store for writing; makes it when there is none, and brings an older one up to
     /// this version. One that could not be made for want of room leaves nothing behind.
@@ -128,6 +157,7 @@ impl Store {
     /// # Errors
     /// When it cannot be written, is locked, is of a newer version, or is not ours.
     pub fn open(path: &Path) -> Result<Store, Error> {
+        connect::nameable(path)?;
         file::regular(path)?;
         let new = file::missing(path);
         match Store::opened(path) {
@@ -141,6 +171,11 @@ impl Store {
         }
     }
 
+    /// The files of a store at `path`, there or not: itself, and what SQLite and we keep beside it.
+    pub fn files(path: &Path) -> Vec<PathBuf> {
+        file::all(path).chain([running::beside(path)]).collect()
+    }
+
     /// Its file.
     pub fn path(&self) -> &Path {
         &self.path
@@ -149,15 +184,11 @@ impl Store {
     /// Opens or makes it; an error comes with whether there was no room for it.
     fn opened(path: &Path) -> Result<Store, (Error, bool)> {
         let failed = |error: rusqlite::Error| (refused(path, &error), no_room(path, &error));
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-        let (path_owned, new) = (path.to_owned(), Vec::new());
-        let mut store = Store { path: path_owned, connection, identity: None, new };
-        store.prepare().map_err(failed)?;
+        let mut store = Store::of(path, How::Write).map_err(failed)?;
         let version = store.version().map_err(|error| (error, false))?;
         store.migrate(version).map_err(failed)?;
+        // SQLite syncs the folder of a new log, and does not look whether that went well.
+        file::name_is_safe(path).map_err(|error| (error, false))?;
         store.identity = file::identity(path);
         Ok(store)
     }
@@ -167,40 +198,34 @@ impl Store {
     /// # Errors
     /// When there is none, or it is not ours or newer than this program.
     pub fn open_read_only(path: &Path) -> Result<Store, Error> {
+        connect::nameable(path)?;
         file::regular(path)?;
         if !path.exists() {
             let what = format!("cannot read the store {}", path.display());
             return Err(Error::new(what, "there is no such file")
                 .hint("name it with --store FILE, or run `brickyard evaluate DIR` first"));
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = Connection::open_with_flags(path, flags);
-        if !file::writable(path) {
-            // A log that nobody can write holds nothing that is not in the file; without this,
-            // SQLite wants to make its shared memory beside it.
-            let uri = format!("file:{}?immutable=1", file::escaped(path));
-            let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-            connection = Connection::open_with_flags(uri, flags);
-        }
-        let connection = connection.map_err(|error| refused(path, &error))?;
-        let (identity, new) = (file::identity(path), Vec::new());
-        let store = Store { path: path.to_owned(), connection, identity, new };
-        store.connection.busy_timeout(BUSY_MAX).map_err(|error| refused(path, &error))?;
-        steady_plans(&store.connection).map_err(|error| refused(path, &error))?;
+        // A log that nobody can write holds nothing that is not in the file; SQLite would want to
+        // make its shared memory beside it all the same.
+        let how = if file::writable(path) { How::Read } else { How::Fixed };
+        let mut store = Store::of(path, how).map_err(|error| refused(path, &error))?;
+        store.identity = file::identity(path);
         match store.version()? {
             0 => Err(store.foreign()),
             _ => Ok(store),
         }
     }
 
-    fn prepare(&mut self) -> rusqlite::Result<()> {
-        self.connection.busy_timeout(BUSY_MAX)?;
-        steady_plans(&self.connection)?;
+    fn of(path: &Path, how: How) -> rusqlite::Result<Store> {
+        let (connection, work) = connect(path, how)?;
         // Reading first: journal_mode would otherwise write into a file that is not ours.
-        self.connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        let (path, damage) = (path.to_owned(), RefCell::default());
+        let (identity, new, synchronous, unsure) = (None, Vec::new(), FULL, false);
+        Ok(Store { path, connection, work, damage, identity, new, synchronous, unsure })
     }
 
-    /// The schema's version, 0 for an empty file.
+    /// The schema's version, 0 for an empty file, once its tables are those of that version.
     fn version(&self) -> Result<usize, Error> {
         let failed = |error: rusqlite::Error| refused(&self.path, &error);
         let pragma = |name: &str| {
@@ -214,7 +239,6 @@ impl Store {
             .connection
             .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
             .map_err(failed)?;
-        drop(snapshot);
         if tables > 0 && application != APPLICATION_ID {
             return Err(self.foreign());
         }
@@ -228,7 +252,12 @@ impl Store {
                 Error::new(what, why).hint("use that brickyard, or another file: --store FILE")
             );
         }
-        Ok(version.max(0) as usize)
+        let version = version.max(0) as usize;
+        if let Some((why, hint)) = schema::wrong(&snapshot, version).map_err(failed)? {
+            let what = format!("cannot use the store {}", self.path.display());
+            return Err(Error::new(what, why).hint(hint));
+        }
+        Ok(version)
     }
 
     fn foreign(&self) -> Error {
@@ -240,7 +269,7 @@ impl Store {
     /// Takes the steps that are missing since `version`.
     fn migrate(&mut self, version: usize) -> rusqlite::Result<()> {
         self.write_ahead()?;
-        self.connection.pragma_update(None, "synchronous", "FULL")?;
+        self.connection.pragma_update(None, "synchronous", FULL)?;
         self.connection.pragma_update(None, "foreign_keys", true)?;
         for (number, sql) in MIGRATIONS.iter().enumerate().skip(version) {
             let transaction =
@@ -252,6 +281,13 @@ impl Store {
                 continue;
             }
             transaction.execute_batch(sql)?;
+            if number + 1 == SEALED {
+                seal::all_as_found(&transaction)?;
+            }
+            #[cfg(test)]
+            if planted(Plant::StepWithoutTransaction) {
+                transaction.execute_batch("COMMIT; BEGIN IMMEDIATE")?;
+            }
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", number as i32 + 1)?;
             transaction.commit()?;
@@ -276,13 +312,23 @@ impl Store {
         }
     }
 
+    /// The connection, for whoever keeps something: its commits promise what was said.
+    fn writer(&mut self) -> rusqlite::Result<&mut Connection> {
+        if self.unsure {
+            self.connection.pragma_update(None, "synchronous", self.synchronous)?;
+            self.unsure = false;
+        }
+        Ok(&mut self.connection)
+    }
+
     /// Keeps a new campaign and gives it its number. A store that was made for it and has no room
     /// for it is removed again.
     ///
     /// # Errors
     /// When the store cannot be written; nothing more can be kept in it then.
     pub fn begin(&mut self, campaign: &Campaign) -> Result<u64, Error> {
-        let error = match write::campaign(&self.connection, campaign) {
+        let kept = self.writer().and_then(|writer| write::campaign(writer, campaign));
+        let error = match kept {
             Ok(id) => {
                 self.new.clear();
                 return Ok(id);
@@ -295,7 +341,7 @@ impl Store {
             && self.campaigns().is_ok_and(|all| all.is_empty())
         {
             // Its files can go when nobody holds them open, and that is us.
-            if let Ok(nothing) = Connection::open_in_memory() {
+            if let Ok(nothing) = connect::nothing() {
                 drop(std::mem::replace(&mut self.connection, nothing));
                 file::forget(&self.path, &new);
             }
@@ -308,7 +354,8 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn update(&mut self, campaign: &Campaign) -> Result<(), Error> {
-        write::update(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+        let kept = self.writer().and_then(|writer| write::update(writer, campaign));
+        kept.map_err(|error| refused(&self.path, &error))
     }
 
     /// The newest campaign of that plan, with what is over of it.
@@ -320,9 +367,64 @@ impl Store {
         let mut same =
             campaigns.filter(|campaign| campaign.plan_json.as_deref() == Some(plan_json));
         let Some(campaign) = same.next() else { return Ok(None) };
-        let (over, trials) = read::over(&self.connection, campaign.id)
-            .map_err(|error| refused(&self.path, &error))?;
+        let (over, trials) = self.over(campaign.id).map_err(|error| refused(&self.path, &error))?;
         Ok(Some(Unfinished { campaign, over, trials }))
+    }
+
+    /// Places in the plan's order that are over, and the number of the last trial. A trial that was
+    /// interrupted is not over, nor one that is damaged.
+    fn over(&self, campaign: u64) -> rusqlite::Result<(BTreeSet<u32>, u32)> {
+        let (mut over, mut last) = (BTreeSet::new(), 0);
+        let moment = self.moment()?;
+        let Some(list) = seal::list(&moment, campaign)? else {
+            return Ok((over, last)); // a store that is written has checksums
+        };
+        self.note(list.damage);
+        for entry in &list.trials {
+            last = last.max(entry.number);
+            match seal::damage(&moment, campaign, entry)? {
+                None => over.extend(read::over(&moment, entry.trial)?),
+                damage => self.note(damage),
+            }
+        }
+        Ok((over, last))
+    }
+
+    /// What is read of one moment: checksums and what they are of, while others write.
+    fn moment(&self) -> rusqlite::Result<Transaction<'_>> {
+        self.connection.unchecked_transaction()
+    }
+
+    fn note(&self, damage: impl IntoIterator<Item = Damage>) {
+        self.damage.borrow_mut().extend(damage);
+    }
+
+    /// What was found damaged so far while it was read: it is left out of what was given.
+    pub fn damage(&self) -> Vec<Damage> {
+        self.damage.borrow().iter().cloned().collect()
+    }
+
+    /// The same of one campaign; where it was taken for the newest, also of newer ones, which may
+    /// be what was asked for and is gone.
+    pub fn damage_of(&self, campaign: u64, newest: bool) -> Vec<Damage> {
+        let mut damage = self.damage();
+        damage
+            .retain(|damage| damage.campaign == campaign || (newest && damage.campaign > campaign));
+        damage
+    }
+
+    /// Takes trials that are to be run again out of those that are over; gives their numbers. Their
+    /// records stay, and the later one of a place in the plan's order counts.
+    ///
+    /// # Errors
+    /// When the store cannot be read, or one that was named has nothing to be run again for.
+    pub fn again(&self, from: &mut Unfinished, which: &[Again]) -> Result<Vec<u32>, Error> {
+        let id = from.campaign.id;
+        let kept = again::trials(&self.connection, id).map_err(|why| refused(&self.path, &why))?;
+        let damaged = |number: u32| !matches!(self.record(id, number), Ok(Some(_)));
+        let places = again::places(&kept, which, &damaged)?;
+        from.over.retain(|place| !places.values().any(|again| again == place));
+        Ok(places.into_keys().collect())
     }
 
     /// Marks a campaign that ended as going on.
@@ -331,8 +433,9 @@ impl Store {
     /// When the store cannot be written.
     pub fn reopen(&mut self, campaign: u64) -> Result<(), Error> {
         let sql = "UPDATE campaign SET ended_unix_ns = NULL WHERE id = ?1";
-        let done = self.connection.execute(sql, params![campaign as i64]);
-        done.map(|_| ()).map_err(|error| refused(&self.path, &error))
+        let values = params![campaign as i64];
+        let done = self.writer().and_then(|writer| write::change(writer, campaign, sql, values));
+        done.map_err(|error| refused(&self.path, &error))
     }
 
     /// Marks a campaign as ended.
@@ -340,13 +443,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn end(&mut self, campaign: u64, ended_unix_ns: u64) -> Result<(), Error> {
-        self.connection
-            .execute(
-                "UPDATE campaign SET ended_unix_ns = ?2 WHERE id = ?1",
-                params![campaign as i64, ended_unix_ns as i64],
-            )
-            .map(|_| ())
-            .map_err(|error| refused(&self.path, &error))
+        let sql = "UPDATE campaign SET ended_unix_ns = ?2 WHERE id = ?1";
+        let values = params![campaign as i64, ended_unix_ns as i64];
+        let done = self.writer().and_then(|writer| write::change(writer, campaign, sql, values));
+        done.map_err(|error| refused(&self.path, &error))
     }
 
     /// Keeps a trial, all of it or nothing.
@@ -354,9 +454,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn append(&mut self, campaign: u64, record: &Record) -> Result<(), Error> {
-        let trial = write::record(&mut self.connection, campaign, record)
-            .map_err(|error| refused(&self.path, &error))?;
-        derived::remember(&mut self.connection, trial, campaign, record);
+        self.work.anew();
+        let kept = self.writer().and_then(|writer| write::record(writer, campaign, record));
+        let trial = kept.map_err(|error| refused(&self.path, &error))?;
+        self.unsure = !derived::remember(&mut self.connection, trial, campaign, record);
         Ok(())
     }
 
@@ -366,9 +467,10 @@ impl Store {
     /// # Errors
     /// When the store cannot be written; what was kept before stays.
     pub fn renew(&mut self, campaign: u64, record: &Record) -> Result<(), Error> {
-        let trial = write::renewed(&mut self.connection, campaign, record)
-            .map_err(|error| refused(&self.path, &error))?;
-        derived::remember(&mut self.connection, trial, campaign, record);
+        self.work.anew();
+        let kept = self.writer().and_then(|writer| write::renewed(writer, campaign, record));
+        let trial = kept.map_err(|error| refused(&self.path, &error))?;
+        self.unsure = !derived::remember(&mut self.connection, trial, campaign, record);
         Ok(())
     }
 
@@ -391,7 +493,14 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn campaigns(&self) -> Result<Vec<Campaign>, Error> {
-        read::campaigns(&self.connection).map_err(|error| refused(&self.path, &error))
+        self.work.anew();
+        let failed = |error: rusqlite::Error| refused(&self.path, &error);
+        let moment = self.moment().map_err(failed)?;
+        let (campaigns, unreadable) = read::campaigns(&moment).map_err(failed)?;
+        self.note(seal::campaigns(&moment).map_err(failed)?);
+        let damage = |(id, what): (i64, String)| Damage { campaign: id as u64, trial: None, what };
+        self.note(unreadable.into_iter().map(damage));
+        Ok(campaigns)
     }
 
     /// All campaigns, oldest first, without what is large in them.
@@ -399,6 +508,7 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn overviews(&self) -> Result<Vec<Overview>, Error> {
+        self.work.anew();
         read::overviews(&self.connection).map_err(|error| refused(&self.path, &error))
     }
 
@@ -407,7 +517,11 @@ impl Store {
     /// # Errors
     /// When the store cannot be read.
     pub fn campaign(&self, id: u64) -> Result<Option<Campaign>, Error> {
-        read::one_campaign(&self.connection, id).map_err(|error| refused(&self.path, &error))
+        self.work.anew();
+        let failed = |error: rusqlite::Error| refused(&self.path, &error);
+        let moment = self.moment().map_err(failed)?;
+        self.note(seal::one_campaign(&moment, id).map_err(failed)?);
+        read::one_campaign(&moment, id).map_err(failed)
     }
 
     /// How many trials of a campaign came to which outcome, in alphabetical order.
@@ -426,21 +540,42 @@ impl Store {
     }
 
     /// The trials of a campaign, in order, without their samples: no more of these is in memory
-    /// than those of one trial; see [`Record::light`].
+    /// than those of one trial; see [`Record::light`]. Those that are damaged are left out; see
+    /// [`Store::damage`].
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn light_records(&self, campaign: u64) -> Result<Vec<Record>, Error> {
-        derived::records(&self.connection, campaign).map_err(|error| refused(&self.path, &error))
+        self.work.anew();
+        // What was measured again since is damaged no more.
+        let other = |damage: &Damage| damage.campaign != campaign || damage.trial.is_none();
+        self.damage.borrow_mut().retain(other);
+        let (records, damage) = derived::records(&self.connection, campaign)
+            .map_err(|error| refused(&self.path, &error))?;
+        self.note(damage);
+        Ok(records)
     }
 
-    /// One trial with its samples; `None` when the campaign has none of that number.
+    /// One trial with its samples; `None` when the campaign has none of that number, or it is
+    /// damaged.
     ///
     /// # Errors
     /// When the store cannot be read.
     pub fn record(&self, campaign: u64, number: u32) -> Result<Option<Record>, Error> {
-        read::numbered(&self.connection, campaign, number)
-            .map_err(|error| refused(&self.path, &error))
+        self.work.anew();
+        let failed = |error: rusqlite::Error| refused(&self.path, &error);
+        let moment = self.moment().map_err(failed)?;
+        let entry = seal::row_of(&moment, campaign, number).map_err(failed)?;
+        let Some(trial) = entry else { return Ok(None) };
+        let mut known = read::Known::new();
+        let read = seal::checked(&moment, campaign, (trial, number), &mut known);
+        Ok(match read.map_err(failed)? {
+            Ok(record) => Some(record),
+            Err(damage) => {
+                self.note([damage]);
+                None
+            }
+        })
     }
 
     /// Whether the next trials can be repeated for nothing, as simulated ones: a power cut may then
@@ -451,56 +586,12 @@ impl Store {
     /// # Errors
     /// When the store cannot be used.
     pub fn repeatable(&mut self, repeatable: bool) -> Result<(), Error> {
-        let mode = if repeatable { "NORMAL" } else { "FULL" };
-        self.connection
-            .pragma_update(None, "synchronous", mode)
-            .map_err(|error| refused(&self.path, &error))
+        let mode = if repeatable { "NORMAL" } else { FULL };
+        let told = self.connection.pragma_update(None, "synchronous", mode);
+        told.map_err(|error| refused(&self.path, &error))?;
+        (self.synchronous, self.unsure) = (mode, false);
+        Ok(())
     }
-}
-
-/// Statements that are compiled once stay as they are: without this SQLite, built to look at the
-/// values that it is asked for, compiles them anew for each.
-fn steady_plans(connection: &Connection) -> rusqlite::Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true).map(|_| ())
-}
-
-/// Whether an error comes from a full file system. SQLite calls it an I/O error where it was the
-/// memory shared by readers that found no room.
-fn no_room(path: &Path, error: &rusqlite::Error) -> bool {
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => true,
-        Some(ErrorCode::SystemIoFailure) => file::is_full(path),
-        _ => false,
-    }
-}
-
-/// SQLite's refusals, with what to do about them.
-fn refused(path: &Path, error: &rusqlite::Error) -> Error {
-    let what = format!("cannot use the store {}", path.display());
-    let (why, hint) = match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => {
-            ("it is not a SQLite database".to_owned(), "name another file: --store FILE")
-        }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => (
-            "another program has locked it".to_owned(),
-            "wait for that program to end, or use another file: --store FILE",
-        ),
-        Some(ErrorCode::CannotOpen) if path.exists() && !file::writable(path) => {
-            ("it is read-only".to_owned(), "make it writable, or use another file: --store FILE")
-        }
-        Some(ErrorCode::ReadOnly) => {
-            ("it is read-only".to_owned(), "make it writable, or use another file: --store FILE")
-        }
-        Some(ErrorCode::CannotOpen) => (
-            format!("it cannot be opened or made there ({error})"),
-            "choose a file in a directory that you may write in: --store FILE",
-        ),
-        Some(ErrorCode::DiskFull | ErrorCode::SystemIoFailure) if no_room(path, error) => {
-            ("its file system is full".to_owned(), "make room, or use another file: --store FILE")
-        }
-        _ => (error.to_string(), "use another file: --store FILE"),
-    };
-    Error::new(what, why).hint(hint)
 }
 
 #[cfg(test)]

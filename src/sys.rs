@@ -9,24 +9,37 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 pub mod arena;
+pub mod beneath;
 pub mod block;
 pub mod child;
 pub mod clock;
 pub mod command;
+pub mod crowd;
+pub mod durable;
 pub mod ethtool;
 pub mod filesystem;
+pub mod filter;
+#[cfg(test)]
+pub mod fire;
 pub mod gate;
 pub mod held;
+pub mod input;
 pub mod kmsg;
+pub mod limits;
 pub mod link;
 mod netlink;
 pub mod nvme;
+pub mod output;
+pub mod place;
 pub mod port;
 pub mod processors;
 pub mod qdisc;
+pub mod range;
 pub mod reread;
 pub mod signal;
 pub mod sockets;
+pub mod suspend;
+pub mod swap;
 pub mod tree;
 pub mod unpacked;
 pub mod workdir;
@@ -83,7 +96,6 @@ pub type Watch = Arc<Mutex<BTreeSet<(PathBuf, bool)>>>;
 #[cfg(test)]
 pub type Kernel = fn(&Path, &str) -> std::io::Result<String>;
 
-#[expect(clippy::disallowed_methods, reason = "this module is the door")]
 impl Host {
     /// The machine that we run on.
     pub fn live() -> Host {
@@ -137,11 +149,14 @@ impl Host {
     /// The text of a file.
     ///
     /// # Errors
-    /// When it cannot be read or is not UTF-8.
+    /// When it cannot be read, is larger than any such file, or is not UTF-8.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         let full = self.path(path);
-        std::fs::read_to_string(&full)
-            .map_err(|error| Error::new(format!("cannot read {}", full.display()), error))
+        let failed =
+            |why: &dyn fmt::Display| Error::new(format!("cannot read {}", full.display()), why);
+        let mut file = std::fs::File::open(&full).map_err(|why| failed(&why))?;
+        let bytes = input::KERNEL.all(&mut file).map_err(|why| failed(&why))?;
+        String::from_utf8(bytes).map_err(|_| failed(&"stream did not contain valid UTF-8"))
     }
 
     /// Memory of the machine in bytes: `MemTotal` of /proc/meminfo (proc_meminfo(5)), which counts
@@ -271,44 +286,4 @@ impl Host {
             }
         }
     }
-}
-
-/// Writes a file whole or not at all: beside its place first, then renamed over it. A link stays a
-/// link: the file that it leads to is written. A device, a pipe or a terminal is written into:
-/// renaming over `/dev/null` would take it away from everybody.
-///
-/// # Errors
-/// When it cannot be written there.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let failed = |error: std::io::Error| {
-        Error::new(format!("cannot write {}", path.display()), error)
-            .hint("name a file in a directory that you may write in")
-    };
-    if path.metadata().is_ok_and(|there| !there.is_file() && !there.is_dir()) {
-        return write_into(path, bytes).map_err(failed);
-    }
-    let real = path.canonicalize();
-    let path = real.as_deref().unwrap_or(path);
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-    let Some(name) = name else {
-        return Err(failed(std::io::Error::from_raw_os_error(libc::EISDIR)));
-    };
-    let beside = path.with_file_name(format!(".{name}.{}", std::process::id()));
-    let written = write_new(&beside, bytes).and_then(|()| std::fs::rename(&beside, path));
-    written.map_err(|error| {
-        let _ = rustix::fs::unlink(&beside);
-        failed(error)
-    })
-}
-
-fn write_into(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
-    std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes)
-}
-
-fn write_new(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    use std::io::Write;
-    let mut file = std::fs::File::create(path)?;
-    file.write_all(bytes)?;
-    file.sync_all()
 }

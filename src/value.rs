@@ -8,12 +8,18 @@ use std::hash::{Hash, Hasher};
 
 use serde::{Serialize, Serializer};
 
+mod levels;
 mod parse;
+mod price;
 mod print;
 
+pub use levels::Unread;
 pub(crate) use parse::cpu_list;
 pub use parse::{parse_bytes, parse_duration_ns};
-pub use print::{bits, bytes, count, duration, iops, percent, setting, significant, throughput};
+pub use price::parse_price;
+pub use print::{
+    bits, bytes, count, counted, duration, iops, percent, setting, significant, throughput,
+};
 
 /// One value of one knob.
 #[derive(Clone, Debug, PartialEq)]
@@ -177,13 +183,14 @@ impl Domain {
         parse::value(self, text)
     }
 
-    /// Whether a value of this domain has commas of its own, so that they part no levels.
-    pub fn has_commas(&self) -> bool {
-        match self {
-            Domain::Cpus | Domain::CpuList | Domain::Text | Domain::Texts => true,
-            Domain::OrAsIs(inner) => inner.has_commas(),
-            _ => false,
-        }
+    /// Reads several values of this domain, parted by commas, as people type them: `4KiB,8KiB`,
+    /// `none,spread`, `none,0-3,8`. A free text is one value, commas and all.
+    ///
+    /// # Errors
+    /// For the first that is none; and for a decimal comma, as in `1,5s`, which would be read as
+    /// two values that nobody meant.
+    pub fn levels(&self, text: &str) -> Result<Vec<Value>, Unread> {
+        levels::levels(self, text)
     }
 
     /// What is accepted, in words, for help and the generated reference.
@@ -245,7 +252,7 @@ impl fmt::Display for Value {
                 let exact = units.iter().find(|(unit, _)| ns % unit == 0);
                 match exact.or(Some(&(1_000, "us"))).filter(|(unit, _)| ns % unit == 0) {
                     Some((unit, name)) => write!(f, "{}{name}", ns / unit),
-                    None => write!(f, "{ns}ns"),
+                    None => f.write_str(&print::decimal_duration(*ns)),
                 }
             }
             Value::Number(n) => write!(f, "{n}"),

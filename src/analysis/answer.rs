@@ -6,6 +6,7 @@ use crate::measurement::Record;
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::steady::{Steady, steady};
 use crate::stats::{Estimate, mean_interval};
+use crate::value;
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
 const TRANSACTIONS: &str = "transactions_per_s";
@@ -133,13 +134,17 @@ fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Findin
     let astray = done.iter().filter(|record| stray(record).is_some()).count();
     let failed = records.len() - done.len();
     let mut doubts = Vec::new();
-    for (count, what) in [
-        (noted, "carry notes"),
-        (astray, "did not surely read from where they should"),
-        (failed, "have no result"),
+    for (count, one, several) in [
+        (noted, "carries notes", "carry notes"),
+        (
+            astray,
+            "did not surely read from where it should",
+            "did not surely read from where they should",
+        ),
+        (failed, "has no result", "have no result"),
     ] {
         if count > 0 {
-            doubts.push(format!("{count} {what}"));
+            doubts.push(format!("{count} {}", if count == 1 { one } else { several }));
         }
     }
     let worst = findings.iter().map(|finding| finding.severity).max();
@@ -148,6 +153,6 @@ fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Findin
         (true, _) => "nothing speaks against it".to_owned(),
         (false, _) => doubts.join(", "),
     };
-    let trials = if done.len() == 1 { "trial" } else { "trials" };
-    format!("This rests on {} {trials}, {repeats}; {steadiness}; {doubts}.", done.len())
+    let trials = value::counted(done.len() as u64, "trial");
+    format!("This rests on {trials}, {repeats}; {steadiness}; {doubts}.")
 }

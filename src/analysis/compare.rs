@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::notes::takes_away;
-use super::{Finding, Severity};
+use super::{Finding, Severity, words};
 use crate::inventory;
 use crate::knob::{self, Scope, Settings};
 use crate::measurement::figures::{figures, rate, replicates};
@@ -272,10 +272,10 @@ impl Comparison {
         let mut findings: Vec<Finding> = worse
             .map(|cell| {
                 let claim = format!(
-                    "{}: {} of `{}`, which is worse, surely by more than {}.",
+                    "{}: {} of {}, which is worse, surely by more than {}.",
                     cell.load,
                     cell.said(),
-                    cell.figure,
+                    words::figure(&cell.figure),
                     percent(self.threshold)
                 );
                 let claim = match cell.noted() {

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
 use super::words;
@@ -9,6 +10,7 @@ use crate::knob::{Settings, distinct};
 use crate::measurement::Record;
 use crate::measurement::figures::{rate, replicates};
 use crate::measurement::origin::{self, Verdict};
+use crate::plan::layouts::FILLED_IN;
 use crate::stats::profile::Level;
 use crate::value::Value;
 
@@ -47,42 +49,86 @@ pub struct Cell<'a> {
 struct Told {
     /// Whether other trials ran in other directories.
     elsewhere: bool,
-    /// Knobs in which loads of its engine differ, where no access tells them apart.
+    /// Knobs in which loads of its kind differ, and which nobody says of every load.
     apart: Rc<[&'static str]>,
 }
 
-/// What has to be said of each load, by its engine.
+/// What has to be said of each load, by its kind.
 struct Telling {
     elsewhere: bool,
-    apart: HashMap<&'static str, Rc<[&'static str]>>,
+    apart: HashMap<Kind, Rc<[&'static str]>>,
+}
+
+/// Loads of one kind have one name but for their settings: the engine, and what they do by which
+/// way.
+type Kind = (&'static str, String, bool, bool);
+
+fn kind(settings: &Settings) -> Kind {
+    let what = if settings.has("command") { "command" } else { "access" };
+    let way = |knob: &str| settings.flag(knob);
+    (settings.engine(), settings.word(what).to_owned(), way("direct"), way("cold"))
 }
 
 impl Telling {
     fn of(records: &[Record]) -> Telling {
-        let mut first: HashMap<&'static str, &Settings> = HashMap::new();
-        let mut differing: HashMap<&'static str, Vec<&'static str>> = HashMap::new();
+        let mut kinds: HashMap<Kind, Vec<&Settings>> = HashMap::new();
         for settings in distinct(records.iter().map(|record| &record.trial.settings)) {
-            if settings.has("access") || settings.has("command") {
-                continue;
-            }
-            let first = first.entry(settings.engine()).or_insert(settings);
-            let known = differing.entry(settings.engine()).or_default();
-            for (knob, value) in settings.iter() {
-                let said = SAID.contains(&knob) || EXTENT.contains(&knob) || known.contains(&knob);
-                if !said && first.find(knob) != Some(value) {
-                    known.push(knob);
-                }
-            }
+            kinds.entry(kind(settings)).or_default().push(settings);
         }
-        let apart = differing.into_iter().map(|(engine, knobs)| (engine, knobs.into())).collect();
+        let apart = kinds.into_iter().map(|(kind, of)| (kind, apart(&of).into())).collect();
         Telling { elsewhere: in_several(records), apart }
     }
 
-    fn told(&self, settings: &Settings) -> Told {
-        let apart = self.apart.get(settings.engine());
-        Told { elsewhere: self.elsewhere, apart: apart.cloned().unwrap_or_else(|| Rc::new([])) }
+    /// What has to be said of a load beside the level of `free`.
+    fn told(&self, settings: &Settings, free: &str) -> Told {
+        let apart = self.apart.get(&kind(settings)).cloned().unwrap_or_else(|| Rc::new([]));
+        let apart = match apart.contains(&free) {
+            true => apart.iter().copied().filter(|knob| *knob != free).collect(),
+            false => apart,
+        };
+        Told { elsewhere: self.elsewhere, apart }
     }
 }
+
+/// The knobs in which some loads of one kind differ and that nobody says of every load; of those
+/// that always change together one.
+fn apart(all: &[&Settings]) -> Vec<&'static str> {
+    let Some(first) = all.first() else { return Vec::new() };
+    let said = |knob: &str| {
+        let in_own_way = SAID.contains(&knob) || EXTENT.contains(&knob);
+        // What a simulated server is made of is no part of its load.
+        in_own_way || knob.starts_with("sim-") || (first.has("access") && ASKED.contains(&knob))
+    };
+    let differs = |(knob, held): &(&'static str, &Value)| {
+        !said(knob) && all.iter().any(|other| other.find(knob) != Some(*held))
+    };
+    let mut knobs: Vec<&'static str> = first.iter().filter(differs).map(|(knob, _)| knob).collect();
+    // What nobody set, but was filled in by what is set, tells last.
+    knobs.sort_by_key(|knob| FILLED_IN.iter().any(|(name, _)| name == knob));
+    let number = |settings: &Settings, knob: &str| {
+        let mut hasher = DefaultHasher::new();
+        settings.find(knob).hash(&mut hasher);
+        hasher.finish()
+    };
+    let decides = |one: &str, other: &str| {
+        let mut held: HashMap<u64, u64> = HashMap::new();
+        all.iter().all(|settings| {
+            let value = number(settings, other);
+            *held.entry(number(settings, one)).or_insert(value) == value
+        })
+    };
+    let mut kept: Vec<&'static str> = Vec::new();
+    for knob in knobs {
+        if !kept.iter().any(|other| decides(other, knob)) {
+            kept.retain(|other| !decides(knob, other));
+            kept.push(knob);
+        }
+    }
+    kept
+}
+
+/// Knobs of loads on files that questions say of their own accord, where they tell something.
+const ASKED: &[&str] = &["access", "direct", "cold", "block-size", "queue-depth", "file-size"];
 
 /// Knobs that are said of every load in their own way.
 const SAID: &[&str] = &["streams", "directories", "operation"];
@@ -99,6 +145,16 @@ fn in_several(records: &[Record]) -> bool {
 /// As [`words::load`], with what tells it from others.
 fn load(settings: &Settings, knobs: &[&str], told: &Told) -> String {
     let directories: &[&str] = if told.elsewhere { &["directories"] } else { &[] };
+    if settings.has("command") {
+        // Its command is told, and its knobs only where they tell it from another.
+        let knobs = told.apart.iter().chain(directories).filter(|knob| settings.has(knob));
+        let parts: Vec<String> = knobs.map(|knob| words::knob(knob, settings)).collect();
+        let command = words::load(settings, &[]);
+        return match parts.is_empty() {
+            true => command,
+            false => format!("{command} ({})", parts.join(", ")),
+        };
+    }
     let mut all: Vec<&str> = knobs.to_vec();
     for knob in told.apart.iter().chain(directories) {
         if !all.contains(knob) {
@@ -119,7 +175,7 @@ pub fn cells(records: &[Record]) -> Vec<Cell<'_>> {
             };
             let records: Vec<&Record> = group.into_iter().filter(done).collect();
             let settings = &records.first()?.trial.settings;
-            Some(Cell { settings, records, told: telling.told(settings) })
+            Some(Cell { settings, records, told: telling.told(settings, "") })
         })
         .collect();
     cells.sort_by_key(|cell| rank(cell.settings));
@@ -189,7 +245,7 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
             None => {
                 copies.insert(settings.copy_of(), curves.len());
                 near.push(curves.len());
-                let told = telling.told(settings);
+                let told = telling.told(settings, knob);
                 curves.push(Curve { settings, points: vec![point], told });
             }
         }
@@ -301,5 +357,43 @@ mod tests {
         let wanted = ["no", "yes"].map(|it| format!("mail (block-size 1 MiB, sync-files {it})"));
         assert_eq!(told, wanted);
         assert_eq!(labels(&both[..1]), ["mail (block-size 1 MiB)"], "nothing to tell it from");
+    }
+
+    /// Three findings were named "Sequential reading (direct, block-size 1 MiB, queue-depth 16,
+    /// streams 1, io-engine uring)": they differed in the file system, which nobody named.
+    #[test]
+    fn loads_on_files_are_told_apart_by_whatever_differs_between_them() {
+        let record = |filesystem: &str, raid: &str, streams: u64| {
+            let word = |text: &str| Value::Word(text.into());
+            let volumes = if filesystem == "btrfs" { "btrfs" } else { "md" };
+            Scene::default()
+                .with("filesystem", word(filesystem))
+                .with("volumes", word(volumes))
+                .with("raid", word(raid))
+                .with("streams", Value::Count(streams))
+                .record(1)
+        };
+        let mut records = Vec::new();
+        for filesystem in ["ext4", "xfs", "btrfs"] {
+            for streams in [1, 4] {
+                records.push(record(filesystem, "raid0", streams));
+            }
+        }
+        let labels = |records: &[Record]| -> Vec<String> {
+            let curves = curves(records, "streams");
+            let mut labels: Vec<String> =
+                curves.iter().map(|it| it.load(&["block-size"])).collect();
+            labels.extend(cells(records).iter().map(|cell| cell.load(&["block-size", "streams"])));
+            labels
+        };
+        let told = labels(&records);
+        let mut distinct = told.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!(distinct.len(), 3 + 6, "{told:?}");
+        assert!(told.iter().all(|label| label.contains("filesystem ")), "{told:?}");
+        assert!(told.iter().all(|label| !label.contains("volumes") && !label.contains("raid")));
+        // One file system needs no name.
+        assert!(labels(&records[..2]).iter().all(|label| !label.contains("filesystem")));
     }
 }

@@ -4,7 +4,8 @@
 //! other questions answer, and so does a plan of one knob that has a curve of its own. Rates are
 //! compared as ratios, by their logarithms: noise and most settings act in proportion, and what
 //! halves and what doubles are then equally far from nothing. Bytes from memory and bytes from the
-//! device are never put into one effect.
+//! device are never put into one effect. A knob that only follows another is no factor; what goes
+//! with it is compared beside the rest: see `effects/follow.rs`.
 //!
 //! The error of each effect is that of its scope (`stats::strata`); the sentences are in
 //! `effects/tell.rs`.
@@ -22,9 +23,11 @@ use crate::measurement::origin::Verdict;
 use crate::stats::main_effects::{self, CHANCE, MainEffect};
 use crate::stats::{Estimate, Interval};
 use crate::value::Value;
+pub use follow::Following;
 use interaction::interactions;
 pub use interaction::{Interaction, Line};
 
+mod follow;
 mod interaction;
 mod tell;
 #[cfg(test)]
@@ -60,6 +63,9 @@ pub struct Effects {
     pub error_share: Option<Estimate>,
     /// What matters first, then by size.
     pub knobs: Vec<KnobEffect>,
+    /// Knobs that were not varied by themselves, and so have no effect of their own.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub following: Vec<Following>,
     /// Of each pair of knobs whether what one does depends on the other; `None` where their levels
     /// are too many to tell, or where that is taken as the error.
     pub interactions: Option<Vec<Interaction>>,
@@ -87,8 +93,13 @@ pub struct KnobEffect {
     pub scope: &'static str,
     /// Whether it is more than chance; `None` when that cannot be tested.
     pub matters: Option<bool>,
-    /// The two levels that are furthest apart; `None` when it cannot be told from other knobs.
+    /// The two levels that are furthest apart, of those with which other knobs are alike; `None`
+    /// when it cannot be told from other knobs.
     pub span: Option<Span>,
+    /// Levels with which other knobs are not alike, against the rest: what both do together. `None`
+    /// where there are none such.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beside: Option<Beside>,
     /// The levels of other knobs without which that would not be more than chance; `None` where
     /// there are none such.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -155,6 +166,23 @@ pub struct Span {
     pub detectable_ratio: Option<f64>,
 }
 
+/// Two sets of levels, each with its own levels of the knobs that follow.
+#[derive(Clone, Debug, Serialize)]
+pub struct Beside {
+    /// The levels whose mean is the larger.
+    pub most: Vec<Value>,
+    /// Those whose mean is the smaller.
+    pub least: Vec<Value>,
+    /// How many times as much, of geometric means; its interval allows for having picked these.
+    pub ratio: Estimate,
+    /// As [`Span::chance`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
+    /// As [`Span::detectable_ratio`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detectable_ratio: Option<f64>,
+}
+
 fn answer(asked: &Asked<'_>) -> Vec<Finding> {
     let (all, records) = (asked.effects(), asked.records);
     let mut findings: Vec<Finding> = all.iter().map(tell::tell).collect();
@@ -195,7 +223,8 @@ impl Workload<'_> {
             .filter_map(|(record, value)| Some((*record, value?)))
             .collect();
         let records: Vec<&Record> = with.iter().map(|(record, _)| *record).collect();
-        let varied = varied(&records);
+        let mut varied = varied(&records);
+        let following = follow::take_out(&mut varied, &records);
         match &varied[..] {
             [] => return None,
             [one] if ANSWERED.contains(&one.knob.name) => return None,
@@ -211,14 +240,16 @@ impl Workload<'_> {
             value: value.ln(),
         };
         let runs: Vec<main_effects::Run> = with.iter().map(run).collect();
-        let found = main_effects::with_shares(&factors, &runs)?;
+        let classes: Vec<Vec<usize>> =
+            varied.iter().map(|it| follow::classes(it, &following)).collect();
+        let found = main_effects::with_shares(&factors, &classes, &runs)?;
         let mut knobs: Vec<KnobEffect> = varied
             .iter()
             .zip(&found.effects)
             .enumerate()
             .map(|(number, (it, effect))| {
                 let spread = found.spread.get(number).copied().flatten();
-                it.effect(effect, spread, &varied)
+                it.effect(effect, spread, &classes[number], &varied)
             })
             .collect();
         knobs.sort_by(|a, b| b.rank().partial_cmp(&a.rank()).unwrap_or(std::cmp::Ordering::Equal));
@@ -234,6 +265,7 @@ impl Workload<'_> {
             together_share: found.together,
             error_share: found.error_share,
             knobs,
+            following,
             interactions_as_error: found.borrowed,
             interactions: found.interactions.map(|all| interactions(&all, &varied)),
             trials: records.iter().map(|record| record.trial.number).collect(),
@@ -254,6 +286,7 @@ impl Varied<'_> {
         &self,
         found: &MainEffect,
         spread: Option<main_effects::Span>,
+        classes: &[usize],
         all: &[Varied<'_>],
     ) -> KnobEffect {
         // A person sets each level up once, for all replicates: these repeat its trials, and not
@@ -267,6 +300,17 @@ impl Varied<'_> {
             chance: span.chance.filter(|_| !once),
             detectable_ratio: span.detectable.filter(|_| !once).map(f64::exp),
         };
+        let of_class = |class: usize| -> Vec<Value> {
+            let of = classes.iter().enumerate().filter(|(_, of)| **of == class);
+            of.map(|(place, _)| value(place)).collect()
+        };
+        let beside = found.beside.map(|span| Beside {
+            most: of_class(span.most),
+            least: of_class(span.least),
+            ratio: ratio(sure(span.difference, once)),
+            chance: span.chance.filter(|_| !once),
+            detectable_ratio: span.detectable.filter(|_| !once).map(f64::exp),
+        });
         let (span, spread) = (found.span.map(span), spread.map(span));
         let setting = |(factor, place): &(usize, usize)| Setting {
             knob: all[*factor].knob.name,
@@ -276,13 +320,17 @@ impl Varied<'_> {
             levels: rest.on.iter().map(setting).collect(),
             ratio_without: rest.without.exp(),
         });
-        let matters = |span: &Option<Span>| Some(span.as_ref()?.chance? <= CHANCE);
+        let shown = |chance: f64| chance <= CHANCE;
+        let matters = |span: &Option<Span>| span.as_ref()?.chance.map(shown);
+        let apart = beside.as_ref().and_then(|it| it.chance).map(shown);
+        let alone = matters(&span);
         let levels = found.levels.iter().enumerate();
         KnobEffect {
             knob: self.knob.name,
             scope: self.knob.scope.name(),
-            matters: matters(&span),
+            matters: if alone == Some(true) { alone } else { apart.or(alone) },
             span,
+            beside,
             rests_on,
             spread_matters: matters(&spread),
             spread,
@@ -302,7 +350,8 @@ impl Varied<'_> {
 impl KnobEffect {
     /// What matters, then what may, by size; what cannot be told apart last.
     fn rank(&self) -> (u8, f64) {
-        let size = self.span.as_ref().map_or(0.0, |span| span.ratio.value);
+        let within = self.span.as_ref().map_or(0.0, |span| span.ratio.value);
+        let size = self.beside.as_ref().map_or(within, |it| it.ratio.value.max(within));
         match (self.matters, &self.span) {
             (Some(true), _) => (2, size),
             (_, Some(_)) => (1, size),

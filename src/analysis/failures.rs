@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Finding, Question, Severity};
 use crate::knob::{self, Knob, Scope};
+use crate::measurement::again::run_again;
 use crate::measurement::{Outcome, Record};
 use crate::stats::holm;
 use crate::stats::permutation::{Plot, chance};
-use crate::value::{self, significant};
+use crate::value::{self, counted, significant};
 
 pub const QUESTION: Question = Question {
     name: "failures",
@@ -25,14 +26,22 @@ fn answer(records: &[Record]) -> Vec<Finding> {
             None => kinds.push((name, reason, vec![record.trial.number])),
         }
     }
-    let all = records.len();
+    let (all, again) = (records.len(), run_again(records));
     let tell = |(name, reason, trials): (&'static str, &str, Vec<u32>)| {
+        let later: Vec<u32> = trials.iter().filter_map(|one| again.get(one).copied()).collect();
+        let made_up = later.len() == trials.len();
         let (count, verb) = (trials.len(), if trials.len() == 1 { "was" } else { "were" });
         let verb = if name == "failed" { String::new() } else { format!("{verb} ") };
-        let claim = format!("{count} of {all} trials {verb}{name}: {reason}");
+        let trials_told = counted(all as u64, "trial");
+        let mut claim = format!("{count} of {trials_told} {verb}{name}: {reason}");
+        if !later.is_empty() {
+            let numbers: Vec<String> = later.iter().map(u32::to_string).collect();
+            claim += &format!(" (run again as trial {})", numbers.join(", "));
+        }
         let finding = Finding::info(QUESTION.name, claim, trials);
         let severity = match name {
-            "failed" => Severity::Error,
+            // What came once stays a result: it may come again.
+            "failed" if !made_up => Severity::Error,
             _ => Severity::Warning,
         };
         Finding { severity, ..finding }

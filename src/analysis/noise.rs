@@ -30,6 +30,8 @@ pub const QUESTION: Question = Question {
 /// A coefficient of variation that is surely above this is a warning: with three replicates a
 /// difference of a fifth is missed as often as one time in five.
 const NOISY: f64 = 0.05;
+/// Who knows a share no better than this knows nothing of it; it is told as more than that.
+const SHARE_TOLD_MAX: f64 = 10.0;
 /// A drift under this is not told, and one that is surely above [`DRIFT_MATTERS`] is a warning.
 const DRIFT_TOLD: f64 = 0.01;
 const DRIFT_MATTERS: f64 = 0.05;
@@ -44,6 +46,7 @@ const DISTURBED: &[&str] = &[
     "others-io",
     "steal",
     "swap",
+    "starved",
     "generator-bound",
     "drive-throttled-for-heat",
     "cpu-throttled-for-heat",
@@ -180,6 +183,14 @@ fn variation(deviation: &Estimate) -> Estimate {
     Estimate { value: of(deviation.value), interval: ends }
 }
 
+/// The upper end of an interval of shares, as far as anybody can use it.
+fn end(share: f64) -> String {
+    match share > SHARE_TOLD_MAX {
+        true => format!("more than {}", percent(SHARE_TOLD_MAX)),
+        false => percent(share),
+    }
+}
+
 /// How far replicates lie apart: the noisiest workload, and beside it the others.
 fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
     let mut known: Vec<(&Unit<'_>, Estimate)> =
@@ -192,7 +203,7 @@ fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
     let (unit, noise) = known.get(lead)?;
     let (deviation, often) = (unit.scatter?.deviation, unit.often);
     let interval = match noise.interval {
-        Some(ends) => format!("95 % interval {} to {}", percent(ends.low), percent(ends.high)),
+        Some(ends) => format!("95 % interval {} to {}", percent(ends.low), end(ends.high)),
         None => "no interval: too little was repeated".to_owned(),
     };
     let all = others.iter().map(|(_, other)| other.value);
@@ -226,6 +237,12 @@ fn told_difference(deviation: f64, often: u32) -> String {
         return String::new();
     }
     let found = share(detectable(deviation, often));
+    if found > SHARE_TOLD_MAX {
+        return format!(
+            " With {often} replicates, even a difference of {} between two cells may be missed.",
+            percent(SHARE_TOLD_MAX)
+        );
+    }
     let wanted = WANTED.iter().find(|wanted| **wanted < 0.8 * found);
     let more = wanted.and_then(|wanted| {
         let needed = replicates_for(deviation, wanted.ln_1p(), REPLICATES_MAX)?;

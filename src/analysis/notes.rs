@@ -3,6 +3,7 @@
 use super::{Finding, Question};
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::{Note, Record};
+use crate::value::counted;
 
 pub const QUESTION: Question = Question {
     name: "notes",
@@ -17,6 +18,8 @@ fn answer(records: &[Record]) -> Vec<Finding> {
             match kinds.iter_mut().find(|(first, _)| first.kind == note.kind) {
                 // Two notes of one kind on one trial count once.
                 Some((_, trials)) if trials.last() == Some(&record.trial.number) => {}
+                // Said twice in a trial it is one trial all the same.
+                Some((_, trials)) if trials.last() == Some(&record.trial.number) => {}
                 Some((_, trials)) => trials.push(record.trial.number),
                 None => kinds.push((note.clone(), vec![record.trial.number])),
             }
@@ -25,8 +28,10 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     let done = records.iter().filter(|record| record.outcome.measurement().is_some()).count();
     let tell = |(note, trials): (Note, Vec<u32>)| {
         let (kind, count) = (&note.kind, trials.len());
+        let carry = if count == 1 { "carries" } else { "carry" };
         let claim = format!(
-            "{count} of {done} trials carry the note `{kind}`. Trial {}: {}.",
+            "{count} of {} {carry} the note `{kind}`. Trial {}: {}.",
+            counted(done as u64, "trial"),
             trials[0],
             note.text.trim_end_matches('.')
         );

@@ -13,7 +13,7 @@ use crate::measurement::Record;
 use crate::measurement::settling::{Settling, settling};
 use crate::measurement::steady::{Steady, steady};
 use crate::stats::Estimate;
-use crate::value::{bytes, duration, percent};
+use crate::value::{bytes, counted, duration, percent};
 
 #[cfg(test)]
 mod tests;
@@ -72,12 +72,16 @@ fn how_many(loads: &[Load<'_>]) -> Option<Finding> {
     let mut untested = String::new();
     if let Some((why, most)) = reasons.iter().max_by_key(|(_, count)| **count) {
         let count: usize = reasons.values().sum();
+        let were = if count == 1 { "was" } else { "were" };
         untested = match most == &count {
-            true => format!(" {count} were not tested: {why}."),
+            true => format!(" {count} {were} not tested: {why}."),
             false => format!(" {count} were not tested, most of them because {why}."),
         };
     }
-    let claim = format!("{settled} of {} tested trials had settled.{untested}", tested.len());
+    let claim = format!(
+        "{settled} of {} had settled.{untested}",
+        counted(tested.len() as u64, "tested trial")
+    );
     Some(Finding::info(QUESTION.name, claim, tested))
 }
 
@@ -99,14 +103,16 @@ fn unsettled(loads: &[Load<'_>]) -> Vec<Finding> {
             let furthest =
                 trials.iter().find(|it| it.settling.as_ref().map(distance) == Some(*most))?;
             let more = match (place + 1 == LOADS_MAX, others) {
-                (true, 1..) => format!(" {others} more loads had not settled."),
+                (true, 1..) => {
+                    format!(" {} had not settled.", counted(others as u64, "more load"))
+                }
                 _ => String::new(),
             };
             let claim = format!(
-                "{}: {} of {} trials had not settled. In trial {} {}.{more}",
+                "{}: {} of {} had not settled. In trial {} {}.{more}",
                 load.label(),
                 trials.len(),
-                load.trials.len(),
+                counted(load.trials.len() as u64, "trial"),
                 furthest.record.trial.number,
                 way(furthest.settling.as_ref()?, load)
             );
@@ -166,11 +172,10 @@ fn run_in(loads: &[Load<'_>]) -> Option<Finding> {
     let found = loads.iter().filter_map(|load| Some((late(load)?, load)));
     let ((longest, count), load) = found.max_by_key(|((longest, _), _)| *longest)?;
     let claim = format!(
-        "{}: settled only after up to {} ({count} of {} trials); what ran before counts in its \
-         figures.",
+        "{}: settled only after up to {} ({count} of {}); what ran before counts in its figures.",
         load.label(),
         duration(longest as f64),
-        load.trials.len()
+        counted(load.trials.len() as u64, "trial")
     );
     let all: Vec<&Trial<'_>> = load.trials.iter().collect();
     Some(Finding::info(QUESTION.name, claim, numbers(&all)))
@@ -204,11 +209,11 @@ fn falls(loads: &[Load<'_>]) -> Vec<Finding> {
             false => "what memory holds back of writes, or a fast cache of the drive, was full",
         };
         let claim = format!(
-            "{}: in {} of {} trials the rate fell once and stayed low; in trial {} from {} to {}, \
+            "{}: in {} of {} the rate fell once and stayed low; in trial {} from {} to {}, \
              after {} and {} written (95 % intervals). Presumably {reason}.",
             load.label(),
             trials.len(),
-            load.trials.len(),
+            counted(load.trials.len() as u64, "trial"),
             trials[0].record.trial.number,
             around(&fallen.before, &rate),
             around(&fallen.after, &rate),

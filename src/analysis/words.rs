@@ -73,6 +73,17 @@ pub fn amount(figure: &str, value: f64) -> String {
     }
 }
 
+/// A figure's name for people, without the unit, which stands beside it: `naive throughput` of
+/// `naive_throughput_bytes_per_s`.
+pub fn figure(name: &str) -> String {
+    if name == "iops" {
+        return "IOPS".to_owned();
+    }
+    let ends = ["_bytes_per_s", "_per_s", "_share", "_ns", "_ms", "_bytes", "_s"];
+    let bare = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    bare.replace("latency_ns_", "latency_").replace("_s_max", "_max").replace('_', " ")
+}
+
 /// A plain number with its interval: `4.02 (95 % interval 3.9 to 4.1)`; `unit` follows the value.
 pub fn number(estimate: &Estimate, unit: &str) -> String {
     let value = significant(estimate.value);
@@ -153,6 +164,14 @@ pub fn path(settings: &Settings) -> &'static str {
     }
 }
 
+/// A setting with its knob: `filesystem ext4`.
+pub fn knob(name: &str, settings: &Settings) -> String {
+    match settings.get(name) {
+        Value::Words(words) => format!("in {}", words.join(" + ")),
+        value => format!("{name} {}", setting(value)),
+    }
+}
+
 /// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1 MiB)`.
 pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     if settings.has("command") {
@@ -173,8 +192,7 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     for knob in knobs.iter().filter(|knob| means(knob)) {
         match settings.get(knob) {
             Value::Words(words) if words.is_empty() => {}
-            Value::Words(words) => parts.push(format!("in {}", words.join(" + "))),
-            value => parts.push(format!("{knob} {}", setting(value))),
+            _ => parts.push(self::knob(knob, settings)),
         }
     }
     let what = match (settings.has("access"), settings.word("operation")) {

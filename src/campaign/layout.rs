@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::OFlags;
+
 use super::Run;
 use super::checkable::{Laid, forget_written, set_format};
 use crate::engine;
 use crate::knob::Settings;
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, Outcome};
 use crate::plan::Trial;
 use crate::plan::files::{FRESH_FROM, files_of};
 use crate::provision::share::is_export;
-use crate::sys::Error;
 use crate::sys::filesystem::{first_hole, space};
+use crate::sys::limits::FILE_SIZE;
 use crate::sys::workdir::{file_name, remove_file};
+use crate::sys::{Error, beneath};
 use crate::value::{self, Stop, Value};
 
 /// Of each directory, and there of the files that stay (`false`) and of those that are made anew:
@@ -37,22 +40,42 @@ fn needs<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> Needs {
 
 /// Bytes of the files of a set of trials in each directory.
 pub fn bytes_needed<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> BTreeMap<String, u64> {
+    sums(needs(all))
+}
+
+fn sums(needs: Needs) -> BTreeMap<String, u64> {
     let mut bytes: BTreeMap<String, u64> = BTreeMap::new();
-    for ((name, _), (count, size)) in needs(all) {
+    for ((name, _), (count, size)) in needs {
         let sum = bytes.entry(name).or_default();
         *sum = sum.saturating_add((count as u64).saturating_mul(size));
     }
     bytes
 }
 
-/// Refuses a plan whose files would not leave 5 % of a file system free.
+/// Refuses files that are larger than this process may write.
+fn check_size(needs: &Needs, limit: Option<u64>) -> Result<(), Error> {
+    let Some(limit) = limit else { return Ok(()) };
+    match needs.iter().find(|(_, (_, size))| *size > limit) {
+        Some(((name, _), (_, size))) => {
+            let what = format!("cannot write a file of {} in {name}", value::bytes(*size as f64));
+            Err(Error::new(what, FILE_SIZE.allowance(limit))
+                .hint(format!("{}, or lower file-size", FILE_SIZE.raise())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses a plan whose files would not leave 5 % of a file system free, or are larger than this
+/// process may write.
 ///
 /// # Errors
 /// When they do not fit; with what would.
 pub fn check_space<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> Result<(), Error> {
     // Directories on one file system share its room; a device number tells which do.
     let mut by_device: BTreeMap<u64, (String, u64)> = BTreeMap::new();
-    for (name, bytes) in bytes_needed(all).into_iter().filter(|(name, _)| !is_export(name)) {
+    let needs = needs(all);
+    check_size(&needs, FILE_SIZE.allows())?;
+    for (name, bytes) in sums(needs).into_iter().filter(|(name, _)| !is_export(name)) {
         let device = super::directory::device(&name)?;
         let need = by_device.entry(device).or_insert_with(|| (name.clone(), 0));
         need.1 = need.1.saturating_add(bytes);
@@ -73,7 +96,8 @@ pub fn check_space<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> Result
 }
 
 impl Run<'_> {
-    /// Makes sure that the files a trial reads or overwrites are there and written throughout.
+    /// Makes sure that the files a trial reads or overwrites are there and written throughout; else
+    /// it is not run, and has the outcome of what should have written them.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -83,7 +107,9 @@ impl Run<'_> {
         if barred || !self.lacks_files(trial, &self.laid) {
             return Ok(());
         }
-        self.lay(self.layout_for(trial)).map(|_| ())
+        let layout = self.layout_for(trial);
+        self.unmade = self.lay(layout)?.err();
+        Ok(())
     }
 
     /// The trial that writes another one's files.
@@ -130,32 +156,37 @@ impl Run<'_> {
     /// When the store cannot be written.
     pub(super) fn lay_whole(&mut self, trial: Trial) -> Result<(), Error> {
         let whole = self.lay(trial.clone())?;
-        if let (Some(whole), false) = (whole, self.stopped() || self.is_laid(&trial, &self.laid)) {
-            self.lay(self.layout_for(&without_first(trial, whole)))?;
+        if let (Ok(whole), false) = (whole, self.stopped() || self.is_laid(&trial, &self.laid)) {
+            self.lay(self.layout_for(&without_first(trial, whole)))?.ok();
         }
         Ok(())
     }
 
     /// Runs a trial that writes files through, and remembers those that are there; how many every
-    /// stream wrote to the end, unless the trial failed.
-    fn lay(&mut self, trial: Trial) -> Result<Option<usize>, Error> {
+    /// stream wrote to the end, or what becomes of whoever needs them.
+    fn lay(&mut self, trial: Trial) -> Result<Result<usize, Outcome>, Error> {
         let (of_streams, size) = (self.of_streams(&trial), trial.settings.whole("file-size"));
         let settings = trial.settings.clone();
         let record = self.trial(trial)?;
-        let Some(done) = record.outcome.measurement() else { return Ok(None) };
+        let number = record.trial.number;
+        let done = match &record.outcome {
+            Outcome::Done(done) => done,
+            Outcome::Failed(why) => return Ok(Err(Outcome::Failed(unwritten(number, why)))),
+            Outcome::Skipped(why) => return Ok(Err(Outcome::Skipped(unwritten(number, why)))),
+            Outcome::Interrupted => return Ok(Err(Outcome::Interrupted)),
+        };
         let whole = match done.notes.iter().any(|note| note.kind == "cut-short") {
             true => whole_files(done, size),
             false => usize::MAX,
         };
         if !self.stopped() {
-            let number = record.trial.number;
             for (files, stream) in of_streams.into_iter().zip(0_u64..) {
                 let numbered = files.into_iter().take(whole).zip(stream << 32..);
                 let laid = |(path, file)| (path, Laid::by(&settings, number, file));
                 self.laid.extend(numbered.map(laid));
             }
         }
-        Ok(Some(whole))
+        Ok(Ok(whole))
     }
 
     /// Removes the files that nobody but this trial uses, and forgets those that it left shorter
@@ -183,7 +214,7 @@ impl Run<'_> {
                 continue;
             }
             // A direct write sets space aside before it writes: the length alone says nothing.
-            let file = std::fs::File::open(&path);
+            let file = beneath::open_file(&path, OFlags::RDONLY);
             let whole = file.map_or(0, |file| {
                 let length = file.metadata().map_or(0, |about| about.len());
                 first_hole(&file).unwrap_or(length).min(length)
@@ -217,6 +248,11 @@ impl Run<'_> {
     }
 }
 
+/// Why a trial was not run whose files another one should have written.
+fn unwritten(number: u32, why: &str) -> String {
+    format!("its files were not written: trial {number}: {why}")
+}
+
 /// How many files every stream wrote to the end. A stream writes one after the other.
 fn whole_files(done: &Measurement, size: u64) -> usize {
     let whole = done.streams.iter().map(|stream| stream.pass.write_bytes / size.max(1));
@@ -246,6 +282,9 @@ mod tests {
     /// An engine that writes nothing, and is as slow as the tests need.
     struct Slow;
 
+    /// The seed of a trial whose layout fails.
+    const FAILS: u64 = 13;
+
     impl Engine for Slow {
         fn name(&self) -> &'static str {
             "file"
@@ -257,6 +296,9 @@ mod tests {
             Ok(())
         }
         fn run(&self, trial: &Trial, _: &mut Context<'_>) -> Result<Measurement, engine::Error> {
+            if trial.seed == FAILS && trial.prepares() {
+                return Err(engine::Error::Failed("killed".into()));
+            }
             let mut measurement = Measurement::default();
             if trial.settings.whole("at-most") < 1_000_000_000 {
                 measurement.notes.push(Note::new("cut-short", "cut"));
@@ -318,6 +360,42 @@ mod tests {
         let rest = &done.records[1].trial;
         assert!(!rest.settings.flag("sustained"));
         assert_eq!((rest.first_file, rest.settings.whole("files")), (4, 2));
+    }
+
+    /// The load that wrote the files was killed, and the trial went on with what there was: it was
+    /// skipped over a file of 0 bytes, which `--again failed` does not run again; or it read the
+    /// part that was written, and had a figure.
+    #[test]
+    fn a_trial_whose_files_were_not_written_is_not_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut store = Store::open(&folder.path().join("a.db")).unwrap();
+        let name = folder.path().to_str().unwrap().to_owned();
+        let (host, stop, mut deaf) = (Host::live(), signal::Stop::new(), Deaf);
+        let campaign = Campaign { uid: "u".into(), ..Campaign::default() };
+        let names = std::slice::from_ref(&name);
+        let mut run =
+            Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
+        let mut settings = dealt(1, 1, &[&name]);
+        settings.set("access", Value::Word("read".into()));
+        let (group, planned) = ("read".to_owned(), None);
+        let fails =
+            Trial { number: 1, replicate: 1, group, settings, first_file: 0, seed: FAILS, planned };
+        let goes = Trial { seed: 1, ..fails.clone() };
+        run.trials([fails, goes].into_iter()).unwrap();
+        let done = run.finish().unwrap();
+        let told = |record: &crate::measurement::Record| match &record.outcome {
+            Outcome::Failed(why) => format!("{}: {why}", record.trial.group),
+            _ => record.trial.group.clone(),
+        };
+        assert_eq!(
+            done.records.iter().map(told).collect::<Vec<_>>(),
+            [
+                "layout: killed",
+                "read: its files were not written: trial 1: killed",
+                "layout",
+                "read"
+            ]
+        );
     }
 
     /// A writer that begins with empty files may end with half of one; a later reader would have

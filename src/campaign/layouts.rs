@@ -122,19 +122,37 @@ pub fn check(
     wipe: &[String],
     needed: &[PathBuf],
 ) -> Result<(), Error> {
-    danger::check(host, disks, wipe, needed)?;
     let words = disks.iter().map(|disk| (disk, danger::wipe_words(host, disk)));
-    let open: Vec<_> =
-        words.filter(|(_, words)| !words.iter().any(|word| wipe.contains(word))).collect();
-    if open.is_empty() {
-        return Ok(());
+    let unconfirmed = unconfirmed(&words.collect::<Vec<_>>(), wipe);
+    if let Err(refused) = danger::check(host, disks, wipe, needed) {
+        let error = Error::from(refused);
+        let hint = error.hint.clone().unwrap_or_default();
+        let whole = unconfirmed.map_or(String::new(), |(_, all)| format!("; all disks: {all}"));
+        return Err(error.hint(format!("{hint}{whole}")));
     }
-    let names: Vec<&str> = open.iter().map(|(disk, _)| disk.named.as_str()).collect();
-    let word = |(_, words): &(&Disk, Vec<String>)| words.first().cloned();
+    match unconfirmed {
+        None => Ok(()),
+        Some((why, hint)) => {
+            Err(Error::new("cannot write on the disks of this plan", why).hint(hint))
+        }
+    }
+}
+
+/// Which disks nobody has confirmed, and what to type: all that confirms the plan's disks, with
+/// what was typed already, so that the line can be typed as it stands. `None` where none is left.
+/// `all` are the disks, each with the words that confirm it.
+fn unconfirmed(all: &[(&Disk, Vec<String>)], wipe: &[String]) -> Option<(String, String)> {
+    let given = |words: &[String]| words.iter().find(|word| wipe.contains(word)).cloned();
+    let open = all.iter().filter(|(_, words)| given(words).is_none());
+    let names: Vec<&str> = open.map(|(disk, _)| disk.named.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let word = |(_, words): &(&Disk, Vec<String>)| given(words).or(words.first().cloned());
     let confirm: Vec<String> =
-        open.iter().filter_map(word).map(|word| format!("--wipe {word}")).collect();
+        all.iter().filter_map(word).map(|word| format!("--wipe {word}")).collect();
     let why = format!("nobody has confirmed that it may be destroyed: {}", names.join(", "));
-    Err(Error::new("cannot write on the disks of this plan", why).hint(confirm.join(" ")))
+    Some((why, confirm.join(" ")))
 }
 
 /// Why these disks are refused even when `--wipe` names each of them; `None` when they are not.
@@ -304,5 +322,42 @@ pub(super) fn copy(from: &Settings, to: &mut Settings) {
         if let (Some(value), true) = (from.find(knob.name), to.has(knob.name)) {
             to.set(knob.name, value.clone());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Identity;
+
+    fn disk(name: &str) -> Disk {
+        let (name, known_as) = (name.to_owned(), None);
+        Disk {
+            named: format!("serial:{name}"),
+            node: PathBuf::from("/dev").join(&name),
+            size_bytes: 1 << 40,
+            identity: Identity { name: name.clone(), number: None, sequence: None, known_as },
+            name,
+        }
+    }
+
+    /// Of three disks, one of which was confirmed, the hint had the other two: typed as it stood,
+    /// it took the confirmation of the first back.
+    #[test]
+    fn the_hint_confirms_all_disks_with_what_was_typed_already() {
+        let disks = ["A", "B", "C"].map(disk);
+        let words = |disk: &Disk| vec![disk.name.clone(), format!("wwn-{}", disk.name)];
+        let all: Vec<(&Disk, Vec<String>)> = disks.iter().map(|it| (it, words(it))).collect();
+        let asked = |wipe: &[&str]| {
+            let wipe: Vec<String> = wipe.iter().map(|word| (*word).to_owned()).collect();
+            unconfirmed(&all, &wipe)
+        };
+        let (why, hint) = asked(&["wwn-B"]).unwrap();
+        assert_eq!(hint, "--wipe A --wipe wwn-B --wipe C");
+        assert!(why.ends_with("may be destroyed: serial:A, serial:C"), "{why}");
+        let typed = hint.split("--wipe ").map(str::trim).filter(|word| !word.is_empty());
+        let typed: Vec<&str> = typed.collect();
+        assert_eq!(asked(&typed), None, "typed as it stands it is all");
+        assert_eq!(asked(&[]).unwrap().1, "--wipe A --wipe B --wipe C");
     }
 }

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{Common, format, talk};
+use super::outputs::{Force, Inputs};
+use super::{Common, damage, format, talk};
 use crate::analysis::compare::{Asked, Change};
 use crate::knob;
 use crate::measurement::figures::figures;
@@ -11,6 +12,7 @@ use crate::report::compare::FORMATS;
 use crate::retrieve::{Retrieved, side_by_side};
 use crate::store::Store;
 use crate::sys::Error;
+use crate::sys::output::Kind;
 
 /// What `compare` takes.
 #[derive(clap::Args, Debug)]
@@ -31,6 +33,8 @@ pub struct Arguments {
     /// Where it goes [default: brickyard-compare.html for html, standard output for the rest]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// Compares, and ends with 1 when something became worse.
@@ -38,19 +42,28 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let typed = arguments.format.as_deref();
     let format = format::chosen(FORMATS, |format| format.name, typed, common, "text")?;
     let asked = Asked { threshold: share(&arguments.threshold)?, figure: arguments.figure.clone() };
+    let default = (format.name == "html").then(|| PathBuf::from("brickyard-compare.html"));
+    let output = arguments.output.clone().or(default).map(|path| {
+        let mut inputs = Inputs::of_store(&common.store);
+        for typed in &arguments.campaigns {
+            inputs.add_store(&named(typed, &common.store).0);
+        }
+        let kind = Kind { name: format.about, is: format.mark };
+        inputs.output(&path, "--output", kind, arguments.force)
+    });
+    let output = output.transpose()?;
     let sides = arguments.campaigns.iter().map(|typed| side(typed, &common.store));
     let sides = sides.collect::<Result<Vec<Retrieved>, Error>>()?;
     known(asked.figure.as_deref(), &sides)?;
-    let named: Vec<(&str, &Retrieved)> =
+    let all: Vec<(&str, &Retrieved)> =
         arguments.campaigns.iter().map(String::as_str).zip(&sides).collect();
-    let (first, others) = named.split_first().expect("two are asked for");
+    let (first, others) = all.split_first().expect("two are asked for");
     let (text, found) = side_by_side(*first, others, &asked, format)?;
-    let default = (format.name == "html").then(|| PathBuf::from("brickyard-compare.html"));
-    match arguments.output.clone().or(default) {
-        Some(path) => {
-            crate::sys::write_whole(&path, text.as_bytes())?;
+    match output {
+        Some(output) => {
+            output.write(text.as_bytes())?;
             if !common.quiet {
-                talk::line(&format!("comparison: {}", path.display()));
+                talk::line(&format!("comparison: {}", output.path().display()));
             }
         }
         None => talk::data(&text)?,
@@ -62,7 +75,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
             .into());
     }
     let worse = found.iter().any(|comparison| comparison.count(Change::Worse) > 0);
-    Ok(if worse { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    let damage: Vec<_> = sides.iter().flat_map(|side| side.damage.clone()).collect();
+    let good = if worse { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+    Ok(damage::told(&damage, &common.store, good))
 }
 
 /// A share as typed: `5%`, `0.05`.
@@ -77,16 +92,22 @@ fn share(text: &str) -> Result<f64, Error> {
     })
 }
 
-/// The campaign that was typed: a number in `store`, a store's newest, or one of its numbers.
-fn side(typed: &str, store: &Path) -> Result<Retrieved, Error> {
+/// The store that was typed, and the number of a campaign in it: a number in `store`, a store
+/// itself, or a store with a number.
+fn named(typed: &str, store: &Path) -> (PathBuf, Option<u64>) {
     let number = |text: &str| text.parse::<u64>().ok();
-    let (path, wanted) = match (number(typed), typed.rsplit_once(':')) {
+    match (number(typed), typed.rsplit_once(':')) {
         (Some(wanted), _) => (store.to_owned(), Some(wanted)),
         (None, Some((path, last))) if number(last).is_some() && !Path::new(typed).exists() => {
             (PathBuf::from(path), number(last))
         }
         _ => (PathBuf::from(typed), None),
-    };
+    }
+}
+
+/// The campaign that was typed; a store's newest where no number was.
+fn side(typed: &str, store: &Path) -> Result<Retrieved, Error> {
+    let (path, wanted) = named(typed, store);
     let store = Store::open_read_only(&path)?;
     let campaigns = store.campaigns()?;
     let what = || format!("cannot compare with {typed}");
@@ -101,7 +122,10 @@ fn side(typed: &str, store: &Path) -> Result<Retrieved, Error> {
             Error::new(what(), why).hint(list)
         }
     })?;
-    Retrieved::new(&store, campaign)
+    let id = campaign.id;
+    let retrieved = Retrieved::new(&store, campaign)?;
+    // A newer one that is gone is what would have been compared.
+    Ok(Retrieved { damage: store.damage_of(id, wanted.is_none()), ..retrieved })
 }
 
 /// Refuses a figure that no trial has.

@@ -4,11 +4,12 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::outcome::{self, Request as Kept};
+use super::outputs::{self, Force, Inputs};
 use super::{Common, talk};
-use crate::campaign::{Run, directory, evaluate};
+use crate::campaign::{Run, directory, evaluate, limits};
 use crate::knob;
 use crate::plan;
-use crate::sys::{Error, clock, signal};
+use crate::sys::{Error, Host, clock, signal, suspend};
 use crate::value;
 
 /// What `evaluate` takes.
@@ -33,6 +34,8 @@ pub struct Arguments {
     /// Where the report goes
     #[arg(long, value_name = "FILE", default_value = "brickyard-report.html")]
     report: PathBuf,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// No evaluation is shorter: the probe and one cell would not fit.
@@ -55,10 +58,14 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     }
     let space_bytes = arguments.space.as_deref().map(value::parse_bytes).transpose();
     let space_bytes = space_bytes.map_err(|why| wrong("--space", why).hint("--space 4GiB"))?;
+    let inputs = Inputs::of_store(&common.store);
+    let kind = outputs::report(outcome::html());
+    let report = inputs.output(&arguments.report, "--report", kind, arguments.force)?;
     let directories =
         outcome::directories(engine.name(), &arguments.directories, directory::checked)?;
     if engine.name() != "sim" {
         evaluate::check_room(&directories, space_bytes)?;
+        limits::check(&Host::live(), std::iter::empty())?;
     }
     let kept = Kept {
         plan: "evaluate".to_owned(),
@@ -66,10 +73,11 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         directories: directories.clone(),
         disks: Vec::new(),
         seed: arguments.seed,
-        report: Some(arguments.report.clone()),
+        report: Some(report),
         plan_json: None,
     };
     let stop = signal::stop()?;
+    suspend::together()?;
     let mut session = outcome::Session::open(kept, common)?;
     session.introduce();
     let began_ns = clock::monotonic_ns();
@@ -77,6 +85,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     // That is a part of the evaluation, too.
     let budget_ns = budget_ns.saturating_sub(clock::monotonic_ns() - began_ns);
     let memory_bytes = session.memory_bytes();
+    if directories.len() > 1 {
+        session.talk.tell_apart_by(vec!["directories"]);
+    }
     let request = evaluate::Request { directories, budget_ns, space_bytes, memory_bytes };
     let done = {
         let outcome::Session { host, store, campaign, kept, talk, .. } = &mut session;

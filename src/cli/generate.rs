@@ -11,9 +11,11 @@ use serde_json::Value;
 
 use super::concat::Numbers;
 use super::list::{self, Table};
+use super::outputs::{Force, Inputs};
 use super::{Cli, talk};
 use crate::engine::concat::check;
-use crate::sys::{Error, Host, write_whole};
+use crate::sys::output::{Folder, Kind, Output};
+use crate::sys::{Error, Host};
 use crate::workload::sources::{FILES_MAX, tree};
 
 /// How many files a tree may have.
@@ -36,6 +38,8 @@ enum What {
         /// Where they go
         #[arg(long, default_value = ".")]
         out: PathBuf,
+        #[command(flatten)]
+        force: Force,
     },
     /// Completions for a shell, to standard output
     Completions {
@@ -73,13 +77,15 @@ enum What {
         /// Only says whether what is there is current; exit status 1 when not
         #[arg(long)]
         check: bool,
+        #[command(flatten)]
+        force: Force,
     },
 }
 
 /// Generates.
 pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     match &arguments.what {
-        What::Man { out } => man(out)?,
+        What::Man { out, force } => man(out, *force)?,
         What::Sources { out, files, seed } => sources(out, *files, *seed)?,
         What::Netcdf { out, numbers, cold } => check::make(out, &numbers.made(), *cold)?,
         What::Completions { shell } => {
@@ -87,7 +93,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
             clap_complete::generate(*shell, &mut Cli::command(), "brickyard", &mut text);
             talk::data(&String::from_utf8_lossy(&text))?;
         }
-        What::Reference { out, check } => return reference(out, *check),
+        What::Reference { out, check: true, .. } => return current(out),
+        What::Reference { out, force, .. } => reference(out, *force)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -97,30 +104,47 @@ fn sources(out: &Path, files: u32, seed: u64) -> anyhow::Result<()> {
     let failed = |path: &Path, why: std::io::Error| {
         Error::new(format!("cannot write {}", path.display()), why)
     };
-    std::fs::create_dir(out).map_err(|why| failed(out, why).hint("--out NEW-DIRECTORY"))?;
+    let new = Folder::create(out).map_err(|error| error.hint("--out NEW-DIRECTORY"))?;
     for source in tree(files, seed) {
-        let path = out.join(&source.path);
-        if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|why| failed(folder, why))?;
-        }
-        let mut file = std::fs::File::create_new(&path).map_err(|why| failed(&path, why))?;
-        file.write_all(source.text.as_bytes()).map_err(|why| failed(&path, why))?;
+        let mut file = new.file(source.path.as_ref())?;
+        let written = file.write_all(source.text.as_bytes());
+        written.map_err(|why| failed(&out.join(&source.path), why))?;
     }
     Ok(())
 }
 
-fn man(out: &Path) -> anyhow::Result<()> {
+/// A file of several: its text, and where it goes once nothing stands against any of them.
+type Page = (Output, Vec<u8>);
+
+fn page(path: &Path, text: Vec<u8>, kind: Kind, force: Force) -> Result<Page, Error> {
+    Ok((Inputs::default().output(path, "--out", kind, force)?, text))
+}
+
+/// Manual pages of ours are told by their heading (man(7)).
+fn is_man(start: &[u8], _: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&start[..start.len().min(1024)]);
+    head.lines().any(|line| line.starts_with(".TH BRICKYARD"))
+}
+
+fn is_reference(start: &[u8], _: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&start[..start.len().min(1024)]);
+    head.lines().any(|line| line == GENERATED)
+}
+
+fn man(out: &Path, force: Force) -> anyhow::Result<()> {
     let mut command = Cli::command();
     command.build();
     let visible = command.get_subcommands().filter(|sub| !sub.is_hide_set()).cloned();
     let pages: Vec<clap::Command> = visible.chain([command.clone()]).collect();
-    for page in pages {
-        let title = page.get_display_name().unwrap_or(page.get_name()).to_owned();
+    let kind = Kind { name: "manual page of brickyard", is: is_man };
+    let mut decided = Vec::new();
+    for command in pages {
+        let title = command.get_display_name().unwrap_or(command.get_name()).to_owned();
         let mut text = Vec::new();
-        clap_mangen::Man::new(page).title(title.to_uppercase()).render(&mut text)?;
-        write_whole(&out.join(format!("{title}.1")), &text)?;
+        clap_mangen::Man::new(command).title(title.to_uppercase()).render(&mut text)?;
+        decided.push(page(&out.join(format!("{title}.1")), text, kind, force)?);
     }
-    Ok(())
+    Ok(decided.iter().try_for_each(|(output, text)| output.write(text))?)
 }
 
 /// The files of the reference: name and text.
@@ -211,19 +235,27 @@ fn commands() -> String {
     text
 }
 
-fn reference(out: &Path, check: bool) -> anyhow::Result<ExitCode> {
+/// The files of the reference as they should be, with where each is.
+fn due(out: &Path) -> impl Iterator<Item = (PathBuf, String)> + '_ {
+    let ended = |(name, text): (&str, String)| (out.join(name), format!("{}\n", text.trim_end()));
+    pages().into_iter().map(ended)
+}
+
+fn reference(out: &Path, force: Force) -> anyhow::Result<()> {
+    let kind = Kind { name: "reference of brickyard", is: is_reference };
+    let all = due(out).map(|(path, text)| page(&path, text.into_bytes(), kind, force));
+    let decided = all.collect::<Result<Vec<Page>, Error>>()?;
+    Ok(decided.iter().try_for_each(|(output, text)| output.write(text))?)
+}
+
+/// Says whether the reference is as it should be.
+fn current(out: &Path) -> anyhow::Result<ExitCode> {
     let mut stale = Vec::new();
-    for (name, text) in pages() {
-        let text = format!("{}\n", text.trim_end());
-        let path = out.join(name);
-        if check {
-            let absolute = std::path::absolute(&path)
-                .map_err(|error| Error::new(format!("cannot find {}", path.display()), error))?;
-            if Host::live().read(&absolute).ok().as_deref() != Some(text.as_str()) {
-                stale.push(path.display().to_string());
-            }
-        } else {
-            write_whole(&path, text.as_bytes())?;
+    for (path, text) in due(out) {
+        let absolute = std::path::absolute(&path)
+            .map_err(|error| Error::new(format!("cannot find {}", path.display()), error))?;
+        if Host::live().read(&absolute).ok().as_deref() != Some(text.as_str()) {
+            stale.push(path.display().to_string());
         }
     }
     if stale.is_empty() {

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
+use super::outputs::Inputs;
 use super::{Common, talk};
 use crate::campaign::new_uid;
 use crate::inventory::recording::Recording;
@@ -18,7 +19,9 @@ use crate::retrieve::Kept;
 use crate::store::{Campaign, Store};
 use crate::sys::{Error, clock};
 
-mod files;
+pub mod files;
+#[cfg(test)]
+mod mutants;
 
 /// What `import` takes.
 #[derive(clap::Args, Debug)]
@@ -44,10 +47,17 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     const HINT: &str =
         "name files, or a set: `brickyard import --published --list` shows those that ship";
+    let mut inputs = Inputs::default();
+    arguments.files.iter().for_each(|file| inputs.add("the imported file", file.as_ref()));
+    for root in &arguments.root {
+        let file = root.split_once('=').map_or(root.as_str(), |(_, file)| file);
+        inputs.add("the recording", file.as_ref());
+    }
+    inputs.keep_apart(&common.store)?;
     if !arguments.files.is_empty() {
         let files::Imported { engine, records, inventory } =
             files::read(&arguments.files, arguments.from.as_deref())?;
-        let (plan, host) = ("import".to_owned(), "unknown".to_owned());
+        let (plan, host) = (files::plan(&arguments.files), "unknown".to_owned());
         let campaign = Campaign { plan, engine, host, inventory, ..Campaign::default() };
         return keep(campaign, &records, common);
     }

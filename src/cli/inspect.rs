@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use super::outputs::{Force, Inputs};
 use super::{Common, talk};
 use crate::analysis::path;
 use crate::bandwidth::{self, Bandwidth};
@@ -11,7 +12,8 @@ use crate::inventory::recording::{self, Recording};
 use crate::inventory::server::{self, Server, Unread};
 use crate::inventory::warning::warnings;
 use crate::report::inspect::Inspection;
-use crate::sys::{Host, signal};
+use crate::sys::output::{Kind, Output};
+use crate::sys::{Error, Host, signal};
 
 /// What `inspect` takes.
 #[derive(clap::Args, Debug)]
@@ -28,6 +30,8 @@ pub struct Arguments {
     /// Leave serial numbers, addresses and names in the record as they are
     #[arg(long, requires = "record")]
     with_serials: bool,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// What measuring memory may take.
@@ -35,12 +39,14 @@ const MEASURING_AT_MOST: Duration = Duration::from_millis(4000);
 
 /// Reads, measures memory where that is wanted, and prints.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let record_to = arguments.record.as_deref().map(|path| to(path, arguments, common));
+    let record_to = record_to.transpose()?;
     // What was unpacked is removed also when the user does not wait for the end.
     let unpacked = arguments.root.is_some().then(signal::stop).transpose()?;
     let recording = arguments.root.as_deref().map(Recording::open_path).transpose()?;
     let host = recording.as_ref().map_or_else(Host::live, Recording::host);
-    if let Some(path) = &arguments.record {
-        return record(&host, path, arguments.with_serials, common);
+    if let Some(to) = &record_to {
+        return record(&host, to, arguments.with_serials, common);
     }
     let mut server = server::server(&host);
     let mut bandwidth = None;
@@ -68,16 +74,29 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Where the recording goes, once nothing stands against it.
+fn to(path: &Path, arguments: &Arguments, common: &Common) -> Result<Output, Error> {
+    let mut inputs = Inputs::of_store(&common.store);
+    if let Some(root) = &arguments.root {
+        match root.is_dir() {
+            true => ["proc", "sys"].iter().for_each(|of| inputs.add("the tree", &root.join(of))),
+            false => inputs.add("the recording", root),
+        }
+    }
+    let kind = Kind { name: "recording of brickyard", is: recording::is_recording };
+    inputs.output(path, "--record", kind, arguments.force)
+}
+
 /// Writes what is read of a machine into a file that can be sent.
 fn record(
     host: &Host,
-    path: &Path,
+    to: &Output,
     with_serials: bool,
     common: &Common,
 ) -> anyhow::Result<ExitCode> {
-    recording::save(&recording::record(host, with_serials)?, path)?;
+    recording::save(&recording::record(host, with_serials)?, to)?;
     if !common.quiet {
-        talk::line(&format!("recorded: {}", path.display()));
+        talk::line(&format!("recorded: {}", to.path().display()));
         let private = match with_serials {
             true => "serial numbers, addresses and names are in it",
             false => "serial numbers and addresses are replaced; directories keep their names",

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
+use super::outputs::Inputs;
 use super::{Common, talk::Talk};
 use crate::campaign::{keeper::Keeper, new_uid};
 use crate::inventory;
@@ -15,7 +16,7 @@ use crate::sys::{Error, Host, block, clock};
 use crate::verify::{Part, VERIFY, shown};
 
 /// Where the store lies when nobody says where.
-const DEFAULT: &str = "brickyard.db";
+pub const DEFAULT: &str = "brickyard.db";
 
 /// A verification as the store keeps it.
 #[derive(Debug)]
@@ -23,6 +24,10 @@ pub struct Kept {
     store: PathBuf,
     /// What is read: files, folders, devices.
     read: Vec<PathBuf>,
+    /// What of it the store must not be, nor lie in.
+    untouched: Vec<PathBuf>,
+    /// The list of sums or the log that tells what must be there.
+    list: Option<PathBuf>,
     state: State,
 }
 
@@ -36,28 +41,35 @@ enum State {
 }
 
 impl Kept {
-    /// Looks where it would be kept; `read` is what is verified.
+    /// Looks where it would be kept; `read` is what is verified, `untouched` what of it is read
+    /// whole, `list` what tells how it must be.
     ///
     /// # Errors
     /// When the user named a store that lies in what is read.
     pub fn new(
         no_store: bool,
-        read: Vec<PathBuf>,
+        (read, untouched): (Vec<PathBuf>, Vec<PathBuf>),
+        list: Option<&Path>,
         common: &Common,
         talk: &Talk,
     ) -> Result<Kept, Error> {
         let store = common.store.clone();
-        let mut kept = Kept { store, read, state: State::New };
+        let list = list.map(Path::to_owned);
+        let mut kept = Kept { store, read, untouched, list, state: State::New };
         if no_store {
             kept.state = State::Not;
-        } else if let Some(within) = kept.within() {
+        } else if let Some(why) = kept.within() {
             const HINT: &str = "keep it elsewhere with --store FILE, or nothing with --no-store";
-            let (store, within) = (shown(&kept.store), shown(&within));
-            let why = format!("it would lie in {within}, which is only read");
+            let store = shown(&kept.store);
             if kept.store != Path::new(DEFAULT) {
                 return Err(Error::new(format!("cannot keep this in {store}"), why).hint(HINT));
             }
             talk.say(&format!("not kept in {store}: {why}; {HINT}"));
+            kept.state = State::Not;
+        } else if let Err(error) = Store::usable(&kept.store) {
+            // Told now, and not when hours of reading are over.
+            talk.error(&error);
+            talk.say("nothing is kept; it goes on");
             kept.state = State::Not;
         }
         Ok(kept)
@@ -94,8 +106,18 @@ impl Kept {
         }
     }
 
+    /// Why it cannot lie there: what is read would hold the store, or is one of its files.
+    fn within(&self) -> Option<String> {
+        let mut inputs = Inputs::default();
+        self.untouched.iter().for_each(|path| inputs.add("the file under test", path));
+        self.list.iter().for_each(|path| inputs.add("the list", path));
+        let holder = self.holder().map(|it| format!("it would lie in {}", shown(&it)));
+        let holder = holder.map(|lies| format!("{lies}, which is only read"));
+        holder.or_else(|| inputs.clash(&self.store))
+    }
+
     /// What is read and would hold the store.
-    fn within(&self) -> Option<PathBuf> {
+    fn holder(&self) -> Option<PathBuf> {
         let host = Host::live();
         let file = std::path::absolute(&self.store).ok()?;
         let folder = file.parent()?.canonicalize().ok()?;
@@ -110,7 +132,7 @@ impl Kept {
                 None => file.starts_with(&real),
             }
         };
-        self.read.iter().find(holds).cloned()
+        self.untouched.iter().find(holds).cloned()
     }
 }
 
@@ -171,5 +193,30 @@ fn campaign(read: &[PathBuf]) -> Campaign {
             "server": inventory::server::server(&host),
         }),
         ..Campaign::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// That nothing would be kept was told after the first pass, which may be a day.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
+    fn a_store_that_cannot_be_written_is_told_before_anything_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        std::fs::create_dir(at("data")).unwrap();
+        std::fs::write(at("letter.db"), "Dear all, this is no database at all.\n").unwrap();
+        std::fs::write(at("empty.db"), "").unwrap();
+        let keeps = |store: &str| {
+            let common = Common { store: at(store), json: false, quiet: true };
+            let kept =
+                Kept::new(false, (vec![at("data")], Vec::new()), None, &common, &Talk::new(true));
+            matches!(kept.unwrap().state, State::New)
+        };
+        assert!(!keeps("letter.db") && !keeps("no/such/folder.db"));
+        assert!(keeps("new.db") && keeps("empty.db"));
+        assert!(!at("new.db").exists(), "what cannot be verified at all is no campaign");
     }
 }

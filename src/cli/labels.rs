@@ -171,9 +171,10 @@ fn retyped(typed: impl Iterator<Item = String>, labels: &[String], resume: bool)
     let mut typed = typed.peekable();
     while let Some(word) = typed.next() {
         match word.as_str() {
-            "--label" => drop(typed.next()),
+            // What is to be run again is so by now.
+            "--label" | "--again" => drop(typed.next()),
             "--resume" => {}
-            other if other.starts_with("--label=") => {}
+            other if other.starts_with("--label=") || other.starts_with("--again=") => {}
             _ => words.push(quoted(&word)),
         }
     }

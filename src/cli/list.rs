@@ -6,10 +6,10 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{Common, talk};
+use super::{Common, damage, talk};
 use crate::inventory::warning;
 use crate::provision::danger;
-use crate::store::Store;
+use crate::store::{Damage, Store};
 use crate::{analysis, counters, engine, knob, report, workload};
 
 /// What `list` takes.
@@ -47,8 +47,9 @@ pub enum Table {
 
 /// Prints a table.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let mut damaged = Vec::new();
     let rows = match arguments.table {
-        Table::Campaigns => campaigns(common)?,
+        Table::Campaigns => campaigns(common, &mut damaged)?,
         table => rows(table),
     };
     if common.json {
@@ -56,7 +57,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     } else {
         talk::data(&text(&rows))?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(damage::told(&damaged, &common.store, ExitCode::SUCCESS))
 }
 
 /// One JSON object a row; the first two keys are `name` and `about`.
@@ -129,9 +130,10 @@ pub fn rows(table: Table) -> Vec<Value> {
     }
 }
 
-fn campaigns(common: &Common) -> anyhow::Result<Vec<Value>> {
+fn campaigns(common: &Common, damaged: &mut Vec<Damage>) -> anyhow::Result<Vec<Value>> {
     let store = Store::open_read_only(&common.store)?;
     let campaigns = store.campaigns()?;
+    *damaged = store.damage();
     Ok(campaigns
         .iter()
         .map(|campaign| {

@@ -1,15 +1,15 @@
 //! What every measuring command has in common: what it begins with, and what it ends with.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Common, talk};
+use super::{Common, damage, talk};
 use crate::bandwidth;
 use crate::campaign::{Done, new_uid};
 use crate::engine::{self, Engine};
 use crate::inventory;
 use crate::inventory::disk::Disk;
 use crate::knob;
+use crate::measurement::again::run_again;
 use crate::measurement::integrity::{CORRUPT, UNREADABLE_DATA};
 use crate::measurement::{Outcome, Record};
 use crate::plan;
@@ -17,6 +17,7 @@ use crate::provision::share::is_export;
 use crate::report::{self, Input};
 use crate::retrieve::Kept;
 use crate::store::{Campaign, Store};
+use crate::sys::output::Output;
 use crate::sys::{Error, Host, child, clock, signal};
 use crate::value;
 
@@ -33,7 +34,7 @@ pub struct Request {
     /// The seed, when the user gave one.
     pub seed: Option<u64>,
     /// Where the HTML report goes, if anywhere.
-    pub report: Option<PathBuf>,
+    pub report: Option<Output>,
     /// The plan as it is run; `None` for `evaluate`.
     pub plan_json: Option<String>,
 }
@@ -129,6 +130,8 @@ impl Session {
             not_bought: Vec::new(),
             plan_json: kept.plan_json.clone(),
             prices: Default::default(),
+            currency: String::new(),
+            left_out: Default::default(),
         };
         let talk = talk::Talk::new(common.quiet);
         Ok(Session { host, store, campaign, kept, talk, machine, targets })
@@ -179,9 +182,9 @@ impl Session {
         let format = report::find(if common.json { "json" } else { "text" });
         let format = format.expect("the formats include text and json");
         talk::bytes(&format.bytes(&input)?)?;
-        if let Some(path) = &self.kept.report {
-            write_report(path, &input)?;
-            self.talk.say(&format!("report: {}", path.display()));
+        if let Some(report) = &self.kept.report {
+            report.write(&html().bytes(&input)?)?;
+            self.talk.say(&format!("report: {}", report.path().display()));
         }
         self.store.still_there()?;
         self.talk.say(&format!(
@@ -193,8 +196,11 @@ impl Session {
             self.talk.say(&format!("warning: {one}"));
         }
         if !done.left.is_empty() {
-            let left = done.left.len();
-            self.talk.say(&format!("warning: {left} settings of this machine are not back"));
+            let left = match done.left.len() {
+                1 => "1 setting of this machine is".to_owned(),
+                many => format!("{many} settings of this machine are"),
+            };
+            self.talk.say(&format!("warning: {left} not back"));
             self.talk.say(&format!("hint: brickyard undo --store {}", common.store.display()));
         }
         for one in &done.behind {
@@ -205,9 +211,11 @@ impl Session {
             self.talk.say(&format!("hint: {hint}; a load that was killed ends then by itself"));
             child::end_apart()?;
         }
+        let damage = self.store.damage_of(done.campaign.id, false);
         match nothing_measured(&done) {
             Some(error) => Err(error.into()),
-            None => Ok(status(&done)),
+            None if done.interrupted => Ok(status(&done)),
+            None => Ok(damage::told(&damage, &common.store, status(&done))),
         }
     }
 }
@@ -239,14 +247,9 @@ fn described(
     all
 }
 
-/// Draws the HTML report into a file.
-///
-/// # Errors
-/// When it cannot be written.
-pub fn write_report(path: &std::path::Path, input: &Input<'_>) -> anyhow::Result<()> {
-    let html = report::find("html").expect("the formats include html");
-    crate::sys::write_whole(path, &html.bytes(input)?)?;
-    Ok(())
+/// What is drawn at the end.
+pub fn html() -> &'static report::Format {
+    report::find("html").expect("the formats include html")
 }
 
 /// The reasons that are told one by one; the rest are in the report.
@@ -283,6 +286,7 @@ fn nothing_measured(done: &Done) -> Option<Error> {
     }
     let what = match asked().count() {
         0 => format!("cannot measure anything by `{}`", done.campaign.plan),
+        1 => format!("cannot measure the one trial of `{}`", done.campaign.plan),
         trials => format!("cannot measure any of the {trials} trials of `{}`", done.campaign.plan),
     };
     Some(
@@ -305,7 +309,10 @@ fn corrupt(records: &[Record]) -> Vec<String> {
 /// 130 when the user stopped it, 1 when a trial failed, data did not come back as it was written or
 /// a setting is not back, else 0.
 fn status(done: &Done) -> ExitCode {
-    let failed = |record: &Record| matches!(record.outcome, Outcome::Failed(_));
+    let again = run_again(&done.records);
+    let failed = |record: &Record| {
+        matches!(record.outcome, Outcome::Failed(_)) && !again.contains_key(&record.trial.number)
+    };
     let corrupt = !corrupt(&done.records).is_empty();
     if done.interrupted {
         ExitCode::from(130)

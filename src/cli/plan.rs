@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 
 use super::planned::{self, Planned};
-use super::{Common, talk};
+use super::{Common, needs, talk};
 use crate::campaign::apply::preview;
 use crate::campaign::{layout, layouts};
 use crate::inventory::disk::Disk;
@@ -16,6 +16,7 @@ use crate::plan::design::Plan;
 use crate::plan::labels::Setup;
 use crate::plan::standard::expected_ns;
 use crate::plan::{builtin, file};
+use crate::report::words;
 use crate::sys::Host;
 use crate::value;
 use crate::value::Stop;
@@ -68,7 +69,8 @@ fn list_text(rows: &[Value]) -> String {
     let mut text = String::new();
     for row in rows {
         let word = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
-        let _ = writeln!(text, "{:16} {} ({} trials)", word("name"), word("about"), row["trials"]);
+        let trials = value::counted(row["trials"].as_u64().unwrap_or(0), "trial");
+        let _ = writeln!(text, "{:16} {} ({trials})", word("name"), word("about"));
     }
     text + "\nbrickyard plan NAME shows one; a workload's name is a plan too\n"
 }
@@ -92,7 +94,9 @@ struct Shown {
     space: Vec<(String, u64)>,
     /// Why `run` would refuse it.
     no_room: Option<String>,
-    /// Why `run` would refuse the plan's disks, whatever is confirmed.
+    /// What could not be told of this machine.
+    lacking: Option<String>,
+    /// Why `run` would refuse the plan's disks, whatever is confirmed, or measure something else.
     endangered: Option<String>,
     /// Settings of the machine that would be written.
     writes: Vec<String>,
@@ -163,7 +167,11 @@ impl Shown {
             bounded,
             space,
             no_room,
-            endangered: layouts::never(&Host::live(), disks),
+            endangered: layouts::never(&Host::live(), disks).or_else(|| {
+                let needs = needs::check(&Host::live(), plan, disks);
+                needs.err().map(|error| format!("{}: {}", error.what, error.why))
+            }),
+            lacking: needs::lacking(&Host::live(), plan, disks).map(|note| note.text),
             writes,
             layouts,
             senseless,
@@ -178,19 +186,20 @@ impl Shown {
             0 if self.space.is_empty() => format!("{about} {timed}"),
             0 => format!("{about} {timed}, and the laying out of files"),
             some if some == self.trials => "not known before: no trial stops by time".to_owned(),
+            1 => format!("{about} {timed}, and one trial that does not stop by time"),
             some => format!("{about} {timed}, and {some} trials that do not stop by time"),
         }
     }
 
     /// What is left out, what parts cost, and what a person does between the trials.
     fn conditions(&self, plan: &Plan, text: &mut String) {
-        for (why, count) in &self.senseless {
-            let many = if *count == 1 { "cell makes" } else { "cells make" };
-            let left = if *count == 1 { "is" } else { "are" };
-            let _ = writeln!(text, "{count} {many} no sense and {left} left out: {why}");
+        for line in words::left_out(&self.senseless) {
+            let _ = writeln!(text, "{line}");
         }
         if !plan.prices.is_empty() {
-            let prices = plan.prices.iter().map(|(name, price)| format!("{name} {price}"));
+            let money = &plan.currency;
+            let prices = plan.prices.iter().map(|(name, price)| format!("{name} {price} {money}"));
+            let prices = prices.map(|price| price.trim_end().to_owned());
             let prices = prices.collect::<Vec<_>>().join(", ");
             let _ = writeln!(text, "prices: {prices}; the report gives the price of a GB/s");
         }
@@ -200,7 +209,8 @@ impl Shown {
             for setup in &self.setups {
                 let trials = setup.cells * u64::from(plan.replicates);
                 let arguments = setup.arguments().join(" ");
-                let _ = writeln!(text, "  {trials:5} trials with {arguments}");
+                let many = if trials == 1 { "trial " } else { "trials" };
+                let _ = writeln!(text, "  {trials:5} {many} with {arguments}");
             }
         }
     }
@@ -212,16 +222,18 @@ impl Shown {
             many => format!("{many} times each"),
         };
         let design = plan.design.name();
-        let senseless = self.senseless.values().sum::<u64>();
+        // What was taken out of the plan is among its combinations no more.
+        let taken: u64 = plan.without.values().sum();
+        let senseless = self.senseless.values().sum::<u64>() - taken;
         let excluded = match plan.combinations().saturating_sub(self.cells + senseless) {
             0 => String::new(),
             some => format!(", {some} excluded"),
         };
         let _ = writeln!(
             text,
-            "{} cells ({design} design{excluded}), {each}: {} trials on {}",
-            self.cells,
-            self.trials,
+            "{} ({design} design{excluded}), {each}: {} on {}",
+            value::counted(self.cells, "cell"),
+            value::counted(self.trials, "trial"),
             on_engines(&plan.engine)
         );
         for load in &plan.loads {
@@ -236,10 +248,10 @@ impl Shown {
         if self.layouts.made > 0 {
             let _ = writeln!(
                 text,
-                "      of which {} to make {} layouts (assumed: {} each, and {} per disk where \
-                 one is written through)",
+                "      of which {} to make {} (assumed: {} each, and {} per disk where one is \
+                 written through)",
                 long(self.layouts.takes_ns),
-                self.layouts.made,
+                value::counted(self.layouts.made, "layout"),
                 value::duration(layouts::preview::MAKING_NS as f64),
                 value::throughput(layouts::preview::DISK_BYTES_PER_S as f64),
             );
@@ -254,6 +266,9 @@ impl Shown {
         }
         if let Some(why) = &self.endangered {
             let _ = writeln!(text, "refused: {why}");
+        }
+        if let Some(what) = &self.lacking {
+            let _ = writeln!(text, "not known: {what}");
         }
         for changed in self.changes(plan) {
             let _ = writeln!(text, "changes: {changed}");
@@ -313,12 +328,14 @@ impl Shown {
             "cells": self.cells,
             "trials": self.trials,
             "prices": plan.prices,
+            "currency": plan.currency,
             "setups": setups.collect::<Vec<_>>(),
             "time_ns": self.takes_ns,
             "trials_without_time": self.untimed,
             "space_bytes": self.space.iter().cloned().collect::<BTreeMap<String, u64>>(),
             "does_not_fit": self.no_room,
             "refused": self.endangered,
+            "not_known": self.lacking,
             "changes": self.changes(plan),
             "layouts_made": self.layouts.made,
             "layouts_time_ns": self.layouts.takes_ns,

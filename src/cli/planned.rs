@@ -11,9 +11,10 @@ use crate::knob::Settings;
 use crate::plan::design::Plan;
 use crate::plan::expand::{self, Refused};
 use crate::plan::layouts::TARGET;
-use crate::plan::{builtin, file};
+use crate::plan::{builtin, file as plan_file};
 use crate::provision::danger;
 use crate::provision::share::is_export;
+use crate::sys::input::PLAN;
 use crate::sys::{Error, Host};
 use crate::value::{Value, parse_bytes};
 use crate::{campaign, knob, plan, workload};
@@ -144,7 +145,36 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
         let names = if all { plan.directories.clone() } else { some };
         load.settings.set("directories", Value::Words(names));
     }
+    take_out_what_lies_elsewhere(&mut plan);
     Ok(Planned { plan, engine, disks })
+}
+
+/// Takes those workloads out of a plan whose other end is on another machine that have both ends
+/// here, as the jumbo frames of a veth pair: nothing of them could run. A plan of which nothing is
+/// left stays as it is, and is refused with the reason.
+fn take_out_what_lies_elsewhere(plan: &mut Plan) {
+    let refused: Vec<Option<String>> =
+        (0..plan.loads.len()).map(|number| lies_elsewhere(plan, number)).collect();
+    if refused.iter().all(Option::is_some) {
+        return;
+    }
+    for (number, why) in refused.into_iter().enumerate().rev() {
+        let Some(why) = why else { continue };
+        let load = plan.loads.remove(number);
+        let cells = load.combinations(plan.design);
+        *plan.without.entry(format!("of `{}`: {why}", load.name)).or_default() += cells;
+    }
+}
+
+/// Why no cell of a workload can run whose other end is on another machine.
+fn lies_elsewhere(plan: &Plan, number: usize) -> Option<String> {
+    let mut cells = plan.cells().filter(|cell| cell.load == number).map(|it| plan.settings(&it));
+    let first = cells.next()?;
+    first.find("peer").filter(|there| !there.is_as_is())?;
+    let error = check(&first).err()?;
+    // What to type instead is for whoever typed it, and not for the reader of a report.
+    let why = error.why.split("; ").next().unwrap_or_default().to_owned();
+    cells.all(|settings| check(&settings).is_err()).then_some(why)
 }
 
 /// Files of twice the memory that the load may use, rounded up to MiB, unless a size is typed: what
@@ -199,17 +229,19 @@ fn none_named() -> anyhow::Error {
 }
 
 /// A file where there is one or its name says so, a plan that ships, or a workload's name.
-fn find(name: &str, engine: Option<&str>) -> anyhow::Result<Plan> {
+/// The file that a plan is in; `None` for a name of one that ships.
+pub fn file(name: &str) -> Option<&Path> {
     let path = Path::new(name);
-    if path.extension().is_some_and(|ending| ending == "toml") || name.contains('/') {
-        let path = std::path::absolute(path)?;
-        let text = Host::live().read(path).map_err(|error| {
-            error.hint("name a plan file, or one that ships: `brickyard plan` lists them")
-        })?;
-        return Ok(file::read(&text, name, engine)?);
+    let is = path.extension().is_some_and(|ending| ending == "toml") || name.contains('/');
+    is.then_some(path)
+}
+
+fn find(name: &str, engine: Option<&str>) -> anyhow::Result<Plan> {
+    if let Some(path) = file(name) {
+        return Ok(plan_file::read(&PLAN.text(path)?, name, engine)?);
     }
     if let Some(built_in) = builtin::find(name) {
-        return Ok(file::read(built_in.text, name, engine)?);
+        return Ok(plan_file::read(built_in.text, name, engine)?);
     }
     if let Some(workload) = workload::find(name) {
         let engine = engine.or(workload.engines.first().copied()).unwrap_or("file");
@@ -283,6 +315,35 @@ mod tests {
         assert_eq!(size(&["memory-limit=1GiB,as-is"]), size(&[]));
         assert!(size(&["file-size=1GiB"]).is_empty());
         assert!(twice_memory(&[], None).is_empty());
+    }
+
+    /// `send HOST network` skipped half of its trials, one by one: jumbo frames are those of a veth
+    /// pair of our own.
+    #[test]
+    fn what_has_both_ends_here_is_taken_out_of_a_plan_whose_other_end_is_elsewhere() {
+        let sent = |name: &str| {
+            let mut plan = plan_file::read(builtin::find(name).unwrap().text, name, None).unwrap();
+            plan.vary(&["peer=10.0.0.2".to_owned()]).unwrap();
+            take_out_what_lies_elsewhere(&mut plan);
+            plan
+        };
+        let network = sent("network");
+        assert_eq!((network.loads.len(), network.cells().count()), (1, 5));
+        let left_out = network.left_out();
+        assert_eq!(left_out.values().sum::<u64>(), 5, "{left_out:?}");
+        let why = left_out.keys().next().unwrap();
+        assert!(why.starts_with("of `tcp-stream, wire namespaces, mtu 9000`: peer=10.0.0.2"));
+        // Nothing of it would be left: it is refused as ever.
+        assert_eq!(sent("multi-nic").loads.len(), 3);
+        let (nic, cells) = (sent("multi-nic"), sent("multi-nic"));
+        let cells = cells.cells().map(|cell| (cell.load, nic.settings(&cell)));
+        assert!(check_all(cells).is_err());
+        for built_in in builtin::PLANS {
+            let mut plan = plan_file::read(built_in.text, built_in.name, None).unwrap();
+            let loads = plan.loads.len();
+            take_out_what_lies_elsewhere(&mut plan);
+            assert_eq!(plan.loads.len(), loads, "{}: nobody named a peer", built_in.name);
+        }
     }
 
     #[test]

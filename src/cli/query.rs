@@ -1,15 +1,15 @@
 //! `brickyard query`: SQL on the store, which only reads.
 
-use std::io::Read;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::{Common, format, talk};
+use super::{Common, damage, format, talk};
 use crate::report::query::{FORMATS, listed, listing};
 use crate::store::query::{Bounds, Query};
 use crate::sys::Error;
+use crate::sys::input::SQL;
 use crate::value::{duration, parse_duration_ns};
 
 /// What `query` takes.
@@ -30,8 +30,6 @@ pub struct Arguments {
     timeout: String,
 }
 
-/// Statements of people are far shorter, and of programs that people can read.
-const SQL_BYTES_MAX: u64 = 1 << 20;
 /// SQLite looks at the clock between its steps; one that has not ended this long after its time is
 /// in a single step that takes as long.
 const GRACE: Duration = Duration::from_secs(5);
@@ -72,7 +70,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
             "only the first {rows} rows; --rows N gives more, LIMIT asks for less"
         ));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(damage::told(&answer.damage, &common.store, ExitCode::SUCCESS))
 }
 
 /// Ends the program when a query cannot be stopped: nothing is written that could be lost.
@@ -104,14 +102,5 @@ fn typed(sql: &str) -> Result<String, Error> {
     if sql != "-" {
         return Ok(sql.to_owned());
     }
-    let failed = |why: String| Error::new("cannot take SQL from standard input", why);
-    let mut bytes = Vec::new();
-    let read = std::io::stdin().lock().take(SQL_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| failed(error.to_string()))?;
-    if bytes.len() as u64 > SQL_BYTES_MAX {
-        return Err(failed("it is longer than 1 MiB".into()).hint("one statement at a time"));
-    }
-    String::from_utf8(bytes).map_err(|_| {
-        failed("it is no UTF-8".into()).hint("write other bytes as x'00FF', or save it as UTF-8")
-    })
+    SQL.standard_input()
 }

@@ -4,7 +4,8 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use super::{Common, format, outcome, talk};
+use super::outputs::{self, Force, Inputs};
+use super::{Common, damage, format, talk};
 use crate::report;
 use crate::retrieve::{Kept, Retrieved};
 use crate::store::{Campaign, Store};
@@ -22,26 +23,33 @@ pub struct Arguments {
     /// Where it goes [default: brickyard-report.html for html, standard output for the rest]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 /// Prints or draws a campaign.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let (typed, all) = (arguments.format.as_deref(), report::FORMATS);
     let format = format::chosen(all, |format| format.name, typed, common, "html")?;
+    let default = (format.name == "html").then(|| PathBuf::from("brickyard-report.html"));
+    let output = arguments.output.clone().or(default).map(|path| {
+        let inputs = Inputs::of_store(&common.store);
+        inputs.output(&path, "--output", outputs::report(format), arguments.force)
+    });
+    let output = output.transpose()?;
     let store = Store::open_read_only(&common.store)?;
     let campaign = find(&store, arguments.campaign, common)?;
     let samples = Kept { store: &store, campaign: campaign.id };
+    let id = campaign.id;
     let retrieved = Retrieved::new(&store, campaign)?;
     let input = retrieved.input(&samples);
-    let default = (format.name == "html").then(|| PathBuf::from("brickyard-report.html"));
-    match arguments.output.clone().or(default) {
-        Some(path) if format.name == "html" => {
-            outcome::write_report(&path, &input)?;
-            if !common.quiet {
-                talk::line(&format!("report: {}", path.display()));
+    match output {
+        Some(output) => {
+            output.write(&format.bytes(&input)?)?;
+            if format.name == "html" && !common.quiet {
+                talk::line(&format!("report: {}", output.path().display()));
             }
         }
-        Some(path) => crate::sys::write_whole(&path, &format.bytes(&input)?)?,
         None if format.is_binary() && std::io::stdout().is_terminal() => {
             let (name, extension) = (format.name, format.extension);
             let what = format!("cannot print {name} to a terminal");
@@ -54,7 +62,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     // by one first takes a twentieth of a whole report.
     std::mem::forget(input);
     std::mem::forget(retrieved);
-    Ok(ExitCode::SUCCESS)
+    let newest = arguments.campaign.is_none();
+    let damage = store.damage_of(id, newest);
+    Ok(damage::told(&damage, &common.store, ExitCode::SUCCESS))
 }
 
 /// The campaign of that number, or the newest.

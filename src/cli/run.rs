@@ -4,19 +4,24 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use super::labels::Labels;
-use super::outcome::{Request, Session};
+use super::outcome::{self, Request, Session};
+use super::outputs::{self, Force, Inputs};
 use super::planned::{self, Planned};
-use super::{Common, talk};
+use super::{Common, needs, send, talk};
 use crate::campaign::apply::preview;
 use crate::campaign::layouts::{self, Provisioner};
 use crate::campaign::shares;
-use crate::campaign::{Run, layout::check_space};
+use crate::campaign::{Run, layout::check_space, limits};
 use crate::journal;
 use crate::knob::Settings;
+use crate::measurement::Note;
+use crate::plan::design::Plan;
 use crate::plan::expand::Refused;
 use crate::plan::labels::Setup;
-use crate::store::Unfinished;
-use crate::sys::{Error, Host, signal};
+use crate::report::words;
+use crate::store::{Again, Campaign, Elsewhere, Running, Unfinished};
+use crate::sys::output::Output;
+use crate::sys::{Error, Host, signal, suspend};
 
 /// What `run` takes.
 #[derive(clap::Args, Clone, Debug)]
@@ -26,6 +31,11 @@ pub struct Arguments {
     /// Go on with the newest campaign of this plan in the store where it was stopped
     #[arg(long)]
     resume: bool,
+    /// With --resume: runs those again that failed, or were skipped, or trials by their numbers
+    ///
+    /// What was kept of them stays; the later trial counts. Several: --again failed,3,7
+    #[arg(long, value_name = "WHICH", value_delimiter = ',')]
+    again: Vec<Again>,
     /// Which card, slot ... is set up, where the plan varies what only a person can change
     ///
     /// The trials of that set-up are run; then the run stops and says what to change. Again for
@@ -41,6 +51,8 @@ pub struct Arguments {
     /// Draws the HTML report into FILE as well
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
 }
 
 impl Arguments {
@@ -54,8 +66,10 @@ impl Arguments {
 
 /// Runs a plan.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    check_again(arguments)?;
     let planned = planned::resolve(&arguments.planned)?;
     let labels = Labels::of(&planned.plan, &arguments.label)?;
+    let report = report(arguments, &planned, common)?;
     // What this run needs must not lie on a disk that it destroys.
     let mut needed = vec![std::path::absolute(&common.store)?];
     needed.extend(std::env::current_exe().ok());
@@ -69,19 +83,17 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         directories: plan.directories.clone(),
         disks,
         seed: plan.seed,
-        report: arguments.report.clone(),
+        report,
         plan_json: Some(plan.identity()),
     };
     let stop = signal::stop()?;
+    suspend::together()?;
     let mut session = Session::open(kept, common)?;
-    session.campaign.engine = plan.engine.clone();
-    session.campaign.prices = plan.prices.clone();
-    let unfinished = if arguments.resume { Some(unfinished(&session, common)?) } else { None };
-    if let Some(unfinished) = &unfinished {
-        session.campaign.seed = unfinished.campaign.seed;
-        session.campaign.id = unfinished.campaign.id;
-    }
+    keep_of_plan(&mut session.campaign, &plan);
+    let (unfinished, _running) = going_on(arguments, &mut session, common)?;
     session.introduce();
+    let lacking = tell_of_what_is_not_there(&session, &plan);
+    session.talk.tell_apart_by(plan.varying());
     labels.begin(&session, &plan, unfinished.as_ref())?;
     let note = unfinished.as_ref().and_then(|unfinished| labels.note(&session, unfinished));
     let done = {
@@ -101,10 +113,13 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
             None => Run::begin(host, store, campaign, engine, work, talk, &stop)?,
             Some(unfinished) => {
                 talk.say(&format!(
-                    "goes on with campaign {}: {} of {} trials are over",
+                    "goes on with campaign {}: {} of {} over",
                     unfinished.campaign.id,
                     unfinished.over.len(),
-                    plan.trials(seed).count()
+                    match plan.trials(seed).count() {
+                        1 => "1 trial is".to_owned(),
+                        many => format!("{many} trials are"),
+                    }
                 ));
                 Run::go_on(host, store, unfinished, engine, work, talk, &stop)?
             }
@@ -112,7 +127,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         if let Some(provisioner) = provisioner {
             run.on_disks(provisioner);
         }
-        note.into_iter().for_each(|note| run.note_next(note));
+        note.into_iter().chain(lacking).for_each(|note| run.note_next(note));
         let result = run.trials(plan.trials(seed).filter(|t| labels.there.holds(&t.settings)));
         let done = run.finish();
         result?;
@@ -121,6 +136,49 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let status = session.conclude(done, common)?;
     labels.end(&session, &plan)?;
     Ok(status)
+}
+
+/// What a campaign keeps of its plan besides what was run.
+fn keep_of_plan(campaign: &mut Campaign, plan: &Plan) {
+    campaign.engine = plan.engine.clone();
+    campaign.prices = plan.prices.clone();
+    campaign.currency = plan.currency.clone();
+    campaign.left_out = plan.left_out();
+}
+
+/// Says which cells are left out and what cannot be told here; gives the latter for the records.
+fn tell_of_what_is_not_there(session: &Session, plan: &Plan) -> Option<Note> {
+    for line in words::left_out(&session.campaign.left_out) {
+        session.talk.say(&line);
+    }
+    let lacking = needs::lacking(&session.host, plan, &session.kept.disks);
+    if let Some(note) = &lacking {
+        session.talk.say(&format!("warning: {}", note.text));
+    }
+    lacking
+}
+
+/// Refuses to run some trials again where all are run.
+fn check_again(arguments: &Arguments) -> Result<(), Error> {
+    if arguments.again.is_empty() || arguments.resume {
+        return Ok(());
+    }
+    let why = "without --resume everything is run, as a new campaign";
+    Err(Error::new("cannot run some trials again", why)
+        .hint("brickyard run PLAN --resume --again failed"))
+}
+
+/// Where the report goes, decided before anything is measured.
+fn report(
+    arguments: &Arguments,
+    planned: &Planned,
+    common: &Common,
+) -> Result<Option<Output>, Error> {
+    let inputs = Inputs::of_run(planned, arguments.planned.plan.as_deref(), &common.store)?;
+    let report = arguments.report.as_deref().map(|path| {
+        inputs.output(path, "--report", outputs::report(outcome::html()), arguments.force)
+    });
+    report.transpose()
 }
 
 /// Looks at everything that would fail later, and prints what would be changed when no more than
@@ -137,6 +195,8 @@ fn look(
     let cells = || cells().filter(|settings| there.holds(settings));
     let numbered = plan.cells().map(|cell| (cell.load, plan.settings(&cell)));
     planned::check_all(numbered.filter(|(_, settings)| there.holds(settings)))?;
+    let host = Host::live();
+    needs::check(&host, plan, disks)?;
     cells().try_for_each(|settings| shares::check(&settings))?;
     if engine.name() == "sim" {
         return arguments.dry_run.then(|| dry_run(&[], &[], common)).transpose();
@@ -145,7 +205,11 @@ fn look(
     if disks.is_empty() {
         check_space(all.iter().map(|settings| (settings, 0)))?;
     }
-    let host = Host::live();
+    for warning in limits::check(&host, all.iter())? {
+        if !common.quiet {
+            talk::line(&format!("warning: {warning}"));
+        }
+    }
     let targets = planned::targets(&host, plan, all.iter())?;
     if arguments.dry_run {
         let mut writes = preview::writes(&host, all.iter(), &targets)?;
@@ -168,7 +232,64 @@ fn look(
     if !journal::beside(&common.store).exists() {
         layouts::check(&host, disks, &arguments.wipe, needed)?;
     }
+    send::reach(all.iter())?;
     Ok(None)
+}
+
+/// The campaign to go on with, without the trials of it that are to be run again; and that nobody
+/// else runs what is run here.
+fn going_on(
+    arguments: &Arguments,
+    session: &mut Session,
+    common: &Common,
+) -> anyhow::Result<(Option<Unfinished>, Running)> {
+    let (mut found, running) = held(arguments.resume, session, common)?;
+    if let Some(unfinished) = &mut found {
+        if !arguments.again.is_empty() {
+            again(session, unfinished, &arguments.again)?;
+        }
+        session.campaign.seed = unfinished.campaign.seed;
+        session.campaign.id = unfinished.campaign.id;
+    }
+    Ok((found, running))
+}
+
+/// The campaign to go on with, if that was asked for; and that nobody else runs what is run here.
+fn held(
+    resume: bool,
+    session: &Session,
+    common: &Common,
+) -> anyhow::Result<(Option<Unfinished>, Running)> {
+    loop {
+        let found = if resume { Some(unfinished(session, common)?) } else { None };
+        let campaign = found.as_ref().map_or(&session.campaign, |found| &found.campaign);
+        let running = match session.store.run_alone(&campaign.uid)? {
+            Ok(running) => running,
+            Err(elsewhere) => return Err(runs_elsewhere(session, campaign, &elsewhere).into()),
+        };
+        // It may have been run on, or another one begun, before it was ours.
+        let now = if resume { Some(unfinished(session, common)?) } else { None };
+        let uid = |of: &Option<Unfinished>| of.as_ref().map(|it| it.campaign.uid.clone());
+        if uid(&now) == uid(&found) {
+            return Ok((now, running));
+        }
+    }
+}
+
+/// Somebody else runs it: who, where, since when.
+fn runs_elsewhere(session: &Session, campaign: &Campaign, who: &Elsewhere) -> Error {
+    let what = format!("cannot resume `{}`", session.kept.plan);
+    let (Some(pid), host) = (who.pid, &who.host) else {
+        let why = format!("another process runs campaign {}", campaign.id);
+        return Error::new(what, why).hint("wait until it has ended, then type this again");
+    };
+    let since = words::date(who.since_unix_ns);
+    let why = format!("process {pid} on {host} runs campaign {} since {since}", campaign.id);
+    let hint = format!(
+        "wait until it has ended, or stop it with Ctrl-C there or `kill {pid}` on {host}; then \
+         type this again"
+    );
+    Error::new(what, why).hint(hint)
 }
 
 /// The campaign to go on with.
@@ -193,6 +314,18 @@ fn unfinished(session: &Session, common: &Common) -> anyhow::Result<Unfinished> 
         .into());
     }
     Ok(unfinished)
+}
+
+/// Says which trials are run again.
+fn again(session: &Session, from: &mut Unfinished, which: &[Again]) -> Result<(), Error> {
+    let numbers = session.store.again(from, which)?;
+    let told: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    session.talk.say(&match told.len() {
+        0 => "no trial is to be run again".to_owned(),
+        1 => format!("runs trial {} again", told[0]),
+        _ => format!("runs trials {} again", told.join(", ")),
+    });
+    Ok(())
 }
 
 /// Prints what a run would change.

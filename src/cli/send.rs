@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 
 use super::{Common, run};
-use crate::fleet::Address;
+use crate::fleet::{Address, Call, Token};
+use crate::knob::Settings;
 use crate::sys::Error;
 
 /// What `send` takes.
@@ -22,4 +23,24 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let address = Address::parse(&arguments.host)
         .map_err(|why| Error::new("cannot send", why).hint("brickyard send HOST network"))?;
     run::run(&arguments.run.with(format!("peer={address}")), common)
+}
+
+/// Calls each machine that is the other end of some cell, once: one that nobody answers on would
+/// be waited for in every trial.
+///
+/// # Errors
+/// When nobody listens there, or not to us.
+pub fn reach<'a>(cells: impl Iterator<Item = &'a Settings>) -> Result<(), Error> {
+    let mut known: Vec<&str> = Vec::new();
+    for settings in cells {
+        let there = settings.find("peer").filter(|there| !there.is_as_is());
+        let there = there.map_or("", |_| settings.word("peer"));
+        if there.is_empty() || known.contains(&there) {
+            continue;
+        }
+        known.push(there);
+        let address = Address::parse(there).map_err(|why| Error::new("cannot send", why))?;
+        Call::place(&address, Token::from_environment()?.as_ref())?;
+    }
+    Ok(())
 }

@@ -2,13 +2,13 @@
 
 use std::process::ExitCode;
 
-use super::{Common, talk};
+use super::{Common, damage, talk};
 use crate::analysis::size::{Asked, Prices, size};
 use crate::measurement::Record;
 use crate::report::size::{Told, json, text};
 use crate::store::{Campaign, Store};
 use crate::sys::Error;
-use crate::value::{Domain, Value, parse_bytes};
+use crate::value::{Domain, Value, parse_bytes, parse_price};
 
 /// What `size` takes.
 #[derive(clap::Args, Debug)]
@@ -57,7 +57,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let sizing = size(&records, &campaign.inventory, &asked);
     let told = Told { campaign: &campaign, sizing: &sizing };
     talk::data(&if common.json { json(&told)? } else { text(&told) })?;
-    Ok(ExitCode::SUCCESS)
+    let damage = store.damage_of(campaign.id, arguments.campaign.is_none());
+    Ok(damage::told(&damage, &common.store, ExitCode::SUCCESS))
 }
 
 /// The rate that was typed, bytes per second.
@@ -95,7 +96,9 @@ fn prices(arguments: &Arguments) -> Result<Prices, Error> {
     ];
     for (typed, to) in parts {
         let Some(text) = typed.as_deref() else { continue };
-        let (number, currency) = price(text)?;
+        let (number, currency) = parse_price(text).map_err(|why| {
+            Error::new(format!("cannot take the price {text}"), why).hint("--disk-price 300USD")
+        })?;
         if first.is_some_and(|first| first != currency) {
             let why = format!("`{text}` is in another currency than the price before it");
             let hint = "give all prices in one currency: --disk-price 300USD --nic-price 400USD";
@@ -110,21 +113,6 @@ fn prices(arguments: &Arguments) -> Result<Prices, Error> {
     }
     prices.currency = first.unwrap_or_default().to_owned();
     Ok(prices)
-}
-
-/// `300USD`, `300 EUR`, `$300`, `300`.
-fn price(text: &str) -> Result<(f64, &str), Error> {
-    let bare = text.trim();
-    let is_digit = |c: char| c.is_ascii_digit() || c == '.';
-    let currency = bare.trim_start_matches(is_digit).trim_end_matches(is_digit).trim();
-    let digits = bare.strip_suffix(currency).or(bare.strip_prefix(currency)).unwrap_or(bare).trim();
-    let number = digits.parse::<f64>().ok().filter(|number| number.is_finite());
-    let fits = currency.chars().count() <= 8 && !currency.contains(is_digit);
-    let sane = !currency.contains(['-', '+', ',']) && fits;
-    number.filter(|_| sane).map(|number| (number, currency)).ok_or_else(|| {
-        Error::new(format!("cannot take the price {text}"), "it is no number with a currency")
-            .hint("--disk-price 300USD")
-    })
 }
 
 fn chosen(store: &Store, wanted: Option<u64>, common: &Common) -> Result<Campaign, Error> {

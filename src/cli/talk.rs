@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::analysis::words;
 use crate::measurement::{Outcome, Record, figures};
 use crate::plan::Trial;
 use crate::plan::expand::Refused;
 use crate::progress::{Event, Observer, Progress};
 use crate::sys::clock;
-use crate::value;
+use crate::value::{self, Value};
 
 /// Prints data. A reader that has seen enough is no error.
 ///
@@ -67,6 +68,8 @@ pub struct Talk {
     said_ns: u64,
     /// The trial's rates are told in bits.
     in_bits: bool,
+    /// Knobs that tell trials apart.
+    varying: Vec<&'static str>,
 }
 
 impl Talk {
@@ -80,7 +83,13 @@ impl Talk {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Talk { bar, quiet, doing: String::new(), ends_at_ns: None, said_ns: 0, in_bits: false }
+        let (doing, varying) = (String::new(), Vec::new());
+        Talk { bar, quiet, doing, ends_at_ns: None, said_ns: 0, in_bits: false, varying }
+    }
+
+    /// From now on says of each trial what levels it has of these knobs.
+    pub fn tell_apart_by(&mut self, knobs: Vec<&'static str>) {
+        self.varying = knobs;
     }
 
     /// Says a line above the bar.
@@ -138,7 +147,8 @@ impl Observer for Talk {
         match event {
             Event::Say(text) => self.say(text),
             Event::Begin { trial, of, left_ns } => {
-                self.doing = format!("[{}/{}] {}", trial.number, of, described(trial));
+                let told = described(trial, &self.varying);
+                self.doing = format!("[{}/{}] {told}", trial.number, of);
                 self.in_bits = trial.settings.is_network();
                 self.said_ns = clock::monotonic_ns();
                 self.ends_at_ns = left_ns.map(|left_ns| self.said_ns.saturating_add(left_ns));
@@ -166,32 +176,38 @@ impl Observer for Talk {
     }
 }
 
-fn described(trial: &Trial) -> String {
+/// What a trial does, with its levels of those of `varying` that this does not tell.
+fn described(trial: &Trial, varying: &[&str]) -> String {
+    let settings = &trial.settings;
+    let (what, told) = load(trial);
+    let more = varying.iter().filter(|knob| !told.contains(knob) && !trial.prepares());
+    let more = more.filter(|knob| settings.has(knob) && !settings.is_moot(knob));
+    let more: String = more.map(|knob| format!(", {}", words::knob(knob, settings))).collect();
+    format!("{}: {what}{more}, replicate {}", trial.group, trial.replicate)
+}
+
+/// What a load does, and the knobs that this tells.
+fn load(trial: &Trial) -> (String, &'static [&'static str]) {
     let settings = &trial.settings;
     if settings.has("command") {
         let (streams, command) = (settings.whole("streams"), settings.word("command"));
         let command = crate::report::words::clipped(command, 60);
-        return format!("{}: {streams} x {command}, replicate {}", trial.group, trial.replicate);
+        return (format!("{streams} x {command}"), &["streams", "command"]);
     }
     if settings.has("operation") {
         let shown = |knob| settings.find(knob).map(value::setting).unwrap_or_default();
-        return format!(
-            "{}: {}, {} x {} files of {}, replicate {}",
-            trial.group,
-            settings.word("operation"),
-            shown("streams"),
-            shown("files"),
-            shown("file-size"),
-            trial.replicate
-        );
+        let files = settings.find("files").map_or(String::new(), |files| match files {
+            Value::Count(1) => "1 file".to_owned(),
+            files => format!("{} files", value::setting(files)),
+        });
+        let (operation, size) = (settings.word("operation"), shown("file-size"));
+        let what = format!("{operation}, {} x {files} of {size}", shown("streams"));
+        return (what, &["operation", "streams", "files", "file-size"]);
     }
     if settings.is_moot("access") {
         let shown = |knob| settings.find(knob).map(value::setting).unwrap_or_default();
         let (streams, files) = (shown("streams"), shown("files"));
-        return format!(
-            "{}: {streams} x {files} empty files, replicate {}",
-            trial.group, trial.replicate
-        );
+        return (format!("{streams} x {files} empty files"), &["streams", "files", "file-size"]);
     }
     // An installed tool has some of these, in its own words.
     let mut told = vec![match settings.word("access") {
@@ -201,19 +217,24 @@ fn described(trial: &Trial) -> String {
     let streams = settings.find("streams").map(|streams| format!("{streams} x "));
     match (settings.find("block-size").map(value::setting), streams) {
         (Some(block), streams) => told.push(streams.unwrap_or_default() + &block),
-        (None, Some(_)) => told.push(format!("{} streams", settings.whole("streams"))),
+        (None, Some(_)) => told.push(value::counted(settings.whole("streams"), "stream")),
         (None, None) => {}
     }
     told.extend(settings.find("queue-depth").map(|depth| format!("depth {depth}")));
-    format!("{}: {}, replicate {}", trial.group, told.join(", "), trial.replicate)
+    (told.join(", "), &["access", "streams", "block-size", "queue-depth"])
 }
 
 fn ended(record: &Record, doing: &str) -> String {
     match &record.outcome {
         Outcome::Done(measurement) => {
             let figures = figures::figures(record);
-            let notes: Vec<&str> =
-                measurement.notes.iter().map(|note| note.kind.as_str()).collect();
+            let mut notes: Vec<&str> = Vec::new();
+            for note in &measurement.notes {
+                // Two of a kind are told in the report.
+                if !notes.contains(&note.kind.as_str()) {
+                    notes.push(&note.kind);
+                }
+            }
             let notes =
                 if notes.is_empty() { String::new() } else { format!(" ({})", notes.join(", ")) };
             if let Some(elapsed) = figures.get("elapsed_s") {
@@ -239,5 +260,56 @@ fn ended(record: &Record, doing: &str) -> String {
         Outcome::Failed(why) => format!("{doing}: failed: {why}"),
         Outcome::Skipped(why) => format!("{doing}: skipped: {why}"),
         Outcome::Interrupted => format!("{doing}: stopped"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::testing::settings;
+    use crate::measurement::{Measurement, Note};
+
+    fn trial(group: &str, engine: &str, knobs: &[(&str, &str)]) -> Trial {
+        Trial {
+            number: 1,
+            replicate: 2,
+            group: group.to_owned(),
+            settings: settings(engine, knobs),
+            first_file: 0,
+            seed: 1,
+            planned: Some(1),
+        }
+    }
+
+    /// A campaign of three file systems told each trial in the same words, but for its number.
+    #[test]
+    fn a_trial_is_told_with_the_levels_that_tell_it_from_others() {
+        let varying = ["filesystem", "read-ahead", "streams"];
+        let xfs = [("filesystem", "xfs"), ("read-ahead", "1MiB"), ("streams", "4")];
+        let told = described(&trial("sequential-read", "file", &xfs), &varying);
+        assert_eq!(
+            told,
+            "sequential-read: read, 4 x 1 MiB, depth 1, filesystem xfs, read-ahead 1 MiB, \
+             replicate 2"
+        );
+        let make = [("command", "make"), ("filesystem", "xfs")];
+        let told = described(&trial("command", "command", &make), &varying);
+        assert_eq!(told, "command: 1 x make, filesystem xfs, read-ahead as-is, replicate 2");
+        let one = [("files", "1"), ("streams", "1")];
+        let told = described(&trial("create", "tree", &one), &[]);
+        assert!(told.starts_with("create: create, 1 x 1 file of "), "{told}");
+        let layout = described(&trial("layout", "file", &xfs), &varying);
+        assert!(!layout.contains("filesystem"), "{layout}");
+    }
+
+    /// Two streams that were not cold made `(not-cold, not-cold)` of one trial.
+    #[test]
+    fn a_kind_of_note_is_told_once() {
+        let note = |text: &str| Note::new("not-cold", text);
+        let notes = vec![note("a"), note("b"), Note::new("swapped", "c")];
+        let measurement = Measurement { notes, ..Measurement::default() };
+        let record =
+            Record::new(trial("random-read", "file", &[]), Outcome::Done(Box::new(measurement)));
+        assert!(ended(&record, "[1/1]").ends_with("(not-cold, swapped)"));
     }
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{Common, talk};
 use crate::journal::{self, Journal, Said};
-use crate::sys::Host;
+use crate::sys::{Host, signal};
 
 /// What `undo` takes.
 #[derive(clap::Args, Debug)]
@@ -27,6 +27,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     };
+    // It takes seconds, and is not left in the middle: a signal is told when all is done.
+    let _stop = signal::stop()?;
     let host = Host::live();
     let all = journal.undo(&host, arguments.dry_run, &mut |_| {});
     let failed = all.iter().filter(|said| said.failed()).count();

@@ -1,13 +1,17 @@
 //! `brickyard verify`: reads existing files over and over against their checksums; writes nothing
 //! to them or beside them.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::{Common, flushed, kept::Kept, talk};
-use crate::checklist::Sum;
+use super::kept::{DEFAULT, Kept};
+use super::{Common, flushed, talk};
+use crate::checklist::{Sum, parse};
 use crate::hash::Checksum;
 use crate::report::verify as report;
+use crate::sys::input::CHECKLIST;
 use crate::sys::{Error, signal};
 use crate::value;
 use crate::verify::{self, Against, Event, Going, Request};
@@ -71,7 +75,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let request = request(arguments)?;
     let stop = signal::stop()?;
     let mut talk = talk::Talk::new(common.quiet);
-    let mut kept = Kept::new(arguments.no_store, read(&request), common, &talk)?;
+    let list = arguments.checksums.as_deref();
+    let places = (read(&request), untouched(&request, &common.store));
+    let mut kept = Kept::new(arguments.no_store, places, list, common, &talk)?;
     let outcome = verify::verify(&request, &stop, &mut |event| match event {
         Event::Part(part) => kept.put(*part, &talk),
         Event::Found(line) => talk.say(&line),
@@ -104,6 +110,31 @@ fn read(request: &Request) -> Vec<PathBuf> {
         }
         _ => request.paths.clone(),
     }
+}
+
+/// What a store must neither be nor lie in: the paths, or where the list lies, so that nothing is
+/// written there unasked. Of a store that was named and a list that was given alone it is only the
+/// files of the store's own name that the list has, as nothing else beside it is read.
+fn untouched(request: &Request, store: &Path) -> Vec<PathBuf> {
+    let Against::List { file, .. } = &request.against else { return read(request) };
+    if !request.paths.is_empty() || store == Path::new(DEFAULT) {
+        return read(request);
+    }
+    // What can be read once is left to whoever verifies by it.
+    let text = Some(file).filter(|file| file.is_file()).and_then(|file| CHECKLIST.read(file).ok());
+    let name = store.file_name().unwrap_or_default();
+    let listed = text.map(|text| parse(&text).entries).unwrap_or_default();
+    let listed = listed.into_iter().map(|entry| PathBuf::from(OsString::from_vec(entry.name)));
+    // SQLite's own files beside it begin with its name.
+    let begins = |path: &PathBuf| {
+        let own = path.file_name().unwrap_or_default().as_bytes();
+        own.starts_with(name.as_bytes())
+    };
+    let folders = [PathBuf::new(), file.parent().unwrap_or(Path::new("")).to_owned()];
+    listed
+        .filter(begins)
+        .flat_map(|path| folders.clone().map(|folder| folder.join(&path)))
+        .collect()
 }
 
 fn request(arguments: &Arguments) -> anyhow::Result<Request> {

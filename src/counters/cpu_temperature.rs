@@ -42,10 +42,18 @@ struct Packages {
     packages: Vec<Package>,
 }
 
-fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
+fn packages(host: &Host) -> Vec<Package> {
     let names = host.list("/sys/class/hwmon").into_iter();
-    let packages: Vec<Package> =
-        names.filter_map(|name| package(host, &Path::new("/sys/class/hwmon").join(name))).collect();
+    names.filter_map(|name| package(host, &Path::new("/sys/class/hwmon").join(name))).collect()
+}
+
+/// Whether a processor has a sensor.
+pub fn any(host: &Host) -> bool {
+    !packages(host).is_empty()
+}
+
+fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
+    let packages = packages(host);
     (!packages.is_empty()).then(|| Box::new(Packages { host: host.clone(), packages }) as _)
 }
 

@@ -1,22 +1,33 @@
-//! This program's own processor time, that of its counting included.
+//! This program's own processor time, that of its counting included, and the machine's clocks.
+//!
+//! Clocks and the wait for a processor say afterwards why a row is missing: the machine slept, this
+//! program was held up by others, or it was stopped.
 
 use super::table::{Field, Table};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{INTERVAL_NS, Sample, Source, Subject, threads};
+use crate::sys::reread::Reread;
 use crate::sys::{Host, clock};
 
 pub const GENERATOR: Source = Source {
     name: "generator",
-    about: "Processor time of this program beside the load, and of the thread that counts",
-    fields: &[Field::counter("cpu_ns"), Field::counter("counting_cpu_ns")],
+    about: "Processor time of this program beside the load, its wait for it, and the clocks",
+    fields: &[
+        Field::counter("cpu_ns"),
+        Field::counter("counting_cpu_ns"),
+        Field::counter("counting_wait_ns"),
+        Field::counter("suspended_ns"),
+        Field::gauge("wall_offset_ns"),
+    ],
     every_ns: INTERVAL_NS,
     born_at_zero: false,
     open,
 };
 
-struct Generator;
+struct Generator(Option<Reread>);
 
-fn open(_: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
-    Some(Box::new(Generator))
+fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
+    // Opened by the thread that takes the rows, and so its own.
+    Some(Box::new(Generator(Reread::open(host, "/proc/thread-self/schedstat").ok())))
 }
 
 impl Sample for Generator {
@@ -24,5 +35,11 @@ impl Sample for Generator {
         table.put(b"", 0, clock::process_cpu_ns());
         // All rows are taken by one thread: see `sampler`.
         table.put(b"", 1, clock::thread_cpu_ns());
+        let schedstat = self.0.as_mut().and_then(Reread::read);
+        if let Some(wait_ns) = schedstat.and_then(threads::wait_ns) {
+            table.put(b"", 2, wait_ns);
+        }
+        table.put(b"", 3, clock::suspended_ns());
+        table.put(b"", 4, clock::wall_offset_ns());
     }
 }

@@ -2,10 +2,13 @@
 //!
 //! See proc_pid_stat(5) and proc_pid_io(5). /proc/PID/io of another user's process cannot be read;
 //! its columns are then absent.
+//!
+//! Whether it was let run at all is here too: stopped by a signal, frozen with its control group,
+//! or ready and waiting for a processor (the run delay of its main thread, schedstat).
 
 use super::table::{Field, Table};
 use super::text::{lines, number, value_of, words};
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{INTERVAL_NS, Sample, Source, Subject, freezer, threads};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 
@@ -20,6 +23,9 @@ pub const PROCESS: Source = Source {
         Field::gauge("swap_bytes"),
         Field::counter("read_bytes"),
         Field::counter("write_bytes"),
+        Field::gauge("stopped"),
+        Field::gauge("frozen"),
+        Field::counter("wait_ns"),
     ],
     every_ns: INTERVAL_NS,
     born_at_zero: false,
@@ -30,13 +36,17 @@ struct Process {
     stat: Reread,
     status: Option<Reread>,
     io: Option<Reread>,
+    schedstat: Option<Reread>,
+    freezers: Vec<Reread>,
     tick_ns: u64,
 }
 
 fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
     let at = |name: &str| Reread::open(host, format!("/proc/{}/{name}", subject.worker_pid)).ok();
     let (stat, status, io) = (at("stat")?, at("status"), at("io"));
-    Some(Box::new(Process { stat, status, io, tick_ns: subject.tick_ns }))
+    let (schedstat, freezers) = (at("schedstat"), freezer::of(host, subject.worker_pid));
+    let tick_ns = subject.tick_ns;
+    Some(Box::new(Process { stat, status, io, schedstat, freezers, tick_ns }))
 }
 
 impl Sample for Process {
@@ -46,6 +56,7 @@ impl Sample for Process {
             table.put(b"", 1, stat.cpu);
             table.put(b"", 2, stat.major_faults);
             table.put(b"", 3, stat.threads);
+            table.put(b"", 7, u64::from(stat.stopped));
         }
         let status = self.status.as_mut().and_then(Reread::read);
         if let Some(kib) = status.and_then(|text| value_of(text, "VmSwap:")) {
@@ -54,6 +65,14 @@ impl Sample for Process {
         if let Some(io) = self.io.as_mut().and_then(Reread::read).and_then(io) {
             table.put(b"", 5, io.read_bytes);
             table.put(b"", 6, io.write_bytes);
+        }
+        if !self.freezers.is_empty() {
+            let mut texts = self.freezers.iter_mut().filter_map(Reread::read);
+            table.put(b"", 8, u64::from(texts.any(freezer::is_frozen)));
+        }
+        let schedstat = self.schedstat.as_mut().and_then(Reread::read);
+        if let Some(wait_ns) = schedstat.and_then(threads::wait_ns) {
+            table.put(b"", 9, wait_ns);
         }
     }
 }
@@ -69,6 +88,8 @@ pub struct Stat {
     pub major_faults: u64,
     /// Threads of the process.
     pub threads: u64,
+    /// Stopped by a signal; not by a tracer, which stops it at every call that it watches.
+    pub stopped: bool,
 }
 
 /// Reads /proc/PID/stat or /proc/PID/task/TID/stat.
@@ -78,6 +99,7 @@ pub fn stat(text: &[u8]) -> Option<Stat> {
     let end = line.iter().rposition(|&byte| byte == b')')?;
     // Column 3 (state) is the first after the name; columns count from 1 in the manual.
     let mut columns = [None; 50];
+    let stopped = words(&line[end + 1..]).next()? == b"T";
     for (column, word) in columns.iter_mut().skip(3).zip(words(&line[end + 1..])) {
         *column = number(word);
     }
@@ -87,6 +109,7 @@ pub fn stat(text: &[u8]) -> Option<Stat> {
         cpu: columns[39]?,
         major_faults: columns[12]?,
         threads: columns[20]?,
+        stopped,
     })
 }
 
@@ -116,8 +139,13 @@ mod tests {
 
     #[test]
     fn a_recorded_stat_with_brackets_in_its_name_is_read() {
-        let expected = Stat { cpu_ticks: 431 + 87, cpu: 1, major_faults: 3, threads: 5 };
+        let (cpu_ticks, stopped) = (431 + 87, false);
+        let expected = Stat { cpu_ticks, cpu: 1, major_faults: 3, threads: 5, stopped };
         assert_eq!(stat(STAT.as_bytes()), Some(expected));
+        for (state, stopped) in [("T", true), ("t", false), ("R", false), ("D", false)] {
+            let text = STAT.replacen(") R ", &format!(") {state} "), 1);
+            assert_eq!(stat(text.as_bytes()).unwrap().stopped, stopped, "{text}");
+        }
     }
 
     #[test]

@@ -57,7 +57,7 @@ impl Series {
         let (first, last) = (*self.at_ns.first()?, *self.at_ns.last()?);
         at_ns
             .iter()
-            .map(|at| Some(self.at(column, (*at).clamp(first, last))?.round() as u64))
+            .map(|at| Some(self.at(column, (*at).max(first).min(last))?.round() as u64))
             .collect()
     }
 
@@ -69,14 +69,25 @@ impl Series {
         }
         let before = after.checked_sub(1)?;
         let low = *column.values.get(before)? as f64;
-        let span = (row_ns - self.at_ns[before]) as f64;
-        Some(low + (high - low) * (at_ns - self.at_ns[before]) as f64 / span)
+        let since = |at: i64| at.saturating_sub(self.at_ns[before]) as f64;
+        let span = since(row_ns);
+        Some(low + (high - low) * since(at_ns) / span)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A report of a damaged store, whose rows were no longer in the order of time, ended the
+    /// program instead of saying less.
+    #[test]
+    fn rows_out_of_order_and_at_the_ends_of_time_end_nothing() {
+        let damaged = series(&[i64::MAX, 5, i64::MIN], &[1, 2, 3]);
+        let _ = damaged.read_at("x", &[i64::MIN, 0, i64::MAX]);
+        let _ = damaged.growth("x", i64::MIN, i64::MAX);
+        assert_eq!(series(&[9, 3], &[1, 2]).read_at("x", &[4]).map(|all| all.len()), None);
+    }
 
     fn series(at_ns: &[i64], values: &[u64]) -> Series {
         let column = Column { name: "x".into(), kind: Kind::Counter, values: values.to_vec() };

@@ -64,6 +64,11 @@ fn open_sata(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
     start(host, sata_sensors(host, &subject.devices))
 }
 
+/// Whether one of these block devices has a sensor that can be asked now.
+pub fn any(host: &Host, devices: &[String]) -> bool {
+    !nvme_sensors(host, devices).is_empty() || !sata_sensors(host, devices).is_empty()
+}
+
 fn start(host: &Host, mut sensors: Vec<Sensor>) -> Option<Box<dyn Sample>> {
     if sensors.is_empty() {
         return None;
@@ -147,6 +152,20 @@ mod tests {
         ];
         assert_eq!(columns(&series), expected);
         assert_eq!(series.columns[0].kind, crate::counters::series::Kind::Gauge);
+    }
+
+    /// `soak` ran a night on disks without a sensor, and never said that it could not tell how warm
+    /// they became.
+    #[test]
+    fn drives_without_a_sensor_are_told_from_those_with_one() {
+        let machine = Recording::open("sensors");
+        let host = machine.host();
+        let any = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            any(&host, &names)
+        };
+        assert!(any(&["sdb", "sda"]) && any(&["nvme0n1"]));
+        assert!(!any(&["sdb"]) && !any(&["dm-0"]) && !any(&[]));
     }
 
     #[test]

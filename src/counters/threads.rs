@@ -85,7 +85,7 @@ impl Thread {
 }
 
 /// The second number of /proc/PID/task/TID/schedstat: ns on a run queue without running.
-fn wait_ns(text: &[u8]) -> Option<u64> {
+pub fn wait_ns(text: &[u8]) -> Option<u64> {
     words(lines(text).next()?).nth(1).and_then(number)
 }
 

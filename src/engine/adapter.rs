@@ -7,6 +7,8 @@
 //! computed of them but the change of unit. A setting that the tool cannot honour is refused by
 //! name, never replaced.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value as Json};
 
 use crate::engine::command::{self, Spec, Start};
@@ -71,6 +73,31 @@ pub const ADAPTERS: &[&Adapter] = &[
 /// The adapter of that name.
 pub fn find(name: &str) -> Option<&'static Adapter> {
     ADAPTERS.iter().copied().find(|adapter| adapter.name == name)
+}
+
+impl Adapter {
+    /// What it printed, where that can be: no figure is negative, and none stands in one result
+    /// twice, as it does where lines of two results, or of two tables, were put together.
+    ///
+    /// # Errors
+    /// Why it cannot be understood.
+    pub fn read(&self, text: &str) -> Result<Vec<Said>, String> {
+        let results = (self.parse)(text)?;
+        for said in &results {
+            let mut known: BTreeSet<&str> = BTreeSet::new();
+            for Figure { name, value, printed, .. } in &said.figures {
+                if *value < 0.0 {
+                    return Err(format!("its {name} is {printed}, and less than nothing"));
+                }
+                if !known.insert(name) {
+                    return Err(format!(
+                        "its {name} stands there twice, the second time {printed}"
+                    ));
+                }
+            }
+        }
+        Ok(results)
+    }
 }
 
 /// A trial as an adapter sees it.
@@ -282,7 +309,8 @@ fn one(adapter: &Adapter, measured: &Measurement) -> Result<Said, Error> {
         let why = format!("{name} printed {bytes} bytes, of which the middle was not kept");
         return Err(Error::Failed(why));
     }
-    let mut all = (adapter.parse)(&text)
+    let mut all = adapter
+        .read(&text)
         .map_err(|why| Error::Failed(format!("what {name} printed cannot be read: {why}")))?;
     match (all.pop(), all.len()) {
         (Some(said), 0) => Ok(said),

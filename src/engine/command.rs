@@ -11,12 +11,12 @@ use crate::plan::Trial;
 use crate::sys::{self, held};
 
 mod copies;
-mod extract;
-mod fill;
+pub mod extract;
+pub mod fill;
 mod hint;
 mod job;
 mod output;
-mod protocol;
+pub mod protocol;
 mod serve;
 mod server;
 mod supervise;

@@ -25,6 +25,7 @@ mod client;
 mod draw;
 pub mod reached;
 mod rules;
+mod vfs;
 
 use client::Work;
 use reached::Commits;
@@ -119,7 +120,8 @@ fn room_of(rules: &Rules) -> Room {
     const HISTORY_BYTES: u64 = 64 << 20;
     const LOG_PAGES: u64 = 1000;
     let bytes = rules.branches.saturating_mul(BRANCH_BYTES) + LOG_PAGES * rules.page_bytes;
-    Room { bytes: bytes.saturating_add(HISTORY_BYTES), names: 5, shared_names: 0 }
+    let bytes = bytes.saturating_add(HISTORY_BYTES);
+    Room { bytes, largest_bytes: bytes, names: 5, shared_names: 0 }
 }
 
 /// What one client needs: SQLite keeps 2000 KiB of pages in memory (`PRAGMA cache_size`), and as

@@ -15,10 +15,10 @@ use crate::inventory;
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
-use crate::sys;
 use crate::sys::filesystem::mount_identity;
 use crate::sys::workdir::folder_name;
-use rustix::fs::Mode;
+use crate::sys::{self, beneath};
+use rustix::fs::{Access, Mode};
 use rustix::io::Errno;
 
 pub mod check;
@@ -44,6 +44,7 @@ impl Engine for Flush {
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         clients::check(settings).map_err(clients::refused)?;
         Work::new(settings).map_err(clients::refused)?;
+        usable(Path::new(settings.word("flush-log")))?;
         match settings.flag("flush-log-anywhere") {
             true => Ok(()),
             false => elsewhere(settings),
@@ -55,6 +56,9 @@ impl Engine for Flush {
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        // What was refused leaves nothing behind, which would be kept for a log that is not there.
+        let log = Path::new(trial.settings.word("flush-log"));
+        usable(log).map_err(|error| Error::Failed(error.to_string()))?;
         let mut folders: Vec<PathBuf> = Vec::new();
         for work in context.work {
             folders.push(folder(work, trial)?);
@@ -73,7 +77,7 @@ impl Engine for Flush {
 /// The folder of a trial, which stays.
 fn folder(work: &Path, trial: &Trial) -> Result<PathBuf, Error> {
     let path = work.join(folder_name(trial.number));
-    rustix::fs::mkdir(&path, Mode::RWXU).map_err(|why| match why {
+    beneath::make_folder(&path, Mode::RWXU).map_err(|why| match why {
         Errno::EXIST => Error::Failed(format!(
             "{} holds what an interrupted trial wrote: `brickyard verify --flushed {}` reads it; \
              then begin anew without --resume",
@@ -86,6 +90,45 @@ fn folder(work: &Path, trial: &Trial) -> Result<PathBuf, Error> {
         }
     })?;
     Ok(path)
+}
+
+/// Refuses a log that could not be written, before anything is made for it: no file at all, a file
+/// of something else, a place where none can be made.
+fn usable(log: &Path) -> Result<(), sys::Error> {
+    let failed = |why: &dyn std::fmt::Display| {
+        let what = format!("cannot use the log {}", log.display());
+        Err(sys::Error::new(what, why).hint(
+            "flush-log= names a new file in a directory that you may write in, or a log of an \
+             earlier trial",
+        ))
+    };
+    let allowed =
+        |path: &Path, access| rustix::fs::access(path, access).map_err(std::io::Error::from);
+    match log.metadata() {
+        Ok(there) if there.is_dir() => failed(&"it is a directory"),
+        Ok(there) if !there.is_file() => failed(&"it is not a regular file"),
+        Ok(there) => match allowed(log, Access::WRITE_OK | Access::READ_OK) {
+            Err(why) => failed(&why),
+            Ok(()) if there.len() > 0 && check::read_log(log).is_err() => {
+                failed(&"it is a file of something else")
+            }
+            Ok(()) => Ok(()),
+        },
+        Err(why) if why.kind() == std::io::ErrorKind::NotFound => {
+            let parent = log.parent().filter(|parent| !parent.as_os_str().is_empty());
+            let parent = parent.unwrap_or(Path::new("."));
+            match parent.metadata() {
+                _ if log.is_symlink() => failed(&"it is a link that leads nowhere"),
+                Err(why) => failed(&format!("{}: {why}", parent.display())),
+                Ok(there) if !there.is_dir() => {
+                    failed(&format!("{} is not a directory", parent.display()))
+                }
+                Ok(_) => allowed(parent, Access::WRITE_OK | Access::EXEC_OK)
+                    .or_else(|why| failed(&format!("{}: {why}", parent.display()))),
+            }
+        }
+        Err(why) => failed(&why),
+    }
 }
 
 /// Refuses a log that a crash of the target would take along.

@@ -20,11 +20,11 @@ use crate::engine::{Context, Engine, Error, Keeps};
 use crate::knob::Settings;
 use crate::measurement::Measurement;
 use crate::plan::Trial;
-use crate::sys;
 use crate::sys::workdir::folder_name;
+use crate::sys::{self, beneath};
 
 pub mod data;
-mod state;
+pub mod state;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -70,7 +70,7 @@ impl Engine for Integrity {
 /// The folder of all trials in a work directory: no trial has the number 0.
 fn folder(work: &Path) -> Result<PathBuf, Error> {
     let path = work.join(folder_name(0));
-    match rustix::fs::mkdir(&path, Mode::RWXU) {
+    match beneath::make_folder(&path, Mode::RWXU) {
         Ok(()) | Err(Errno::EXIST) => Ok(path),
         Err(why) => {
             let why = std::io::Error::from(why);

@@ -76,7 +76,7 @@ fn needs(work: &Work) -> Needs {
         memory_bytes: (source + work.block_bytes) as u64 + files * client::LETTER_BYTES,
         kinds: 8,
         descriptors: 2,
-        room: Room { bytes, names: files + 1, shared_names: 0 },
+        room: Room { bytes, largest_bytes: work.rules.high, names: files + 1, shared_names: 0 },
         hint: "lower pool-files, size-high, block-size or streams",
     }
 }

@@ -16,12 +16,12 @@ use crate::plan::Trial;
 use crate::sys;
 
 mod course;
-mod end;
+pub mod end;
 mod far;
 mod files;
 mod job;
 mod near;
-mod pact;
+pub mod pact;
 mod place;
 mod ring;
 mod serve;

@@ -4,7 +4,6 @@
 //! worker's threads (`client`) then do its operations over and over, each in a folder of its own
 //! (`disk`). Warm-up, window, samples and worker are those of [`super::clients`].
 
-use std::io::Read;
 use std::path::Path;
 
 use crate::engine::clients;
@@ -17,21 +16,19 @@ use crate::knob::Settings;
 use crate::measurement::{Measurement, Note};
 use crate::plan::Trial;
 use crate::sys;
+use crate::sys::input::LOADFILE;
 use crate::value::Stop;
 
 mod client;
 pub mod disk;
-mod loadfile;
+pub mod loadfile;
 mod own;
-mod program;
-mod wildcard;
+pub mod program;
+pub mod wildcard;
 
 use client::Work;
 use disk::Manner;
 use program::Program;
-
-/// The largest loadfile that is read, bytes: 40 times the one that Debian's dbench carries.
-const LOADFILE_BYTES_MAX: u64 = 1 << 30;
 
 /// What a client keeps of each path besides its text, which it has three times, bytes.
 const NAME_BYTES: usize = 96;
@@ -98,7 +95,7 @@ fn program(settings: &Settings) -> Result<Program, sys::Error> {
     let loadfile = settings.word("loadfile");
     let text = match loadfile {
         own::NAME => own::text(),
-        path => read(Path::new(path))?,
+        path => LOADFILE.text(Path::new(path))?,
     };
     let what = || format!("cannot replay {loadfile}");
     let wrong = |wrong: loadfile::Wrong| {
@@ -111,26 +108,6 @@ fn program(settings: &Settings) -> Result<Program, sys::Error> {
         return Err(sys::Error::new(what(), why).hint("choose a time, as stop=60s, or stop=pass"));
     }
     Ok(program)
-}
-
-fn read(path: &Path) -> Result<String, sys::Error> {
-    let failed = |why: &dyn std::fmt::Display| {
-        sys::Error::new(format!("cannot read the loadfile {}", path.display()), why).hint(
-            "`apt-get install dbench` brings /usr/share/dbench/client.txt; `built-in` is ours",
-        )
-    };
-    let told = path.metadata().map_err(|why| failed(&why))?;
-    if !told.is_file() {
-        // A pipe would be waited for, and of a device there is no end.
-        return Err(failed(&"it is no regular file"));
-    }
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(|why| failed(&why))?;
-    file.take(LOADFILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(|why| failed(&why))?;
-    if bytes.len() as u64 > LOADFILE_BYTES_MAX {
-        return Err(failed(&format!("it has more than {LOADFILE_BYTES_MAX} bytes")));
-    }
-    String::from_utf8(bytes).map_err(|why| failed(&why))
 }
 
 #[cfg(test)]

@@ -61,3 +61,28 @@ fn every_operation_that_an_engine_cannot_do_is_refused_by_name() {
         assert!(done + refused >= 26 && refused >= 8, "{name} does {done}, refuses {refused}");
     }
 }
+
+/// SIGQUIT to all processes of a run reached one that was just being put into its control group:
+/// the group did not have it, the trial was *skipped*, and a resumed campaign never ran it.
+#[test]
+fn a_load_that_is_ended_before_it_begins_is_no_reason_to_skip_its_trial() {
+    let put = |stop: &Stop| {
+        let lost = |_| Err(sys::Error::new("cannot put it there", "it is not there"));
+        let mut progress = |_| {};
+        let context = Context {
+            place: &lost,
+            host: &Host::at("/nonexistent"),
+            work: &[],
+            campaign: 1,
+            written: &|_| None,
+            progress: &mut progress,
+            stop,
+        };
+        // This program with a test of that name, which there is not: it ends at once.
+        context.put(&mut Worker::start("no-such-worker").unwrap()).unwrap_err()
+    };
+    let stop = Stop::new();
+    assert!(matches!(put(&stop), Error::Failed(why) if why.contains("before it began")));
+    stop.ask();
+    assert_eq!(put(&stop), Error::Interrupted);
+}

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::clock::{Offset, Tick};
 use super::greeting::{Answer, First, Host, Proof, Stream, Talk};
-use super::link::{ANSWER_BYTES_MAX, Link, Voice};
+use super::link::{ANSWER_BYTES_MAX, GREETING_BYTES_MAX, Link, Voice};
 use super::token::{By, Token, nonce};
 use super::{Address, PROTOCOL};
 use crate::sys::Error;
@@ -84,10 +84,11 @@ impl Call {
         })?;
         let failed = |why: std::io::Error| (Error::new(what(), why), false);
         let ends = (socket.peer_addr().map_err(failed)?, socket.local_addr().map_err(failed)?);
-        let (link, voice) = Link::new(socket, ANSWER_MAX, ANSWER_BYTES_MAX).map_err(failed)?;
+        let (link, voice) = Link::new(socket, ANSWER_MAX, GREETING_BYTES_MAX).map_err(failed)?;
         let link = Hearing(Some(link));
         let mut call = Call { link, voice, host: Host::default(), there: ends.0, here: ends.1 };
         call.greet(token).map_err(|why| (why.under(&what()), why.busy))?;
+        call.link.0.iter_mut().for_each(|link| link.let_in(ANSWER_BYTES_MAX));
         Ok(call)
     }
 

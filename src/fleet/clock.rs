@@ -36,7 +36,9 @@ impl Offset {
         let (asked, answered, _) = *talk;
         let half = way(talk) / 2;
         let at_ns = asked + half;
-        Some(Offset { ns: answered as i64 - at_ns as i64, error_ns: half.max(1), at_ns })
+        // A peer may say any time at all.
+        let ns = (answered as i64).saturating_sub(at_ns as i64);
+        Some(Offset { ns, error_ns: half.max(1), at_ns })
     }
 }
 
@@ -54,20 +56,20 @@ impl Alignment {
     pub fn ours_ns(&self, theirs_ns: u64) -> u64 {
         let (before, after) = (self.before, self.after);
         let span = after.at_ns.saturating_sub(before.at_ns);
-        let near = theirs_ns as i64 - before.ns;
+        let near = (theirs_ns as i64).saturating_sub(before.ns);
         let share = match span {
             0 => 0.0,
-            _ => (near - before.at_ns as i64) as f64 / span as f64,
+            _ => near.saturating_sub(before.at_ns as i64) as f64 / span as f64,
         };
-        let drifted = (after.ns - before.ns) as f64 * share.clamp(0.0, 1.0);
-        (near - drifted.round() as i64).max(0) as u64
+        let drifted = after.ns.saturating_sub(before.ns) as f64 * share.clamp(0.0, 1.0);
+        near.saturating_sub(drifted.round() as i64).max(0) as u64
     }
 
     /// What that is off by at most, ns: both comparisons may be off, and clocks bend between them
     /// by no more than they drifted.
     pub fn error_ns(&self) -> u64 {
         let drift = self.after.ns.abs_diff(self.before.ns);
-        self.before.error_ns.max(self.after.error_ns) + drift / 2
+        self.before.error_ns.max(self.after.error_ns).saturating_add(drift / 2)
     }
 }
 
@@ -81,6 +83,18 @@ mod tests {
         let offset = Offset::of(&talks).unwrap();
         assert_eq!((offset.ns, offset.error_ns, offset.at_ns), (50_000, 50, 3050));
         assert_eq!(Offset::of(&[]), None);
+    }
+
+    /// Times of a peer that were near the ends of what 64 bits hold ended the program, in builds
+    /// that check sums, and gave any offset at all in others.
+    #[test]
+    fn times_that_no_clock_shows_overflow_nothing() {
+        for told in [0, 1 << 63, u64::MAX, (1 << 63) - 1] {
+            let offset = |asked| Offset::of(&[(asked, told, asked + 9)]).unwrap();
+            let clocks = Alignment { before: offset(5), after: offset(1 << 62) };
+            let _ = (clocks.ours_ns(told), clocks.ours_ns(0), clocks.error_ns());
+            assert!(offset(5).error_ns > 0);
+        }
     }
 
     /// Ways that take longer in one direction than in the other shift the estimate, and never by

@@ -11,7 +11,7 @@ use super::PROTOCOL;
 /// What is said first over a connection.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum First {
+pub enum First {
     /// Of somebody who calls.
     Talk(Talk),
     /// Of a stream of bytes, which follow the line.
@@ -20,7 +20,7 @@ pub(super) enum First {
 
 /// Who calls.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Talk {
+pub struct Talk {
     /// The version of Brickyard, for people.
     pub brickyard: String,
     /// What it speaks.
@@ -31,7 +31,7 @@ pub(super) struct Talk {
 
 /// A stream of bytes that was announced.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Stream {
+pub struct Stream {
     /// What the listener gave out for this trial.
     pub ticket: String,
     /// Which one, from 0.
@@ -41,7 +41,7 @@ pub(super) struct Stream {
 /// What the listener says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Answer {
+pub enum Answer {
     /// Drawn for this talk; who it is.
     Nonce(Talk),
     /// The caller is let in.
@@ -59,7 +59,7 @@ pub(super) enum Answer {
 
 /// What the caller says then.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct Proof {
+pub struct Proof {
     /// Empty where the caller has no token.
     pub proof: String,
 }
@@ -92,7 +92,7 @@ impl Host {
 }
 
 impl Talk {
-    pub(super) fn own(nonce: &str) -> Talk {
+    pub fn own(nonce: &str) -> Talk {
         Talk {
             brickyard: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: PROTOCOL,
@@ -101,7 +101,7 @@ impl Talk {
     }
 
     /// Why this end cannot talk to that one; `None` when it can.
-    pub(super) fn mismatch(&self) -> Option<String> {
+    pub fn mismatch(&self) -> Option<String> {
         (self.protocol != PROTOCOL).then(|| {
             // It is printed, and a stranger may have written it.
             let theirs: String = self.brickyard.chars().filter(|c| !c.is_control()).collect();

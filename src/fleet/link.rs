@@ -13,6 +13,8 @@ use crate::sys::clock::monotonic_ns;
 /// A line that is longer is not read: of what a listener is told, and of what it answers.
 pub(super) const TOLD_BYTES_MAX: usize = 1 << 20;
 pub(super) const ANSWER_BYTES_MAX: usize = 1 << 30;
+/// The same before both know each other: who answers may be anybody.
+pub(super) const GREETING_BYTES_MAX: usize = 16 << 10;
 /// So much is read at once.
 const READ_BYTES: usize = 16 << 10;
 /// A reader looks so often whether its time has moved.

@@ -1,7 +1,6 @@
 //! The end that listens.
 
-use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,12 +11,15 @@ use super::greeting::{Answer, First, Host, Proof, Stream, Talk};
 use super::link::{Link, TOLD_BYTES_MAX, Voice};
 use super::token::{By, Token, nonce};
 use crate::sys::Error;
+use crate::sys::crowd::{Crowd, Doing, Place};
 use crate::sys::signal::Stop;
 
 /// Who has not said by then who he is never will.
 const GREETING_MAX: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 10 });
-/// So many may be about to say it; more are turned away at once.
-const STRANGERS_MAX: usize = 64;
+/// So many may be about to say it, of one address and in all: the streams of a trial come together,
+/// and whoever knows the token has said it within milliseconds. See [`Crowd`] for who has to go.
+const STRANGERS_OF_ONE_MAX: usize = 64;
+const STRANGERS_MAX: usize = 128;
 /// Their threads call nothing deep.
 const STACK_BYTES: usize = 1 << 20;
 /// How often the user's wish to stop is looked for.
@@ -43,10 +45,10 @@ pub struct Listener {
 }
 
 /// What the threads of all connections share.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Door {
     /// Connections that have not said what they are for.
-    strangers: AtomicUsize,
+    strangers: Arc<Crowd>,
     /// Who is being talked to.
     caller: Mutex<Option<SocketAddr>>,
     /// The streams that are expected.
@@ -119,7 +121,9 @@ impl Listener {
         };
         let socket = TcpListener::bind(address).map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
-        Ok(Listener { socket, token, door: Arc::default() })
+        let strangers = Crowd::new(STRANGERS_MAX, STRANGERS_OF_ONE_MAX);
+        let door = Door { strangers, caller: Mutex::default(), expected: Mutex::default() };
+        Ok(Listener { socket, token, door: Arc::new(door) })
     }
 
     /// Where it listens.
@@ -152,15 +156,15 @@ impl Listener {
     }
 
     fn meet(&self, socket: TcpStream, caller: SocketAddr, hold: impl Fn(Session) + Send + 'static) {
-        let stranger = Stranger::new(&self.door);
-        if self.door.strangers.load(Relaxed) > STRANGERS_MAX {
-            return;
-        }
-        let token = self.token.clone();
+        // Whoever has to go for another one finds his connection closed.
+        let Ok(closes) = socket.try_clone() else { return };
+        let leave = move || drop(closes.shutdown(Shutdown::Both));
+        let Some(stranger) = self.door.strangers.enter(caller.ip(), leave) else { return };
+        let (token, door) = (self.token.clone(), Arc::clone(&self.door));
         let builder = std::thread::Builder::new().name("caller".to_owned());
         // Without a thread for him the caller is turned away.
         let _ = builder.stack_size(STACK_BYTES).spawn(move || {
-            let met = greet(socket, caller, token.as_ref(), &stranger.0);
+            let met = greet(socket, caller, token.as_ref(), &door, &stranger);
             drop(stranger);
             if let Some(session) = met {
                 hold(session);
@@ -180,22 +184,6 @@ fn is_passing(why: &std::io::Error) -> bool {
     full || matches!(why.kind(), WouldBlock | Interrupted | ConnectionAborted)
 }
 
-/// A connection that has not said what it is for.
-struct Stranger(Arc<Door>);
-
-impl Stranger {
-    fn new(door: &Arc<Door>) -> Stranger {
-        door.strangers.fetch_add(1, Relaxed);
-        Stranger(door.clone())
-    }
-}
-
-impl Drop for Stranger {
-    fn drop(&mut self) {
-        self.0.strangers.fetch_sub(1, Relaxed);
-    }
-}
-
 /// Hears who it is; gives whoever wants to talk and may, and passes streams on. All others are gone
 /// when this returns.
 fn greet(
@@ -203,11 +191,12 @@ fn greet(
     caller: SocketAddr,
     token: Option<&Token>,
     door: &Arc<Door>,
+    stranger: &Place,
 ) -> Option<Session> {
     let (mut link, voice) = Link::new(socket, GREETING_MAX, 1024).ok()?;
     match serde_json::from_str(&link.line().ok()??).ok()? {
         First::Bytes(stream) => {
-            pass_on(stream, link, door);
+            pass_on(stream, link, door, stranger);
             None
         }
         First::Talk(talk) => {
@@ -218,6 +207,7 @@ fn greet(
                     return None;
                 }
             };
+            stranger.set(Doing::Served);
             link.let_in(TOLD_BYTES_MAX);
             // From here on it is somebody: dropping this opens the place again.
             let session = Session { link: Some(link), voice, caller, door: door.clone() };
@@ -271,12 +261,13 @@ fn let_in(
 }
 
 /// Gives a stream to whoever expects it; any other is closed.
-fn pass_on(stream: Stream, link: Link, door: &Door) {
+fn pass_on(stream: Stream, link: Link, door: &Door, stranger: &Place) {
     let expected = lock(&door.expected);
     let Some(expected) = expected.as_ref() else { return };
     let known = blake3::hash(expected.ticket.as_bytes()) == blake3::hash(stream.ticket.as_bytes());
     // Nothing is sent before all streams are there: what came with the line is nobody's.
     if known && let Some(socket) = link.into_socket() {
+        stranger.set(Doing::Served);
         let _ = expected.streams.send((stream.stream, socket));
     }
 }

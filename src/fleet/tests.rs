@@ -202,6 +202,49 @@ fn half_open_slow_and_endless_callers_keep_nobody_out() {
     );
 }
 
+/// 64 connections of strangers who said nothing shut everybody out for ten seconds, whoever knew
+/// the token as well: they were all that there was room for.
+#[test]
+fn who_knows_the_token_comes_in_while_strangers_hold_every_place() {
+    let token = Token::draw().unwrap();
+    let listening = listening(Some(token.clone()));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let connect = |last: u8| {
+        let stream = runtime.block_on(async {
+            let socket = tokio::net::TcpSocket::new_v4()?;
+            socket.bind(SocketAddr::from(([127, 0, 0, last], 0)))?;
+            socket.connect(listening.address).await?.into_std()
+        });
+        stream.unwrap()
+    };
+    // Two of them hold all places of all.
+    let strangers: Vec<TcpStream> = (0..150).map(|n| connect(2 + n / 75)).collect();
+    for _ in 0..3 {
+        drop(listening.call(Some(&token)).unwrap());
+    }
+    // Of the caller's own machine somebody holds all that one address has.
+    let beside: Vec<TcpStream> = (0..70).map(|_| connect(1)).collect();
+    drop(listening.call(Some(&token)).unwrap());
+    assert_eq!(listening.held(4), 4);
+    drop((strangers, beside));
+}
+
+/// Whoever answers a call may be anybody until he has shown that he knows the token: a line of a
+/// gibibyte was read from him.
+#[test]
+fn an_answer_without_an_end_is_read_no_further_than_a_greeting() {
+    let socket = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let address = Address::parse(&socket.local_addr().unwrap().to_string()).unwrap();
+    let sent = std::thread::spawn(move || {
+        let (mut caller, _) = socket.accept().unwrap();
+        let piece = vec![b'x'; 1 << 20];
+        (0..1024).take_while(|_| caller.write_all(&piece).is_ok()).count()
+    });
+    let error = Call::place(&address, None).unwrap_err().to_string();
+    assert!(error.contains("a line of more than"), "{error}");
+    assert!(sent.join().unwrap() < 64, "what the kernel holds on its own, MiB");
+}
+
 /// More strangers than there are places for are turned away, and the places come free.
 #[test]
 fn a_crowd_of_strangers_is_turned_away_and_leaves_the_door_free() {

@@ -2,6 +2,8 @@
 
 use serde_json::Value;
 
+use crate::value::counted;
+
 /// What changes by itself, or with where one measures: no part was exchanged.
 const IDLE: [&str; 5] =
     ["memory_available_bytes", "available_bytes", "number", "ceiling", "bandwidth"];
@@ -34,9 +36,28 @@ const OFTEN_UNREAD: [&str; 4] = ["slots", "modules", "offloads", "coalescing"];
 
 /// Every difference, one a line: `machine memory_total_bytes: 536870912, was 8589934592`.
 pub fn changes(before: &Value, now: &Value) -> Vec<String> {
+    // Figures of others come without a machine: that is one difference, and not one a part.
+    let (old, new) = (source(before), source(now));
+    if old.is_some() != new.is_some() {
+        let told = |of: Option<String>| of.unwrap_or_else(|| "measured by brickyard".to_owned());
+        return vec![format!("figures: {}, was {}", told(new), told(old))];
+    }
     let mut lines = Vec::new();
     compare(&At::default(), before, now, &mut lines);
     lines
+}
+
+/// Where the figures of a campaign come from that were not measured by it: `imported from fio.json
+/// (fio)`; `None` where they were.
+fn source(inventory: &Value) -> Option<String> {
+    if !inventory["published"].is_null() {
+        return Some("published by others".to_owned());
+    }
+    let files = inventory["imported"].as_array()?.iter().map(|of| match of["tool"].as_str() {
+        Some(tool) => format!("{} ({tool})", said(&of["file"])),
+        None => said(&of["file"]),
+    });
+    Some(format!("imported from {}", files.collect::<Vec<_>>().join(", ")))
 }
 
 /// Where in the inventory we are.
@@ -163,6 +184,13 @@ fn said(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         Value::String(text) => text.clone(),
+        Value::Array(parts) if parts.is_empty() => "none".to_owned(),
+        Value::Array(parts) if parts.iter().any(|part| part.is_object() || part.is_array()) => {
+            counted(parts.len() as u64, "part")
+        }
+        Value::Array(parts) => parts.iter().map(said).collect::<Vec<_>>().join(", "),
+        // What is in it is for programs.
+        Value::Object(_) => "told".to_owned(),
         other => other.to_string(),
     }
 }
@@ -234,6 +262,33 @@ mod tests {
         assert_eq!(changes(&server(false), &server(true)), [""; 0]);
         // A campaign of an earlier version kept no server.
         assert_eq!(changes(&json!({}), &server(true)), [""; 0]);
+    }
+
+    /// `compare` against an import printed the whole inventory of the machine as JSON.
+    #[test]
+    fn figures_of_others_are_one_difference_and_no_line_is_json() {
+        let measured = json!({
+            "machine": { "hostname": "a", "memory_total_bytes": 1024 },
+            "targets": [{ "directory": "/srv", "disks": ["sda"] }],
+            "server": { "pci": [{ "address": "0000:01:00.0" }] },
+        });
+        let fio = json!({ "imported": [{ "file": "fio.json", "tool": "fio", "results": 2 }] });
+        let published = json!({ "published": { "by": "x" }, "configurations": { "a": {} } });
+        assert_eq!(
+            changes(&measured, &fio),
+            ["figures: imported from fio.json (fio), was measured by brickyard"]
+        );
+        assert_eq!(
+            changes(&published, &measured),
+            ["figures: measured by brickyard, was published by others"]
+        );
+        let two = json!({ "targets": [{ "directory": "/srv" }, { "directory": "/tmp" }] });
+        for (before, now) in [(&measured, &two), (&two, &measured), (&measured, &json!({}))] {
+            for line in changes(before, now) {
+                assert!(!line.contains(['{', '[', '"']), "{line}");
+            }
+        }
+        assert!(changes(&measured, &two).contains(&"targets: 2 parts, was 1 part".to_owned()));
     }
 
     #[test]

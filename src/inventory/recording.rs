@@ -10,8 +10,10 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use crate::sys::input::RECORDING;
+use crate::sys::output::Output;
 use crate::sys::unpacked::Unpacked;
-use crate::sys::{Error, Host, write_whole};
+use crate::sys::{Error, Host};
 
 mod folder;
 mod names;
@@ -24,9 +26,6 @@ mod wanted;
 pub use record::record;
 
 use text::{Node, Tree};
-
-/// Bytes that the text of a recording may have, unpacked.
-const TEXT_BYTES_MAX: u64 = 64 << 20;
 
 /// A recorded machine, unpacked where it can be read; gone when dropped.
 #[derive(Debug)]
@@ -59,18 +58,34 @@ impl Recording {
             })?;
             return Ok(Recording { place: Place::Folder(root) });
         }
-        let bytes = read(path).map_err(|why| Error::new(what(), why).hint(hint))?;
+        let bytes = RECORDING.read(path)?;
+        Recording::of_bytes(bytes, what).map_err(|error| match error.hint {
+            Some(_) => error,
+            None => error.hint(hint),
+        })
+    }
+
+    /// Unpacks the bytes of a recording, plain or packed; `what` says what was tried with them.
+    ///
+    /// # Errors
+    /// With the line that cannot be understood; when nothing of a machine is in it; when there is
+    /// no room to unpack it.
+    pub fn of_bytes(bytes: Vec<u8>, what: impl Fn() -> String) -> Result<Recording, Error> {
+        let bytes = unpacked(bytes).map_err(|why| Error::new(what(), why))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-            Error::new(what(), format!("line {line} is not text")).hint(hint)
+            Error::new(what(), format!("line {line} is not text"))
         })?;
-        Recording::of_text(&text).map_err(|error| match error {
-            Unmade::Fault(fault) => {
-                Error::new(what(), format!("line {}: {}", fault.line, fault.why)).hint(hint)
-            }
-            Unmade::Refused(error) => error,
-        })
+        let fault =
+            |fault: text::Fault| Error::new(what(), format!("line {}: {}", fault.line, fault.why));
+        let tree = Tree::parse(&text).map_err(fault)?;
+        // Other lists of paths and values read the same, and would be a machine of nothing.
+        if !tree.nodes().any(|(path, _)| path.starts_with("/proc/") || path.starts_with("/sys/")) {
+            let why = "it is no recording: nothing of /proc or /sys is in it";
+            return Err(Error::new(what(), why));
+        }
+        Ok(Recording { place: Place::Unpacked(unpack(&tree)?) })
     }
 
     /// Unpacks the text of a recording that ships with the program.
@@ -106,16 +121,30 @@ impl Recording {
 ///
 /// # Errors
 /// When it cannot be written there.
-pub fn save(text: &str, path: &Path) -> Result<(), Error> {
-    if path.extension().is_none_or(|extension| extension != "gz") {
-        return write_whole(path, text.as_bytes());
+pub fn save(text: &str, to: &Output) -> Result<(), Error> {
+    if to.path().extension().is_none_or(|extension| extension != "gz") {
+        return to.write(text.as_bytes());
     }
     let mut packer = GzEncoder::new(Vec::new(), Compression::default());
     let packed = packer.write_all(text.as_bytes()).and_then(|()| packer.finish());
-    let packed =
-        packed.map_err(|error| Error::new(format!("cannot write {}", path.display()), error))?;
-    write_whole(path, &packed)
+    let packed = packed
+        .map_err(|error| Error::new(format!("cannot write {}", to.path().display()), error))?;
+    to.write(&packed)
 }
+
+/// Whether a file is a recording, of whatever version, by how it begins; packed or not.
+pub fn is_recording(start: &[u8], _: &[u8]) -> bool {
+    let mut head = Vec::new();
+    let _ = match start.starts_with(&GZIP) {
+        // What is cut off at the end is missed only after what is asked for.
+        true => flate2::read::GzDecoder::new(start).take(64).read_to_end(&mut head),
+        false => start.take(64).read_to_end(&mut head),
+    };
+    head.starts_with(record::FIRST_WORDS.as_bytes())
+}
+
+/// How a file begins that gzip(1) packed (RFC 1952, 2.3.1).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
 
 #[derive(Debug)]
 enum Unmade {
@@ -141,24 +170,15 @@ fn unpack(tree: &Tree) -> Result<Unpacked, Error> {
     Ok(unpacked)
 }
 
-/// The bytes of a file, unpacked where it is packed.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    let mut bytes = Vec::new();
-    let told = |error: std::io::Error| error.to_string();
-    file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(told)?;
-    if bytes.starts_with(&[0x1f, 0x8b]) {
-        let packed = std::mem::take(&mut bytes);
-        let unpacked = flate2::read::MultiGzDecoder::new(packed.as_slice());
-        unpacked
-            .take(TEXT_BYTES_MAX + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|error| format!("it is not packed as gzip(1) packs: {error}"))?;
+/// The bytes, unpacked where they are packed.
+fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    if bytes.starts_with(&GZIP) {
+        let mut unpacked = flate2::read::MultiGzDecoder::new(bytes.as_slice());
+        return RECORDING
+            .all(&mut unpacked)
+            .map_err(|why| format!("unpacked as by gzip(1), {why}"));
     }
-    match bytes.len() as u64 > TEXT_BYTES_MAX {
-        true => Err(format!("it is longer than {} MiB", TEXT_BYTES_MAX >> 20)),
-        false => Ok(bytes),
-    }
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -179,6 +199,7 @@ impl Recording {
 #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests {
     use super::*;
+    use crate::sys::output::{Kind, Wanted};
 
     fn error(bytes: &[u8]) -> Error {
         let folder = tempfile::tempdir().unwrap();
@@ -196,7 +217,11 @@ mod tests {
         let plain = Recording::open_path(&file).unwrap();
         assert_eq!(plain.host().word("/sys/l").unwrap(), "1");
         let file = folder.path().join("r.gz");
-        save(std::str::from_utf8(text).unwrap(), &file).unwrap();
+        let kind = Kind { name: "recording", is: is_recording };
+        let wanted = Wanted { path: &file, flag: "--record", kind, force: false };
+        let to = Output::decide(&wanted, Vec::new()).unwrap();
+        save(std::str::from_utf8(text).unwrap(), &to).unwrap();
+        assert!(to.write(b"").is_err(), "it has not the first line of a recording");
         assert!(std::fs::read(&file).unwrap().starts_with(&[0x1f, 0x8b]));
         let packed = Recording::open_path(&file).unwrap();
         assert_eq!(packed.host().word("/sys/a").unwrap(), "1");
@@ -217,6 +242,20 @@ mod tests {
         assert!(missing.why.contains("No such file"), "{missing}");
     }
 
+    /// `mdadm --detail` prints a path with a colon and indented lines, which read as a recording:
+    /// a machine of 0 CPUs and no disks was printed, with status 0.
+    #[test]
+    fn a_text_without_anything_of_a_machine_is_no_recording() {
+        let mdadm = "/dev/md0:\n           Version : 1.2\n        Raid Level : raid5\n    \
+                     Raid Devices : 3\n             State : clean, degraded\n";
+        for text in [mdadm, "", "# a comment\n", "/etc/fstab:\n    /dev/sda1 / ext4\n", "/sys/\n"] {
+            let refused = error(text.as_bytes());
+            assert!(refused.why.contains("nothing of /proc or /sys"), "{text:?}: {refused}");
+            assert!(refused.hint.unwrap().contains("inspect --record"));
+        }
+        assert!(Recording::of_bytes(b"/proc/version = x\n".to_vec(), String::new).is_ok());
+    }
+
     /// A packed text of a few kilobytes may unpack to gigabytes.
     #[test]
     fn a_packed_text_that_swells_is_refused() {
@@ -225,7 +264,7 @@ mod tests {
         for _ in 0..66 {
             packer.write_all(&blanks).unwrap();
         }
-        assert!(error(&packer.finish().unwrap()).why.contains("longer than 64 MiB"));
+        assert!(error(&packer.finish().unwrap()).why.contains("larger than 64 MiB"));
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod array;
 mod group;
 mod mount;
 mod share;
-mod signature;
+pub mod signature;
 
 pub use array::same_uuid;
 pub use group::lvm_config;

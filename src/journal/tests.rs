@@ -5,6 +5,8 @@
 use super::undo::{Fate, outstanding};
 use super::*;
 
+mod fire;
+
 const FOLDER: &str = "/sys/block/loop7";
 const READ_AHEAD: &str = "/sys/block/loop7/queue/read_ahead_kb";
 const REQUESTS: &str = "/sys/block/loop7/queue/nr_requests";

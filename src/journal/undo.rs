@@ -109,7 +109,7 @@ impl fmt::Display for Said {
 
 /// Something that is still to be undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Outstanding {
+pub struct Outstanding {
     path: String,
     boot: String,
     /// The first change; none for a directory.
@@ -125,7 +125,7 @@ pub(super) struct Outstanding {
 }
 
 /// What the lines leave to be undone, in the order in which it was first done.
-pub(super) fn outstanding(lines: &[Line]) -> Vec<Outstanding> {
+pub fn outstanding(lines: &[Line]) -> Vec<Outstanding> {
     let mut left: Vec<Outstanding> = Vec::new();
     for (number, line) in lines.iter().enumerate() {
         let path = &match line {

@@ -44,7 +44,6 @@ pub const FILESYSTEM: Knob = knob(
     "filesystem",
     Domain::OrAsIs(&Domain::OneOf(&[
         "ext4", "ext3", "ext2", "xfs", "btrfs", "jfs", "nilfs2", "f2fs", "reiserfs", "bcachefs",
-        "zfs",
     ])),
     "The file system that is made on the target's disks",
 );
@@ -70,11 +69,11 @@ pub const ARRAY_STATE: Knob = knob(
 );
 pub const SNAPSHOT: Knob = knob(
     "snapshot",
-    Domain::OrAsIs(&Domain::OneOf(&["none", "lvm", "btrfs", "zfs"])),
+    Domain::OrAsIs(&Domain::OneOf(&["none", "lvm", "btrfs"])),
     "A snapshot that is held while the trial runs",
 );
 pub const PRECONDITION: Knob = knob(
     "precondition",
-    Domain::OrAsIs(&Domain::OneOf(&["none", "discard", "fill", "fill-twice", "random"])),
+    Domain::OrAsIs(&Domain::OneOf(&["none", "discard", "fill", "fill-twice"])),
     "What is done to the disks before the layout is made; writing them through wears flash",
 );

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use super::reported::{PREFIX, Reported};
+use super::stopped::stopped;
 use super::{
     Amount, Measurement, Operation, Record, Stream, Times, Window, course, network, nfs, programs,
 };
@@ -24,7 +25,8 @@ pub use named::{Figures, Name, Rates};
 /// carries a note (DESIGN rule 1).
 pub const DISAGREEMENT: f64 = 0.05;
 
-/// The figures of one trial; none unless it was done.
+/// The figures of one trial; none unless it was done, and of a load that was held still
+/// ([`stopped`]) those alone that were known before it began.
 ///
 /// - `throughput_bytes_per_s`: bytes in the window over its length, `iops` likewise, both with an
 ///   interval by batch means over the load's samples inside the window where there are enough;
@@ -53,6 +55,12 @@ pub fn figures(record: &Record) -> Arc<Figures> {
         if let Some(digest) = &measurement.digest {
             return Arc::clone(&digest.figures);
         }
+        if let Some(times) = &measurement.layout {
+            layout_figures(times, &mut figures);
+        }
+        if stopped(measurement).is_some() {
+            return Arc::new(figures);
+        }
         window_figures(record, measurement, &mut figures);
         pass_figures(measurement, &mut figures);
         latency_figures(measurement, &mut figures);
@@ -60,9 +68,6 @@ pub fn figures(record: &Record) -> Arc<Figures> {
         if let Some(window) = counted(measurement) {
             network::figures(measurement, &window, &mut figures);
             nfs::figures(measurement, &window, &mut figures);
-        }
-        if let Some(times) = &measurement.layout {
-            layout_figures(times, &mut figures);
         }
         if let Some(of) = &measurement.programs {
             programs::figures(of, &mut figures);
@@ -89,6 +94,9 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
     let measurement = record.outcome.measurement()?;
     if let Some(kept) = named::kept(record, name) {
         return kept;
+    }
+    if stopped(measurement).is_some() {
+        return None;
     }
     let window = counted(measurement);
     let durable = measurement.durable;

@@ -221,7 +221,7 @@ impl Integrity {
             let kinds = self.wrong.iter().map(|(kind, count)| format!("{count} {kind}"));
             let text = format!(
                 "of {checked} that were checked, {} did not come back as written ({}){}",
-                counted(self.wrong_blocks(), "block"),
+                value::counted(self.wrong_blocks(), "block"),
                 kinds.collect::<Vec<_>>().join(", "),
                 first(true)
             );
@@ -231,7 +231,7 @@ impl Integrity {
             let text = format!(
                 "{} could not be read, {} in all, beside {checked} that came; the rates count them \
                  as if they had come{}",
-                counted(self.unreadable, "place"),
+                value::counted(self.unreadable, "place"),
                 value::bytes(self.unreadable_bytes as f64),
                 first(false)
             );
@@ -260,11 +260,6 @@ impl Integrity {
         self.counted.extend(other.counted);
         self.uncounted.extend(other.uncounted);
     }
-}
-
-fn counted(count: u64, of: &str) -> String {
-    let many = if count == 1 { "" } else { "s" };
-    format!("{count} {of}{many}")
 }
 
 impl std::fmt::Display for Fault {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Integrity, Note, Record, confession, figures, programs, steady};
+use super::{Integrity, Note, Record, confession, figures, programs, steady, stopped};
 use crate::value;
 
 /// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
@@ -27,7 +27,8 @@ pub fn all(record: &Record) -> Arc<[Note]> {
 pub fn notes(record: &Record) -> Vec<Note> {
     let Some(measurement) = record.outcome.measurement() else { return Vec::new() };
     let settings = &record.trial.settings;
-    let mut notes = confession::confessions(measurement, settings);
+    let mut notes = stopped::notes(measurement);
+    notes.extend(confession::confessions(measurement, settings));
     notes.extend(programs::notes(measurement));
     notes.extend(measurement.integrity.iter().flat_map(Integrity::notes));
     if let Some(share) = figures::window_disagrees(record) {

@@ -5,6 +5,9 @@
 //! an octave, the upper half of each beginning half above its start, as in a histogram of Tene's
 //! HdrHistogram with a single bit of precision; from 2^10 ns to 2^36 ns, and open at both ends.
 
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+
 use super::{Measurement, Series};
 use crate::counters::table::{Field, Table};
 
@@ -28,6 +31,30 @@ const EVERY_NS: u64 = 100_000_000;
 const ROWS_MAX: usize = 1200;
 
 const FIELDS: &[Field] = &[Field::counter("ops")];
+
+/// The most digits of a histogram: ours have three, and each further one takes ten times the room.
+const DIGITS_MAX: u32 = 4;
+/// No trial has so many operations, and two thousand streams of them can still be counted.
+const OPERATIONS_MAX: u64 = 1 << 53;
+
+/// A histogram as stores and workers keep it (HdrHistogram's format V2).
+///
+/// # Errors
+/// Why it is none, in words, or one that no trial can have: its head asks for more room than ours,
+/// or its counts are more than can be added up.
+pub fn decode(bytes: &[u8]) -> Result<Histogram<u64>, String> {
+    // Its head says for how many counts there must be room: four numbers of four bytes each.
+    let digits = bytes.get(12..16).and_then(|bytes| bytes.first_chunk());
+    if digits.is_none_or(|digits| u32::from_be_bytes(*digits) > DIGITS_MAX) {
+        return Err("its head makes no sense".to_owned());
+    }
+    let read = Deserializer::new().deserialize(&mut &*bytes);
+    let histogram: Histogram<u64> = read.map_err(|error| error.to_string())?;
+    match histogram.len() > OPERATIONS_MAX {
+        true => Err("its counts make no sense".to_owned()),
+        false => Ok(histogram),
+    }
+}
 
 /// The class of a latency in ns; any value has one.
 #[inline]
@@ -126,7 +153,32 @@ impl Course {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hdrhistogram::serialization::{Serializer as _, V2Serializer};
     use proptest::prelude::*;
+
+    /// A fuzzer wrote counts that overflow when they are added up: the library, which adds them for
+    /// a percentile, came to a place that it takes for unreachable.
+    #[test]
+    fn counts_that_cannot_be_added_up_are_no_histogram() {
+        let packed = |counts: [u64; 2]| {
+            let mut histogram = Histogram::<u64>::new_with_bounds(1, 1 << 40, 3).unwrap();
+            for (power, count) in counts.into_iter().enumerate() {
+                histogram.record_n(1 << (10 * power), count).unwrap();
+            }
+            let mut bytes = Vec::new();
+            V2Serializer::new().serialize(&histogram, &mut bytes).unwrap();
+            bytes
+        };
+        let most = i64::MAX as u64;
+        for counts in [[most, most], [OPERATIONS_MAX, 1]] {
+            assert_eq!(decode(&packed(counts)), Err("its counts make no sense".to_owned()));
+        }
+        let read = decode(&packed([OPERATIONS_MAX - 1, 1])).unwrap();
+        assert_eq!((read.len(), read.value_at_quantile(0.5)), (OPERATIONS_MAX, 1));
+        let mut greedy = packed([1, 1]);
+        greedy[15] = 5;
+        assert_eq!(decode(&greedy), Err("its head makes no sense".to_owned()));
+    }
 
     #[test]
     fn classes_follow_each_other_two_an_octave_and_the_ends_are_open() {

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::origin::{Verdict, origin};
+use super::stopped::stopped;
 use super::{Measurement, Record};
 use crate::knob::Settings;
 use crate::value::{duration, throughput};
@@ -281,6 +282,9 @@ pub fn limits(record: &Record) -> Option<Arc<Limits>> {
     let measurement = record.outcome.measurement()?;
     if let Some(digest) = &measurement.digest {
         return digest.limits.as_ref().map(Arc::clone);
+    }
+    if stopped(measurement).is_some() {
+        return None;
     }
     let facts = Facts::of(record)?;
     let in_flight = in_flight(&record.trial.settings);

@@ -2,6 +2,7 @@
 //! where it fell, as a drive's does whose fast cache is full.
 
 use super::steady::{WRITE_ROUND_NS, round_of, rounds};
+use super::stopped::stopped;
 use super::{Measurement, Window, course};
 use crate::knob::Settings;
 use crate::stats::fall::{self, fall};
@@ -50,7 +51,8 @@ pub fn settling(measurement: &Measurement, settings: &Settings) -> Option<Settli
         return digest.settling.clone();
     }
     let window = measurement.window?;
-    if measurement.programs.is_some() || measurement.reported.is_some() {
+    let told = measurement.programs.is_some() || measurement.reported.is_some();
+    if told || stopped(measurement).is_some() {
         return None;
     }
     let round_ns = round_of(settings, &window);

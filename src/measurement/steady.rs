@@ -2,6 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
+use super::stopped::stopped;
 use super::{Measurement, Series, Window};
 use crate::knob::Settings;
 use crate::stats::settled;
@@ -48,6 +49,9 @@ pub fn steady(measurement: &Measurement, settings: &Settings) -> Steady {
     let Some(window) = measurement.window else {
         return Steady::NotTested("there was no time in which all streams ran".to_owned());
     };
+    if stopped(measurement).is_some() {
+        return Steady::NotTested("the load did not run all the time".to_owned());
+    }
     let round_ns = round_of(settings, &window);
     let rounds = rounds(&measurement.load, &window, round_ns);
     if rounds.len() < ROUNDS {

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::json;
 
 use super::layouts::{self, Sense};
+use super::needs::Need;
 use crate::knob::{Knob, Settings};
 use crate::value::Value;
 
@@ -93,6 +94,11 @@ pub struct Plan {
     pub disks: Vec<String>,
     /// What is run.
     pub loads: Vec<Load>,
+    /// Why workloads were taken out of it, as nothing of them can run as it was asked for, and how
+    /// many cells they had.
+    pub without: BTreeMap<String, u64>,
+    /// What must be there.
+    pub needs: Vec<Need>,
     /// Files are twice as large as the memory of the machine unless a size is typed.
     pub twice_memory: bool,
     /// What is left out.
@@ -100,6 +106,8 @@ pub struct Plan {
     /// What a part of the server costs; no part of what is run, so that another price is no other
     /// plan.
     pub prices: BTreeMap<String, f64>,
+    /// What the prices are in, as written; empty where they have none.
+    pub currency: String,
 }
 
 /// A cell: the number of its load, and for each factor of that the number of a level.
@@ -246,10 +254,10 @@ impl Plan {
         })
     }
 
-    /// Why cells are left out by themselves, because their layouts cannot be made of so many disks,
-    /// and how many for each reason.
+    /// Why cells are left out by themselves, because their layouts cannot be made of so many disks
+    /// or their workloads cannot run as was asked for, and how many for each reason.
     pub fn senseless(&self) -> BTreeMap<String, u64> {
-        let mut all = BTreeMap::new();
+        let mut all = self.without.clone();
         for number in 0..self.loads.len() {
             let (load, rules) = (&self.loads[number], self.rules(number));
             let Some(sense) = Sense::of(load, &self.disks) else { continue };
@@ -265,6 +273,31 @@ impl Plan {
             }
         }
         all
+    }
+
+    /// Why cells are left out, and how many for each reason: those that make no sense, and those
+    /// that the plan excludes.
+    pub fn left_out(&self) -> BTreeMap<String, u64> {
+        let mut all = self.senseless();
+        let senseless: u64 = all.values().sum();
+        let senseless = senseless - self.without.values().sum::<u64>();
+        let kept = self.cells().count() as u64;
+        let excluded = self.combinations().saturating_sub(kept + senseless);
+        if excluded > 0 {
+            all.insert("the plan excludes them".to_owned(), excluded);
+        }
+        all
+    }
+
+    /// The knobs that it varies, each once.
+    pub fn varying(&self) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = Vec::new();
+        for factor in self.loads.iter().flat_map(|load| &load.factors) {
+            if factor.levels.len() > 1 && !names.contains(&factor.knob.name) {
+                names.push(factor.knob.name);
+            }
+        }
+        names
     }
 
     /// Settings of a cell.
@@ -380,9 +413,12 @@ pub mod tests {
             directories: Vec::new(),
             disks: Vec::new(),
             loads: vec![Load { name: "read".into(), settings, factors, kept: Vec::new() }],
+            without: BTreeMap::new(),
+            needs: Vec::new(),
             twice_memory: false,
             excludes: Vec::new(),
             prices: BTreeMap::new(),
+            currency: String::new(),
         }
     }
 
@@ -455,5 +491,6 @@ pub mod tests {
         ];
         assert_eq!(levels(&plan), [[0, 0], [0, 1], [1, 0], [2, 0]]);
         assert_eq!(plan.combinations(), 6);
+        assert_eq!(plan.left_out(), [("the plan excludes them".to_owned(), 2)].into());
     }
 }

@@ -7,7 +7,7 @@ use super::design::{Design, Factor, Load, Plan};
 use super::file;
 use crate::knob::{self, Knob};
 use crate::value::{Domain, Value};
-use crate::workload::Workload;
+use crate::workload::{self, Workload};
 
 /// Why a plan was refused; nothing has run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,9 +38,12 @@ pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
         directories: Vec::new(),
         disks: Vec::new(),
         loads: vec![file::load(workload, engine, &[])],
+        without: BTreeMap::new(),
+        needs: Vec::new(),
         twice_memory: false,
         excludes: Vec::new(),
         prices: BTreeMap::new(),
+        currency: String::new(),
     }
 }
 
@@ -120,6 +123,24 @@ impl Plan {
 }
 
 impl Plan {
+    /// Why a knob that no workload obeys is refused: an engine that could run them and has it is
+    /// named, and none that could not.
+    fn has_none(&self, knob: &Knob) -> Refused {
+        let runs = |engine: &&str| {
+            let runs = |load: &Load| {
+                let known = workload::find(&load.name);
+                known.is_some_and(|workload| workload.engines.contains(engine))
+            };
+            self.loads.iter().all(runs)
+        };
+        let others: Vec<&str> = knob.obeying().into_iter().filter(runs).collect();
+        let hint = match others.is_empty() {
+            false => format!("use --engine {}, or leave it out", others.join(" or ")),
+            true => format!("leave it out; it is a knob of {}", knob.obeying().join(", ")),
+        };
+        Refused { why: format!("the engine `{}` has no knob `{}`", self.engine, knob.name), hint }
+    }
+
     /// Reads `knob=level,level`.
     fn factor(&self, argument: &str) -> Result<(&'static Knob, Vec<Value>), Refused> {
         let Some((name, levels)) = argument.split_once('=') else {
@@ -136,22 +157,14 @@ impl Plan {
             return Err(Refused { why: format!("there is no knob `{name}`"), hint });
         };
         if !self.loads.iter().any(|load| load.settings.has(name)) {
-            return Err(Refused {
-                why: format!("the engine `{}` has no knob `{name}`", self.engine),
-                hint: format!("use --engine {}, or leave it out", knob.obeying().join(" or ")),
-            });
+            return Err(self.has_none(knob));
         }
-        // A list of CPUs has commas of its own.
-        let texts: Vec<&str> = match knob.domain.has_commas() {
-            true => vec![levels],
-            false => levels.split(',').collect(),
-        };
-        let mut values = Vec::with_capacity(texts.len());
-        for text in texts {
-            let value = knob.domain.parse(text.trim()).map_err(|why| Refused {
-                why: format!("{name}: {why}"),
-                hint: format!("{name} takes {}", knob.domain.describe()),
-            })?;
+        let read = knob.domain.levels(levels).map_err(|unread| Refused {
+            why: format!("{name}: {}", unread.why),
+            hint: unread.hint.unwrap_or_else(|| format!("{name} takes {}", knob.domain.describe())),
+        })?;
+        let mut values = Vec::with_capacity(read.len());
+        for value in read {
             if values.contains(&value) {
                 return Err(Refused {
                     why: format!("{name}: the level {value} is there twice"),
@@ -222,6 +235,48 @@ mod tests {
         assert!(refused("block-size=elephant").hint.contains("512B to 1GiB"));
         assert!(refused("sim-noise=0.1").hint.contains("--engine sim"));
         assert_eq!(expand(&["cpu-pinning=0-1,3"]).unwrap()[0].word("cpu-pinning"), "0-1,3");
+        assert_eq!(expand(&["cpu-pinning=none,spread,0-1,3"]).unwrap().len(), 3);
+    }
+
+    /// `stop=1,5s` was two cells, and one byte a stream gave "The device delivers 7179 MB/s".
+    #[test]
+    fn a_decimal_comma_makes_no_second_cell() {
+        for (typed, written) in
+            [("stop=1,5s", "1.5s"), ("file-size=1,5GiB", "1.5GiB"), ("read-share=0,5", "0.5")]
+        {
+            let refused = expand(&[typed]).unwrap_err();
+            assert!(refused.hint.starts_with(&format!("write {written}, with a point")), "{typed}");
+        }
+        assert_eq!(expand(&["stop=1s,5s"]).unwrap().len(), 2);
+        assert!(expand(&["stop=20"]).unwrap_err().why.contains("write 20s, or 20B"));
+    }
+
+    /// `run build stop=5s` was told to "use --engine file", which cannot run a compiler.
+    #[test]
+    fn a_knob_that_nothing_of_a_plan_obeys_leads_to_no_engine_that_cannot_run_it() {
+        let refused = |engine: &str, workload: &str, typed: &str| {
+            let mut plan = of_workload(engine, crate::workload::find(workload).unwrap());
+            plan.vary(&[typed.to_owned()]).unwrap_err().hint
+        };
+        let command = refused("command", "command", "stop=5s");
+        assert!(command.starts_with("leave it out; it is a knob of file, "), "{command}");
+        assert!(!command.contains("--engine"), "{command}");
+        assert_eq!(
+            refused("file", "random-read", "sim-noise=0.1").split(',').next().unwrap(),
+            "use --engine sim"
+        );
+        for found in crate::workload::WORKLOADS {
+            let plan = of_workload(found.engines[0], found);
+            for knob in knob::KNOBS.iter().filter(|knob| !knob.obeyed_by(found.engines[0])) {
+                let hint = plan.has_none(knob).hint;
+                let Some(named) = hint.strip_prefix("use --engine ") else { continue };
+                let named = named.split(", or leave").next().unwrap();
+                for engine in named.split(" or ") {
+                    assert!(found.engines.contains(&engine), "{}: {hint}", found.name);
+                    assert!(knob.obeyed_by(engine), "{}: {hint}", knob.name);
+                }
+            }
+        }
     }
 
     #[test]

@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use crate::knob::{self, Knob, Settings};
-use crate::value::{Stop, Value};
+use crate::value::{Domain, Stop, Value};
 use crate::workload::{self, Workload};
 
 use super::SEED_MAX;
 use super::design::{self, Design, Exclude, Factor, Load, Plan};
 use super::expand::Refused;
+use super::needs::Need;
 
 mod table;
 
@@ -51,6 +52,7 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
     let given = engine;
     let engine = given.or(own.as_ref().map(|(name, _)| *name)).unwrap_or("file");
     let twice_memory = head.take("file-size").map(|entry| twice_memory(&entry)).transpose()?;
+    let needs = head.take("needs").map(|entry| needs(&entry)).transpose()?.unwrap_or_default();
     let stop_entry = head.take("stop");
     let stop = stop_entry.as_ref().map(|entry| stops(entry, engine)).transpose()?;
     head.finish("a plan")?;
@@ -84,9 +86,9 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         None => Ok(Vec::new()),
     };
     let excludes = excludes?;
-    let prices = match document.take("prices") {
+    let (prices, currency) = match document.take("prices") {
         Some(entry) => prices(entry.table()?)?,
-        None => BTreeMap::new(),
+        None => Default::default(),
     };
     document.finish("a plan file")?;
     let plan = Plan {
@@ -99,17 +101,42 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         directories,
         disks,
         loads,
+        without: BTreeMap::new(),
+        needs,
         twice_memory: twice_memory.unwrap_or(false),
         excludes,
         prices,
+        currency,
     };
     Ok(plan)
 }
 
-/// What each part costs, in whatever money the person counts.
-fn prices(table: Table<'_>) -> Result<BTreeMap<String, f64>, Mistake> {
-    let each = table.rest().into_iter();
-    each.map(|entry| Ok((entry.own_name()?, entry.above_zero()?))).collect()
+/// `needs = ["nfs"]`: what must be there.
+fn needs(entry: &Entry<'_>) -> Result<Vec<Need>, Mistake> {
+    let one = |item: Entry<'_>| {
+        let name = item.text()?;
+        let found = Need::NAMES.iter().find(|(known, _)| *known == name);
+        found.map(|(_, need)| *need).ok_or_else(|| {
+            item.unknown("need of a plan", &name, Need::NAMES.iter().map(|(name, _)| *name))
+        })
+    };
+    entry.list()?.into_iter().map(one).collect()
+}
+
+/// What each part costs, and in which money, where that is written: one for all.
+fn prices(table: Table<'_>) -> Result<(BTreeMap<String, f64>, String), Mistake> {
+    let (mut prices, mut first) = (BTreeMap::new(), None);
+    for entry in table.rest() {
+        let (price, currency) = entry.price()?;
+        prices.insert(entry.own_name()?, price);
+        if *first.get_or_insert_with(|| currency.clone()) != currency {
+            return Err(entry.wrong(
+                "this price is in another currency than the one before it",
+                "give all prices in one currency, or none of them",
+            ));
+        }
+    }
+    Ok((prices, first.unwrap_or_default()))
 }
 
 fn design_of(entry: Entry<'_>) -> Result<Design, Mistake> {
@@ -229,15 +256,28 @@ fn some_of(entry: &Entry<'_>, all: &[String]) -> Result<Vec<String>, Mistake> {
     }
 }
 
-/// What a workload is called: its own name, or its preset's, told apart by its place where that is
-/// used twice.
-fn named(own: Option<Entry<'_>>, preset: &str, loads: &[Load]) -> Result<String, Mistake> {
+/// What a workload is called: its own name, or its preset's; where that is taken, with what it
+/// sets besides (`levels`), or by its place where that tells it from no other.
+fn named(
+    own: Option<Entry<'_>>,
+    preset: &str,
+    levels: &[(&Knob, Value)],
+    loads: &[Load],
+) -> Result<String, Mistake> {
     let taken = |name: &str| loads.iter().any(|other| other.name == name);
     let Some(entry) = own else {
         let same = loads.iter().filter(|other| other.name.starts_with(preset)).count();
-        let numbered = (same + 1..).map(|number| format!("{preset} {number}"));
         let first = (same == 0).then(|| preset.to_owned());
-        let free = first.into_iter().chain(numbered).find(|name| !taken(name));
+        // Of a command the least matters for its name: how it is started.
+        let is_text = |(knob, _): &(&Knob, Value)| matches!(knob.domain, Domain::Text);
+        let levels = if levels.iter().any(is_text) { &levels[..0] } else { levels };
+        let told = levels.iter();
+        let told: Vec<String> =
+            told.map(|(knob, level)| format!("{} {level}", knob.name)).collect();
+        let with = (!told.is_empty()).then(|| format!("{preset}, {}", told.join(", ")));
+        let with = with.filter(|name| name.chars().count() <= NAME_MAX);
+        let numbered = (same + 1..).map(|number| format!("{preset} {number}"));
+        let free = first.into_iter().chain(with).chain(numbered).find(|name| !taken(name));
         return Ok(free.unwrap_or_default());
     };
     let name = entry.text()?;
@@ -306,23 +346,27 @@ fn loads(
     for mut table in tables {
         let (preset, engine) = preset(&mut table, engine)?;
         let mut load = load(preset, engine, stop);
-        load.name = named(table.take("name"), preset.name, &loads)?;
+        let name = table.take("name");
         if let Some(entry) = table.take("directories") {
             load.settings.set("directories", Value::Words(some_of(&entry, directories)?));
         }
         if let Some(entry) = table.take("keep") {
             load.kept = kept(&entry, &load.settings)?;
         }
-        let mut own = Vec::new();
+        let (mut own, mut single) = (Vec::new(), Vec::new());
         for entry in table.rest() {
             let knob = entry.knob()?;
-            let mut levels = entry.levels(knob, Some(engine))?;
+            let levels = entry.levels(knob, Some(engine))?;
             own.push(knob.name);
-            match levels.len() {
-                1 => load.settings.set(knob.name, levels.remove(0)),
+            match &levels[..] {
+                [level] => {
+                    load.settings.set(knob.name, level.clone());
+                    single.push((knob, level.clone()));
+                }
                 _ => load.factors.push(Factor { knob, levels }),
             }
         }
+        load.name = named(name, preset.name, &single, &loads)?;
         for (placed, used) in factors.iter().zip(&mut used) {
             let knob = placed.factor.knob;
             if knob.obeyed_by(engine) && !own.contains(&knob.name) {

@@ -33,6 +33,20 @@ pub fn is_layout(knob: &Knob) -> bool {
     knob.scope == Scope::Layout
 }
 
+/// Knobs that [`resolve`] fills in by what others are, and which those are.
+pub const FILLED_IN: [(&str, &[&str]); 2] =
+    [("volumes", &["filesystem"]), ("disks", &["raid", "filesystem", "volumes", "journal"])];
+
+/// Whether `name`, one of [`FILLED_IN`], is in `settings` what it comes to on a target of `disks`
+/// disks when nobody says it.
+pub fn is_filled_in(settings: &Settings, name: &str, disks: u64) -> bool {
+    let Some(held) = settings.find(name).filter(|held| !held.is_as_is()) else { return false };
+    let mut open = settings.clone();
+    open.set(name, Value::as_is());
+    resolve(&mut open, disks);
+    open.find(name) == Some(held)
+}
+
 /// Gives the knobs of a layout that are left `as-is` the values that they come to on `disks` disks:
 /// what is stored is what was made. Options that are left to the tools stay `as-is`.
 pub fn resolve(settings: &mut Settings, disks: u64) {
@@ -138,6 +152,10 @@ impl Sense {
             if !lies_on_disks {
                 return None;
             }
+            if !settings.has("disks") {
+                let engine = settings.engine();
+                return Some(format!("the engine `{engine}` does not run on layouts"));
+            }
             resolve(&mut settings, disks.len() as u64);
             layout(&settings, &disks).err()
         });
@@ -233,6 +251,7 @@ fn whole_layout(load: &Load, disks: usize) -> Result<(), Refused> {
 mod tests {
     use super::super::expand::of_workload;
     use super::*;
+    use crate::value::Domain;
     use crate::workload;
 
     fn plan(disks: usize, arguments: &[&str]) -> Plan {
@@ -279,6 +298,51 @@ mod tests {
         assert_eq!(senseless.values().sum::<u64>(), 6, "{senseless:?}");
         assert_eq!(senseless["disks=3 is more than the 2 of the target"], 4);
         assert!(senseless.keys().any(|why| why.contains("raid5")), "{senseless:?}");
+    }
+
+    /// `plan metadata --device A --device B` said "24 cells make no sense: there is no disk".
+    #[test]
+    fn an_engine_that_runs_on_no_layout_is_told_and_no_disk_is_said_to_be_missing() {
+        let text = crate::plan::builtin::find("metadata").unwrap().text;
+        let mut metadata = crate::plan::file::read(text, "metadata", None).unwrap();
+        metadata.disks = vec!["serial:1".to_owned(), "serial:2".to_owned()];
+        let typed = ["filesystem=ext4", "raid=raid0"].map(str::to_owned);
+        metadata.vary(&typed).unwrap();
+        let senseless = metadata.senseless();
+        assert!(senseless["the engine `tree` does not run on layouts"] > 20, "{senseless:?}");
+        assert!(senseless.keys().all(|why| !why.contains("no disk")), "{senseless:?}");
+        // Of plans that ship and lie on disks no reason is untrue either.
+        for built_in in crate::plan::builtin::PLANS {
+            let mut plan = crate::plan::file::read(built_in.text, built_in.name, None).unwrap();
+            plan.disks = (0..4).map(|disk| format!("serial:{disk}")).collect();
+            let reasons = plan.senseless();
+            let untrue = |why: &&String| why.contains("there is no disk");
+            assert_eq!(reasons.keys().find(untrue), None, "{}", built_in.name);
+        }
+    }
+
+    /// `precondition=random`, `filesystem=zfs` and `snapshot=zfs` were offered, and every cell with
+    /// them was left out: "not built".
+    #[test]
+    fn every_level_that_is_offered_of_a_layout_can_be_made() {
+        let bases = [
+            ["filesystem=ext4", "raid=raid5", "volumes=md"],
+            ["filesystem=ext4", "raid=raid0", "volumes=lvm"],
+            ["filesystem=btrfs", "raid=raid0", "volumes=btrfs"],
+            ["filesystem=ext4", "raid=single", "disks=1"],
+        ];
+        for knob in knob::KNOBS.iter().filter(|knob| is_layout(knob)) {
+            let Domain::OrAsIs(Domain::OneOf(words)) = knob.domain else { continue };
+            for word in *words {
+                let made = bases.iter().any(|base| {
+                    let others = base.iter().filter(|it| !it.starts_with(knob.name));
+                    let typed = format!("{}={word}", knob.name);
+                    let all: Vec<&str> = others.copied().chain([typed.as_str()]).collect();
+                    plan(8, &all).cells().next().is_some()
+                });
+                assert!(made, "{}={word} makes sense with nothing", knob.name);
+            }
+        }
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub const SECOND_PASS_NS: u64 = 2_000_000_000;
 /// Streams that write the files; each replicate writes a third of them.
 pub const LAYOUT_STREAMS: u64 = 4;
 
+/// Times that are worked out are whole ones of these, ns.
+const TEN_MS: u64 = 10_000_000;
 /// Writing gets one part in so many of the budget.
 const WRITING_PART: u64 = 4;
 /// The part of writing's time that its bytes would take at the probe's rate: what a disk takes for
@@ -44,10 +46,12 @@ pub struct Writing {
 pub fn writing(budget_ns: u64, places: u64, bytes_per_s: f64) -> Writing {
     let quarter_ns = budget_ns / WRITING_PART;
     let share_ns = quarter_ns / (u64::from(REPLICATES) * places.max(1));
-    let at_most_ns = share_ns.saturating_sub(OVERHEAD_NS).max(OVERHEAD_NS);
+    // Both stand in the settings of the trials, where a person reads them.
+    let whole = |ns: u64| ns / TEN_MS * TEN_MS;
+    let at_most_ns = whole(share_ns.saturating_sub(OVERHEAD_NS)).max(OVERHEAD_NS);
     Writing {
         // A short budget leaves time to make it durable rather than to write the files over.
-        at_least_ns: TRIAL_NS_MIN.min(at_most_ns / 4 * 3),
+        at_least_ns: TRIAL_NS_MIN.min(whole(at_most_ns / 4 * 3)),
         at_most_ns,
         files_bytes: (bytes_per_s * quarter_ns as f64 / 1e9 * PLANNED_SHARE) as u64,
     }
@@ -370,6 +374,8 @@ mod tests {
             let writing = writing(budget_ns, places, 5e9);
             assert!((writing.at_most_ns + OVERHEAD_NS) * trials <= budget_ns / 4, "{writing:?}");
             assert!(writing.at_least_ns < writing.at_most_ns, "{writing:?}");
+            // It stood among the settings as 1014872979ns.
+            assert_eq!((writing.at_least_ns % TEN_MS, writing.at_most_ns % TEN_MS), (0, 0));
             assert!(writing.files_bytes as f64 / 5e9 < seconds as f64 / 4.0, "{writing:?}");
         }
         assert_eq!(writing(180 * SECOND, 1, 1e8).at_least_ns, TRIAL_NS_MIN);

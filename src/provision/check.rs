@@ -50,7 +50,6 @@ pub fn check(layout: &Layout) -> Checked {
     snapshot(layout)?;
     match layout.precondition.as_str() {
         "none" | "discard" | "fill" | "fill-twice" => Ok(()),
-        "random" => no("precondition=random is not built yet; fill-twice is near it"),
         other => no(format!("precondition {other} is none of none, discard, fill, fill-twice")),
     }
 }
@@ -72,7 +71,8 @@ fn level(layout: &Layout) -> Checked {
         return no(format!("raid {raid} is none of {}", names.join(", ")));
     };
     if count < *fewest {
-        return no(format!("{raid} takes {fewest} disks or more, and there are {count}"));
+        let are = if count == 1 { "is" } else { "are" };
+        return no(format!("{raid} takes {fewest} disks or more, and there {are} {count}"));
     }
     if matches!(raid, "raid10" | "raid50" | "raid60") && count % 2 == 1 {
         return no(format!("{raid} takes an even number of disks, and there are {count}"));
@@ -112,10 +112,7 @@ fn kind(layout: &Layout) -> Checked {
     let name = layout.filesystem.as_str();
     let Some(kind) = filesystem::kind(name) else {
         let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
-        return match name {
-            "zfs" => no("zfs is not built: it is not made by mkfs and mount"),
-            _ => no(format!("filesystem {name} is none of {}", names.join(", "))),
-        };
+        return no(format!("filesystem {name} is none of {}", names.join(", ")));
     };
     let taken = |word: &&String| {
         kind.taken.iter().any(|taken| {
@@ -169,7 +166,6 @@ fn snapshot(layout: &Layout) -> Checked {
         "btrfs" => no(format!("{} has no snapshots of btrfs", layout.filesystem)),
         "lvm" if layout.volumes() == Volumes::Lvm => Ok(()),
         "lvm" => no("a snapshot of LVM takes volumes=lvm"),
-        "zfs" => no("zfs is not built"),
         other => no(format!("snapshot {other} is none of none, lvm, btrfs")),
     }
 }
@@ -227,7 +223,7 @@ mod tests {
             (layout.raid, layout.chunk_bytes) = ("raid1".into(), Some(65536));
         };
         assert_eq!(why(mirror), "raid1 has no chunks");
-        assert!(why(|layout| layout.filesystem = "zfs".into()).contains("not built"));
+        assert!(why(|layout| layout.filesystem = "zfs".into()).contains("is none of ext4"));
         assert!(why(|layout| layout.filesystem = "ext5".into()).contains("none of ext4, ext3"));
         let options = |word: &str| why(|layout| layout.mkfs_options = vec![word.into()]);
         assert!(options("-Lmine").contains("may not say -Lmine"));
@@ -243,7 +239,7 @@ mod tests {
         assert!(why(striped).contains("raid0 cannot be degraded"));
         assert!(why(|layout| layout.snapshot = "lvm".into()).contains("volumes=lvm"));
         assert!(why(|layout| layout.snapshot = "btrfs".into()).contains("ext4 has no"));
-        assert!(why(|layout| layout.precondition = "random".into()).contains("not built yet"));
+        assert!(why(|layout| layout.precondition = "random".into()).contains("is none of none"));
     }
 
     #[test]

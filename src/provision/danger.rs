@@ -15,9 +15,10 @@ mod identity;
 mod in_use;
 mod scene;
 
+pub use bearing::tags;
 pub use claim::{Claim, claim};
-pub use scene::wipe_words;
 use scene::{Scene, Seen};
+pub use scene::{swapped_to, wipe_words};
 
 /// A situation in which a disk is not written.
 pub struct Danger {

@@ -8,11 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::Input;
+use super::{Input, words};
 use crate::knob::Settings;
 use crate::measurement::figures::Cell;
 use crate::plan;
-use crate::value::{Stop, Value};
+use crate::value::{Stop, Value, counted};
 
 /// The form of the line that we print, and how many fields it has.
 const FORM: &str = "1.98";
@@ -47,6 +47,11 @@ const SHOWN: &[&str] = &["streams", "file-size", "block-size", "queue-depth", "f
 
 /// The knobs that are varied within a cell's phase, with its values.
 type Key<'a> = BTreeMap<&'static str, &'a Value>;
+
+/// Whether a file is of this form and ours, of whatever version: its first line.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    start.starts_with(b"# Brickyard, campaign ")
+}
 
 /// All lines of the campaign.
 ///
@@ -144,11 +149,18 @@ fn head(input: &Input<'_>, cells: &[(usize, &Cell)]) -> String {
             *origins.entry(phase).or_default().entry(origin.verdict.name()).or_default() += 1;
         }
     }
-    let mut text = String::new();
+    let campaign = input.campaign;
+    let plan = campaign.plan.replace(['\n', '\r'], " ");
+    let mut text = format!("# Brickyard, campaign {}: plan {plan}\n", campaign.id);
     let told = |(phase, verdicts): (usize, BTreeMap<&str, usize>)| {
-        let each = verdicts.iter().map(|(name, count)| format!("{name} in {count} trials"));
+        let each = verdicts
+            .iter()
+            .map(|(name, count)| format!("{name} in {}", counted(*count as u64, "trial")));
         format!("{} from {}", PHASES[phase], each.collect::<Vec<_>>().join(" and "))
     };
+    for line in words::left_out(&campaign.left_out) {
+        let _ = writeln!(text, "# {}", line.replace(['\n', '\r'], " "));
+    }
     let told: Vec<String> = origins.into_iter().map(told).collect();
     if !told.is_empty() {
         let _ = writeln!(text, "# bytes came: {}", told.join("; "));

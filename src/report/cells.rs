@@ -119,9 +119,30 @@ impl Source {
         }
     }
 
+    /// Those of some rows that are marked, each once, in the order of the rows.
+    pub fn marked<'a, 'b: 'a>(rows: impl Iterator<Item = &'a Row<'b>>) -> Vec<Source> {
+        let mut seen: Vec<Source> = Vec::new();
+        for source in rows.map(|row| row.source).filter(|source| !source.mark().is_empty()) {
+            if !seen.contains(&source) {
+                seen.push(source);
+            }
+        }
+        seen
+    }
+
     /// Whether the figure may stand for the device.
     pub fn is_device(self) -> bool {
         matches!(self, Source::Written | Source::Read(Verdict::Device))
+    }
+}
+
+impl Group<'_> {
+    /// Over its table: its name, and that it is no result where it is none.
+    pub fn title(&self) -> String {
+        match plan::prepares(self.name) {
+            true => format!("{} (made ready for the trials; no result)", self.name),
+            false => self.name.to_owned(),
+        }
     }
 }
 

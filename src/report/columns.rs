@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use super::{Input, TrialView};
+use super::{Input, TrialView, words};
 use crate::measurement::{Outcome, Record, machine};
 use crate::stats::Interval;
 use crate::value::Value;
@@ -90,6 +90,8 @@ enum Source<'a> {
     Figure(&'a str),
     /// An end of the figure's interval within the trial.
     End(&'a str, fn(Interval) -> f64),
+    /// Of the campaign, the same in every line: a table has no other place for it.
+    LeftOut(&'a BTreeMap<String, u64>),
     Machine(&'static str),
 }
 
@@ -101,6 +103,9 @@ impl<'a> Column<'a> {
             Source::Knob(knob) => record.trial.settings.find(knob).and_then(setting),
             Source::Figure(name) => Some(Cell::Number(view.figures.get(name)?.value)),
             Source::End(name, end) => Some(Cell::Number(end(view.figures.get(name)?.interval?))),
+            Source::LeftOut(reasons) => {
+                Some(Cell::Text(words::left_out(reasons).join("; ").into()))
+            }
             Source::Machine(name) => {
                 let counted = machine::counters(record.outcome.measurement()?);
                 Some(Cell::Number(*counted.get(name)?))
@@ -128,6 +133,13 @@ impl<'a> Column<'a> {
 /// contract.
 pub fn of<'a>(input: &'a Input<'_>) -> Vec<Column<'a>> {
     let mut all: Vec<Column<'a>> = of_trials();
+    let reasons = &input.campaign.left_out;
+    all.extend((!reasons.is_empty()).then(|| Column {
+        name: "left_out".to_owned(),
+        kind: Kind::Text,
+        unit: "",
+        source: Source::LeftOut(reasons),
+    }));
     all.extend(of_knobs(input.records));
     let figures: BTreeSet<&str> =
         input.trials.iter().flat_map(|view| view.figures.keys()).map(AsRef::as_ref).collect();
@@ -159,6 +171,11 @@ pub fn of<'a>(input: &'a Input<'_>) -> Vec<Column<'a>> {
     all
 }
 
+/// The names of the first columns, which every campaign has.
+pub fn of_every_trial() -> Vec<String> {
+    of_trials().into_iter().map(|column| column.name).collect()
+}
+
 fn of_trials<'a>() -> Vec<Column<'a>> {
     let column = |name: &str, kind, get: Get| Column {
         name: name.to_owned(),
@@ -183,7 +200,12 @@ fn of_trials<'a>() -> Vec<Column<'a>> {
         column("origin", Kind::Text, |_, view| text(view.origin.as_ref()?.verdict.name())),
         column("steady", Kind::Switch, |_, view| view.steady.map(Cell::Switch)),
         column("notes", Kind::Text, |_, view| {
-            let kinds: Vec<&str> = view.notes.iter().map(|note| note.kind.as_str()).collect();
+            let mut kinds: Vec<&str> = Vec::new();
+            for note in view.notes.iter().filter(|note| !note.kind.is_empty()) {
+                if !kinds.contains(&note.kind.as_str()) {
+                    kinds.push(&note.kind);
+                }
+            }
             (!kinds.is_empty()).then(|| Cell::Text(kinds.join(" ").into()))
         }),
     ]

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::html::compared as page;
+use super::json::begins_with;
 use super::programs;
 use super::text::grid::{Grid, Side};
 use super::words;
@@ -15,16 +16,44 @@ use crate::value::{percent, significant};
 pub struct Format {
     /// As typed after `--format`.
     pub name: &'static str,
+    /// What one is, as in "it is no ...".
+    pub about: &'static str,
     /// Prints them, whole.
     pub render: fn(&[Pair<'_>]) -> Result<String, serde_json::Error>,
+    /// Whether a file is one of ours, by how it begins and how it ends.
+    pub mark: fn(start: &[u8], end: &[u8]) -> bool,
 }
 
 /// The first is the default.
 pub const FORMATS: &[Format] = &[
-    Format { name: "text", render: text },
-    Format { name: "json", render: json },
-    Format { name: "html", render: page::render },
+    Format {
+        name: "text",
+        about: "comparison of brickyard as text",
+        render: text,
+        mark: |start, _| {
+            start.starts_with(b"Brickyard ")
+                && start
+                    .split(|it| *it == b'\n')
+                    .next()
+                    .is_some_and(|line| line.ends_with(SIDE_BY_SIDE.as_bytes()))
+        },
+    },
+    Format {
+        name: "json",
+        about: "comparison of brickyard as JSON",
+        render: json,
+        mark: |start, _| begins_with(start, "comparisons"),
+    },
+    Format {
+        name: "html",
+        about: "comparison of brickyard as HTML",
+        render: page::render,
+        mark: page::is_ours,
+    },
 ];
+
+/// How the first line of the text ends.
+const SIDE_BY_SIDE: &str = " - two campaigns side by side";
 
 /// Two campaigns, and what came of setting the second against the first.
 #[derive(Debug)]
@@ -55,7 +84,7 @@ impl Told<'_> {
     pub fn said(&self) -> String {
         let of = self.campaign;
         let date = words::date(of.started_unix_ns);
-        format!("{} on {}, {date} (campaign {})", of.plan, of.host, of.id)
+        format!("{}, {date} (campaign {})", words::subject(of), of.id)
     }
 
     fn json(&self) -> Json {
@@ -97,7 +126,7 @@ fn text(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
 
 fn one(pair: &Pair<'_>) -> String {
     let mut text = format!(
-        "Brickyard {} - two campaigns side by side\n\n  A  {}\n  B  {}\n\n",
+        "Brickyard {}{SIDE_BY_SIDE}\n\n  A  {}\n  B  {}\n\n",
         env!("CARGO_PKG_VERSION"),
         pair.before.said(),
         pair.now.said()
@@ -106,7 +135,8 @@ fn one(pair: &Pair<'_>) -> String {
         text.push_str(&wrapped(&finding.claim, ""));
     }
     for figure in figures(pair.comparison) {
-        text.push_str(&format!("\n{figure}{}\n", direction(pair.comparison, figure)));
+        let head = words::figure(figure);
+        text.push_str(&format!("\n{head}{}\n", direction(pair.comparison, figure)));
         text.push_str(&table(pair.comparison, figure));
     }
     if !pair.comparison.apart.is_empty() {
@@ -269,7 +299,7 @@ fn json(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::*;
     use crate::analysis::compare::{Asked, compare};
     use crate::engine::testing::{campaign, settings};
@@ -308,6 +338,15 @@ mod tests {
             differences: &differences,
         };
         then(&[pair])
+    }
+
+    /// A comparison in every format, by what it is.
+    pub fn printed() -> Vec<(&'static str, Vec<u8>)> {
+        let print = |pairs: &[Pair<'_>]| {
+            let all = FORMATS.iter();
+            all.map(|it| (it.about, (it.render)(pairs).unwrap().into_bytes())).collect()
+        };
+        with(|_| {}, print)
     }
 
     #[test]

@@ -19,6 +19,12 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     Ok(text)
 }
 
+/// Whether a file is such a table, of whatever version: its first columns.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    let head = columns::of_every_trial().join(",");
+    start.strip_prefix(head.as_bytes()).is_some_and(|rest| rest.starts_with(b","))
+}
+
 /// A number that is finite; nothing for others.
 pub(super) fn number(number: Option<f64>) -> String {
     number.filter(|number| number.is_finite()).map_or(String::new(), |number| number.to_string())
@@ -31,13 +37,21 @@ pub(super) fn line(cells: &[String]) -> String {
 }
 
 fn field(text: &str) -> String {
-    // A spreadsheet would run a text that begins like a formula; numbers are written by us.
-    let formula = text.starts_with(['=', '+', '-', '@']) && text.parse::<f64>().is_err();
+    // A spreadsheet runs a text that begins like a formula, and passes over a tab or a line end
+    // before it (OWASP, "CSV Injection"); numbers are written by us.
+    let begins = ['=', '+', '-', '@', '\t', '\r', '\n'];
+    let formula = text.starts_with(begins) && !is_number(text);
     let text = if formula { format!("'{text}") } else { text.to_owned() };
-    match text.contains([',', '"', '\n', '\r']) {
+    match text.contains([',', '"', '\n', '\r', '\t']) {
         true => format!("\"{}\"", text.replace('"', "\"\"")),
         false => text,
     }
+}
+
+/// A number as we print it, and nothing that only parses as one: `-inf` and `+nan` are words.
+fn is_number(text: &str) -> bool {
+    let digits = |c: char| c.is_ascii_digit() || "-+.eE".contains(c);
+    text.chars().all(digits) && text.parse::<f64>().is_ok()
 }
 
 #[cfg(test)]
@@ -71,5 +85,25 @@ mod tests {
         assert_eq!(field("say \"no\""), "\"say \"\"no\"\"\"");
         assert_eq!(field("=HYPERLINK(1)"), "'=HYPERLINK(1)");
         assert_eq!(field("-1.5"), "-1.5");
+    }
+
+    /// A name that began with a tab or a carriage return before its `=` was run as a formula: the
+    /// guard looked for the sign alone.
+    #[test]
+    fn a_tab_or_a_line_end_before_a_formula_is_no_way_around_the_guard() {
+        for (text, guarded) in [
+            ("\t=1+1", "\"'\t=1+1\""),
+            ("\r=1+1", "\"'\r=1+1\""),
+            ("\n@SUM(A1)", "\"'\n@SUM(A1)\""),
+            ("\r\n-1", "\"'\r\n-1\""),
+            ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+            ("-inf", "'-inf"),
+            ("a\tb", "\"a\tb\""),
+        ] {
+            assert_eq!(field(text), guarded, "{text:?}");
+        }
+        for number in ["-1", "-0.25", "-1e-7", "-1.5e300", "0", "+5"] {
+            assert_eq!(field(number), number);
+        }
     }
 }

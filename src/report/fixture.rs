@@ -92,6 +92,8 @@ pub fn campaign_of(trials: Vec<Trial>, rows: u64) -> Fixture {
         }),
         plan_json: None,
         prices: Default::default(),
+        currency: String::new(),
+        left_out: Default::default(),
         not_bought: vec![
             NotBought { cell: "mixed, 100 streams".into(), budget_ns: 5_400_000_000_000 },
             NotBought { cell: "queue depth 256".into(), budget_ns: 7_200_000_000_000 },

@@ -70,6 +70,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(assets::policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(GENERATOR);
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
                 title { (title) }
@@ -101,6 +102,27 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     };
     Ok(page.into_string())
 }
+
+/// Says of a page whose it is.
+const GENERATOR: &str = concat!("Brickyard ", env!("CARGO_PKG_VERSION"), ", report");
+
+/// Whether a file is such a page, of whatever version.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    is_page(start, "report")
+}
+
+/// Whether a file is a page of ours that shows `what`.
+fn is_page(start: &[u8], what: &str) -> bool {
+    let head = String::from_utf8_lossy(&start[..start.len().min(HEAD_BYTES)]);
+    let (doctype, generator) = ("<!DOCTYPE html>", "<meta name=\"generator\" content=\"");
+    let generator = head.starts_with(doctype).then(|| head.split_once(generator)).flatten();
+    let named = generator.and_then(|(_, rest)| rest.split_once('"'));
+    let told = named.and_then(|(named, _)| named.strip_prefix("Brickyard ")?.split_once(", "));
+    told.is_some_and(|(_, shows)| shows == what)
+}
+
+/// The generator stands before so many bytes.
+const HEAD_BYTES: usize = 8 << 10;
 
 /// `Storage of fileserver: /srv/a`.
 fn title(input: &Input<'_>) -> String {

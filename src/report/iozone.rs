@@ -7,10 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
-use super::Input;
+use super::{Input, words};
 use crate::knob::Settings;
 use crate::measurement::figures::Cell;
 use crate::plan;
+use crate::value::counted;
 
 /// KiB per second by file size and record size, of one operation.
 type Matrix = BTreeMap<(u64, u64), f64>;
@@ -37,6 +38,13 @@ const TITLES: &[&str] = &[
     "Re-Fread report",
     "Mixed workload report",
 ];
+
+/// Whether a file is such a report, of whatever version: its first lines.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&start[..start.len().min(4 << 10)]);
+    head.starts_with("Brickyard, campaign ")
+        && head.lines().nth(1).is_some_and(|line| line.starts_with("Output is in kBytes/sec"))
+}
 
 /// All matrices of the campaign.
 ///
@@ -135,6 +143,9 @@ fn head(input: &Input<'_>) -> String {
          The top row is record sizes, the left column is file sizes, both in kBytes.\n",
         input.campaign.id, input.campaign.plan
     );
+    for line in words::left_out(&input.campaign.left_out) {
+        let _ = writeln!(text, "{line}");
+    }
     let mut origins: BTreeMap<usize, BTreeMap<&'static str, u32>> = BTreeMap::new();
     for (record, view) in input.records.iter().zip(&input.trials) {
         if let (Some(title), Some(origin)) = (title(&record.trial.settings), &view.origin) {
@@ -142,14 +153,17 @@ fn head(input: &Input<'_>) -> String {
         }
     }
     for (title, verdicts) in origins {
-        let told = verdicts.iter().map(|(name, count)| format!("{name} in {count} trials"));
+        let told = verdicts
+            .iter()
+            .map(|(name, count)| format!("{name} in {}", counted(u64::from(*count), "trial")));
         let told = told.collect::<Vec<_>>().join(", ");
         let _ = writeln!(text, "{}: bytes came from {told}", TITLES[title]);
     }
     let wide = input.cells.iter().filter(|cell| title(&cell.settings).is_some() && is_wide(cell));
     let wide = wide.count();
     if wide > 0 {
-        let _ = writeln!(text, "{wide} cells have no 95 % interval within 10 % of their figure");
+        let cells = if wide == 1 { "1 cell has".to_owned() } else { format!("{wide} cells have") };
+        let _ = writeln!(text, "{cells} no 95 % interval within 10 % of the figure");
     }
     for sentence in &input.answer {
         let _ = writeln!(text, "{sentence}");

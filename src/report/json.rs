@@ -13,6 +13,7 @@ use crate::analysis::Finding;
 use crate::analysis::effects::Effects;
 use crate::analysis::integrity::{Part, Pool, Promise, Rate};
 use crate::knob::Settings;
+use crate::measurement::again::run_again;
 use crate::measurement::figures::Figures;
 use crate::measurement::origin::Verdict;
 use crate::measurement::{Integrity, Note, Outcome, Record, Reported, Verified, machine};
@@ -28,6 +29,21 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     Ok(text)
 }
 
+/// Whether a file is such a document, of whatever version: how it begins.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    begins_with(start, "campaign")
+}
+
+/// Whether a document begins with our version, and `next` after it.
+pub(super) fn begins_with(start: &[u8], next: &str) -> bool {
+    let head: String = String::from_utf8_lossy(&start[..start.len().min(256)])
+        .chars()
+        .filter(|c| !c.is_whitespace())
+        .collect();
+    let version = head.strip_prefix("{\"brickyard\":\"").and_then(|rest| rest.split_once("\","));
+    version.is_some_and(|(_, rest)| rest.starts_with(&format!("\"{next}\":")))
+}
+
 #[derive(Serialize)]
 struct Document<'a> {
     brickyard: &'a str,
@@ -39,6 +55,8 @@ struct Document<'a> {
     findings: &'a [Finding],
     #[serde(skip_serializing_if = "Option::is_none")]
     integrity: Option<Checked>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    left_out: &'a BTreeMap<String, u64>,
     not_bought: &'a [NotBought],
     inventory: &'a serde_json::Value,
 }
@@ -55,6 +73,8 @@ struct Campaign<'a> {
     command: &'a [String],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     prices: &'a BTreeMap<String, f64>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    currency: &'a str,
 }
 
 #[derive(Serialize)]
@@ -64,6 +84,8 @@ struct Trial<'a> {
     outcome: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run_again_as: Option<u32>,
     group: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     started_unix_ns: Option<u64>,
@@ -146,6 +168,7 @@ impl<'a> Document<'a> {
             trials: &cell.trials,
             figures: &cell.figures,
         });
+        let (again, trials) = (run_again(input.records), input.records.iter().zip(&input.trials));
         Document {
             brickyard: &campaign.version,
             campaign: Campaign {
@@ -158,13 +181,15 @@ impl<'a> Document<'a> {
                 uid: &campaign.uid,
                 command: &campaign.argv,
                 prices: &campaign.prices,
+                currency: &campaign.currency,
             },
             answer: &input.answer,
-            trials: input.records.iter().zip(&input.trials).map(trial).collect(),
+            trials: trials.map(|one| trial(one, &again)).collect(),
             cells: cells.collect(),
             effects: &input.shown.effects,
             findings: &input.findings,
             integrity: Pool::of(input.records).map(checked),
+            left_out: &campaign.left_out,
             not_bought: &campaign.not_bought,
             inventory: &campaign.inventory,
         }
@@ -192,7 +217,7 @@ fn checked(pool: Pool) -> Checked {
     }
 }
 
-fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
+fn trial<'a>((record, view): (&'a Record, &'a TrialView), again: &BTreeMap<u32, u32>) -> Trial<'a> {
     let reason = match &record.outcome {
         Outcome::Failed(why) | Outcome::Skipped(why) => Some(why.as_str()),
         Outcome::Done(_) | Outcome::Interrupted => None,
@@ -203,6 +228,7 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView)) -> Trial<'a> {
         replicate: record.trial.replicate,
         outcome: record.outcome.name(),
         reason,
+        run_again_as: again.get(&record.trial.number).copied(),
         group: &record.trial.group,
         started_unix_ns: measurement.map(|measurement| measurement.started_unix_ns),
         elapsed_ns: measurement.map(|measurement| measurement.elapsed_ns),

@@ -63,6 +63,15 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     Ok(text)
 }
 
+/// Whether a file is such a report, of whatever version: its first lines.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&start[..start.len().min(4 << 10)]);
+    let mut lines = head.lines();
+    let (title, _, told) = (lines.next(), lines.next(), lines.next().unwrap_or_default());
+    title.is_some_and(|title| title.starts_with("# Storage of "))
+        && [". Brickyard ", ", campaign ", ", seed "].iter().all(|part| told.contains(part))
+}
+
 /// What was checked, and what was wrong.
 fn integrity(input: &Input<'_>, text: &mut String) {
     let Some(sheet) = integrity::sheet(input) else { return };
@@ -113,7 +122,7 @@ fn of_others(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
         let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    text.push_str(&format!("\n## {}\n\n", escaped(group.name)));
+    text.push_str(&format!("\n## {}\n\n", escaped(&group.title())));
     text.push_str(&format!("{}\n\n{}", escaped(&sheet.source), line(&sheet.heads)));
     text.push_str(&format!("|---|{}\n", "---:|".repeat(sheet.heads.len().saturating_sub(1))));
     let rows = sheet.rows.iter().take(cells::ROWS_MAX);
@@ -125,7 +134,7 @@ fn table(group: &Group<'_>, text: &mut String) {
     let axis = group.varying.join(", ");
     let (first, second) =
         if written { ("accepted MB/s", "durable MB/s") } else { ("MB/s", "MiB/s") };
-    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(group.name), escaped(&group.common())));
+    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(&group.title()), escaped(&group.common())));
     let head = ["", first, second, "IOPS", "p50", "p99", "n", "origin", "notes"];
     let named = std::iter::once(axis.as_str()).chain(head.into_iter().skip(1));
     text.push_str(&format!("| {} |\n", named.collect::<Vec<_>>().join(" | ")));
@@ -138,7 +147,7 @@ fn table(group: &Group<'_>, text: &mut String) {
 /// Operations per second, and what each took.
 fn of_operations(group: &Group<'_>, text: &mut String) {
     let columns = operations::columns(group);
-    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(group.name), escaped(&group.common())));
+    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(&group.title()), escaped(&group.common())));
     let heads: Vec<&str> = columns.iter().map(|column| column.head).collect();
     let axis = group.varying.join(", ");
     text.push_str(&format!("| {axis} | {} | n | notes |\n", heads.join(" | ")));
@@ -218,7 +227,13 @@ fn lists(input: &Input<'_>, text: &mut String) {
     };
     let failed: Vec<String> = failed.iter().map(|line| escaped(line)).collect();
     let not_bought: Vec<String> = budgets.iter().map(told).collect();
-    for (head, lines) in [("Not measured", failed), ("Not bought by this budget", not_bought)] {
+    let left_out = words::left_out(&input.campaign.left_out);
+    let left_out: Vec<String> = left_out.iter().map(|line| coded(line)).collect();
+    for (head, lines) in [
+        ("Not measured", failed),
+        ("Left out of the plan", left_out),
+        ("Not bought by this budget", not_bought),
+    ] {
         if !lines.is_empty() {
             text.push_str(&format!("\n## {head}\n\n"));
             lines.iter().for_each(|line| text.push_str(&format!("- {line}\n")));

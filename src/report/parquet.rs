@@ -49,6 +49,17 @@ pub fn render(input: &Input<'_>) -> Result<Vec<u8>> {
     file.into_inner()
 }
 
+/// Whether a file is such a table, of whatever version: its footer has our keys.
+pub fn is_ours(start: &[u8], end: &[u8]) -> bool {
+    let whole = start.starts_with(b"PAR1") && end.ends_with(b"PAR1");
+    let has = |key: &[u8]| end.windows(key.len()).any(|bytes| bytes == key);
+    // Their names stand one after the other, with a value between (parquet.thrift, KeyValue).
+    whole && KEYS.iter().all(|key| has(key.as_bytes()))
+}
+
+/// Keys of the footer by which ours are known.
+const KEYS: [&str; 3] = ["brickyard", "campaign", "started_unix_ns"];
+
 fn field(column: &Column<'_>, trials: &[(&Record, &TrialView)]) -> Result<TypePtr> {
     let (physical, logical) = match column.kind {
         Kind::Integer => (Physical::INT64, unsigned(column, trials)),

@@ -209,7 +209,7 @@ pub fn listed(relations: &[Relation]) -> Answer {
         relation.names().map(row).collect::<Vec<_>>()
     });
     let columns = ["kind", "name", "column"].map(str::to_owned).to_vec();
-    Answer { columns, rows: rows.collect(), truncated: false }
+    Answer { columns, rows: rows.collect(), ..Answer::default() }
 }
 
 /// SQL that works in this store, between single quotes of a shell too.
@@ -250,7 +250,7 @@ mod tests {
 
     fn answer(columns: &[&str], rows: Vec<Vec<Cell>>) -> Answer {
         let columns = columns.iter().map(|name| (*name).to_owned()).collect();
-        Answer { columns, rows, truncated: false }
+        Answer { columns, rows, ..Answer::default() }
     }
 
     fn hostile() -> Answer {

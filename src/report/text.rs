@@ -6,7 +6,9 @@
 use super::{Input, cells, words};
 use crate::analysis::cost::PRICE_PER_GB_PER_S;
 use crate::analysis::{Finding, Severity};
+use crate::measurement::again::{run_again, said_again};
 use crate::measurement::{Outcome, Record};
+use crate::value::counted;
 
 pub mod effects;
 pub mod grid;
@@ -33,18 +35,31 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     prices(input, &mut text);
     findings(input, &mut text);
     failures(input, &mut text);
+    left_out(input, &mut text);
     not_bought(input, &mut text);
     text.push_str(&format!("\nRepeat it: {}\n", plain(&words::command(input.campaign))));
     Ok(text)
 }
 
+/// Whether a file is such a report, of whatever version: how it begins.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    let head = String::from_utf8_lossy(&start[..start.len().min(HEAD_BYTES)]);
+    let heading = head.split("\n\n").next().unwrap_or_default();
+    // It is wrapped.
+    let heading = heading.split_whitespace().collect::<Vec<_>>().join(" ");
+    let parts = [" - ", " (campaign ", ", seed "];
+    heading.starts_with("Brickyard ") && parts.iter().all(|part| heading.contains(part))
+}
+
+/// The heading is shorter.
+const HEAD_BYTES: usize = 4 << 10;
+
 fn heading(input: &Input<'_>, text: &mut String) {
     let campaign = input.campaign;
     let line = format!(
-        "Brickyard {} - {} on {}, {} (campaign {}, seed {})",
+        "Brickyard {} - {}, {} (campaign {}, seed {})",
         campaign.version,
-        campaign.plan,
-        campaign.host,
+        words::subject(campaign),
         words::date(campaign.started_unix_ns),
         campaign.id,
         campaign.seed,
@@ -57,6 +72,10 @@ fn heading(input: &Input<'_>, text: &mut String) {
 fn prices(input: &Input<'_>, text: &mut String) {
     const SHOWN: usize = 10;
     let groups = cells::groups(input);
+    let money = match input.campaign.currency.as_str() {
+        "" => String::new(),
+        currency => format!(" {currency}"),
+    };
     let mut lines: Vec<(f64, String)> = Vec::new();
     for group in &groups {
         for row in &group.rows {
@@ -66,7 +85,10 @@ fn prices(input: &Input<'_>, text: &mut String) {
                 format!(" ({} to {})", shown(interval.low), shown(interval.high))
             });
             let what = format!("{}: {}", group.name, group.label(row));
-            lines.push((price.value, format!("{}{between} per GB/s: {what}", shown(price.value))));
+            lines.push((
+                price.value,
+                format!("{}{between}{money} per GB/s: {what}", shown(price.value)),
+            ));
         }
     }
     if lines.is_empty() {
@@ -113,12 +135,14 @@ fn failures(input: &Input<'_>, text: &mut String) {
 /// Trials that were not done and why: a line each of the first, and how many more there are.
 pub(super) fn not_measured(input: &Input<'_>) -> Vec<String> {
     const SHOWN: usize = 20;
+    let again = run_again(input.records);
     let said = |record: &Record| {
         let (number, group) = (record.trial.number, &record.trial.group);
+        let later = said_again(&again, number);
         Some(match &record.outcome {
-            Outcome::Failed(why) => format!("trial {number} ({group}) failed: {why}"),
-            Outcome::Skipped(why) => format!("trial {number} ({group}) was skipped: {why}"),
-            Outcome::Interrupted => format!("trial {number} ({group}) was interrupted"),
+            Outcome::Failed(why) => format!("trial {number} ({group}) failed{later}: {why}"),
+            Outcome::Skipped(why) => format!("trial {number} ({group}) was skipped{later}: {why}"),
+            Outcome::Interrupted => format!("trial {number} ({group}) was interrupted{later}"),
             Outcome::Done(_) => return None,
         })
     };
@@ -126,9 +150,17 @@ pub(super) fn not_measured(input: &Input<'_>) -> Vec<String> {
     let done = |record: &&Record| record.outcome.measurement().is_some();
     let all = input.records.len() - input.records.iter().filter(done).count();
     if all > SHOWN {
-        lines.push(format!("and {} more trials", all - SHOWN));
+        lines.push(format!("and {}", counted((all - SHOWN) as u64, "more trial")));
     }
     lines
+}
+
+fn left_out(input: &Input<'_>, text: &mut String) {
+    let lines = words::left_out(&input.campaign.left_out);
+    if !lines.is_empty() {
+        text.push_str("\nLeft out of the plan\n");
+        lines.iter().for_each(|line| text.push_str(&wrapped("  - ", line)));
+    }
 }
 
 fn not_bought(input: &Input<'_>, text: &mut String) {

@@ -1,9 +1,12 @@
 //! (pure) Words that several formats share: dates, commands, names of settings.
 
+use std::collections::BTreeMap;
+
+pub use crate::analysis::words::figure;
 use crate::knob::Settings;
 use crate::published;
 use crate::store::{Campaign, NotBought};
-use crate::value::{Value, setting};
+use crate::value::{Value, counted, setting};
 use crate::verify::VERIFY;
 
 /// A text of no more than so many characters, its end left out where it has more.
@@ -158,6 +161,23 @@ pub fn random(settings: &Settings) -> bool {
     settings.has("access") && settings.word("access").starts_with("random")
 }
 
+/// What a campaign is of: its plan, and the machine where that is known.
+pub fn subject(campaign: &Campaign) -> String {
+    match campaign.host.as_str() {
+        "unknown" => campaign.plan.clone(),
+        host => format!("{} on {host}", campaign.plan),
+    }
+}
+
+/// What was left out of a plan, a line for each reason: `24 cells are left out: ...`.
+pub fn left_out(reasons: &BTreeMap<String, u64>) -> Vec<String> {
+    let line = |(why, count): (&String, &u64)| {
+        let are = if *count == 1 { "is" } else { "are" };
+        format!("{} {are} left out: {why}", counted(*count, "cell"))
+    };
+    reasons.iter().map(line).collect()
+}
+
 /// Whether it reads what was brought into memory beforehand on purpose.
 pub fn warm(settings: &Settings) -> bool {
     let off = |name| settings.has(name) && !settings.flag(name);
@@ -228,6 +248,34 @@ mod tests {
         assert_eq!(bound("a 64 KiB; (5 %), 2 MB/s"), "a 64\u{a0}KiB; (5\u{a0}%), 2\u{a0}MB/s");
         assert_eq!(bound("8 streams, s in  32"), "8 streams, s in  32");
         assert_eq!(bound("of 1 234 567 blocks, 12"), "of 1\u{a0}234\u{a0}567 blocks, 12");
+    }
+
+    /// A page ended with "Without a column here: write_latency_ns_mean".
+    #[test]
+    fn figures_have_names_for_people() {
+        let told = [
+            ("throughput_bytes_per_s", "throughput"),
+            ("durable_throughput_bytes_per_s", "durable throughput"),
+            ("write_latency_ns_mean", "write latency mean"),
+            ("latency_ns_p99", "latency p99"),
+            ("iops", "IOPS"),
+            ("elapsed_s", "elapsed"),
+            ("elapsed_s_max", "elapsed max"),
+            ("cpu_share", "cpu"),
+            ("ops_per_s", "ops"),
+        ];
+        for (name, wanted) in told {
+            assert_eq!(figure(name), wanted);
+        }
+    }
+
+    #[test]
+    fn cells_that_are_left_out_are_counted_with_their_reason() {
+        let reasons = [("there is no room".to_owned(), 1), ("raid50 takes 6 disks".to_owned(), 24)];
+        let told = left_out(&reasons.into());
+        let due =
+            ["24 cells are left out: raid50 takes 6 disks", "1 cell is left out: there is no room"];
+        assert_eq!(told, due);
     }
 
     #[test]

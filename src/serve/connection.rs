@@ -1,23 +1,31 @@
 //! Connections: so many at once, each for so long, and none for who says nothing.
 
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
+use axum::extract::Request;
+use axum::response::Response;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::Service;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 
+use crate::sys::crowd::{Crowd, Doing, Place};
 use crate::sys::signal::Stop;
 
-/// So many at once; the kernel has more wait.
-const CONNECTIONS_MAX: u32 = 64;
+/// So many at once, and of one address: a browser makes six, and several people may come through
+/// one machine. See [`Crowd`] for who has to go for the next one.
+const CONNECTIONS_MAX: usize = 128;
+const CONNECTIONS_OF_ONE_MAX: usize = 48;
 /// Who has not said by then what it asks for never will; one that asks nothing more is closed.
 const HEAD_MAX: Duration = Duration::from_secs(5);
 /// A head of a request is no longer than this, bytes; more is answered with 431.
@@ -37,39 +45,51 @@ const BREATH: Duration = Duration::from_millis(100);
 
 /// Answers whoever connects, until the user asks to stop.
 pub async fn accept(socket: &TcpListener, router: Router, stop: &Stop) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX as usize));
+    let crowd = Crowd::new(CONNECTIONS_MAX, CONNECTIONS_OF_ONE_MAX);
     let (ending, end) = watch::channel(false);
-    let next = async || {
-        let place = Arc::clone(&places).acquire_owned().await.ok()?;
-        match socket.accept().await {
-            Ok((stream, _)) => Some((stream, place)),
-            Err(_) => {
-                sleep(BREATH).await;
-                None
-            }
-        }
-    };
     while !stop.asked() {
-        let (router, end) = (router.clone(), end.clone());
-        if let Ok(Some((stream, place))) = timeout(LOOK, next()).await {
+        let (stream, from) = match timeout(LOOK, socket.accept()).await {
+            Ok(Ok(connected)) => connected,
+            Ok(Err(_)) => {
+                sleep(BREATH).await;
+                continue;
+            }
+            Err(_) => continue,
+        };
+        let sent_away = Arc::new(Notify::new());
+        let leave = Arc::clone(&sent_away);
+        // Where all are being answered, the next one finds his connection closed.
+        if let Some(place) = crowd.enter(from.ip(), move || leave.notify_one()) {
+            let (router, end) = (router.clone(), end.clone());
             tokio::spawn(async move {
-                attend(stream, router, end).await;
-                drop(place);
+                let mut answering = pin!(attend(stream, router, end, place));
+                let mut away = pin!(sent_away.notified());
+                poll_fn(|context| match away.as_mut().poll(context) {
+                    Poll::Ready(()) => Poll::Ready(()),
+                    Poll::Pending => answering.as_mut().poll(context),
+                })
+                .await;
             });
         }
     }
     let _ = ending.send(true);
-    let _ = timeout(END_MAX, places.acquire_many(CONNECTIONS_MAX)).await;
+    let all_gone = async {
+        while crowd.taken() > 0 {
+            sleep(LOOK).await;
+        }
+    };
+    let _ = timeout(END_MAX, all_gone).await;
 }
 
 /// Answers one connection, to its end.
-async fn attend(stream: TcpStream, router: Router, mut end: watch::Receiver<bool>) {
+async fn attend(stream: TcpStream, router: Router, mut end: watch::Receiver<bool>, place: Place) {
+    let service = Answering { router: TowerToHyperService::new(router), place: Arc::new(place) };
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_MAX)
         .max_buf_size(HEAD_BYTES_MAX)
         .max_headers(FIELDS_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+        .serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     let mut over = pin!(timeout(LIFE, end.changed()));
     // Whatever went wrong, it went wrong for who is gone: nobody is there to be told.
@@ -82,4 +102,28 @@ async fn attend(stream: TcpStream, router: Router, mut end: watch::Receiver<bool
     }
     connection.as_mut().graceful_shutdown();
     let _ = timeout(LAST_MAX, connection).await;
+}
+
+/// The pages of one connection, which says when one is being made.
+struct Answering {
+    router: TowerToHyperService<Router>,
+    place: Arc<Place>,
+}
+
+type Answered = Result<Response, Infallible>;
+
+impl Service<Request<Incoming>> for Answering {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Answered> + Send>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let (answer, place) = (self.router.call(request), Arc::clone(&self.place));
+        place.set(Doing::Served);
+        Box::pin(async move {
+            let answered = answer.await;
+            place.set(Doing::Waits);
+            answered
+        })
+    }
 }

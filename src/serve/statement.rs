@@ -3,7 +3,7 @@
 //! whole process, too; reports have theirs to themselves.
 
 use std::ffi::OsString;
-use std::io::{BufRead, Read, Write};
+use std::io::{Read, Write};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use super::answers::Answer;
 use super::pages::{query, wrong};
 use crate::report::query::FORMATS;
-use crate::sys::Error;
 use crate::sys::child::{Heard, Worker};
+use crate::sys::{Error, input};
 use crate::value::duration;
 
 /// As what this program starts itself.
@@ -117,8 +117,7 @@ impl Reply {
 /// When standard input or output fails.
 pub fn worker() -> Result<(), Error> {
     let failed = |why: std::io::Error| Error::new("cannot answer a statement", why);
-    let mut line = String::new();
-    std::io::stdin().lock().read_line(&mut line).map_err(failed)?;
+    let line = input::lines(std::io::stdin().lock()).next().unwrap_or_default();
     let statement: Statement =
         serde_json::from_str(&line).map_err(|why| Error::new("cannot answer a statement", why))?;
     // Who asked is gone when nothing more can come.

@@ -5,8 +5,10 @@
 //! An effect is an average over the levels of the other factors: the difference of means of cells,
 //! each cell counting once. Where cells are missing (fractions, one at a time, exclusions), it is
 //! that of the additive model fitted to the cells there are, by least squares; factors that these
-//! do not tell apart are said to be inseparable. Values are logarithms of rates, as a rule: then
-//! effects are ratios, which is how settings of a server act, and its noise too.
+//! do not tell apart are said to be inseparable. Where another factor is set with some levels of
+//! one alone, levels are compared within each class that shares that setting, and classes by their
+//! means: an effect nested in another. Values are logarithms of rates, as a rule: then effects are
+//! ratios, which is how settings of a server act, and its noise too.
 //!
 //! The error of each effect comes from `strata`; what a factor is called is left to `analysis`.
 
@@ -23,6 +25,7 @@ use shares::Term;
 mod alone;
 mod columns;
 mod interactions;
+mod nested;
 mod shares;
 mod spread;
 
@@ -62,6 +65,9 @@ pub struct MainEffect {
     pub levels: Vec<Estimate>,
     /// The two levels that are furthest apart; `None` when it cannot be told from others.
     pub span: Option<Span>,
+    /// The two classes of levels whose means are furthest apart (`most` and `least` number them),
+    /// where levels have classes; then [`MainEffect::span`] is of two levels of one class.
+    pub beside: Option<Span>,
     /// The combination of levels of other factors without which that would not be more than chance;
     /// `None` where there is no such one.
     pub rests: Option<Rest>,
@@ -122,21 +128,32 @@ pub struct MainEffects {
 /// Bonferroni. For tests alone, which need no shares.
 #[cfg(test)]
 pub fn main_effects(factors: &[Factor], runs: &[Run]) -> Option<MainEffects> {
-    Some(judged(factors, runs)?.1)
+    Some(judged(factors, &[], runs)?.1)
 }
 
 /// The effects of `factors` on `runs`, with the share of the variance that each explains; `None`
-/// without runs or factors. Takes some milliseconds. Sources as of `main_effects`: Holm's weighted
-/// procedure (Scandinavian Journal of Statistics 6, 1979), and Bonferroni for pairs of levels.
-pub fn with_shares(factors: &[Factor], runs: &[Run]) -> Option<MainEffects> {
-    let (table, mut found) = judged(factors, runs)?;
+/// without runs or factors. `classes` has for each factor the class of each of its levels, what
+/// goes with them alike; nothing for a factor (or for all) whose levels are of one class, or of one
+/// each. Takes some milliseconds. Sources as of `main_effects`: Holm's weighted procedure
+/// (Scandinavian Journal of Statistics 6, 1979), and Bonferroni for pairs of levels; of nested
+/// factors: Montgomery, "Design and Analysis of Experiments", chapter 14.
+pub fn with_shares(
+    factors: &[Factor],
+    classes: &[Vec<usize>],
+    runs: &[Run],
+) -> Option<MainEffects> {
+    let (table, mut found) = judged(factors, classes, runs)?;
     let pairs = found.interactions.as_deref_mut().unwrap_or_default();
     let borrowed = found.borrowed.is_some();
     found.error_share = shares::shares(&table, &mut found.effects, pairs, borrowed);
     Some(found)
 }
 
-fn judged(factors: &[Factor], runs: &[Run]) -> Option<(Table, MainEffects)> {
+fn judged(
+    factors: &[Factor],
+    classes: &[Vec<usize>],
+    runs: &[Run],
+) -> Option<(Table, MainEffects)> {
     if factors.is_empty() || runs.is_empty() {
         return None;
     }
@@ -148,14 +165,15 @@ fn judged(factors: &[Factor], runs: &[Run]) -> Option<(Table, MainEffects)> {
     let share = |squares: f64| if total > 0.0 { (squares / total).clamp(0.0, 1.0) } else { 0.0 };
     let beyond = columns.fit.left(&table.strata.cell_means());
     let effect = |number: usize| {
-        let effect = effect(number, &columns, &table);
-        let Some((levels, span, rests, term)) = effect else {
+        let none = Vec::new();
+        let classes = classes.get(number).unwrap_or(&none);
+        let Some(effect) = effect(number, classes, &columns, &table) else {
             let aliases = aliases(number, factors, &table.cells);
             return MainEffect { aliases, ..MainEffect::default() };
         };
-        let of_runs: Vec<f64> = runs.iter().map(|run| levels[run.levels[number]].value).collect();
-        let share = share(about_mean(&of_runs));
-        MainEffect { levels, span: Some(span), rests, share, term, ..MainEffect::default() }
+        let of_runs: Vec<f64> =
+            runs.iter().map(|run| effect.levels[run.levels[number]].value).collect();
+        MainEffect { share: share(about_mean(&of_runs)), ..effect }
     };
     let mut effects: Vec<MainEffect> = (0..factors.len()).map(effect).collect();
     // What is taken as error is not tested.
@@ -197,7 +215,8 @@ fn correct(
     interactions: &mut [Interaction],
     spread: &mut [Option<Span>],
 ) {
-    let alone = effects.iter_mut().filter_map(|it| it.span.as_mut()).map(Span::tested).collect();
+    let alone = effects.iter_mut().flat_map(|it| [it.span.as_mut(), it.beside.as_mut()]);
+    let alone = alone.flatten().map(Span::tested).collect();
     let pairs = interactions.iter_mut().filter_map(|it| it.most.as_mut());
     let pairs = pairs.map(|it| (&mut it.chance, None, it.judged)).collect();
     let spread = spread.iter_mut().flatten().map(Span::tested).collect();
@@ -339,11 +358,13 @@ impl Judged {
     }
 }
 
-/// Each level against the mean of all, the two furthest apart, what their difference rests on, and
-/// how large the effect is in all.
-type Effect = (Vec<Estimate>, Span, Option<Rest>, Option<Term>);
-
-fn effect(number: usize, columns: &Columns<'_>, table: &Table) -> Option<Effect> {
+/// What a factor does whose levels have these classes; `None` where it cannot be told from others.
+fn effect(
+    number: usize,
+    classes: &[usize],
+    columns: &Columns<'_>,
+    table: &Table,
+) -> Option<MainEffect> {
     let many = table.factors[number].levels;
     if many < 2 || !columns.separable(number) {
         return None;
@@ -356,29 +377,51 @@ fn effect(number: usize, columns: &Columns<'_>, table: &Table) -> Option<Effect>
     };
     let contrasts: Vec<Contrast> = (0..many).map(level).collect::<Option<_>>()?;
     let levels: Vec<Estimate> = contrasts.iter().map(t_interval).collect();
-    let by_value = |a: &usize, b: &usize| levels[*a].value.total_cmp(&levels[*b].value);
-    let most = (0..many).max_by(by_value)?;
-    let least = (0..many).min_by(by_value)?;
-    let (most, least) = if most == least { (1, 0) } else { (most, least) };
-    let sign = |it: usize| f64::from(i8::from(it == most) - i8::from(it == least));
-    let of = columns.of_levels(number, (0..many).map(sign));
-    let weights = columns.fit.weights(&of)?;
-    let contrast = table.strata.contrast(&weights)?;
-    let pairs = (many * (many - 1) / 2) as f64;
-    let value = contrast.value;
-    let judged =
-        contrast.error.map(|error| Judged::of(error, pairs).beside(table, &[number], &weights));
-    let rest = alone::rest(table, columns, &[number], &of, &weights);
-    let span = Span {
-        most,
-        least,
-        difference: around(value, judged.as_ref().map(Judged::half)),
-        chance: judged.as_ref().map(|judged| judged.chance_beside(value, rest.as_ref())),
-        detectable: None,
-        judged,
-    };
-    let rest = rest.filter(|rest| judged.is_some_and(|it| it.rests(value, rest)));
-    Some((levels, span, rest, term(&contrasts)))
+    let values: Vec<f64> = levels.iter().map(|level| level.value).collect();
+    let sets = nested::sets(classes, many);
+    let picked = nested::within(&sets, &values)?;
+    let apart = Apart { number, columns, table };
+    let (span, rests) = apart.span(&picked)?;
+    let beside = nested::between(&sets, &values);
+    let beside = beside.and_then(|picked| Some(apart.span(&picked)?.0));
+    let term = term(&contrasts);
+    Some(MainEffect { levels, span: Some(span), beside, rests, term, ..MainEffect::default() })
+}
+
+/// Sets of a factor's levels, held against each other.
+struct Apart<'a> {
+    number: usize,
+    columns: &'a Columns<'a>,
+    table: &'a Table,
+}
+
+impl Apart<'_> {
+    /// How far the means of two sets of levels are apart, and what that rests on alone.
+    fn span(&self, picked: &nested::Picked) -> Option<(Span, Option<Rest>)> {
+        let Apart { number, columns, table } = *self;
+        let share = |set: &[usize], level: usize| match set.contains(&level) {
+            true => 1.0 / set.len() as f64,
+            false => 0.0,
+        };
+        let weight = |level: usize| share(&picked.more, level) - share(&picked.less, level);
+        let of = columns.of_levels(number, (0..table.factors[number].levels).map(weight));
+        let weights = columns.fit.weights(&of)?;
+        let contrast = table.strata.contrast(&weights)?;
+        let value = contrast.value;
+        let judged = contrast.error.map(|error| Judged::of(error, picked.among));
+        let judged = judged.map(|it| it.beside(table, &[number], &weights));
+        let rest = alone::rest(table, columns, &[number], &of, &weights);
+        let span = Span {
+            most: picked.most,
+            least: picked.least,
+            difference: around(value, judged.as_ref().map(Judged::half)),
+            chance: judged.as_ref().map(|judged| judged.chance_beside(value, rest.as_ref())),
+            detectable: None,
+            judged,
+        };
+        let rest = rest.filter(|rest| judged.is_some_and(|it| it.rests(value, rest)));
+        Some((span, rest))
+    }
 }
 
 /// How large the effects of all levels are; `None` without their errors.

@@ -15,7 +15,9 @@ use crate::measurement::{Column, Kind, Series};
 
 const VERSION: u64 = 1;
 /// Nothing honest inflates to more; a damaged or hostile blob stops here.
-const INFLATED_BYTES_MAX: u64 = 1 << 30;
+const INFLATED_BYTES_MAX: u64 = 256 << 20;
+/// Nor has any machine more counters.
+const COLUMNS_MAX: u64 = 1 << 17;
 
 /// The series as stored.
 pub fn encode(series: &Series) -> Vec<u8> {
@@ -30,13 +32,19 @@ pub fn encode(series: &Series) -> Vec<u8> {
         put(&mut raw, u64::from(column.kind == Kind::Gauge));
         put_numbers(&mut raw, column.values.iter().copied());
     }
+    packed(&raw)
+}
+
+/// These bytes, deflated.
+pub fn packed(raw: &[u8]) -> Vec<u8> {
     let mut deflate = DeflateEncoder::new(Vec::new(), Compression::new(6));
-    let written = deflate.write_all(&raw);
+    let written = deflate.write_all(raw);
     written.and_then(|()| deflate.finish()).expect("a vector takes every byte")
 }
 
-/// The series that [`encode`] made these bytes of; `None` when they are damaged.
-pub fn decode(blob: &[u8]) -> Option<Series> {
+/// The series that [`encode`] made these bytes of; `None` when they are damaged, or are more than
+/// `numbers` of them.
+pub fn decode(blob: &[u8], numbers: usize) -> Option<Series> {
     let mut raw = Vec::new();
     DeflateDecoder::new(blob).take(INFLATED_BYTES_MAX).read_to_end(&mut raw).ok()?;
     let mut rest = raw.as_slice();
@@ -46,6 +54,9 @@ pub fn decode(blob: &[u8]) -> Option<Series> {
     let source = take_text(&mut rest)?;
     let columns = take(&mut rest)?;
     let rows = usize::try_from(take(&mut rest)?).ok()?;
+    if columns > COLUMNS_MAX || rows.checked_mul(columns as usize + 1)? > numbers {
+        return None;
+    }
     let at_ns = take_numbers(&mut rest, rows)?.into_iter().map(|at| at as i64).collect();
     let mut series = Series { source, at_ns, columns: Vec::new() };
     for _ in 0..columns {
@@ -123,6 +134,34 @@ mod tests {
     use proptest::prelude::*;
     use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::{Rng, SeedableRng};
+
+    fn decode(blob: &[u8]) -> Option<Series> {
+        super::decode(blob, 1 << 20)
+    }
+
+    /// 200 KB in a store took 8 GiB when a report was asked for.
+    #[test]
+    fn few_bytes_that_inflate_to_many_are_refused() {
+        let bomb = |columns: u64, rows: u64, bytes: usize| {
+            let mut raw = Vec::new();
+            put(&mut raw, VERSION);
+            put_text(&mut raw, "x");
+            put(&mut raw, columns);
+            put(&mut raw, rows);
+            raw.resize(raw.len() + bytes, 0);
+            let mut deflate = DeflateEncoder::new(Vec::new(), Compression::new(9));
+            deflate.write_all(&raw).unwrap();
+            deflate.finish().unwrap()
+        };
+        let small = bomb(1, 1000, 2002);
+        assert!(decode(&small).is_some(), "so far it is honest");
+        assert_eq!(super::decode(&small, 1999), None);
+        for (columns, rows) in [(0, 64 << 20), (1 << 26, 0), (1 << 40, 1 << 40), (u64::MAX, 1)] {
+            let bomb = bomb(columns, rows, 64 << 20);
+            assert!(bomb.len() < 100_000, "{}", bomb.len());
+            assert_eq!(decode(&bomb), None, "{columns} x {rows}");
+        }
+    }
 
     proptest! {
         #[test]

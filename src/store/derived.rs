@@ -12,16 +12,22 @@ use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension, Result, TransactionBehavior, params};
 
 use super::read;
+use super::seal::{self, Damage};
 use crate::knob::Settings;
 use crate::measurement::figures::Name;
 use crate::measurement::origin::{self, Verdict};
 use crate::measurement::steady::Steady;
 use crate::measurement::{Digest, Record};
+#[cfg(test)]
+use crate::sys::fire::{Plant, planted};
 
-mod light;
-mod packed;
+pub mod light;
+pub mod packed;
+mod sound;
 
 pub(super) use packed::{Held, unpack};
+pub(super) use sound::count_damaged;
+use sound::{Wrong, column_sum, wrong};
 
 /// The tables, without the triggers that keep them true.
 const TABLES: &str = include_str!("derived.sql");
@@ -46,44 +52,58 @@ struct Lacking {
 }
 
 /// The trials of a campaign without their samples, in order: those that are kept, and the rest
-/// computed from the raw counts. Nothing is written.
-pub(super) fn records(connection: &Connection, campaign: u64) -> Result<Vec<Record>> {
+/// computed from the raw counts. Those that are damaged are left out, and told. Nothing is written.
+pub(super) fn records(
+    connection: &Connection,
+    campaign: u64,
+) -> Result<(Vec<Record>, Vec<Damage>)> {
     // What is kept and what it was computed from are of one moment.
     let moment = connection.unchecked_transaction()?;
-    let kept = kept(&moment, campaign)?;
-    let sql = "SELECT number FROM trial WHERE campaign = ?1 ORDER BY number";
-    let mut statement = moment.prepare(sql)?;
-    let numbers = statement.query_map([campaign as i64], |row| row.get::<_, u32>(0))?;
-    let numbers = numbers.collect::<Result<Vec<u32>>>()?;
-    if kept.is_empty() {
-        return read::records(&moment, campaign, Record::light);
-    }
-    if kept.iter().map(|record| record.trial.number).eq(numbers.iter().copied()) {
-        return Ok(kept);
-    }
+    let kept = match kept(&moment, campaign) {
+        // A cache that cannot be read is none.
+        Err(error) if seal::is_damage(&error) => Vec::new(),
+        other => other?,
+    };
+    let list = seal::list(&moment, campaign)?;
+    let (trials, mut damage): (Vec<(i64, u32, bool)>, Vec<Damage>) = match list {
+        Some(list) => {
+            let of = |entry: &seal::Entry| (entry.trial, entry.number, entry.is_sealed());
+            (list.trials.iter().map(of).collect(), list.damage.into_iter().collect())
+        }
+        None => {
+            let rows = read::rows_of(&moment, campaign)?.into_iter();
+            (rows.map(|(trial, number)| (trial, number, true)).collect(), Vec::new())
+        }
+    };
     let mut kept = kept.into_iter().peekable();
-    let mut records = Vec::with_capacity(numbers.len());
-    for number in numbers {
-        while kept.next_if(|record| record.trial.number < number).is_some() {}
-        match kept.next_if(|record| record.trial.number == number) {
-            Some(record) => records.push(record),
-            None => records.extend(read::numbered(&moment, campaign, number)?.map(Record::light)),
+    let mut records = Vec::with_capacity(trials.len().min(TOGETHER));
+    let mut known = read::Known::new();
+    for (trial, number, sealed) in trials {
+        while kept.next_if(|(_, record)| record.trial.number < number).is_some() {}
+        let is_it = |(of, record): &(i64, Record)| record.trial.number == number && *of == trial;
+        match kept.next_if(|kept| is_it(kept) && sealed) {
+            Some((_, record)) => records.push(record),
+            None => match seal::checked(&moment, campaign, (trial, number), &mut known)? {
+                Ok(record) => records.push(record.light()),
+                Err(found) => damage.push(found),
+            },
         }
     }
-    Ok(records)
+    Ok((records, damage))
 }
 
-/// Those that are kept, in the order of their numbers.
-fn kept(connection: &Connection, campaign: u64) -> Result<Vec<Record>> {
+/// Those that are kept and undamaged, with the number of their row, in the order of their numbers.
+fn kept(connection: &Connection, campaign: u64) -> Result<Vec<(i64, Record)>> {
     let mut records = Vec::new();
-    // A store of an older program that is only read has no such table.
-    let sql = "SELECT count(*) FROM main.sqlite_schema WHERE name = 'derived_light'";
-    if connection.query_row(sql, [], |row| row.get::<_, i64>(0))? == 0 {
+    // A store of an older program that is only read has no such table, or one without checksums.
+    if !seal::exist(connection)? {
         return Ok(records);
     }
     let mut statement = connection.prepare("SELECT id, name FROM derived_name")?;
     let names =
-        statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?.into())))?;
+        statement.query_map([], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, String>(1)?)))?;
+    let names = names.filter(|name| !matches!(name, Ok((id, name)) if !is_number_of(*id, name)));
+    let names = names.map(|name| name.map(|(id, name)| (id, Name::from(name))));
     let names: HashMap<u32, Name> = names.collect::<Result<_>>()?;
     let mut statement =
         connection.prepare("SELECT engine, settings FROM derived_knobs WHERE id = ?1")?;
@@ -95,42 +115,55 @@ fn kept(connection: &Connection, campaign: u64) -> Result<Vec<Record>> {
         let row =
             |row: &rusqlite::Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?));
         let texts = statement.query_row([id], row).optional()?;
+        let texts = texts.filter(|(engine, json)| knobs_number(engine, json) == id);
         let settings = texts.and_then(|(engine, json)| {
             Some(Settings::from_json(&engine, &serde_json::from_str(&json).ok()?))
         });
         known.insert(id, settings.clone());
         Ok(settings)
     };
-    let sql = "SELECT number, knobs, light FROM derived_light WHERE campaign = ?1 AND version = ?2";
+    let sql = "SELECT * FROM derived_light WHERE campaign = ?1 AND version = ?2";
     let mut statement = connection.prepare(sql)?;
+    let columns = seal::names(&statement);
     let mut rows = statement.query(params![campaign as i64, VERSION])?;
-    let mut packed: Vec<(u32, Settings, Vec<u8>)> = Vec::with_capacity(TOGETHER);
+    let mut packed: Vec<(i64, u32, Settings, Vec<u8>)> = Vec::with_capacity(TOGETHER);
     // On all processors; what is damaged is computed anew.
-    let unpack = |packed: &mut Vec<(u32, Settings, Vec<u8>)>, records: &mut Vec<Record>| {
-        let of = |(number, settings, bytes): (u32, Settings, Vec<u8>)| {
-            light::unpack(&bytes, settings, &names).filter(|it| it.trial.number == number)
+    let unpack = |packed: &mut Vec<(i64, u32, Settings, Vec<u8>)>, records: &mut Vec<_>| {
+        let of = |(trial, number, settings, bytes): (i64, u32, Settings, Vec<u8>)| {
+            let record = light::unpack(&bytes, settings, &names)?;
+            (record.trial.number == number).then_some((trial, record))
         };
-        let unpacked: Vec<Option<Record>> = packed.par_drain(..).map(of).collect();
+        let unpacked: Vec<Option<(i64, Record)>> = packed.par_drain(..).map(of).collect();
         records.extend(unpacked.into_iter().flatten());
     };
     while let Some(row) = rows.next()? {
-        let Some(settings) = knobs(row.get(1)?)? else { continue };
-        packed.push((row.get(0)?, settings, row.get_ref(2)?.as_blob()?.to_vec()));
+        if seal::of_row(row, &columns)? != row.get::<_, i64>("seal")? {
+            continue;
+        }
+        let Some(settings) = knobs(row.get("knobs")?)? else { continue };
+        let bytes = row.get_ref("light")?.as_blob()?.to_vec();
+        packed.push((row.get("trial")?, row.get("number")?, settings, bytes));
         if packed.len() == TOGETHER {
             unpack(&mut packed, &mut records);
         }
     }
     unpack(&mut packed, &mut records);
-    records.sort_by_key(|record| record.trial.number);
+    records.sort_by_key(|(_, record)| record.trial.number);
     Ok(records)
 }
 
 /// Keeps what is computed of a trial that is safe already. What cannot be kept is computed when it
-/// is asked for: no error of this may cost a trial.
-pub(super) fn remember(connection: &mut Connection, trial: i64, campaign: u64, record: &Record) {
+/// is asked for: no error of this may cost a trial. False when the connection keeps what comes next
+/// no better than this.
+pub(super) fn remember(
+    connection: &mut Connection,
+    trial: i64,
+    campaign: u64,
+    record: &Record,
+) -> bool {
     // A power cut may take the cache: no wait for the disk.
     let was = connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0));
-    let Ok(was) = was else { return };
+    let Ok(was) = was else { return true };
     let _ = connection.pragma_update(None, "synchronous", "NORMAL");
     let _ = (|| {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -138,24 +171,25 @@ pub(super) fn remember(connection: &mut Connection, trial: i64, campaign: u64, r
         Writer::new(&transaction)?.write(lacking, record)?;
         transaction.commit()
     })();
-    let _ = connection.pragma_update(None, "synchronous", was);
+    #[cfg(test)]
+    if planted(Plant::WeakPromiseStays) {
+        return true;
+    }
+    connection.pragma_update(None, "synchronous", was).is_ok()
 }
 
-/// Whether everything that can be asked for is kept.
+/// Whether everything that can be asked for is kept, undamaged.
 pub(super) fn is_complete(connection: &Connection) -> Result<bool> {
-    if !exists(connection)? {
+    if !seal::exist(connection)? {
         return Ok(false);
     }
-    // Triggers see to it that no row is of a trial that is gone.
-    let sql = "SELECT (SELECT count(*) FROM trial)
-               = (SELECT count(*) FROM derived WHERE version = ?1)";
-    connection.query_row(sql, [VERSION], |row| row.get(0))
-}
-
-/// Whether the store has the tables: one of an older program that is only read has none.
-fn exists(connection: &Connection) -> Result<bool> {
-    let sql = "SELECT count(*) FROM main.sqlite_schema WHERE name = 'derived'";
-    connection.query_row(sql, [], |row| row.get::<_, i64>(0)).map(|count| count > 0)
+    // Triggers see to it that no row is of a trial that is gone. Not a plain count, which cannot
+    // be stopped. Nor by an index, here and wherever rows of the cache are read: one that is
+    // damaged may lead to a row twice, and to another never, and has a version of its own.
+    let sql = "SELECT (SELECT count(*) FROM trial WHERE +id IS NOT NULL)
+               = (SELECT count(*) FROM derived NOT INDEXED WHERE version = ?1)";
+    let all: bool = connection.query_row(sql, [VERSION], |row| row.get(0))?;
+    Ok(all && matches!(wrong(connection)?, Wrong::Nothing))
 }
 
 /// Makes the tables for this connection alone, with what the store has of them.
@@ -164,31 +198,61 @@ pub(super) fn borrow(connection: &Connection) -> Result<()> {
         .replace("CREATE TABLE ", "CREATE TABLE temp.")
         .replace("CREATE INDEX ", "CREATE INDEX temp.");
     connection.execute_batch(&tables)?;
-    if !exists(connection)? {
+    for table in ["derived", "derived_column"] {
+        let sql = format!("ALTER TABLE temp.{table} ADD COLUMN seal INTEGER NOT NULL DEFAULT 0");
+        connection.execute_batch(&sql)?;
+    }
+    if !seal::exist(connection)? {
         return Ok(());
     }
-    for table in ["derived_name", "derived_settings", "derived_column"] {
-        let sql = format!("INSERT INTO temp.{table} SELECT * FROM main.{table}");
-        connection.execute(&sql, [])?;
+    let copy = || -> Result<()> {
+        for table in ["derived_name", "derived_settings", "derived_column"] {
+            let sql = format!("INSERT INTO temp.{table} SELECT * FROM main.{table}");
+            connection.execute(&sql, [])?;
+        }
+        let sql = "INSERT INTO temp.derived
+                   SELECT * FROM main.derived NOT INDEXED WHERE version = ?1";
+        connection.execute(sql, [VERSION]).map(|_| ())
+    };
+    match copy() {
+        Err(error) if seal::is_damage(&error) => connection.execute_batch(EMPTY),
+        other => other,
     }
-    let sql = "INSERT INTO temp.derived SELECT * FROM main.derived WHERE version = ?1";
-    connection.execute(sql, [VERSION]).map(|_| ())
 }
 
-/// Computes what is missing; tells how many trials are done, of how many.
+/// Empties what can be asked for.
+const EMPTY: &str = "DELETE FROM derived; DELETE FROM derived_column;
+    DELETE FROM derived_settings; DELETE FROM derived_name";
+
+/// Computes what is missing or damaged; tells how many trials are done, of how many.
 pub(super) fn fill(connection: &mut Connection, tell: &mut dyn FnMut(usize, usize)) -> Result<()> {
+    // Of one moment: a run that writes meanwhile would look like damage.
+    let moment = connection.unchecked_transaction()?;
+    let found = wrong(&moment)?;
+    drop(moment);
+    match found {
+        Wrong::Nothing => {}
+        Wrong::All => {
+            connection.execute_batch(&format!("BEGIN IMMEDIATE; {EMPTY}; COMMIT"))?;
+        }
+        Wrong::Rows(rows) => {
+            for trial in rows {
+                connection.execute("DELETE FROM derived WHERE trial = ?1", [trial])?;
+            }
+        }
+    }
     let lacking = lacking(connection)?;
+    let mut known = read::Known::new();
     for (place, batch) in lacking.chunks(BATCH).enumerate() {
         tell(place * BATCH, lacking.len());
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut writer = Writer::new(&transaction)?;
-        for trial in batch {
-            match read::numbered(&transaction, trial.campaign, trial.number) {
-                Ok(Some(record)) => writer.write(*trial, &record)?,
-                Ok(None) => {}
+        for of in batch {
+            let (campaign, trial) = (of.campaign, (of.trial, of.number));
+            match seal::checked(&transaction, campaign, trial, &mut known)? {
+                Ok(record) => writer.write(*of, &record)?,
                 // One damaged trial must not hide the others.
-                Err(rusqlite::Error::FromSqlConversionFailure(..)) => writer.damaged(*trial)?,
-                Err(error) => return Err(error),
+                Err(_) => writer.damaged(*of)?,
             }
         }
         transaction.commit()?;
@@ -196,9 +260,30 @@ pub(super) fn fill(connection: &mut Connection, tell: &mut dyn FnMut(usize, usiz
     Ok(())
 }
 
+/// Trials that are kept as damaged ones, and those of which nothing is kept though they should be.
+pub(super) fn damage(connection: &Connection) -> Result<Vec<Damage>> {
+    let told = |sql: &str, what: &str| -> Result<Vec<Damage>> {
+        let mut statement = connection.prepare(sql)?;
+        let rows = statement.query_map([], |row| {
+            let campaign = row.get::<_, i64>(0)? as u64;
+            Ok(Damage { campaign, trial: Some(row.get(1)?), what: what.to_owned() })
+        })?;
+        rows.collect()
+    };
+    let sql = "SELECT campaign, number FROM derived WHERE notes = 'damaged'";
+    let mut all = told(sql, "it is not as it was kept, and has no figures")?;
+    if seal::exist(connection)? {
+        let sql = "SELECT campaign, number FROM seal
+                   WHERE trial NOT IN (SELECT id FROM main.trial)";
+        all.extend(told(sql, "it is missing")?);
+    }
+    Ok(all)
+}
+
 fn lacking(connection: &Connection) -> Result<Vec<Lacking>> {
     let sql = "SELECT id, campaign, number FROM trial
-               WHERE id NOT IN (SELECT trial FROM derived WHERE version = ?1) ORDER BY id";
+               WHERE id NOT IN (SELECT trial FROM derived NOT INDEXED WHERE version = ?1)
+               ORDER BY id";
     let mut statement = connection.prepare(sql)?;
     let rows = statement.query_map([VERSION], |row| {
         let campaign = row.get::<_, i64>(1)? as u64;
@@ -224,22 +309,32 @@ impl<'a> Writer<'a> {
         Ok(Writer { to, names: HashMap::new(), columns: HashSet::new(), lights })
     }
 
-    /// The number of a name, a new one where it has none.
+    /// The number of a name: of those that it can have, the first that no other has.
     fn name(&mut self, name: &str) -> Result<u32> {
         if let Some(id) = self.names.get(name) {
             return Ok(*id);
         }
-        let sql = "SELECT id FROM derived_name WHERE name = ?1";
-        let known = self.to.prepare_cached(sql)?.query_row([name], |row| row.get(0)).optional()?;
-        let id = match known {
-            Some(id) => id,
-            None => {
-                let sql = "INSERT INTO derived_name (name) VALUES (?1) RETURNING id";
-                self.to.prepare_cached(sql)?.query_row([name], |row| row.get(0))?
+        let first = name_number(name);
+        for id in (0..NAMESAKES).map(|more| first.wrapping_add(more)) {
+            let sql = "SELECT name FROM derived_name WHERE id = ?1";
+            let mut statement = self.to.prepare_cached(sql)?;
+            let held: Option<String> = statement.query_row([id], |row| row.get(0)).optional()?;
+            drop(statement);
+            match held {
+                Some(held) if held != name && is_number_of(id, &held) => continue,
+                Some(held) if held == name => {}
+                _ => {
+                    // What is damaged stands in the way of what is right.
+                    let sql = "DELETE FROM derived_name WHERE id = ?1 OR name = ?2";
+                    self.to.prepare_cached(sql)?.execute(params![id, name])?;
+                    let sql = "INSERT INTO derived_name (id, name) VALUES (?1, ?2)";
+                    self.to.prepare_cached(sql)?.execute(params![id, name])?;
+                }
             }
-        };
-        self.names.insert(name.to_owned(), id);
-        Ok(id)
+            self.names.insert(name.to_owned(), id);
+            return Ok(id);
+        }
+        Err(rusqlite::Error::QueryReturnedNoRows)
     }
 
     /// Packs values, each a column of the workload.
@@ -253,8 +348,9 @@ impl<'a> Writer<'a> {
         for (name, held) in values {
             let id = self.name(&name)?;
             if self.columns.insert((workload, id, is_figure)) {
-                let sql = "INSERT OR IGNORE INTO derived_column VALUES (?1, ?2, ?3, ?4)";
-                let row = params![VERSION, workload, id, is_figure];
+                let sql = "INSERT OR REPLACE INTO derived_column VALUES (?1, ?2, ?3, ?4, ?5)";
+                let sum = column_sum([VERSION, workload.into(), id.into(), is_figure.into()]);
+                let row = params![VERSION, workload, id, is_figure, sum];
                 self.to.prepare_cached(sql)?.execute(row)?;
             }
             numbered.push((id, held));
@@ -264,7 +360,7 @@ impl<'a> Writer<'a> {
 
     fn settings(&mut self, packed: &[u8]) -> Result<i64> {
         let id = number_of(&blake3::hash(packed));
-        let sql = "INSERT OR IGNORE INTO derived_settings VALUES (?1, ?2)";
+        let sql = "INSERT OR REPLACE INTO derived_settings VALUES (?1, ?2)";
         self.to.prepare_cached(sql)?.execute(params![id, packed])?;
         Ok(id)
     }
@@ -310,7 +406,17 @@ impl<'a> Writer<'a> {
             (!kinds.is_empty()).then(|| kinds.join(" ")),
             figures,
         ])?;
+        self.seal("derived", &format!("{ROWS} WHERE d.trial = ?1"), of.trial)?;
         self.light(of, record, digest.as_ref())
+    }
+
+    /// Gives a row its checksum, which `row` reads.
+    fn seal(&self, table: &str, row: &str, trial: i64) -> Result<()> {
+        let mut statement = self.to.prepare_cached(row)?;
+        let columns = seal::names(&statement);
+        let sum = statement.query_row([trial], |row| seal::of_row(row, &columns))?;
+        let sql = format!("UPDATE {table} SET seal = ?2 WHERE trial = ?1");
+        self.to.prepare_cached(&sql)?.execute(params![trial, sum]).map(|_| ())
     }
 
     /// Keeps the record without its samples.
@@ -323,16 +429,15 @@ impl<'a> Writer<'a> {
         };
         let settings = &record.trial.settings;
         let Ok(json) = serde_json::to_string(settings) else { return Ok(()) };
-        let mut hash = blake3::Hasher::new();
-        hash.update(settings.engine().as_bytes()).update(b"\n").update(json.as_bytes());
-        let id = number_of(&hash.finalize());
-        let sql = "INSERT OR IGNORE INTO derived_knobs VALUES (?1, ?2, ?3)";
+        let id = knobs_number(settings.engine(), &json);
+        // In the place of a damaged one.
+        let sql = "INSERT OR REPLACE INTO derived_knobs VALUES (?1, ?2, ?3)";
         self.to.prepare_cached(sql)?.execute(params![id, settings.engine(), json])?;
-        let sql = "INSERT OR REPLACE INTO derived_light VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+        let sql = "INSERT OR REPLACE INTO derived_light VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)";
         let (campaign, number) = (of.campaign as i64, of.number);
         let row = params![of.trial, VERSION, campaign, number, id, packed];
         self.to.prepare_cached(sql)?.execute(row)?;
-        Ok(())
+        self.seal("derived_light", "SELECT * FROM derived_light WHERE trial = ?1", of.trial)
     }
 
     /// A trial that cannot be decoded, without settings and figures.
@@ -350,8 +455,31 @@ impl<'a> Writer<'a> {
             of.trial, VERSION, workload, settings, campaign, of.number, replicate, outcome, none,
             none, none, damaged, nothing,
         ])?;
-        Ok(())
+        self.seal("derived", &format!("{ROWS} WHERE d.trial = ?1"), of.trial)
     }
+}
+
+/// Rows with what the views take of the trial itself, which their checksum covers as well.
+const ROWS: &str = "SELECT d.*, t.reason AS of_reason, t.started_unix_ns AS of_started_unix_ns,
+    t.elapsed_ns AS of_elapsed_ns
+    FROM derived AS d NOT INDEXED LEFT JOIN main.trial AS t ON t.id = d.trial";
+/// So many names may have numbers that follow each other.
+const NAMESAKES: u32 = 8;
+
+/// The first number that a name can have: its hash, so that one who reads both sees damage.
+fn name_number(name: &str) -> u32 {
+    let hash = blake3::hash(name.as_bytes());
+    hash.as_bytes().first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))
+}
+
+fn is_number_of(id: u32, name: &str) -> bool {
+    id.wrapping_sub(name_number(name)) < NAMESAKES
+}
+
+fn knobs_number(engine: &str, json: &str) -> i64 {
+    let mut hash = blake3::Hasher::new();
+    hash.update(engine.as_bytes()).update(b"\n").update(json.as_bytes());
+    number_of(&hash.finalize())
 }
 
 /// Names what was hashed.

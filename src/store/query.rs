@@ -10,6 +10,7 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Connection};
 
+use super::seal::{self, Damage};
 use super::{Store, derived, file, refused};
 use crate::knob;
 use crate::sys::Error;
@@ -26,6 +27,8 @@ const ANSWER_BYTES_MAX: usize = 256 << 20;
 #[derive(Debug)]
 pub struct Query {
     store: Store,
+    /// What is known to be damaged.
+    damage: Vec<Damage>,
 }
 
 /// How far a query may go.
@@ -46,6 +49,8 @@ pub struct Answer {
     pub rows: Vec<Vec<Cell>>,
     /// Whether there were more rows.
     pub truncated: bool,
+    /// What of the store is damaged: it has no figures, and its counts may be any.
+    pub damage: Vec<Damage>,
 }
 
 /// One value.
@@ -71,7 +76,8 @@ impl Query {
     /// When there is no store, or it cannot be read.
     pub fn open(path: &Path, tell: &mut dyn FnMut(usize, usize)) -> Result<Query, Error> {
         let mut store = Store::open_read_only(path)?;
-        if !complete(&store)? && file::writable(path) {
+        let mut whole = complete(&store)?;
+        if !whole && file::writable(path) {
             // Whatever is wrong with that: it is computed for this once, below.
             if let Ok(mut writable) = Store::open(path)
                 && writable.repeatable(true).is_ok()
@@ -79,8 +85,9 @@ impl Query {
                 let _ = derived::fill(&mut writable.connection, tell);
             }
             store = Store::open_read_only(path)?;
+            whole = complete(&store)?;
         }
-        Query::of(store, tell)
+        Query::of(store, whole, tell)
     }
 
     /// The same without a byte written: what nobody has computed yet is forgotten afterwards.
@@ -88,18 +95,32 @@ impl Query {
     /// # Errors
     /// When there is no store, or it cannot be read.
     pub fn open_read_only(path: &Path) -> Result<Query, Error> {
-        Query::of(Store::open_read_only(path)?, &mut |_, _| {})
+        let store = Store::open_read_only(path)?;
+        let whole = complete(&store)?;
+        Query::of(store, whole, &mut |_, _| {})
     }
 
-    fn of(mut store: Store, tell: &mut dyn FnMut(usize, usize)) -> Result<Query, Error> {
+    /// Of a store; `whole` says whether everything that can be asked for is kept.
+    fn of(
+        mut store: Store,
+        whole: bool,
+        tell: &mut dyn FnMut(usize, usize),
+    ) -> Result<Query, Error> {
         let path = store.path.clone();
         let failed = |error: rusqlite::Error| refused(&path, &error);
         guard::sort_in_memory(&store.connection).map_err(failed)?;
-        if !complete(&store)? {
+        store.work.anew();
+        if !whole {
             derived::borrow(&store.connection).map_err(failed)?;
             derived::fill(&mut store.connection, tell).map_err(failed)?;
         }
-        let query = Query { store };
+        // A run may write meanwhile: all is of one moment.
+        let moment = store.moment().map_err(failed)?;
+        let mut damage = seal::campaigns(&moment).map_err(failed)?;
+        damage.extend(seal::lists(&moment).map_err(failed)?);
+        damage.extend(derived::damage(&moment).map_err(failed)?);
+        drop(moment);
+        let query = Query { store, damage };
         guard::limit(&query.store.connection).map_err(failed)?;
         views::function(&query.store.connection).map_err(failed)?;
         Ok(query)
@@ -126,16 +147,33 @@ impl Query {
         views::make(connection, &relations, sql).map_err(|error| refused(&path, &error))?;
         let watch =
             guard::Watch::set(connection, bounds.time).map_err(|error| refused(&path, &error))?;
-        answer(connection, sql, bounds).map_err(|error| match error {
+        let mut answer = answer(connection, sql, bounds).map_err(|error| match error {
             Wrong::Ours(error) => error,
             Wrong::Sqlite(error) => told(&error, &watch, &relations),
-        })
+        })?;
+        answer.damage = std::mem::take(&mut self.damage);
+        if watch.has_read(&seal::TABLES) {
+            // Of the views every row has its own checksum; of the tables a whole trial has one.
+            let failed = |error: rusqlite::Error| refused(&path, &error);
+            guard::lift(&mut self.store.connection).map_err(failed)?;
+            let moment = self.store.moment().map_err(failed)?;
+            let raw = seal::trials(&moment, &mut |_| {});
+            answer.damage.extend(raw.map_err(|error| told(&error, &watch, &relations))?);
+            drop(moment);
+            let file = self.store.file().map_err(failed)?;
+            let damage = |what: String| Damage { campaign: 0, trial: None, what };
+            answer.damage.extend(file.into_iter().take(1).map(damage));
+        }
+        answer.damage.sort();
+        answer.damage.dedup_by_key(|damage| (damage.campaign, damage.trial));
+        Ok(answer)
     }
 }
 
 /// Whether all is kept that can be asked for.
 fn complete(store: &Store) -> Result<bool, Error> {
-    derived::is_complete(&store.connection).map_err(|error| refused(&store.path, &error))
+    let complete = store.moment().and_then(|moment| derived::is_complete(&moment));
+    complete.map_err(|error| refused(&store.path, &error))
 }
 
 /// What can go wrong with a query.
@@ -245,6 +283,13 @@ fn hint(why: &str, relations: &[Relation]) -> String {
     }
     if let Some(name) = why.strip_prefix("no such column: ") {
         let name = name.rsplit('.').next().unwrap_or(name);
+        // It is there, and not in what was asked.
+        let has = |relation: &&Relation| relation.names().any(|own| own == name);
+        let holders: Vec<String> =
+            relations.iter().filter(has).take(4).map(|it| views::quoted(&it.name)).collect();
+        if !holders.is_empty() {
+            return format!("`{name}` is a column of {}; {LISTED}", holders.join(", "));
+        }
         let names = relations.iter().flat_map(|relation| relation.names());
         if let Some(near) = knob::nearest(name, names) {
             return format!("did you mean {near}? {LISTED}");

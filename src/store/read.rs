@@ -1,10 +1,9 @@
 //! Campaigns and trials out of tables.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
-use hdrhistogram::serialization::Deserializer;
-use rusqlite::types::Type;
-use rusqlite::{Connection, Result, Row, params};
+use rusqlite::types::{Type, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Result, Row};
 
 use super::{Campaign, Overview, codec};
 use crate::knob::Settings;
@@ -13,14 +12,64 @@ use crate::measurement::programs::Output;
 use crate::measurement::verified::Problem;
 use crate::measurement::{
     Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Series, Verified,
-    Window,
+    Window, latency,
 };
 use crate::plan::Trial;
 
-pub(super) fn campaigns(connection: &Connection) -> Result<Vec<Campaign>> {
+/// All campaigns together are shorter than this, bytes: inventories are some hundred KiB.
+const CAMPAIGNS_BYTES_MAX: usize = 1 << 30;
+/// A campaign and its inventory.
+const CAMPAIGN_BYTES_MAX: usize = 32 << 20;
+/// Rows of one trial in one table; honest ones are some hundred.
+const ROWS_MAX: usize = 200_000;
+/// Numbers in all series of one trial: half a GiB of memory.
+const VALUES_MAX: usize = 64 << 20;
+
+/// Campaigns that cannot be read: the number of each, and why.
+pub(super) type Unreadable = Vec<(i64, String)>;
+
+/// Campaigns in order, and those that cannot be read.
+pub(super) fn campaigns(connection: &Connection) -> Result<(Vec<Campaign>, Unreadable)> {
     let mut statement = connection.prepare("SELECT * FROM campaign ORDER BY id")?;
-    let rows = statement.query_map([], campaign)?;
-    rows.collect()
+    let mut rows = statement.query([])?;
+    let (mut all, mut damaged) = (Vec::new(), Vec::new());
+    let (mut bytes, mut last) = (0, i64::MIN);
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get("id")?;
+        // A table that leads back into itself would never end.
+        if id <= std::mem::replace(&mut last, id) {
+            return Err(damaged_table("campaign"));
+        }
+        bytes += size(row);
+        if bytes > CAMPAIGNS_BYTES_MAX {
+            return Err(too_much("all campaigns together"));
+        }
+        match campaign(row) {
+            Ok(campaign) => all.push(campaign),
+            // One that is damaged must not hide the others.
+            Err(error) if super::seal::is_damage(&error) => damaged.push((id, error.to_string())),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((all, damaged))
+}
+
+/// Bytes of text in a row.
+fn size(row: &Row<'_>) -> usize {
+    let columns = 0..row.as_ref().column_count();
+    let bytes = columns.map(|place| match row.get_ref(place) {
+        Ok(ValueRef::Text(bytes) | ValueRef::Blob(bytes)) => bytes.len(),
+        _ => 0,
+    });
+    bytes.sum()
+}
+
+fn damaged_table(table: &str) -> rusqlite::Error {
+    damaged(0, Type::Integer, &format!("the table `{table}` is damaged: it repeats itself"))
+}
+
+fn too_much(what: &str) -> rusqlite::Error {
+    damaged(0, Type::Text, &format!("{what}: larger than any that brickyard keeps"))
 }
 
 pub(super) fn one_campaign(connection: &Connection, id: u64) -> Result<Option<Campaign>> {
@@ -35,7 +84,7 @@ pub(super) fn overviews(connection: &Connection) -> Result<Vec<Overview>> {
     let sql = "SELECT id, plan, engine, host, started_unix_ns, ended_unix_ns IS NOT NULL AS ended
                FROM campaign ORDER BY id";
     let mut statement = connection.prepare(sql)?;
-    let rows = statement.query_map([], |row| {
+    let overview = |row: &Row<'_>| -> Result<Overview> {
         Ok(Overview {
             id: whole(row, "id")?,
             plan: row.get("plan")?,
@@ -44,8 +93,21 @@ pub(super) fn overviews(connection: &Connection) -> Result<Vec<Overview>> {
             started_unix_ns: whole(row, "started_unix_ns")?,
             ended: row.get("ended")?,
         })
-    })?;
-    rows.collect()
+    };
+    let mut rows = statement.query([])?;
+    let (mut all, mut bytes) = (Vec::<Overview>::new(), 0);
+    while let Some(row) = rows.next()? {
+        bytes += size(row);
+        if bytes > CAMPAIGN_BYTES_MAX {
+            return Err(too_much("the names of all campaigns"));
+        }
+        let overview = overview(row)?;
+        if all.last().is_some_and(|last| last.id as i64 >= overview.id as i64) {
+            return Err(damaged_table("campaign"));
+        }
+        all.push(overview);
+    }
+    Ok(all)
 }
 
 pub(super) fn outcomes(connection: &Connection, campaign: u64) -> Result<BTreeMap<String, u64>> {
@@ -57,6 +119,9 @@ pub(super) fn outcomes(connection: &Connection, campaign: u64) -> Result<BTreeMa
 }
 
 fn campaign(row: &Row<'_>) -> Result<Campaign> {
+    if size(row) > CAMPAIGN_BYTES_MAX {
+        return Err(too_much("a campaign with its inventory"));
+    }
     Ok(Campaign {
         id: whole(row, "id")?,
         uid: row.get("uid")?,
@@ -74,20 +139,27 @@ fn campaign(row: &Row<'_>) -> Result<Campaign> {
             Ok(_) => json(row, "prices")?.unwrap_or_default(),
             Err(_) => Default::default(),
         },
+        currency: newer(row, "currency")?.unwrap_or_default(),
+        left_out: match row.as_ref().column_index("left_out") {
+            Ok(_) => json(row, "left_out")?.unwrap_or_default(),
+            Err(_) => Default::default(),
+        },
     })
 }
 
-/// Places in the plan's order that are over, and the number of the last trial. A trial that was
-/// interrupted is not over.
-pub(super) fn over(connection: &Connection, campaign: u64) -> Result<(BTreeSet<u32>, u32)> {
-    let sql = "SELECT planned FROM trial WHERE campaign = ?1 AND planned IS NOT NULL
+/// The place of a trial in the plan's order, where it is over; `None` where it was interrupted.
+pub(super) fn over(connection: &Connection, trial: i64) -> Result<Option<u32>> {
+    let sql = "SELECT planned FROM trial WHERE id = ?1 AND planned IS NOT NULL
                AND outcome <> 'interrupted'";
+    connection.prepare_cached(sql)?.query_row([trial], |row| row.get(0)).optional()
+}
+
+/// The rows and the numbers of a campaign's trials.
+pub(super) fn rows_of(connection: &Connection, campaign: u64) -> Result<Vec<(i64, u32)>> {
+    let sql = "SELECT id, number FROM trial WHERE campaign = ?1 ORDER BY number";
     let mut statement = connection.prepare(sql)?;
-    let over = statement.query_map([campaign as i64], |row| row.get(0))?;
-    let over = over.collect::<Result<BTreeSet<u32>>>()?;
-    let sql = "SELECT coalesce(max(number), 0) FROM trial WHERE campaign = ?1";
-    let last = connection.query_row(sql, [campaign as i64], |row| row.get(0))?;
-    Ok((over, last))
+    let rows = statement.query_map([campaign as i64], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    rows.collect()
 }
 
 /// A column that older stores lack: one that is only read is not brought up to this version.
@@ -99,14 +171,16 @@ fn newer<T: rusqlite::types::FromSql>(row: &Row<'_>, column: &str) -> Result<Opt
 }
 
 /// Settings that were read before, by their engine and text: replicates share one copy.
-type Known = HashMap<(String, String), Settings>;
+pub(super) type Known = HashMap<(String, String), Settings>;
 
 /// Trials; older ones do not say which engine ran them, and the campaign does.
+#[cfg(test)]
 const TRIALS: &str = "SELECT trial.*, campaign.engine AS of_campaign
     FROM trial JOIN campaign ON campaign.id = trial.campaign WHERE trial.campaign = ?1";
 
 /// The trials of a campaign, in order, one at a time: what the caller does not keep of one is gone
 /// before the next is read.
+#[cfg(test)]
 pub(super) fn records(
     connection: &Connection,
     campaign: u64,
@@ -114,21 +188,22 @@ pub(super) fn records(
 ) -> Result<Vec<Record>> {
     let mut statement = connection.prepare(&format!("{TRIALS} ORDER BY number"))?;
     let mut known = Known::new();
-    let rows = statement.query_map(params![campaign as i64], |row| {
-        record(connection, row, &mut known).map(&keep)
-    })?;
+    let rows = statement
+        .query_map([campaign as i64], |row| record(connection, row, &mut known).map(&keep))?;
     rows.collect()
 }
 
-/// One trial of a campaign, by its number.
-pub(super) fn numbered(
+/// One trial, by its row.
+pub(super) fn of_row(
     connection: &Connection,
-    campaign: u64,
-    number: u32,
+    trial: i64,
+    known: &mut Known,
 ) -> Result<Option<Record>> {
-    let mut statement = connection.prepare_cached(&format!("{TRIALS} AND number = ?2"))?;
-    let mut rows = statement.query(params![campaign as i64, number])?;
-    rows.next()?.map(|row| record(connection, row, &mut Known::new())).transpose()
+    let sql = "SELECT trial.*, campaign.engine AS of_campaign
+               FROM trial JOIN campaign ON campaign.id = trial.campaign WHERE trial.id = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([trial])?;
+    rows.next()?.map(|row| record(connection, row, known)).transpose()
 }
 
 fn record(connection: &Connection, row: &Row<'_>, known: &mut Known) -> Result<Record> {
@@ -224,7 +299,7 @@ fn integrity(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Optio
             kernel: json(row, "kernel")?.unwrap_or_default(),
         })
     })?;
-    integrity.faults = rows.collect::<Result<_>>()?;
+    integrity.faults = few(rows, "faults")?;
     Ok(Some(integrity))
 }
 
@@ -235,7 +310,7 @@ fn verified(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option
     let rows = statement.query_map([trial], |row| {
         Ok(Problem { path: row.get("path")?, kind: row.get("kind")?, why: row.get("why")? })
     })?;
-    verified.problems = rows.collect::<Result<_>>()?;
+    verified.problems = few(rows, "problems")?;
     Ok(Some(verified))
 }
 
@@ -256,7 +331,7 @@ fn programs(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option
             tail: row.get("tail")?,
         })
     })?;
-    programs.outputs = rows.collect::<Result<_>>()?;
+    programs.outputs = few(rows, "outputs")?;
     Ok(Some(programs))
 }
 
@@ -280,11 +355,16 @@ fn window(row: &Row<'_>) -> Result<Option<Window>> {
 fn series(connection: &Connection, trial: i64) -> Result<Vec<Series>> {
     let sql = "SELECT series FROM sample WHERE trial = ?1 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
+    // What few bytes inflate to has a bound for all together.
+    let mut left = VALUES_MAX;
     let rows = statement.query_map([trial], |row| {
-        let blob: Vec<u8> = row.get(0)?;
-        codec::decode(&blob).ok_or_else(|| damaged(0, Type::Blob, "a series is damaged"))
+        let blob = row.get_ref(0)?.as_blob()?;
+        let series = codec::decode(blob, left)
+            .ok_or_else(|| damaged(0, Type::Blob, "a series is damaged, or far too long"))?;
+        left = left.saturating_sub(series.at_ns.len() * (series.columns.len() + 1));
+        Ok(series)
     })?;
-    rows.collect()
+    few(rows, "samples")
 }
 
 fn latency(
@@ -298,13 +378,12 @@ fn latency(
         let operation = Operation::find(&name).ok_or_else(|| {
             damaged(0, Type::Text, &format!("a histogram of an unknown operation, `{name}`"))
         })?;
-        let blob: Vec<u8> = row.get(1)?;
-        let histogram = Deserializer::new()
-            .deserialize(&mut blob.as_slice())
+        let blob = row.get_ref(1)?.as_blob()?;
+        let histogram = latency::decode(blob)
             .map_err(|error| damaged(1, Type::Blob, &format!("a histogram is damaged: {error}")))?;
         Ok((operation, histogram))
     })?;
-    rows.collect()
+    few(rows, "histograms")
 }
 
 fn notes(connection: &Connection, trial: i64) -> Result<Vec<Note>> {
@@ -312,7 +391,19 @@ fn notes(connection: &Connection, trial: i64) -> Result<Vec<Note>> {
     let mut statement = connection.prepare_cached(sql)?;
     let rows =
         statement.query_map([trial], |row| Ok(Note { kind: row.get(0)?, text: row.get(1)? }))?;
-    rows.collect()
+    few(rows, "notes")
+}
+
+/// As many as one trial can have.
+fn few<T>(rows: impl Iterator<Item = Result<T>>, of: &str) -> Result<Vec<T>> {
+    let mut all = Vec::new();
+    for row in rows {
+        if all.len() >= ROWS_MAX {
+            return Err(too_much(&format!("the {of} of a trial")));
+        }
+        all.push(row?);
+    }
+    Ok(all)
 }
 
 fn whole(row: &Row<'_>, column: &str) -> Result<u64> {

@@ -3,8 +3,10 @@
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use rusqlite::{Connection, Params, Result, Transaction, TransactionBehavior, params};
 
-use super::{Campaign, codec};
+use super::{Campaign, codec, seal};
 use crate::measurement::{Integrity, Measurement, Note, Outcome, Programs, Record, Verified};
+#[cfg(test)]
+use crate::sys::fire::{Plant, planted};
 
 fn json<T: serde::Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value)
@@ -12,11 +14,13 @@ fn json<T: serde::Serialize>(value: &T) -> Result<String> {
 }
 
 pub(super) fn campaign(connection: &Connection, campaign: &Campaign) -> Result<u64> {
-    connection.execute(
+    // Of reading first and then writing, another program that writes meanwhile would make an error.
+    let transaction = immediate(connection)?;
+    transaction.execute(
         "INSERT INTO campaign
            (uid, plan, engine, host, started_unix_ns, seed, version, argv, inventory, not_bought,
-            plan_json, prices)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+            plan_json, prices, currency, left_out)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
         params![
             campaign.uid,
             campaign.plan,
@@ -30,31 +34,52 @@ pub(super) fn campaign(connection: &Connection, campaign: &Campaign) -> Result<u
             json(&campaign.not_bought)?,
             campaign.plan_json,
             (!campaign.prices.is_empty()).then(|| json(&campaign.prices)).transpose()?,
+            (!campaign.currency.is_empty()).then_some(&campaign.currency),
+            (!campaign.left_out.is_empty()).then(|| json(&campaign.left_out)).transpose()?,
         ],
     )?;
-    Ok(connection.last_insert_rowid() as u64)
+    let id = transaction.last_insert_rowid();
+    seal::campaign(&transaction, id)?;
+    transaction.commit()?;
+    Ok(id as u64)
+}
+
+fn immediate(connection: &Connection) -> Result<Transaction<'_>> {
+    Transaction::new_unchecked(connection, TransactionBehavior::Immediate)
+}
+
+/// Changes a campaign's row, and its checksum with it.
+pub(super) fn change(
+    connection: &Connection,
+    id: u64,
+    sql: &str,
+    values: impl Params,
+) -> Result<()> {
+    let transaction = immediate(connection)?;
+    if transaction.execute(sql, values)? > 0 {
+        seal::campaign(&transaction, id as i64)?;
+    }
+    transaction.commit()
 }
 
 pub(super) fn update(connection: &Connection, campaign: &Campaign) -> Result<()> {
-    connection.execute(
-        "UPDATE campaign SET inventory = ?2, not_bought = ?3 WHERE id = ?1",
-        params![campaign.id as i64, json(&campaign.inventory)?, json(&campaign.not_bought)?],
-    )?;
-    Ok(())
+    let sql = "UPDATE campaign SET inventory = ?2, not_bought = ?3 WHERE id = ?1";
+    let (inventory, not_bought) = (json(&campaign.inventory)?, json(&campaign.not_bought)?);
+    change(connection, campaign.id, sql, params![campaign.id as i64, inventory, not_bought])
 }
 
 /// Gives the number of the trial's row.
-pub(super) fn record(connection: &mut Connection, campaign: u64, record: &Record) -> Result<i64> {
-    let transaction = connection.transaction()?;
+pub(super) fn record(connection: &Connection, campaign: u64, record: &Record) -> Result<i64> {
+    let transaction = immediate(connection)?;
     let id = trial(&transaction, campaign, record)?;
     transaction.commit()?;
     Ok(id)
 }
 
 /// The record in the place of the one of that number, where there is one.
-pub(super) fn renewed(connection: &mut Connection, campaign: u64, record: &Record) -> Result<i64> {
+pub(super) fn renewed(connection: &Connection, campaign: u64, record: &Record) -> Result<i64> {
     // From reading to writing there is no way while another program writes.
-    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let transaction = immediate(connection)?;
     let sql = "DELETE FROM trial WHERE campaign = ?1 AND number = ?2";
     insert(&transaction, sql, params![campaign as i64, record.trial.number])?;
     let id = trial(&transaction, campaign, record)?;
@@ -89,10 +114,15 @@ fn trial(transaction: &Transaction<'_>, campaign: u64, record: &Record) -> Resul
         ],
     )?;
     let id = transaction.last_insert_rowid();
+    #[cfg(test)]
+    if planted(Plant::TwoTransactions) {
+        transaction.execute_batch("COMMIT; BEGIN")?;
+    }
     if let Some(measurement) = record.outcome.measurement() {
         self::measurement(transaction, id, measurement)?;
     }
     notes(transaction, id, &record.notes)?;
+    seal::trial(transaction, campaign as i64, trial.number, id)?;
     Ok(id)
 }
 

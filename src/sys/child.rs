@@ -1,13 +1,13 @@
 //! This program once more, as a process of its own that speaks lines.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::{Error, Host, clock, gate, tree};
+use super::{Error, Host, clock, gate, input, signal, tree};
 
 /// How much of what a worker said last on standard error is kept, bytes.
 const SAID_BYTES_MAX: u64 = 8192;
@@ -26,6 +26,9 @@ pub struct Worker {
     lines: Receiver<String>,
     said: Option<JoinHandle<String>>,
 }
+
+/// The kernel forgets where a process is before it tells its parent that it has ended.
+const DYING_MAX: Duration = Duration::from_millis(200);
 
 /// What a worker is up to.
 #[derive(Debug, PartialEq, Eq)]
@@ -61,7 +64,7 @@ impl Worker {
         let errors = child.stderr.take().expect("was piped");
         let (tell, lines) = mpsc::channel();
         let listen = move || {
-            for line in BufReader::new(output).lines().map_while(Result::ok) {
+            for line in input::lines(BufReader::new(output)) {
                 if tell.send(line).is_err() {
                     break;
                 }
@@ -81,6 +84,11 @@ impl Worker {
     /// Its process.
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Whether it has ended; of one that is being killed it waits for that.
+    pub fn has_ended(&mut self) -> bool {
+        self.wait(DYING_MAX, || false)
     }
 
     /// Sends a line; a worker that is gone shows in [`Worker::hear`].
@@ -118,7 +126,9 @@ impl Worker {
         // A kill leaves no last words: the kernel's, for want of memory, or a person's.
         let signal = self.child.try_wait().ok().flatten().and_then(|status| status.signal());
         Ok(match signal {
-            Some(signal) if !killed => format!("killed by signal {signal} {said}").trim().into(),
+            Some(signal) if !killed => {
+                format!("killed by {} {said}", signal::name(signal)).trim().into()
+            }
             _ => said,
         })
     }

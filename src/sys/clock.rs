@@ -18,6 +18,37 @@ pub fn unix_ns() -> u64 {
     to_ns(clock_gettime(ClockId::Realtime))
 }
 
+/// How long the machine has been suspended since it booted, ns: CLOCK_BOOTTIME counts that,
+/// CLOCK_MONOTONIC does not.
+pub fn suspended_ns() -> u64 {
+    beyond_monotonic_ns(ClockId::Boottime)
+}
+
+/// Unix time at which CLOCK_MONOTONIC would have shown zero, ns: it jumps when the clock is set.
+pub fn wall_offset_ns() -> u64 {
+    beyond_monotonic_ns(ClockId::Realtime)
+}
+
+/// How far `other` is ahead of CLOCK_MONOTONIC, ns. Read again when it took long, as where this
+/// thread lost its processor between both: the time away would count as a difference.
+fn beyond_monotonic_ns(other: ClockId) -> u64 {
+    const SOON_NS: u64 = 20_000;
+    const TRIES: usize = 8;
+    let mut best = (u64::MAX, 0);
+    for _ in 0..TRIES {
+        let before = monotonic_ns();
+        let there = to_ns(clock_gettime(other));
+        let took = monotonic_ns() - before;
+        if took < best.0 {
+            best = (took, there.saturating_sub(before + took / 2));
+        }
+        if took <= SOON_NS {
+            break;
+        }
+    }
+    best.1
+}
+
 /// Processor time of the calling thread in ns.
 pub fn thread_cpu_ns() -> u64 {
     to_ns(clock_gettime(ClockId::ThreadCPUTime))
@@ -72,6 +103,17 @@ pub fn tick_ns() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_two_clocks_differ_by_stays_as_it_is_while_nobody_sets_them() {
+        let offsets: Vec<u64> = (0..200).map(|_| suspended_ns()).collect();
+        let (least, most) = (offsets.iter().min().unwrap(), offsets.iter().max().unwrap());
+        // Far below what a suspended machine shows, also where processors are taken away.
+        assert!(most - least < 50_000_000, "{least} to {most}");
+        let now = unix_ns();
+        let told = wall_offset_ns() + monotonic_ns();
+        assert!(now.abs_diff(told) < 10_000_000_000, "{now} {told}");
+    }
 
     #[test]
     fn the_time_of_a_thread_is_read_from_another_until_it_has_ended() {

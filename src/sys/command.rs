@@ -11,7 +11,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use super::signal::Stop;
-use super::{Error, clock, gate};
+use super::{Error, clock, gate, signal};
 
 /// How much of what a program says is kept, of each output, bytes.
 const KEPT_BYTES_MAX: u64 = 1 << 20;
@@ -111,6 +111,7 @@ fn start(program: &Path, words: &[String]) -> std::io::Result<Child> {
     command.env("PATH", format!("{path}:{}", SYSTEM_FOLDERS.join(":")));
     let parent = std::process::id();
     let tied = move || {
+        signal::give_back();
         // SAFETY: two system calls on numbers, which signal-safety(7) allows after fork.
         let (set, now) =
             unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };

@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, statx};
 use rustix::io::Errno;
 
 use super::workdir::file_name;
-use super::{Error, Host};
+use super::{Error, Host, beneath};
 
 /// What a file asks of direct I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,17 +51,17 @@ pub fn alignment(file: &File) -> Direct {
 /// When no file can be made there at all.
 pub fn accepted(directory: &Path) -> Result<bool, Error> {
     let path = directory.join(file_name(99_999));
-    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC;
+    let flags = OFlags::CREATE | OFlags::RDWR;
     let failed = |why: Errno| {
         Error::new(format!("cannot make {}", path.display()), std::io::Error::from(why))
     };
-    let opened = rustix::fs::open(&path, flags | OFlags::DIRECT, Mode::RUSR | Mode::WUSR);
+    let opened = beneath::open(&path, flags | OFlags::DIRECT, Mode::RUSR | Mode::WUSR);
     let direct = match opened {
         Ok(file) => alignment(&File::from(file)) != Direct::Never,
         Err(Errno::INVAL | Errno::OPNOTSUPP) => false,
         Err(why) => return Err(failed(why)),
     };
-    rustix::fs::unlink(&path).map_err(failed)?;
+    beneath::unlink(&path).map_err(failed)?;
     Ok(direct)
 }
 

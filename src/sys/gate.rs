@@ -31,6 +31,14 @@ pub fn output(command: &mut Command) -> std::io::Result<std::process::Output> {
     start(command)?.wait_with_output()
 }
 
+/// Lets a child that begins no program be forked and end: until then it has a copy of every
+/// descriptor, and one that aborts keeps them while the kernel looks where to put its core.
+#[cfg(test)]
+pub fn while_forked<T>(work: impl FnOnce() -> T) -> T {
+    let _one_of_many = GATE.read().unwrap_or_else(PoisonError::into_inner);
+    work()
+}
+
 /// Does something while nobody starts a child: what is opened and closed in it, no child has.
 pub fn while_none_starts<T>(work: impl FnOnce() -> T) -> T {
     let _alone = GATE.write().unwrap_or_else(PoisonError::into_inner);

@@ -8,7 +8,7 @@ use std::ffi::CString;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::{Path, PathBuf};
 
-use super::Error;
+use super::{Error, signal};
 
 /// A program, ready to be started as often as one likes.
 #[derive(Clone, Debug)]
@@ -227,8 +227,8 @@ impl Child<'_> {
             let mut none: libc::sigset_t = std::mem::zeroed();
             libc::sigemptyset(&mut none);
             libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
-            // Rust ignores it, and exec would keep that.
-            libc::signal(libc::SIGPIPE, libc::SIG_DFL);
+            // What we ignore, exec would keep.
+            signal::give_back();
             for (number, file) in self.files.into_iter().enumerate() {
                 if libc::dup2(file, number as i32) < 0 {
                     self.refuse();
@@ -392,22 +392,6 @@ pub fn own_peak_bytes() -> u64 {
         usage
     };
     usage.ru_maxrss as u64 * 1024
-}
-
-/// A signal's name, `SIGTERM`, or its number.
-pub fn signal_name(signal: i32) -> String {
-    let known = [
-        (libc::SIGTERM, "SIGTERM"),
-        (libc::SIGKILL, "SIGKILL"),
-        (libc::SIGSEGV, "SIGSEGV"),
-        (libc::SIGABRT, "SIGABRT"),
-        (libc::SIGBUS, "SIGBUS"),
-        (libc::SIGPIPE, "SIGPIPE"),
-        (libc::SIGINT, "SIGINT"),
-        (libc::SIGXFSZ, "SIGXFSZ"),
-    ];
-    let name = known.iter().find(|(number, _)| *number == signal);
-    name.map_or_else(|| format!("signal {signal}"), |(_, name)| (*name).to_owned())
 }
 
 #[cfg(test)]

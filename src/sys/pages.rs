@@ -1,14 +1,25 @@
 //! The page cache of one file: how much of it is there, and asking the kernel to drop it.
 //!
+//! Pages that are on their way from the device cannot be dropped: what was read ahead of a load
+//! that has ended is waited for.
+//!
 //! `cachestat(2)` (Linux 6.5) counts without touching; `mincore(2)` on a fresh map is older.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::thread::sleep;
+use std::time::Duration;
 
-use rustix::fs::{Advice, fadvise};
+use rustix::fs::{Advice, fadvise, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::Error;
+use super::{Error, clock};
+
+/// Pages on their way are waited for no longer than this. A slow disk has a queue of seconds.
+const GONE_MAX_NS: u64 = 30_000_000_000;
+/// When none has gone for so long, none will: somebody holds them, or the files are memory.
+const STAYS_NS: u64 = 1_000_000_000;
+const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// `cachestat(2)` has the same number on every architecture (it came after the unified table).
 const SYS_CACHESTAT: libc::c_long = 451;
@@ -56,6 +67,38 @@ pub fn drop_cached(file: &File) -> Result<(), Error> {
 /// [`resident_bytes`].
 pub fn forget(file: &File) {
     let _ = fadvise(file, 0, None, Advice::DontNeed);
+}
+
+/// Drops the clean pages of these files again and again until none is left, or the rest stays, or
+/// `is_over`; gives how many bytes are left. Pages are locked while they are read, and those that
+/// were read ahead may wait in the queue of a slow device long after whoever caused it is gone.
+///
+/// # Errors
+/// As [`resident_bytes`].
+pub fn forget_until_gone(files: &[&File], is_over: impl Fn() -> bool) -> Result<u64, Error> {
+    let started_ns = clock::monotonic_ns();
+    let (mut least, mut since_ns) = (u64::MAX, started_ns);
+    loop {
+        files.iter().for_each(|file| forget(file));
+        let left: u64 = files.iter().map(|file| resident_bytes(file)).sum::<Result<_, _>>()?;
+        let now_ns = clock::monotonic_ns();
+        if left < least {
+            (least, since_ns) = (left, now_ns);
+        }
+        let stays = now_ns - since_ns > STAYS_NS || now_ns - started_ns > GONE_MAX_NS;
+        if left == 0 || stays || is_over() || files.iter().all(|file| is_memory(file)) {
+            return Ok(left);
+        }
+        sleep(LOOK_EVERY);
+    }
+}
+
+/// Whether the file lies on a file system of memory (linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC),
+/// whose pages are the file.
+fn is_memory(file: &File) -> bool {
+    const MAGIC: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    // The type of the number differs from one architecture to the next.
+    fstatfs(file).is_ok_and(|stat| MAGIC.contains(&(stat.f_type as u64 & 0xffff_ffff)))
 }
 
 /// Bytes of a part of the file that are in memory; `None` where cachestat(2) is not there (before
@@ -132,8 +175,27 @@ mod tests {
         assert_eq!(resident_bytes(&file).unwrap(), 0);
         assert_eq!(by_mincore(&file, 1 << 20).unwrap(), 0);
         file.rewind().unwrap();
+        file.read_exact(&mut vec![0; 1 << 20]).unwrap();
+        assert_eq!(forget_until_gone(&[&file], || false).unwrap(), 0);
+        file.rewind().unwrap();
         file.read_exact(&mut [0; 4096]).unwrap();
         let resident = resident_bytes(&file).unwrap();
         assert!((4096..=1 << 20).contains(&resident), "{resident}");
+    }
+
+    /// Whoever waits for pages of memory, or of a file that is not written yet, waits for ever.
+    #[test]
+    fn pages_that_stay_are_told_and_nobody_waits_for_them_long() {
+        if let Ok(mut file) = tempfile::tempfile_in("/dev/shm") {
+            file.write_all(&[1; 8192]).unwrap();
+            if is_memory(&file) {
+                assert_eq!(forget_until_gone(&[&file], || false).unwrap(), 8192);
+            }
+        }
+        let mut dirty = tempfile::tempfile_in("/var/tmp").unwrap();
+        dirty.write_all(&[1; 8192]).unwrap();
+        let left = forget_until_gone(&[&dirty], || true).unwrap();
+        assert!(left <= 8192, "{left}");
+        assert_eq!(forget_until_gone(&[], || false).unwrap(), 0);
     }
 }

@@ -67,7 +67,8 @@ mod tests {
 
     #[test]
     fn a_process_is_put_on_a_cpu_and_not_on_one_that_is_not_there() {
-        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut sleep = std::process::Command::new("sleep");
+        let mut child = crate::sys::gate::start(sleep.arg("60")).unwrap();
         let ours = sched_getaffinity(None).unwrap();
         let cpu = (0..CpuSet::MAX_CPU).rfind(|cpu| ours.is_set(*cpu)).unwrap();
         let put = restrict(&Host::live(), child.id(), &[cpu]);

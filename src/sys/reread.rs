@@ -4,6 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use super::input::KERNEL;
 use super::{Error, Host};
 
 /// An open file and the buffer that its text is read into, over and over: no allocation once the
@@ -24,10 +25,13 @@ impl Reread {
     }
 
     /// The whole file as it is now; `None` when it cannot be read (its process or device is gone,
-    /// or reading is not allowed).
+    /// reading is not allowed, or it is larger than any such file).
     pub fn read(&mut self) -> Option<&[u8]> {
         let mut filled = 0;
         loop {
+            if filled as u64 > KERNEL.bytes_max {
+                return None;
+            }
             if filled == self.buffer.len() {
                 self.buffer.resize(2 * filled, 0);
             }

@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Error;
 use super::workdir::{self, WorkDir};
+use super::{Error, output};
 
 /// A directory of ours with a tree in it; gone when dropped. What a killed process left is removed
 /// by the next one.
@@ -34,7 +34,9 @@ impl Unpacked {
             // What cannot be removed is somebody's business, but not ours now.
             let _ = workdir::sweep(&parent);
         }
-        let name = format!("recording-{}-{count}", std::process::id());
+        // One that can be guessed could be made by somebody else first.
+        let drawn = output::drawn().map_err(|why| Error::new("cannot draw a name", why))?;
+        let name = format!("recording-{}", drawn.rsplit('-').next().unwrap_or_default());
         let work = WorkDir::create(&parent, &name)
             .map_err(|error| error.hint("set TMPDIR to a directory that you may write in"))?;
         let root = workdir::make_folder(work.path(), 0);

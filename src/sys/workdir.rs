@@ -1,17 +1,20 @@
 //! Directories that are ours: made, marked, locked while in use, and removed.
 //!
 //! Only a directory that bears our marker is ever removed, only the files in it that we name, and
-//! never through a symbolic link (DESIGN section 8).
+//! never through a symbolic link (DESIGN section 8). From its making to its end it is held by its
+//! descriptor, and what is done in it is done below that ([`super::beneath`]): whoever owns the
+//! directory above may give its name to another one.
 
 use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags};
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use super::Error;
+use super::beneath::{self, Hold, Identity};
 
 /// The marker's name. Its first line is [`MAGIC`].
 pub const MARKER: &str = "BRICKYARD";
@@ -25,7 +28,10 @@ const PREFIX: &str = "brickyard-";
 /// A directory of ours; its marker is locked for as long as this lives.
 #[derive(Debug)]
 pub struct WorkDir {
-    path: PathBuf,
+    held: Hold,
+    /// The directory that it was made in, and its name there.
+    above: OwnedFd,
+    name: String,
     marker: OwnedFd,
 }
 
@@ -38,6 +44,8 @@ pub enum Swept {
     Kept(PathBuf, Vec<String>),
     /// It is ours and nobody uses it, but what is in it is still wanted: for what.
     Waits(PathBuf, String),
+    /// It was ours and is empty, but stands somewhere else now; what has its name was left.
+    Moved(PathBuf),
 }
 
 /// The name of the file number `index` in a work directory.
@@ -45,14 +53,21 @@ pub fn file_name(index: usize) -> String {
     format!("brick-{index:05}.dat")
 }
 
-/// Removes a file of a work directory of ours; one that is not there is none to remove.
+/// Removes a file of a work directory of ours; one that is not there is none to remove, nor is one
+/// of a directory that we do not hold.
 ///
 /// # Errors
 /// In the kernel's words.
 pub fn remove_file(path: &Path) -> Result<(), Error> {
-    match rustix::fs::unlink(path) {
+    if !beneath::is_held(path) {
+        return Ok(());
+    }
+    match beneath::unlink(path) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),
-        Err(error) => Err(Error::new(format!("cannot remove {}", path.display()), error)),
+        Err(error) => {
+            let error = std::io::Error::from(error);
+            Err(Error::new(format!("cannot remove {}", path.display()), error))
+        }
     }
 }
 
@@ -71,7 +86,7 @@ const DEPTH_MAX: usize = 256;
 
 /// Removes what is below `parent` under `name`: files, links themselves, folders of the same file
 /// system. What is mounted there stays, and so do the folders that lead to it.
-fn remove_tree(parent: &OwnedFd, name: &std::ffi::CStr, depth: usize) -> Result<(), Errno> {
+fn remove_tree(parent: BorrowedFd<'_>, name: &std::ffi::CStr, depth: usize) -> Result<(), Errno> {
     match rustix::fs::unlinkat(parent, name, AtFlags::empty()) {
         Err(Errno::ISDIR | Errno::PERM) => {}
         Ok(()) | Err(Errno::NOENT) => return Ok(()),
@@ -85,15 +100,22 @@ fn remove_tree(parent: &OwnedFd, name: &std::ffi::CStr, depth: usize) -> Result<
     if depth >= DEPTH_MAX {
         return Err(Errno::NAMETOOLONG);
     }
-    let names: Result<Vec<_>, Errno> = rustix::fs::Dir::read_from(&folder)?
-        .map(|entry| entry.map(|entry| entry.file_name().to_owned()))
-        .collect();
-    for name in names? {
-        if !matches!(name.to_bytes(), b"." | b"..") {
-            remove_tree(&folder, &name, depth + 1)?;
-        }
+    for name in names(folder.as_fd())? {
+        remove_tree(folder.as_fd(), &name, depth + 1)?;
     }
     rustix::fs::unlinkat(parent, name, AtFlags::REMOVEDIR)
+}
+
+/// The names in a folder.
+fn names(folder: BorrowedFd<'_>) -> Result<Vec<std::ffi::CString>, Errno> {
+    let mut names = Vec::new();
+    for entry in rustix::fs::Dir::read_from(folder)? {
+        let entry = entry?;
+        if !matches!(entry.file_name().to_bytes(), b"." | b"..") {
+            names.push(entry.file_name().to_owned());
+        }
+    }
+    Ok(names)
 }
 
 /// Makes the folder of a trial in a work directory of ours, anew.
@@ -103,11 +125,11 @@ fn remove_tree(parent: &OwnedFd, name: &std::ffi::CStr, depth: usize) -> Result<
 pub fn make_folder(work: &Path, trial: u32) -> Result<PathBuf, Error> {
     remove_folder(work, trial)?;
     let path = work.join(folder_name(trial));
-    rustix::fs::mkdir(&path, Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH)
-        .map_err(|error| {
-            let what = format!("cannot make {}", path.display());
-            Error::new(what, std::io::Error::from(error)).hint(advice(error))
-        })?;
+    let mode = Mode::RWXU | Mode::RGRP | Mode::XGRP | Mode::ROTH | Mode::XOTH;
+    beneath::make_folder(&path, mode).map_err(|error| {
+        let what = format!("cannot make {}", path.display());
+        Error::new(what, std::io::Error::from(error)).hint(advice(error))
+    })?;
     Ok(path)
 }
 
@@ -117,9 +139,13 @@ pub fn make_folder(work: &Path, trial: u32) -> Result<PathBuf, Error> {
 /// When something in it cannot be removed, as what is mounted there.
 pub fn remove_folder(work: &Path, trial: u32) -> Result<(), Error> {
     let path = work.join(folder_name(trial));
-    let removed = open_directory(work).and_then(|directory| {
+    if !beneath::is_held(work) {
+        let why = "the work directory that it lies in is not held any more";
+        return Err(Error::new(format!("cannot remove {}", path.display()), why));
+    }
+    let removed = beneath::open_folder(work).and_then(|directory| {
         let name = std::ffi::CString::new(folder_name(trial)).map_err(|_| Errno::INVAL)?;
-        remove_tree(&directory, &name, 0)
+        remove_tree(directory.as_fd(), &name, 0)
     });
     removed.map_err(|error| {
         let what = format!("cannot remove {}", path.display());
@@ -160,12 +186,13 @@ impl WorkDir {
     /// # Errors
     /// When it is not ours, or somebody uses it.
     pub fn take_up(parent: &Path, name: &str) -> Result<Option<WorkDir>, Error> {
-        let path = parent.join(format!("{PREFIX}{name}"));
+        let name = format!("{PREFIX}{name}");
+        let path = parent.join(&name);
         if rustix::fs::lstat(&path).is_err_and(|why| why == Errno::NOENT) {
             return Ok(None);
         }
-        match abandoned(&path) {
-            Some(Marker { file, .. }) => Ok(Some(WorkDir { path, marker: file })),
+        match abandoned(parent, name) {
+            Some(Abandoned { work, .. }) => Ok(Some(work)),
             None => {
                 let what = format!("cannot go on in {}", path.display());
                 let why = "another run uses it, or it does not bear our marker";
@@ -176,46 +203,62 @@ impl WorkDir {
 
     /// Ends the use of a directory that is kept: it stays, and can be taken up again.
     pub fn rest(self) -> PathBuf {
-        drop(self.marker);
-        self.path
+        self.path().to_owned()
     }
 
     fn make(parent: &Path, name: &str, waits: Option<&str>) -> Result<WorkDir, Error> {
-        let path = parent.join(format!("{PREFIX}{name}"));
         let failed = |error: Errno| {
             let what = format!("cannot make a directory in {}", parent.display());
             Error::new(what, std::io::Error::from(error)).hint(advice(error))
         };
-        rustix::fs::mkdir(&path, Mode::RWXU).map_err(failed)?;
-        WorkDir::mark(&path, waits).map_err(|error| {
-            // Nothing is in it yet, so this cannot remove anybody's file.
-            let _ = rustix::fs::unlinkat(rustix::fs::CWD, path.join(MARKER), AtFlags::empty());
-            let _ = rustix::fs::rmdir(&path);
-            failed(error)
-        })
-    }
-
-    fn mark(path: &Path, waits: Option<&str>) -> Result<WorkDir, Errno> {
-        let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
-        let marker = rustix::fs::open(path.join(MARKER), flags, Mode::RUSR | Mode::WUSR)?;
-        // Locked before it says what it is: a sweep that comes in between finds no marker.
-        rustix::fs::flock(&marker, FlockOperation::LockExclusive)?;
-        let mut file = File::from(marker);
-        let waits = waits.map_or(String::new(), |waits| format!("{WAITS}{waits}\n"));
-        let written = write!(file, "{MAGIC}\n{waits}").and_then(|()| file.sync_all());
-        written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
-        Ok(WorkDir { path: path.to_owned(), marker: file.into() })
+        let above = open_above(parent).map_err(failed)?;
+        let name = format!("{PREFIX}{name}");
+        rustix::fs::mkdirat(&above, &name, Mode::RWXU).map_err(failed)?;
+        let marked = open_folder(above.as_fd(), &name)
+            .map_err(Unmarked::Kernel)
+            .and_then(|folder| Ok((mark(folder.as_fd(), waits)?, folder)));
+        let held = marked.and_then(|(marker, folder)| {
+            let path = parent.join(&name);
+            let held = beneath::hold_in(above.as_fd(), &name, &path, folder)?;
+            Ok((held, marker))
+        });
+        match held {
+            Ok((held, marker)) => Ok(WorkDir { held, above, name, marker }),
+            Err(why) => {
+                // Nothing is in it, or it is not removed.
+                let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
+                Err(match why {
+                    Unmarked::Kernel(error) => failed(error),
+                    Unmarked::Strange => {
+                        let what = format!("cannot make a directory in {}", parent.display());
+                        let why = format!("what has the name {name} is not the one that we made");
+                        Error::new(what, why).hint(
+                            "somebody else may write there: measure in a directory that only you \
+                             or root may write in",
+                        )
+                    }
+                })
+            }
+        }
     }
 
     /// Where it is.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.held.path()
+    }
+
+    /// Fails when its path does not lead to it any more.
+    ///
+    /// # Errors
+    /// With what that means to whoever measures there.
+    pub fn check_place(&self) -> Result<(), Error> {
+        self.held.check_place()
     }
 
     /// Leaves it as it is, its marker locked and open: closing a file can wait for a file system
     /// that hangs. The kernel closes it when this process ends; see [`super::child::end_apart`].
     pub fn leave(self) {
-        std::mem::forget(self.marker);
+        std::mem::forget(self);
     }
 
     /// Removes it with all that we made in it.
@@ -223,8 +266,68 @@ impl WorkDir {
     /// # Errors
     /// When something cannot be removed; what can be is.
     pub fn remove(self) -> Result<Swept, Error> {
-        clear(&self.path, self.marker)
+        let path = self.path().to_owned();
+        clear(self).map_err(|error| {
+            let what = format!("cannot remove {}", path.display());
+            let hint = format!("rm -r {}", path.display());
+            Error::new(what, std::io::Error::from(error)).hint(hint)
+        })
     }
+}
+
+/// Why a directory that was just made cannot be used.
+enum Unmarked {
+    Kernel(Errno),
+    /// It is another one.
+    Strange,
+}
+
+impl From<Errno> for Unmarked {
+    fn from(error: Errno) -> Unmarked {
+        Unmarked::Kernel(error)
+    }
+}
+
+/// Marks a directory that was just made and locks the mark, when it is that directory.
+fn mark(folder: BorrowedFd<'_>, waits: Option<&str>) -> Result<OwnedFd, Unmarked> {
+    if !names(folder)?.is_empty() {
+        return Err(Unmarked::Strange);
+    }
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    let marker = rustix::fs::openat(folder, MARKER, flags, Mode::RUSR | Mode::WUSR)?;
+    let marked = mark_in(folder, marker, waits);
+    if marked.is_err() {
+        // It is the one that we made: it was not there before.
+        let _ = rustix::fs::unlinkat(folder, MARKER, AtFlags::empty());
+    }
+    marked
+}
+
+fn mark_in(
+    folder: BorrowedFd<'_>,
+    marker: OwnedFd,
+    waits: Option<&str>,
+) -> Result<OwnedFd, Unmarked> {
+    if !is_made_by_us(&rustix::fs::fstat(folder)?, &rustix::fs::fstat(&marker)?) {
+        return Err(Unmarked::Strange);
+    }
+    // Locked before it says what it is: a sweep that comes in between finds no marker.
+    rustix::fs::flock(&marker, FlockOperation::LockExclusive)?;
+    let mut file = File::from(marker);
+    let waits = waits.map_or(String::new(), |waits| format!("{WAITS}{waits}\n"));
+    let written = write!(file, "{MAGIC}\n{waits}").and_then(|()| file.sync_all());
+    written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    Ok(file.into())
+}
+
+/// Whether a folder belongs to whom this file system makes the owner of what we make, as of a file
+/// that we made in it: a server may take root for nobody, and one for all has no owners at all. And
+/// whether others may write in it who may not write that file.
+fn is_made_by_us(folder: &Stat, file: &Stat) -> bool {
+    const OTHERS_WRITE: u32 = 0o022;
+    let owners = [file.st_uid, rustix::process::geteuid().as_raw()];
+    let more = folder.st_mode & !file.st_mode & OTHERS_WRITE;
+    owners.contains(&folder.st_uid) && more == 0
 }
 
 /// Removes the directories in `parent` that earlier runs made and left: those that bear the marker,
@@ -232,36 +335,37 @@ impl WorkDir {
 pub fn sweep(parent: &Path) -> Vec<Result<Swept, Error>> {
     let Ok(entries) = parent.read_dir() else { return Vec::new() };
     let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut paths: Vec<PathBuf> =
-        names.filter(|name| name.starts_with(PREFIX)).map(|name| parent.join(name)).collect();
-    paths.sort();
-    let swept = |path: &PathBuf| {
+    let mut names: Vec<String> = names.filter(|name| name.starts_with(PREFIX)).collect();
+    names.sort();
+    let swept = |name: String| {
         // Its marker stays open, and so locked, until it is gone.
-        let marker = abandoned(path)?;
-        Some(match &marker.waits {
-            Some(waits) => Ok(Swept::Waits(path.clone(), waits.clone())),
-            None => clear(path, marker.file),
+        let Abandoned { work, waits } = abandoned(parent, name)?;
+        Some(match waits {
+            Some(waits) => Ok(Swept::Waits(work.rest(), waits)),
+            None => work.remove(),
         })
     };
-    paths.iter().filter_map(swept).collect()
+    names.into_iter().filter_map(swept).collect()
 }
 
-/// A marker that we have locked.
-struct Marker {
-    file: OwnedFd,
-    /// What its directory waits for.
+/// A directory whose marker we have locked.
+struct Abandoned {
+    work: WorkDir,
+    /// What it waits for.
     waits: Option<String>,
 }
 
-/// The locked marker of `path`, when it is ours and nobody uses it.
-fn abandoned(path: &Path) -> Option<Marker> {
-    let directory = open_directory(path).ok()?;
+/// The directory of that name, its marker locked, when it is ours and nobody uses it.
+fn abandoned(parent: &Path, name: String) -> Option<Abandoned> {
+    let above = open_above(parent).ok()?;
+    let folder = open_folder(above.as_fd(), &name).ok()?;
     // A lock that an NFS server keeps takes a file that may be written: flock(2).
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let marker = rustix::fs::openat(&directory, MARKER, flags, Mode::empty()).ok()?;
+    let marker = rustix::fs::openat(&folder, MARKER, flags, Mode::empty()).ok()?;
     let stat = rustix::fs::fstat(&marker).ok()?;
     let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    if !regular || stat.st_uid != rustix::process::geteuid().as_raw() {
+    let alone = stat.st_nlink <= 1 && is_made_by_us(&rustix::fs::fstat(&folder).ok()?, &stat);
+    if !regular || !alone || stat.st_uid != rustix::process::geteuid().as_raw() {
         return None;
     }
     rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).ok()?;
@@ -273,56 +377,73 @@ fn abandoned(path: &Path) -> Option<Marker> {
         return None;
     }
     let waits = lines.next().and_then(|line| line.strip_prefix(WAITS)).map(str::to_owned);
-    Some(Marker { file: file.into(), waits })
+    let held = beneath::hold_in(above.as_fd(), &name, &parent.join(&name), folder).ok()?;
+    Some(Abandoned { work: WorkDir { held, above, name, marker: file.into() }, waits })
 }
 
-fn open_directory(path: &Path) -> Result<OwnedFd, Errno> {
+/// Whether a directory is a work directory of somebody's run.
+pub(super) fn bears_marker(directory: BorrowedFd<'_>) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let Ok(marker) = rustix::fs::openat(directory, MARKER, flags, Mode::empty()) else {
+        return false;
+    };
+    let mut text = String::new();
+    let read = File::from(marker).take(4096).read_to_string(&mut text);
+    read.is_ok() && text.lines().next() == Some(MAGIC)
+}
+
+/// A directory that is named by whoever measures, and may be a link.
+fn open_above(parent: &Path) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::open(parent, flags, Mode::empty())
+}
+
+fn open_folder(above: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Errno> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    rustix::fs::open(path, flags, Mode::empty())
+    rustix::fs::openat(above, name, flags, Mode::empty())
 }
 
 /// Removes our files from the directory, then the marker, then the directory itself.
-fn clear(path: &Path, marker: OwnedFd) -> Result<Swept, Error> {
-    let failed = |error: Errno| {
-        let what = format!("cannot remove {}", path.display());
-        Error::new(what, std::io::Error::from(error)).hint(format!("rm -r {}", path.display()))
-    };
-    let directory = open_directory(path).map_err(failed)?;
+fn clear(work: WorkDir) -> Result<Swept, Errno> {
+    let WorkDir { held, above, name, marker } = work;
+    let directory = held.directory();
     let mut foreign = Vec::new();
-    for entry in rustix::fs::Dir::read_from(&directory).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        let name = entry.file_name().to_string_lossy().into_owned();
-        match name.as_str() {
-            "." | ".." | MARKER => {}
-            name if is_folder(name) => {
-                remove_tree(&directory, entry.file_name(), 0).map_err(failed)?;
-            }
-            name if ours(name) => {
+    for entry in names(directory)? {
+        match entry.to_string_lossy().into_owned() {
+            name if name == MARKER => {}
+            name if is_folder(&name) => remove_tree(directory, &entry, 0)?,
+            name if ours(&name) => {
                 // Removes the name itself, never what a link of that name leads to.
-                match rustix::fs::unlinkat(directory.as_fd(), name, AtFlags::empty()) {
+                match rustix::fs::unlinkat(directory, entry.as_c_str(), AtFlags::empty()) {
                     Ok(()) => {}
-                    Err(Errno::ISDIR) => foreign.push(name.to_owned()),
-                    Err(error) => return Err(failed(error)),
+                    Err(Errno::ISDIR) => foreign.push(name),
+                    Err(error) => return Err(error),
                 }
             }
-            _ => foreign.push(name),
+            name => foreign.push(name),
         }
     }
+    let path = held.path().to_owned();
     if !foreign.is_empty() {
         foreign.sort();
-        return Ok(Swept::Kept(path.to_owned(), foreign));
+        return Ok(Swept::Kept(path, foreign));
     }
-    rustix::fs::unlinkat(directory.as_fd(), MARKER, AtFlags::empty()).map_err(failed)?;
-    let removed = match rustix::fs::rmdir(path) {
+    rustix::fs::unlinkat(directory, MARKER, AtFlags::empty())?;
+    // What has its name and is another one is not ours to remove.
+    let named = rustix::fs::statat(&above, &name, AtFlags::SYMLINK_NOFOLLOW);
+    if !named.is_ok_and(|stat| Identity::of(&stat) == held.identity()) {
+        return Ok(Swept::Moved(path));
+    }
+    let remove = || rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
+    match remove() {
         // A client of NFS keeps a file that is open under another name until it is closed.
         Err(Errno::NOTEMPTY) => {
             drop(marker);
-            rustix::fs::rmdir(path)
+            remove()
         }
         removed => removed,
-    };
-    removed.map_err(failed)?;
-    Ok(Swept::Removed(path.to_owned()))
+    }?;
+    Ok(Swept::Removed(path))
 }
 
 fn advice(error: Errno) -> &'static str {
@@ -338,128 +459,4 @@ fn advice(error: Errno) -> &'static str {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "makes fixtures")]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_work_directory_is_removed_with_what_we_made_and_nothing_else() {
-        let parent = tempfile::tempdir().unwrap();
-        let work = WorkDir::create(parent.path(), "a").unwrap();
-        File::create(work.path().join(file_name(7))).unwrap();
-        let path = work.path().to_owned();
-        assert_eq!(work.remove().unwrap(), Swept::Removed(path.clone()));
-        assert!(!path.exists());
-
-        let work = WorkDir::create(parent.path(), "b").unwrap();
-        File::create(work.path().join("thesis.doc")).unwrap();
-        let path = work.path().to_owned();
-        assert_eq!(work.remove().unwrap(), Swept::Kept(path.clone(), vec!["thesis.doc".into()]));
-        assert!(path.join("thesis.doc").exists());
-    }
-
-    /// A program leaves folders, and links that lead out of them.
-    #[test]
-    fn the_folder_of_a_trial_goes_with_all_that_is_in_it_and_nothing_outside() {
-        let parent = tempfile::tempdir().unwrap();
-        let precious = parent.path().join("precious");
-        std::fs::create_dir(&precious).unwrap();
-        File::create(precious.join("thesis.doc")).unwrap();
-        let work = WorkDir::create(parent.path(), "a").unwrap();
-        let fill = || {
-            let folder = make_folder(work.path(), 3).unwrap();
-            std::fs::create_dir_all(folder.join("x/y/z")).unwrap();
-            File::create(folder.join("x/y/f")).unwrap();
-            std::os::unix::fs::symlink(&precious, folder.join("x/link")).unwrap();
-            folder
-        };
-        let folder = fill();
-        remove_folder(work.path(), 3).unwrap();
-        assert!(!folder.exists() && precious.join("thesis.doc").exists());
-        fill();
-        // Also what a run that was killed left there.
-        let path = work.path().to_owned();
-        assert_eq!(work.remove().unwrap(), Swept::Removed(path));
-        assert!(precious.join("thesis.doc").exists());
-    }
-
-    /// A program may bind somebody's directory into the folder of its trial. It lies on the same
-    /// device then, and was taken for ours, with all that it held.
-    #[test]
-    fn what_is_bound_into_the_folder_of_a_trial_is_not_emptied() {
-        let parent = tempfile::tempdir().unwrap();
-        let precious = parent.path().join("precious");
-        std::fs::create_dir(&precious).unwrap();
-        File::create(precious.join("thesis.doc")).unwrap();
-        let work = WorkDir::create(parent.path(), "a").unwrap();
-        let bound = make_folder(work.path(), 3).unwrap().join("bound");
-        std::fs::create_dir(&bound).unwrap();
-        if rustix::mount::mount_bind(&precious, &bound).is_err() {
-            return; // it takes root
-        }
-        let refused = remove_folder(work.path(), 3);
-        let kept = precious.join("thesis.doc").exists();
-        rustix::mount::unmount(&bound, rustix::mount::UnmountFlags::DETACH).unwrap();
-        assert!(kept, "what was bound there is gone");
-        assert!(refused.unwrap_err().hint.unwrap_or_default().contains("unmount it first"));
-        remove_folder(work.path(), 3).unwrap();
-    }
-
-    #[test]
-    fn a_sweep_takes_only_marked_directories_that_nobody_uses() {
-        let parent = tempfile::tempdir().unwrap();
-        let living = WorkDir::create(parent.path(), "living").unwrap();
-        let dead = WorkDir::create(parent.path(), "dead").unwrap();
-        let dead_path = dead.path().to_owned();
-        drop(dead);
-        let unmarked = parent.path().join("brickyard-unmarked");
-        std::fs::create_dir(&unmarked).unwrap();
-        File::create(unmarked.join(file_name(0))).unwrap();
-        let empty_marker = parent.path().join("brickyard-being-made");
-        std::fs::create_dir(&empty_marker).unwrap();
-        File::create(empty_marker.join(MARKER)).unwrap();
-
-        let swept: Vec<Swept> = sweep(parent.path()).into_iter().map(|s| s.unwrap()).collect();
-        assert_eq!(swept, [Swept::Removed(dead_path)]);
-        assert!(living.path().exists() && unmarked.join(file_name(0)).exists());
-        assert!(empty_marker.exists());
-    }
-
-    /// What was written before a reboot is to be read after it, whoever runs in between.
-    #[test]
-    fn a_directory_that_is_kept_outlives_its_run_and_is_taken_up_by_its_name_alone() {
-        let parent = tempfile::tempdir().unwrap();
-        let work = WorkDir::create_kept(parent.path(), "a", "for the rest of its run").unwrap();
-        let file = work.path().join(file_name(0));
-        File::create(&file).unwrap();
-        assert!(WorkDir::take_up(parent.path(), "a").is_err(), "its run lives");
-        let path = work.rest();
-        let waits = Swept::Waits(path.clone(), "for the rest of its run".into());
-        assert_eq!(sweep(parent.path()), [Ok(waits)]);
-        assert!(WorkDir::take_up(parent.path(), "b").unwrap().is_none());
-        let work = WorkDir::take_up(parent.path(), "a").unwrap().unwrap();
-        assert!(file.exists() && sweep(parent.path()).is_empty(), "it is in use again");
-        assert_eq!(work.remove().unwrap(), Swept::Removed(path));
-        // A directory of that name which is not ours is neither used nor removed.
-        std::fs::create_dir(parent.path().join("brickyard-c")).unwrap();
-        assert!(WorkDir::take_up(parent.path(), "c").is_err());
-    }
-
-    #[test]
-    fn a_link_is_removed_and_what_it_leads_to_is_not() {
-        let parent = tempfile::tempdir().unwrap();
-        let precious = parent.path().join("precious");
-        File::create(&precious).unwrap();
-        let real = parent.path().join("elsewhere");
-        std::fs::create_dir(&real).unwrap();
-        let work = WorkDir::create(parent.path(), "a").unwrap();
-        std::os::unix::fs::symlink(&precious, work.path().join(file_name(0))).unwrap();
-        work.remove().unwrap();
-        assert!(precious.exists());
-        // A link that looks like a work directory is not followed.
-        std::fs::write(real.join(MARKER), format!("{MAGIC}\n")).unwrap();
-        std::os::unix::fs::symlink(&real, parent.path().join("brickyard-link")).unwrap();
-        assert!(sweep(parent.path()).is_empty());
-        assert!(real.join(MARKER).exists());
-    }
-}
+mod tests;

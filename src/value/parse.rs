@@ -4,6 +4,28 @@ use super::{AS_IS, Domain, Stop, Value};
 
 /// Reads `text` as a value of `domain`; the error says what would have been accepted.
 pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
+    pointed(text, |text| of(domain, text))
+}
+
+/// What `read` makes of a text; of one with a decimal comma, which it does not take, the refusal
+/// says how it is written here.
+fn pointed<T>(text: &str, read: impl Fn(&str) -> Result<T, String>) -> Result<T, String> {
+    read(text).map_err(|why| match with_point(text).filter(|text| read(text).is_ok()) {
+        Some(written) => format!("{why}; write {written}, with a point"),
+        None => why,
+    })
+}
+
+/// The same with a point for its only comma, where that stands between two digits.
+fn with_point(text: &str) -> Option<String> {
+    let (whole, fraction) = text.split_once(',')?;
+    let parts = whole.ends_with(|c: char| c.is_ascii_digit())
+        && fraction.starts_with(|c: char| c.is_ascii_digit())
+        && !fraction.contains(',');
+    parts.then(|| format!("{whole}.{fraction}"))
+}
+
+fn of(domain: &Domain, text: &str) -> Result<Value, String> {
     match *domain {
         Domain::Bytes { min, max, step } => bytes_within(text, min, max, step).map(Value::Bytes),
         Domain::BytesPerSecond => {
@@ -13,7 +35,7 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
                 Some(bytes) => bytes,
                 // Less than a byte is no size either.
                 None if text.ends_with("b/s") => 0,
-                None => parse_bytes(amount).map_err(|_| wrong())?,
+                None => size(amount).map_err(|_| wrong())?,
             };
             if bytes > 0 { Ok(Value::BytesPerSecond(bytes)) } else { Err(wrong()) }
         }
@@ -22,7 +44,7 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
             within(count, min, max, |n| n.to_string()).map(Value::Count)
         }
         Domain::Duration { min_ns, max_ns } => {
-            let ns = parse_duration_ns(text)?;
+            let ns = time(text)?;
             within(ns, min_ns, max_ns, |n| Value::Duration(n).to_string()).map(Value::Duration)
         }
         Domain::Number { min, max } => match text.parse::<f64>() {
@@ -49,7 +71,7 @@ pub(super) fn value(domain: &Domain, text: &str) -> Result<Value, String> {
         Domain::CpuList => Err(format!("`{text}` is no list of CPUs such as 0-3,8")),
         Domain::Label => label(text),
         Domain::OrAsIs(_) if text == AS_IS => Ok(Value::as_is()),
-        Domain::OrAsIs(inner) => value(inner, text),
+        Domain::OrAsIs(inner) => of(inner, text),
     }
 }
 
@@ -82,7 +104,7 @@ fn label(text: &str) -> Result<Value, String> {
 }
 
 fn bytes_within(text: &str, min: u64, max: u64, step: u64) -> Result<u64, String> {
-    let bytes = parse_bytes(text)?;
+    let bytes = size(text)?;
     if bytes % step != 0 {
         return Err(format!("{text} is not a multiple of {}", Value::Bytes(step)));
     }
@@ -103,6 +125,10 @@ fn within(number: u64, min: u64, max: u64, show: fn(u64) -> String) -> Result<u6
 /// # Errors
 /// A sentence with an example, when `text` is no size or does not fit in 64 bits.
 pub fn parse_bytes(text: &str) -> Result<u64, String> {
+    pointed(text, size)
+}
+
+fn size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a size such as 4KiB, 512MiB or 2GiB");
     let (digits, unit) = split(text);
     let scale: u64 = match unit.to_ascii_lowercase().as_str() {
@@ -125,6 +151,10 @@ pub fn parse_bytes(text: &str) -> Result<u64, String> {
 /// # Errors
 /// A sentence with an example, when `text` is no time or does not fit in 64 bits.
 pub fn parse_duration_ns(text: &str) -> Result<u64, String> {
+    pointed(text, time)
+}
+
+fn time(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a time such as 100ms, 20s, 3m or 1h");
     let (digits, unit) = split(text);
     let scale: u64 = match unit {
@@ -145,12 +175,22 @@ fn split(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start())
 }
 
+/// A decimal number times `scale`, exactly; what is less than one is left out. `None` where it is
+/// no number or too large.
 fn scaled(digits: &str, scale: u64) -> Option<u64> {
-    if let Ok(whole) = digits.parse::<u64>() {
-        return whole.checked_mul(scale);
+    /// Digits after the point; what follows these is less than one of any unit.
+    const DIGITS_MAX: usize = 18;
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
     }
-    let number = digits.parse::<f64>().ok()? * scale as f64;
-    (number.is_finite() && number >= 0.0 && number < u64::MAX as f64).then_some(number as u64)
+    let number = |text: &str| if text.is_empty() { Some(0) } else { text.parse::<u64>().ok() };
+    let shown = &fraction[..fraction.len().min(DIGITS_MAX)];
+    if !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let part = u128::from(number(shown)?) * u128::from(scale) / 10_u128.pow(shown.len() as u32);
+    number(whole)?.checked_mul(scale)?.checked_add(u64::try_from(part).ok()?)
 }
 
 fn cpus(text: &str) -> Result<Value, String> {
@@ -176,6 +216,11 @@ pub(crate) fn cpu_list(text: &str) -> Option<Vec<usize>> {
     Some(list)
 }
 
+/// Whether `text` is a whole number without a unit.
+pub(super) fn is_bare(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 fn stop(text: &str) -> Result<Value, String> {
     // An hour too many is a typing error; more than a month is a mistake in the plan.
     const LONGEST_NS: u64 = 31 * 86_400_000_000_000;
@@ -184,10 +229,14 @@ fn stop(text: &str) -> Result<Value, String> {
         "pass" => Stop::Pass,
         _ if text.starts_with("interval:") => interval(text)?,
         _ if text.ends_with("bits") || text.ends_with("bit") => bits(text)?,
-        _ => match parse_duration_ns(text) {
+        // 20 may be meant as seconds as well as bytes.
+        _ if is_bare(text) => {
+            return Err(format!("`{text}` has no unit: write {text}s, or {text}B"));
+        }
+        _ => match time(text) {
             Ok(ns) if (1..=LONGEST_NS).contains(&ns) => Stop::After(ns),
             Ok(_) => return Err(format!("`{text}` is outside 1ns to 31d")),
-            Err(_) => match parse_bytes(text) {
+            Err(_) => match size(text) {
                 Ok(bytes) if bytes > 0 => Stop::Bytes(bytes),
                 _ => {
                     return Err(format!(
@@ -320,7 +369,6 @@ mod tests {
         assert!(Domain::Count { min: 1, max: 8 }.parse("as-is").is_err());
         let cpus = Domain::OrAsIs(&Domain::CpuList);
         assert_eq!(cpus.parse("0-3,8"), Ok(Value::Word("0-3,8".into())));
-        assert!(cpus.has_commas() && !domain.has_commas());
         for wrong in ["", "none", "spread", "3-1", "0-99999999999"] {
             assert!(cpus.parse(wrong).is_err(), "{wrong}");
         }

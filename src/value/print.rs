@@ -11,6 +11,12 @@ pub fn significant(number: f64) -> String {
     format!("{number:.*}", digits as usize)
 }
 
+/// How many there are of something whose plural ends in s: `1 trial`, `4 trials`.
+pub fn counted(count: u64, of: &str) -> String {
+    let many = if count == 1 { "" } else { "s" };
+    format!("{count} {of}{many}")
+}
+
 /// A size with a binary unit: `4 KiB`, `1.46 GiB`.
 pub fn bytes(bytes: f64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
@@ -62,6 +68,16 @@ pub fn duration(ns: f64) -> String {
     format!("{} {unit}", significant(number))
 }
 
+/// A time that is no whole number of its unit, exactly and as one types it: `1.014872979s`.
+pub(super) fn decimal_duration(ns: u64) -> String {
+    let units = [(1_000_000_000, 9, "s"), (1_000_000, 6, "ms"), (1_000, 3, "us")];
+    let Some((unit, digits, name)) = units.into_iter().find(|(unit, ..)| ns >= *unit) else {
+        return format!("{ns}ns");
+    };
+    let rest = format!("{:0digits$}", ns % unit);
+    format!("{}.{}{name}", ns / unit, rest.trim_end_matches('0'))
+}
+
 /// A share as a percentage: `0.0523` is `5.2 %`.
 pub fn percent(share: f64) -> String {
     let digits = usize::from(share.abs() < 0.0995);
@@ -80,6 +96,11 @@ pub fn setting(value: &Value) -> String {
             let typed = value.to_string();
             let unit = typed.find(|c: char| !c.is_ascii_digit()).unwrap_or(typed.len());
             format!("{} {}", &typed[..unit], &typed[unit..])
+        }
+        // Nanoseconds of a time that was computed say nothing to a reader.
+        Value::Duration(ns) | Value::Stop(Stop::After(ns)) => {
+            let typed = value.to_string();
+            if typed.contains('.') { duration(*ns as f64) } else { typed }
         }
         Value::Flag(true) => "yes".to_owned(),
         Value::Flag(false) => "no".to_owned(),
@@ -118,6 +139,24 @@ mod tests {
         assert_eq!(setting(&Value::Flag(false)), "no");
         assert_eq!(setting(&Value::Words(Vec::new())), "none");
         assert_eq!(Value::Bytes(64 << 10).to_string(), "64KiB", "as typed");
+    }
+
+    /// The settings of an evaluation said `at-least 1014872979ns`, which nobody types or reads.
+    #[test]
+    fn a_time_that_was_computed_reads_as_a_person_would_write_it() {
+        for (ns, typed, read) in [
+            (1_014_872_979, "1.014872979s", "1.01 s"),
+            (2_500_000, "2500us", "2500us"),
+            (20_000_000_000, "20s", "20s"),
+            (1_500_300, "1.5003ms", "1.50 ms"),
+            (1_234, "1.234us", "1.23 us"),
+            (850, "850ns", "850ns"),
+        ] {
+            assert_eq!(Value::Duration(ns).to_string(), typed);
+            assert_eq!(setting(&Value::Duration(ns)), read);
+            assert_eq!(setting(&Value::Stop(Stop::After(ns))), read);
+            assert_eq!(super::super::parse_duration_ns(typed), Ok(ns), "typed again");
+        }
     }
 
     #[test]

@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -15,11 +14,9 @@ use super::find::{Found, List, find as walk, kind_of};
 use super::source::stamp_of;
 use super::{Problem, ProblemKind, Request, shown};
 use crate::checklist::{Entry, Sum, parse};
+use crate::sys::Error;
+use crate::sys::input::CHECKLIST;
 use crate::sys::signal::Stop;
-use crate::sys::{Error, Host};
-
-/// A list is not longer than this: 2 million names of a hundred bytes.
-const LIST_BYTES_MAX: u64 = 512 << 20;
 
 /// Reads the list and finds its files: those under the paths that were given, all where none was.
 ///
@@ -77,16 +74,11 @@ pub fn find(request: &Request, file: &Path, sum: Option<Sum>, stop: &Stop) -> Re
 
 fn read(file: &Path) -> Result<List, Error> {
     let shown = shown(file);
-    let what = format!("cannot read the list {shown}");
     const HINT: &str = "name a file that md5sum, sha256sum or b3sum wrote";
-    let path = std::path::absolute(file).map_err(|why| Error::new(&what, why).hint(HINT))?;
-    let opened = Host::live().open(&path).map_err(|why| Error::new(&what, why.why).hint(HINT))?;
-    let mut text = Vec::new();
-    let read = opened.take(LIST_BYTES_MAX + 1).read_to_end(&mut text);
-    read.map_err(|why| Error::new(&what, why).hint(HINT))?;
-    if text.len() as u64 > LIST_BYTES_MAX {
-        return Err(Error::new(what, "it is larger than 512 MiB").hint("split it"));
-    }
+    // A name may hold what moves the cursor: the file is shown as all others are.
+    let read = CHECKLIST.read(file);
+    let text =
+        read.map_err(|error| Error { what: format!("cannot read the list {shown}"), ..error })?;
     let checklist = parse(&text);
     if checklist.entries.is_empty() {
         let why = match checklist.bad.first() {
@@ -95,7 +87,7 @@ fn read(file: &Path) -> Result<List, Error> {
         };
         return Err(Error::new(format!("cannot verify by {shown}"), why).hint(HINT));
     }
-    let modified_ns = stamp_of(&path).map_or(i128::MAX, |stamp| stamp.modified_ns());
+    let modified_ns = stamp_of(file).map_or(i128::MAX, |stamp| stamp.modified_ns());
     Ok(List { shown, modified_ns, checklist, ..List::default() })
 }
 

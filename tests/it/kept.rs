@@ -77,7 +77,7 @@ fn what_a_verification_finds_is_kept_and_reported() {
     }
     assert!(!text.contains("Nothing was measured") && !text.contains("--seed"), "{text}");
     for format in ["html", "markdown", "csv"] {
-        let arguments = ["report", "--format", format, "--output", "report"];
+        let arguments = ["report", "--format", format, "--output", "report", "--force"];
         let (status, _, err) = brickyard(at, &arguments);
         assert_eq!(status, Some(0), "{format}: {err}");
     }
@@ -117,6 +117,23 @@ fn nothing_is_kept_where_that_is_asked_and_never_in_what_is_read() {
     assert_eq!(status, Some(2), "{err}");
     assert!(err.contains("it would lie in data, which is only read"), "{err}");
     assert_eq!(names(&at.join("data")), ["one", "two"]);
+}
+
+/// `verify --checksums LIST` was refused with a store beside the list: of that folder it reads
+/// nothing but what the list names.
+#[test]
+fn a_store_beside_a_list_is_kept_unless_the_list_names_it() {
+    let folder = wrong();
+    let at = folder.path();
+    let by_list = ["verify", "--checksums", "sums.md5", "--store", "s.db"];
+    let (_, _, err) = brickyard(at, &by_list);
+    assert!(err.contains("kept as campaign 1 in s.db"), "{err}");
+    let sums = std::fs::read_to_string(at.join("sums.md5")).expect("a list");
+    let more = format!("{sums}00000000000000000000000000000000  s.db\n");
+    std::fs::write(at.join("sums.md5"), more).expect("written");
+    let (status, _, err) = brickyard(at, &by_list);
+    assert_eq!(status, Some(2), "{err}");
+    assert!(err.contains("cannot keep this in s.db"), "{err}");
 }
 
 /// A kill took all that hours of reading had found.

@@ -2,6 +2,9 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests are no part of the program")]
 
+mod beneath;
+mod again;
+mod bounds;
 mod compare;
 mod database;
 mod effects;
@@ -10,9 +13,11 @@ mod holes;
 mod integrity;
 mod kept;
 mod labels;
+mod limits;
 mod names;
 mod network;
 mod nfs;
+mod outputs;
 mod plenty;
 mod program;
 mod programs;
@@ -23,9 +28,13 @@ mod resume;
 mod scripts;
 mod serve;
 mod servers;
+mod signals;
 mod size;
 mod sql;
+mod still;
 mod stopped;
+mod store;
+mod supply;
 mod tidy;
 mod tools;
 mod two;

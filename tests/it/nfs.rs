@@ -39,3 +39,20 @@ fn settings_of_a_mount_are_refused_where_nothing_is_mounted() {
     assert!(said.contains("cannot set `nfs-version`"), "{said}");
     assert!(said.contains("--dir SERVER:/EXPORT"), "{said}");
 }
+
+/// `run nfs --dir d` on a local disk measured that, under the name of NFS.
+#[test]
+fn the_plan_nfs_is_refused_where_nothing_is_nfs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for plan in ["nfs", "nfs-tuning"] {
+        let output = brickyard(folder.path(), &["run", plan, "--dir", "."]);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(&format!("cannot run `{plan}` in")), "{said}");
+        assert!(said.contains("it measures NFS, and that is"), "{said}");
+        assert!(said.contains("--dir SERVER:/EXPORT"), "{said}");
+        let shown = brickyard(folder.path(), &["plan", plan, "--dir", "."]);
+        let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+        assert!(shown.contains("refused: cannot run"), "{shown}");
+    }
+}

@@ -5,6 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use rustix::process::Pid;
 use serde_json::Value;
 
 /// Runs it with these arguments in a folder, without colours, to its end.
@@ -36,8 +37,27 @@ pub fn without_root(folder: &Path) -> Command {
     command
 }
 
+/// Makes a store as a program of before there were checksums would have left it: what another
+/// program changes of a store that has them is damaged.
+pub const WITHOUT_CHECKSUMS: &str = "DROP TRIGGER seal_trial_gone; DROP TRIGGER seal_campaign_gone;
+    DROP TABLE seal; DROP TABLE seal_campaign; ALTER TABLE derived DROP COLUMN seal;
+    ALTER TABLE derived_light DROP COLUMN seal; ALTER TABLE derived_column DROP COLUMN seal;
+    ALTER TABLE campaign DROP COLUMN left_out; ALTER TABLE campaign DROP COLUMN currency;
+    PRAGMA user_version = 11";
+
 /// The one document that `--json` prints.
 pub fn document(output: &Output) -> Value {
     let said = String::from_utf8_lossy(&output.stderr);
     serde_json::from_slice(&output.stdout).unwrap_or_else(|why| panic!("no JSON ({why}): {said}"))
+}
+
+/// The process that `parent` started, if it has one: the load's.
+pub fn child_of(parent: u32) -> Option<Pid> {
+    let started_by = |pid: i32| -> Option<u32> {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
+    };
+    let names = Path::new("/proc").read_dir().expect("proc").flatten();
+    let mut pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.find(|&pid| started_by(pid) == Some(parent)).and_then(Pid::from_raw)
 }

@@ -242,7 +242,11 @@ fn what_a_program_read_is_counted_for_whoever_is_not_root_too() {
     let folder = tempfile::tempdir().expect("a folder");
     let made = "prepare=head -c 8388608 /dev/urandom >{directory}/f; sync {directory}/f";
     let read = "command=dd if={directory}/f iflag=nocache count=0; cat {directory}/f >/dev/null";
-    let output = without_root(folder.path())
+    let mut program = without_root(folder.path());
+    // Where everybody may rename everything, no program is given a name.
+    let sticky = std::os::unix::fs::PermissionsExt::from_mode(0o1777);
+    std::fs::set_permissions(folder.path(), sticky).expect("opened");
+    let output = program
         .args(["run", "command", "--dir", ".", "--replicates", "1", "--json", "--quiet"])
         .args(["shell=true", "copy-bytes=8MiB", made, read])
         .output()

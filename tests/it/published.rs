@@ -33,8 +33,8 @@ fn the_second_source_is_imported_and_its_limits_are_named() {
     let at = folder.path();
     let first = printed(at, &["import", "--published", "sara-2010", "--store", "x.db"]);
     let of = |format: &str| {
-        let out = ["report", "--store", "x.db", "--format", format, "--output", "out", "--quiet"];
-        printed(at, &out);
+        let out = ["--format", format, "--output", "out", "--force", "--quiet"];
+        printed(at, &[&["report", "--store", "x.db"], &out[..]].concat());
         std::fs::read_to_string(at.join("out")).expect("a report")
     };
     let text = of("text");

@@ -30,7 +30,7 @@ fn every_command_in_the_readme_runs() {
             continue;
         }
         let arguments = line
-            .strip_prefix("cargo run --release -- ")
+            .strip_prefix("cargo run --locked --release -- ")
             .or_else(|| line.strip_prefix("brickyard "))
             .unwrap_or_else(|| panic!("neither brickyard nor ./test: {line}"));
         let words = arguments.split(' ').map(|word| match word {

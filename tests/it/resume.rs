@@ -141,3 +141,66 @@ fn what_cannot_go_on_is_refused_with_what_to_type() {
     let other = said(&["--resume", "streams=1", "--replicates=1", "--seed=3"]);
     assert!(other.contains("has the seed 11, not 3"), "{other}");
 }
+
+/// The program while it runs; killed when a test fails.
+struct Runs(std::process::Child);
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Two `--resume` of one campaign each ran what was left of it: every trial was there twice.
+#[test]
+fn who_resumes_what_another_process_runs_is_told_who_and_touches_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let plan = "[plan]\nname = \"long\"\nreplicates = 2\nseed = 3\nstop = \"60s\"\n\
+                [[workload]]\nuse = \"random-read\"\nfile-size = \"1MiB\"\n";
+    std::fs::write(folder.join("plan.toml"), plan).expect("a plan");
+    let lock = folder.join("killed.db-running");
+    let until = |what: &str, is: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !is() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let works = || {
+        let entries = folder.read_dir().expect("readable").flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name()).collect();
+        names.sort();
+        names
+    };
+    let mut first = Runs(brickyard(folder, "killed.db", &[]).spawn().expect("started"));
+    until("it never began", &|| !campaigns(folder).is_empty() && works().len() > 5);
+    // Killed, it holds nothing: the next one goes on, whatever file was left.
+    first.0.kill().expect("killed");
+    first.0.wait().expect("waited for");
+    assert!(lock.exists());
+    let mut second = Runs(brickyard(folder, "killed.db", &["--resume"]).spawn().expect("started"));
+    let pid = second.0.id().to_string();
+    let told = || std::fs::read_to_string(&lock).unwrap_or_default();
+    until("it never went on", &|| told().contains(&format!("\"pid\":{pid},")));
+    // It is on the list before its work directory is there.
+    until("it never made its directory", &|| works().len() > 5);
+    let before = works();
+    let refused = run(folder, "killed.db", &["--resume"]);
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("process {pid} on ")), "{said}");
+    assert!(said.contains(" runs campaign 1 since 20") && said.contains(" UTC"), "{said}");
+    assert!(said.contains(&format!("`kill {pid}`")), "{said}");
+    assert_eq!(works(), before);
+    // Another campaign in the same store is nobody's but its own.
+    let other = ["streams=2", "stop=100ms", "--replicates=1"];
+    let begun = run(folder, "killed.db", &other);
+    assert!(begun.status.success(), "{}", String::from_utf8_lossy(&begun.stderr));
+    assert!(lock.exists() && second.0.try_wait().expect("asked").is_none());
+    let pid = rustix::process::Pid::from_child(&second.0);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).expect("signalled");
+    assert_eq!(second.0.wait().expect("waited for").code(), Some(130));
+    assert!(!lock.exists(), "the last one takes it along");
+}

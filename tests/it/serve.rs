@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::bounds::from;
 use crate::program::brickyard;
 
 /// Two campaigns of a simulated server in `brickyard.db`.
@@ -223,8 +224,8 @@ fn sql_that_writes_or_does_not_end_is_refused_and_others_are_answered_meanwhile(
     assert!(served.get("/query?sql=SELECT+count(*)+FROM+trials").contains(">8</td>"));
 }
 
-/// Who says nothing holds a place of sixty-four: all of them held by such, others wait until the
-/// first of them is let go.
+/// Who says nothing holds a place for seconds: all of one address held by such, the next one takes
+/// the place of whoever has waited longest.
 #[test]
 fn who_says_nothing_is_let_go_and_others_come_in() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -245,6 +246,25 @@ fn who_says_nothing_is_let_go_and_others_come_in() {
     }
     // One that was stopped in the middle of a request does not hold up the end.
     assert_eq!(served.ended(Signal::HUP), Some(130));
+}
+
+/// 64 connections of a stranger who said nothing kept everybody else waiting until they were over.
+#[test]
+fn who_holds_connections_and_says_nothing_keeps_nobody_of_another_address_out() {
+    let folder = tempfile::tempdir().expect("a folder");
+    measured(folder.path());
+    let served = Served::new(folder.path());
+    let at = served.at.parse().expect("an address");
+    // More than there are places, of more than one address.
+    let idle: Vec<TcpStream> = (0..180).map(|n| from([127, 0, 0, 2 + n / 60], at)).collect();
+    for _ in 0..5 {
+        assert_eq!(status(&served.get("/")), "200");
+    }
+    // Nor does one who holds all of this address's.
+    let more: Vec<TcpStream> = (0..70).map(|_| served.connect()).collect();
+    assert_eq!(status(&served.get("/")), "200");
+    drop((idle, more));
+    assert_eq!(served.ended(Signal::TERM), Some(130));
 }
 
 #[test]

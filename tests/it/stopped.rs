@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::program::child_of;
+
 fn start(folder: &Path) -> Child {
     let knobs = ["--dir", ".", "file-size=1MiB", "stop=60s", "--replicates=1", "--quiet"];
     Command::new(env!("CARGO_BIN_EXE_brickyard"))
@@ -18,17 +20,6 @@ fn start(folder: &Path) -> Child {
         .expect("brickyard can be started")
 }
 
-/// The process that `parent` started, if it has one: the load's.
-fn worker(parent: u32) -> Option<Pid> {
-    let started_by = |pid: i32| -> Option<u32> {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        stat.rsplit_once(") ")?.1.split(' ').nth(1)?.parse().ok()
-    };
-    let names = Path::new("/proc").read_dir().expect("proc").flatten();
-    let mut pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-    pids.find(|&pid| started_by(pid) == Some(parent)).and_then(Pid::from_raw)
-}
-
 /// The load of the reading trial: it has its file open, and runs for a minute.
 fn reading(child: &Child, folder: &Path) -> Pid {
     let started = Instant::now();
@@ -37,7 +28,7 @@ fn reading(child: &Child, folder: &Path) -> Pid {
     loop {
         assert!(started.elapsed() < Duration::from_secs(60), "no load was started");
         std::thread::sleep(Duration::from_millis(100));
-        let Some(pid) = made().then(|| worker(child.id())).flatten() else { continue };
+        let Some(pid) = made().then(|| child_of(child.id())).flatten() else { continue };
         // The load that lays out the file lives shortly; this one lives on.
         match seen {
             Some((same, at)) if same == pid => {
@@ -95,7 +86,7 @@ fn a_trial_that_is_stopped_while_its_files_are_made_is_interrupted_and_has_not_f
         .spawn()
         .expect("brickyard can be started");
     let started = Instant::now();
-    while worker(child.id()).is_none() && started.elapsed() < Duration::from_secs(60) {
+    while child_of(child.id()).is_none() && started.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
     }
     std::thread::sleep(Duration::from_millis(300));

@@ -64,7 +64,8 @@ fn figures_of_installed_tools_stand_beside_ours_with_their_author() {
         let left: Vec<_> = left.filter(|path| path.is_dir()).collect();
         assert!(left.is_empty(), "{left:?}");
         for format in ["text", "markdown", "html"] {
-            let told = brickyard(folder, &["report", "--format", format, "--output", "out"]);
+            let out = ["report", "--format", format, "--output", "out", "--force"];
+            let told = brickyard(folder, &out);
             assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stderr));
             let told = std::fs::read_to_string(folder.join("out")).expect("a report");
             let told = told.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -31,8 +31,11 @@ impl Receiver {
     }
 
     fn send(&self, at: &Path, more: &[&str]) -> Value {
-        let short = ["stop=200ms", "warm-up=0s", "--replicates", "1", "--json", "--quiet"];
-        let output = brickyard(at, &[&["send", &self.1], more, &short[..]].concat());
+        let short = ["warm-up=0s", "--replicates", "1", "--json", "--quiet"];
+        let stop = ["stop=200ms"];
+        let stop = if more.iter().any(|it| it.starts_with("stop=")) { &[][..] } else { &stop };
+        let more = &[more, stop].concat();
+        let output = brickyard(at, &[&["send", &self.1], &more[..], &short[..]].concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         document(&output)
     }
@@ -111,9 +114,26 @@ fn what_cannot_be_done_is_told_with_what_to_type_next() {
     let there = port.expect("a free port").to_string();
     let short = ["tcp-stream", "stop=100ms", "--replicates", "1", "--json"];
     let output = brickyard(at, &[&["send", &there], &short[..]].concat());
-    assert_eq!(output.status.code(), Some(1));
-    let said = document(&output).to_string();
+    assert_eq!(output.status.code(), Some(2));
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains("Connection refused") && said.contains("brickyard receive"), "{said}");
+    // It was called once, before anything was kept: of 30 trials each waited for the other end.
+    assert!(!at.join("brickyard.db").exists(), "{said}");
+}
+
+/// `send HOST network` skipped half of its trials: jumbo frames are those of a wire of our own.
+#[test]
+fn the_plan_network_goes_to_another_machine_without_what_lies_on_this_one() {
+    let receiver = Receiver::new(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let sent = receiver.send(folder.path(), &["network", "stop=100ms"]);
+    let trials = sent["trials"].as_array().expect("trials");
+    assert_eq!(trials.len(), 5, "{sent:#}");
+    assert!(trials.iter().all(|trial| trial["outcome"] == "done"), "{sent:#}");
+    let left_out = sent["left_out"].as_object().expect("reasons");
+    let (why, cells) = left_out.iter().next().expect("one");
+    assert_eq!((left_out.len(), cells), (1, &5.into()), "{left_out:?}");
+    assert!(why.contains("mtu 9000") && why.contains("wire=namespaces"), "{why}");
 }
 
 #[test]
@@ -123,8 +143,55 @@ fn beyond_loopback_it_draws_a_token_and_ctrl_c_ends_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let short = ["tcp-stream", "stop=100ms", "--replicates", "1", "--json"];
     let output = brickyard(folder.path(), &[&["send", &there], &short[..]].concat());
-    let said = document(&output).to_string();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("set BRICKYARD_TOKEN"), "{said}");
     kill_process(Pid::from_child(&receiver.0), Signal::INT).expect("signalled");
     assert_eq!(receiver.0.wait().expect("waited for").code(), Some(130));
+}
+
+/// A receiver that stood still for a while made a network of 40 Gb/s one of 20, and the record did
+/// not say why.
+#[test]
+fn another_machine_that_stood_still_takes_the_figure_with_it() {
+    let receiver = Receiver::new(&[]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let pid = Pid::from_child(&receiver.0);
+    let more = ["tcp-stream", "stop=5s", "warm-up=0s", "--replicates", "2", "--json", "--quiet"];
+    let child = Command::new(env!("CARGO_BIN_EXE_brickyard"))
+        .args(["send", &receiver.1])
+        .args(more)
+        .current_dir(folder.path())
+        .env_remove("BRICKYARD_TOKEN")
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("brickyard can be started");
+    // Its half of a trial has begun when it is at work: until then it waits for calls.
+    let cpu_ns = || -> u64 {
+        let folder = std::path::PathBuf::from(format!("/proc/{}/task", pid.as_raw_nonzero()));
+        let tasks = folder.read_dir().into_iter().flatten().flatten();
+        let text = tasks.filter_map(|it| std::fs::read_to_string(it.path().join("schedstat")).ok());
+        text.filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok()).sum()
+    };
+    let (before, started) = (cpu_ns(), std::time::Instant::now());
+    while cpu_ns() < before + 500_000_000 {
+        assert!(started.elapsed().as_secs() < 60, "nothing arrived");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    kill_process(pid, Signal::STOP).expect("stopped");
+    std::thread::sleep(std::time::Duration::from_millis(2500));
+    kill_process(pid, Signal::CONT).expect("continued");
+    let output = child.wait_with_output().expect("it ends");
+    let trials = document(&output)["trials"].as_array().expect("trials").clone();
+    let still = |trial: &&Value| {
+        let mut notes = trial["notes"].as_array().expect("notes").iter();
+        notes.any(|note| {
+            let text = note["text"].as_str().expect("words");
+            note["kind"] == "stopped" && text.starts_with("The other end stood still for")
+        })
+    };
+    let (still, others): (Vec<&Value>, Vec<&Value>) = trials.iter().partition(still);
+    assert_eq!((still.len(), others.len()), (1, 1), "{trials:#?}");
+    assert!(still[0]["figures"]["throughput_bytes_per_s"].is_null(), "{:#}", still[0]);
+    assert!(figure(others[0], "throughput_bytes_per_s") > 0.0);
 }

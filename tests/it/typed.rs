@@ -117,7 +117,8 @@ fn a_report_goes_into_a_device_or_through_a_link_and_replaces_neither() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("No space left on device"), "{said}");
     assert!(at.join("full").is_symlink());
-    assert!(brickyard(at, &[&run[..], &["link.html"]].concat()).status.success());
+    // What is there is no report.
+    assert!(brickyard(at, &[&run[..], &["link.html", "--force"]].concat()).status.success());
     assert!(at.join("link.html").is_symlink());
     assert!(std::fs::read_to_string(at.join("real.html")).expect("read").contains("</html>"));
 }
@@ -301,5 +302,49 @@ fn a_recording_of_this_machine_shows_this_machine_and_tells_no_names() {
         let mac = mac.trim();
         let telling = !mac.is_empty() && mac != "00:00:00:00:00:00";
         assert!(!(telling && text.contains(mac)), "{mac}");
+    }
+}
+
+/// `stop=1,5s` was two cells, one of which stopped after a byte: "The device delivers 7179 MB/s".
+#[test]
+fn a_decimal_comma_is_refused_with_the_number_as_it_is_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let run = |knob| refused(at, &["run", "random-read", "--dir", ".", knob]);
+    assert!(run("stop=1,5s").contains("hint: write 1.5s, with a point"));
+    assert!(run("file-size=1,5MiB").contains("hint: write 1.5MiB, with a point"));
+    assert!(run("stop=20").contains("write 20s, or 20B"));
+    let evaluate = |option| refused(at, &["evaluate", ".", option]);
+    assert!(evaluate("--budget=1,5m").contains("write 1.5m, with a point"));
+    assert!(evaluate("--space=1,5GiB").contains("write 1.5GiB, with a point"));
+}
+
+/// Cells of a plan that are not run were counted by `plan` alone.
+#[test]
+fn what_is_left_out_is_told_before_the_run_and_in_the_report() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let plan = "[plan]\nname = \"p\"\nengine = \"sim\"\nreplicates = 1\nstop = \"200ms\"\n\
+                [factors]\nstreams = [1, 2, 4]\nblock-size = [\"4KiB\", \"2MiB\"]\n\
+                [[workload]]\nuse = \"sequential-read\"\nfile-size = \"1MiB\"\n\
+                [[exclude]]\nstreams = 4\nblock-size = \"4KiB\"\n";
+    std::fs::write(at.join("p.toml"), plan).expect("written");
+    let output = brickyard(at, &["run", "p.toml", "--json"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let told = [
+        "3 cells are left out: a block-size above the file-size",
+        "1 cell is left out: the plan excludes them",
+    ];
+    let document: Value = serde_json::from_slice(&output.stdout).expect("one document");
+    assert_eq!(document["left_out"]["a block-size above the file-size"], 3);
+    assert_eq!(document["trials"].as_array().map(Vec::len), Some(2), "{document:#}");
+    let text = brickyard(at, &["report", "--format", "text"]);
+    let text = String::from_utf8_lossy(&text.stdout).into_owned();
+    for told in told {
+        let first = said.find("[1/2]").expect("a trial was told");
+        let place = said.find(told).unwrap_or_else(|| panic!("{told}: {said}"));
+        assert!(place < first, "{said}");
+        assert!(text.contains(told), "{text}");
     }
 }

@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use crate::watchdog::{self, Watchdog};
 
 /// Whether the lab can be used at all; prints SKIP for `test` when not.
 pub fn usable(test: &str, tools: &[&str]) -> bool {
@@ -27,14 +29,20 @@ fn has(tool: &str) -> bool {
     folders.into_iter().any(|folder| Path::new(folder).join(tool).exists())
 }
 
-/// Held by a test for as long as it uses this machine's own kernel.
-static HERE: Mutex<()> = Mutex::new(());
+/// Held by a test for as long as it uses this machine's own kernel; storms share it.
+static HERE: RwLock<()> = RwLock::new(());
 
 /// Held by a test for as long as it runs a guest.
 static GUEST: Mutex<()> = Mutex::new(());
 
+/// One of these, and who watches that it is let go of.
+type Place<Held> = (Watchdog, Held);
+
+type Here = Place<RwLockWriteGuard<'static, ()>>;
+type Guest = Place<MutexGuard<'static, ()>>;
+
 /// Both of them, held by a test that measures processors, memory or a network.
-type Alone = (MutexGuard<'static, ()>, MutexGuard<'static, ()>);
+type Alone = (Here, Guest);
 
 /// One measuring test at a time: they share processors and memory.
 pub fn alone() -> Alone {
@@ -46,13 +54,23 @@ pub fn alone() -> Alone {
 /// figure against a bound: only a guest runs beside it, on a processor of its own.
 ///
 /// Never two tests here at once, for several look for what was left behind on the whole machine.
-pub fn beside_a_guest() -> MutexGuard<'static, ()> {
-    HERE.lock().unwrap_or_else(|broken| broken.into_inner())
+pub fn beside_a_guest() -> Here {
+    watched(HERE.write().unwrap_or_else(PoisonError::into_inner))
 }
 
 /// The same for a test that is all in a guest, whose disks are throttled inside.
-pub fn beside_this_machine() -> MutexGuard<'static, ()> {
-    GUEST.lock().unwrap_or_else(|broken| broken.into_inner())
+pub fn beside_this_machine() -> Guest {
+    watched(GUEST.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// For a storm, which measures nothing, and knows its own from all others' by marks.
+pub fn beside_a_storm() -> Place<RwLockReadGuard<'static, ()>> {
+    watched(HERE.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The time in which others were waited for is not the test's own.
+fn watched<Held>(held: Held) -> Place<Held> {
+    (watchdog::watch(), held)
 }
 
 /// Runs a command that must succeed; gives what it printed.
@@ -116,7 +134,23 @@ impl Disk {
         let path = image.display().to_string();
         arguments.push(&path);
         let device = sh("losetup", &arguments);
-        Disk { device, image: image.to_owned(), limited: false, held: Vec::new() }
+        let disk = Disk { device, image: image.to_owned(), limited: false, held: Vec::new() };
+        disk.renew();
+        disk
+    }
+
+    /// Takes back what a test that was killed left: the kernel keeps both by the device's number.
+    /// What waits to be written has no limit of its own in mm/backing-dev.c, but the machine's.
+    fn renew(&self) {
+        let number = self.number();
+        for kind in ["read", "write"] {
+            let path = format!("/sys/fs/cgroup/blkio/blkio.throttle.{kind}_bps_device");
+            let _ = std::fs::write(path, format!("{number} 0"));
+        }
+        let folder = Path::new("/sys/class/bdi").join(number);
+        for (name, value) in [("strict_limit", "0"), ("max_ratio", "100")] {
+            let _ = std::fs::write(folder.join(name), value);
+        }
     }
 
     /// As a plan names it.

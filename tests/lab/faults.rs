@@ -22,7 +22,8 @@ fn start(folder: &Path, arguments: &[&str]) -> Child {
         .expect("brickyard can be started")
 }
 
-fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
+/// Waits a minute at the most.
+pub fn wait_until(what: &str, mut happened: impl FnMut() -> bool) {
     let start = Instant::now();
     while !happened() {
         assert!(start.elapsed() < Duration::from_secs(60), "waited in vain for: {what}");

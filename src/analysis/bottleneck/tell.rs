@@ -5,6 +5,7 @@ use crate::analysis::{Finding, words};
 use crate::knob::Settings;
 use crate::measurement::limit::Resource;
 use crate::stats::mean_interval;
+use crate::value;
 
 /// Cells with the same limit, and the same one next, as one finding; `all` is how many there are.
 pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
@@ -36,7 +37,8 @@ pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
         claim += &in_words(settings, next);
     }
     if let Some((trials, text)) = mismatch(group) {
-        claim += &format!(" In {trials} trials the figures do not agree: {text}.");
+        let trials = value::counted(trials as u64, "trial");
+        claim += &format!(" In {trials} the figures do not agree: {text}.");
     }
     let evidence = group.iter().flat_map(|told| told.cell.evidence()).collect();
     let mut finding = Finding::info(super::QUESTION.name, claim, evidence);

@@ -151,7 +151,7 @@ fn bytes_that_a_cache_behind_the_device_gave_are_the_cache_s() {
 fn figures_that_break_little_s_law_are_told() {
     let late = Scene { late: 1.3, ..full(8, 100e6) };
     let found = ask(&[full(1, 97e6), late]);
-    assert!(found[0].claim.contains("In 1 trials the figures do not agree"), "{}", found[0].claim);
+    assert!(found[0].claim.contains("In 1 trial the figures do not agree"), "{}", found[0].claim);
 }
 
 /// Files on NFS, whose server is this machine too where `disks` are given.

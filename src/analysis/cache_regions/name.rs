@@ -138,8 +138,10 @@ impl Known {
                 )
             }
             _ => {
-                let levels: Vec<String> =
+                let mut levels: Vec<String> =
                     all.iter().map(|cache| format!("L{}", cache.level)).collect();
+                // Cores of two kinds have two sizes of one level.
+                levels.dedup();
                 unknown(format!("the sizes of {} fit", levels.join(" and ")))
             }
         }

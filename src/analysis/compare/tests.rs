@@ -168,7 +168,7 @@ fn less_of_a_time_is_better() {
     assert!(found.cells.iter().all(|cell| cell.ratio.value > 1.5 && cell.less_is_better));
     let claims = found.findings();
     assert_eq!(claims.len(), 3);
-    assert!(claims[0].claim.contains("`latency_ns_mean`") && claims[0].claim.contains("worse"));
+    assert!(claims[0].claim.contains("latency mean") && claims[0].claim.contains("worse"));
     for (name, less) in [
         ("elapsed_s", true),
         ("ops_per_s", false),

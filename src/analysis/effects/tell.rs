@@ -8,6 +8,8 @@ use crate::measurement::origin::{self, Verdict};
 use crate::stats::Estimate;
 use crate::value::{Value, percent, setting, significant};
 
+mod nested;
+
 /// From this share of the variation on, it is told that knobs act together.
 const TOGETHER: f64 = 0.10;
 
@@ -119,6 +121,9 @@ impl Effects {
                 false => format!("`{name}` is not separable from {}", others.join(" and ")),
             };
         };
+        if let Some(beside) = &knob.beside {
+            return self.nested(rank, knob, span, beside);
+        }
         let told = self.compared(name, span);
         match (knob.matters, rank) {
             (Some(true), 0) if self.knobs.len() > 1 => {
@@ -129,12 +134,7 @@ impl Effects {
             }
             (Some(false), _) if knob.rests_on.is_some() => self.by_one_alone(knob, &told),
             (Some(false), _) => {
-                let least = span.detectable_ratio.map_or(String::new(), |ratio| {
-                    format!("; {} would have been found 4 times in 5", more(ratio))
-                });
-                // One pair of brackets for the interval and what it means.
-                let told = told.trim_end_matches(')');
-                format!("`{name}`: no effect shown: {told}{least})")
+                format!("`{name}`: no effect shown: {}", found_at_all(&told, span.detectable_ratio))
             }
             (None, _) if knob.scope == Scope::Label.name() => {
                 format!("`{name}`: {told}, each set up once, so without interval or test")
@@ -216,6 +216,7 @@ impl Effects {
                 percent(self.together_share)
             ));
         }
+        sentences.extend(self.following.iter().map(nested::following));
         if self.missing > 0 {
             let trials = if self.missing == 1 { "trial has" } else { "trials have" };
             sentences.push(format!(
@@ -243,6 +244,14 @@ fn explained(knob: &KnobEffect) -> String {
         }
         None => told,
     }
+}
+
+/// The ends of an interval and what would have been found, in one pair of brackets.
+fn found_at_all(told: &str, detectable_ratio: Option<f64>) -> String {
+    let least = detectable_ratio.map_or(String::new(), |ratio| {
+        format!("; {} would have been found 4 times in 5", more(ratio))
+    });
+    format!("{}{least})", told.trim_end_matches(')'))
 }
 
 /// A ratio as people say it: `5.0 % more`, `2.10 times as much`.

@@ -10,6 +10,7 @@ use crate::measurement::{Amount, Measurement, Outcome, Window};
 use crate::plan::Trial;
 use crate::stats::testing::{Coverage, Random, null_limit, seeds};
 
+mod nested;
 mod simulated;
 
 /// Every combination of the levels of the knobs given, in each replicate.

@@ -154,3 +154,17 @@ fn the_scatter_of_a_simulated_server_is_found() {
     }
     coverage.check("simulated scatter");
 }
+
+/// The interval of three replicates that stuttered ended at a number of 82 digits.
+#[test]
+fn a_share_that_nobody_can_use_is_told_as_more_than_tenfold() {
+    assert_eq!(end(0.4), "40 %");
+    assert_eq!(end(1.67e80), "more than 1000 %");
+    assert_eq!(end(f64::INFINITY), "more than 1000 %");
+    let said = told_difference(40.0, 3);
+    assert!(
+        said.ends_with("even a difference of 1000 % between two cells may be missed."),
+        "{said}"
+    );
+    assert!(told_difference(0.01, 3).contains("differences under"), "{}", told_difference(0.01, 3));
+}

@@ -94,7 +94,7 @@ fn what_had_not_settled_is_told_with_the_way_it_went() {
     let short = record(3, "read", &rates(3, 30, 0.5, |_| 1.0));
     let found = answer(&[record(1, "read", &rates(1, 100, 0.5, slope)), settled, short]);
     let [many, way] = &found[..] else { panic!("{found:#?}") };
-    let reason = "1 were not tested: the window holds 3 rounds of 1 s, not 5.";
+    let reason = "1 was not tested: the window holds 3 rounds of 1 s, not 5.";
     assert_eq!(many.claim, format!("1 of 2 tested trials had settled. {reason}"));
     assert!(way.claim.contains("1 of 3 trials had not settled. In trial 1 the rate fell to the"));
     assert!(way.claim.contains("% interval") && way.claim.contains("in the last five"), "{way:?}");
@@ -126,5 +126,5 @@ fn the_write_cache_of_a_simulated_device_is_found() {
     let found = answer(&campaign(&[("writing".to_owned(), settings)], 1, 1));
     let fall = found.iter().find(|finding| finding.claim.contains("fell once and stayed low"));
     let claim = &fall.unwrap_or_else(|| panic!("{found:#?}")).claim;
-    assert!(claim.contains("in 1 of 1 trials") && claim.contains("GiB"), "{claim}");
+    assert!(claim.contains("in 1 of 1 trial ") && claim.contains("GiB"), "{claim}");
 }

@@ -74,7 +74,10 @@ impl Preview {
         if self.destroyed.is_empty() {
             return lines;
         }
-        lines.push(format!("{} layouts are made, each unmade before the next", self.made));
+        lines.push(match self.made {
+            1 => "1 layout is made".to_owned(),
+            many => format!("{many} layouts are made, each unmade before the next"),
+        });
         if self.written_bytes > 0 {
             let bytes = value::bytes(self.written_bytes as f64);
             lines.push(format!("preconditioning writes {bytes}: that wears flash"));

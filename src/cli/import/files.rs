@@ -9,10 +9,8 @@ use crate::engine::adapter::{self, ADAPTERS, Adapter, Said};
 use crate::knob::{self, Settings};
 use crate::measurement::{Measurement, Outcome, Record};
 use crate::plan::Trial;
-use crate::sys::{Error, Host};
-
-/// A larger file is no output of a tool, bytes.
-const FILE_BYTES_MAX: u64 = 256 << 20;
+use crate::sys::Error;
+use crate::sys::input::IMPORT;
 
 /// What is kept of some files.
 #[derive(Debug)]
@@ -31,14 +29,29 @@ pub struct Imported {
 /// When one cannot be read or understood: then none is imported.
 pub fn read(files: &[String], from: Option<&str>) -> Result<Imported, Error> {
     let from = from.map(named).transpose()?;
+    let texts = files.iter().map(|file| text(file).map(|text| (file.as_str(), text)));
+    of_texts(texts.collect::<Result<_, _>>()?, from)
+}
+
+/// What texts say, each with its name, of whatever tool or of the one that was named.
+///
+/// # Errors
+/// When one cannot be understood.
+pub fn of_texts(
+    texts: Vec<(&str, String)>,
+    from: Option<&'static Adapter>,
+) -> Result<Imported, Error> {
     let mut records: Vec<Record> = Vec::new();
     let (mut engines, mut sources) = (Vec::new(), Vec::new());
-    for file in files {
-        let text = text(file)?;
+    let several = texts.len() > 1;
+    for (file, text) in texts {
         let adapter = from.map_or_else(|| recognise(file, &text), Ok)?;
-        let results = (adapter.parse)(&text).map_err(|why| {
+        let results = adapter.read(&text).map_err(|why| {
             let what = format!("cannot import {file} as the output of {}", adapter.name);
-            Error::new(what, why).hint("`brickyard list engines` shows the tools; --from names one")
+            Error::new(what, why).hint(match from {
+                Some(_) => "leave --from out, and the tool is told by the text",
+                None => "leave that file out, or import what another run printed",
+            })
         })?;
         if !engines.contains(&adapter.name) {
             engines.push(adapter.name);
@@ -48,12 +61,27 @@ pub fn read(files: &[String], from: Option<&str>) -> Result<Imported, Error> {
         let alike = |said: &Said| results.iter().filter(|it| it.settings == said.settings).count();
         let alike = results.iter().any(|said| alike(said) > 1);
         for (place, said) in results.into_iter().enumerate() {
-            let label = (files.len() > 1 || alike).then(|| label(file, place, &said));
+            let label = (several || alike).then(|| label(file, place, &said));
             records.push(record(adapter, file, label, said, records.len()));
         }
     }
     let inventory = json!({ "imported": sources });
     Ok(Imported { engine: engines.join(", "), records, inventory })
+}
+
+/// What a campaign of these files is called: `import of fio.json`.
+pub fn plan(files: &[String]) -> String {
+    /// More are not told one by one.
+    const NAMED: usize = 3;
+    let name = |file: &String| match Path::new(file).file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => file.clone(),
+    };
+    let named: Vec<String> = files.iter().take(NAMED).map(name).collect();
+    match files.len().saturating_sub(NAMED) {
+        0 => format!("import of {}", named.join(", ")),
+        more => format!("import of {} and {more} more", named.join(", ")),
+    }
 }
 
 fn named(name: &str) -> Result<&'static Adapter, Error> {
@@ -77,19 +105,9 @@ fn recognise(file: &str, text: &str) -> Result<&'static Adapter, Error> {
 
 /// What a file holds; what is not UTF-8 in it is replaced.
 fn text(file: &str) -> Result<String, Error> {
-    use std::io::Read;
-    const HINT: &str = "name a file that a tool wrote; `brickyard import --published --list` shows \
-                        the sets that ship";
+    let read = IMPORT.read(Path::new(file));
     let what = || format!("cannot import {file}");
-    let path = std::path::absolute(file).map_err(|error| Error::new(what(), error))?;
-    let open = Host::live().open(&path);
-    let open = open.map_err(|error| Error::new(what(), error.why).hint(HINT))?;
-    let mut bytes = Vec::new();
-    let read = open.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Error::new(what(), error).hint(HINT))?;
-    if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(Error::new(what(), "it is larger than 256 MiB, which no output of a tool is"));
-    }
+    let bytes = read.map_err(|error| Error { what: what(), ..error })?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -205,7 +205,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut missing: Vec<&str> = Vec::new();
     for line in text.split_inclusive('\n') {
         let Some(start) = line.find(BEGINS) else { continue };
-        let document: Json = serde_json::from_str(line[start..].trim_end())
+        let document = super::json::document(line[start..].trim_end())
             .map_err(|error| format!("a line of its JSON is broken: {error}"))?;
         if !line.ends_with('\n') {
             return Err("it was cut short in a line of its JSON".to_owned());

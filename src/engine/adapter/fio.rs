@@ -1,8 +1,9 @@
-//! (pure) fio 3: the knobs of the engine `file` in its words, and its JSON.
+//! (pure) fio: the knobs of the engine `file` in the words of fio 3, and its JSON of every version.
 //!
 //! Figures are named as fio measures them: `latency_ns` from submission to completion (`lat_ns`),
 //! `completion_latency_ns` from the kernel's acceptance on (`clat_ns`). Of a trial that reads and
-//! writes each direction has its own, as fio prints no sum of both.
+//! writes each direction has its own, as fio prints no sum of both, but for `mixed`, which is one
+//! where it was asked for (`unified_rw_reporting`).
 
 use serde_json::{Map, Value as Json};
 
@@ -251,8 +252,9 @@ fn percent(settings: &Settings, knob: &str) -> Result<u64, String> {
     }
 }
 
-/// Knobs out of the options that fio repeats; what it does not repeat stays unknown.
-fn settings_of(options: &[&Map<String, Json>]) -> Map<String, Json> {
+/// Knobs out of the options that fio repeats; what it does not repeat stays unknown. `each` says
+/// that every job has an entry of its own, though all of them repeat how many there are.
+fn settings_of(options: &[&Map<String, Json>], each: bool) -> Map<String, Json> {
     let option = |name: &str| {
         let all = options.iter().rev();
         all.filter_map(|of| of.get(name)).find_map(Json::as_str)
@@ -275,7 +277,11 @@ fn settings_of(options: &[&Map<String, Json>]) -> Map<String, Json> {
     set("access", access.map(Json::from));
     set("block-size", option("bs").or(option("blocksize")).and_then(bytes).map(Json::from));
     set("queue-depth", count("iodepth").map(Json::from));
-    set("streams", count("numjobs").map(Json::from));
+    let grouped = option("group_reporting").and_then(switch) == Some(true);
+    // One entry of several jobs that are not put together is what somebody kept of it.
+    let jobs = count("numjobs").filter(|jobs| grouped || *jobs == 1);
+    let streams = if each { Some(1) } else { jobs };
+    set("streams", streams.map(Json::from));
     let files = count("nrfiles");
     let size = option("size").and_then(bytes);
     // `size` is of all files of a job.

@@ -79,6 +79,9 @@ fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("sysbench ")) && text.contains("file open flags:")
 }
 
+/// Versions whose text is read: 0.4 and 0.5 have other lines, and 1.1 has its rates elsewhere.
+const VERSIONS: &str = "1.0.";
+
 /// One result for each run, from its first line to its last.
 fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut all = Vec::new();
@@ -90,7 +93,13 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             if said.is_some() {
                 return Err("a run of it has no last line".to_owned());
             }
-            let version = rest.split(' ').next().unwrap_or_default().to_owned();
+            let version = rest.split([' ', ':']).next().unwrap_or_default().to_owned();
+            if !version.starts_with(VERSIONS) {
+                return Err(format!(
+                    "sysbench {version} prints another form than sysbench 1.0, which can be \
+                     imported; run that one (apt-get install sysbench)"
+                ));
+            }
             said = Some(Said { version, ..Said::default() });
         } else if let Some(one) = &mut said {
             setting(&mut one.settings, line);
@@ -182,6 +191,7 @@ mod tests {
 
     const READ: &str = include_str!("../../../tests/fixtures/tools/sysbench-1.0.20-read.txt");
     const WRITE: &str = include_str!("../../../tests/fixtures/tools/sysbench-1.0.20-write.txt");
+    const OLD: &str = include_str!("../../../tests/fixtures/tools/sysbench-0.4.12-refused.txt");
 
     fn value(said: &Said, name: &str) -> Option<f64> {
         said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
@@ -204,6 +214,18 @@ mod tests {
         assert!(value(wrote, "write_throughput_bytes_per_s") > Some(1e5));
         assert_eq!(value(wrote, "read_iops"), None);
         assert_eq!(parse(&format!("{READ}{WRITE}")).unwrap().len(), 2);
+    }
+
+    /// Of 0.4.12 "`avg: 0.37ms` in its output has no number": it has another form.
+    #[test]
+    fn another_version_is_refused_by_its_name() {
+        let why = parse(OLD).unwrap_err();
+        assert!(why.contains("sysbench 0.4.12 prints") && why.contains("apt-get"), "{why}");
+        assert!(parse(&format!("{READ}{OLD}")).is_err());
+        for version in ["0.5", "1.1.0-18a9f86", "2.0.1"] {
+            let other = READ.replace("sysbench 1.0.20", &format!("sysbench {version}"));
+            assert!(parse(&other).unwrap_err().contains(version), "{version}");
+        }
     }
 
     #[test]

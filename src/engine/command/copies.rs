@@ -8,7 +8,7 @@ use super::output::Kept;
 use super::protocol::Start;
 use crate::sys::held::{self, Ended, Gate, Held, Launch};
 use crate::sys::tree::{self, Moved};
-use crate::sys::{Error, Host, clock};
+use crate::sys::{Error, Host, clock, signal};
 
 /// At most so much is taken from one output in one turn: a flood must not keep us from the others.
 const TURN_BYTES: usize = 256 << 10;
@@ -195,11 +195,17 @@ impl Copies {
 
     /// What all programs have moved until now, but for those of `except`.
     pub fn moved(&self, except: &[i32]) -> Moved {
-        let own = std::process::id() as i32;
-        let living = tree::below(&self.host, own, except).into_iter();
-        let living = living.filter_map(|process| tree::moved_by(&self.host, process.pid));
+        self.look(except).0
+    }
+
+    /// The same, and how many of them are stopped by a signal; a tracer stops them at every call
+    /// that it watches, which does not count.
+    pub fn look(&self, except: &[i32]) -> (Moved, u64) {
+        let living = self.all(except);
+        let stopped = living.iter().filter(|process| process.state == 'T').count();
+        let living = living.iter().filter_map(|it| tree::moved_by(&self.host, it.pid));
         let reaped = self.reaped.iter().map(|(_, moved)| *moved);
-        living.chain(reaped).fold(Moved::default(), Moved::plus)
+        (living.chain(reaped).fold(Moved::default(), Moved::plus), stopped as u64)
     }
 
     /// Processor time of a process and all below it until now: user and system, ns.
@@ -286,7 +292,7 @@ impl Over {
         let how = match (self.ended.exit, self.ended.signal) {
             (Some(0), _) => return None,
             (Some(status), _) => format!("ended with status {status}"),
-            (None, Some(signal)) => format!("was ended by {}", held::signal_name(signal)),
+            (None, Some(signal)) => format!("was ended by {}", signal::name(signal)),
             (None, None) => "ended, nobody knows how".to_owned(),
         };
         Some(format!("{how}{}", self.last_words()))

@@ -11,6 +11,7 @@ use super::server;
 use crate::measurement::programs::{Output, Run, Served};
 use crate::measurement::{Amount, Column, Kind, Note, Programs, Series, Stream, Window};
 use crate::sys::held::{self, Gate};
+use crate::sys::input::WORKER_LINE;
 use crate::sys::tree::Moved;
 use crate::sys::{Error, clock};
 
@@ -45,9 +46,13 @@ pub fn worker() -> Result<(), Error> {
     let mut bytes = Vec::new();
     let mut input = std::io::stdin().lock();
     let mut piece = [0; 4096];
-    while !bytes.contains(&b'\n') {
+    let mut whole = false;
+    while !whole {
         match input.read(&mut piece) {
-            Ok(read) if read > 0 => bytes.extend(&piece[..read]),
+            Ok(read) if read > 0 && bytes.len() as u64 <= WORKER_LINE.bytes_max => {
+                whole = piece[..read].contains(&b'\n');
+                bytes.extend(&piece[..read]);
+            }
             _ => return Ok(()),
         }
     }
@@ -129,7 +134,9 @@ impl<'a> Trial<'a> {
             extracts.collect::<Result<_, _>>().map_err(|wrong| End::Failed(wrong.why))?;
         let column =
             |name: &str| Column { name: name.to_owned(), kind: Kind::Counter, values: Vec::new() };
-        let columns = ["read_bytes", "read_ops", "write_bytes", "write_ops"].map(column).into();
+        let mut columns: Vec<Column> =
+            ["read_bytes", "read_ops", "write_bytes", "write_ops"].map(column).into();
+        columns.push(Column { kind: Kind::Gauge, ..column("stopped") });
         let load = Series { source: "load".to_owned(), at_ns: Vec::new(), columns };
         let programs =
             Programs { memory_floor_bytes: held::own_peak_bytes(), ..Programs::default() };
@@ -273,7 +280,7 @@ impl<'a> Trial<'a> {
             running.started_ns = self.started_ns;
         }
         gate.open(self.spec.copies.len())?;
-        self.row(Moved::default(), 0);
+        self.row((Moved::default(), 0), 0);
         self.load()?;
         self.finish();
         Ok(())
@@ -446,12 +453,13 @@ impl<'a> Trial<'a> {
         if now_ns < self.next_sample_ns {
             return;
         }
-        let moved = self.moved();
+        let (moved, stopped) = self.copies.look(&self.prepared);
+        let moved = moved.minus(self.before);
         let at_ns = now_ns.saturating_sub(self.started_ns);
         let last_ns = self.outcome.load.at_ns.last().copied().unwrap_or(0) as u64;
         let of = |place: usize| self.outcome.load.columns[place].values.last().copied();
         let before = of(0).unwrap_or(0) + of(2).unwrap_or(0);
-        self.row(moved, at_ns);
+        self.row((moved, stopped), at_ns);
         let bytes = (moved.read_bytes + moved.write_bytes).saturating_sub(before) as f64;
         let seconds = at_ns.saturating_sub(last_ns).max(1) as f64 / 1e9;
         say(&Message::Running { elapsed_ns: at_ns, bytes_per_s: bytes / seconds });
@@ -459,7 +467,8 @@ impl<'a> Trial<'a> {
         self.next_sample_ns = now_ns + SAMPLE_NS.max(cost_ns * 50);
     }
 
-    fn row(&mut self, moved: Moved, at_ns: u64) {
+    /// What was moved, and how many programs are stopped.
+    fn row(&mut self, (moved, stopped): (Moved, u64), at_ns: u64) {
         let load = &mut self.outcome.load;
         load.at_ns.push(at_ns as i64);
         let row = [moved.read_bytes, 0, moved.write_bytes, 0];
@@ -467,6 +476,7 @@ impl<'a> Trial<'a> {
             // A process that nobody waited for takes what it moved with it.
             column.values.push(value.max(column.values.last().copied().unwrap_or(0)));
         }
+        load.columns[4].values.push(stopped);
     }
 
     /// Ends what still runs, and sums up.

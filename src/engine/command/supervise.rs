@@ -14,7 +14,7 @@ use crate::plan::Trial;
 use crate::progress::Progress;
 use crate::sys::child::{Heard, Worker};
 use crate::sys::workdir::{make_folder, remove_folder};
-use crate::sys::{self, clock};
+use crate::sys::{self, clock, swap};
 
 /// How often we look whether the user wants to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -44,6 +44,7 @@ pub fn run(
         targets.push(inventory::target(context.host, directory).map_err(failed)?);
     }
     for directory in context.work {
+        swap::refuse(directory).map_err(Error::Unsupported)?;
         let place = make_folder(directory, trial.number).map_err(failed)?;
         places.push(place.to_string_lossy().into_owned());
     }
@@ -76,7 +77,7 @@ fn measure(
     behind.watch(&mut watched);
     let mut worker = Worker::start("programs").map_err(failed)?;
     // What it starts inherits its place: the copies, and `prepare` and `cleanup` with them.
-    (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
+    context.put(&mut worker)?;
     on.bounds = bounds::on(context.host, worker.pid(), targets);
     on.bounds.extend(behind.bounds(context.host));
     on.allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
@@ -176,7 +177,7 @@ impl Dialog<'_, '_> {
                 Heard::Silence => {}
                 Heard::Ended => {
                     let why = "the process that watches over the programs ended without a result";
-                    return Err(self.stopped_or(why));
+                    return Err(self.context.ended(why));
                 }
                 Heard::Line(line) => {
                     if let Some(outcome) = self.line(&line)? {
@@ -190,15 +191,8 @@ impl Dialog<'_, '_> {
             let late = |since: u64| clock::monotonic_ns() - since > STOPPING_MAX_NS;
             if self.stopping_since_ns.is_some_and(late) || self.context.stop.insisted() {
                 let why = "the programs did not end when they were told to";
-                return Err(self.stopped_or(why));
+                return Err(self.context.ended(why));
             }
-        }
-    }
-
-    fn stopped_or(&self, why: &str) -> Error {
-        match self.context.stop.asked() {
-            true => Error::Interrupted,
-            false => Error::Failed(why.to_owned()),
         }
     }
 
@@ -242,7 +236,7 @@ impl Dialog<'_, '_> {
                 self.worker.say("bye");
                 return Ok(Some(*outcome));
             }
-            Message::Failed(why) => return Err(self.stopped_or(&why)),
+            Message::Failed(why) => return Err(self.context.ended(&why)),
             Message::Hung(why) => return Err(Error::Hung(why)),
         }
         Ok(None)

@@ -1,7 +1,6 @@
 //! The files that are joined, made; and what they were joined into, held against what must be
 //! there. Both go by the same numbers, so that nothing need be kept.
 
-use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -9,6 +8,7 @@ use std::path::Path;
 use super::join::open;
 use super::name;
 use crate::sys::Error;
+use crate::sys::output::Folder;
 use crate::sys::pages::drop_cached;
 use crate::workload::netcdf::header::{Header, Variable};
 use crate::workload::netcdf::{Shape, fill, variable};
@@ -43,14 +43,13 @@ fn cannot(what: &str, path: &Path, why: impl std::fmt::Display) -> Error {
 /// # Errors
 /// When the folder is there already, or something cannot be written.
 pub fn make(folder: &Path, made: &Made, cold: bool) -> Result<(), Error> {
-    std::fs::create_dir(folder)
-        .map_err(|why| cannot("make", folder, why).hint("--out NEW-DIRECTORY"))?;
+    let new = Folder::create(folder).map_err(|error| error.hint("--out NEW-DIRECTORY"))?;
     let (shape, header) = (made.shape(), made.shape().header().encode());
     let mut slice = vec![0; shape.slice_bytes() as usize];
     for number in 0..made.files {
         let path = folder.join(name(number));
         let failed = |why: std::io::Error| cannot("write", &path, why);
-        let mut to = BufWriter::new(File::create_new(&path).map_err(failed)?);
+        let mut to = BufWriter::new(new.file(name(number).as_ref())?);
         to.write_all(&header).map_err(failed)?;
         for record in 0..shape.records {
             for variable in 0..shape.variables {
@@ -127,6 +126,8 @@ fn lengths_due(shape: &Shape) -> Vec<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+
     use super::*;
     use crate::engine::concat::join::join;
 

@@ -11,8 +11,10 @@ use rustix::fs::{Mode, OFlags};
 
 use super::draw::{ACCOUNTS, Draw, TELLERS};
 use super::rules::{Journal, Rules};
+use super::vfs;
 use crate::engine::clients::Broken;
 use crate::engine::load::protocol::Failure;
+use crate::sys::beneath;
 
 /// Fills a row of accounts, tellers or branches to 100 bytes.
 const FILLER_BYTES: usize = 96;
@@ -47,7 +49,7 @@ pub fn is_busy(why: &rusqlite::Error) -> bool {
 fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, Broken> {
     let flags = flags | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let named = |why| broken(&format!("open {}", path.display()), &why);
-    Connection::open_with_flags(path, flags).map_err(named)
+    vfs::open(path, flags).map_err(named)
 }
 
 /// Makes a bank where nobody has an account balance yet, and puts it on the device.
@@ -99,7 +101,7 @@ fn fill(connection: &mut Connection, rules: &Rules, seed: u64) -> rusqlite::Resu
 fn flush(path: &Path) -> Result<(), rustix::io::Errno> {
     let folder = path.parent().unwrap_or(path);
     for one in [path, folder] {
-        let file = rustix::fs::open(one, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+        let file = beneath::open(one, OFlags::RDONLY, Mode::empty())?;
         rustix::fs::fsync(&file)?;
     }
     Ok(())

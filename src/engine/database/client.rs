@@ -18,6 +18,7 @@ use crate::engine::clients::{Broken, Client, Turn, Yield, carry, stand_alone};
 use crate::engine::load::control::{Phase, Shared};
 use crate::engine::load::protocol::Failure;
 use crate::measurement::Operation;
+use crate::sys::beneath;
 use crate::sys::clock::unix_ns;
 
 /// What all clients of a trial share.
@@ -67,7 +68,7 @@ pub fn run(trial: &Trial<Work>, index: usize) -> Result<Yield, Broken> {
 /// A bank of one client, in a folder of its own.
 fn own(place: &Path, index: usize, rules: &Rules, seed: u64) -> Result<PathBuf, Broken> {
     let folder = place.join(format!("client{index}"));
-    rustix::fs::mkdir(&folder, Mode::RWXU).map_err(|why| {
+    beneath::make_folder(&folder, Mode::RWXU).map_err(|why| {
         let why = std::io::Error::from(why);
         (Failure::Failed, format!("cannot make {}: {why}", folder.display()))
     })?;

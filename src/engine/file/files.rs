@@ -6,17 +6,18 @@
 //! and one into a map without space kills the process. Buffered sequential writes extend their
 //! files, as a copy does.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, fallocate, ftruncate};
+use rustix::fs::{FallocateFlags, OFlags, fallocate, ftruncate};
 use rustix::io::Errno;
 
 use super::job::{Direction, IoEngine, Job, Order};
 use super::protocol::Prepared;
 use crate::engine::Error;
 use crate::measurement::Note;
+use crate::sys::beneath;
 use crate::sys::direct::{Direct, alignment};
 use crate::sys::filesystem::first_hole;
 use crate::sys::pages;
@@ -78,20 +79,19 @@ pub fn open(job: &Job, names: &[Vec<PathBuf>]) -> Result<Opened, Error> {
 }
 
 fn open_one(job: &Job, path: &Path) -> Result<File, Error> {
-    let mut options = OpenOptions::new();
-    options.read(true);
-    if job.direction.writes() {
-        options.write(true).create(job.direction == Direction::Write && !job.overwrite);
-        let anew = job.order == Order::Forward && !job.overwrite;
-        options.truncate(job.direction == Direction::Write && anew);
-    }
-    let direct = if job.direct { libc::O_DIRECT } else { 0 };
+    let anew = job.order == Order::Forward;
+    let mut flags = match (job.direction, job.overwrite) {
+        (Direction::Write, false) if anew => OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC,
+        (Direction::Write, false) => OFlags::RDWR | OFlags::CREATE,
+        _ if job.direction.writes() => OFlags::RDWR,
+        _ => OFlags::RDONLY,
+    };
+    flags.set(OFlags::DIRECT, job.direct);
     // Reading writes nothing, whatever the mount options say of access times, and spares a look at
     // them per I/O. Only a file's owner may ask for that (open(2), EPERM).
-    let opened = options.custom_flags(direct | libc::O_NOATIME).open(path).or_else(|why| match why
-        .raw_os_error()
-    {
-        Some(libc::EPERM) => options.custom_flags(direct).open(path),
+    let opened = beneath::open_file(path, flags | OFlags::NOATIME);
+    let opened = opened.or_else(|why| match why.raw_os_error() {
+        Some(libc::EPERM) => beneath::open_file(path, flags),
         _ => Err(why),
     });
     opened.map_err(|why| match why.raw_os_error() {
@@ -235,10 +235,11 @@ fn settle(job: &Job, opened: &mut Opened) -> Result<(), Error> {
         }
     }
     let mut resident = resident(&opened.streams);
-    if job.cold && resident.as_ref().is_ok_and(|bytes| *bytes > 0) {
-        // Pages that sat in a processor's batch of new pages are let go by the second asking.
-        files().for_each(|(file, _)| pages::forget(file));
-        resident = self::resident(&opened.streams);
+    if (job.cold || job.direct) && resident.as_ref().is_ok_and(|bytes| *bytes > 0) {
+        // Pages that sat in a processor's batch of new pages are let go by the second asking, and
+        // those that are still read ahead for an earlier load when they have come.
+        let all: Vec<&File> = files().map(|(file, _)| file).collect();
+        resident = pages::forget_until_gone(&all, || false);
     }
     let prepared = &mut opened.prepared;
     match &resident {

@@ -26,6 +26,7 @@ use crate::engine::Written;
 use crate::measurement::{Integrity, Note, Operation};
 use crate::sys::arena::Pages;
 use crate::sys::clock::{monotonic_ns, thread_cpu_ns};
+use crate::sys::{Host, filter};
 
 /// What all streams of a trial are given.
 #[derive(Debug)]
@@ -128,11 +129,7 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
         }
         IoEngine::Aio => {
             let aio = Aio::new(files, buffers, job.depth).map_err(|why| {
-                let total = job.depth as usize * job.streams;
-                let what = format!(
-                    "cannot set up aio for stream {index}: {why}; {total} I/Os in flight need \
-                     fs.aio-max-nr of at least that"
-                );
+                let what = format!("cannot set up aio for stream {index}: {}", no_aio(job, &why));
                 (Failure::Unsupported, what)
             })?;
             stream.with_address(aio)
@@ -155,6 +152,22 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
             })?;
             stream.with_address(Single::new(mapped, buffers))
         }
+    }
+}
+
+/// Why there is no context for aio, and what would make one: io_setup(2) gives EAGAIN alone for
+/// want of room.
+fn no_aio(job: &Job, why: &std::io::Error) -> String {
+    let total = job.depth as usize * job.streams;
+    match why.raw_os_error() {
+        Some(libc::EAGAIN) => {
+            let most = Host::live().word("/proc/sys/fs/aio-max-nr").unwrap_or_default();
+            format!(
+                "{why}; fs.aio-max-nr is {most}, for all programs together, and {total} I/Os in \
+                 flight need at least that: `sysctl fs.aio-max-nr=1048576`, or fewer streams"
+            )
+        }
+        _ => format!("{}; io-engine=sync does without it", filter::explained("io_setup", why)),
     }
 }
 

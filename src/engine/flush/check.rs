@@ -3,14 +3,15 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::log::{Log, Reader};
 use crate::pattern::block::{Format, Identity};
 use crate::pattern::judge::{Evidence, judge};
-use crate::sys::{Error, Host};
+use crate::sys::Error;
+use crate::sys::input::FLUSH_LOG;
 
 /// Losses beyond so many are counted, not told one by one.
 pub const LOSSES_MAX: usize = 1000;
@@ -60,15 +61,11 @@ pub fn read_log(path: &Path) -> Result<Log, Error> {
     let failed = |why: &dyn std::fmt::Display| {
         Error::new(format!("cannot read the log {}", path.display()), why)
     };
-    let whole = std::path::absolute(path).map_err(|why| failed(&why))?;
-    let file = Host::live().open(whole)?;
+    let file = FLUSH_LOG.open(path)?;
     let (mut reader, mut input, mut line) = (Reader::default(), BufReader::new(file), Vec::new());
-    loop {
-        line.clear();
-        match input.read_until(b'\n', &mut line).map_err(|why| failed(&why))? {
-            0 => break,
-            _ => reader.take(line.strip_suffix(b"\n").unwrap_or(&line)),
-        }
+    let told = |why: String| failed(&why).hint(FLUSH_LOG.hint);
+    while FLUSH_LOG.line(&mut input, &mut line).map_err(told)?.is_some() {
+        reader.take(line.strip_suffix(b"\n").unwrap_or(&line));
     }
     reader.end().ok_or_else(|| {
         failed(&"no trial begins in it: nothing was acknowledged, or it is another file")

@@ -1,12 +1,12 @@
 //! One stream: writes a block at a random place, flushes it, notes that it was acknowledged, and
 //! only then begins the next.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use super::log::{Begin, Line, Written};
+use super::log::{Begin, Line, PIECES_MAX, Written};
 use crate::engine::Error;
 use crate::engine::clients::serve::{Needs, Trial};
 use crate::engine::clients::tally::Tally;
@@ -19,9 +19,7 @@ use crate::knob::Settings;
 use crate::measurement::{Note, Operation};
 use crate::pattern::block::{Format, Identity};
 use crate::sys::clock::unix_ns;
-
-/// The generation of each piece is kept in memory, 4 bytes each.
-const PIECES_MAX: u64 = 64 << 20;
+use crate::sys::output;
 
 /// The log, open.
 #[derive(Debug)]
@@ -131,7 +129,12 @@ impl Work {
             memory_bytes: self.piece_bytes as u64 + 4 * pieces,
             kinds: 2,
             descriptors: 8,
-            room: Room { bytes: self.file_bytes, names: 1, shared_names: 1 },
+            room: Room {
+                bytes: self.file_bytes,
+                largest_bytes: self.file_bytes,
+                names: 1,
+                shared_names: 1,
+            },
             hint: "lower file-size or streams",
         }
     }
@@ -166,24 +169,13 @@ fn open(path: &Path) -> Result<File, Error> {
     let failed = |why: &dyn std::fmt::Display| {
         Error::Failed(format!("cannot use the log {}: {why}", path.display()))
     };
-    let new = !path.exists();
-    if !new
-        && path.metadata().is_ok_and(|about| about.len() > 0)
-        && super::check::read_log(path).is_err()
-    {
+    if path.metadata().is_ok_and(|about| about.len() > 0) && super::check::read_log(path).is_err() {
         return Err(failed(
             &"it is a file of something else; flush-log= names a new one, or a log",
         ));
     }
-    let file = OpenOptions::new().append(true).create(true).open(path);
-    let file = file.map_err(|why| failed(&why))?;
-    if new {
-        // Its name must survive as well (fsync(2)).
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let synced = File::open(folder.unwrap_or(Path::new("."))).and_then(|it| it.sync_all());
-        synced.map_err(|why| failed(&why))?;
-    }
-    Ok(file)
+    let opened = output::append(path).map_err(|error| failed(&error.why))?;
+    Ok(opened)
 }
 
 /// The thread of stream `index`.

@@ -71,6 +71,36 @@ pub enum Line {
     },
 }
 
+/// What a trial can have written, as the knobs of these names allow it: whoever damages a log on
+/// purpose makes its checksums right, and must not have us take as much memory as he likes.
+const FILES_MAX: usize = 65_536;
+const PIECE_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 30;
+const BLOCK_BYTES: std::ops::RangeInclusive<u64> = 512..=1 << 20;
+/// Of each file: the generation of each is kept in memory.
+pub const PIECES_MAX: u64 = 64 << 20;
+
+impl Begin {
+    /// Pieces of each file.
+    pub fn pieces(&self) -> u64 {
+        self.file_bytes / self.piece_bytes.max(1)
+    }
+
+    /// Whether any trial can have been so.
+    fn is_possible(&self) -> bool {
+        let whole = |bytes: u64, of: u64| bytes > 0 && bytes.is_multiple_of(of);
+        BLOCK_BYTES.contains(&self.block_bytes)
+            && PIECE_BYTES.contains(&self.piece_bytes)
+            && whole(self.piece_bytes, self.block_bytes)
+            && whole(self.file_bytes, self.piece_bytes)
+            && self.pieces() <= PIECES_MAX
+            && self.files.len() <= FILES_MAX
+    }
+
+    fn has(&self, stream: u64, written: &Written) -> bool {
+        stream < self.files.len() as u64 && written.piece < self.pieces()
+    }
+}
+
 impl Line {
     /// As it is written, its end included.
     pub fn text(&self) -> String {
@@ -78,6 +108,18 @@ impl Line {
         let body = serde_json::to_string(self).unwrap_or_default();
         let sum = sum(&body);
         format!("{body} {sum:08x}\n")
+    }
+
+    /// Whether it is about a piece of these files.
+    fn is_of(&self, begin: &Begin) -> bool {
+        match self {
+            Line::Begin(_) => false,
+            Line::First { stream, next } => begin.has(*stream, next),
+            Line::Acknowledged { stream, done, next } => {
+                begin.has(*stream, done) && begin.has(*stream, next)
+            }
+            Line::End { stream } => *stream < begin.files.len() as u64,
+        }
     }
 
     /// Reads one, without its end; `None` when it is not whole.
@@ -125,7 +167,7 @@ impl Reader {
             return;
         }
         match (Line::parse(text), &mut self.log) {
-            (Some(Line::Begin(begin)), log) => {
+            (Some(Line::Begin(begin)), log) if begin.is_possible() => {
                 self.damaged = 0;
                 *log = Some(Log {
                     begin,
@@ -135,8 +177,8 @@ impl Reader {
                     damaged: 0,
                 });
             }
-            (Some(line), Some(log)) => log.add(&line),
-            (Some(_), None) | (None, _) => self.damaged += 1,
+            (Some(line), Some(log)) if line.is_of(&log.begin) => log.add(&line),
+            _ => self.damaged += 1,
         }
     }
 
@@ -245,6 +287,40 @@ mod tests {
         // Pages that were never written are zeros.
         let torn = [text.as_bytes(), &[0; 100], b"\n"].concat();
         assert_eq!(read(&torn).unwrap().damaged, 0);
+    }
+
+    /// A checksum is no proof of who wrote a line: with `piece_bytes` of a log set to 2^60 and its
+    /// checksum made right, `verify --flushed` asked for as many bytes of memory at once.
+    #[test]
+    fn a_log_of_what_no_trial_can_have_written_says_nothing() {
+        let Line::Begin(good) = begin() else { panic!("it begins") };
+        let with = |change: fn(&mut Begin)| {
+            let mut begin = good.clone();
+            change(&mut begin);
+            read(Line::Begin(begin).text().as_bytes())
+        };
+        assert!(with(|_| {}).is_some());
+        type Change = (&'static str, fn(&mut Begin));
+        let changes: [Change; 7] = [
+            ("piece", |it| (it.piece_bytes, it.file_bytes) = (1 << 60, 1 << 60)),
+            ("no piece", |it| it.piece_bytes = 0),
+            ("no block", |it| it.block_bytes = 0),
+            ("a block shorter than its head", |it| it.block_bytes = 64),
+            ("parts of blocks", |it| it.block_bytes = 3 * 512),
+            ("parts of pieces", |it| it.file_bytes += 1),
+            ("file", |it| it.file_bytes = u64::MAX / 4096 * 4096),
+        ];
+        for (what, change) in changes {
+            assert_eq!(with(change), None, "{what}");
+        }
+        // Nor is anything kept of pieces and streams that are not there.
+        let strange = [
+            Line::First { stream: 1, next: written(3, 1) },
+            Line::Acknowledged { stream: 0, done: written(1 << 50, 1), next: written(5, 1) },
+        ];
+        let text: String = strange.iter().map(Line::text).collect();
+        let log = read(format!("{}{text}", begin().text()).as_bytes()).unwrap();
+        assert!(log.acknowledged.is_empty() && log.in_flight.is_empty() && log.damaged == 2);
     }
 
     #[test]

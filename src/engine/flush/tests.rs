@@ -102,11 +102,11 @@ fn a_log_that_was_cut_raises_no_alarm() {
     let begun = bytes.iter().skip(1).position(|byte| *byte == b'\n').unwrap() + 2;
     let cut = folder.path().join("cut.log");
     for end in (begun..bytes.len()).step_by(97) {
-        crate::sys::write_whole(&cut, &bytes[..end]).unwrap();
+        crate::sys::output::keep(&cut, &bytes[..end]).unwrap();
         let found = findings(&read_log(&cut).unwrap());
         assert_eq!((found.lost, found.blocks), (0, 128), "cut at {end}: {found:?}");
     }
-    crate::sys::write_whole(&cut, &bytes[..begun / 2]).unwrap();
+    crate::sys::output::keep(&cut, &bytes[..begun / 2]).unwrap();
     assert!(read_log(&cut).unwrap_err().why.contains("no trial begins"));
 }
 
@@ -119,7 +119,7 @@ fn a_log_without_room_fails_the_trial_with_what_to_do_and_a_strange_file_is_left
         "{why}"
     );
     let strange = folder.path().join("thesis.doc");
-    crate::sys::write_whole(&strange, b"chapter one\n").unwrap();
+    crate::sys::output::keep(&strange, b"chapter one\n").unwrap();
     let (_, why) = run(folder.path(), &strange).unwrap_err();
     assert!(why.contains("something else"), "{why}");
     assert_eq!(strange.metadata().unwrap().len(), 12);

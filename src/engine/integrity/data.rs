@@ -1,15 +1,16 @@
 //! The file of a stream: opened in the state in which the trial wants it, its buffer, and what of
 //! it is in memory.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, ftruncate};
+use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, ftruncate};
 use rustix::io::Errno;
 
 use crate::engine::clients::Broken;
 use crate::engine::load::protocol::Failure;
+use crate::sys::beneath;
 use crate::sys::direct::{Direct, alignment};
 use crate::sys::pages;
 
@@ -79,10 +80,10 @@ impl Data {
         let failed = |why: &dyn std::fmt::Display| {
             (Failure::Failed, format!("cannot open {}: {why}", path.display()))
         };
-        let flags = if direct { libc::O_DIRECT } else { 0 };
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(anew).custom_flags(flags);
-        let file = options.open(&path).map_err(|why| match why.raw_os_error() {
+        let mut flags = OFlags::RDWR | OFlags::CREATE;
+        flags.set(OFlags::DIRECT, direct);
+        flags.set(OFlags::TRUNC, anew);
+        let file = beneath::open_file(&path, flags).map_err(|why| match why.raw_os_error() {
             Some(libc::EINVAL) if direct => (Failure::Unsupported, no_direct(&path)),
             _ => failed(&why),
         })?;

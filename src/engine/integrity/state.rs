@@ -7,12 +7,17 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::fs::File;
+use std::io::Read;
 use std::path::Path;
+
+use rustix::fs::OFlags;
 
 use crate::hash::Checksum;
 use crate::pattern::generation::Rewrites;
-use crate::sys::{self, Error, Host};
+use crate::sys::{Error, beneath};
+
+/// What is kept of the largest file, every block of it wrong, is far smaller.
+const STATE_BYTES_MAX: u64 = 1 << 30;
 
 const MAGIC: &str = "brickyard integrity state 1";
 /// Wrong blocks that are remembered, so that none counts as a new one in each trial; beyond, they
@@ -262,11 +267,7 @@ impl State {
     /// # Errors
     /// In the kernel's words: nothing may be written over then.
     pub fn save(&self, path: &Path, shape: &Shape) -> Result<(), Error> {
-        sys::write_whole(path, self.text(shape).as_bytes())?;
-        let folder = path.parent().unwrap_or(Path::new("."));
-        // A name is durable with its folder (fsync(2)).
-        File::open(folder)
-            .and_then(|folder| folder.sync_all())
+        beneath::replace(path, self.text(shape).as_bytes())
             .map_err(|why| Error::new(format!("cannot put {} on the device", path.display()), why))
     }
 
@@ -275,11 +276,13 @@ impl State {
     /// # Errors
     /// Why what is kept there does not serve.
     pub fn load(path: &Path, shape: &Shape) -> Result<Option<State>, String> {
-        let host = Host::live();
-        if !host.exists(path) {
-            return Ok(None);
-        }
-        let text = host.read(path).map_err(|error| error.to_string())?;
+        let failed = |why: std::io::Error| format!("cannot read {}: {why}", path.display());
+        let file = match beneath::open_file(path, OFlags::RDONLY) {
+            Err(why) if why.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.map_err(failed)?,
+        };
+        let mut text = String::new();
+        file.take(STATE_BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
         State::parse(&text, shape).map(Some)
     }
 }

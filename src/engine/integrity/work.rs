@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize};
 
+use rustix::fs::{Mode, OFlags};
+
 use super::state::Shape;
 use crate::engine::Error;
 use crate::engine::clients::serve::Needs;
@@ -13,7 +15,7 @@ use crate::hash::Checksum;
 use crate::knob::Settings;
 use crate::pattern::block::Format;
 use crate::pattern::generation::Rewrites;
-use crate::sys::Host;
+use crate::sys::{Host, beneath};
 use crate::value::Stop;
 
 /// What all streams share.
@@ -102,7 +104,11 @@ impl Work {
         let there = |(stream, folder): (usize, &Vec<std::path::PathBuf>)| {
             let name = super::data::name(stream as u64);
             let path = folder.first().map(|folder| folder.join(name));
-            path.and_then(|path| path.metadata().ok()).map_or(0, |about| about.len())
+            let size = |path: std::path::PathBuf| {
+                let there = beneath::open(&path, OFlags::PATH, Mode::empty()).ok()?;
+                rustix::fs::fstat(there).ok()
+            };
+            path.and_then(size).map_or(0, |about| about.st_size.max(0) as u64)
         };
         let least = spec.streams.iter().enumerate().map(there).min().unwrap_or(0);
         work.missing_bytes = work.file_bytes.saturating_sub(least);
@@ -145,7 +151,12 @@ impl Work {
             memory_bytes,
             kinds: 3,
             descriptors: 8,
-            room: Room { bytes: self.missing_bytes, names: 3, shared_names: 1 },
+            room: Room {
+                bytes: self.missing_bytes,
+                largest_bytes: self.file_bytes,
+                names: 3,
+                shared_names: 1,
+            },
             hint: "lower file-size or streams",
         }
     }

@@ -4,12 +4,15 @@
 //! Whether bytes are right is the caller's to say: blocks that name themselves, a list of checksums
 //! and a first reading are all read again in the same way.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use rustix::fs::OFlags;
+
 use crate::measurement::integrity::{Lasting, Reread};
+use crate::sys::beneath;
 use crate::sys::direct::{Direct, alignment};
 
 /// A request that is to differ from small ones has at least so many bytes.
@@ -131,8 +134,7 @@ impl Place<'_> {
     }
 
     fn open_direct(&self) -> io::Result<File> {
-        let mut options = OpenOptions::new();
-        options.read(true).custom_flags(libc::O_DIRECT | libc::O_CLOEXEC).open(self.path)
+        beneath::open_file(self.path, OFlags::RDONLY | OFlags::DIRECT)
     }
 
     /// One request of `length` bytes at `start`; what of it belongs to the place, less than all

@@ -1,9 +1,9 @@
 //! On which processors the streams' threads run, and how many files they may have open.
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::engine::Error;
+use crate::sys::limits::DESCRIPTORS;
 
 /// Said of `cpu-pinning=numa-local` by every load that goes over no network.
 pub const NO_CARD: &str = "cpu-pinning=numa-local is near the card of a network, and this load \
@@ -64,16 +64,9 @@ impl Pinning {
     }
 }
 
-/// How many files a process may have open, once its limit is raised as far as that goes
-/// (getrlimit(2), RLIMIT_NOFILE).
+/// How many files a process may have open, once its limit is raised as far as that goes.
 pub fn descriptors() -> u64 {
-    let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    let now = match setrlimit(Resource::Nofile, raised) {
-        Ok(()) => limit.maximum,
-        Err(_) => limit.current,
-    };
-    now.unwrap_or(u64::MAX)
+    DESCRIPTORS.raised().unwrap_or(u64::MAX)
 }
 
 /// Puts the calling thread on `cpu`.

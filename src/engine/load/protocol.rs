@@ -10,15 +10,16 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
-use hdrhistogram::serialization::{Deserializer, Serializer, V2Serializer};
+use hdrhistogram::serialization::{Serializer, V2Serializer};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::Error;
 use crate::measurement::{
     Amount, Durable, Evidence, Integrity, Measurement, Note, Operation, SecondPass, Series, Stream,
-    Window,
+    Window, latency,
 };
 use crate::plan::Trial;
+use crate::sys::beneath::Named;
 
 /// What the worker is to do: the first line it is sent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,6 +40,25 @@ pub struct LoadSpec {
     /// where nothing is checked.
     #[serde(default)]
     pub written: Vec<Vec<Written>>,
+}
+
+/// A [`LoadSpec`] as a parent sends it.
+#[derive(Serialize)]
+pub struct Sent<'a> {
+    /// What is to be done.
+    #[serde(flatten)]
+    pub spec: &'a LoadSpec,
+    /// As [`Held::held`].
+    pub held: Option<Vec<Named>>,
+}
+
+/// What a worker may open, of the line that it is sent.
+#[derive(Deserialize)]
+pub struct Held {
+    /// The directories below which its files lie, and below which alone it opens any; missing where
+    /// a person starts a worker, and says by name what it is to use.
+    #[serde(default)]
+    pub held: Option<Vec<Named>>,
 }
 
 /// What the blocks of a file say of it, where they can be checked.
@@ -276,7 +296,7 @@ pub fn write_histogram(histogram: &Histogram<u64>) -> Result<String, Error> {
 pub fn read_histogram(text: &str) -> Result<Histogram<u64>, Error> {
     let bad = |why: String| Error::Failed(format!("cannot read a latency histogram: {why}"));
     let bytes = STANDARD.decode(text).map_err(|why| bad(why.to_string()))?;
-    Deserializer::new().deserialize(&mut &bytes[..]).map_err(|why| bad(why.to_string()))
+    latency::decode(&bytes).map_err(bad)
 }
 
 #[cfg(test)]

@@ -3,9 +3,8 @@
 
 use std::path::PathBuf;
 
-use rustix::fs::{CWD, Mode, OFlags};
-
 use crate::engine::Error;
+use crate::sys::beneath;
 
 /// syncfs(2) of the file system of each folder; of each folder once.
 ///
@@ -16,9 +15,7 @@ pub fn sync<'a>(folders: impl IntoIterator<Item = &'a PathBuf>) -> Result<(), Er
     distinct.sort();
     distinct.dedup();
     for folder in distinct {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let synced = rustix::fs::openat(CWD, folder, flags, Mode::empty())
-            .and_then(|opened| rustix::fs::syncfs(&opened));
+        let synced = beneath::open_folder(folder).and_then(|opened| rustix::fs::syncfs(&opened));
         synced.map_err(|why| {
             let why = std::io::Error::from(why);
             Error::Failed(format!("cannot sync the file system of {}: {why}", folder.display()))

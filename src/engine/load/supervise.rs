@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::protocol::{Command, LoadResult, LoadSpec, Message, Running};
+use super::protocol::{Command, LoadResult, LoadSpec, Message, Running, Sent};
 use super::vigil::Vigil;
 use super::watch::patience_ns;
 use crate::counters::{Probe, Sampler, Snapshot, bounds};
@@ -14,6 +14,7 @@ use crate::knob::Settings;
 use crate::measurement::{Evidence, Measurement, Series};
 use crate::progress::Progress;
 use crate::sys;
+use crate::sys::beneath;
 use crate::sys::child::{Heard, Worker};
 use crate::sys::clock;
 use crate::sys::signal::Stop;
@@ -50,7 +51,8 @@ impl Order {
         spec: &LoadSpec,
         settings: &Settings,
     ) -> Result<Order, Error> {
-        let line = serde_json::to_string(spec)
+        let held = beneath::named(spec.streams.iter().flatten());
+        let line = serde_json::to_string(&Sent { spec, held: Some(held) })
             .map_err(|why| Error::Failed(format!("cannot write the load's settings: {why}")))?;
         Ok(Order { argument, line, limit_ns: limit_ns(settings) })
     }
@@ -65,8 +67,8 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     for directory in context.work {
         targets.push(inventory::target(context.host, directory).map_err(failed)?);
     }
-    let worker = Worker::start(order.argument).map_err(failed)?;
-    (context.place)(worker.pid()).map_err(|error| Error::Unsupported(format!("{error}")))?;
+    let mut worker = Worker::start(order.argument).map_err(failed)?;
+    context.put(&mut worker)?;
     let on = Evidence::on(&targets).devices;
     let mut watched = all(&targets, Target::device_names);
     let behind = Behind::of(context.host, &targets);
@@ -215,11 +217,7 @@ impl<'a, 'b> Dialog<'a, 'b> {
             match self.worker.hear(LOOK_EVERY) {
                 Heard::Silence => {}
                 // One that is told to stop while it prepares has no result, and is right to.
-                Heard::Ended if self.context.stop.asked() => return Err(Error::Interrupted),
-                Heard::Ended => {
-                    let why = "the load ended without a result";
-                    return Err(Error::Failed(why.to_owned()));
-                }
+                Heard::Ended => return Err(self.context.ended("the load ended without a result")),
                 Heard::Line(line) => {
                     self.vigil.heard();
                     if let Some(result) = self.line(&line)? {

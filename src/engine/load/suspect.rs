@@ -5,15 +5,17 @@
 //! takes its time, which is the load's. That a block is wrong has been found before, by
 //! [`Format::first_wrong`]; how often it was seen is counted in [`super::ledger`].
 
-use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+
+use rustix::fs::OFlags;
 
 use super::again::{Again, Place};
 use crate::measurement::integrity::{EXCERPT_BYTES, Fault, UNREADABLE};
 use crate::pattern::block::{Format, Identity};
 use crate::pattern::judge::{Evidence, Judgement, judge};
+use crate::sys::beneath;
 
 /// A block under suspicion, and what is known of where it came from.
 #[derive(Clone, Copy)]
@@ -94,7 +96,8 @@ impl Suspect<'_> {
 
     /// What lies at the place whose name a block bears.
     fn lies_at(&self, identity: &Identity) -> Option<Vec<u8>> {
-        let file = File::open((self.find)(identity)?).ok()?;
+        let path = (self.find)(identity)?;
+        let file = beneath::open_file(&path, OFlags::RDONLY).ok()?;
         let mut block = vec![0; self.format.block_bytes];
         file.read_exact_at(&mut block, identity.offset).ok()?;
         Some(block)

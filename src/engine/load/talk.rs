@@ -5,9 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use super::control::{Event, Gate, Shared};
-use super::protocol::{Command, Failure, Message};
+use super::protocol::{Command, Failure, Held, Message};
 use crate::engine::Error;
-use crate::sys;
+use crate::sys::{self, beneath};
 
 /// Stack of a stream's thread; it calls nothing deep.
 const STACK_BYTES: usize = 256 << 10;
@@ -25,7 +25,19 @@ pub fn worker(conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conduc
     let death = Some(rustix::process::Signal::KILL);
     rustix::process::set_parent_process_death_signal(death)
         .map_err(|why| sys::Error::new("cannot ask to die with the parent process", why))?;
-    serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout(), conduct)
+    let held = |line: &str, sender: Sender<Event>, talk: &mut Talk<'_>| {
+        hold(line)?;
+        conduct(line, sender, talk)
+    };
+    serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout(), held)
+}
+
+/// Holds the directories that this worker is to work in, and opens nothing of a load elsewhere.
+fn hold(line: &str) -> Result<(), Error> {
+    let told: Held = serde_json::from_str(line)
+        .map_err(|why| Error::Failed(format!("cannot read what this worker may open: {why}")))?;
+    let Some(named) = told.held else { return Ok(()) };
+    beneath::only(&named).map_err(|error| Error::Failed(error.what))
 }
 
 /// Serves one trial, which `conduct` carries from its first line to its last message, then waits
@@ -41,7 +53,7 @@ pub fn serve(
     let (sender, events) = channel();
     let lines = sender.clone();
     std::thread::spawn(move || {
-        for line in input.lines().map_while(Result::ok) {
+        for line in sys::input::lines(input) {
             if lines.send(Event::Input(Some(line))).is_err() {
                 return;
             }

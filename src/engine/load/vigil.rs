@@ -13,6 +13,9 @@ const DEVICES_MAX_NS: u64 = 180_000_000_000;
 const BLIND_MAX_NS: u64 = 1_200_000_000_000;
 /// How often we look.
 const LOOK_EVERY_NS: u64 = 1_000_000_000;
+/// Between two looks no more counts than this: who does not look for minutes was stopped, and the
+/// load mostly with it.
+const LOOK_MAX_NS: u64 = 5 * LOOK_EVERY_NS;
 
 /// Watches over one load.
 #[derive(Debug)]
@@ -21,7 +24,7 @@ pub struct Vigil {
     files: Vec<String>,
     max_ns: u64,
     seen: Vec<Option<String>>,
-    moved_ns: u64,
+    still_ns: u64,
     looked_ns: u64,
 }
 
@@ -32,29 +35,33 @@ impl Vigil {
         let mut files: Vec<String> = devices.iter().map(device).collect();
         let max_ns = if files.is_empty() { BLIND_MAX_NS } else { DEVICES_MAX_NS };
         files.push(format!("/proc/{pid}/io"));
-        let (host, now_ns) = (host.clone(), clock::monotonic_ns());
-        Vigil { host, files, max_ns, seen: Vec::new(), moved_ns: now_ns, looked_ns: 0 }
+        let (host, looked_ns) = (host.clone(), clock::monotonic_ns());
+        Vigil { host, files, max_ns, seen: Vec::new(), still_ns: 0, looked_ns }
     }
 
     /// It has said something.
     pub fn heard(&mut self) {
-        self.moved_ns = clock::monotonic_ns();
+        self.still_ns = 0;
     }
 
     /// Looks, now and then; for how long nothing has moved, ns, once that is too long.
     pub fn stalled_ns(&mut self) -> Option<u64> {
-        let now_ns = clock::monotonic_ns();
-        if now_ns.saturating_sub(self.looked_ns) < LOOK_EVERY_NS {
+        self.look(clock::monotonic_ns())
+    }
+
+    fn look(&mut self, now_ns: u64) -> Option<u64> {
+        let since_ns = now_ns.saturating_sub(self.looked_ns);
+        if since_ns < LOOK_EVERY_NS {
             return None;
         }
         self.looked_ns = now_ns;
         let seen: Vec<Option<String>> =
             self.files.iter().map(|path| Some(completed(&self.host.word(path)?))).collect();
+        self.still_ns += since_ns.min(LOOK_MAX_NS);
         if seen != self.seen {
-            (self.seen, self.moved_ns) = (seen, now_ns);
+            (self.seen, self.still_ns) = (seen, 0);
         }
-        let still_ns = now_ns.saturating_sub(self.moved_ns);
-        (still_ns > self.max_ns).then_some(still_ns)
+        (self.still_ns > self.max_ns).then_some(self.still_ns)
     }
 }
 
@@ -87,14 +94,29 @@ mod tests {
     fn a_load_that_stands_still_is_told_after_its_time_and_not_before() {
         let mut vigil = Vigil::new(&Host::at("/nowhere"), 1, &[]);
         assert_eq!(vigil.max_ns, BLIND_MAX_NS);
-        vigil.max_ns = 0;
-        assert_eq!(vigil.stalled_ns(), None, "the first look only takes note");
-        vigil.looked_ns = 0;
-        std::thread::sleep(std::time::Duration::from_millis(2));
-        assert!(vigil.stalled_ns().is_some());
-        vigil.looked_ns = 0;
+        vigil.max_ns = 3 * LOOK_EVERY_NS;
+        let mut now_ns = vigil.looked_ns;
+        let mut look = |vigil: &mut Vigil, after_ns: u64| {
+            now_ns += after_ns;
+            vigil.look(now_ns)
+        };
+        assert_eq!(look(&mut vigil, LOOK_EVERY_NS), None, "the first look only takes note");
+        for _ in 0..3 {
+            assert_eq!(look(&mut vigil, LOOK_EVERY_NS), None);
+        }
+        assert_eq!(look(&mut vigil, LOOK_EVERY_NS), Some(4 * LOOK_EVERY_NS));
         vigil.heard();
-        vigil.max_ns = u64::MAX;
-        assert_eq!(vigil.stalled_ns(), None);
+        assert_eq!(look(&mut vigil, LOOK_EVERY_NS), None);
+    }
+
+    /// Ctrl-Z, lunch, `fg`: the trial had failed, as neither the load nor its devices had got on
+    /// for an hour.
+    #[test]
+    fn a_run_that_was_put_aside_is_not_taken_for_one_that_hangs() {
+        let mut vigil = Vigil::new(&Host::at("/nowhere"), 1, &[]);
+        let begun_ns = vigil.looked_ns;
+        assert_eq!(vigil.look(begun_ns + LOOK_EVERY_NS), None);
+        assert_eq!(vigil.look(begun_ns + 3_600_000_000_000), None);
+        assert_eq!(vigil.still_ns, LOOK_MAX_NS);
     }
 }

@@ -108,7 +108,8 @@ struct Watch<'a> {
     next_sample_ns: u64,
     /// Rows at which the interval is looked at again.
     next_look: usize,
-    enough: bool,
+    /// Rows there were when the interval was as narrow as was asked; 0 before that.
+    decided: usize,
     told_ns: u64,
     told: Amount,
     rounds: Vec<f64>,
@@ -151,7 +152,7 @@ impl Watch<'_> {
             sample_ns,
             next_sample_ns: released_ns + sample_ns,
             next_look: sequential::next_look(0),
-            enough: false,
+            decided: 0,
             told_ns: released_ns,
             told: Amount::default(),
             rounds: Vec::new(),
@@ -285,11 +286,13 @@ impl Watch<'_> {
 
     /// The end gets a row: else the last bucket would reach to the end of the drain and of the
     /// flush, in which next to nothing is moved. A row less than half an interval before it makes
-    /// room, as the rate of a short bucket says little.
+    /// room, as the rate of a short bucket says little; but of the rows whose interval was narrow
+    /// enough to end the trial, no more than the last.
     fn sample_end(&mut self, at_ns: u64, total: Amount) {
+        let least = self.decided.saturating_sub(1).max(1);
         let load = &mut self.watched.load;
         let room_ns = at_ns.saturating_sub(self.released_ns + self.sample_ns / 2) as i64;
-        while load.at_ns.len() > 1 && load.at_ns.last().is_some_and(|&last| last > room_ns) {
+        while load.at_ns.len() > least && load.at_ns.last().is_some_and(|&last| last > room_ns) {
             load.at_ns.pop();
             for column in &mut load.columns {
                 column.values.pop();
@@ -300,7 +303,7 @@ impl Watch<'_> {
 
     /// Whether the interval of the throughput is as narrow as was asked; looked at seldom.
     fn is_narrow(&mut self, now: u64, share: f64) -> bool {
-        if self.enough {
+        if self.decided > 0 {
             return false;
         }
         let load = &mut self.watched.load;
@@ -323,8 +326,9 @@ impl Watch<'_> {
             false => &["read_bytes", "write_bytes"],
         };
         let rates = course::rates(load, counted, &window);
-        self.enough = sequential::narrow(&rates, share);
-        self.enough
+        let is_narrow = sequential::narrow(&rates, share);
+        self.decided = if is_narrow { load.at_ns.len() } else { 0 };
+        is_narrow
     }
 
     fn close_round(&mut self, now: u64, total: Amount) {
@@ -364,7 +368,8 @@ impl Watch<'_> {
         let (rules, shared) = (self.rules, self.shared);
         let streams = shared.cells.len();
         let mut told = false;
-        let mut ended_ns = monotonic_ns();
+        // A process that was stopped meanwhile has not waited: a turn counts for a second at most.
+        let (mut waited_ns, mut turned_ns) = (0_u64, monotonic_ns());
         while self.drained < streams || (rules.ends_durable && self.flushed < streams) {
             if shared.marks().failure.is_some() {
                 break;
@@ -378,11 +383,13 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             let now = monotonic_ns();
+            waited_ns += (now - turned_ns).min(10 * SAMPLE_NS);
+            turned_ns = now;
             if shared.is_flushing() {
                 // A full page cache takes a slow device as long as it takes.
-                ended_ns = now;
+                waited_ns = 0;
             }
-            if self.drained < streams && now - ended_ns > hung_ns() {
+            if self.drained < streams && waited_ns > hung_ns() {
                 let hung = streams - self.drained;
                 return Err(Error::Hung(format!(
                     "{hung} of {streams} streams have I/O that the kernel did not finish within \

@@ -16,6 +16,7 @@ use crate::engine::load::protocol::Failure;
 use crate::engine::replay::disk::close;
 use crate::measurement::Operation;
 use crate::pattern::Data;
+use crate::sys::beneath;
 
 /// What all clients of a trial share.
 #[derive(Debug)]
@@ -94,10 +95,8 @@ impl<'a> Mailbox<'a> {
     fn new(trial: &'a Trial<Work>, index: usize) -> Result<Mailbox<'a>, Broken> {
         let work = &trial.work;
         let path = trial.place(index).join(format!("client{index}"));
-        let made = rustix::fs::mkdir(&path, Mode::RWXU).and_then(|()| {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            rustix::fs::open(&path, flags, Mode::empty())
-        });
+        let made = beneath::make_folder(&path, Mode::RWXU);
+        let made = made.and_then(|()| beneath::open_folder(&path));
         let folder = made.map_err(|why| {
             let why = std::io::Error::from(why);
             (Failure::Failed, format!("cannot make {}: {why}", path.display()))
@@ -131,7 +130,8 @@ impl<'a> Mailbox<'a> {
     fn open(&self, number: u64, flags: OFlags) -> Result<OwnedFd, Errno> {
         let name = Name::of(number);
         let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::ROTH;
-        rustix::fs::openat(&self.folder, name.text(), flags | OFlags::CLOEXEC, mode)
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.folder, name.text(), flags, mode)
     }
 
     /// Writes so many bytes in blocks from `offset` on, and closes the file.

@@ -62,7 +62,7 @@ pub struct Yielded {
 /// Rows of the far end's clock become rows of ns since `zero_ns` of ours.
 pub fn align(series: &mut Series, clocks: &Alignment, zero_ns: u64) {
     for at in &mut series.at_ns {
-        *at = clocks.ours_ns((*at).max(0) as u64) as i64 - zero_ns as i64;
+        *at = (clocks.ours_ns((*at).max(0) as u64) as i64).saturating_sub(zero_ns as i64);
     }
 }
 

@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, RawDir, Timespec, Timestamps};
 use rustix::io::Errno;
 
 use super::wildcard::fits;
+use crate::sys::beneath;
 
 /// Room for the names of a directory that are read at once, as much as glibc's readdir(3) takes.
 const NAMES_BYTES: usize = 32 << 10;
@@ -77,7 +78,7 @@ impl Disk {
     /// When it cannot be opened.
     pub fn new(path: &std::path::Path, manner: Manner) -> Result<Disk, Errno> {
         use std::os::unix::ffi::OsStrExt;
-        let folder = rustix::fs::open(path, DIRECTORY, Mode::empty())?;
+        let folder = beneath::open_folder(path)?;
         let path = CString::new(path.as_os_str().as_bytes()).map_err(|_| Errno::INVAL)?;
         let names = vec![MaybeUninit::uninit(); NAMES_BYTES].into_boxed_slice();
         Ok(Disk { folder, path, manner, names })
@@ -143,7 +144,7 @@ impl Disk {
     pub fn open(&mut self, name: &Name, how: OFlags) -> Result<OwnedFd, Errno> {
         self.resolve(name);
         let sync = if self.manner.sync_open { OFlags::SYNC } else { OFlags::empty() };
-        let flags = OFlags::RDWR | OFlags::CLOEXEC | how | sync;
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | how | sync;
         let mode = Mode::RUSR | Mode::WUSR;
         let opened = match rustix::fs::openat(&self.folder, name.path.as_c_str(), flags, mode) {
             Err(Errno::ISDIR) if !how.contains(OFlags::CREATE) => {

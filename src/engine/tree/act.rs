@@ -64,7 +64,7 @@ pub struct Open;
 impl Act for Open {
     #[inline]
     fn act(&mut self, directory: &OwnedFd, entry: &Entry, _: u64) -> Result<(), Errno> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         close(rustix::fs::openat(directory, entry.name(), flags, Mode::empty())?)
     }
 }
@@ -171,7 +171,7 @@ pub struct Fsync(pub Content);
 impl Act for Fsync {
     #[inline]
     fn act(&mut self, directory: &OwnedFd, entry: &Entry, _: u64) -> Result<(), Errno> {
-        let flags = OFlags::WRONLY | OFlags::CLOEXEC;
+        let flags = OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let file = rustix::fs::openat(directory, entry.name(), flags, Mode::empty())?;
         match self.0.is_empty() {
             true => rustix::fs::futimens(&file, &NOW)?,
@@ -188,7 +188,7 @@ pub struct Touch;
 impl Act for Touch {
     #[inline]
     fn act(&mut self, directory: &OwnedFd, entry: &Entry, _: u64) -> Result<(), Errno> {
-        rustix::fs::utimensat(directory, entry.name(), &NOW, AtFlags::empty())
+        rustix::fs::utimensat(directory, entry.name(), &NOW, AtFlags::SYMLINK_NOFOLLOW)
     }
 }
 

@@ -4,12 +4,13 @@ use std::fmt::Display;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, Mode, OFlags};
+use rustix::fs::Mode;
 
 use super::act::DIRECTORY_MODE;
 use super::job::Job;
 use crate::engine::Error;
 use crate::engine::load::room::Room;
+use crate::sys::beneath;
 
 /// Where one stream works.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +48,7 @@ pub fn path(root: &Path, number: u64, width: u64) -> PathBuf {
 pub fn make(job: &Job, root: &Path) -> Result<(), Error> {
     for number in 0..job.directories() {
         let path = path(root, number, job.width);
-        rustix::fs::mkdir(&path, DIRECTORY_MODE).map_err(|why| cannot("make", &path, why))?;
+        beneath::make_folder(&path, DIRECTORY_MODE).map_err(|why| cannot("make", &path, why))?;
     }
     Ok(())
 }
@@ -57,11 +58,10 @@ pub fn make(job: &Job, root: &Path) -> Result<(), Error> {
 /// # Errors
 /// With the directory and the kernel's words.
 pub fn open(job: &Job, root: &Path) -> Result<Vec<OwnedFd>, Error> {
-    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let one = |number: u64| {
         let path = path(root, number, job.width);
-        rustix::fs::openat(CWD, &path, flags, Mode::empty())
-            .map_err(|why| cannot("open", &path, why))
+        let opened = beneath::open(&path, beneath::WHERE, Mode::empty());
+        opened.map_err(|why| cannot("open", &path, why))
     };
     (0..job.directories()).map(one).collect()
 }
@@ -79,6 +79,7 @@ pub fn room(job: &Job) -> Room {
     };
     Room {
         bytes: job.file_bytes.next_multiple_of(BLOCK).saturating_mul(job.files),
+        largest_bytes: job.file_bytes,
         names: job.files.saturating_add(own),
         shared_names: shared,
     }
@@ -104,8 +105,9 @@ mod tests {
             ];
             room(&Job::of(&settings("tree", &knobs), 1, 2).unwrap())
         };
-        let bytes = 10 * 8192;
-        assert_eq!(of("false"), Room { bytes, names: 110, shared_names: 0 });
-        assert_eq!(of("true"), Room { bytes, names: 10, shared_names: 100 });
+        let (bytes, largest_bytes) = (10 * 8192, 5120);
+        let own = Room { bytes, largest_bytes, names: 110, shared_names: 0 };
+        assert_eq!(of("false"), own);
+        assert_eq!(of("true"), Room { names: 10, shared_names: 100, ..own });
     }
 }

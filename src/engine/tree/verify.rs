@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Dir, Mode, OFlags};
+use rustix::fs::{AtFlags, Dir};
 
 use super::act::AGED_S;
 use super::entry::{FILE, MADE, OTHER, is_bonnies};
@@ -13,6 +13,7 @@ use super::job::{Job, Work};
 use super::lane::Done;
 use super::place::{Place, path};
 use crate::engine::Error;
+use crate::sys::beneath;
 
 /// What is in the directories of a tree, those of the tree itself left out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,8 +98,7 @@ pub fn look(job: &Job, root: &Path) -> Result<Found, Error> {
 }
 
 fn look_into(job: &Job, path: &Path, found: &mut Found) -> Result<(), rustix::io::Errno> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let directory = rustix::fs::openat(CWD, path, flags, Mode::empty())?;
+    let directory = beneath::open_folder(path)?;
     let sizes = job.work == Work::Create && job.file_bytes > 0;
     for entry in Dir::read_from(&directory)? {
         let entry = entry?;

@@ -1,10 +1,11 @@
 //! The lines of pci.ids that name what a machine has.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 
 use super::walk::{Kept, Walk};
 use crate::sys::Host;
+use crate::sys::input::KERNEL;
 
 /// Where distributions keep it; the first that is there is read.
 const PLACES: [&str; 3] =
@@ -20,7 +21,7 @@ pub fn keep(host: &Host, walk: &mut Walk<'_>) {
     else {
         return;
     };
-    let lines = BufReader::new(file).split(b'\n').take(LINES_MAX);
+    let lines = BufReader::new(file.take(KERNEL.bytes_max)).split(b'\n').take(LINES_MAX);
     let lines = lines.map_while(Result::ok).filter_map(|line| String::from_utf8(line).ok());
     let said = chosen(lines, &found);
     walk.kept.insert(place.to_owned(), Kept::File(said.into_bytes()));

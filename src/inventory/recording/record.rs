@@ -58,6 +58,9 @@ pub fn record(host: &Host, with_serials: bool) -> Result<String, Error> {
     Ok(said)
 }
 
+/// How every recording begins.
+pub(super) const FIRST_WORDS: &str = "# Recorded by brickyard ";
+
 fn head(host: &Host, with_serials: bool) -> String {
     let kernel = host.word("/proc/sys/kernel/osrelease").unwrap_or_else(|| "unknown".to_owned());
     let seconds = clock::unix_ns() / 1_000_000_000;
@@ -69,7 +72,7 @@ fn head(host: &Host, with_serials: bool) -> String {
         }
     };
     format!(
-        "# Recorded by brickyard {} on {}, Linux {kernel}: what `brickyard inspect` reads.\n\
+        "{FIRST_WORDS}{} on {}, Linux {kernel}: what `brickyard inspect` reads.\n\
          # This is text: look through it and take out what you will not send; what is left is read \
          by\n# `brickyard inspect --root FILE`. {private}\n",
         env!("CARGO_PKG_VERSION"),

@@ -27,8 +27,10 @@ pub struct Array {
     pub level: Option<String>,
     /// Chunk, bytes.
     pub chunk_bytes: Option<u64>,
-    /// Kernel names of its members.
+    /// Kernel names of its members: those that are there, spares and failed ones among them.
     pub members: Vec<String>,
+    /// How many members it has when it is whole, without spares; `None` where that is not told.
+    pub whole: Option<u64>,
     /// Kernel names of the disks at the bottom.
     pub disks: Vec<String>,
     /// `clean`, `active`, `inactive`, ...

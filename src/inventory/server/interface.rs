@@ -13,6 +13,7 @@ use crate::sys::ethtool::{self, Answer};
 use crate::sys::qdisc::Shaped;
 use crate::sys::{Error, Host, qdisc};
 
+mod infiniband;
 mod words;
 
 /// A network interface; loopback is left out.
@@ -99,6 +100,9 @@ pub struct Interrupt {
     /// CPUs that take it now (effective_affinity_list), else that may (smp_affinity_list).
     pub cpus: String,
 }
+
+/// ARPHRD_INFINIBAND.
+const INFINIBAND: &str = "32";
 
 /// What a denied file of an interface would have told.
 const WHAT: &str = "the network interfaces";
@@ -202,7 +206,11 @@ fn interface(reading: &mut Reading<'_>, name: String, names: &mut Names) -> Opti
         (count > 0).then_some(count)
     };
     let speeds = !words::MADE_UP_SPEEDS.contains(&kind.as_str());
-    let bits_per_s = speed(reading, &place).filter(|_| speeds);
+    let speed = speed(reading, &place).map(|megabits| f64::from(megabits) * 1e6);
+    let bits_per_s = match hardware.as_deref() {
+        Some(INFINIBAND) => speed.or_else(|| infiniband::rate(reading, &place)),
+        _ => speed.filter(|_| speeds),
+    };
     let max_bits_per_s = words::fastest(&answer.modes).filter(|_| speeds);
     let duplex = reading.quiet(format!("{place}/duplex"));
     let duplex = duplex.filter(|duplex| matches!(duplex.as_str(), "full" | "half"));
@@ -215,7 +223,7 @@ fn interface(reading: &mut Reading<'_>, name: String, names: &mut Names) -> Opti
     Some(Interface {
         kind,
         state: reading.word(format!("{place}/operstate"), WHAT),
-        bits_per_s: bits_per_s.map(|megabits| f64::from(megabits) * 1e6),
+        bits_per_s,
         max_bits_per_s,
         duplex: duplex.filter(|_| speeds),
         mtu_bytes: reading.number(format!("{place}/mtu"), WHAT).filter(|mtu| *mtu > 0),
@@ -261,9 +269,9 @@ fn kind(
     let known = driver.and_then(words::kind_of_driver);
     let kind = match (known, hardware, is_virtual) {
         (Some(kind), ..) => kind,
-        // ARPHRD_INFINIBAND, ARPHRD_ETHER.
-        (None, Some("32"), _) => "infiniband",
+        (None, Some(INFINIBAND), _) => "infiniband",
         (None, _, true) => "virtual",
+        // ARPHRD_ETHER.
         (None, Some("1"), false) => "ethernet",
         (None, _, false) => "other",
     };

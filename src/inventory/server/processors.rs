@@ -32,7 +32,8 @@ pub struct Processors {
     pub max_khz: Option<u64>,
     /// Microcode version.
     pub microcode: Option<String>,
-    /// Caches of CPU 0, from the nearest.
+    /// Caches, from the nearest: those alike in size and in how many CPUs share one as one, in the
+    /// order of their CPUs, as cores of two kinds have caches of their own kind.
     pub caches: Vec<Cache>,
     /// NUMA nodes; one where the kernel knows of none.
     pub nodes: Vec<Node>,
@@ -130,11 +131,11 @@ fn model(cpuinfo: &str) -> Option<String> {
     arm().or_else(named)
 }
 
-/// The caches of the first CPU, and how many of each kind all CPUs have.
+/// The caches of these CPUs, each kind once.
 fn caches(reading: &mut Reading<'_>, numbers: &[u32]) -> Vec<Cache> {
     let mut found: Vec<Cache> = Vec::new();
-    let mut all: BTreeSet<(u32, String, String)> = BTreeSet::new();
-    for (place, number) in numbers.iter().enumerate() {
+    let mut seen: BTreeSet<(u32, String, String)> = BTreeSet::new();
+    for number in numbers {
         let folder = format!("{CPU}/cpu{number}/cache");
         for index in reading.host().list(&folder) {
             let index = index.strip_prefix("index").and_then(|index| index.parse::<u8>().ok());
@@ -144,17 +145,18 @@ fn caches(reading: &mut Reading<'_>, numbers: &[u32]) -> Vec<Cache> {
             let level = word("level").and_then(|level| level.parse::<u32>().ok());
             let (Some(level), Some(kind)) = (level, word("type")) else { continue };
             let shared = word("shared_cpu_list").unwrap_or_else(|| number.to_string());
-            let size = if place == 0 { word("size") } else { None };
-            if let Some(size_bytes) = size.and_then(|size| size_bytes(&size)) {
-                let cpus = cpus(&shared).len() as u64;
-                found.push(Cache { level, kind: kind.clone(), size_bytes, cpus, count: 0 });
+            let sharing = cpus(&shared).len() as u64;
+            if !seen.insert((level, kind.clone(), shared)) {
+                continue;
             }
-            all.insert((level, kind, shared));
+            let size = word("size").and_then(|size| size_bytes(&size));
+            let Some(size_bytes) = size else { continue };
+            let one = Cache { level, kind, size_bytes, cpus: sharing, count: 1 };
+            match found.iter_mut().find(|same| one == Cache { count: 1, ..(**same).clone() }) {
+                Some(same) => same.count += 1,
+                None => found.push(one),
+            }
         }
-    }
-    for cache in &mut found {
-        let same = |one: &&(u32, String, String)| one.0 == cache.level && one.1 == cache.kind;
-        cache.count = all.iter().filter(same).count() as u64;
     }
     found.sort_by(|a, b| (a.level, &a.kind).cmp(&(b.level, &b.kind)));
     found
@@ -285,6 +287,41 @@ mod tests {
         assert_eq!((&found.nodes[1].distances, found.nodes[1].memory_bytes), (&vec![21, 10], None));
         let recording = Recording::unpack(&two_sockets());
         assert_eq!(last_level_bytes(&recording.host()), Some(8 << 20));
+    }
+
+    /// An i7-1370P has six cores of two threads and eight of one: "14 x L1d 48 KiB for 2 CPUs, 14 x
+    /// L1i 32 KiB, 8 x L2 1.25 MiB for 2 CPUs". The caches of the first CPU stood for all.
+    #[test]
+    fn cores_of_two_kinds_have_caches_of_two_kinds() {
+        let recording = Recording::open("hybrid-caches");
+        let host = recording.host();
+        let found = read(&mut Reading::new(&host));
+        let caches: Vec<(u32, &str, u64, u64, u64)> = found
+            .caches
+            .iter()
+            .map(|it| (it.level, it.kind.as_str(), it.count, it.size_bytes >> 10, it.cpus))
+            .collect();
+        let expected = [
+            (1, "Data", 6, 48, 2),
+            (1, "Data", 8, 32, 1),
+            (1, "Instruction", 6, 32, 2),
+            (1, "Instruction", 8, 64, 1),
+            (2, "Unified", 6, 1280, 2),
+            (2, "Unified", 2, 2048, 4),
+            (3, "Unified", 1, 24_576, 20),
+        ];
+        assert_eq!(caches, expected);
+        // Four cores of the first kind and one of the other are offline.
+        const TEXT: &str = include_str!("../../../tests/fixtures/sys/hybrid-caches.txt");
+        let few = recorded(&TEXT.replace("cpu/online = 0-19", "cpu/online = 0-3,12,14-19"));
+        let counts: Vec<u64> = few.caches.iter().map(|cache| cache.count).collect();
+        assert_eq!(counts, [2, 7, 2, 7, 2, 2, 1], "{:?}", few.caches);
+        // What does not say its size is no cache of another's.
+        let at = "cpu19/cache/index0/size = 32K";
+        assert!(TEXT.contains(at));
+        let untold = recorded(&TEXT.replace(at, "cpu19/cache/index0/ways = 8"));
+        assert_eq!((untold.caches[0].count, untold.caches[1].count), (6, 7));
+        assert_eq!(last_level_bytes(&host), Some(24 << 20));
     }
 
     #[test]

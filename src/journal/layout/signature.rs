@@ -10,7 +10,7 @@ use crate::sys::{Error, block, clock};
 
 /// One signature that wipefs(8) sees.
 #[derive(Debug, PartialEq, Eq)]
-struct Found {
+pub struct Found {
     kind: String,
     marks: Vec<String>,
 }
@@ -66,7 +66,7 @@ fn look(now: &Now<'_>, node: &Path) -> Result<Vec<Found>, Error> {
 }
 
 /// What `wipefs --json` prints; nothing at all stands for an empty list.
-fn parse(text: &str) -> Option<Vec<Found>> {
+pub fn parse(text: &str) -> Option<Vec<Found>> {
     if text.trim().is_empty() {
         return Some(Vec::new());
     }

@@ -2,6 +2,7 @@
 
 use crate::inventory::choosing_among;
 use crate::knob::Settings;
+use crate::measurement::stopped::stopped;
 use crate::measurement::{Ceiling, Measurement, course};
 use crate::value::{iops, throughput};
 
@@ -22,6 +23,10 @@ pub enum Exceeded {
 
 /// Whether the bytes can have come from the media.
 pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceeded> {
+    if stopped(measurement).is_some() {
+        let why = "the load did not run all the time, so no rate says whether a cache gave it";
+        return Some(Exceeded::Perhaps(why.to_owned()));
+    }
     let above = || above(measurement, settings).map(Exceeded::Certainly);
     match measurement.second_pass.as_ref().map(again) {
         Some(Again::Kept(why)) => Some(Exceeded::Certainly(why)),

@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::knob::{self, KNOBS, Knob};
 use crate::plan::expand::Refused;
-use crate::value::{Domain, Value};
+use crate::value::{Domain, Value, parse_price};
 
 /// What is wrong with a plan file, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,15 +167,20 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The value as a number above 0.
-    pub fn above_zero(&self) -> Result<f64, Mistake> {
-        let number = self.scalar().and_then(|text| text.parse::<f64>().ok());
-        number.filter(|number| number.is_finite() && *number > 0.0).ok_or_else(|| {
-            self.wrong(
-                format!("`{}` is a number above 0", self.key),
-                format!("write {} = 310.0", self.key),
-            )
-        })
+    /// The value as a price above 0, and its currency, which is empty where none is written.
+    pub fn price(&self) -> Result<(f64, String), Mistake> {
+        let hint = || format!("write {0} = 310.0, or {0} = \"310USD\"", self.key);
+        let wrong = || self.wrong(format!("`{}` is a number above 0", self.key), hint());
+        let text = self.scalar().ok_or_else(wrong)?;
+        let (number, currency) = match text.parse::<f64>() {
+            // As TOML writes numbers: 3.1e2 is one.
+            Ok(number) => (number, ""),
+            Err(_) => parse_price(&text).map_err(|why| self.wrong(why, hint()))?,
+        };
+        match number.is_finite() && number > 0.0 {
+            true => Ok((number, currency.to_owned())),
+            false => Err(wrong()),
+        }
     }
 
     /// Whether the value is a table.
@@ -259,7 +264,7 @@ impl<'a> Entry<'a> {
         if let Some(engine) = engine.filter(|engine| !knob.obeyed_by(engine)) {
             return Err(self.wrong_key(
                 format!("the engine `{engine}` has no knob `{}`", knob.name),
-                format!("leave it out, or use the engine {}", knob.obeying().join(" or ")),
+                format!("leave it out; it is a knob of {}", knob.obeying().join(", ")),
             ));
         }
         let items = match self.value {

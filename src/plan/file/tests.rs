@@ -100,7 +100,12 @@ fn mistakes_are_shown_where_they_are_with_what_to_write() {
         ("[exclude]\nstreams = 7", "p.toml:3:1", "list of tables", "[[exclude]]"),
         ("about = 7", "p.toml:3:9", "is text", "about = \"...\""),
         ("[prices]\ndisk = 0", "p.toml:4:8", "number above 0", "disk = 310.0"),
-        ("[prices]\ndisk = \"dear\"", "p.toml:4:8", "number above 0", "disk = 310.0"),
+        ("[prices]\ndisk = \"dear\"", "p.toml:4:8", "no number with a currency", "310USD"),
+        ("[prices]\ndisk = \"1,5USD\"", "p.toml:4:8", "write 1.5USD", "310USD"),
+        ("[prices]\na = \"3USD\"\nb = \"4EUR\"", "p.toml:5:5", "another currency", "in one"),
+        ("stop = \"1,5s\"", "p.toml:3:8", "write 1.5s, with a point", "a time"),
+        ("needs = [\"nsf\"]", "p.toml:3:10", "no need of a plan `nsf`", "`nfs`"),
+        ("stop = 20", "p.toml:3:8", "write 20s, or 20B", "a time"),
         ("[prices]\n\"a disk\" = 1", "p.toml:4:1", "no name of small letters", "disk-shelf"),
         ("about = \"", "p.toml:3:10", "not TOML", "toml.io"),
     ];
@@ -300,6 +305,12 @@ fn a_workload_is_called_as_its_plan_calls_it_and_no_two_are_called_alike() {
     assert_eq!(called(["", "", ""]), ["command", "command 2", "command 3"]);
     assert_eq!(called(["kernel", "", ""]), ["kernel", "command", "command 2"]);
     assert_eq!(called(["command 2", "", "a b"]), ["command 2", "command 3", "a b"]);
+    // Two loads of one preset were `tcp-stream` and `tcp-stream 2`: nobody knew which had jumbo
+    // frames.
+    let network = crate::plan::builtin::find("network").unwrap().text;
+    let named: Vec<String> =
+        read(network, "network", None).unwrap().loads.into_iter().map(|load| load.name).collect();
+    assert_eq!(named, ["tcp-stream", "tcp-stream, wire namespaces, mtu 9000"]);
     for (names, word) in [(["a", "a", ""], "taken"), (["layout", "", ""], "taken")] {
         assert!(refused(&plan(names)).why.contains(word), "{names:?}");
     }

@@ -74,7 +74,7 @@ impl Bearing {
 }
 
 /// Reads `KEY=value` lines.
-fn tags(text: &str) -> Vec<(String, String)> {
+pub fn tags(text: &str) -> Vec<(String, String)> {
     let pair = |line: &str| {
         let (key, value) = line.split_once('=')?;
         Some((key.to_owned(), value.to_owned()))

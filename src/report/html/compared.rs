@@ -8,6 +8,7 @@ use super::{Drawn, assets, sections, sql, tables};
 use crate::analysis::Severity;
 use crate::analysis::compare::{Change, Compared};
 use crate::report::compare::{Pair, group, ratio, short, strip};
+use crate::report::words;
 use crate::value::percent;
 
 /// More cells than this cannot be told apart in a picture; all are in the table.
@@ -23,6 +24,14 @@ const HUES: &[(Change, u8)] = &[
     (Change::Open, 5),
     (Change::Untested, 6),
 ];
+
+/// Says of a page whose it is.
+const GENERATOR: &str = concat!("Brickyard ", env!("CARGO_PKG_VERSION"), ", comparison");
+
+/// Whether a file is such a page, of whatever version.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    super::is_page(start, "comparison")
+}
 
 /// Prints the page.
 ///
@@ -48,6 +57,7 @@ pub fn render(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(assets::policy());
                 meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content=(GENERATOR);
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
                 title { (title) }
@@ -166,7 +176,7 @@ fn cells(pairs: &[Pair<'_>]) -> Markup {
                 @let (value, ends) = ratio(cell);
                 @if several { td { (pair.now.typed) } }
                 th scope="row" { (cell.load) }
-                td { (cell.figure) }
+                td title=(cell.figure) { (words::figure(&cell.figure)) }
                 td.number data-v=(cell.before.value) { (short(&cell.figure, cell.before.value)) }
                 td.number data-v=(cell.now.value) { (short(&cell.figure, cell.now.value)) }
                 td.number data-v=(cell.ratio.value) { (value) }

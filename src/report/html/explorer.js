@@ -159,10 +159,11 @@
         frame = 0;
         tell();
         listeners.forEach((listener) => listener(all));
+        // Only what is drawn can settle: a busy machine may draw later than that.
+        settled = setTimeout(settle, 140);
       });
     }
     clearTimeout(settled);
-    settled = setTimeout(settle, 140);
   }
   const pending = new Set();
   const slow = [];

@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::report::Input;
+use crate::report::{Input, words};
 use crate::value;
 
 mod columns;
@@ -97,7 +97,8 @@ impl Explorer {
             );
         }
         if !self.left_out.is_empty() {
-            said = format!("{said} Without a column here: {}.", self.left_out.join(", "));
+            let names: Vec<String> = self.left_out.iter().map(|name| words::figure(name)).collect();
+            said = format!("{said} Without a column here: {}.", names.join(", "));
         }
         said.trim_start().to_owned()
     }

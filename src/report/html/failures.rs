@@ -34,16 +34,24 @@ pub fn section(input: &Input<'_>) -> Option<Markup> {
             tbody { @for reason in reasons.iter().take(REASONS_MAX) { (row(reason)) } }
         }
     };
-    (lost > 0).then(|| html! {
-        section aria-labelledby="failures" {
-            h2 #failures { "Failures" }
-            p.quiet {
-                (value::count(lost as u64)) " of " (value::count(input.records.len() as u64))
-                " trials were not measured. They have no figures, and none was put in their place."
+    (lost > 0).then(|| {
+        html! {
+            section aria-labelledby="failures" {
+                h2 #failures { "Failures" }
+                p.quiet {
+                    (value::count(lost as u64)) " of " (value::count(input.records.len() as u64))
+                    @if input.records.len() == 1 { " trial" } @else { " trials" }
+                    @if lost == 1 {
+                        " was not measured. It has no figures, and none was put in its place."
+                    } @else {
+                        " were not measured. They have no figures, and none was put in their place."
+                    }
+                }
+                (tables::boxed("Failures", &table))
+                (sql::of_failures(input))
+                @if more == 1 { p { "One more reason is in the table of trials." } }
+                @if more > 1 { p { (more) " more reasons are in the table of trials." } }
             }
-            (tables::boxed("Failures", &table))
-            (sql::of_failures(input))
-            @if more > 0 { p { (more) " more reasons are in the table of trials." } }
         }
     })
 }

@@ -5,6 +5,7 @@ use super::curves::{self, Curve};
 use super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace, count_tick, time_tick};
 use crate::analysis::scaling::Followed;
 use crate::knob::Settings;
+use crate::plan;
 use crate::report::cells::{self, Group, Row, Source};
 use crate::report::{Input, words};
 use crate::stats::Estimate;
@@ -32,7 +33,9 @@ pub struct Figure {
 
 /// All, in the order of the page.
 pub fn figures(input: &Input<'_>) -> Vec<Figure> {
-    let groups = cells::groups(input);
+    // What only made ready for others is no result of them.
+    let results = |group: &Group<'_>| !plan::prepares(group.name);
+    let groups: Vec<Group<'_>> = cells::groups(input).into_iter().filter(results).collect();
     let followed = &input.shown.followed;
     let all = [
         scaling(&groups, followed),
@@ -343,6 +346,27 @@ mod tests {
                 assert!(!trace.points.is_empty(), "{}", trace.name);
             }
         }
+    }
+
+    /// A probe of 1 MiB blocks was a line among those of random reads of 4 KiB.
+    #[test]
+    fn what_only_makes_ready_is_in_no_chart() {
+        let cell = |group: &str, depth: &str, direct: &str| {
+            let typed = [("queue-depth", depth), ("direct", direct), ("access", "random-read")];
+            (group.to_owned(), crate::knob::testing::settings("file", &typed))
+        };
+        let cells = [
+            cell("queue depth", "1", "true"),
+            cell("queue depth", "8", "true"),
+            cell(plan::PROBE, "1", "false"),
+            cell(plan::PROBE, "4", "true"),
+        ];
+        let fixture = fixture::campaign_of(plan::blocked(&cells, 1, 1), 4);
+        let figures = figures(&fixture.input());
+        let panels = figures.iter().flat_map(|figure| &figure.panels);
+        let names: Vec<&str> =
+            panels.flat_map(|panel| &panel.traces).map(|trace| trace.name.as_str()).collect();
+        assert!(!names.is_empty() && names.iter().all(|name| !name.contains("probe")), "{names:?}");
     }
 
     #[test]

@@ -38,7 +38,9 @@ pub fn section(input: &Input<'_>, drawn: &[Timeline], more: usize) -> Option<Mar
             @if !sheet.problems.is_empty() { (problems(&sheet, &sql::of_problems(input))) }
             @if !sheet.faults.is_empty() { (faults(&sheet, &sql::of_faults(input))) }
             @for (place, course) in drawn.iter().enumerate() { (over_time(place, course)) }
-            @if more > 0 { p.quiet { "Faults of " (more) " more trials are among the timelines." } }
+            @if more > 0 { p.quiet {
+                "Faults of " (value::counted(more as u64, "more trial")) " are among the timelines."
+            } }
             @if !sheet.drives.is_empty() { (drives(input, &sheet)) }
         }
     })

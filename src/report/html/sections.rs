@@ -7,7 +7,9 @@ use super::panel::Panel;
 use super::timelines::Timeline;
 use super::{explorer, inventory, sql, tables, topology};
 use crate::analysis::{Finding, Severity};
-use crate::report::{Input, words};
+use crate::report::cells::{self, Source};
+use crate::report::{Input, reported, words};
+use crate::value::counted;
 
 /// Title, what this is, contents.
 pub fn header(input: &Input<'_>, title: &str, checked: bool, explored: bool) -> Markup {
@@ -18,8 +20,8 @@ pub fn header(input: &Input<'_>, title: &str, checked: bool, explored: bool) -> 
             h1 { (title) }
             p.quiet {
                 (campaign.plan) ", " (words::date(campaign.started_unix_ns)) ", "
-                (done) " of " (input.records.len()) " trials done. Brickyard " (campaign.version)
-                ", campaign " (campaign.id) "."
+                (done) " of " (counted(input.records.len() as u64, "trial")) " done. Brickyard "
+                (campaign.version) ", campaign " (campaign.id) "."
                 @if campaign.engine == "sim" {
                     " " strong { "A simulated server, not a real one." }
                 }
@@ -79,12 +81,14 @@ fn one_finding(finding: &Finding) -> Markup {
             @if let Some(advice) = &finding.advice { p.advice { (tables::coded(advice)) } }
             @if !finding.evidence.is_empty() {
                 p.evidence {
-                    "Rests on trials "
+                    @if finding.evidence.len() == 1 { "Rests on trial " }
+                    @else { "Rests on trials " }
                     (tables::linked(&finding.evidence, SHOWN))
                     ". "
                     button.link.select type="button" hidden
                         data-trials=(explorer::spans(&finding.evidence)) {
-                        "Show only these " (finding.evidence.len())
+                        @if finding.evidence.len() == 1 { "Show only this one" }
+                        @else { "Show only these " (finding.evidence.len()) }
                     }
                 }
             }
@@ -147,7 +151,8 @@ pub fn courses(timelines: &[Timeline], without: usize) -> Markup {
                 "One trial from start to end, and under it what the kernel counted meanwhile. "
                 "Between the vertical lines all streams were running: only that time counts. "
                 "Trials that findings rest on come first."
-                @if without > 0 { " " (without) " more trials are in the store only." }
+                @if without == 1 { " One more trial is in the store only." }
+                @if without > 1 { " " (without) " more trials are in the store only." }
             }
             @if timelines.is_empty() {
                 p.missing { "No trial was long enough to be sampled more than once." }
@@ -177,17 +182,29 @@ pub fn courses(timelines: &[Timeline], without: usize) -> Markup {
 pub fn results(input: &Input<'_>) -> Markup {
     let (trials, left_out) = tables::trials(input);
     let not_bought = &input.campaign.not_bought;
+    let groups = cells::groups(input);
+    let shown = groups.iter().filter(|group| !reported::are_all(group));
+    let marked = Source::marked(shown.flat_map(|group| &group.rows)).into_iter();
+    let marked: Vec<String> =
+        marked.map(|source| format!("{}: {}", source.mark(), source.meaning())).collect();
     html! {
         section #results-section aria-labelledby="results" {
             h2 #results { "Results" }
             p.quiet {
                 "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1). p50 and "
-                "p99 are the latency of one operation. Hatched grey figures are not the "
-                "device\u{2019}s: "
-                "c from cache, m mixed, d from a cache behind the kernel, r remote, ? not known, "
-                "v not the same in every replicate."
+                "p99 are the latency of one operation."
+                @if !marked.is_empty() {
+                    " Hatched grey figures are not the device\u{2019}s. "
+                    (marked.join("; ")) "."
+                }
             }
             (tables::groups(input))
+            @if !input.campaign.left_out.is_empty() {
+                h3 { "Left out of the plan" }
+                ul { @for line in words::left_out(&input.campaign.left_out) {
+                    li { (tables::coded(&line)) }
+                } }
+            }
             @if !not_bought.is_empty() {
                 h3 { "Not bought by this budget" }
                 p.quiet { "A budget buys all that stands above it too." }
@@ -211,7 +228,8 @@ pub fn results(input: &Input<'_>) -> Markup {
             (trials)
             @if left_out > 0 {
                 p {
-                    (left_out) " more trials are in the store: "
+                    @if left_out == 1 { "One more trial is in the store: " }
+                    @else { (left_out) " more trials are in the store: " }
                     code { "brickyard report --format json" }
                 }
             }

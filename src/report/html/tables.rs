@@ -106,7 +106,7 @@ fn mebibytes(per_s: f64) -> String {
 pub fn groups(input: &Input<'_>) -> Markup {
     html! {
         @for (group, left_out) in bounded(cells::groups(input), CELLS_MAX) {
-            h3 { (group.name) }
+            h3 { (group.title()) }
             p.quiet { (group.common()) }
             @if programs::are_in(&group) {
                 (boxed(&format!("Programs of {}", group.name), &of_programs(input, &group)))

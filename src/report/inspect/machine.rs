@@ -70,7 +70,7 @@ pub fn processors(page: &mut Page, processors: &Processors) {
         count(processors.sockets, "socket", "sockets"),
         count(processors.cores, "core", "cores"),
         online,
-        word("SMT", &processors.smt),
+        processors.smt.as_deref().map_or(String::new(), smt),
         clock,
         governors,
         word("driver", &processors.clock_driver),
@@ -170,5 +170,14 @@ pub fn settings(page: &mut Page, settings: &[Setting]) {
     page.title("Settings");
     for Setting { name, value, .. } in settings {
         page.line(1, &format!("{name} = {value}"));
+    }
+}
+/// What the kernel's word says of several threads a core (cpu/smt/control).
+fn smt(control: &str) -> String {
+    match control {
+        "notsupported" => "no SMT".to_owned(),
+        "notimplemented" => "SMT not known".to_owned(),
+        "forceoff" => "SMT off for good".to_owned(),
+        word => format!("SMT {word}"),
     }
 }

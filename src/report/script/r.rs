@@ -39,6 +39,11 @@ fn rows(table: &str) -> String {
     chunks.collect()
 }
 
+/// Whether a file is such a script, of whatever version: how it begins.
+pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
+    start.starts_with(b"# Trials of a storage server, measured by Brickyard: ")
+}
+
 /// A script that loads the trials into a data frame and draws the first plot.
 ///
 /// # Errors

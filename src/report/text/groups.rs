@@ -15,7 +15,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
     let groups = cells::groups(input);
     let numbers = note_numbers(&groups);
     for group in &groups {
-        text.push_str(&format!("\n{}\n", plain(group.name)));
+        text.push_str(&format!("\n{}\n", plain(&group.title())));
         let common = group.common();
         if !common.is_empty() {
             text.push_str(&wrapped("  ", &common));
@@ -33,7 +33,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         if operations::are_in(group) {
             text.push_str(&of_operations(group, &numbers));
             of_cpus(input, group, text);
-        } else if !programs::are_in(group) || moved(group) {
+        } else if has_table(group) {
             text.push_str(&table(group, &numbers));
         }
         rest(group, text);
@@ -69,6 +69,12 @@ fn note_numbers<'a>(groups: &[Group<'a>]) -> BTreeMap<&'a str, usize> {
 /// Whether anything is known of what a group's programs read or wrote.
 fn moved(group: &Group<'_>) -> bool {
     group.rows.iter().any(|row| cells::figure(row.cell, cells::THROUGHPUT).is_some())
+}
+
+/// Whether a group's rates stand in the table of bytes, with their marks.
+fn has_table(group: &Group<'_>) -> bool {
+    let of_programs = programs::are_in(group) && !moved(group);
+    !reported::are_all(group) && !operations::are_in(group) && !of_programs
 }
 
 /// Figures that others reported, as many columns beside each other as fit.
@@ -330,13 +336,11 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
         let told = "accepted: taken by the kernel. durable: on the device, after fsync.";
         text.push_str(&wrapped("  ", told));
     }
-    let mut seen: Vec<Source> = Vec::new();
-    for source in rows().map(|row| row.source) {
-        if !source.mark().is_empty() && !seen.contains(&source) {
-            seen.push(source);
-            let line = format!("{}: {}", source.mark(), source.meaning());
-            text.push_str(&wrapped("  ", &line));
-        }
+    // Other tables print no marks.
+    let with_marks = groups.iter().filter(|group| has_table(group)).flat_map(|group| &group.rows);
+    for source in Source::marked(with_marks) {
+        let line = format!("{}: {}", source.mark(), source.meaning());
+        text.push_str(&wrapped("  ", &line));
     }
 }
 

@@ -8,7 +8,7 @@ use crate::value::{self, Value};
 
 /// Steps of making one, with the heads of their columns.
 const STEPS: [(&str, &str); 4] = [
-    ("precondition_ns", "precondition"),
+    ("precondition_ns", "preconditioning"),
     ("array_ns", "array"),
     ("mkfs_ns", "mkfs"),
     ("mount_ns", "mount"),

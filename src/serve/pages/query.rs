@@ -23,6 +23,9 @@ const FILE_ROWS_MAX: usize = 100_000;
 /// Cells of a table on a page: SQL can ask for 2000 columns.
 const CELLS_MAX: usize = 100_000;
 
+/// Words about what is damaged.
+const DAMAGE_MAX: usize = 20;
+
 /// The box, empty, with what can be asked.
 ///
 /// # Errors
@@ -162,6 +165,9 @@ fn answer(sql: &str, found: &Found) -> Markup {
     let noun = if rows == 1 { "row" } else { "rows" };
     html! {
         h2 { "Answer" }
+        @for damage in found.damage.iter().take(DAMAGE_MAX) {
+            p.missing { "Warning: " (damage.to_string()) "." }
+        }
         p #told role="status" {
             @if cut {
                 "Only the first " (rows) " rows; " code { "LIMIT" } " asks for less, and "

@@ -48,5 +48,5 @@ pub fn spread(factors: &[Factor], runs: &[Run]) -> Vec<Option<Span>> {
     if !table.strata.borrow(&rows, columns.fit.columns(), COLUMNS_MAX) {
         return Vec::new();
     }
-    (0..factors.len()).map(|number| Some(effect(number, &columns, &table)?.1)).collect()
+    (0..factors.len()).map(|number| effect(number, &[], &columns, &table)?.span).collect()
 }

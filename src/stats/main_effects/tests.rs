@@ -6,6 +6,7 @@ use crate::stats::strata::Precision;
 use crate::stats::testing::{Coverage, Random, null_limit, seeds};
 
 mod interactions;
+mod nested;
 mod shares;
 mod spread;
 mod uneven;

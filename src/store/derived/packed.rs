@@ -45,6 +45,14 @@ pub fn pack(mut values: Vec<(u32, Held<'_>)>) -> Vec<u8> {
     packed
 }
 
+/// The numbers of the names, as far as the bytes are whole.
+pub fn names(packed: &[u8]) -> Vec<u32> {
+    let Some((count, rest)) = packed.split_first_chunk::<4>() else { return Vec::new() };
+    let entries = rest.chunks_exact(ENTRY_BYTES).take(u32::from_le_bytes(*count) as usize);
+    let name = |entry: &[u8]| entry.first_chunk().map(|bytes| u32::from_le_bytes(*bytes));
+    entries.filter_map(name).collect()
+}
+
 /// What `name` stands for; `None` where it is not there, or the bytes are damaged.
 pub fn unpack(packed: &[u8], name: u32) -> Option<Held<'_>> {
     let (count, rest) = packed.split_first_chunk::<4>()?;

@@ -3,20 +3,16 @@
 //! A connection that cannot write would be enough for honest people; these bounds also hold for SQL
 //! that somebody else wrote.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
 
 use crate::sys::clock;
 
-/// No value is longer than this, bytes: inventories and samples are far shorter.
-const VALUE_BYTES_MAX: i32 = 64 << 20;
-/// SQLite may take this much memory in all.
-const MEMORY_BYTES_MAX: i64 = 1 << 30;
 /// SQLite's instructions from one look at the clock to the next: some microseconds.
 const STEPS: i32 = 1000;
 /// What may be asked of the schema.
@@ -41,20 +37,22 @@ pub(super) fn sort_in_memory(connection: &Connection) -> Result<()> {
     connection.pragma_update(None, "temp_store", "MEMORY")
 }
 
-/// Bounds that hold as long as the connection lives.
+/// Bounds that a query has besides those of every connection, as long as the connection lives.
 pub(super) fn limit(connection: &Connection) -> Result<()> {
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
-    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX)?;
-    connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000)?;
-    connection.set_limit(Limit::SQLITE_LIMIT_WORKER_THREADS, 0)?;
-    connection.pragma_update_and_check(None, "hard_heap_limit", MEMORY_BYTES_MAX, |_| Ok(()))
+    connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 1000).map(|_| ())
+}
+
+/// Lets our own statements through again.
+pub(super) fn lift(connection: &mut Connection) -> Result<()> {
+    connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }
 
 /// Watches over one query.
 #[derive(Debug)]
 pub(super) struct Watch {
     refused: Arc<Mutex<Option<String>>>,
+    /// Tables that are read by themselves, not through a view.
+    read: Arc<Mutex<BTreeSet<String>>>,
     time_ns: u64,
     end_ns: u64,
 }
@@ -68,19 +66,32 @@ impl Watch {
         connection.progress_handler(STEPS, Some(move || clock::monotonic_ns() > end_ns))?;
         let refused = Arc::new(Mutex::new(None));
         let tell = Arc::clone(&refused);
+        let read = Arc::new(Mutex::new(BTreeSet::new()));
+        let tables = Arc::clone(&read);
         connection.authorizer(Some(move |context: AuthContext<'_>| {
+            if let AuthAction::Read { table_name, .. } = context.action
+                && context.accessor.is_none()
+                && let Ok(mut tables) = tables.lock()
+            {
+                tables.insert(table_name.to_lowercase());
+            }
             let Some(what) = forbidden(&context.action) else { return Authorization::Allow };
             if let Ok(mut first) = tell.lock() {
                 first.get_or_insert(what);
             }
             Authorization::Deny
         }))?;
-        Ok(Watch { refused, time_ns, end_ns })
+        Ok(Watch { refused, read, time_ns, end_ns })
     }
 
     /// What it tried that it may not.
     pub(super) fn refused(&self) -> Option<String> {
         self.refused.lock().ok()?.clone()
+    }
+
+    /// Whether it read one of these tables, other than through a view.
+    pub(super) fn has_read(&self, tables: &[&str]) -> bool {
+        self.read.lock().is_ok_and(|read| tables.iter().any(|table| read.contains(*table)))
     }
 
     /// Whether its time is over.

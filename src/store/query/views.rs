@@ -69,7 +69,9 @@ impl Relation {
             columns.map(|column| format!("{} AS {}", column.sql, quoted(&column.name))).collect();
         let name = quoted(name);
         let (columns, rows) = (columns.join(", "), &self.rows);
-        format!("CREATE TEMP VIEW {name} AS SELECT {columns} FROM derived AS d WHERE {rows}")
+        // An index that is damaged may lead to a row twice.
+        let from = "FROM derived AS d NOT INDEXED";
+        format!("CREATE TEMP VIEW {name} AS SELECT {columns} {from} WHERE {rows}")
     }
 }
 
@@ -141,6 +143,7 @@ fn tables(connection: &Connection) -> Result<Vec<Relation>> {
     let sql = "SELECT t.name, c.name FROM main.sqlite_schema AS t, pragma_table_info(t.name) AS c
                WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite~_%' ESCAPE '~'
                  AND t.name <> 'derived' AND t.name NOT LIKE 'derived~_%' ESCAPE '~'
+                 AND t.name NOT IN ('seal', 'seal_campaign')
                ORDER BY t.rowid, c.cid";
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;

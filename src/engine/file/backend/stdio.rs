@@ -5,13 +5,15 @@
 //! uses one FILE, so the variants that take no lock are called where there are such.
 
 use std::ffi::c_int;
-use std::fs::OpenOptions;
 use std::io;
 use std::os::fd::IntoRawFd;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags};
 
 use super::Kind;
 use super::single::Medium;
+use crate::sys::beneath::Spot;
 
 // Not in the crate `libc`; POSIX.1-2001, in glibc and musl alike.
 unsafe extern "C" {
@@ -29,8 +31,9 @@ struct Stream {
 }
 
 impl Stream {
-    fn open(path: &Path, writes: bool, buffer_bytes: usize) -> io::Result<Stream> {
-        let file = OpenOptions::new().read(true).write(writes).open(path)?.into_raw_fd();
+    fn open(spot: &Spot, writes: bool, buffer_bytes: usize) -> io::Result<Stream> {
+        let flags = if writes { OFlags::RDWR } else { OFlags::RDONLY };
+        let file = spot.open(flags, Mode::empty())?.into_raw_fd();
         let mode = if writes { c"r+" } else { c"r" };
         // SAFETY: the descriptor is open, ours alone, and the FILE's from here on; the mode is one
         // of fopen's and no other than the descriptor's.
@@ -108,7 +111,7 @@ fn done(result: c_int) -> io::Result<()> {
 /// Files by the C library; with `BYTES`, each byte by a call of its own.
 pub struct Stdio<const BYTES: bool> {
     streams: Vec<Stream>,
-    paths: Vec<PathBuf>,
+    spots: Vec<Spot>,
     writes: bool,
     buffer_bytes: usize,
 }
@@ -122,7 +125,8 @@ impl<const BYTES: bool> Stdio<BYTES> {
     /// When a file cannot be opened.
     pub fn new(paths: &[PathBuf], writes: bool, block: usize) -> io::Result<Stdio<BYTES>> {
         let buffer_bytes = if BYTES { 0 } else { block };
-        let mut stdio = Stdio { streams: Vec::new(), paths: paths.to_vec(), writes, buffer_bytes };
+        let spots: Result<_, _> = paths.iter().map(|path| Spot::of(path)).collect();
+        let mut stdio = Stdio { streams: Vec::new(), spots: spots?, writes, buffer_bytes };
         stdio.reopen()?;
         Ok(stdio)
     }
@@ -163,8 +167,8 @@ impl<const BYTES: bool> Medium for Stdio<BYTES> {
 
     fn reopen(&mut self) -> io::Result<()> {
         self.streams.clear();
-        for path in &self.paths {
-            self.streams.push(Stream::open(path, self.writes, self.buffer_bytes)?);
+        for spot in &self.spots {
+            self.streams.push(Stream::open(spot, self.writes, self.buffer_bytes)?);
         }
         Ok(())
     }

@@ -1,13 +1,16 @@
 //! pread(2) and pwrite(2): one I/O at a time.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::IntoRawFd;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags};
 
 use super::Kind;
 use super::single::Medium;
+use crate::sys::beneath::Spot;
 
 /// Files by pread(2) and pwrite(2).
 pub struct Blocking<'a>(pub &'a [File]);
@@ -33,9 +36,8 @@ fn act(files: &[File], kind: Kind, buffer: &mut [u8], file: u32, offset: u64) ->
 /// NFS server behind it, that is the close of a file that was written.
 pub struct Closing {
     files: Vec<File>,
-    paths: Vec<PathBuf>,
-    writes: bool,
-    direct: bool,
+    spots: Vec<Spot>,
+    flags: OFlags,
 }
 
 impl Closing {
@@ -44,7 +46,10 @@ impl Closing {
     /// # Errors
     /// When one cannot be opened.
     pub fn new(paths: &[PathBuf], writes: bool, direct: bool) -> io::Result<Closing> {
-        let mut closing = Closing { files: Vec::new(), paths: paths.to_vec(), writes, direct };
+        let spots: Result<_, _> = paths.iter().map(|path| Spot::of(path)).collect();
+        let mut flags = if writes { OFlags::RDWR } else { OFlags::RDONLY };
+        flags.set(OFlags::DIRECT, direct);
+        let mut closing = Closing { files: Vec::new(), spots: spots?, flags };
         closing.reopen()?;
         Ok(closing)
     }
@@ -68,15 +73,10 @@ impl Medium for Closing {
     }
 
     fn reopen(&mut self) -> io::Result<()> {
-        let open = |path: &PathBuf| open(path, self.writes, self.direct);
-        self.files = self.paths.iter().map(open).collect::<io::Result<_>>()?;
+        let open = |spot: &Spot| Ok(spot.open(self.flags, Mode::empty())?.into());
+        self.files = self.spots.iter().map(open).collect::<io::Result<_>>()?;
         Ok(())
     }
-}
-
-fn open(path: &Path, writes: bool, direct: bool) -> io::Result<File> {
-    let flags = if direct { libc::O_DIRECT } else { 0 };
-    OpenOptions::new().read(true).write(writes).custom_flags(flags).open(path)
 }
 
 #[cfg(test)]

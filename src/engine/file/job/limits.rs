@@ -4,9 +4,11 @@ use super::{Direction, IoEngine, Job};
 use crate::engine::Error;
 use crate::engine::load::cpus::descriptors;
 use crate::engine::load::room::{
-    HISTOGRAM_BYTES, THREAD_BYTES, check_memory, check_threads, refuse,
+    HISTOGRAM_BYTES, THREAD_BYTES, check_memory, check_threads, need, refuse,
 };
 use crate::sys::Host;
+use crate::sys::limits::{DESCRIPTORS, FILE_SIZE};
+use crate::value;
 
 /// Descriptors that the worker needs besides those of its streams.
 const SPARE_DESCRIPTORS: u64 = 32;
@@ -22,14 +24,28 @@ pub fn check(job: &Job, host: &Host, files_per_stream: u64) -> Result<(), Error>
     let fit = descriptors.saturating_sub(SPARE_DESCRIPTORS) / each.max(1);
     refuse(job.streams, fit, || {
         format!(
-            "{} streams need {} file descriptors; RLIMIT_NOFILE allows {descriptors} (raise it \
-             with `ulimit -n`)",
-            job.streams,
-            job.streams as u64 * each + SPARE_DESCRIPTORS
+            "{} {} file descriptors; {}",
+            need(job.streams as u64),
+            job.streams as u64 * each + SPARE_DESCRIPTORS,
+            DESCRIPTORS.told(descriptors, "")
         )
     })?;
+    check_file_size(job, FILE_SIZE.allows())?;
     check_threads(host, job.streams)?;
     check_memory(host, job.streams, stream_bytes(job))
+}
+
+/// Refuses files that are larger than this process may write them: a write beyond that fails in the
+/// middle of the trial.
+fn check_file_size(job: &Job, limit: Option<u64>) -> Result<(), Error> {
+    match limit.filter(|limit| job.file_bytes > *limit && job.direction != Direction::Read) {
+        Some(limit) => Err(Error::Unsupported(format!(
+            "a file of {} is too large: {}",
+            value::bytes(job.file_bytes as f64),
+            FILE_SIZE.told(limit, ", or lower file-size")
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Whether a stream's buffers get huge pages: large ones, or few enough that rounding up is cheap.
@@ -121,6 +137,18 @@ mod tests {
             let what = refused(4, &host, limit / 2);
             assert!(what.contains("RLIMIT_NOFILE"), "{what}");
         }
+    }
+
+    /// Under `ulimit -f 1024` a load of larger files ended "without a result", killed by SIGXFSZ.
+    #[test]
+    fn a_file_larger_than_may_be_written_is_refused_before_its_first_byte() {
+        let writes = job(1, serde_json::json!({"access": "write", "file-size": 2 << 20}));
+        match check_file_size(&writes, Some(1 << 20)) {
+            Err(Error::Unsupported(what)) => assert!(what.contains("`ulimit -f`"), "{what}"),
+            other => panic!("{other:?}"),
+        }
+        assert_eq!(check_file_size(&writes, Some(2 << 20)), Ok(()));
+        assert_eq!(check_file_size(&writes, None), Ok(()));
     }
 
     #[test]

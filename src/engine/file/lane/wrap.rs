@@ -13,8 +13,9 @@ use super::{Address, Backend, Check, Fault, Kind, Lane, Phase, Relaxed, monotoni
 use crate::sys::{clock, pages};
 
 /// Pauses between askings to drop pages that are busy, ns: those that sit in a processor's batch of
-/// new pages go at the second asking, those that are still being read ahead a little later.
-const PAUSES_NS: [u64; 5] = [0, 0, 1_000_000, 4_000_000, 16_000_000];
+/// new pages go at the second asking, those that are still being read ahead a little later; and
+/// those that lie in a socket when whoever reads from it has had a processor.
+const PAUSES_NS: [u64; 6] = [0, 0, 1_000_000, 4_000_000, 16_000_000, 64_000_000];
 
 /// What the ends of one stream's rounds came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

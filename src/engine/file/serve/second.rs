@@ -70,12 +70,17 @@ fn first_part(ready: &Ready, watched: &Watched) -> Option<(First, Vec<u64>)> {
 fn wait(ready: &Ready, talk: &mut Talk<'_>) -> bool {
     // The first time took two seconds at most; a device that is thirty times slower now is ill.
     const PATIENCE_NS: u64 = 60_000_000_000;
+    const TURN: Duration = Duration::from_millis(500);
+    // A turn that took longer by so much was no wait: this process was stopped, and the time of the
+    // pass says nothing.
+    const STOPPED_NS: u64 = 1_000_000_000;
     let shared = &ready.trial.shared;
     let started_ns = monotonic_ns();
     let mut waiting = ready.threads.len();
     let mut whole = true;
     while waiting > 0 && shared.marks().failure.is_none() {
-        match talk.events.recv_timeout(Duration::from_millis(500)) {
+        let turn_ns = monotonic_ns();
+        match talk.events.recv_timeout(TURN) {
             Ok(Event::Drained) => waiting -= 1,
             Ok(Event::Input(line)) => {
                 let command = line.as_deref().map(Command::parse);
@@ -88,6 +93,7 @@ fn wait(ready: &Ready, talk: &mut Talk<'_>) -> bool {
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return false,
         }
+        whole &= monotonic_ns() - turn_ns < TURN.as_nanos() as u64 + STOPPED_NS;
         if monotonic_ns() - started_ns > PATIENCE_NS {
             shared.halt();
             whole = false;

@@ -72,21 +72,21 @@ fn a_file_system_in_memory_is_never_taken_for_a_device() {
     }
 }
 
-/// Makes io_uring_setup fail with EPERM for the calling thread and those that it starts, as the
+/// Makes these system calls fail with EPERM for the calling thread and those that it starts, as the
 /// seccomp filters of containers do.
-fn forbid_io_uring() {
+fn forbid(calls: &[libc::c_long]) {
     const LOAD_NUMBER: u16 = 0x20;
     const JUMP_IF_EQUAL: u16 = 0x15;
     const RETURN: u16 = 0x06;
-    let step = |code, k, jt, jf| libc::sock_filter { code, jt, jf, k };
-    let mut steps = [
-        step(LOAD_NUMBER, 0, 0, 0),
-        step(JUMP_IF_EQUAL, libc::SYS_io_uring_setup as u32, 0, 1),
-        step(RETURN, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0, 0),
-        step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0),
-    ];
-    let program = libc::sock_fprog { len: 4, filter: steps.as_mut_ptr() };
-    // SAFETY: the program and its four steps live through the call, which copies them.
+    let step = |code, k, jt| libc::sock_filter { code, jt, jf: 0, k };
+    let mut steps = vec![step(LOAD_NUMBER, 0, 0)];
+    for (at, call) in calls.iter().enumerate() {
+        steps.push(step(JUMP_IF_EQUAL, *call as u32, (calls.len() - at) as u8));
+    }
+    steps.push(step(RETURN, libc::SECCOMP_RET_ALLOW, 0));
+    steps.push(step(RETURN, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32, 0));
+    let program = libc::sock_fprog { len: steps.len() as u16, filter: steps.as_mut_ptr() };
+    // SAFETY: the program and its steps live through the call, which copies them.
     let status = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program)
@@ -102,15 +102,39 @@ fn where_io_uring_is_refused_aio_serves_and_says_so() {
     });
     let files: Vec<Vec<PathBuf>> = names(folder.path(), 1, 1);
     let forbidden = std::thread::spawn(move || {
-        forbid_io_uring();
+        forbid(&[libc::SYS_io_uring_setup]);
         let result = done(with(&base, json!({"access": "write"})), files.clone());
         assert!(note(&result, "io-engine"), "{:?}", result.notes);
         let result = done(with(&base, json!({"access": "read"})), files.clone());
         assert_eq!(result.streams[0].pass.read_bytes, MIB);
         let told = result.notes.iter().find(|note| note.kind == "io-engine").unwrap();
         assert!(told.text.contains("Operation not permitted"), "{}", told.text);
+        assert!(told.text.contains("--security-opt seccomp=unconfined"), "{}", told.text);
         let polled = json!({"access": "read", "poll": true, "direct": true});
         assert_eq!(refused(with(&base, polled), files).0, Failure::Unsupported);
+    });
+    forbidden.join().unwrap();
+}
+
+/// In a container whose filter forbids io_setup as well, EPERM was explained by fs.aio-max-nr,
+/// which has nothing to do with it.
+#[test]
+fn where_aio_is_refused_too_the_filter_is_named_and_no_limit_of_the_kernel() {
+    let folder = directory();
+    let base = json!({ "direct": false, "file-size": MIB, "block-size": 65536, "stop": "pass" });
+    let files: Vec<Vec<PathBuf>> = names(folder.path(), 1, 1);
+    let forbidden = std::thread::spawn(move || {
+        forbid(&[libc::SYS_io_uring_setup, libc::SYS_io_setup]);
+        for engine in ["uring", "aio"] {
+            let settings = with(&base, json!({"access": "write", "io-engine": engine}));
+            let (kind, what) = refused(settings, files.clone());
+            assert_eq!(kind, Failure::Unsupported, "{engine}: {what}");
+            for word in ["io_setup: Operation not permitted", "seccomp=unconfined", "=sync"] {
+                assert!(what.contains(word), "{engine}: {what}");
+            }
+            assert!(!what.contains("aio-max-nr"), "{engine}: {what}");
+        }
+        done(with(&base, json!({"access": "write", "io-engine": "sync"})), files);
     });
     forbidden.join().unwrap();
 }
@@ -195,7 +219,7 @@ fn reading_leaves_the_access_time_alone_and_goes_on_where_it_may_not_decline() {
 /// Runs a program that must succeed.
 #[expect(clippy::disallowed_methods, reason = "mounts a fixture")]
 fn command(program: &str, arguments: &[&str]) -> Result<(), String> {
-    let output = std::process::Command::new(program).args(arguments).output();
+    let output = crate::sys::gate::output(std::process::Command::new(program).args(arguments));
     match output {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),

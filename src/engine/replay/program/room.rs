@@ -39,6 +39,7 @@ impl<'a> There<'a> {
         let before = self.files.insert(path, file).map_or(0, File::bytes);
         self.bytes = (self.bytes - before).saturating_add(file.bytes());
         self.most.bytes = self.most.bytes.max(self.bytes);
+        self.most.largest_bytes = self.most.largest_bytes.max(file.end);
         self.most.names = self.most.names.max(self.files.len() as u64);
     }
 
@@ -125,7 +126,8 @@ mod tests {
             r#"NTCreateX "\c" 0x40 0x5 1"#,
             "WriteX 1 0 100 100",
         ]);
-        assert_eq!(room, Room { bytes: 4096 + 65536, names: 2, shared_names: 0 });
+        let (bytes, largest_bytes) = (4096 + 65536, 65536);
+        assert_eq!(room, Room { bytes, largest_bytes, names: 2, shared_names: 0 });
     }
 
     #[test]

@@ -49,6 +49,7 @@ fn one(reading: &mut Reading<'_>, name: &str) -> Array {
         kind: "md".to_owned(),
         level,
         chunk_bytes,
+        whole: wanted.filter(|wanted| *wanted > 0 && !holds_others),
         state,
         missing,
         errors: (!errors.is_empty()).then(|| errors.iter().copied().fold(0, u64::saturating_add)),

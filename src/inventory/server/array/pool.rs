@@ -47,6 +47,7 @@ fn one_btrfs(reading: &mut Reading<'_>, uuid: &str) -> Array {
         members: host.list(format!("{place}/devices")),
         state: Some("mounted".to_owned()),
         // Before Linux 5.6 there is no such directory, and nobody knows.
+        whole: (!numbers.is_empty()).then_some(numbers.len() as u64),
         missing: (!numbers.is_empty()).then_some(missing.len() as u64),
         errors: (!errors.is_empty()).then(|| errors.into_iter().fold(0, u64::saturating_add)),
         busy_with: word("exclusive_operation").filter(|word| word != "none"),

@@ -132,7 +132,7 @@ C 01  Mass storage controller\n\
         let recording = Recording::unpack("");
         let place = recording.host().path("/usr/share/hwdata/pci.ids");
         std::fs::create_dir_all(place.parent().unwrap()).unwrap();
-        crate::sys::write_whole(&place, list).unwrap();
+        crate::sys::output::keep(&place, list).unwrap();
         let host = recording.host();
         let mut functions = functions();
         add(&mut Reading::new(&host), &mut functions);

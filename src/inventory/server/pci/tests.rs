@@ -146,7 +146,7 @@ fn packets_are_read_by_root_and_listed_as_not_read_by_others() {
         let host = recording.host();
         for function in ["0000:00:03.0", "0000:03:00.0"] {
             let path = host.path(format!("/sys/bus/pci/devices/{function}/config"));
-            crate::sys::write_whole(&path, bytes).unwrap();
+            crate::sys::output::keep(&path, bytes).unwrap();
         }
         functions(&host)
     };

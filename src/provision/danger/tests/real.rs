@@ -127,13 +127,22 @@ fn has(test: &str, tool: &str) -> bool {
     there
 }
 
-/// Mounts a device on a folder of its own, unmounted when dropped.
+/// Mounts a device on a folder of its own, unmounted when dropped. What another test starts holds a
+/// claim that was let go until its own exec: "/dev/loop1 already mounted or mount point busy".
 fn mounted(own: &Own) -> After {
     let point = own.folder.path().join("mnt");
     std::fs::create_dir(&point).unwrap();
     let point = point.display().to_string();
     // A file system that is written sees its journal written at any time.
-    sh("mount", &["-o", "ro", &own.node, &point]);
+    let arguments = ["-o", "ro", &own.node, &point];
+    for _ in 0..40 {
+        let output = gate::output(Command::new("mount").args(arguments)).unwrap();
+        if output.status.success() {
+            return After("umount", vec![point]);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    sh("mount", &arguments);
     After("umount", vec![point])
 }
 
@@ -239,12 +248,12 @@ fn a_disk_that_is_mounted_in_another_mount_namespace_is_refused() {
     let point = own.folder.path().join("mnt");
     std::fs::create_dir(&point).unwrap();
     let script = format!("mount {} {} && echo there && read x", own.node, point.display());
-    let mut child = Command::new("unshare")
+    let mut command = Command::new("unshare");
+    command
         .args(["-m", "--propagation", "private", "sh", "-c", &script])
         .stdin(std::process::Stdio::piped())
-        .stdout(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
+        .stdout(std::process::Stdio::piped());
+    let mut child = gate::start(&mut command).unwrap();
     let mut line = String::new();
     let said = child.stdout.take().unwrap();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(said), &mut line).unwrap();
@@ -276,7 +285,8 @@ fn swap_space_in_use_is_refused() {
     let Some(own) = Own::new("swap") else { return };
     sh("mkswap", &[&own.node]);
     own.refused(&["signature"], &[]);
-    if !Command::new("swapon").arg(&own.node).output().is_ok_and(|done| done.status.success()) {
+    if !gate::output(Command::new("swapon").arg(&own.node)).is_ok_and(|done| done.status.success())
+    {
         println!("SKIP swap: this machine swaps to nothing");
         return;
     }
@@ -348,11 +358,11 @@ fn a_read_only_loop_device_is_refused() {
 #[test]
 fn a_program_that_has_it_open_and_a_second_loop_device_are_refused() {
     let Some(own) = Own::new("open") else { return };
-    let mut child = Command::new("sleep")
-        .arg("600")
-        .stdin(std::fs::File::open(&own.node).unwrap())
-        .spawn()
-        .unwrap();
+    let mut command = Command::new("sleep");
+    command.arg("600").stdin(std::fs::File::open(&own.node).unwrap());
+    let mut child = gate::start(&mut command).unwrap();
+    // Its standard input, which it holds alone from here on.
+    drop(command);
     let result = check(&Host::live(), &[own.disk()], &[], &[]);
     child.kill().unwrap();
     child.wait().unwrap();

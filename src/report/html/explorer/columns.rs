@@ -10,7 +10,7 @@ use crate::knob::Settings;
 use crate::measurement::Record;
 use crate::report::cells::{self, Source};
 use crate::report::programs::{self, Unit};
-use crate::report::{Input, TrialView, operations};
+use crate::report::{Input, TrialView, operations, words};
 use crate::value::{self, Value};
 
 /// Knobs that have a column; more cannot be told apart as axes.
@@ -294,22 +294,12 @@ fn figure(trials: Trials<'_>, name: &str, rows: &[usize]) -> Column {
     };
     Column {
         name: name.to_owned(),
-        title: title(name),
+        title: words::figure(name),
         kind: Kind::Figure,
         unit,
         levels: Vec::new(),
         values: rows.iter().map(value).collect(),
     }
-}
-
-/// `naive throughput` of `naive_throughput_bytes_per_s`: the unit stands beside it.
-fn title(name: &str) -> String {
-    if name == cells::IOPS {
-        return "IOPS".to_owned();
-    }
-    let ends = ["_bytes_per_s", "_per_s", "_share", "_ns", "_ms", "_bytes", "_s"];
-    let bare = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-    bare.replace("latency_ns_", "latency_").replace("_s_max", "_max").replace('_', " ")
 }
 
 fn bounded(text: &str) -> String {
@@ -362,24 +352,4 @@ fn short<S: Serializer>(values: &[Option<f64>], to: S) -> Result<S::Ok, S::Error
 
 fn short_one<S: Serializer>(value: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     Short::of(*value).serialize(to)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn titles_say_what_and_units_stand_beside_them() {
-        let told = [
-            (cells::THROUGHPUT, "throughput"),
-            ("latency_ns_p99", "latency p99"),
-            ("iops", "IOPS"),
-            ("elapsed_s_max", "elapsed max"),
-            ("cpu_share", "cpu"),
-            ("ops_per_s", "ops"),
-        ];
-        for (name, wanted) in told {
-            assert_eq!(title(name), wanted);
-        }
-    }
 }

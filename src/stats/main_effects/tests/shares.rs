@@ -53,7 +53,7 @@ impl Planted {
             let mut random = Random::new(seed);
             let mut runs = self.runs(&mut random);
             runs.retain(|_| random.uniform() > lose);
-            let found = with_shares(&self.factors, &runs).unwrap();
+            let found = with_shares(&self.factors, &[], &runs).unwrap();
             let mut shares: Vec<Estimate> =
                 found.effects.iter().map(|it| it.omega_squared.unwrap()).collect();
             let pairs = found.interactions.unwrap();
@@ -122,7 +122,8 @@ fn many_levels_that_do_nothing_explain_nothing() {
     };
     let (mut wrong, mut most) = (0, 0.0_f64);
     for seed in 0..seeds().end / 10 {
-        let found = with_shares(&planted.factors, &planted.runs(&mut Random::new(seed))).unwrap();
+        let runs = planted.runs(&mut Random::new(seed));
+        let found = with_shares(&planted.factors, &[], &runs).unwrap();
         let share = found.effects[2].omega_squared.unwrap();
         wrong += u64::from(share.interval.unwrap().low > 0.0);
         most = most.max(share.value);

@@ -2,7 +2,8 @@
 //!
 //! The handler puts a page of zeros where the fault was, so that the copy ends, and counts; the
 //! copy then fails with EIO and the trial with it, not the process. Only threads that copy to or
-//! from a map are treated so, and only while they do: others die of SIGBUS as ever.
+//! from a map are treated so, and only while they do: others die of SIGBUS as ever. One that was
+//! sent by kill(2) is no fault and bears no address: it is dropped, as a worker drops all of those.
 //!
 //! To the compiler a copy calls nobody, and it takes a plain variable to be the same after it as
 //! before. What the handler writes is therefore atomic, and compiler fences stand where it may run.
@@ -11,6 +12,8 @@ use std::io;
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::atomic::{AtomicBool, AtomicU64, compiler_fence};
+
+use crate::sys::signal;
 
 thread_local! {
     // Constant and without a destructor, so that the handler may touch it: no allocation.
@@ -60,6 +63,10 @@ extern "C" fn handler(
     info: *mut libc::siginfo_t,
     _context: *mut libc::c_void,
 ) {
+    // SAFETY: the kernel gives it.
+    if unsafe { signal::was_sent(info) } {
+        return;
+    }
     let page = rustix::param::page_size();
     // SAFETY: the kernel gives a valid siginfo; mapping a page over the faulting one touches only
     // the mapping that this thread is copying from or to. Otherwise the default action is restored
@@ -103,6 +110,32 @@ mod tests {
             *result = done[0].result;
         }
         assert_eq!(results, [4096, -libc::EIO]);
+    }
+
+    /// A SIGBUS that somebody sent was taken for a fault: where its sender's number stood for an
+    /// address, a page was mapped over whatever lay there, and the trial failed with an error of a
+    /// device that had none.
+    #[test]
+    fn a_signal_that_was_sent_is_no_fault_of_a_device() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(4096).unwrap();
+        let files = [file];
+        let mut mapped = Mapped::new(&files, 4096, false, true).unwrap();
+        let mut buffer = [7; 4096];
+        let (_, met_a_fault) = super::during(|| {
+            let call = libc::SYS_tgkill;
+            // SAFETY: system calls on numbers, all that the child makes before it ends.
+            crate::sys::gate::while_forked(|| unsafe {
+                let (us, thread, sender) = (libc::getpid(), libc::gettid(), libc::fork());
+                if sender == 0 {
+                    libc::syscall(call, us, thread, libc::SIGBUS);
+                    libc::_exit(0);
+                }
+                libc::waitpid(sender, std::ptr::null_mut(), 0);
+            });
+        });
+        assert!(!met_a_fault);
+        assert_eq!(mapped.act(Kind::Read, &mut buffer, 0, 0).unwrap(), 4096);
     }
 
     /// With optimisation a copy from a bad sector was a good read of zeros: the count of faults was

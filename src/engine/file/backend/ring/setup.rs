@@ -4,12 +4,13 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 
 use io_uring::IoUring;
-use rustix::process::{Resource, getrlimit};
 
 use super::{Fixed, Wish};
 use crate::engine::file::backend::Buffers;
 use crate::measurement::Note;
 use crate::sys::Host;
+use crate::sys::filter;
+use crate::sys::limits::LOCKED;
 
 /// Why this process gets no ring at all; `None` when it does.
 pub fn refusal() -> Option<String> {
@@ -19,7 +20,7 @@ pub fn refusal() -> Option<String> {
         Some(level @ ("1" | "2")) => {
             format!("io_uring_setup: {why}; kernel.io_uring_disabled is {level}")
         }
-        _ => format!("io_uring_setup: {why}"),
+        _ => filter::explained("io_uring_setup", &why),
     })
 }
 
@@ -79,15 +80,14 @@ pub fn register_files(ring: &IoUring, fds: &[RawFd], notes: &mut Vec<Note>) -> b
 pub fn register_buffers(ring: &IoUring, buffers: &Buffers, notes: &mut Vec<Note>) -> Fixed {
     const REGION: usize = 1 << 30;
     let (start, bytes) = buffers.span();
-    let limit = getrlimit(Resource::Memlock).current;
-    if limit.is_some_and(|limit| limit < bytes as u64) && !may_lock() {
+    let too_few = LOCKED.allows().filter(|limit| *limit < bytes as u64 && !may_lock());
+    if let Some(limit) = too_few {
         notes.push(Note::new(
             "memlock",
             format!(
-                "RLIMIT_MEMLOCK of {} bytes is less than the {bytes} bytes of one stream's \
-                 buffers: they are not registered with io_uring, which costs CPU (`ulimit -l` \
-                 raises it).",
-                limit.unwrap_or(0)
+                "The {bytes} bytes of one stream's buffers are not registered with io_uring, which \
+                 costs CPU: {}.",
+                LOCKED.told(limit, "")
             ),
         ));
         return Fixed::No;

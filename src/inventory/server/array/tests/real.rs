@@ -14,7 +14,7 @@ struct Bench {
 
 #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 fn try_sh(words: &[&str]) -> Result<String, String> {
-    let output = Command::new(words[0]).args(&words[1..]).output();
+    let output = crate::sys::gate::output(Command::new(words[0]).args(&words[1..]));
     let output = output.map_err(|error| format!("{words:?}: {error}"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),

@@ -117,7 +117,7 @@ fn drives_that_hang_are_told_and_do_not_keep_the_others() {
     )
     .unwrap();
     let well = tempfile::tempdir().unwrap();
-    crate::sys::write_whole(&well.path().join("temp1_input"), b"30000\n").unwrap();
+    crate::sys::output::keep(&well.path().join("temp1_input"), b"30000\n").unwrap();
     let question = |folder: &tempfile::TempDir, drive: usize| Question {
         source: Source::Sensor,
         drive,
