@@ -13,6 +13,7 @@ pub mod fit;
 pub mod fall;
 pub mod interval;
 pub mod knee;
+pub mod largest;
 pub mod log_linear;
 pub mod main_effects;
 pub mod permutation;
@@ -72,6 +73,14 @@ impl Estimate {
     pub fn times(self, factor: f64) -> Estimate {
         let scaled = |ends: Interval| Interval { low: ends.low * factor, high: ends.high * factor };
         Estimate { value: self.value * factor, interval: self.interval.map(scaled) }
+    }
+
+    /// The same, where it cannot be known better than within `step` on either side.
+    #[must_use]
+    pub fn no_finer(self, step: f64) -> Estimate {
+        let (low, high) = (self.value - step, self.value + step);
+        let widen = |ends: Interval| Interval { low: ends.low.min(low), high: ends.high.max(high) };
+        Estimate { interval: self.interval.map(widen), ..self }
     }
 
     /// The same estimate of something that cannot be negative.

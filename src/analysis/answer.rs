@@ -3,10 +3,15 @@
 use super::curve::{Cell, cells, stray};
 use super::{Finding, Severity, operations, words};
 use crate::measurement::Record;
+use crate::measurement::figures::{mean_of, widened};
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::steady::{Steady, steady};
-use crate::stats::{Estimate, mean_interval};
-use crate::value;
+use crate::stats::Estimate;
+use crate::stats::largest::largest;
+use crate::value::{self, counted};
+
+#[cfg(test)]
+mod tests;
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
 const TRANSACTIONS: &str = "transactions_per_s";
@@ -43,18 +48,16 @@ fn has(cell: &Cell<'_>, name: &str) -> bool {
 fn how_fast(cells: &[Cell<'_>]) -> String {
     let transactions = !cells.is_empty() && cells.iter().all(|cell| has(cell, TRANSACTIONS));
     let name = if transactions { TRANSACTIONS } else { THROUGHPUT };
-    let rates: Vec<(&Cell<'_>, Estimate)> =
-        cells.iter().filter_map(|cell| Some((cell, mean_interval(&cell.values(name))?))).collect();
     let fastest = |among: &dyn Fn(&Cell<'_>) -> bool| {
-        let among = rates.iter().filter(|(cell, _)| among(cell));
-        among.max_by(|a, b| a.1.value.total_cmp(&b.1.value))
+        let among: Vec<&Cell<'_>> = cells.iter().filter(|cell| among(cell)).collect();
+        Fastest::of(&among, name)
     };
     let reads = |cell: &Cell<'_>| cell.settings.word("access").contains("read");
     let network = |cell: &Cell<'_>| cell.settings.is_network();
     let from_files = |cell: &Cell<'_>| cell.settings.has("files");
     let (lead, found) = if let (true, Some(found)) = (cells.iter().all(network), fastest(&network))
     {
-        match from_files(found.0) {
+        match from_files(found.cell) {
             true => ("From files over the network the most was", found),
             false => ("From memory to memory the most was", found),
         }
@@ -67,8 +70,7 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
     } else {
         return "Nothing was measured.".to_owned();
     };
-    let (cell, estimate) = found;
-    let estimate = estimate.not_negative();
+    let Fastest { cell, estimate, rivals } = found;
     let rate = match name {
         THROUGHPUT => words::load_rate(cell.settings, &estimate, cell.records.len()),
         _ => words::rate_of(name, &estimate, cell.records.len()),
@@ -79,7 +81,40 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
     let lower = !network(cell);
     let first = load.next().into_iter().map(|c| if lower { c.to_ascii_lowercase() } else { c });
     let load: String = first.chain(load).collect();
-    format!("{lead} {rate} with {streams}, {load}.")
+    // Of loads that were run once nobody knows which may be as fast.
+    let luck = match rivals {
+        2.. if estimate.interval.is_some() => format!(
+            "; {} may be as fast, and figure and interval allow for the luck of the choice",
+            counted(rivals as u64 - 1, "other load")
+        ),
+        _ => String::new(),
+    };
+    format!("{lead} {rate} with {streams}, {load}{luck}.")
+}
+
+/// The fastest of some cells, without the luck of being picked.
+struct Fastest<'a> {
+    cell: &'a Cell<'a>,
+    /// As [`largest`] has it, no finer than whole blocks allow.
+    estimate: Estimate,
+    /// How many cells may be as fast, this one among them.
+    rivals: usize,
+}
+
+impl<'a> Fastest<'a> {
+    /// By the rate `name`; `None` where none has it.
+    fn of(cells: &[&'a Cell<'a>], name: &str) -> Option<Fastest<'a>> {
+        let rates: Vec<Vec<f64>> = cells.iter().map(|cell| cell.values(name)).collect();
+        // A load that moved nothing is the fastest where none moved anything.
+        let Some(found) = largest(&rates) else {
+            let cell = *cells.iter().find(|cell| has(cell, name))?;
+            let estimate = mean_of(&cell.records, name)?;
+            return Some(Fastest { cell, estimate, rivals: 1 });
+        };
+        let cell = cells[found.place];
+        let estimate = widened(name, cell.records.iter().copied(), found.estimate);
+        Some(Fastest { cell, estimate: estimate.not_negative(), rivals: found.rivals })
+    }
 }
 
 fn where_it_stops(cells: &[Cell<'_>], findings: &[Finding]) -> String {

@@ -3,18 +3,23 @@
 //! The 20 best of each workload as the fifth source reports them: their mean with its standard
 //! error, their range, and how often each level is among them. The best of many owe a part of that
 //! to luck, and their mean overstates what a repeat would give; so the mean of the *other* runs of
-//! the same cells stands beside it, which luck had no part in choosing. Counts are no test: runs
+//! the same cells stands beside it, which luck had no part in choosing; and what the best
+//! combination gives, with an interval that allows for its choice. Counts are no test: runs
 //! that share a set-up are good or bad together. What is more than chance is the business of
 //! `effects`.
+
+use std::collections::HashMap;
 
 use super::curve::stray;
 use super::words::amount;
 use super::workloads::{Varied, Workload, bytes_from, response, varied, workloads};
 use super::{Finding, Question};
+use crate::knob::Settings;
 use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
+use crate::stats::largest::largest;
 use crate::stats::{mean, sample_variance};
-use crate::value::setting;
+use crate::value::{counted, setting};
 
 pub const QUESTION: Question = Question {
     name: "best",
@@ -68,7 +73,7 @@ fn tell(workload: &Workload<'_>, verdict: Verdict, records: &[&Record]) -> Optio
     let of = |value: f64| amount(figure, value);
     let claim = format!(
         "In {place}: the {TOP} best of {} runs have {} +- {} (mean and its standard error), from \
-         {} to {}{}. Among them: {}.",
+         {} to {}{}. Among them: {}.{}",
         runs.len(),
         of(middle),
         of(error),
@@ -78,10 +83,50 @@ fn tell(workload: &Workload<'_>, verdict: Verdict, records: &[&Record]) -> Optio
             format!("; other runs of the same cells have {} in the mean", of(rate))
         }),
         knobs.iter().map(|knob| counts(knob, best, &runs)).collect::<Vec<_>>().join("; "),
+        combination(figure, short, &knobs, &runs).unwrap_or_default(),
     );
     let evidence = best.iter().map(|(record, _)| record.trial.number).collect();
     let strays = best.iter().filter(|(record, _)| stray(record).is_some()).count();
     Some(Finding::info(QUESTION.name, claim, evidence).doubted(strays, TOP))
+}
+
+/// The best combination of settings with what it gives, without the luck of being picked; `None`
+/// where it was run once.
+fn combination(figure: &str, short: bool, knobs: &[Varied<'_>], all: &[Run<'_>]) -> Option<String> {
+    let mut cells: Vec<(&Settings, Vec<f64>)> = Vec::new();
+    let mut places: HashMap<u64, usize> = HashMap::new();
+    for (record, value) in all {
+        let settings = &record.trial.settings;
+        let place = *places.entry(settings.fingerprint(&[])).or_insert_with(|| {
+            cells.push((settings, Vec::new()));
+            cells.len() - 1
+        });
+        // Of times the shortest is the best: they are compared as speeds.
+        cells[place].1.push(if short { 1.0 / value } else { *value });
+    }
+    let (settings, values): (Vec<&Settings>, Vec<Vec<f64>>) = cells.into_iter().unzip();
+    let found = largest(&values)?;
+    let ends = found.estimate.interval.filter(|ends| ends.low > 0.0)?;
+    // One unit is enough for each of three numbers.
+    let of = |speed: f64| {
+        let told = amount(figure, if short { 1.0 / speed } else { speed });
+        told.split(" (").next().unwrap_or_default().to_owned()
+    };
+    let (low, high) = if short { (ends.high, ends.low) } else { (ends.low, ends.high) };
+    let settings = settings[found.place];
+    let told = knobs.iter().map(|it| format!("`{}` {}", it.knob.name, setting(it.held(settings))));
+    let rivals = match found.rivals - 1 {
+        0 => String::new(),
+        others => format!("; {} may be as good", counted(others as u64, "other")),
+    };
+    Some(format!(
+        " The best combination ({}) has {} (95 % interval {} to {}, without the luck of the \
+         choice){rivals}.",
+        told.collect::<Vec<_>>().join(", "),
+        of(found.estimate.value),
+        of(low),
+        of(high)
+    ))
 }
 
 /// The mean of what other runs of the cells of the best have: of each of the best the mean of its
@@ -134,6 +179,10 @@ mod tests {
         assert!(claim.contains("the 20 best of 120 runs have 200 MB/s"), "{claim}");
         assert!(claim.contains("`block-size` 1 MiB 20 (of 40), 4 KiB 0 (of 40)"), "{claim}");
         assert!(claim.contains("other runs of the same cells have 200 MB/s"), "{claim}");
+        // Two engines are equal at this size.
+        assert!(claim.contains("The best combination (`") && claim.contains("`block-size` 1 MiB"));
+        assert!(claim.contains("has 200 MB/s (95 %"), "{claim}");
+        assert!(claim.ends_with("; 1 other may be as good."), "{claim}");
         assert_eq!(finding.evidence.len(), TOP);
     }
 

@@ -128,6 +128,11 @@ pub fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
 }
 
 impl Varied<'_> {
+    /// The level that is set.
+    pub fn held<'s>(&self, settings: &'s Settings) -> &'s Value {
+        settings.get(self.knob.name)
+    }
+
     /// The place of the level that is set among the knob's levels.
     pub fn level(&self, settings: &Settings) -> usize {
         let held = settings.get(self.knob.name);

@@ -14,10 +14,12 @@ use crate::stats::{Estimate, Interval, batch_means, mean, sequential};
 use crate::value::Stop;
 
 mod cells;
+mod grain;
 mod latency;
 mod named;
 
-pub use cells::{Cell, cells, replicates};
+pub use cells::{Cell, cells, mean_of, replicates, widened};
+use grain::grain;
 use latency::latency_figures;
 pub use named::{Figures, Name, Rates};
 

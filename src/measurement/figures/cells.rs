@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::{Figures, Name, Record, figures};
+use super::{Figures, Name, Record, figures, grain, rate};
 use crate::knob::Settings;
-use crate::stats::mean_interval;
+use crate::stats::{Estimate, mean, mean_interval};
+
+#[cfg(test)]
+mod tests;
 
 /// All replicates of one combination of settings.
 #[derive(Clone, Debug)]
@@ -50,7 +53,8 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
 
 /// Cells in the order in which their first trial appears. Replicates have the same settings,
 /// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
-/// figures with a 95 % interval; with one trial that has it there is no interval.
+/// figures with a 95 % interval, no narrower than whole blocks allow ([`widened`]); with one trial
+/// that has it there is no interval.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
     replicates(records).iter().map(|records| cell(records)).collect()
 }
@@ -73,13 +77,37 @@ fn cell(records: &[&Record]) -> Cell {
         }
     }
     let figures = values.into_iter().filter_map(|(name, values)| {
+        let estimate = widened(&name, done.clone().copied(), mean_interval(&values)?);
         // No figure can be negative; the interval of two or three replicates does not know that.
-        Some((name, mean_interval(&values)?.not_negative()))
+        Some((name, estimate.not_negative()))
     });
+    let figures = figures.collect();
     Cell {
         groups,
         settings: records[0].trial.settings.clone(),
         trials: done.map(|record| record.trial.number).collect(),
-        figures: figures.collect(),
+        figures,
     }
+}
+
+/// The mean of the rate `name` over replicates, with its interval as a cell has it; `None` where
+/// none has it.
+pub fn mean_of(records: &[&Record], name: &str) -> Option<Estimate> {
+    let values: Vec<f64> = records.iter().filter_map(|record| rate(record, name)).collect();
+    let estimate = widened(name, records.iter().copied(), mean_interval(&values)?);
+    Some(estimate.not_negative())
+}
+
+/// The estimate of a rate over replicates with what their spread does not know: one block of each
+/// stream, as they are all counted in whole blocks. What is no rate of such stays as it is.
+pub fn widened<'a>(
+    name: &str,
+    records: impl Iterator<Item = &'a Record> + Clone,
+    estimate: Estimate,
+) -> Estimate {
+    let grains: Vec<f64> = records.clone().filter_map(|record| grain(record, name)).collect();
+    if grains.is_empty() {
+        return estimate;
+    }
+    estimate.no_finer(mean(&grains))
 }
