@@ -25,6 +25,7 @@ pub mod origin;
 pub mod programs;
 pub mod reported;
 pub mod settling;
+pub mod start;
 pub mod steady;
 pub mod stopped;
 pub mod verified;

@@ -11,6 +11,7 @@ mod holm;
 pub mod draws;
 pub mod fit;
 pub mod fall;
+pub mod head;
 pub mod interval;
 pub mod knee;
 pub mod largest;

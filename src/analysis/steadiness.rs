@@ -11,6 +11,7 @@ use super::curve::{Cell, cells};
 use super::{Finding, Question, words};
 use crate::measurement::Record;
 use crate::measurement::settling::{Settling, settling};
+use crate::measurement::start::{Start, start};
 use crate::measurement::steady::{Steady, steady};
 use crate::stats::Estimate;
 use crate::value::{bytes, counted, duration, percent};
@@ -34,6 +35,7 @@ struct Trial<'a> {
     record: &'a Record,
     steady: Steady,
     settling: Option<Settling>,
+    start: Option<Start>,
 }
 
 /// The trials of one load.
@@ -49,6 +51,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     findings.extend(unsettled(&loads));
     findings.extend(run_in(&loads));
     findings.extend(falls(&loads));
+    findings.extend(bursts(&loads));
     findings
 }
 
@@ -226,13 +229,49 @@ fn falls(loads: &[Load<'_>]) -> Vec<Finding> {
     told.collect()
 }
 
+/// Where something that had been saved up was used: the loads that fell furthest, but for those of
+/// which [`falls`] tells.
+fn bursts(loads: &[Load<'_>]) -> Vec<Finding> {
+    let burst = |trial: &Trial<'_>| trial.start.filter(|it| it.rest.is_none() && it.is_faster());
+    let mut found: Vec<(f64, &Load<'_>, Vec<&Trial<'_>>)> = Vec::new();
+    for load in loads {
+        let fell = |trial: &Trial<'_>| trial.settling.as_ref().is_some_and(|it| it.fall.is_some());
+        let all = load.trials.iter();
+        let trials: Vec<&Trial<'_>> = all.filter(|trial| burst(trial).is_some()).collect();
+        let ratios = trials.iter().filter_map(|trial| burst(trial)).map(|it| it.after / it.before);
+        if let Some(least) = ratios.min_by(f64::total_cmp)
+            && !load.trials.iter().any(fell)
+        {
+            found.push((least, load, trials));
+        }
+    }
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let told = found.iter().take(LOADS_MAX).filter_map(|(_, load, trials)| {
+        let first = burst(trials[0])?;
+        let claim = format!(
+            "{}: in {} of {} the rate fell once and stayed low; in trial {} from {} to {}, after \
+             {}. Presumably a credit or a cache was used up; the trial's rate is of both together.",
+            load.label(),
+            trials.len(),
+            counted(load.trials.len() as u64, "trial"),
+            trials[0].record.trial.number,
+            load.rate(first.before),
+            load.rate(first.after),
+            duration(first.after_ns as f64),
+        );
+        let finding = Finding::info(QUESTION.name, claim, numbers(trials)).warn();
+        Some(finding.advise("only what comes after it lasts: run longer, until `stop=steady`"))
+    });
+    told.collect()
+}
+
 impl<'a> Load<'a> {
     fn of(cell: &'a Cell<'a>) -> Load<'a> {
         let trial = |record: &&'a Record| {
             let (measurement, settings) = (record.outcome.measurement()?, &record.trial.settings);
             let (steady, settling) =
                 (steady(measurement, settings), settling(measurement, settings));
-            Some(Trial { record, steady, settling })
+            Some(Trial { record, steady, settling, start: start(measurement) })
         };
         Load { cell, trials: cell.records.iter().filter_map(trial).collect() }
     }

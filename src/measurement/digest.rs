@@ -11,6 +11,7 @@ use super::figures::{Figures, Rates, figures};
 use super::limit::{Limits, limits};
 use super::origin::{Origin, origin};
 use super::settling::{Settling, settling};
+use super::start::{Start, later, start};
 use super::steady::{Steady, steady};
 use super::{Note, Outcome, Record, Series, judge, machine};
 
@@ -25,6 +26,10 @@ pub struct Digest {
     pub steady: Steady,
     /// As [`settling`] gave it.
     pub settling: Option<Settling>,
+    /// As [`start`] gave it.
+    pub start: Option<Start>,
+    /// As [`later`] gave it.
+    pub later: Option<f64>,
     /// As [`judge::all`] gave them.
     pub notes: Arc<[Note]>,
     /// As [`machine::counters`] gave them.
@@ -47,6 +52,8 @@ impl Digest {
             figures,
             steady: steady(measurement, &record.trial.settings),
             settling: settling(measurement, &record.trial.settings),
+            start: start(measurement),
+            later: later(measurement),
             notes: judge::all(record),
             machine: machine::counters(measurement),
             origin: origin(measurement, &record.trial.settings),

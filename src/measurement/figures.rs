@@ -9,6 +9,7 @@ use super::reported::{PREFIX, Reported};
 use super::stopped::stopped;
 use super::{
     Amount, Measurement, Operation, Record, Stream, Times, Window, course, network, nfs, programs,
+    start,
 };
 use crate::stats::{Estimate, Interval, batch_means, mean, sequential};
 use crate::value::Stop;
@@ -32,7 +33,8 @@ pub const DISAGREEMENT: f64 = 0.05;
 ///
 /// - `throughput_bytes_per_s`: bytes in the window over its length, `iops` likewise, both with an
 ///   interval by batch means over the load's samples inside the window where there are enough;
-///   `read_` and `write_` variants when the window has both.
+///   `read_` and `write_` variants when the window has both. A short start that did not go like the
+///   rest is left out of them ([`start`]).
 /// - `naive_throughput_bytes_per_s`: bytes of all timed passes over the time from the start to the
 ///   end of the last of them. `sum_of_streams_bytes_per_s`: the sum of each stream's bytes over its
 ///   own time. Both are mistakes that people make; see DESIGN rule 1.
@@ -100,7 +102,7 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
     if stopped(measurement).is_some() {
         return None;
     }
-    let window = counted(measurement);
+    let window = rated(measurement);
     let durable = measurement.durable;
     let seconds = |window: &Window| course::timed_seconds(&measurement.load, window);
     let value = match name {
@@ -117,7 +119,8 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
         "transactions_per_s" => {
             let of = measurement.latency.iter().find(|(kind, _)| *kind == Operation::Transaction);
             let count = of.map(|(_, histogram)| histogram.len()).filter(|count| *count > 0)?;
-            window.map(|it| count as f64 / seconds(&it))?
+            // Its histogram is of all of the window.
+            counted(measurement).map(|it| count as f64 / seconds(&it))?
         }
         "latency_ns_mean" => {
             let parts = measurement.operations();
@@ -146,6 +149,13 @@ fn counted(measurement: &Measurement) -> Option<Window> {
         None => window.done.ops() > 0,
     };
     measurement.window.filter(|window| window.seconds() > 0.0 && done(window))
+}
+
+/// The window that rates of bytes and operations are taken from: [`counted`], without a start that
+/// did not go like the rest.
+fn rated(measurement: &Measurement) -> Option<Window> {
+    let window = counted(measurement)?;
+    Some(start::start(measurement).and_then(|start| start.rest).unwrap_or(window))
 }
 
 /// How many of the bytes that a trial wrote became durable; `None` when that is not known.
@@ -178,8 +188,12 @@ pub fn durable_bytes(record: &Record) -> Option<u64> {
 /// By which share of the window's throughput the naive figure differs from it, when that is more
 /// than 5 %; negative when the naive figure is too low. Such a record carries a note.
 pub fn window_disagrees(record: &Record) -> Option<f64> {
-    let window = rate(record, "throughput_bytes_per_s")?;
+    let rate = rate(record, "throughput_bytes_per_s")?;
     let measurement = record.outcome.measurement()?;
+    // The naive figure has the start in it, too.
+    let left_out = start::start(measurement).is_some_and(|start| start.rest.is_some());
+    let all = measurement.window.filter(|_| left_out);
+    let window = all.map_or(rate, |it| it.done.bytes() as f64 / it.seconds());
     let mut figures = Figures::new();
     pass_figures(measurement, &mut figures);
     let figures = measurement.digest.as_ref().map_or(&figures, |digest| digest.figures.as_ref());
@@ -195,13 +209,13 @@ fn ended_by_interval(record: &Record) -> bool {
 }
 
 fn window_figures(record: &Record, measurement: &Measurement, figures: &mut Figures) {
-    let Some(window) = counted(measurement) else { return };
+    let Some(window) = rated(measurement) else { return };
     let done = window.done;
     let seconds = course::timed_seconds(&measurement.load, &window);
     let by_interval = ended_by_interval(record);
     let mut add = |name: &'static str, amount: u64, columns: &[&str]| {
         let value = amount as f64 / seconds;
-        let interval = within_trial(measurement, by_interval, columns, value);
+        let interval = within_trial(measurement, &window, by_interval, columns, value);
         figures.insert(name.into(), Estimate { value, interval });
     };
     if done.bytes() > 0 || done.metadata_ops == 0 {
@@ -224,15 +238,15 @@ fn window_figures(record: &Record, measurement: &Measurement, figures: &mut Figu
 }
 
 /// The interval that a trial's own course allows around `value`: batch means over the rates in the
-/// load's sampling intervals that lie wholly inside the window.
+/// load's sampling intervals that lie wholly inside the `window`.
 fn within_trial(
     measurement: &Measurement,
+    window: &Window,
     by_interval: bool,
     columns: &[&str],
     value: f64,
 ) -> Option<Interval> {
-    let window = measurement.window?;
-    let rates = course::rates(&measurement.load, columns, &window);
+    let rates = course::rates(&measurement.load, columns, window);
     let ends = match by_interval {
         true => sequential::interval(&rates)?,
         false => batch_means(&rates)?,

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{Integrity, Note, Record, confession, figures, programs, steady, stopped};
+use super::{Integrity, Note, Record, confession, figures, programs, start, steady, stopped};
 use crate::value;
 
 /// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
@@ -52,6 +52,7 @@ pub fn notes(record: &Record) -> Vec<Note> {
             notes.push(Note::new("overwritten-in-memory", text));
         }
     }
+    notes.extend(start::note(measurement));
     if steady::steady(measurement, settings) == steady::Steady::Tested(false) {
         let text = "throughput had not settled: its last five rounds range over more than 20 % of \
                     their average, or rise or fall by more than 10 % (SNIA)";

@@ -128,3 +128,25 @@ fn the_write_cache_of_a_simulated_device_is_found() {
     let claim = &fall.unwrap_or_else(|| panic!("{found:#?}")).claim;
     assert!(claim.contains("in 1 of 1 trial ") && claim.contains("GiB"), "{claim}");
 }
+
+/// A volume with credits gave 150 MB/s and then 37 to a load that only read: one mean of both was
+/// told, and not a word.
+#[test]
+fn a_burst_of_reading_is_a_warning_with_both_rates() {
+    let mut missed = 0;
+    for seed in seeds() {
+        let at = Random::new(seed + 6_000).between(3.0, 12.0);
+        let shape = |second| if second < at { 0.15 } else { 0.037 };
+        let mut one = record(1, "read", &rates(seed, 200, 0.5, shape));
+        let Outcome::Done(measurement) = &mut one.outcome else { panic!("it was done") };
+        let window = measurement.window.as_mut().unwrap();
+        window.done.read_ops = window.done.read_bytes >> 20;
+        let found = answer(&[one.light()]);
+        let told = found.iter().find(|finding| finding.claim.contains("a credit or a cache"));
+        missed += u32::from(told.is_none());
+        let Some(told) = told else { continue };
+        assert_eq!((told.severity, &told.evidence[..]), (Severity::Warning, &[1][..]));
+        assert!(told.claim.contains("in 1 of 1 trial the rate fell once"), "{}", told.claim);
+    }
+    assert!(f64::from(missed) / seeds().count() as f64 <= 0.02, "{missed} missed");
+}

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::{Figures, Name, Record, figures, grain, rate};
 use crate::knob::Settings;
-use crate::stats::{Estimate, mean, mean_interval};
+use crate::measurement::start::later;
+use crate::stats::{Estimate, Interval, mean, mean_interval};
 
 #[cfg(test)]
 mod tests;
@@ -53,8 +54,8 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
 
 /// Cells in the order in which their first trial appears. Replicates have the same settings,
 /// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
-/// figures with a 95 % interval, no narrower than whole blocks allow ([`widened`]); with one trial
-/// that has it there is no interval.
+/// figures with a 95 % interval, no narrower than whole blocks and a common start allow
+/// ([`widened`]); with one trial that has it there is no interval.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
     replicates(records).iter().map(|records| cell(records)).collect()
 }
@@ -99,7 +100,8 @@ pub fn mean_of(records: &[&Record], name: &str) -> Option<Estimate> {
 }
 
 /// The estimate of a rate over replicates with what their spread does not know: one block of each
-/// stream, as they are all counted in whole blocks. What is no rate of such stays as it is.
+/// stream, as they are all counted in whole blocks, and a start that all have alike. What is no
+/// rate of such stays as it is.
 pub fn widened<'a>(
     name: &str,
     records: impl Iterator<Item = &'a Record> + Clone,
@@ -109,5 +111,17 @@ pub fn widened<'a>(
     if grains.is_empty() {
         return estimate;
     }
-    estimate.no_finer(mean(&grains))
+    let estimate = estimate.no_finer(mean(&grains));
+    let later: Vec<f64> =
+        records.filter_map(|record| later(record.outcome.measurement()?)).collect();
+    let Some(Estimate { value: ratio, interval: Some(of) }) = mean_interval(&later) else {
+        return estimate;
+    };
+    // Without the first tenth of a second all are slower, or all faster: either may be what lasts.
+    let moved = if of.covers(1.0) { 0.0 } else { estimate.value * (ratio - 1.0) };
+    let widen = |ends: Interval| Interval {
+        low: ends.low + moved.min(0.0),
+        high: ends.high + moved.max(0.0),
+    };
+    Estimate { interval: estimate.interval.map(widen), ..estimate }
 }

@@ -17,6 +17,7 @@ use crate::measurement::figures::{Figures, Name, Rates};
 use crate::measurement::limit::Limits;
 use crate::measurement::origin::Origin;
 use crate::measurement::settling::{Fall, Settling};
+use crate::measurement::start::Start;
 use crate::measurement::steady::Steady;
 use crate::measurement::{
     Digest, Durable, Evidence, Integrity, Measurement, Note, Outcome, Programs, Record, Reported,
@@ -117,6 +118,8 @@ struct Done<'a> {
     /// Why it was not tested.
     untested: Cow<'a, str>,
     course: Option<Course>,
+    start: Option<Start>,
+    later: Option<f64>,
     notes: Cow<'a, [Note]>,
     /// How many of the notes, the first ones, were taken while it ran.
     taken: u32,
@@ -194,6 +197,8 @@ fn done<'a>(
         steady,
         untested: untested.into(),
         course: digest.settling.as_ref().map(Course::of),
+        start: digest.start,
+        later: digest.later,
         notes: digest.notes.as_ref().into(),
         taken: measurement.notes.len() as u32,
         machine: machine::COUNTERS.map(|name| digest.machine.get(name).copied()),
@@ -261,6 +266,8 @@ fn measurement(done: Done<'_>, names: &HashMap<u32, Name>) -> Option<Measurement
             None => Steady::NotTested(done.untested.into_owned()),
         },
         settling: done.course.map(Course::settling),
+        start: done.start,
+        later: done.later,
         notes,
         machine: counters.filter_map(|(name, value)| Some((name, value?))).collect(),
         origin: done.origin.into_owned(),
