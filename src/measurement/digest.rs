@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::figures::{Figures, Rates, figures};
+use super::figures::{Figures, Latencies, Rates, figures, latencies};
 use super::limit::{Limits, limits};
 use super::origin::{Origin, origin};
 use super::settling::{Settling, settling};
@@ -30,6 +30,8 @@ pub struct Digest {
     pub start: Option<Start>,
     /// As [`later`] gave it.
     pub later: Option<f64>,
+    /// As [`latencies`] gave them.
+    pub latencies: Vec<Latencies>,
     /// As [`judge::all`] gave them.
     pub notes: Arc<[Note]>,
     /// As [`machine::counters`] gave them.
@@ -54,6 +56,7 @@ impl Digest {
             settling: settling(measurement, &record.trial.settings),
             start: start(measurement),
             later: later(measurement),
+            latencies: latencies(measurement),
             notes: judge::all(record),
             machine: machine::counters(measurement),
             origin: origin(measurement, &record.trial.settings),

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::pooled::{Pooled, quantile_of};
 use super::{Figures, Name, Record, figures, grain, rate};
 use crate::knob::Settings;
 use crate::measurement::start::later;
@@ -55,7 +56,8 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
 /// Cells in the order in which their first trial appears. Replicates have the same settings,
 /// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
 /// figures with a 95 % interval, no narrower than whole blocks and a common start allow
-/// ([`widened`]); with one trial that has it there is no interval.
+/// ([`widened`]); with one trial that has it there is no interval. Percentiles of latency are those
+/// of all operations of its trials together; the highest of them has no interval.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
     replicates(records).iter().map(|records| cell(records)).collect()
 }
@@ -77,8 +79,14 @@ fn cell(records: &[&Record]) -> Cell {
             }
         }
     }
+    let pooled = Pooled::of(done.clone().copied());
     let figures = values.into_iter().filter_map(|(name, values)| {
-        let estimate = widened(&name, done.clone().copied(), mean_interval(&values)?);
+        let estimate = match quantile_of(&name) {
+            Some((kind, quantile)) => {
+                percentile(&values, pooled.quantile(kind, quantile), quantile)?
+            }
+            None => widened(&name, done.clone().copied(), mean_interval(&values)?),
+        };
         // No figure can be negative; the interval of two or three replicates does not know that.
         Some((name, estimate.not_negative()))
     });
@@ -124,4 +132,21 @@ pub fn widened<'a>(
         high: ends.high + moved.max(0.0),
     };
     Estimate { interval: estimate.interval.map(widen), ..estimate }
+}
+
+/// A percentile of all operations, `pooled`, with the interval that those of the single trials have
+/// between them. It lies among these, which are known to more digits.
+fn percentile(values: &[f64], pooled: Option<f64>, quantile: f64) -> Option<Estimate> {
+    let own = mean_interval(values)?;
+    let (least, most) =
+        values.iter().fold((f64::MAX, f64::MIN), |(a, b), value| (a.min(*value), b.max(*value)));
+    if quantile >= 1.0 {
+        return Some(Estimate::bare(most));
+    }
+    let value = pooled.map_or(own.value, |pooled| pooled.clamp(least, most));
+    let half = own.interval.map(|ends| (ends.high - ends.low) / 2.0);
+    Some(match half {
+        Some(half) => Estimate::within(value, value - half, value + half),
+        None => Estimate::bare(value),
+    })
 }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::knob::Settings;
-use crate::measurement::figures::{Figures, Name, Rates};
+use crate::measurement::figures::{Figures, Latencies, Name, Rates};
 use crate::measurement::limit::Limits;
 use crate::measurement::origin::Origin;
 use crate::measurement::settling::{Fall, Settling};
@@ -120,6 +120,7 @@ struct Done<'a> {
     course: Option<Course>,
     start: Option<Start>,
     later: Option<f64>,
+    latencies: Cow<'a, [Latencies]>,
     notes: Cow<'a, [Note]>,
     /// How many of the notes, the first ones, were taken while it ran.
     taken: u32,
@@ -199,6 +200,7 @@ fn done<'a>(
         course: digest.settling.as_ref().map(Course::of),
         start: digest.start,
         later: digest.later,
+        latencies: digest.latencies.as_slice().into(),
         notes: digest.notes.as_ref().into(),
         taken: measurement.notes.len() as u32,
         machine: machine::COUNTERS.map(|name| digest.machine.get(name).copied()),
@@ -268,6 +270,7 @@ fn measurement(done: Done<'_>, names: &HashMap<u32, Name>) -> Option<Measurement
         settling: done.course.map(Course::settling),
         start: done.start,
         later: done.later,
+        latencies: done.latencies.into_owned(),
         notes,
         machine: counters.filter_map(|(name, value)| Some((name, value?))).collect(),
         origin: done.origin.into_owned(),

@@ -1,4 +1,4 @@
-//! What replicates say together: no finer than blocks.
+//! What replicates say together: no finer than blocks, and of all their operations.
 
 use super::*;
 use crate::measurement::{Amount, Measurement, Operation, Outcome, Window, latency_histogram};
@@ -60,4 +60,33 @@ fn no_interval_is_narrower_than_one_block_of_each_stream() {
         [30, 37, 44].iter().zip(1..).map(|(blocks, it)| record(it, *blocks, &[])).collect();
     let ends = cells(&differ)[0].figures["iops"].interval.unwrap();
     assert!(ends.high - ends.low > 10.0, "{ends:?}");
+}
+
+/// One of three trials stuttered: in it 3 % of the operations took 100 ms, and elsewhere all took
+/// 1 ms. The mean of the three 99th percentiles was 34 ms, which no operation had taken.
+#[test]
+fn percentiles_of_a_cell_are_those_of_all_its_operations() {
+    let (ms, slow) = (1_000_000, 100_000_000);
+    let stutters = |number: u32, slow_ones: u64| {
+        record(number, 37, &[(ms, 10_000 - slow_ones), (slow, slow_ones)])
+    };
+    let of = |all: &[Record]| cells(all)[0].figures.clone();
+    let figures = of(&[stutters(1, 0), stutters(2, 0), stutters(3, 270)]);
+    let is = |figure: &Estimate, ns: u64| (figure.value / ns as f64 - 1.0).abs() < 0.01;
+    // 270 of 30 000: less than 1 %, more than 0.1 %.
+    assert!(is(&figures["latency_ns_p99"], ms), "{:?}", figures["latency_ns_p99"]);
+    assert!(is(&figures["latency_ns_p999"], slow), "{:?}", figures["latency_ns_p999"]);
+    assert!(is(&figures["latency_ns_max"], slow) && figures["latency_ns_max"].interval.is_none());
+    assert!(figures["latency_ns_p99"].interval.is_some());
+    let figures = of(&[stutters(1, 0), stutters(2, 0), stutters(3, 330)]);
+    assert!(is(&figures["latency_ns_p99"], slow), "{:?}", figures["latency_ns_p99"]);
+    // In order, whatever the trials are.
+    let names = ["p50", "p90", "p99", "p999", "max"].map(|it| format!("latency_ns_{it}"));
+    let values = names.map(|name| figures[name.as_str()].value);
+    assert!(values.is_sorted(), "{values:?}");
+    // A trial alone has its own, and those without samples say the same.
+    let one = [stutters(1, 330)];
+    assert_eq!(of(&one)["latency_ns_p99"], super::figures(&one[0])["latency_ns_p99"]);
+    let all = [stutters(1, 40), stutters(2, 400), stutters(3, 90)];
+    assert_eq!(of(&all), of(&all.clone().map(Record::light)));
 }
