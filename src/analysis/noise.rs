@@ -213,8 +213,12 @@ fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
         1 => format!("; by {} in {}", percent(least), others[0].0.name()),
         n => format!("; by {} to {} in {n} other workloads", percent(least), percent(most)),
     };
+    let few = match unit.scatter?.neighbours {
+        true => "",
+        false => ", too few to tell whether neighbours in time resemble each other",
+    };
     let claim = format!(
-        "Replicates differ by {} in {} (coefficient of variation, {interval}, from {} trials)\
+        "Replicates differ by {} in {} (coefficient of variation, {interval}, from {} trials{few})\
          {beside}.{}",
         percent(noise.value),
         unit.name(),

@@ -168,3 +168,22 @@ fn a_share_that_nobody_can_use_is_told_as_more_than_tenfold() {
     );
     assert!(told_difference(0.01, 3).contains("differences under"), "{}", told_difference(0.01, 3));
 }
+
+/// Six trials of two cells, which scattered by 16 and 20 %: "Replicates differ by 57 %".
+#[test]
+fn six_trials_are_told_with_the_scatter_of_their_cells_alone() {
+    let factors: &[(&str, &[&str])] = &[("io-engine", &["sync", "uring"])];
+    let slow_then_fast = [0.84, 0.80, 1.02, 1.0, 1.16, 1.2];
+    let mut place = 0;
+    let mut all = crossed(factors, 3);
+    all.sort_by_key(|(replicate, _)| *replicate);
+    let found = answer(&records(all, |_, _| {
+        place += 1;
+        1e8 * slow_then_fast[place - 1]
+    }));
+    let claim = &found[0].claim;
+    let told = claim.strip_prefix("Replicates differ by ").unwrap();
+    let share: f64 = told.split(' ').next().unwrap().parse().unwrap();
+    assert!((14.0..21.0).contains(&share), "{claim}");
+    assert!(claim.contains("from 6 trials, too few to tell whether neighbours"), "{claim}");
+}
