@@ -7,7 +7,7 @@ use crate::knob::{self, Knob, Scope};
 use crate::measurement::again::run_again;
 use crate::measurement::{Outcome, Record};
 use crate::stats::holm;
-use crate::stats::permutation::{Plot, chance};
+use crate::stats::permutation::{Plot, chance, least_chance};
 use crate::value::{self, counted, significant};
 
 pub const QUESTION: Question = Question {
@@ -95,25 +95,48 @@ fn by_level(records: &[Record], stratum: &dyn Fn(&Knob) -> usize) -> Vec<Finding
     }
     knobs.retain(|_, levels| (2..=LEVELS_MAX).contains(&levels.len()));
     let of = |(knob, levels): (&&'static str, &Vec<Level>)| {
-        chance(&plots(knob::find(knob)?, levels, &tried, stratum))
+        knob::find(knob).map(|knob| plots(knob, levels, &tried, stratum)).unwrap_or_default()
     };
-    let mut chances: Vec<Option<f64>> = knobs.iter().map(of).collect();
+    let all: Vec<Vec<Plot>> = knobs.iter().map(of).collect();
+    let mut chances: Vec<Option<f64>> = all.iter().map(|plots| chance(plots)).collect();
     holm(chances.iter_mut().flatten().collect());
-    let tell = |((knob, levels), chance): ((&str, Vec<Level>), Option<f64>)| {
+    type Told<'a> = (((&'a str, Vec<Level>), Option<f64>), &'a Vec<Plot>);
+    let tell = |(((knob, levels), chance), plots): Told<'_>| {
         let told = levels.iter().map(|(level, failed, of)| format!("{failed} of {of} at {level}"));
         let told = told.collect::<Vec<_>>().join(", ");
         let (sure, judged) = match chance {
             Some(chance) if chance <= CHANCE => {
                 (true, format!(" That is more than chance (p {}).", significant(chance)))
             }
-            Some(chance) => (false, format!(" Chance may do as much (p {}).", significant(chance))),
+            Some(chance) => {
+                let said = format!(" Chance may do as much (p {}).", significant(chance));
+                (false, said + &shared(plots))
+            }
             None => (false, String::new()),
         };
         let claim = format!("Failed trials by {knob}: {told}.{judged}");
         let finding = Finding::info(QUESTION.name, claim, evidence.clone());
         if sure { finding.warn() } else { finding }
     };
-    knobs.into_iter().zip(chances).map(tell).collect()
+    knobs.into_iter().zip(chances).zip(&all).map(tell).collect()
+}
+
+/// Why many trials may be no more than chance: those that share a set-up are one that failed, and
+/// not many. Nothing where none share.
+fn shared(plots: &[Plot]) -> String {
+    let trials: u32 = plots.iter().map(|plot| plot.trials).sum();
+    if plots.len() as u64 == u64::from(trials) {
+        return String::new();
+    }
+    let few = match least_chance(plots) > CHANCE {
+        true => ", and so few show no more than chance, whichever fail",
+        false => "",
+    };
+    format!(
+        " Trials that share a set-up stand or fall together: these are {} and not {trials} \
+         trials{few}.",
+        counted(plots.len() as u64, "set-up")
+    )
 }
 
 fn failed(record: &Record) -> bool {
@@ -264,5 +287,31 @@ mod tests {
         let share = |count: u32| f64::from(count) / seeds().end as f64;
         assert!(share(right) <= null_limit(), "{right}");
         assert!(share(naive) > 2.0 * null_limit(), "trials alone: {naive}");
+    }
+
+    /// "0 of 6 at one card, 6 of 6 at the other. Chance may do as much (p 1.00)": nobody understood
+    /// how chance could, as it was not said that each card had been put in once.
+    #[test]
+    fn trials_of_one_set_up_are_told_to_be_one() {
+        let mut all = records(crossed(FACTORS, 1), |_, _| 1e8);
+        for record in &mut all {
+            if record.trial.settings.word("io-engine") == "uring" {
+                record.outcome = Outcome::Failed("EIO".into());
+            }
+        }
+        let once = |knob: &Knob| if knob.name == "io-engine" { 1 } else { 3 };
+        let mut claims = by_level(&all, &once).into_iter().map(|it| it.claim);
+        let claim = claims.find(|claim| claim.contains("by io-engine")).unwrap();
+        for part in [
+            "0 of 12 at sync",
+            "12 of 12 at uring",
+            "Chance may do as much (p 1.00).",
+            "these are 2 set-ups and not 24 trials, and so few show no more than chance",
+        ] {
+            assert!(claim.contains(part), "{part}: {claim}");
+        }
+        // Where each trial is set up by itself, none share.
+        let scope = |knob: &Knob| knob.scope as usize;
+        assert!(by_level(&all, &scope).iter().all(|it| !it.claim.contains("set-up")));
     }
 }
