@@ -31,6 +31,7 @@ mod integrity;
 mod iozone;
 mod json;
 mod markdown;
+pub mod nature;
 mod operations;
 mod parquet;
 mod per_cpu;

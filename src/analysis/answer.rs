@@ -16,6 +16,10 @@ mod tests;
 const THROUGHPUT: &str = "throughput_bytes_per_s";
 const TRANSACTIONS: &str = "transactions_per_s";
 
+/// What a device does, and what a simulated one does: nobody must take one for the other.
+const DELIVERS: [&str; 2] = ["The device delivers", "The simulated device delivers"];
+const ACCEPTS: [&str; 2] = ["The device accepts", "The simulated device accepts"];
+
 /// Three sentences for the top of a report; `findings` are those of the same records.
 pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
     let cells = cells(records);
@@ -45,6 +49,10 @@ fn has(cell: &Cell<'_>, name: &str) -> bool {
     !cell.values(name).is_empty()
 }
 
+fn simulated(cell: &Cell<'_>) -> bool {
+    cell.settings.engine() == "sim"
+}
+
 fn how_fast(cells: &[Cell<'_>]) -> String {
     let transactions = !cells.is_empty() && cells.iter().all(|cell| has(cell, TRANSACTIONS));
     let name = if transactions { TRANSACTIONS } else { THROUGHPUT };
@@ -62,9 +70,9 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
             false => ("From memory to memory the most was", found),
         }
     } else if let Some(found) = fastest(&|cell| reads(cell) && is_devices(cell)) {
-        ("The device delivers", found)
+        (if simulated(found.cell) { DELIVERS[1] } else { DELIVERS[0] }, found)
     } else if let Some(found) = fastest(&|cell| !reads(cell) && is_devices(cell)) {
-        ("The device accepts", found)
+        (if simulated(found.cell) { ACCEPTS[1] } else { ACCEPTS[0] }, found)
     } else if let Some(found) = fastest(&|_| true) {
         ("No figure is surely the device's; with that warning, the most was", found)
     } else {

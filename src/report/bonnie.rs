@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::nature::Nature;
 use super::{Input, words};
 use crate::knob::Settings;
 use crate::measurement::figures::Cell;
@@ -151,7 +152,8 @@ fn head(input: &Input<'_>, cells: &[(usize, &Cell)]) -> String {
     }
     let campaign = input.campaign;
     let plan = campaign.plan.replace(['\n', '\r'], " ");
-    let mut text = format!("# Brickyard, campaign {}: plan {plan}\n", campaign.id);
+    let lead = Nature::of_campaign(campaign).lead();
+    let mut text = format!("# Brickyard, campaign {}: {lead}plan {plan}\n", campaign.id);
     let told = |(phase, verdicts): (usize, BTreeMap<&str, usize>)| {
         let each = verdicts
             .iter()

@@ -4,6 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::html::compared as page;
 use super::json::begins_with;
+use super::nature::{self, Nature};
 use super::programs;
 use super::text::grid::{Grid, Side};
 use super::words;
@@ -91,8 +92,8 @@ impl Told<'_> {
         let of = self.campaign;
         json!({
             "typed": self.typed, "id": of.id, "uid": of.uid, "plan": of.plan, "host": of.host,
-            "engine": of.engine, "started_unix_ns": of.started_unix_ns, "seed": of.seed,
-            "brickyard": of.version,
+            "engine": of.engine, "kind": Nature::of_campaign(of).name(),
+            "started_unix_ns": of.started_unix_ns, "seed": of.seed, "brickyard": of.version,
         })
     }
 }
@@ -126,8 +127,9 @@ fn text(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
 
 fn one(pair: &Pair<'_>) -> String {
     let mut text = format!(
-        "Brickyard {}{SIDE_BY_SIDE}\n\n  A  {}\n  B  {}\n\n",
+        "Brickyard {}{}{SIDE_BY_SIDE}\n\n  A  {}\n  B  {}\n\n",
         env!("CARGO_PKG_VERSION"),
+        nature::of_both(pair.before.campaign, pair.now.campaign),
         pair.before.said(),
         pair.now.said()
     );
@@ -325,6 +327,7 @@ pub mod tests {
     ) -> T {
         let (mut before, mut now) = (fixture::evaluated(), fixture::evaluated());
         (before.records, now.records) = (server(1), server(2));
+        (before.campaign.engine, now.campaign.engine) = ("sim".into(), "sim".into());
         change(&mut now);
         let asked = Asked { threshold: 0.05, figure: None };
         let comparison = compare(&before.records, &now.records, &asked);

@@ -7,6 +7,7 @@ use maud::{DOCTYPE, PreEscaped, html};
 use serde::Serialize;
 
 use super::Input;
+use super::nature::Nature;
 use crate::value::Value;
 
 pub mod assets;
@@ -137,9 +138,10 @@ fn title(input: &Input<'_>) -> String {
             directories.dedup();
         }
     }
+    let lead = Nature::of_campaign(input.campaign).lead();
     match directories.is_empty() {
-        true => format!("Storage of {}", input.campaign.host),
-        false => format!("Storage of {}: {}", input.campaign.host, directories.join(", ")),
+        true => format!("{lead}Storage of {}", input.campaign.host),
+        false => format!("{lead}Storage of {}: {}", input.campaign.host, directories.join(", ")),
     }
 }
 

@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use super::nature::Nature;
 use super::{Input, words};
 use crate::knob::Settings;
 use crate::measurement::figures::Cell;
@@ -138,10 +139,12 @@ fn others(settings: &Settings, varied: &BTreeSet<&'static str>) -> String {
 /// What iozone does not say: where bytes came from, and what each figure is of.
 fn head(input: &Input<'_>) -> String {
     let mut text = format!(
-        "Brickyard, campaign {}: plan {}\n\
+        "Brickyard, campaign {}: {}plan {}\n\
          Output is in kBytes/sec, kBytes of 1024 bytes; the means of all replicates.\n\
          The top row is record sizes, the left column is file sizes, both in kBytes.\n",
-        input.campaign.id, input.campaign.plan
+        input.campaign.id,
+        Nature::of_campaign(input.campaign).lead(),
+        input.campaign.plan
     );
     for line in words::left_out(&input.campaign.left_out) {
         let _ = writeln!(text, "{line}");

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::nature::Nature;
 use super::{Input, TrialView};
 use crate::analysis::Finding;
 use crate::analysis::effects::Effects;
@@ -69,6 +70,7 @@ struct Campaign<'a> {
     started_unix_ns: u64,
     seed: u64,
     engine: &'a str,
+    kind: &'static str,
     uid: &'a str,
     command: &'a [String],
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -178,6 +180,7 @@ impl<'a> Document<'a> {
                 started_unix_ns: campaign.started_unix_ns,
                 seed: campaign.seed,
                 engine: &campaign.engine,
+                kind: Nature::of_campaign(campaign).name(),
                 uid: &campaign.uid,
                 command: &campaign.argv,
                 prices: &campaign.prices,

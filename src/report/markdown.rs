@@ -1,6 +1,7 @@
 //! (pure) Tables for an issue or a wiki, in GitHub's Markdown.
 
 use super::cells::{self, Group, Row};
+use super::nature::Nature;
 use super::text::effects;
 use super::text::grid::Side;
 use super::{Input, hexdump, integrity, operations, reported, text, words};
@@ -15,8 +16,9 @@ use crate::value;
 pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     let campaign = input.campaign;
     let mut text = format!(
-        "# Storage of {}\n\n{}, {}. Brickyard {}, campaign {}, seed {}.\n",
+        "# Storage of {}{}\n\n{}, {}. Brickyard {}, campaign {}, seed {}.\n",
         escaped(&campaign.host),
+        Nature::of_campaign(campaign).tail(),
         escaped(&campaign.plan),
         words::date(campaign.started_unix_ns),
         escaped(&campaign.version),

@@ -14,6 +14,7 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{Type, TypePtr};
 
 use super::columns::{self, Cell, Column, Kind};
+use super::nature::Nature;
 use super::{Input, TrialView};
 use crate::measurement::Record;
 
@@ -130,6 +131,7 @@ fn metadata(input: &Input<'_>, columns: &[Column<'_>]) -> Vec<KeyValue> {
         ("uid", campaign.uid.clone()),
         ("plan", campaign.plan.clone()),
         ("engine", campaign.engine.clone()),
+        ("kind", Nature::of_campaign(campaign).name().to_owned()),
         ("host", campaign.host.clone()),
         ("seed", campaign.seed.to_string()),
         ("started_unix_ns", campaign.started_unix_ns.to_string()),

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::columns::{self, Cell, Column, Kind};
+use super::nature::Nature;
 use super::{Input, words};
 use crate::knob;
 use crate::value::Domain;
@@ -145,6 +146,7 @@ fn render(input: &Input<'_>, language: &Language) -> String {
         ("plan", text(&campaign.plan)),
         ("host", text(&campaign.host)),
         ("engine", text(&campaign.engine)),
+        ("kind", text(Nature::of_campaign(campaign).name())),
         ("started", text(&words::date(campaign.started_unix_ns))),
         // Of 64 bits, which R has no number for.
         ("seed", text(&campaign.seed.to_string())),
@@ -163,6 +165,8 @@ fn render(input: &Input<'_>, language: &Language) -> String {
     let integers: Vec<&str> = table.of_kind(Kind::Integer).collect();
     let switches: Vec<&str> = table.of_kind(Kind::Switch).collect();
     let mut places = BTreeMap::from([
+        // Words of ours alone, as it stands in a comment.
+        ("nature", Nature::of_campaign(campaign).lead()),
         ("campaign", map(&told)),
         ("picture", text(&format!("brickyard-campaign-{}.png", campaign.id))),
         ("columns", texts(&table.names)),

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::compare::wrapped;
+use super::nature::Nature;
 use super::words;
 use crate::analysis::size::{Basis, Cost, Expected, Need, Rate, Sizing, Slots};
 use crate::store::Campaign;
@@ -27,8 +28,9 @@ pub fn text(told: &Told<'_>) -> String {
     let of = told.sizing;
     let target = bits(of.throughput_bytes_per_s);
     let mut text = format!(
-        "Brickyard {} - what {target} from disk to network takes\n\n",
-        env!("CARGO_PKG_VERSION")
+        "Brickyard {}{} - what {target} from disk to network takes\n\n",
+        env!("CARGO_PKG_VERSION"),
+        Nature::of_campaign(told.campaign).tail()
     );
     text.push_str(&wrapped(&answer(of), ""));
     text.push('\n');
@@ -333,6 +335,7 @@ pub fn json(told: &Told<'_>) -> Result<String, serde_json::Error> {
     document["brickyard"] = json!(env!("CARGO_PKG_VERSION"));
     document["campaign"] = json!({
         "id": of.id, "uid": of.uid, "plan": of.plan, "host": of.host,
+        "kind": Nature::of_campaign(of).name(),
         "started_unix_ns": of.started_unix_ns,
     });
     serde_json::to_string_pretty(&document)

@@ -3,6 +3,7 @@
 //! A figure that is not the device's carries its mark at the figure itself, so that it stays marked
 //! when somebody copies only that line.
 
+use super::nature::Nature;
 use super::{Input, cells, words};
 use crate::analysis::cost::PRICE_PER_GB_PER_S;
 use crate::analysis::{Finding, Severity};
@@ -57,8 +58,9 @@ const HEAD_BYTES: usize = 4 << 10;
 fn heading(input: &Input<'_>, text: &mut String) {
     let campaign = input.campaign;
     let line = format!(
-        "Brickyard {} - {}, {} (campaign {}, seed {})",
+        "Brickyard {} - {}{}, {} (campaign {}, seed {})",
         campaign.version,
+        Nature::of_campaign(campaign).lead(),
         words::subject(campaign),
         words::date(campaign.started_unix_ns),
         campaign.id,

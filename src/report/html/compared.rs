@@ -8,7 +8,7 @@ use super::{Drawn, assets, sections, sql, tables};
 use crate::analysis::Severity;
 use crate::analysis::compare::{Change, Compared};
 use crate::report::compare::{Pair, group, ratio, short, strip};
-use crate::report::words;
+use crate::report::{nature, words};
 use crate::value::percent;
 
 /// More cells than this cannot be told apart in a picture; all are in the table.
@@ -49,7 +49,8 @@ pub fn render(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
         edges: Vec::new(),
     };
     let data = assets::inert(&serde_json::to_string(&drawn)?);
-    let title = "Campaigns side by side";
+    let natures = pairs.first().map(|it| nature::of_both(it.before.campaign, it.now.campaign));
+    let title = format!("Campaigns side by side{}", natures.unwrap_or_default());
     let page = html! {
         (DOCTYPE)
         html lang="en" {

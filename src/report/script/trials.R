@@ -1,4 +1,4 @@
-# Trials of a storage server, measured by Brickyard: the table, its types, and a first plot.
+# Trials of a storage server, measured by Brickyard: {{nature}}the table, its types, and a first plot.
 #
 #   Rscript trials.R [PICTURE]        draws into PICTURE; or, in R: source("trials.R")
 #

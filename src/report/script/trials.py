@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trials of a storage server, measured by Brickyard: the table, its types, and a first plot.
+"""Trials of a storage server, measured by Brickyard: {{nature}}the table, its types, and a first plot.
 
     python3 trials.py [PICTURE]        draws into PICTURE; or, in Python: from trials import trials
 
