@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod again;
 pub mod confession;
+pub mod consistency;
 pub mod course;
 pub mod digest;
 pub mod evidence;
@@ -25,6 +26,7 @@ pub mod origin;
 pub mod programs;
 pub mod reported;
 pub mod settling;
+pub mod span;
 pub mod start;
 pub mod steady;
 pub mod stopped;
@@ -395,11 +397,13 @@ pub struct Record {
     pub outcome: Outcome,
     /// What whoever reads of it must know, when there is no measurement that has its own notes.
     pub notes: Vec<Note>,
+    /// Which of its figures it contradicts, as far as somebody asked.
+    pub judged: consistency::Judged,
 }
 
 impl Record {
     /// A record without notes of its own.
     pub fn new(trial: crate::plan::Trial, outcome: Outcome) -> Record {
-        Record { trial, outcome, notes: Vec::new() }
+        Record { trial, outcome, notes: Vec::new(), judged: consistency::Judged::default() }
     }
 }

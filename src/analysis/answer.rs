@@ -76,7 +76,7 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
     } else if let Some(found) = fastest(&|_| true) {
         ("No figure is surely the device's; with that warning, the most was", found)
     } else {
-        return "Nothing was measured.".to_owned();
+        return without_a_rate(cells);
     };
     let Fastest { cell, estimate, rivals } = found;
     let rate = match name {
@@ -123,6 +123,17 @@ impl<'a> Fastest<'a> {
         let estimate = widened(name, cell.records.iter().copied(), found.estimate);
         Some(Fastest { cell, estimate: estimate.not_negative(), rivals: found.rivals })
     }
+}
+
+/// Why no rate is told.
+fn without_a_rate(cells: &[Cell<'_>]) -> String {
+    let mut notes = cells.iter().flat_map(|cell| &cell.records).flat_map(|record| {
+        let all = notes_of(record);
+        let why =
+            all.iter().find(|note| matches!(note.kind.as_str(), "too-short" | "inconsistent"));
+        why.map(|note| note.text.clone())
+    });
+    notes.next().unwrap_or_else(|| "Nothing was measured.".to_owned())
 }
 
 fn where_it_stops(cells: &[Cell<'_>], findings: &[Finding]) -> String {

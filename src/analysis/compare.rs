@@ -13,7 +13,7 @@ use super::notes::takes_away;
 use super::{Finding, Severity, words};
 use crate::inventory;
 use crate::knob::{self, Scope, Settings};
-use crate::measurement::figures::{figures, rate, replicates};
+use crate::measurement::figures::{rate, replicates, standing};
 use crate::measurement::origin::{Verdict, origin};
 use crate::measurement::{Outcome, Record, judge};
 use crate::stats::{Estimate, RatioOfMeans, holm, mean_interval};
@@ -363,9 +363,9 @@ pub fn less_is_better(name: &str) -> bool {
     LESS.iter().any(|part| name.contains(part)) || ["_s", "_ns", "_ms"].iter().any(is_time)
 }
 
-/// Those that have the figure.
+/// Those that have the figure, and do not contradict it.
 fn with<'a>(records: &[&'a Record], name: &str) -> Vec<(&'a Record, f64)> {
-    let value = |record: &&'a Record| Some((*record, figures(record).get(name)?.value));
+    let value = |record: &&'a Record| Some((*record, standing(record).get(name)?.value));
     records.iter().filter_map(value).collect()
 }
 

@@ -14,7 +14,7 @@ use super::curve::{Curve, cells, curves};
 use super::workloads::{by_origin, bytes_from};
 use super::{Finding, Question, words};
 use crate::measurement::Record;
-use crate::measurement::figures::figures;
+use crate::measurement::figures::standing;
 use crate::measurement::origin::Verdict;
 use crate::stats::quantile::values_needed;
 use crate::stats::{Estimate, RatioOfMeans, holm, mean, mean_interval, ratio_of_means};
@@ -59,7 +59,7 @@ struct Latencies {
 
 fn latencies(record: &Record) -> Option<Latencies> {
     let operations = record.outcome.measurement()?.window?.done.ops();
-    let figures = figures(record);
+    let figures = standing(record);
     let value = |name: &str| Some(figures.get(name)?.value).filter(|value| *value > 0.0);
     let tail = |place: usize| {
         let (_, quantile, figure) = TAILS[place];

@@ -67,10 +67,16 @@ fn of_another(engine: &str, records: &[Record]) -> Vec<Record> {
         record.trial.settings.set("streams", streams);
         let Outcome::Done(measurement) = &mut record.outcome else { continue };
         let Some(window) = &mut measurement.window else { continue };
-        let ops = window.done.bytes();
-        window.done = Amount { metadata_ops: ops, ..Amount::default() };
+        let as_names = |of: &Amount| Amount { metadata_ops: of.bytes(), ..Amount::default() };
+        window.done = as_names(&window.done);
+        for stream in &mut measurement.streams {
+            (stream.pass, stream.total) = (as_names(&stream.pass), as_names(&stream.total));
+        }
+        // As long as Little's law has it: what a record contradicts is in no curve.
+        let ops = window.done.metadata_ops;
+        let each_ns = window.seconds() * 1e9 * measurement.streams.len() as f64 / ops as f64;
         let mut histogram = latency_histogram();
-        histogram.saturating_record_n(1000, ops);
+        histogram.saturating_record_n(each_ns as u64, ops);
         let kind = if engine == "tree" { Operation::Create } else { Operation::Transaction };
         measurement.latency = vec![(kind, histogram)];
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::knob::{self, Knob, Settings, distinct};
 use crate::measurement::Record;
-use crate::measurement::figures::{figures, rate};
+use crate::measurement::figures::{rate, standing};
 use crate::measurement::origin::{self, Verdict};
 use crate::value::Value;
 
@@ -109,7 +109,7 @@ pub fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
     let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
     if records.iter().any(programs) {
         let name = "elapsed_s";
-        let of = |record: &&Record| positive(figures(record).get(name)?.value);
+        let of = |record: &&Record| positive(standing(record).get(name)?.value);
         return (name, records.iter().map(of).collect());
     }
     let of = |name: &str| -> Vec<Option<f64>> {

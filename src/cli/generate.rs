@@ -14,6 +14,7 @@ use super::list::{self, Table};
 use super::outputs::{Force, Inputs};
 use super::{Cli, talk};
 use crate::engine::concat::check;
+use crate::measurement::consistency::{INVARIANTS, Invariant};
 use crate::sys::output::{Folder, Kind, Output};
 use crate::sys::{Error, Host};
 use crate::workload::sources::{FILES_MAX, tree};
@@ -186,7 +187,21 @@ pub fn pages() -> Vec<(&'static str, String)> {
             "formats.md",
             table("Formats", "What a report can be: `report --format NAME`.", Table::Formats),
         ),
+        ("invariants.md", invariants()),
     ]
+}
+
+/// What every record is held against.
+fn invariants() -> String {
+    let mut text = format!(
+        "# Invariants\n\n{GENERATED}\n\nWhat every trial's figures are held against. See \
+         [the judge of records](../concepts/consistency.md).\n\n"
+    );
+    for Invariant { name, about, tolerance, takes, .. } in INVARIANTS {
+        let _ = write!(text, "## `{name}`\n\n{about}.\n\n- Allowed for: {tolerance}\n");
+        let _ = write!(text, "- Takes: {}\n\n", takes.in_words());
+    }
+    text
 }
 
 const GENERATED: &str = "<!-- made by `brickyard generate reference`; do not edit -->";

@@ -7,20 +7,22 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::figures::{Figures, Latencies, Rates, figures, latencies};
+use super::figures::{Figures, Latencies, Name, Rates, figures, latencies};
 use super::limit::{Limits, limits};
 use super::origin::{Origin, origin};
 use super::settling::{Settling, settling};
 use super::start::{Start, later, start};
 use super::steady::{Steady, steady};
-use super::{Note, Outcome, Record, Series, judge, machine};
+use super::{Note, Outcome, Record, Series, consistency, judge, machine};
 
 /// Figures and verdicts of a trial whose samples were let go.
 #[derive(Clone, Debug)]
 pub struct Digest {
     /// As [`figures`] gave them.
     pub figures: Arc<Figures>,
-    /// The rates among them.
+    /// Names of those among them that the record contradicts.
+    pub withheld: Vec<Name>,
+    /// The rates among them that stand.
     pub rates: Rates,
     /// As [`steady`] gave it.
     pub steady: Steady,
@@ -49,8 +51,13 @@ impl Digest {
     pub fn of(record: &Record) -> Option<Digest> {
         let measurement = record.outcome.measurement()?;
         let figures = figures(record);
+        let withheld = match &measurement.digest {
+            Some(digest) => digest.withheld.clone(),
+            None => consistency::withheld(record, &figures),
+        };
         Some(Digest {
-            rates: Rates::among(&figures),
+            rates: Rates::among(&figures).without(&withheld),
+            withheld,
             figures,
             steady: steady(measurement, &record.trial.settings),
             settling: settling(measurement, &record.trial.settings),

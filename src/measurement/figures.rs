@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use super::reported::{PREFIX, Reported};
+use super::span::{Span, span};
 use super::stopped::stopped;
 use super::{
-    Amount, Measurement, Operation, Record, Stream, Times, Window, course, network, nfs, programs,
-    start,
+    Amount, Durable, Measurement, Operation, Record, Stream, Times, Window, consistency, course,
+    network, nfs, programs, start,
 };
 use crate::stats::{Estimate, Interval, batch_means, mean, sequential};
 use crate::value::Stop;
@@ -35,8 +36,9 @@ pub const DISAGREEMENT: f64 = 0.05;
 ///
 /// - `throughput_bytes_per_s`: bytes in the window over its length, `iops` likewise, both with an
 ///   interval by batch means over the load's samples inside the window where there are enough;
-///   `read_` and `write_` variants when the window has both. A short start that did not go like the
-///   rest is left out of them ([`start`]).
+///   `read_` and `write_` variants when the window has both. Of a window that lies within one batch
+///   of completions there is none, and a short start that did not go like the rest is left out of
+///   them: [`span()`] says over which time they are.
 /// - `naive_throughput_bytes_per_s`: bytes of all timed passes over the time from the start to the
 ///   end of the last of them. `sum_of_streams_bytes_per_s`: the sum of each stream's bytes over its
 ///   own time. Both are mistakes that people make; see DESIGN rule 1.
@@ -45,7 +47,8 @@ pub const DISAGREEMENT: f64 = 0.05;
 /// - `transactions_per_s`: those that ended in the window over its length, of loads that have such.
 /// - `second_pass_ratio`: how many times faster the second pass was.
 /// - `durable_ops_per_s`: operations on names over the time until all that they had changed was on
-///   the device; none in memory, where nothing ever is, and none where names were changed again.
+///   the device: that of `ops_per_s`, and its share of the flush that came after; none in memory,
+///   where nothing ever is, and none where names were changed again.
 /// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
 /// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
 ///   layout that the trial ran on: the same for all trials of one layout in one replicate.
@@ -54,36 +57,67 @@ pub const DISAGREEMENT: f64 = 0.05;
 /// - Those of [`programs::figures`], when the load was a program.
 /// - What others reported, as they printed it: names begin with [`PREFIX`], without an interval.
 ///
-/// Those of a record without samples are shared with it.
+/// Those of a record without samples are shared with it. A figure that the record itself
+/// contradicts ([`consistency`]) is among them without an interval, to be looked at beside its
+/// note; whoever computes with figures takes those that stand ([`standing`]).
 pub fn figures(record: &Record) -> Arc<Figures> {
-    let mut figures = Figures::new();
-    if let Some(measurement) = record.outcome.measurement() {
-        if let Some(digest) = &measurement.digest {
-            return Arc::clone(&digest.figures);
-        }
-        if let Some(times) = &measurement.layout {
-            layout_figures(times, &mut figures);
-        }
-        if stopped(measurement).is_some() {
-            return Arc::new(figures);
-        }
-        window_figures(record, measurement, &mut figures);
-        pass_figures(measurement, &mut figures);
-        latency_figures(measurement, &mut figures);
-        other_figures(record, measurement, &mut figures);
-        if let Some(window) = counted(measurement) {
-            network::figures(measurement, &window, &mut figures);
-            nfs::figures(measurement, &window, &mut figures);
-        }
-        if let Some(of) = &measurement.programs {
-            programs::figures(of, &mut figures);
-        }
-        if let Some(of) = &measurement.reported {
-            reported_figures(of, &mut figures);
+    if let Some(digest) = record.outcome.measurement().and_then(|it| it.digest.as_ref()) {
+        return Arc::clone(&digest.figures);
+    }
+    let mut figures = computed(record);
+    for name in consistency::withheld(record, &figures) {
+        if let Some(estimate) = figures.get(&name).copied() {
+            figures.insert(name, Estimate::bare(estimate.value));
         }
     }
-    figures.retain(|_, estimate| estimate.value.is_finite());
     Arc::new(figures)
+}
+
+/// The figures of one trial that nothing in its record contradicts: those that headlines,
+/// intervals, effects and comparisons rest on.
+pub fn standing(record: &Record) -> Arc<Figures> {
+    let all = figures(record);
+    let withheld = match record.outcome.measurement().and_then(|it| it.digest.as_ref()) {
+        Some(digest) => digest.withheld.clone(),
+        None => consistency::withheld(record, &all),
+    };
+    if withheld.is_empty() {
+        return all;
+    }
+    let mut all = all.as_ref().clone();
+    all.retain(|name, _| withheld.iter().all(|held| held.as_ref() != name));
+    Arc::new(all)
+}
+
+/// The figures of a record with samples, whether it contradicts them or not.
+pub(super) fn computed(record: &Record) -> Figures {
+    let mut figures = Figures::new();
+    let Some(measurement) = record.outcome.measurement() else { return figures };
+    if let Some(times) = &measurement.layout {
+        layout_figures(times, &mut figures);
+    }
+    if stopped(measurement).is_some() {
+        return figures;
+    }
+    let span = span(measurement, &record.trial.settings).ok();
+    if let Some(span) = &span {
+        window_figures(record, measurement, span, &mut figures);
+    }
+    pass_figures(measurement, &mut figures);
+    latency_figures(measurement, span.as_ref(), &mut figures);
+    other_figures(record, measurement, span.as_ref(), &mut figures);
+    if let Some(window) = span.and_then(|span| span.window) {
+        network::figures(measurement, &window, &mut figures);
+        nfs::figures(measurement, &window, &mut figures);
+    }
+    if let Some(of) = &measurement.programs {
+        programs::figures(of, &mut figures);
+    }
+    if let Some(of) = &measurement.reported {
+        reported_figures(of, &mut figures);
+    }
+    figures.retain(|_, estimate| estimate.value.is_finite());
+    figures
 }
 
 fn reported_figures(of: &Reported, figures: &mut Figures) {
@@ -93,37 +127,36 @@ fn reported_figures(of: &Reported, figures: &mut Figures) {
     }
 }
 
-/// The value of the rate `name` of one trial, as in [`figures`], without looking at anything else.
-/// `None` when the trial has no such figure. Other figures than the rates of this function are
-/// known of a record without samples alone.
+/// The value of the rate `name` of one trial, as in [`standing`], without looking at anything else.
+/// `None` when the trial has no such figure, or contradicts it. Other figures than the rates of
+/// this function are known of a record without samples alone.
 pub fn rate(record: &Record, name: &str) -> Option<f64> {
-    let measurement = record.outcome.measurement()?;
     if let Some(kept) = named::kept(record, name) {
         return kept;
     }
+    computed_rate(record, name).filter(|_| consistency::stands(record, name))
+}
+
+/// The rate `name` of a record with samples, whether it contradicts that or not.
+pub(super) fn computed_rate(record: &Record, name: &str) -> Option<f64> {
+    let measurement = record.outcome.measurement()?;
     if stopped(measurement).is_some() {
         return None;
     }
-    let window = rated(measurement);
+    let span = || span(measurement, &record.trial.settings).ok();
     let durable = measurement.durable;
-    let seconds = |window: &Window| course::timed_seconds(&measurement.load, window);
     let value = match name {
-        "throughput_bytes_per_s" => window
+        "throughput_bytes_per_s" => span()
             .filter(|it| it.done.bytes() > 0 || it.done.metadata_ops == 0)
-            .map(|it| it.done.bytes() as f64 / seconds(&it))?,
+            .map(|it| it.done.bytes() as f64 / it.seconds)?,
         "iops" => {
-            let ios = |it: &Window| it.done.read_ops + it.done.write_ops;
-            window.filter(|it| ios(it) > 0).map(|it| ios(&it) as f64 / seconds(&it))?
+            let ios = |it: &Span| it.done.read_ops + it.done.write_ops;
+            span().filter(|it| ios(it) > 0).map(|it| ios(&it) as f64 / it.seconds)?
         }
-        "ops_per_s" => window
+        "ops_per_s" => span()
             .filter(|it| it.done.metadata_ops > 0)
-            .map(|it| it.done.ops() as f64 / seconds(&it))?,
-        "transactions_per_s" => {
-            let of = measurement.latency.iter().find(|(kind, _)| *kind == Operation::Transaction);
-            let count = of.map(|(_, histogram)| histogram.len()).filter(|count| *count > 0)?;
-            // Its histogram is of all of the window.
-            counted(measurement).map(|it| count as f64 / seconds(&it))?
-        }
+            .map(|it| it.done.ops() as f64 / it.seconds)?,
+        "transactions_per_s" => transactions_per_s(measurement, &span()?)?,
         "latency_ns_mean" => {
             let parts = measurement.operations();
             let sum: f64 = parts.clone().map(|part| part.mean() * part.len() as f64).sum();
@@ -141,23 +174,16 @@ pub fn rate(record: &Record, name: &str) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
-/// The window, when something was done in it. A trial of one operation a stream has all of them
-/// before its window opens: that is no figure, and not a figure of zero.
-fn counted(measurement: &Measurement) -> Option<Window> {
-    let done = |window: &Window| match &measurement.programs {
-        // Bytes of other people's programs are known from /proc/PID/io alone, their operations are
-        // not known at all.
-        Some(_) => window.done.bytes() > 0 && measurement.evidence.process_io_reliable,
-        None => window.done.ops() > 0,
-    };
-    measurement.window.filter(|window| window.seconds() > 0.0 && done(window))
-}
-
-/// The window that rates of bytes and operations are taken from: [`counted`], without a start that
-/// did not go like the rest.
-fn rated(measurement: &Measurement) -> Option<Window> {
-    let window = counted(measurement)?;
-    Some(start::start(measurement).and_then(|start| start.rest).unwrap_or(window))
+/// Transactions that ended in the window over its length. Over the whole trial they are counted
+/// only where they are the operations.
+fn transactions_per_s(measurement: &Measurement, span: &Span) -> Option<f64> {
+    let of = measurement.latency.iter().find(|(kind, _)| *kind == Operation::Transaction);
+    let count = of.map(|(_, histogram)| histogram.len()).filter(|count| *count > 0)?;
+    match (span.window, measurement.window) {
+        // Its histogram is of all of the window, a start that rates leave out with it.
+        (Some(_), Some(all)) => Some(count as f64 / course::timed_seconds(&measurement.load, &all)),
+        _ => (measurement.latency.len() == 1).then(|| span.done.ops() as f64 / span.seconds),
+    }
 }
 
 /// How many of the bytes that a trial wrote became durable; `None` when that is not known.
@@ -210,14 +236,14 @@ fn ended_by_interval(record: &Record) -> bool {
     settings.has("stop") && matches!(settings.stop(), Stop::Interval(_))
 }
 
-fn window_figures(record: &Record, measurement: &Measurement, figures: &mut Figures) {
-    let Some(window) = rated(measurement) else { return };
-    let done = window.done;
-    let seconds = course::timed_seconds(&measurement.load, &window);
+fn window_figures(record: &Record, measurement: &Measurement, span: &Span, figures: &mut Figures) {
+    let done = span.done;
     let by_interval = ended_by_interval(record);
     let mut add = |name: &'static str, amount: u64, columns: &[&str]| {
-        let value = amount as f64 / seconds;
-        let interval = within_trial(measurement, &window, by_interval, columns, value);
+        let value = amount as f64 / span.seconds;
+        let within =
+            |window: Window| within_trial(measurement, &window, by_interval, columns, value);
+        let interval = span.window.and_then(within);
         figures.insert(name.into(), Estimate { value, interval });
     };
     if done.bytes() > 0 || done.metadata_ops == 0 {
@@ -298,7 +324,12 @@ fn layout_figures(times: &Times, figures: &mut Figures) {
     }
 }
 
-fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figures) {
+fn other_figures(
+    record: &Record,
+    measurement: &Measurement,
+    span: Option<&Span>,
+    figures: &mut Figures,
+) {
     let mut add = |name: &'static str, top: f64, bottom: f64| {
         if top > 0.0 && bottom > 0.0 {
             figures.insert(name.into(), Estimate::bare(top / bottom));
@@ -327,9 +358,22 @@ fn other_figures(record: &Record, measurement: &Measurement, figures: &mut Figur
     }
     if total.metadata_ops > 0 {
         add("cpu_ns_per_op", cpu_ns as f64, total.ops() as f64);
-        let durable = measurement.durable.filter(|_| each_stays(record, total.ops()));
-        let durable_s = durable.map_or(0.0, |durable| durable.durable_ns as f64 / 1e9);
-        add("durable_ops_per_s", total.ops() as f64, durable_s);
+        if let Some(durable) = measurement.durable.filter(|_| each_stays(record, total.ops())) {
+            add("durable_ops_per_s", 1.0, durable_seconds_each(&durable, total.ops(), span));
+        }
+    }
+}
+
+/// How long each of so many operations took until it was on the device: the time that an accepted
+/// one takes, and its share of the flush that came after them. All of them over all the time until
+/// then would be more than was accepted per second where the start was the faster part, or was
+/// left out of what is timed.
+fn durable_seconds_each(durable: &Durable, operations: u64, span: Option<&Span>) -> f64 {
+    let operations = operations as f64;
+    let flush_s = durable.durable_ns.saturating_sub(durable.accepted_ns) as f64 / 1e9;
+    match span {
+        Some(span) => span.seconds / span.done.ops() as f64 + flush_s / operations,
+        None => durable.durable_ns as f64 / 1e9 / operations,
     }
 }
 
@@ -348,7 +392,7 @@ fn each_stays(record: &Record, ops: u64) -> bool {
 mod tests {
     use super::*;
     use crate::knob::Settings;
-    use crate::measurement::{Durable, Outcome, SecondPass, latency_histogram};
+    use crate::measurement::{Outcome, SecondPass, Window, latency_histogram};
     use crate::plan::Trial;
 
     fn record(measurement: Measurement, streams: u64) -> Record {

@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
-use super::{Integrity, Note, Record, confession, figures, programs, start, steady, stopped};
+use super::{
+    Integrity, Note, Record, confession, consistency, figures, programs, span, start, steady,
+    stopped,
+};
 use crate::value;
 
 /// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
@@ -28,6 +31,11 @@ pub fn notes(record: &Record) -> Vec<Note> {
     let Some(measurement) = record.outcome.measurement() else { return Vec::new() };
     let settings = &record.trial.settings;
     let mut notes = stopped::notes(measurement);
+    // A load that was held still has no rate, and says why.
+    if notes.iter().all(|note| note.kind != "stopped") {
+        notes.extend(span::note(measurement, settings));
+    }
+    notes.extend(consistency::notes(record));
     notes.extend(confession::confessions(measurement, settings));
     notes.extend(programs::notes(measurement));
     notes.extend(measurement.integrity.iter().flat_map(Integrity::notes));

@@ -16,6 +16,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::origin::{Verdict, origin};
+use super::span::{NoRate, Span, span};
 use super::stopped::stopped;
 use super::{Measurement, Record};
 use crate::knob::Settings;
@@ -284,6 +285,11 @@ pub fn limits(record: &Record) -> Option<Arc<Limits>> {
         return digest.limits.as_ref().map(Arc::clone);
     }
     if stopped(measurement).is_some() {
+        return None;
+    }
+    // Within one batch of completions nothing is seen of what limits a load.
+    let of = span(measurement, &record.trial.settings);
+    if matches!(of, Ok(Span { window: None, .. }) | Err(NoRate::TooFew { .. })) {
         return None;
     }
     let facts = Facts::of(record)?;

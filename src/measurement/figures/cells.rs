@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::pooled::{Pooled, quantile_of};
-use super::{Figures, Name, Record, figures, grain, rate};
+use super::{Figures, Name, Record, grain, rate, standing};
 use crate::knob::Settings;
+use crate::measurement::consistency;
 use crate::measurement::start::later;
 use crate::stats::{Estimate, Interval, mean, mean_interval};
 
@@ -57,7 +58,8 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
 /// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
 /// figures with a 95 % interval, no narrower than whole blocks and a common start allow
 /// ([`widened`]); with one trial that has it there is no interval. Percentiles of latency are those
-/// of all operations of its trials together; the highest of them has no interval.
+/// of all operations of its trials together; the highest of them has no interval. What a trial's
+/// own record contradicts is in no mean, and a mean that lies outside its trials is no figure.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
     replicates(records).iter().map(|records| cell(records)).collect()
 }
@@ -72,7 +74,7 @@ fn cell(records: &[&Record]) -> Cell {
     let done = records.iter().filter(|record| record.outcome.measurement().is_some());
     let mut values: BTreeMap<Name, Vec<f64>> = BTreeMap::new();
     for record in done.clone() {
-        for (name, estimate) in figures(record).iter() {
+        for (name, estimate) in standing(record).iter() {
             match values.get_mut(name) {
                 Some(known) => known.push(estimate.value),
                 None => _ = values.insert(name.clone(), vec![estimate.value]),
@@ -88,7 +90,9 @@ fn cell(records: &[&Record]) -> Cell {
             None => widened(&name, done.clone().copied(), mean_interval(&values)?),
         };
         // No figure can be negative; the interval of two or three replicates does not know that.
-        Some((name, estimate.not_negative()))
+        let over = estimate.not_negative();
+        let pooled = quantile_of(&name).is_some();
+        (pooled || consistency::is_among(&values, &over)).then_some((name, over))
     });
     let figures = figures.collect();
     Cell {

@@ -4,15 +4,15 @@ use std::borrow::Cow;
 
 use hdrhistogram::Histogram;
 
-use super::{Figures, counted};
-use crate::measurement::{Measurement, Operation, course};
+use super::{Figures, Span, transactions_per_s};
+use crate::measurement::{Measurement, Operation};
 use crate::stats::Estimate;
 
 /// Fewer operations than this have no 99.9th percentile: it would be the slowest of them.
 const P999_OPERATIONS_MIN: u64 = 1000;
 
 /// Latency of operations inside the window, under the names of the JSON contract.
-pub fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
+pub fn latency_figures(measurement: &Measurement, span: Option<&Span>, figures: &mut Figures) {
     let of = |operation: Operation| {
         let all = measurement.latency.iter().filter(move |(kind, _)| *kind == operation);
         merged(all.map(|(_, histogram)| histogram)).filter(|histogram| !histogram.is_empty())
@@ -25,10 +25,7 @@ pub fn latency_figures(measurement: &Measurement, figures: &mut Figures) {
     if let Some(all) = merged(parts.map(|(_, histogram)| histogram.as_ref())) {
         percentiles(&all, "", figures);
     }
-    let transactions = kinds.iter().find(|(name, _)| *name == Operation::Transaction.name());
-    if let Some(((_, histogram), window)) = transactions.zip(counted(measurement)) {
-        let seconds = course::timed_seconds(&measurement.load, &window);
-        let rate = histogram.len() as f64 / seconds;
+    if let Some(rate) = span.and_then(|span| transactions_per_s(measurement, span)) {
         figures.insert("transactions_per_s".into(), Estimate::bare(rate));
     }
     if kinds.len() > 1 {

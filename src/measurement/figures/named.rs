@@ -147,6 +147,17 @@ impl Rates {
     pub fn among(figures: &Figures) -> Rates {
         Rates(RATES.map(|name| figures.get(name).map(|figure| figure.value)))
     }
+
+    /// The same but those of these names.
+    #[must_use]
+    pub fn without(mut self, names: &[Name]) -> Rates {
+        for (rate, name) in self.0.iter_mut().zip(RATES) {
+            if names.iter().any(|held| held.as_ref() == name) {
+                *rate = None;
+            }
+        }
+        self
+    }
 }
 
 /// A figure of a record whose samples were let go; `None` of any other record.
@@ -154,6 +165,7 @@ pub(super) fn kept(record: &Record, name: &str) -> Option<Option<f64>> {
     let digest = record.outcome.measurement()?.digest.as_ref()?;
     Some(match RATES.iter().position(|known| *known == name) {
         Some(place) => digest.rates.0[place],
+        None if digest.withheld.iter().any(|held| held.as_ref() == name) => None,
         None => digest.figures.get(name).map(|figure| figure.value),
     })
 }

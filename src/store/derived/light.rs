@@ -114,6 +114,8 @@ struct Done<'a> {
     evidence: Cow<'a, Evidence>,
     /// In the order of the names.
     figures: Vec<Figure>,
+    /// Numbers of the names of those that the record contradicts.
+    withheld: Vec<u32>,
     steady: Option<bool>,
     /// Why it was not tested.
     untested: Cow<'a, str>,
@@ -157,7 +159,9 @@ pub fn pack<E>(
             for (name, estimate) in digest.figures.iter() {
                 figures.push((number(name)?, sure(estimate)));
             }
-            Ending::Done(Box::new(done(measurement, digest, figures, rest)))
+            let withheld = digest.withheld.iter().map(|name| number(name));
+            let withheld = withheld.collect::<Result<Vec<u32>, E>>()?;
+            Ending::Done(Box::new(done(measurement, digest, (figures, withheld), rest)))
         }
         (Outcome::Failed(why), _) => Ending::Failed(why.into()),
         (Outcome::Skipped(why), _) => Ending::Skipped(why.into()),
@@ -179,7 +183,7 @@ pub fn pack<E>(
 fn done<'a>(
     measurement: &'a Measurement,
     digest: &'a Digest,
-    figures: Vec<Figure>,
+    (figures, withheld): (Vec<Figure>, Vec<u32>),
     rest: Option<String>,
 ) -> Done<'a> {
     let (steady, untested) = match &digest.steady {
@@ -195,6 +199,7 @@ fn done<'a>(
         layout: measurement.layout,
         evidence: Cow::Borrowed(&measurement.evidence),
         figures,
+        withheld,
         steady,
         untested: untested.into(),
         course: digest.settling.as_ref().map(Course::of),
@@ -247,7 +252,8 @@ pub fn unpack(bytes: &[u8], settings: Settings, names: &HashMap<u32, Name>) -> O
         Ending::Skipped(why) => Outcome::Skipped(why.into_owned()),
         Ending::Interrupted => Outcome::Interrupted,
     };
-    Some(Record { trial, outcome, notes: kept.notes.into_owned() })
+    let notes = kept.notes.into_owned();
+    Some(Record { notes, ..Record::new(trial, outcome) })
 }
 
 fn measurement(done: Done<'_>, names: &HashMap<u32, Name>) -> Option<Measurement> {
@@ -257,11 +263,14 @@ fn measurement(done: Done<'_>, names: &HashMap<u32, Name>) -> Option<Measurement
     };
     let figure = |(name, of): &Figure| Some((names.get(name)?.clone(), estimate(*of)));
     let figures = done.figures.iter().map(figure).collect::<Option<Figures>>()?;
+    let withheld = done.withheld.iter().map(|number| names.get(number).cloned());
+    let withheld = withheld.collect::<Option<Vec<Name>>>()?;
     let counters = machine::COUNTERS.into_iter().zip(done.machine);
     let notes: Arc<[Note]> = done.notes.into_owned().into();
     let taken = notes.get(..done.taken as usize)?.to_vec();
     let digest = Digest {
-        rates: Rates::among(&figures),
+        rates: Rates::among(&figures).without(&withheld),
+        withheld,
         figures: Arc::new(figures),
         steady: match done.steady {
             Some(settled) => Steady::Tested(settled),

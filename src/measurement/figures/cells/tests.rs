@@ -86,7 +86,10 @@ fn percentiles_of_a_cell_are_those_of_all_its_operations() {
     assert!(values.is_sorted(), "{values:?}");
     // A trial alone has its own, and those without samples say the same.
     let one = [stutters(1, 330)];
-    assert_eq!(of(&one)["latency_ns_p99"], super::figures(&one[0])["latency_ns_p99"]);
+    assert_eq!(
+        of(&one)["latency_ns_p99"],
+        crate::measurement::figures::figures(&one[0])["latency_ns_p99"]
+    );
     let all = [stutters(1, 40), stutters(2, 400), stutters(3, 90)];
     assert_eq!(of(&all), of(&all.clone().map(Record::light)));
 }
