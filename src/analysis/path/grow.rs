@@ -7,6 +7,10 @@ use crate::inventory::ceiling::Capacity;
 use crate::inventory::server::{Drive, Interface, Server};
 use crate::value;
 
+/// A triad counts three words for two that are read; what is further above reading than this is a
+/// measurement that was disturbed.
+const APART: f64 = 2.0;
+
 /// Disks or ports that reach memory through the same controller.
 #[derive(Clone, Debug)]
 pub struct Group {
@@ -176,6 +180,7 @@ fn memory(server: &Server, bandwidth: Option<&Bandwidth>, node: Option<u32>) -> 
         Some(number) => (format!("memory:{number}"), "memory".to_owned()),
         None => ("memory:?".to_owned(), "memory".to_owned()),
     };
+    let mut apart = None;
     let measured = bandwidth.zip(node).and_then(|(bandwidth, number)| {
         let node = bandwidth.nodes.iter().find(|node| node.node == number)?;
         // Each was reached, so memory can do at least the most of them: others may have disturbed
@@ -187,6 +192,13 @@ fn memory(server: &Server, bandwidth: Option<&Bandwidth>, node: Option<u32>) -> 
         ];
         let known = rates.iter().filter_map(|(name, rate)| Some((*name, (*rate)?)));
         let (how, most) = known.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        // Whatever else is done with memory is read from it first: what was measured of it speaks
+        // against what would be its limit.
+        if let Some(read) = node.read_bytes_per_s.filter(|read| most > APART * read) {
+            let (most, read) = (value::throughput(most), value::throughput(read));
+            apart = Some(format!("measured: {how} has {most} and reading {read}, which disagree"));
+            return None;
+        }
         let threads = match node.threads {
             1 => "1 thread".to_owned(),
             _ if how == "a copy" => "1 thread".to_owned(),
@@ -197,11 +209,10 @@ fn memory(server: &Server, bandwidth: Option<&Bandwidth>, node: Option<u32>) -> 
         Some(Capacity { encoded_bytes_per_s, bytes_per_s, derivation, assumed: false })
     });
     let unknown = match (&measured, node) {
-        (Some(_), _) => "",
-        (_, None) => "the firmware does not say which node the controller is at",
-        _ => "not measured",
+        (Some(_), _) => String::new(),
+        (_, None) => "the firmware does not say which node the controller is at".to_owned(),
+        _ => apart.unwrap_or_else(|| "not measured".to_owned()),
     };
-    let unknown = unknown.to_owned();
     Node { id, name, kind: Kind::Memory, above: None, capacity: measured, unknown }
 }
 

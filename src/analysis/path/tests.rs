@@ -194,6 +194,24 @@ fn a_virtual_machine_has_unknown_parts_and_never_a_number_for_them() {
     assert_eq!((narrowest(path).kind, path.complete), ("memory", false));
 }
 
+/// "At most 18927 MB/s, held by the memory" stood beside a memory that read 6908: one of the two
+/// was disturbed, and what contradicts its own measurement is no ceiling.
+#[test]
+fn memory_whose_measurements_disagree_is_no_ceiling() {
+    let server = second_source();
+    let mut bandwidth = measured();
+    bandwidth.copy_bytes_per_s = Some(18.927e9);
+    bandwidth.nodes[0].triad_bytes_per_s = Some(6.5e9);
+    bandwidth.nodes[0].read_bytes_per_s = Some(6.908e9);
+    let found = paths(&server, Some(&bandwidth));
+    let memory = found.paths[0].parts.last().unwrap();
+    assert_eq!((memory.kind, memory.bytes_per_s), ("memory", None));
+    assert!(!found.paths[0].complete, "{memory:?}");
+    bandwidth.copy_bytes_per_s = Some(5e9);
+    let found = paths(&server, Some(&bandwidth));
+    assert_eq!(found.paths[0].parts.last().unwrap().bytes_per_s, Some(6.908e9));
+}
+
 #[test]
 fn arrays_and_file_systems_name_the_paths_that_they_lie_on() {
     let mut server = second_source();
