@@ -11,7 +11,7 @@ use super::curve::{Cell, cells};
 use super::{Finding, Question, words};
 use crate::measurement::Record;
 use crate::measurement::settling::{Settling, settling};
-use crate::measurement::start::{Start, start};
+use crate::measurement::start::{TrialStart, start};
 use crate::measurement::steady::{Steady, steady};
 use crate::stats::Estimate;
 use crate::value::{bytes, counted, duration, percent};
@@ -35,7 +35,7 @@ struct Trial<'a> {
     record: &'a Record,
     steady: Steady,
     settling: Option<Settling>,
-    start: Option<Start>,
+    start: Option<TrialStart>,
 }
 
 /// The trials of one load.

@@ -7,11 +7,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::figures::{Figures, Latencies, Name, Rates, figures, latencies};
+use super::figures::{Figures, LatencyCounts, Name, Rates, figures, latency_counts};
 use super::limit::{Limits, limits};
 use super::origin::{Origin, origin};
 use super::settling::{Settling, settling};
-use super::start::{Start, later, start};
+use super::start::{TrialStart, later, start};
 use super::steady::{Steady, steady};
 use super::{Note, Outcome, Record, Series, consistency, judge, machine};
 
@@ -29,11 +29,11 @@ pub struct Digest {
     /// As [`settling`] gave it.
     pub settling: Option<Settling>,
     /// As [`start`] gave it.
-    pub start: Option<Start>,
+    pub start: Option<TrialStart>,
     /// As [`later`] gave it.
     pub later: Option<f64>,
-    /// As [`latencies`] gave them.
-    pub latencies: Vec<Latencies>,
+    /// As [`latency_counts`] gave them.
+    pub latencies: Vec<LatencyCounts>,
     /// As [`judge::all`] gave them.
     pub notes: Arc<[Note]>,
     /// As [`machine::counters`] gave them.
@@ -63,7 +63,7 @@ impl Digest {
             settling: settling(measurement, &record.trial.settings),
             start: start(measurement),
             later: later(measurement),
-            latencies: latencies(measurement),
+            latencies: latency_counts(measurement),
             notes: judge::all(record),
             machine: machine::counters(measurement),
             origin: origin(measurement, &record.trial.settings),

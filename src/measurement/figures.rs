@@ -25,7 +25,7 @@ pub use cells::{Cell, cells, mean_of, replicates, widened};
 use grain::grain;
 use latency::latency_figures;
 pub use named::{Figures, Name, Rates};
-pub use pooled::{Latencies, latencies};
+pub use pooled::{LatencyCounts, latency_counts};
 
 /// The window figure and the naive one may differ by this share of the window's before the record
 /// carries a note (DESIGN rule 1).

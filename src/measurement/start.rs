@@ -21,7 +21,7 @@ const FIRST_NS: u64 = 100_000_000;
 
 /// A first phase that was not like the rest.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Start {
+pub struct TrialStart {
     /// How long after the start of the window the rest begins, ns.
     pub after_ns: u64,
     /// Bytes per second until then; operations per second where no bytes were moved.
@@ -36,7 +36,7 @@ pub struct Start {
 }
 
 /// Samples of the load from the window's start to its end: times and totals.
-struct Rows<'a> {
+struct LoadRows<'a> {
     load: &'a Series,
     /// The first row of them.
     first: usize,
@@ -46,7 +46,7 @@ struct Rows<'a> {
 
 /// The first phase of a trial that was not like the rest beyond its own scatter; `None` of loads
 /// that were held still, of programs, and of what others reported.
-pub fn start(measurement: &Measurement) -> Option<Start> {
+pub fn start(measurement: &Measurement) -> Option<TrialStart> {
     if let Some(digest) = &measurement.digest {
         return digest.start;
     }
@@ -62,7 +62,7 @@ pub fn start(measurement: &Measurement) -> Option<Start> {
         if of_operations { &["metadata_ops"] } else { &["read_bytes", "write_bytes"] };
     // What was saved lies in the first interval, in which the window begins; a load that is slow
     // in it may have begun late.
-    let of = |early: bool| Some((early, Rows::of(load, columns, &window, early)?));
+    let of = |early: bool| Some((early, LoadRows::of(load, columns, &window, early)?));
     let found = [of(true), of(false)].into_iter().flatten().find_map(|(early, rows)| {
         let head = rows.head(measurement, &window)?;
         (head.before > head.after || !early).then_some((rows, head))
@@ -77,7 +77,7 @@ pub fn start(measurement: &Measurement) -> Option<Start> {
         .rest(head.length)
         .filter(|rest| after_ns <= LEFT_OUT_NS && rest.seconds() >= LEFT_MIN * window.seconds());
     let Head { before, after, .. } = head;
-    Some(Start { after_ns, before, after, of_operations, rest })
+    Some(TrialStart { after_ns, before, after, of_operations, rest })
 }
 
 /// What the rate is without its first tenth of a second, over what it is: where a start is not told
@@ -91,7 +91,7 @@ pub fn later(measurement: &Measurement) -> Option<f64> {
     if told || load.column(course::TIMED).is_some() || start(measurement).is_some() {
         return None;
     }
-    let rows = Rows::of(load, &[], &window, true)?;
+    let rows = LoadRows::of(load, &[], &window, true)?;
     let first = (window.start_ns + FIRST_NS) as i64;
     let rest = rows.rest(rows.at_ns.iter().position(|at| *at >= first)?)?;
     let rate = |of: &Window| {
@@ -103,9 +103,14 @@ pub fn later(measurement: &Measurement) -> Option<f64> {
     (enough && ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-impl<'a> Rows<'a> {
+impl<'a> LoadRows<'a> {
     /// With `early`, from the last sample before the window on.
-    fn of(load: &'a Series, columns: &[&str], window: &Window, early: bool) -> Option<Rows<'a>> {
+    fn of(
+        load: &'a Series,
+        columns: &[&str],
+        window: &Window,
+        early: bool,
+    ) -> Option<LoadRows<'a>> {
         let (start, end) = (window.start_ns as i64, window.end_ns as i64);
         let mut first = load.at_ns.partition_point(|&at| at < start);
         if early && load.at_ns.get(first).is_none_or(|&at| at > start) {
@@ -118,7 +123,7 @@ impl<'a> Rows<'a> {
             of.map(|&value| value as f64).sum()
         };
         let totals = (first..last).map(total).collect();
-        Some(Rows { load, first, totals, at_ns })
+        Some(LoadRows { load, first, totals, at_ns })
     }
 
     fn head(&self, measurement: &Measurement, window: &Window) -> Option<Head> {
@@ -158,7 +163,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-impl Start {
+impl TrialStart {
     /// Whether it was faster than what came after it.
     pub fn is_faster(&self) -> bool {
         self.before > self.after

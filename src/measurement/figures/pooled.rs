@@ -17,7 +17,7 @@ const CLASSES: u64 = 128;
 
 /// Latencies of one kind of operation: how many in each class that has any.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Latencies {
+pub struct LatencyCounts {
     /// What the operations did.
     pub kind: Operation,
     /// For each class: how many classes after the one before, and how many operations, both in
@@ -29,7 +29,7 @@ pub struct Latencies {
 type Counts = BTreeMap<u64, u64>;
 
 /// The latencies of a measurement, one for each kind of operation that it has.
-pub fn latencies(measurement: &Measurement) -> Vec<Latencies> {
+pub fn latency_counts(measurement: &Measurement) -> Vec<LatencyCounts> {
     if let Some(digest) = &measurement.digest {
         return digest.latencies.clone();
     }
@@ -37,7 +37,7 @@ pub fn latencies(measurement: &Measurement) -> Vec<Latencies> {
         let all = measurement.latency.iter().filter(|(it, _)| it == kind);
         let mut counts = Counts::new();
         all.for_each(|(_, histogram)| add(histogram, &mut counts));
-        (!counts.is_empty()).then(|| Latencies { kind: *kind, packed: packed(&counts) })
+        (!counts.is_empty()).then(|| LatencyCounts { kind: *kind, packed: packed(&counts) })
     };
     Operation::ALL.iter().filter_map(of).collect()
 }
@@ -70,7 +70,7 @@ impl Pooled {
     pub fn of<'a>(records: impl Iterator<Item = &'a Record>) -> Pooled {
         let mut all: Vec<(Operation, Counts)> = Vec::new();
         for measurement in records.filter_map(|record| record.outcome.measurement()) {
-            for one in latencies(measurement) {
+            for one in latency_counts(measurement) {
                 let place = all.iter().position(|(kind, _)| *kind == one.kind);
                 let place = place.unwrap_or_else(|| {
                     all.push((one.kind, Counts::new()));

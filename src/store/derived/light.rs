@@ -13,11 +13,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::knob::Settings;
-use crate::measurement::figures::{Figures, Latencies, Name, Rates};
+use crate::measurement::figures::{Figures, LatencyCounts, Name, Rates};
 use crate::measurement::limit::Limits;
 use crate::measurement::origin::Origin;
 use crate::measurement::settling::{Fall, Settling};
-use crate::measurement::start::Start;
+use crate::measurement::start::TrialStart;
 use crate::measurement::steady::Steady;
 use crate::measurement::{
     Digest, Durable, Evidence, Integrity, Measurement, Note, Outcome, Programs, Record, Reported,
@@ -120,9 +120,9 @@ struct Done<'a> {
     /// Why it was not tested.
     untested: Cow<'a, str>,
     course: Option<Course>,
-    start: Option<Start>,
+    start: Option<TrialStart>,
     later: Option<f64>,
-    latencies: Cow<'a, [Latencies]>,
+    latencies: Cow<'a, [LatencyCounts]>,
     notes: Cow<'a, [Note]>,
     /// How many of the notes, the first ones, were taken while it ran.
     taken: u32,
