@@ -7,6 +7,7 @@ mod again;
 mod bounds;
 mod compare;
 mod database;
+mod drawn;
 mod effects;
 mod engines;
 mod holes;
