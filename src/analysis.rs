@@ -32,6 +32,7 @@ mod notes;
 mod operations;
 pub mod path;
 pub mod reported;
+mod same;
 pub mod scaling;
 pub mod seek_law;
 pub mod size;

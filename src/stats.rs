@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 pub mod batch_means;
 pub mod edge;
+pub mod equivalence;
 mod holm;
 pub mod draws;
 pub mod fit;

@@ -1,9 +1,11 @@
 //! From which block size on does it deliver what it can?
 
 use super::curve::{Curve, curves};
-use super::{Finding, Question, seek_law, words};
+use super::{Finding, Question, same, seek_law, words};
 use crate::measurement::Record;
+use crate::stats::equivalence::enough_from;
 use crate::stats::mean_interval;
+use crate::stats::profile::Level;
 use crate::value::{Value, setting};
 
 pub const QUESTION: Question = Question {
@@ -29,7 +31,8 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
     let (half, enough) = (reaches(0.5)?.at, reaches(ENOUGH)?.at);
     let most = words::rate(&mean_interval(&top.values)?, top.values.len());
     let label = curve.load(&["queue-depth", "streams"]);
-    let reached = if enough == levels[0].at {
+    let already = enough == levels[0].at;
+    let reached = if already {
         format!("gives 90 % of its most with blocks of {} already", size(enough))
     } else if half == enough {
         format!("gives half of its most, and 90 % of it, with blocks of {}", size(half))
@@ -40,13 +43,29 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
             size(enough)
         )
     };
+    let (open, advice) = if already { open(&levels).unzip() } else { (None, None) };
     let claim = format!(
-        "{label} {reached}, of the sizes measured; the most was {most} with {}.{}",
+        "{label} {reached}, of the sizes measured; the most was {most} with {}.{}{}",
         size(top.at),
+        open.unwrap_or_default(),
         law(curve).unwrap_or_default()
     );
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
-    Some(finding.doubted(curve.strays(), curve.points.len()))
+    let finding = finding.doubted(curve.strays(), curve.points.len());
+    Some(match advice {
+        Some(advice) => finding.advise(advice),
+        None => finding,
+    })
+}
+
+/// What is not decided where the smallest blocks seem to give all there is: whether larger ones
+/// give a tenth more, after all; and what would tell. `None` where they surely do not.
+fn open(levels: &[Level]) -> Option<(String, String)> {
+    if enough_from(levels, 0) == Some(0) {
+        return None;
+    }
+    let told = " Whether larger blocks give a tenth more is not decided.".to_owned();
+    Some((told, same::more_replicates(levels.iter().map(|level| level.values.as_slice()))))
 }
 
 /// A size that was asked for.

@@ -1,12 +1,11 @@
 //! How much faster does memory answer than the device, and did the device answer at all?
 
 use super::curve::{Cell, alike, cells, stray};
-use super::{Finding, Question, words};
+use super::{Finding, Question, same, words};
 use crate::knob::Settings;
 use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
-use crate::stats::{Estimate, mean_interval, ratio_of_means};
-use crate::value::significant;
+use crate::stats::{mean_interval, ratio_of_means};
 
 pub const QUESTION: Question = Question {
     name: "cache",
@@ -53,23 +52,12 @@ fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
         of(&fast)?,
         words::path(device.settings),
         of(&slow)?,
-        times(&ratio)
+        same::compared(&fast, &slow, &ratio)
     );
     let evidence = [cached.evidence(), device.evidence()].concat();
     let count = evidence.len();
     let finding = Finding::info(QUESTION.name, claim, evidence);
     Some(finding.doubted(cached.strays() + device.strays(), count))
-}
-
-fn times(ratio: &Estimate) -> String {
-    match ratio.interval {
-        Some(ends) if ends.covers(1.0) => format!(
-            "no difference is shown (ratio {} to {}, 95 % interval)",
-            significant(ends.low),
-            significant(ends.high)
-        ),
-        _ => format!("{} as much", words::number(ratio, " times")),
-    }
 }
 
 /// Reading trials whose bytes came from elsewhere than they should, by verdict.

@@ -1,7 +1,7 @@
 //! From which queue depth on does more depth only add latency?
 
 use super::curve::{Curve, curves};
-use super::{Finding, Question, words};
+use super::{Finding, Question, same, words};
 use crate::measurement::Record;
 use crate::stats::knee::{Knee, Scaling, scaling};
 use crate::stats::mean;
@@ -28,14 +28,21 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
         Some(duration(mean(&level.values)))
     };
     let (first, last) = (latency.first()?.at, latency.last()?.at);
-    let reached = scaling.reached_at;
     let most = rate(scaling, curve.replicates(scaling.peak_at));
+    let mut advice = None;
     let grows = match scaling.knee {
-        Knee::At(at) => format!("grows with the queue up to depth {}", words::number(&at, "")),
-        Knee::Between(below, above) => {
-            format!("stops growing between queue depth {below} and {above}")
+        Knee::At(at) => {
+            format!("{label} grows with the queue up to depth {}", words::number(&at, ""))
         }
-        Knee::BeforeFirst => format!("gives all it has at queue depth {first} already"),
+        Knee::Between(below, above) => {
+            format!("{label} stops growing between queue depth {below} and {above}")
+        }
+        Knee::BeforeFirst => format!("{label} gives all it has at queue depth {first} already"),
+        Knee::Undecided => {
+            let open = same::undecided(&label, &curve.levels("iops"), depth);
+            advice = Some(open.advice);
+            open.claim
+        }
         Knee::BeyondLast => {
             let claim = format!(
                 "{label} may go on growing beyond queue depth {last}, the deepest that was \
@@ -45,19 +52,26 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
             return Some(finding.advise("measure with deeper queues"));
         }
     };
-    let cost = if last > reached {
-        format!(
-            " Deeper queues only add latency: {} on average at depth {reached}, {} at depth \
+    let cost = match scaling.enough_at.filter(|_| scaling.knee != Knee::Undecided) {
+        Some(enough) if last > enough => format!(
+            " Deeper queues only add latency: {} on average at depth {enough}, {} at depth \
              {last}.",
-            latency_at(reached)?,
+            latency_at(enough)?,
             latency_at(last)?
-        )
-    } else {
-        String::new()
+        ),
+        _ => String::new(),
     };
-    let claim = format!("{label} {grows}; the most was {most}.{cost}");
+    let claim = format!("{grows}; the most was {most}.{cost}");
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
-    Some(finding.doubted(curve.strays(), curve.points.len()))
+    let finding = finding.doubted(curve.strays(), curve.points.len());
+    Some(match advice {
+        Some(advice) => finding.advise(advice),
+        None => finding,
+    })
+}
+
+fn depth(level: f64) -> String {
+    format!("depth {level}")
 }
 
 fn rate(scaling: &Scaling, replicates: usize) -> String {

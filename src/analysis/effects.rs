@@ -10,7 +10,7 @@
 //! The error of each effect is that of its scope (`stats::strata`); the sentences are in
 //! `effects/tell.rs`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ use crate::knob::{Knob, Scope};
 use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
 use crate::stats::main_effects::{self, CHANCE, MainEffect};
-use crate::stats::{Estimate, Interval};
+use crate::stats::{Estimate, Interval, mean};
 use crate::value::Value;
 pub use follow::Following;
 use interaction::interactions;
@@ -54,6 +54,8 @@ pub struct Effects {
     pub divided: bool,
     /// What is compared: the name of a figure.
     pub figure: &'static str,
+    /// The geometric mean of it over all cells, each counted once: what ratios of levels are to.
+    pub geometric_mean: f64,
     /// How many replicates there are.
     pub replicates: usize,
     /// Share of the variation that is of combinations: what one knob does depends on others.
@@ -261,6 +263,7 @@ impl Workload<'_> {
             origin,
             divided: self.origins.len() > 1,
             figure,
+            geometric_mean: over_cells(&runs),
             replicates: found.replicates,
             together_share: found.together,
             error_share: found.error_share,
@@ -363,6 +366,14 @@ impl KnobEffect {
 /// An estimate of what was set up once for all replicates has no interval.
 fn sure(estimate: Estimate, once: bool) -> Estimate {
     if once { Estimate::bare(estimate.value) } else { estimate }
+}
+
+/// The geometric mean over cells, each counted once, of values that are logarithms.
+fn over_cells(runs: &[main_effects::Run]) -> f64 {
+    let mut cells: BTreeMap<&[usize], Vec<f64>> = BTreeMap::new();
+    runs.iter().for_each(|run| cells.entry(&run.levels).or_default().push(run.value));
+    let means: Vec<f64> = cells.values().map(|values| mean(values)).collect();
+    mean(&means).exp()
 }
 
 /// A difference of logarithms, taken back.

@@ -1,6 +1,7 @@
 //! To how many streams at once does it go on delivering more, and by what law?
 
 use super::curve::{Curve, alike, curves};
+use super::same;
 use super::{Asked, Finding, Question, words};
 use crate::measurement::Record;
 use crate::measurement::figures::rate;
@@ -73,11 +74,15 @@ fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
         }
         Knee::Between(below, reached) => (
             format!("{label} stops growing between {below} and {reached} streams; {at_peak}."),
-            Some("measure more levels in between to narrow this down"),
+            Some("measure more levels in between to narrow this down".to_owned()),
         ),
         Knee::BeforeFirst => {
             let first = words::streams(curve.first());
             (format!("{label} gives all it has to {first} already; {at_peak}."), None)
+        }
+        Knee::Undecided => {
+            let open = same::undecided(&label, &curve.levels(figure(curve)), words::streams);
+            (format!("{}; {at_peak}.", open.claim), Some(open.advice))
         }
         Knee::BeyondLast => {
             let last = words::streams(curve.last());
@@ -85,7 +90,7 @@ fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
                 "{label} may go on growing beyond {last}, the most that were measured: where it \
                  stops is not known; {at_peak}."
             );
-            (claim, Some("measure with more streams"))
+            (claim, Some("measure with more streams".to_owned()))
         }
     };
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
@@ -121,7 +126,8 @@ fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
 fn law_of(curve: &Curve<'_>) -> Option<(Law, Option<Scaling>)> {
     let levels = curve.levels(figure(curve));
     let found = scaling(&levels);
-    let flat = found.as_ref().is_some_and(|found| found.knee == Knee::BeforeFirst);
+    let flat = |knee: Knee| matches!(knee, Knee::BeforeFirst | Knee::Undecided);
+    let flat = found.as_ref().is_some_and(|found| flat(found.knee));
     let law = law(&levels).filter(|_| curve.strays() == 0 && !flat)?;
     Some((law, found))
 }
@@ -256,12 +262,14 @@ fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
     let sum: Estimate = mean_interval(&sums)?;
     let mut evidence = all.evidence();
     evidence.extend(alone.iter().flat_map(|curve| curve.evidence()));
+    let means = same::means(&at_once.values, &sums).filter(|_| name == THROUGHPUT);
     let claim = format!(
-        "{} over {} directories at once gives {}, {share} of the sum of each alone, {}.",
+        "{} over {} directories at once gives {}, {share} of the sum of each alone, {}{}.",
         words::load(all.settings, &["block-size", "queue-depth"]),
         directories.len(),
         words::rate_of(name, &mean_interval(&at_once.values)?, at_once.values.len()),
         words::rate_of(name, &sum, replicates),
+        means.unwrap_or_default(),
     );
     let finding = Finding::info(QUESTION.name, claim, evidence);
     let shared = ratio.interval.is_some_and(|ends| ends.high < SHARED);

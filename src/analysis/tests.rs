@@ -216,7 +216,7 @@ fn a_flat_curve_gets_no_law_and_no_cost_is_negative() {
 
 #[test]
 fn where_the_data_bound_no_knee_none_is_claimed() {
-    let mut claims = [0; 2];
+    let (mut claims, mut open) = ([0; 2], 0);
     for seed in seeds() {
         for (place, capacity, word) in [
             (0, "50000MB/s", "may go on growing beyond 60 streams"),
@@ -226,16 +226,50 @@ fn where_the_data_bound_no_knee_none_is_claimed() {
             let records = campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
             let found = findings(&Asked::of(&records));
             let said = &of(&found, "scaling")[0].claim;
-            claims[place] += u32::from(!said.contains(word));
+            let flat = place == 1 && said.contains("more with more than 1 stream is not decided");
+            claims[place] += u32::from(!said.contains(word) && !flat);
+            open += u32::from(flat);
         }
     }
+    // Three replicates that scatter by 4 % cannot always tell that seven levels give the same.
+    assert!(f64::from(open) < 0.5 * seeds().end as f64, "{open} not decided");
     at_most_by_chance(claims[0], "knee in a straight line");
     at_most_by_chance(claims[1], "knee in a flat line");
 }
 
+/// One stream got 1253 and 32 got 1878 MB/s, and the finding said that one "gives all it has" while
+/// another said that "more in flight gets more". Nothing of the kind is said where more streams may
+/// get a tenth more, and where they get no more it is said.
+#[test]
+#[expect(clippy::print_stdout, reason = "how often is told with --nocapture")]
+fn one_stream_gives_all_it_has_where_that_is_shown_and_nowhere_else() {
+    let (mut wrong, mut said) = (0, 0);
+    for seed in seeds() {
+        let mut random = Random::new(seed);
+        let spread = format!("{:.3}", random.between(0.02, 0.2));
+        let replicates = random.between(1.0, 6.0).ceil() as u32;
+        let gains = |capacity: f64, spread: &str, replicates: u32| {
+            let capacity = mb_per_s(capacity);
+            let limits = [("sim-stream-rate", "100MB/s"), ("sim-capacity", &capacity)];
+            let noise = [("sim-noise", "0.01"), ("sim-trial-noise", spread)];
+            let changes = [LOAD, &limits, &noise].concat();
+            let plan = cells("streams", &["1", "2", "4", "8", "32"], &changes);
+            let records = campaign(&plan, replicates, seed);
+            let found = findings(&Asked::of(&records));
+            of(&found, "scaling")[0].claim.contains("1 stream already")
+        };
+        // A stream alone gets 100 MB/s at most, and all together so many times as much.
+        wrong += u32::from(gains(100.0 * random.between(1.1, 1.5), &spread, replicates));
+        said += u32::from(gains(80.0, "0.02", 6));
+    }
+    let share = |count: u32| f64::from(count) / seeds().end as f64;
+    println!("gives all it has: wrong {}, said {}", share(wrong), share(said));
+    assert!(share(wrong) <= 0.05 && share(said) >= 0.8, "{wrong} wrong, {said} said");
+}
+
 #[test]
 fn the_depth_from_which_only_latency_grows_is_found() {
-    let mut coverage = Coverage::default();
+    let (mut coverage, mut undecided) = (Coverage::default(), 0);
     for seed in seeds() {
         let depth = Random::new(seed).between(3.0, 30.0);
         // Each operation takes 1 ms + 4096 B / 1 GB/s; `depth` of them fill the capacity.
@@ -249,8 +283,10 @@ fn the_depth_from_which_only_latency_grows_is_found() {
         let claim = &of(&found, "depth")[0].claim;
         coverage.add(printed(claim, "up to depth "), depth);
         let open = claim.contains("may go on growing");
-        assert!(open || claim.contains("only add latency"), "{claim}");
+        undecided += u32::from(!open && !claim.contains("only add latency"));
     }
+    // Three replicates that scatter by 4 % cannot always tell that deeper queues get no more.
+    assert!(f64::from(undecided) < 0.25 * seeds().end as f64, "{undecided} not decided");
     let silent = coverage.asked - coverage.given;
     coverage.check_given("depth");
     at_most_by_chance(silent, "no depth where one was planted");
@@ -308,23 +344,28 @@ fn printed_bytes(claim: &str) -> Option<(f64, f64)> {
 
 #[test]
 fn what_memory_gains_is_found_and_no_gain_is_claimed_where_there_is_none() {
-    let (mut coverage, mut claims) = (Coverage::default(), 0);
+    let (mut coverage, mut claims, mut said) = (Coverage::default(), 0, 0);
     for seed in seeds() {
         let truth = Random::new(seed).between(1.5, 20.0);
-        let compare = |cache_rate: &str| {
+        let compare = |cache_rate: &str, replicates: u32| {
             let load = [("streams", "8"), ("file-size", "64MiB"), ("block-size", "64KiB")];
             let planted =
                 [("direct", "false"), ("sim-cache-rate", cache_rate), ("queue-depth", "8")];
             let changes = [&load[..], &planted].concat();
-            let records = campaign(&cells("cold", &["true", "false"], &changes), 3, seed);
+            let plan = cells("cold", &["true", "false"], &changes);
+            let records = campaign(&plan, replicates, seed);
             of(&findings(&Asked::of(&records)), "cache")[0].claim.clone()
         };
-        coverage.add(printed(&compare(&mb_per_s(truth * 1000.0)), " times"), truth);
-        claims += u32::from(!compare("1000MB/s").contains("no difference is shown"));
+        coverage.add(printed(&compare(&mb_per_s(truth * 1000.0), 3), " times"), truth);
+        let same = compare("1000MB/s", 6);
+        claims += u32::from(same.contains(" as much"));
+        said += u32::from(same.contains("no difference of 10 % or more"));
     }
     assert!(coverage.given_share() > 0.9, "{coverage:?}");
     coverage.check_given("cache");
     at_most_by_chance(claims, "gain from cache");
+    // Silence is no answer: six replicates that scatter by 2 % show that there is none.
+    assert!(f64::from(said) >= 0.8 * seeds().end as f64, "{said} said to be the same");
 }
 
 #[test]

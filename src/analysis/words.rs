@@ -172,6 +172,16 @@ pub fn knob(name: &str, settings: &Settings) -> String {
     }
 }
 
+/// What begins a sentence, within one.
+pub fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    // TCP is a name.
+    if text.chars().nth(1).is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
+    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
+}
+
 /// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1 MiB)`.
 pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     if settings.has("command") {

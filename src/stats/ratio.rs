@@ -48,6 +48,14 @@ impl RatioOfMeans {
         Some(RatioOfMeans { difference, error: Some(((a + b).sqrt(), freedom)) })
     }
 
+    /// The same ratio of samples of so many values each, judged by a variance of the logarithms
+    /// that is known from more than these, with so many degrees of freedom (Student).
+    #[must_use]
+    pub fn by_variance(self, counts: [usize; 2], variance: f64, freedom: f64) -> RatioOfMeans {
+        let each: f64 = counts.iter().map(|count| 1.0 / *count as f64).sum();
+        RatioOfMeans { error: Some(((variance * each).sqrt(), freedom)), ..self }
+    }
+
     /// The ratio with its 95 % interval.
     pub fn estimate(&self) -> Estimate {
         let value = self.difference.exp();

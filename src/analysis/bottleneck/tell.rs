@@ -20,13 +20,20 @@ pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
     let noun = noun(verdict.limit);
     let count = group.len();
     let lead = match (verdict.limit, count) {
-        (Resource::Unknown, 1) => format!("What limits {}{at} is not known", lower(&load)),
+        (Resource::Unknown, 1) => format!("What limits {}{at} is not known", words::lower(&load)),
         (Resource::Unknown, _) => {
-            format!("What limits {count} of {all} cells is not known, such as {}{at}", lower(&load))
+            format!(
+                "What limits {count} of {all} cells is not known, such as {}{at}",
+                words::lower(&load)
+            )
         }
         (_, 1) => format!("{load}{at} is limited by {noun}"),
         (_, _) => {
-            format!("{} limits {count} of {all} cells, such as {}{at}", upper(&noun), lower(&load))
+            format!(
+                "{} limits {count} of {all} cells, such as {}{at}",
+                upper(&noun),
+                words::lower(&load)
+            )
         }
     };
     let mut claim = format!("{lead}: {evidence}.");
@@ -130,15 +137,6 @@ fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
         }
     };
     Some(text)
-}
-
-fn lower(text: &str) -> String {
-    let mut letters = text.chars();
-    // TCP is a name.
-    if text.chars().nth(1).is_some_and(char::is_uppercase) {
-        return text.to_owned();
-    }
-    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
 
 fn upper(text: &str) -> String {

@@ -1,11 +1,13 @@
 //! What effects say, in sentences.
 
 use super::{Effects, Finding, Interaction, KnobEffect, QUESTION, Span, Workload, varied};
+use crate::analysis::words::amount;
 use crate::analysis::workloads::bytes_from;
 use crate::knob::Scope;
 use crate::measurement::Record;
 use crate::measurement::origin::{self, Verdict};
 use crate::stats::Estimate;
+use crate::stats::equivalence::{Likeness, likeness_of};
 use crate::value::{Value, percent, setting, significant};
 
 mod nested;
@@ -124,7 +126,7 @@ impl Effects {
         if let Some(beside) = &knob.beside {
             return self.nested(rank, knob, span, beside);
         }
-        let told = self.compared(name, span);
+        let told = self.compared(knob, span);
         match (knob.matters, rank) {
             (Some(true), 0) if self.knobs.len() > 1 => {
                 format!("`{name}` matters most: {told}, {}", explained(knob))
@@ -134,7 +136,7 @@ impl Effects {
             }
             (Some(false), _) if knob.rests_on.is_some() => self.by_one_alone(knob, &told),
             (Some(false), _) => {
-                format!("`{name}`: no effect shown: {}", found_at_all(&told, span.detectable_ratio))
+                format!("`{name}`: {}", not_shown(&told, &span.ratio, span.detectable_ratio))
             }
             (None, _) if knob.scope == Scope::Label.name() => {
                 format!("`{name}`: {told}, each set up once, so without interval or test")
@@ -162,14 +164,39 @@ impl Effects {
         )
     }
 
-    /// `raid0 reads 3.90 times what raid1 does (95 % interval 3.70 to 4.10)`.
-    fn compared(&self, name: &str, span: &Span) -> String {
-        let (most, least) = (level(name, &span.most), level(name, &span.least));
+    /// `raid0 reads 3.90 times what raid1 does (95 % interval 3.70 to 4.10; geometric means 390 and
+    /// 100 MB/s)`.
+    fn compared(&self, knob: &KnobEffect, span: &Span) -> String {
+        let (most, least) = (level(knob.knob, &span.most), level(knob.knob, &span.least));
         let ratio = times(&span.ratio);
+        let ends = ends(&span.ratio);
+        let ends = match self.means(knob, span) {
+            Some(means) if !ends.is_empty() => {
+                format!("{}; geometric means {means})", ends.trim_end_matches(')'))
+            }
+            _ => ends,
+        };
         match self.figure {
-            "elapsed_s" => format!("{most} takes {ratio} as long as {least}{}", ends(&span.ratio)),
-            _ => format!("{most} {} {ratio} what {least} does{}", self.verb(), ends(&span.ratio)),
+            "elapsed_s" => format!("{most} takes {ratio} as long as {least}{ends}"),
+            _ => format!("{most} {} {ratio} what {least} does{ends}", self.verb()),
         }
+    }
+
+    /// `390 and 100 MB/s`: what the ratio of the two levels is of. 1.26 was printed of levels whose
+    /// means, as tables have them, were 21.2k and 20.3k.
+    fn means(&self, knob: &KnobEffect, span: &Span) -> Option<String> {
+        let of = |value: &Value| {
+            let level = knob.levels.iter().find(|level| level.level == *value)?;
+            Some(level.ratio.value * self.geometric_mean)
+        };
+        let (most, least) = (of(&span.most)?, of(&span.least)?);
+        // Levels of a knob that others follow are each held against their own.
+        let agree = (most / least / span.ratio.value - 1.0).abs() < 0.005;
+        let said = |value: f64| {
+            let told = amount(self.figure, value);
+            told.split_once(" (").map_or(told.clone(), |(first, _)| first.to_owned())
+        };
+        agree.then(|| format!("{} and {}", said(most), said(least)))
     }
 
     fn verb(&self) -> &'static str {
@@ -243,6 +270,15 @@ fn explained(knob: &KnobEffect) -> String {
             format!("{told} (95 % interval {} to {})", percent(it.low), percent(it.high))
         }
         None => told,
+    }
+}
+
+/// What is said of a difference that is not more than chance: that there is none of a tenth or more
+/// where its interval shows that, else that this is not decided, and what would have been found.
+fn not_shown(told: &str, ratio: &Estimate, detectable_ratio: Option<f64>) -> String {
+    match likeness_of(ratio) {
+        Likeness::Equal => format!("no difference of 10 % or more: {told}"),
+        _ => format!("not decided: {}", found_at_all(told, detectable_ratio)),
     }
 }
 

@@ -103,9 +103,23 @@ fn what_matters_is_named_first_and_what_does_not_is_named_with_what_would_have_b
     assert!(claim.starts_with("In `scan`: `io-engine` matters most: uring "), "{claim}");
     assert!(claim.contains("times what sync does (95 % interval "), "{claim}");
     assert!(claim.contains("; `streams` matters: streams 8 "), "{claim}");
-    assert!(claim.contains("`data`: no effect shown: "), "{claim}");
-    assert!(claim.contains("would have been found 4 times in 5"), "{claim}");
+    assert!(claim.contains("`data`: no difference of 10 % or more: "), "{claim}");
+    assert!(claim.contains("; geometric means "), "{claim}");
     assert!(claim.contains("on 48 trials in 3 replicates; each interval is 95 % by itself."));
+}
+
+/// "No effect shown" was said of whatever was not beyond chance, even where an effect of a half
+/// would not have been.
+#[test]
+fn what_is_not_shown_is_not_decided_where_a_tenth_could_have_been_missed() {
+    let mut random = Random::new(7);
+    let factors = &[FACTORS[2], FACTORS[3]];
+    let records = records(crossed(factors, 3), |_, settings| {
+        1e8 * settings.number("streams") * (0.15 * random.normal()).exp()
+    });
+    let claim = claim(&records);
+    assert!(claim.contains("`read-ahead`: not decided: read-ahead "), "{claim}");
+    assert!(claim.contains("would have been found 4 times in 5"), "{claim}");
 }
 
 /// Judged by the scatter of trials, what an array happened to be worth was an effect of its

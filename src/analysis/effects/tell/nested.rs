@@ -2,9 +2,14 @@
 
 use super::super::follow::Following;
 use super::super::{Beside, Effects, KnobEffect, Span};
-use super::{ends, explained, found_at_all, level, times};
+use super::{ends, explained, level, not_shown, times};
+use crate::stats::Estimate;
 use crate::stats::main_effects::CHANCE;
 use crate::value::{Value, setting};
+
+/// A difference in words, how likely it were by chance, which ratio would have been found, and that
+/// which was.
+type Contrasted<'a> = (String, Option<f64>, Option<f64>, &'a Estimate);
 
 /// Of more levels than this none is named one by one.
 const NAMED_MAX: usize = 6;
@@ -21,13 +26,14 @@ impl Effects {
         beside: &Beside,
     ) -> String {
         let name = knob.knob;
-        let within = (self.compared(name, span), span.chance, span.detectable_ratio);
-        let between = (self.beside(name, beside), beside.chance, beside.detectable_ratio);
-        let shown = |of: &(String, Option<f64>, Option<f64>)| of.1.is_some_and(|it| it <= CHANCE);
-        let told = |(text, chance, detectable): &(String, Option<f64>, Option<f64>)| match chance {
+        let within = (self.compared(knob, span), span.chance, span.detectable_ratio, &span.ratio);
+        let between =
+            (self.beside(name, beside), beside.chance, beside.detectable_ratio, &beside.ratio);
+        let shown = |of: &Contrasted<'_>| of.1.is_some_and(|it| it <= CHANCE);
+        let told = |(text, chance, detectable, ratio): &Contrasted<'_>| match chance {
             None => format!("{text}, without interval or test"),
             Some(chance) if *chance <= CHANCE => text.clone(),
-            Some(_) => format!("no effect shown: {}", found_at_all(text, *detectable)),
+            Some(_) => not_shown(text, ratio, *detectable),
         };
         let (first, second) = match shown(&between) && !shown(&within) {
             true => (between, within),
