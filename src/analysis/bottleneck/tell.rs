@@ -133,7 +133,9 @@ fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
         Resource::Memory | Resource::Network => return None,
         Resource::Unknown => {
             let unclear = matches!(verdict.suspect, Some(Resource::Device));
-            return unclear.then_some("measure with less and with more in flight: queue-depth=1,8");
+            let advice = "measure with less and with more in flight, more often: \
+                          queue-depth=1,8 --replicates 5";
+            return unclear.then_some(advice);
         }
     };
     Some(text)

@@ -4,7 +4,8 @@
 //! do no more: the kernel counts the time in which there was any. Little's law tells them apart
 //! when the campaign has cells with more in flight. Where throughput grows with the operations in
 //! flight, their latency is the limit; where it does not, operations only wait longer, and the
-//! busy device is.
+//! busy device is. Both are claims: that it grows is one beyond chance, and that it does not is one
+//! of sameness (`stats::equivalence`). Where the replicates show neither, neither is said.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,14 +14,19 @@ use super::RunnerUp;
 use crate::analysis::curve::{Cell, EXTENT, alike};
 use crate::knob::Settings;
 use crate::measurement::limit::{BUSY, Limits, Resource, Standing, Use, limits};
-use crate::stats::mean;
+use crate::stats::equivalence::{CHANCE, chance_of_more};
+use crate::stats::{RatioOfMeans, mean};
 use crate::value::throughput;
 
 /// More in flight that gets more by this share: it was latency.
 const GROWS: f64 = 1.15;
 
-/// More in flight that gets no more than this: there was no more to get.
-const FULL: f64 = 1.10;
+/// More in flight gets more beyond chance when the chance is no more than this, on the one side.
+const SURE: f64 = CHANCE / 2.0;
+
+/// Nothing says how far single runs scatter. By less than this they may differ by chance, and that
+/// they are the same is not claimed of them.
+const ALONE: f64 = 1.25;
 
 /// In proportion to what is in flight, or nearly. More than in proportion is noise, or another
 /// thing than latency.
@@ -44,6 +50,9 @@ pub struct Point {
     family: usize,
     trials: Vec<Arc<Limits>>,
     in_flight: f64,
+    /// What each trial got, bytes per second.
+    rates: Vec<f64>,
+    /// Their mean.
     bytes_per_s: f64,
 }
 
@@ -85,7 +94,7 @@ pub fn points<'a>(cells: &'a [Cell<'a>]) -> Vec<Point> {
         let rates: Vec<f64> = trials.iter().map(|trial| trial.bytes_per_s).collect();
         let in_flight = trials.first().map_or(0.0, |trial| trial.in_flight);
         let bytes_per_s = if rates.is_empty() { 0.0 } else { mean(&rates) };
-        Point { family: family(cell.settings), trials, in_flight, bytes_per_s }
+        Point { family: family(cell.settings), trials, in_flight, rates, bytes_per_s }
     };
     cells.iter().map(point).collect()
 }
@@ -114,39 +123,77 @@ fn family<'b>(point: &Point, points: &'b [Point]) -> Vec<&'b Point> {
     points.iter().filter(differs).collect()
 }
 
+/// How likely it were that one gets so much more than another, if it did not: by the scatter of
+/// their replicates. Of single runs, whether it is far more.
+fn chance_of_growth(more: &Point, than: &Point) -> f64 {
+    let Some(ratio) = RatioOfMeans::of(&more.rates, &than.rates) else { return 1.0 };
+    let far = more.bytes_per_s >= ALONE * than.bytes_per_s;
+    ratio.chance_above(1.0).unwrap_or(if far { SURE } else { 1.0 })
+}
+
+/// Whether one gets `least` times as much as another or more, and more beyond chance, when it is
+/// one of `many` of which any would do.
+fn grows(more: &Point, than: &Point, least: f64, many: usize) -> bool {
+    let chance = chance_of_growth(more, than);
+    // Of single runs there is no chance that could be corrected.
+    let many = if more.rates.len() > 1 && than.rates.len() > 1 { many as f64 } else { 1.0 };
+    more.bytes_per_s >= least * than.bytes_per_s && chance * many <= SURE
+}
+
 fn growth<'b>(point: &Point, points: &'b [Point]) -> Growth<'b> {
     let family = family(point, points);
     let by_rate = |a: &&&Point, b: &&&Point| a.bytes_per_s.total_cmp(&b.bytes_per_s);
-    let deeper = family.iter().filter(|other| other.in_flight > point.in_flight);
-    if let Some(best) = deeper.clone().max_by(by_rate) {
-        if best.bytes_per_s >= GROWS * point.bytes_per_s {
+    let deeper = || family.iter().filter(move |other| other.in_flight > point.in_flight);
+    let many = deeper().count();
+    if many > 0 {
+        if let Some(best) =
+            deeper().filter(|other| grows(other, point, GROWS, many)).max_by(by_rate)
+        {
             return Growth::More(best);
         }
-        let much = deeper.filter(|other| other.in_flight >= 2.0 * point.in_flight);
+        let much = deeper().filter(|other| other.in_flight >= 2.0 * point.in_flight);
         // One that meets another limit says nothing about this one's.
         let mut honest = much.filter(|other| !elsewhere(other));
+        let more = chance_of_more(&point.rates, deeper().map(|other| other.rates.as_slice()));
         return match honest.next() {
-            Some(other) if best.bytes_per_s <= FULL * point.bytes_per_s => Growth::Full(other),
+            Some(other) if more <= CHANCE => Growth::Full(other),
             _ => Growth::Between,
         };
     }
     let shallower = || family.iter().filter(|other| !elsewhere(other));
-    let half = shallower().filter(|other| 2.0 * other.in_flight <= point.in_flight);
-    if let Some(best) = half.max_by(by_rate)
-        && point.bytes_per_s <= FULL * best.bytes_per_s
-    {
-        return Growth::Full(best);
+    let half = || shallower().filter(move |other| 2.0 * other.in_flight <= point.in_flight);
+    if let Some(best) = half().max_by(by_rate) {
+        // The best of several is high by chance, which speaks for sameness.
+        let more = chance_of_more(&best.rates, [point.rates.as_slice()]);
+        if more * half().count() as f64 <= CHANCE {
+            return Growth::Full(best);
+        }
     }
-    let Some(fewest) = shallower().min_by(|a, b| a.in_flight.total_cmp(&b.in_flight)) else {
-        return if family.is_empty() { Growth::Alone } else { Growth::Between };
+    match shallower().min_by(|a, b| a.in_flight.total_cmp(&b.in_flight)) {
+        Some(fewest) => against_fewest(point, fewest),
+        None if family.is_empty() => Growth::Alone,
+        None => Growth::Between,
+    }
+}
+
+/// The cell with the most in flight against that with the fewest, by Little's law: how many times
+/// as long an operation takes says whether it grew in proportion, or waits for others.
+fn against_fewest<'b>(point: &Point, fewest: &'b Point) -> Growth<'b> {
+    let flight = point.in_flight / fewest.in_flight;
+    let share = point.bytes_per_s / fewest.bytes_per_s.max(1.0) / flight;
+    let ratio = RatioOfMeans::of(&point.rates, &fewest.rates);
+    let ends = ratio.and_then(|ratio| ratio.estimate().interval);
+    // Each is said where the interval leaves out the other.
+    let (least, most) = match ends {
+        Some(ends) => (ends.low / flight, ends.high / flight),
+        None => (share / ALONE, share * ALONE),
     };
-    // Little's law: how many times as long an operation takes.
-    let slower =
-        (point.in_flight / fewest.in_flight) / (point.bytes_per_s / fewest.bytes_per_s.max(1.0));
-    match slower {
-        slower if LINEAR.contains(&(1.0 / slower)) => Growth::Linear(fewest),
-        slower if slower >= QUEUES => Growth::Queues(fewest),
-        _ => Growth::Between,
+    if LINEAR.contains(&share) && grows(point, fewest, 1.0, 1) && least * QUEUES > 1.0 {
+        return Growth::Linear(fewest);
+    }
+    match share * QUEUES <= 1.0 && most < LINEAR.start {
+        true => Growth::Queues(fewest),
+        false => Growth::Between,
     }
 }
 
@@ -215,7 +262,10 @@ fn judge(trial: &Limits, growth: &Growth<'_>) -> Found {
                 disks.in_words()
             ),
         ),
-        (Some(disks), _) => suspected(Resource::Device, disks.in_words()),
+        (Some(disks), _) => suspected(
+            Resource::Device,
+            format!("{}, but whether more in flight gets more is not decided", disks.in_words()),
+        ),
         (None, _) => nothing_full(trial),
     }
 }
