@@ -25,6 +25,7 @@ mod curve;
 mod depth;
 mod durability;
 pub mod effects;
+mod exclusions;
 mod failures;
 pub mod integrity;
 mod noise;
@@ -46,6 +47,7 @@ mod workloads;
 pub use answer::answer;
 use cache_regions::Regions;
 use effects::Effects;
+use exclusions::Assertion;
 use scaling::Followed;
 
 /// Something that people ask of the results.
@@ -154,8 +156,14 @@ pub const QUESTIONS: &[Question] = &[
     failures::QUESTION,
 ];
 
-/// Everything that one campaign answers.
+/// Everything that one campaign answers; of answers that exclude each other the one that rests on
+/// less is told as not decided.
 pub fn findings(asked: &Asked<'_>) -> Vec<Finding> {
+    exclusions::reconciled(answers(asked))
+}
+
+/// What each question answers by itself.
+fn answers(asked: &Asked<'_>) -> Vec<Finding> {
     // Each goes over all trials, of which there may be 100 000.
     let answers: Vec<Vec<Finding>> =
         QUESTIONS.par_iter().map(|question| (question.answer)(asked)).collect();
@@ -185,6 +193,9 @@ pub struct Finding {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+    /// What it says of trials held against others, to be held against other findings.
+    #[serde(skip)]
+    pub assertions: Vec<Assertion>,
 }
 
 /// How much a finding matters.
@@ -212,6 +223,7 @@ impl Finding {
             suspect: None,
             runner_up: None,
             advice: None,
+            assertions: Vec::new(),
         }
     }
 
@@ -233,6 +245,12 @@ impl Finding {
         };
         let claim = format!("{} But {which}.", self.claim);
         Finding { claim, ..self }.warn()
+    }
+
+    /// The same, with what it states.
+    fn stating(mut self, assertions: impl IntoIterator<Item = Assertion>) -> Finding {
+        self.assertions.extend(assertions);
+        self
     }
 
     /// The same, with what to do about it.

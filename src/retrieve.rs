@@ -83,6 +83,7 @@ fn damaged(damage: &Damage) -> Finding {
         suspect: None,
         runner_up: None,
         advice: Some("`brickyard check` tells all that is damaged.".to_owned()),
+        assertions: Vec::new(),
     }
 }
 

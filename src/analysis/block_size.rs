@@ -1,9 +1,10 @@
 //! From which block size on does it deliver what it can?
 
-use super::curve::{Curve, curves};
+use super::curve::{Curve, Point, curves};
+use super::exclusions::{Assertion, Asserts};
 use super::{Finding, Question, same, seek_law, words};
 use crate::measurement::Record;
-use crate::stats::equivalence::enough_from;
+use crate::stats::equivalence::{chance_of_more, enough_from};
 use crate::stats::mean_interval;
 use crate::stats::profile::Level;
 use crate::value::{Value, setting};
@@ -44,6 +45,7 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
         )
     };
     let (open, advice) = if already { open(&levels).unzip() } else { (None, None) };
+    let stated = (already && open.is_none()).then(|| stated(curve, &levels, &label));
     let claim = format!(
         "{label} {reached}, of the sizes measured; the most was {most} with {}.{}{}",
         size(top.at),
@@ -52,6 +54,7 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
     );
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     let finding = finding.doubted(curve.strays(), curve.points.len());
+    let finding = finding.stating(stated);
     Some(match advice {
         Some(advice) => finding.advise(advice),
         None => finding,
@@ -66,6 +69,20 @@ fn open(levels: &[Level]) -> Option<(String, String)> {
     }
     let told = " Whether larger blocks give a tenth more is not decided.".to_owned();
     Some((told, same::more_replicates(levels.iter().map(|level| level.values.as_slice()))))
+}
+
+/// That no larger blocks give a tenth more than the smallest.
+fn stated(curve: &Curve<'_>, levels: &[Level], label: &str) -> Assertion {
+    let first = levels[0].at;
+    let smallest = |point: &&Point<'_>| point.at == first;
+    let (of, against): (Vec<_>, Vec<_>) = curve.points.iter().partition(smallest);
+    let numbers = |points: Vec<&Point<'_>>| -> Vec<u32> {
+        points.iter().map(|point| point.record.trial.number).collect()
+    };
+    let above = levels[1..].iter().map(|level| level.values.as_slice());
+    let chance = chance_of_more(&levels[0].values, above);
+    Assertion::new(Asserts::NoMore, numbers(of), numbers(against), chance)
+        .about(format!("Whether {} gets more with larger blocks", words::lower(label)))
 }
 
 /// A size that was asked for.

@@ -1,10 +1,12 @@
 //! How much faster does memory answer than the device, and did the device answer at all?
 
 use super::curve::{Cell, alike, cells, stray};
+use super::exclusions::{Assertion, Asserts};
 use super::{Finding, Question, same, words};
 use crate::knob::Settings;
 use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
+use crate::stats::equivalence::{CHANCE, Likeness, likeness_of};
 use crate::stats::{mean_interval, ratio_of_means};
 
 pub const QUESTION: Question = Question {
@@ -56,7 +58,12 @@ fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
     );
     let evidence = [cached.evidence(), device.evidence()].concat();
     let count = evidence.len();
-    let finding = Finding::info(QUESTION.name, claim, evidence);
+    let same = (likeness_of(&ratio) == Likeness::Equal).then(|| {
+        let subject = format!("Whether {} gives more than the device", words::lower(&label));
+        let (of, against) = (cached.evidence(), device.evidence());
+        Assertion::new(Asserts::Same, of, against, CHANCE / 2.0).about(subject)
+    });
+    let finding = Finding::info(QUESTION.name, claim, evidence).stating(same);
     Some(finding.doubted(cached.strays() + device.strays(), count))
 }
 

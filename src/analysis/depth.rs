@@ -62,8 +62,11 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
         _ => String::new(),
     };
     let claim = format!("{grows}; the most was {most}.{cost}");
+    let subject = format!("Whether {} gets more with a deeper queue", words::lower(&label));
+    let assertions = same::stated(curve, &curve.levels("iops"), scaling);
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     let finding = finding.doubted(curve.strays(), curve.points.len());
+    let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));
     Some(match advice {
         Some(advice) => finding.advise(advice),
         None => finding,

@@ -8,12 +8,14 @@
 
 use std::collections::HashMap;
 
+use super::exclusions::{Assertion, Asserts};
 use super::workloads::{by_origin, bytes_from, response};
 use super::{Finding, Question};
 use crate::measurement::Record;
 use crate::measurement::figures::{rate, replicates};
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::origin::Verdict;
+use crate::stats::equivalence::out_of_reach;
 use crate::stats::replicates::{Replicates, Run, Scatter, detectable, replicates_for};
 use crate::stats::{Estimate, Interval};
 use crate::value::percent;
@@ -227,12 +229,21 @@ fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
     );
     let evidence = unit.trials.iter().map(|timed| timed.record.trial.number).collect();
     let finding = Finding::info(QUESTION.name, claim, evidence);
+    let finding = finding.stating(units.iter().filter_map(too_far_apart));
     Some(match noise.interval.is_some_and(|ends| ends.low > NOISY) {
         true => {
             finding.warn().advise("find out what else the machine does, or run more replicates")
         }
         false => finding,
     })
+}
+
+/// That replicates surely lie so far apart that no two cells can be shown to be the same.
+fn too_far_apart(unit: &Unit<'_>) -> Option<Assertion> {
+    let least = unit.scatter?.deviation.interval?.low;
+    let numbers = unit.trials.iter().map(|timed| timed.record.trial.number).collect();
+    out_of_reach(least, unit.often)
+        .then(|| Assertion::new(Asserts::Apart, numbers, Vec::new(), 0.0))
 }
 
 /// What a difference must be to be found, and what would find a smaller one.

@@ -4,10 +4,13 @@
 //! equivalence shows them (`stats::equivalence`). What is compared with what is left to the
 //! questions.
 
+use super::curve::Curve;
+use super::exclusions::{Assertion, Asserts};
 use super::words;
 use crate::stats::equivalence::{
-    CHANCE, Likeness, geometric_mean, likeness_of, replicates_for_sameness,
+    CHANCE, Likeness, MARGIN, chance_of_more, geometric_mean, likeness_of, replicates_for_sameness,
 };
+use crate::stats::knee::{Knee, Scaling};
 use crate::stats::profile::Level;
 use crate::stats::{Estimate, Interval, RatioOfMeans};
 use crate::value::significant;
@@ -76,6 +79,39 @@ fn range(ends: &Interval) -> String {
         ratio => significant(ratio),
     };
     format!("{} to {}", end(ends.low), end(ends.high))
+}
+
+/// What a curve over `levels` states: where more gets more, and from where on it gets no more.
+pub fn stated(curve: &Curve<'_>, levels: &[Level], scaling: &Scaling) -> Vec<Assertion> {
+    let at = |of: &dyn Fn(f64) -> bool| -> Vec<u32> {
+        let points = curve.points.iter().filter(|point| of(point.at));
+        points.map(|point| point.record.trial.number).collect()
+    };
+    let repeated = levels.iter().any(|level| level.values.len() > 1);
+    let more = match scaling.knee {
+        Knee::At(Estimate { interval: Some(ends), .. }) => {
+            Some((at(&|level| level * MARGIN < ends.low), at(&|level| level >= ends.high)))
+        }
+        Knee::Between(below, reached) if repeated => {
+            Some((at(&|level| level == below), at(&|level| level == reached)))
+        }
+        _ => None,
+    };
+    let enough = match scaling.knee {
+        Knee::BeforeFirst => levels.first().map(|level| level.at),
+        Knee::At(_) | Knee::Between(..) => scaling.enough_at,
+        Knee::Undecided | Knee::BeyondLast => None,
+    };
+    let no_more = enough.and_then(|enough| {
+        let least = levels.iter().find(|level| level.at == enough)?;
+        let above = levels.iter().filter(|level| level.at > enough);
+        let chance = chance_of_more(&least.values, above.map(|level| level.values.as_slice()));
+        let trials = (at(&|level| level == enough), at(&|level| level > enough));
+        Some(Assertion::new(Asserts::NoMore, trials.0, trials.1, chance))
+    });
+    // The interval of a knee, and the bracket, leave it out with 95 %.
+    let more = more.map(|(few, many)| Assertion::new(Asserts::More, few, many, CHANCE / 2.0));
+    more.into_iter().chain(no_more).collect()
 }
 
 /// How two cells compare, at the end of a sentence that gave the figures of both: that the first

@@ -93,8 +93,11 @@ fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
             (claim, Some("measure with more streams".to_owned()))
         }
     };
+    let subject = format!("Whether {} gets more with more streams", words::lower(&label));
+    let assertions = same::stated(curve, &curve.levels(figure(curve)), scaling);
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     let finding = finding.doubted(curve.strays(), curve.points.len());
+    let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));
     match advice {
         Some(advice) => finding.advise(advice),
         None => finding,

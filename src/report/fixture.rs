@@ -172,6 +172,7 @@ fn findings() -> Vec<Finding> {
         suspect: None,
         runner_up: None,
         advice: None,
+        assertions: Vec::new(),
     };
     vec![
         Finding {

@@ -174,6 +174,13 @@ pub fn replicates_for_sameness<'a>(
     deviation.is_finite().then(|| (2..=most).find(enough)).flatten()
 }
 
+/// Whether sameness cannot be shown by so many replicates of each of two groups whose logarithms
+/// scatter by `deviation`: not even where their means are alike to the last digit.
+pub fn out_of_reach(deviation: f64, replicates: u32) -> bool {
+    let n = f64::from(replicates);
+    t_quantile(1.0 - CHANCE, 2.0 * (n - 1.0)) * deviation * (2.0 / n).sqrt() > MARGIN.ln()
+}
+
 /// The mean that a ratio on a logarithmic scale is a ratio of; `NaN` of nothing, and of what is not
 /// positive.
 pub fn geometric_mean(values: &[f64]) -> f64 {
@@ -332,6 +339,12 @@ mod tests {
             let pair = [(); 2].map(|()| group(random, 100.0, spread, n));
             likeness(&pair[0], &pair[1]) == Likeness::Equal
         })
+    }
+
+    #[test]
+    fn what_scatters_by_a_third_is_out_of_reach_of_few_replicates() {
+        assert!(out_of_reach(0.3, 3) && out_of_reach(0.06, 3) && out_of_reach(0.01, 1));
+        assert!(!out_of_reach(0.05, 3) && !out_of_reach(0.06, 6));
     }
 
     #[test]

@@ -53,7 +53,12 @@ pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
     finding.suspect = verdict.suspect.map(|suspect| suspect.name().to_owned());
     finding.runner_up = verdict.runner_up.clone();
     finding.advice = advice(verdict, settings).map(str::to_owned);
-    finding
+    let subject = match count {
+        1 => format!("What limits {}", words::lower(&load)),
+        _ => format!("What limits {count} of {all} cells, such as {},", words::lower(&load)),
+    };
+    let assertions = group.iter().filter_map(|told| told.verdict.assertion.clone());
+    finding.stating(assertions.map(|it| it.about(subject.clone())))
 }
 
 fn mismatch<'a>(group: &'a [Told<'_>]) -> Option<(usize, &'a str)> {

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use super::RunnerUp;
 use crate::analysis::curve::{Cell, EXTENT, alike};
+use crate::analysis::exclusions::{Assertion, Asserts};
 use crate::knob::Settings;
 use crate::measurement::limit::{BUSY, Limits, Resource, Standing, Use, limits};
 use crate::stats::equivalence::{CHANCE, chance_of_more};
@@ -54,6 +55,8 @@ pub struct Point {
     rates: Vec<f64>,
     /// Their mean.
     bytes_per_s: f64,
+    /// Numbers of the trials.
+    numbers: Vec<u32>,
 }
 
 /// The verdict on a cell.
@@ -69,6 +72,8 @@ pub struct Verdict {
     pub mismatch: Option<(usize, String)>,
     /// What would limit it next.
     pub runner_up: Option<RunnerUp>,
+    /// What that says of cells with more and with less in flight.
+    pub assertion: Option<Assertion>,
 }
 
 /// What is known of each cell, in the same order.
@@ -94,7 +99,8 @@ pub fn points<'a>(cells: &'a [Cell<'a>]) -> Vec<Point> {
         let rates: Vec<f64> = trials.iter().map(|trial| trial.bytes_per_s).collect();
         let in_flight = trials.first().map_or(0.0, |trial| trial.in_flight);
         let bytes_per_s = if rates.is_empty() { 0.0 } else { mean(&rates) };
-        Point { family: family(cell.settings), trials, in_flight, rates, bytes_per_s }
+        let (family, numbers) = (family(cell.settings), cell.evidence());
+        Point { family, trials, in_flight, rates, bytes_per_s, numbers }
     };
     cells.iter().map(point).collect()
 }
@@ -307,7 +313,8 @@ pub fn of(point: &Point, points: &[Point]) -> Verdict {
             false => "its trials do not agree".to_owned(),
         };
         let limit = Resource::Unknown;
-        return Verdict { limit, suspect: None, evidence, mismatch, runner_up: None };
+        let (suspect, runner_up, assertion) = (None, None, None);
+        return Verdict { limit, suspect, evidence, mismatch, runner_up, assertion };
     };
     let first = all.iter().find(|one| one.limit == limit);
     let (suspect, evidence) =
@@ -316,7 +323,43 @@ pub fn of(point: &Point, points: &[Point]) -> Verdict {
         Resource::Unknown => None,
         limit => next(limit, point, &growth, points),
     };
-    Verdict { limit, suspect, evidence, mismatch, runner_up }
+    let assertion = assertion(limit, point, &growth, points);
+    Verdict { limit, suspect, evidence, mismatch, runner_up, assertion }
+}
+
+/// What a verdict says of cells with more and with less in flight.
+fn assertion(
+    limit: Resource,
+    point: &Point,
+    growth: &Growth<'_>,
+    points: &[Point],
+) -> Option<Assertion> {
+    let held = |says, of: &Point, against: Vec<&Point>, chance| {
+        let against = against.iter().flat_map(|point| point.numbers.iter().copied()).collect();
+        Assertion::new(says, of.numbers.clone(), against, chance)
+    };
+    match (limit, growth) {
+        (Resource::Latency, Growth::More(other)) => {
+            let chance = chance_of_growth(other, point);
+            Some(held(Asserts::More, point, vec![*other], chance))
+        }
+        (Resource::Latency, Growth::Linear(other)) => {
+            let chance = chance_of_growth(point, other);
+            Some(held(Asserts::More, other, vec![point], chance))
+        }
+        (Resource::Device, Growth::Full(other)) if other.in_flight < point.in_flight => {
+            let chance = chance_of_more(&other.rates, [point.rates.as_slice()]);
+            Some(held(Asserts::NoMore, other, vec![point], chance))
+        }
+        (Resource::Device, Growth::Full(_)) => {
+            let mut deeper = family(point, points);
+            deeper.retain(|other| other.in_flight > point.in_flight);
+            let rates = deeper.iter().map(|other| other.rates.as_slice());
+            let chance = chance_of_more(&point.rates, rates);
+            Some(held(Asserts::NoMore, point, deeper, chance))
+        }
+        _ => None,
+    }
 }
 
 /// What more than half of the trials come to.

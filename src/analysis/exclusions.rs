@@ -1,0 +1,208 @@
+//! (pure) Findings that cannot both be true are not both said.
+//!
+//! A finding that compares trials says so for a machine too ([`Assertion`]), and [`EXCLUSIONS`] is
+//! the matrix: which assertions of which questions exclude each other, and over which trials. Where
+//! two do, the one that rests on less becomes "not decided" ([`reconciled`]).
+//!
+//! Not in the matrix: `best`, which counts the runs that there were and claims nothing of others;
+//! `effects`, whose averages over all other knobs may well differ from one curve among them; and
+//! `durability`, whose two figures are of the same trial, so that what makes trials differ changes
+//! neither against the other.
+
+use std::collections::BTreeSet;
+
+use self::Asserts::{Apart, More, NoMore, Same};
+use self::Meeting::{Both, Within};
+use super::{Finding, Severity};
+
+/// What a finding says of trials, for a machine.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Assertion {
+    /// What is said.
+    pub says: Asserts,
+    /// Numbers of the trials of which it is said, in ascending order.
+    pub of: Vec<u32>,
+    /// Numbers of those that they are held against, likewise.
+    pub against: Vec<u32>,
+    /// How likely figures that speak so clearly for it were if it were wrong.
+    pub chance: f64,
+    /// What is not decided when this is not said, at the start of a sentence: `Whether ... gets
+    /// more with more streams`.
+    pub subject: String,
+}
+
+/// What can be said of trials held against others. All are of the rate that a load is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asserts {
+    /// The others get no more, to a tenth.
+    NoMore,
+    /// The others get more.
+    More,
+    /// The others get the same, to a tenth.
+    Same,
+    /// Replicates lie so far apart that sameness cannot be shown by so many.
+    Apart,
+}
+
+/// Over which trials two assertions meet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meeting {
+    /// They have a trial in common, and one that it is held against.
+    Both,
+    /// All trials of the first are among those of the second.
+    Within,
+}
+
+impl Assertion {
+    /// With the trials in order.
+    pub fn new(says: Asserts, of: Vec<u32>, against: Vec<u32>, chance: f64) -> Assertion {
+        let [of, against] = [of, against].map(|mut trials| {
+            trials.sort_unstable();
+            trials
+        });
+        Assertion { says, of, against, chance, subject: String::new() }
+    }
+
+    /// The same, with what is not decided where it is not said.
+    pub fn about(self, subject: impl Into<String>) -> Assertion {
+        Assertion { subject: subject.into(), ..self }
+    }
+}
+
+/// Two assertions that exclude each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Exclusion {
+    /// Question and assertion of the one.
+    pub one: (&'static str, Asserts),
+    /// Of the other.
+    pub other: (&'static str, Asserts),
+    /// Where they do.
+    pub meeting: Meeting,
+}
+
+const fn exclusion(
+    one: (&'static str, Asserts),
+    other: (&'static str, Asserts),
+    meeting: Meeting,
+) -> Exclusion {
+    Exclusion { one, other, meeting }
+}
+
+/// The matrix. To get more is excluded by getting no more, whichever question says it; and sameness
+/// by replicates that lie too far apart to show it.
+pub const EXCLUSIONS: &[Exclusion] = &[
+    exclusion(("scaling", NoMore), ("scaling", More), Both),
+    exclusion(("scaling", NoMore), ("bottleneck", More), Both),
+    exclusion(("scaling", NoMore), ("noise", Apart), Within),
+    exclusion(("scaling", More), ("bottleneck", NoMore), Both),
+    exclusion(("depth", NoMore), ("depth", More), Both),
+    exclusion(("depth", NoMore), ("bottleneck", More), Both),
+    exclusion(("depth", NoMore), ("noise", Apart), Within),
+    exclusion(("depth", More), ("bottleneck", NoMore), Both),
+    exclusion(("bottleneck", NoMore), ("bottleneck", More), Both),
+    exclusion(("bottleneck", NoMore), ("noise", Apart), Within),
+    exclusion(("cache", Same), ("cache", More), Both),
+    exclusion(("cache", Same), ("noise", Apart), Within),
+    exclusion(("block-size", NoMore), ("block-size", More), Both),
+    exclusion(("block-size", NoMore), ("noise", Apart), Within),
+];
+
+impl Exclusion {
+    fn holds(&self, one: (&str, &Assertion), other: (&str, &Assertion)) -> bool {
+        let is = |of: (&str, Asserts), it: (&str, &Assertion)| of == (it.0, it.1.says);
+        let (a, b) = (one.1, other.1);
+        is(self.one, one)
+            && is(self.other, other)
+            && match self.meeting {
+                Both => shared(&a.of, &b.of) && shared(&a.against, &b.against),
+                Within => {
+                    a.of.iter().chain(&a.against).all(|trial| b.of.binary_search(trial).is_ok())
+                }
+            }
+    }
+}
+
+fn shared(one: &[u32], other: &[u32]) -> bool {
+    one.iter().any(|trial| other.binary_search(trial).is_ok())
+}
+
+/// Two findings that exclude each other: their places, and those of the assertions in them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contradiction {
+    /// The finding and its assertion.
+    pub one: (usize, usize),
+    /// The other and its.
+    pub other: (usize, usize),
+}
+
+/// All pairs of findings that cannot both be true.
+pub fn contradictions(findings: &[Finding]) -> Vec<Contradiction> {
+    let stated = || {
+        findings.iter().enumerate().flat_map(|(place, finding)| {
+            let all = finding.assertions.iter().enumerate();
+            all.map(move |(number, it)| ((place, number), (finding.question, it)))
+        })
+    };
+    let mut found = Vec::new();
+    for (one, first) in stated() {
+        let rows: Vec<&Exclusion> =
+            EXCLUSIONS.iter().filter(|row| row.one == (first.0, first.1.says)).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        for (other, second) in stated() {
+            let holds = rows.iter().any(|row| row.holds(first, second));
+            if holds && one.0 != other.0 {
+                found.push(Contradiction { one, other });
+            }
+        }
+    }
+    found
+}
+
+/// The findings without contradictions: of two that exclude each other the one whose figures speak
+/// less clearly for it is told as not decided.
+pub fn reconciled(mut findings: Vec<Finding>) -> Vec<Finding> {
+    loop {
+        let found = contradictions(&findings);
+        if found.is_empty() {
+            return findings;
+        }
+        // Each round takes the assertions of one finding away at least, so it ends.
+        let mut yielded = BTreeSet::new();
+        for Contradiction { one, other } in found {
+            if yielded.contains(&one.0) || yielded.contains(&other.0) {
+                continue;
+            }
+            let chance = |of: (usize, usize)| findings[of.0].assertions[of.1].chance;
+            let (yields, stays) = match chance(one) >= chance(other) {
+                true => (one, other),
+                false => (other, one),
+            };
+            let against = findings[stays.0].question;
+            undecide(&mut findings[yields.0], yields.1, against);
+            yielded.insert(yields.0);
+        }
+    }
+}
+
+/// Makes a finding say that nothing is decided, as the question `against` says otherwise.
+fn undecide(finding: &mut Finding, assertion: usize, against: &str) {
+    let subject = &finding.assertions[assertion].subject;
+    let why = match against {
+        "noise" => "replicates lie too far apart to tell".to_owned(),
+        other => format!("the finding on `{other}` speaks against these figures"),
+    };
+    finding.claim = format!("{subject} is not decided: {why}.");
+    finding.assertions.clear();
+    finding.severity = Severity::Info;
+    finding.suspect = None;
+    finding.runner_up = None;
+    if let Some(limit) = &mut finding.limit {
+        "unknown".clone_into(limit);
+    }
+    finding.advice = Some("run more replicates: --replicates 6".to_owned());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,146 @@
+//! A planted set that contradicts itself, and campaigns of all kinds that must not.
+
+use super::*;
+use crate::analysis::{Asked, QUESTIONS, answers, findings};
+use crate::engine::testing::{campaign, settings};
+use crate::measurement::Record;
+use crate::measurement::limit::testing::Scene;
+use crate::report::fixture;
+use crate::stats::testing::{Random, seeds};
+
+fn finding(question: &'static str, assertion: Assertion) -> Finding {
+    let claim = format!("{question} claims {:?}.", assertion.says);
+    let trials = [assertion.of.clone(), assertion.against.clone()].concat();
+    Finding::info(question, claim, trials)
+        .stating([assertion.about("Whether reading gets more with more streams")])
+}
+
+#[test]
+fn the_matrix_names_questions_that_there_are_and_no_pair_twice() {
+    let known = |name: &str| QUESTIONS.iter().any(|question| question.name == name);
+    for (place, row) in EXCLUSIONS.iter().enumerate() {
+        assert!(known(row.one.0) && known(row.other.0), "{row:?}");
+        assert_ne!(row.one, row.other, "nothing excludes itself");
+        let same = |other: &&Exclusion| {
+            (other.one, other.other) == (row.one, row.other)
+                || (other.one, other.other) == (row.other, row.one)
+        };
+        assert_eq!(EXCLUSIONS[place..].iter().filter(same).count(), 1, "{row:?}");
+    }
+}
+
+/// "Gives all it has to 1 stream already" stood beside "more in flight gets more", and beside
+/// replicates that differed by 30 %.
+#[test]
+fn a_set_that_contradicts_itself_is_found_and_one_of_each_pair_yields() {
+    let enough = || Assertion::new(NoMore, vec![1, 2], vec![3, 4, 5, 6], 0.03);
+    let latency = Assertion::new(More, vec![2, 1], vec![6, 5], 0.001);
+    let noise = Assertion::new(Apart, (1..=9).collect(), Vec::new(), 0.0);
+    let elsewhere = Assertion::new(More, vec![1, 2], vec![11, 12], 0.001);
+    let pair = |one, other| vec![finding("scaling", one), finding("bottleneck", other)];
+    assert_eq!(contradictions(&pair(enough(), elsewhere)), []);
+    let found = contradictions(&pair(enough(), latency.clone()));
+    assert_eq!(found, [Contradiction { one: (0, 0), other: (1, 0) }]);
+    let told = reconciled(pair(enough(), latency.clone()));
+    assert_eq!(contradictions(&told), []);
+    assert_eq!(
+        told[0].claim,
+        "Whether reading gets more with more streams is not decided: the finding on `bottleneck` \
+         speaks against these figures."
+    );
+    assert!(told[1].claim.contains("More") && told[1].assertions.len() == 1, "{told:?}");
+    // The one whose figures speak less clearly for it yields.
+    let mut weak = pair(enough(), Assertion { chance: 0.04, ..latency });
+    weak[1].limit = Some("latency".to_owned());
+    let told = reconciled(weak);
+    assert!(told[0].claim.contains("NoMore"), "{told:?}");
+    assert_eq!(told[1].limit.as_deref(), Some("unknown"));
+    let noisy = reconciled(vec![finding("depth", enough()), finding("noise", noise.clone())]);
+    assert!(noisy[0].claim.ends_with("replicates lie too far apart to tell."), "{noisy:?}");
+    assert!(noisy[1].claim.contains("Apart"), "{noisy:?}");
+    let all = reconciled(vec![
+        finding("scaling", enough()),
+        finding("scaling", Assertion::new(More, vec![1], vec![5], 0.02)),
+        finding("noise", noise),
+    ]);
+    assert_eq!(contradictions(&all), []);
+    assert!(all[1].claim.contains("More"), "what is no claim of sameness stays: {all:?}");
+}
+
+/// A simulated server of a drawn kind: its limit, its scatter, how often each cell was run.
+fn drawn(seed: u64) -> Vec<Record> {
+    let mut random = Random::new(seed);
+    let noise = format!("{:.4}", random.between(0.005, 0.3));
+    let capacity = format!("{}B/s", random.between(40e6, 2e9).round());
+    let cache = format!("{}B/s", random.between(100e6, 4e9).round());
+    let replicates = random.between(0.0, 4.0).ceil() as u32;
+    let server = [
+        ("sim-noise", "0.05"),
+        ("sim-correlation", "0.5"),
+        ("sim-trial-noise", &noise),
+        ("sim-stream-rate", "50MB/s"),
+        ("sim-capacity", &capacity),
+        ("sim-cache-rate", &cache),
+        ("stop", "200ms"),
+    ];
+    let load = [("block-size", "64KiB"), ("queue-depth", "8"), ("file-size", "64MiB")];
+    let buffered = [("direct", "false"), ("streams", "8")];
+    let mut cells = Vec::new();
+    let mut cell = |group: &str, changes: &[(&str, &str)]| {
+        let all = [&server[..], &load, changes].concat();
+        cells.push((group.to_owned(), settings(&all)));
+    };
+    ["1", "2", "8", "32"].into_iter().for_each(|level| cell("streams", &[("streams", level)]));
+    ["1", "4", "16", "64"].into_iter().for_each(|level| cell("depth", &[("queue-depth", level)]));
+    ["4KiB", "256KiB", "1MiB"]
+        .into_iter()
+        .for_each(|level| cell("blocks", &[("block-size", level)]));
+    for cold in ["true", "false"] {
+        cell("cache", &[&buffered[..], &[("cold", cold)]].concat());
+    }
+    campaign(&cells, replicates, seed)
+}
+
+/// A disk that gives some more, or none, to more in flight, as the kernel counts it.
+fn disks(seed: u64) -> Vec<Record> {
+    let mut random = Random::new(seed);
+    let spread = random.between(0.01, 0.3);
+    let gain = random.between(0.95, 1.6);
+    let replicates = random.between(0.0, 6.0).ceil() as u32;
+    let mut records = Vec::new();
+    for (streams, rate) in [(1, 1253e6), (4, 1253e6 * gain.sqrt()), (32, 1253e6 * gain)] {
+        for _ in 0..replicates {
+            let bytes_per_s = rate * (spread * random.normal()).exp();
+            let queue = streams as f64 * 0.99;
+            let disks = vec![(0.99, queue, bytes_per_s / 262_144.0)];
+            let scene = Scene { streams, bytes_per_s, disks, ..Scene::default() };
+            records.push(scene.record(records.len() as u32 + 1));
+        }
+    }
+    records
+}
+
+/// What all questions answer by themselves hardly ever excludes each other, and never where it is
+/// told.
+#[test]
+#[expect(clippy::print_stdout, reason = "how often is told with --nocapture")]
+fn no_campaign_is_told_two_things_that_exclude_each_other() {
+    let (mut many, mut before, mut stated) = (0, 0, 0);
+    let mut check = |records: &[Record], what: &str| {
+        let asked = Asked::of(records);
+        let raw = answers(&asked);
+        stated += raw.iter().map(|it| it.assertions.len()).sum::<usize>();
+        before += usize::from(!contradictions(&raw).is_empty());
+        many += 1;
+        let told = findings(&asked);
+        assert_eq!(contradictions(&told), [], "{what}: {told:#?}");
+        assert_eq!(told.len(), raw.len(), "{what}: none is dropped");
+    };
+    for seed in seeds() {
+        check(&drawn(seed), &format!("server {seed}"));
+        check(&disks(seed), &format!("disk {seed}"));
+    }
+    check(&fixture::evaluated().records, "an evaluation");
+    println!("{before} of {many} campaigns excluded themselves before, of {stated} assertions");
+    assert!(stated > many, "something is stated: {stated} in {many}");
+}
