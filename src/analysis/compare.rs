@@ -16,6 +16,7 @@ use crate::knob::{self, Scope, Settings};
 use crate::measurement::figures::{rate, replicates, standing};
 use crate::measurement::origin::{Verdict, origin};
 use crate::measurement::{Outcome, Record, judge};
+use crate::stats::equivalence::geometric_mean;
 use crate::stats::{Estimate, RatioOfMeans, holm, mean_interval};
 use crate::value::{Value, percent, setting, significant};
 
@@ -72,6 +73,8 @@ pub struct Compared {
     pub now: Estimate,
     /// How many there are of each.
     pub replicates: [usize; 2],
+    /// The geometric means over the replicates of each, which the ratio is of.
+    pub geometric_means: [f64; 2],
     /// The second over the first; 95 %.
     pub ratio: Estimate,
     /// How likely so much beyond the threshold were in any of the cells if there were nothing
@@ -182,6 +185,7 @@ fn measured(pair: &Partner<'_>, asked: &Asked) -> Result<(Compared, RatioOfMeans
         before: mean(&old)?,
         now: mean(&new)?,
         replicates: [old.len(), new.len()],
+        geometric_means: [geometric_mean(&old), geometric_mean(&new)],
         ratio: ratio.estimate(),
         // Of the two sides the one that it is on; twice, as either might have been.
         chance: chance.map(|(below, above)| (2.0 * below.min(above)).min(1.0)),

@@ -176,7 +176,8 @@ fn figures(comparison: &Comparison) -> Vec<&str> {
 fn direction(comparison: &Comparison, figure: &str) -> String {
     let less = comparison.cells.iter().any(|cell| cell.figure == figure && cell.less_is_better);
     let order = if less { "less is better" } else { "more is better" };
-    format!(" ({order}; less than {} does not matter)", percent(comparison.threshold))
+    let threshold = percent(comparison.threshold);
+    format!(" ({order}; less than {threshold} does not matter; A and B are geometric means)")
 }
 
 fn table(comparison: &Comparison, figure: &str) -> String {
@@ -201,8 +202,8 @@ fn table(comparison: &Comparison, figure: &str) -> String {
         let [before, now] = cell.replicates;
         grid.row(vec![
             if own_lines { " ".to_owned() } else { label(cell) },
-            short(figure, cell.before.value),
-            short(figure, cell.now.value),
+            short(figure, cell.geometric_means[0]),
+            short(figure, cell.geometric_means[1]),
             if before == now { before.to_string() } else { format!("{before}, {now}") },
             value,
             ends,
@@ -379,6 +380,36 @@ pub mod tests {
                 }
             },
         );
+    }
+
+    /// B / A of 1.30 stood beside 1158 and 1413, whose ratio is 1.22: those were arithmetic means,
+    /// and the ratio is of geometric ones.
+    #[test]
+    fn a_reader_can_compute_the_ratio_from_the_means_beside_it() {
+        let wild = |now: &mut fixture::Fixture| {
+            for record in &mut now.records {
+                let Outcome::Done(measurement) = &mut record.outcome else { continue };
+                let Some(window) = &mut measurement.window else { continue };
+                window.done.read_bytes =
+                    window.done.read_bytes * (1 + u64::from(record.trial.replicate)) / 2;
+            }
+        };
+        with(wild, |pairs| {
+            let cells = &pairs[0].comparison.cells;
+            assert_eq!(cells.len(), 5);
+            let off = |cell: &&Compared| {
+                (cell.now.value / cell.before.value / cell.ratio.value - 1.0).abs() > 0.02
+            };
+            assert!(cells.iter().any(|cell| off(&cell)), "the other means have other ratios");
+            for cell in cells {
+                let [a, b] = cell.geometric_means;
+                assert!((b / a / cell.ratio.value - 1.0).abs() < 1e-9, "{cell:?}");
+            }
+            let text = text(pairs).unwrap();
+            assert!(text.contains("A and B are geometric means"), "{text}");
+            let first = short(&cells[0].figure, cells[0].geometric_means[1]);
+            assert!(text.contains(&first), "{first}: {text}");
+        });
     }
 
     #[test]

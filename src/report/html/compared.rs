@@ -122,7 +122,8 @@ fn figure((number, pair): (usize, &Pair<'_>)) -> Figure {
     let threshold = percent(comparison.threshold);
     let about = format!(
         "B over A with its 95 % interval: 1 is no difference, and less than {threshold} does not \
-         matter. Where less of a figure is better, as of a time, above 1 is worse.{more}"
+         matter. A and B are geometric means, which the ratio is of. Where less of a figure is \
+         better, as of a time, above 1 is worse.{more}"
     );
     let panels = match traces.is_empty() {
         true => Vec::new(),
@@ -178,8 +179,9 @@ fn cells(pairs: &[Pair<'_>]) -> Markup {
                 @if several { td { (pair.now.typed) } }
                 th scope="row" { (cell.load) }
                 td title=(cell.figure) { (words::figure(&cell.figure)) }
-                td.number data-v=(cell.before.value) { (short(&cell.figure, cell.before.value)) }
-                td.number data-v=(cell.now.value) { (short(&cell.figure, cell.now.value)) }
+                @for mean in cell.geometric_means {
+                    td.number data-v=(mean) { (short(&cell.figure, mean)) }
+                }
                 td.number data-v=(cell.ratio.value) { (value) }
                 td { (ends) }
                 td { (cell.change.said().to_lowercase()) }
