@@ -16,6 +16,7 @@ mod device;
 pub mod ceiling;
 pub mod disk;
 mod identify;
+mod leaf;
 mod limit;
 mod machine;
 pub mod mount;
@@ -31,6 +32,7 @@ pub mod recording;
 
 pub use changes::changes;
 pub use device::{Device, Kind, is_wire};
+pub use leaf::{Leaf, Matter, leaves};
 pub use limit::{choosing_among, nvme_controllers, turns_allow};
 pub use machine::{Machine, cpus, machine};
 use mount::nature;
@@ -96,6 +98,11 @@ impl Target {
     /// Kernel names of all devices, for the counters.
     pub fn device_names(&self) -> Vec<String> {
         self.devices.iter().map(|device| device.name.clone()).collect()
+    }
+
+    /// The hardware at the bottom of all that it lies on.
+    pub fn leaves(&self) -> Vec<Leaf> {
+        leaves(&self.devices, &self.on)
     }
 }
 

@@ -16,6 +16,7 @@ pub struct Probe {
     diskstats: Option<Reread>,
     mountstats: Option<Reread>,
     devices: Vec<String>,
+    leaves: Vec<String>,
     server: Option<(Threads, Vec<String>)>,
 }
 
@@ -31,6 +32,10 @@ pub struct Snapshot {
     pub device_read_bytes: Option<u64>,
     /// Sectors written by the devices, in bytes.
     pub device_write_bytes: Option<u64>,
+    /// Sectors read by the disks at the bottom of the devices, in bytes.
+    pub leaf_read_bytes: Option<u64>,
+    /// Sectors written by these, in bytes.
+    pub leaf_write_bytes: Option<u64>,
     /// What NFS servers sent for reading, over all mounts, in bytes.
     pub remote_read_bytes: Option<u64>,
     /// What the threads of this machine's NFS server had its devices read, bytes.
@@ -48,8 +53,16 @@ impl Probe {
             diskstats: Reread::open(host, "/proc/diskstats").ok(),
             mountstats: Reread::open(host, "/proc/self/mountstats").ok(),
             devices: devices.to_vec(),
+            leaves: Vec::new(),
             server: None,
         }
+    }
+
+    /// Counts as well what the disks at the bottom of the devices do; nothing where there are none.
+    #[must_use]
+    pub fn with_leaves(mut self, leaves: &[String]) -> Probe {
+        self.leaves = leaves.to_vec();
+        self
     }
 
     /// Counts as well what this machine's own NFS server does, which serves from `devices`.
@@ -67,12 +80,15 @@ impl Probe {
             (threads.io(), devices_of(devices, self.diskstats.as_mut()))
         });
         let devices = devices_of(&self.devices, self.diskstats.as_mut());
+        let leaves = devices_of(&self.leaves, self.diskstats.as_mut());
         let remote = self.mountstats.as_mut().and_then(Reread::read).and_then(nfs_read_bytes);
         Snapshot {
             process_read_bytes: process.map(|io| io.read_bytes),
             process_write_bytes: process.map(|io| io.write_bytes),
             device_read_bytes: devices.map(|(read, _)| read),
             device_write_bytes: devices.map(|(_, write)| write),
+            leaf_read_bytes: leaves.map(|(read, _)| read),
+            leaf_write_bytes: leaves.map(|(_, write)| write),
             remote_read_bytes: remote,
             server_read_bytes: threads.map(|io| io.read_bytes),
             server_device_read_bytes: serves.map(|(read, _)| read),
@@ -90,6 +106,8 @@ impl Snapshot {
             process_write_bytes: added(self.process_write_bytes, earlier.process_write_bytes),
             device_read_bytes: added(self.device_read_bytes, earlier.device_read_bytes),
             device_write_bytes: added(self.device_write_bytes, earlier.device_write_bytes),
+            leaf_read_bytes: added(self.leaf_read_bytes, earlier.leaf_read_bytes),
+            leaf_write_bytes: added(self.leaf_write_bytes, earlier.leaf_write_bytes),
             remote_read_bytes: added(self.remote_read_bytes, earlier.remote_read_bytes),
             server_read_bytes: added(self.server_read_bytes, earlier.server_read_bytes),
             server_device_read_bytes: added(

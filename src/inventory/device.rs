@@ -70,8 +70,7 @@ pub enum Kind {
     Loop,
 }
 
-/// The file that a loop device shows. Only one level is described: a loop device whose file lies
-/// on a file system on another loop device ends there.
+/// The file that a loop device shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backing {
     /// The file.
@@ -80,9 +79,39 @@ pub struct Backing {
     pub filesystem: String,
     /// Devices that this lies on directly.
     pub devices: Vec<String>,
+    /// Whether the file is read and written around the page cache; `None` when that is not told.
+    #[serde(default)]
+    pub direct_io: Option<bool>,
 }
 
 impl Device {
+    /// One of which nothing more is known.
+    #[cfg(test)]
+    pub fn bare(name: &str, kind: Kind) -> Device {
+        Device {
+            name: name.to_owned(),
+            number: String::new(),
+            kind,
+            layout: None,
+            below: Vec::new(),
+            backing: None,
+            size_bytes: 0,
+            rotational: None,
+            scheduler: None,
+            read_ahead_kib: None,
+            max_sectors_kib: None,
+            logical_block_bytes: None,
+            physical_block_bytes: None,
+            write_cache: None,
+            poll_queues: None,
+            transport: String::new(),
+            model: None,
+            serial: None,
+            link: None,
+            ceiling: None,
+        }
+    }
+
     /// Whether what it shows lies on another machine.
     pub fn over_a_wire(&self) -> bool {
         is_wire(&self.transport)
@@ -146,19 +175,18 @@ pub fn name_of(path: Option<PathBuf>) -> Option<String> {
     Some(path?.file_name()?.to_str()?.to_owned())
 }
 
-/// `on` and what lies below, upper before lower, each once; through loop devices one level.
+/// `on` and what lies below, upper before lower, each once; through the files of loop devices too.
 pub fn walk(host: &Host, mounts: &[Mount], on: &[String]) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
-    // Name, and how many loop devices are above it.
-    let mut next: VecDeque<(String, u32)> = on.iter().map(|name| (name.clone(), 0)).collect();
-    while let Some((name, loops)) = next.pop_front() {
+    let mut next: VecDeque<String> = on.iter().cloned().collect();
+    while let Some(name) = next.pop_front() {
         if devices.iter().any(|device| device.name == name) {
             continue;
         }
-        let Some(device) = read(host, mounts, &name, loops == 0) else { continue };
-        next.extend(device.below.iter().map(|below| (below.clone(), loops)));
+        let Some(device) = read(host, mounts, &name) else { continue };
+        next.extend(device.below.iter().cloned());
         let backing = device.backing.iter().flat_map(|backing| &backing.devices);
-        next.extend(backing.map(|below| (below.clone(), loops + 1)));
+        next.extend(backing.cloned());
         devices.push(device);
     }
     devices
@@ -171,7 +199,7 @@ pub fn all(host: &Host, mounts: &[Mount]) -> Vec<Device> {
     let place = |name: &str, file: &str| format!("/sys/class/block/{name}/{file}");
     let hidden = |name: &String| host.word(place(name, "hidden")).is_some_and(|word| word == "1");
     let names = host.list("/sys/class/block").into_iter().filter(|name| !hidden(name));
-    let devices = names.filter_map(|name| read(host, mounts, &name, true));
+    let devices = names.filter_map(|name| read(host, mounts, &name));
     let used = |device: &Device| {
         let number = mounts.iter().any(|mount| {
             let (major, minor) = mount.device;
@@ -210,7 +238,7 @@ pub fn disks(devices: &[Device], on: &[String]) -> Vec<String> {
     disks
 }
 
-fn read(host: &Host, mounts: &[Mount], name: &str, follow_loop: bool) -> Option<Device> {
+fn read(host: &Host, mounts: &[Mount], name: &str) -> Option<Device> {
     let path = host.resolve(format!("/sys/class/block/{name}"))?;
     let word = |file: &str| host.word(path.join(file));
     let partition = host.exists(path.join("partition"));
@@ -240,7 +268,7 @@ fn read(host: &Host, mounts: &[Mount], name: &str, follow_loop: bool) -> Option<
         kind,
         layout: layout(host, &path),
         below: parent.into_iter().chain(slaves).collect(),
-        backing: if is_loop && follow_loop { backing(host, mounts, &path) } else { None },
+        backing: if is_loop { backing(host, mounts, &path) } else { None },
         // In sectors of 512 bytes, whatever the device's are.
         size_bytes: word("size").and_then(|size| sectors(&size)).unwrap_or(0),
         rotational: switch("rotational"),
@@ -299,5 +327,10 @@ fn backing(host: &Host, mounts: &[Mount], path: &Path) -> Option<Backing> {
         file,
         filesystem: holding.map_or(String::new(), |mount| mount.filesystem.clone()),
         devices: holding.map_or(Vec::new(), |mount| of_mount(host, mount)),
+        direct_io: match host.word(path.join("loop/dio")).as_deref() {
+            Some("1") => Some(true),
+            Some("0") => Some(false),
+            _ => None,
+        },
     })
 }

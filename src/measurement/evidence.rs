@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Amount, Ceiling};
 use crate::counters::Snapshot;
 use crate::counters::bounds::Bound;
-use crate::inventory::Target;
+use crate::inventory::{Leaf, Matter, Target};
 
 /// What the machine says about the bytes of a trial. Device counts cover the same time as the
 /// process's: from just before the streams are let go to just after the last has stopped.
@@ -58,6 +58,8 @@ pub struct Evidence {
     pub rotational: Option<bool>,
     /// Disks that hold the files which loop devices among `devices` show.
     pub backing: Vec<String>,
+    /// The hardware at the bottom of `devices`, as far as it can be seen.
+    pub below: Below,
     /// Limits that were set for the load before it began, with the files that say so.
     pub bounds: Vec<Bound>,
     /// CPUs that the load might run on; empty when that is not known.
@@ -66,6 +68,61 @@ pub struct Evidence {
     pub copy_bytes_per_s: Option<f64>,
     /// What memory delivers to all cores of the machine, bytes per second, where it was measured.
     pub memory_bytes_per_s: Option<f64>,
+}
+
+/// What lies at the very bottom of the devices of a trial, through partitions, arrays and the files
+/// of loop devices, and what it moved. All of it is empty where the devices are the bottom.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Below {
+    /// Kernel names of the disks there.
+    pub leaves: Vec<String>,
+    /// Sectors that these read in the trial, in bytes.
+    pub read_bytes: Option<u64>,
+    /// Sectors that these wrote in the trial, in bytes.
+    pub write_bytes: Option<u64>,
+    /// Loop devices on the way whose files are read through this machine's page cache.
+    pub caches: Vec<String>,
+    /// Devices there that are this machine's memory.
+    pub memory: Vec<String>,
+    /// Loop devices that show files in memory; these are their own bottom.
+    pub in_memory: Vec<String>,
+    /// Why something there cannot be seen, as a clause.
+    pub unseen: Option<String>,
+}
+
+impl Below {
+    /// Of these leaves of `devices`.
+    fn of(leaves: &[Leaf], devices: &[String]) -> Below {
+        let mut below = Below::default();
+        let mut remote = Vec::new();
+        for leaf in leaves {
+            match &leaf.matter {
+                Matter::Memory => below.memory.push(leaf.name.clone()),
+                Matter::FileInMemory => below.in_memory.push(leaf.name.clone()),
+                Matter::Unseen(why) if below.unseen.is_none() => below.unseen = Some(why.clone()),
+                Matter::Remote => remote.push(leaf.name.clone()),
+                Matter::Unseen(_) | Matter::Disk => {}
+            }
+            for cache in &leaf.caches {
+                if !below.caches.contains(cache) {
+                    below.caches.push(cache.clone());
+                }
+            }
+        }
+        // A part that is memory, or another machine's, makes nothing sure of the whole.
+        for (part, what) in [(&below.memory, "memory"), (&remote, "another machine's")] {
+            if !part.is_empty() && part.len() < leaves.len() && below.unseen.is_none() {
+                below.unseen = Some(format!("a part of what lies below is {what}: {}", part[0]));
+            }
+        }
+        let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
+        let same = names.len() == devices.len() && names.iter().all(|it| devices.contains(it));
+        if !same && below.unseen.is_none() {
+            below.leaves = names;
+        }
+        below
+    }
 }
 
 /// The server's side of a trial over NFS, where it is on this machine.
@@ -83,6 +140,14 @@ pub struct Served {
 }
 
 impl Evidence {
+    /// What these devices, with all that lies below them, lie on at the very bottom; for trials on
+    /// bare devices.
+    #[must_use]
+    pub fn lying_on(self, devices: &[crate::inventory::Device], on: &[String]) -> Evidence {
+        let leaves = crate::inventory::leaves(devices, on);
+        Evidence { below: Below::of(&leaves, on), ..self }
+    }
+
     /// What is known beforehand of a trial in directories on `targets`; counts are still missing.
     pub fn on(targets: &[Target]) -> Evidence {
         let distinct = |of: &dyn Fn(&Target) -> Vec<String>| {
@@ -103,13 +168,22 @@ impl Evidence {
         let some_remote = targets.iter().any(|target| target.remote && target.on.is_empty());
         // Where some directories lie on no block device, sectors say nothing about those.
         let on_devices = targets.iter().all(|target| !target.on.is_empty());
+        let mut leaves: Vec<Leaf> = Vec::new();
+        for leaf in targets.iter().flat_map(Target::leaves) {
+            match leaves.iter_mut().find(|known| known.name == leaf.name) {
+                Some(known) => known.caches.extend(leaf.caches),
+                None => leaves.push(leaf),
+            }
+        }
+        let devices = distinct(&|target| target.on.clone());
         Evidence {
-            devices: if on_devices { distinct(&|target| target.on.clone()) } else { Vec::new() },
+            below: if on_devices { Below::of(&leaves, &devices) } else { Below::default() },
+            devices: if on_devices { devices } else { Vec::new() },
             disks: if on_devices { distinct(&|target| target.disks.clone()) } else { Vec::new() },
             filesystem: filesystems.join("+"),
             ceiling: ceiling(targets),
             process_io_reliable: all(&|target| target.process_io_reliable) && !some_remote,
-            remote: all(&|target| target.remote),
+            remote: all(&|target| target.remote) || (on_devices && are_remote(&leaves)),
             memory: all(&|target| target.memory),
             rotational: rotational(targets),
             backing: if on_devices { distinct(&backing) } else { Vec::new() },
@@ -132,8 +206,17 @@ impl Evidence {
             ceiling: there.ceiling,
             rotational: there.rotational,
             backing: there.backing,
+            below: there.below,
             ..self
         }
+    }
+
+    /// Whether the devices gave more than what lies below them moved, with a page cache between.
+    pub fn is_cached_below(&self) -> bool {
+        let (Some(given), Some(moved)) = (self.device_read_bytes, self.below.read_bytes) else {
+            return false;
+        };
+        !self.below.caches.is_empty() && (moved as f64) < 0.95 * given as f64
     }
 
     /// Takes what was `added` between just before the streams were let go and just after the last
@@ -143,12 +226,19 @@ impl Evidence {
         self.process_write_bytes = added.process_write_bytes;
         self.device_read_bytes = added.device_read_bytes;
         self.device_write_bytes = added.device_write_bytes;
+        self.below.read_bytes = added.leaf_read_bytes;
+        self.below.write_bytes = added.leaf_write_bytes;
         self.remote_read_bytes = added.remote_read_bytes;
         if let Some(served) = &mut self.served {
             served.read_bytes = added.server_read_bytes;
             served.device_read_bytes = added.server_device_read_bytes;
         }
     }
+}
+
+/// Whether all of what lies at the bottom is another machine's.
+fn are_remote(leaves: &[Leaf]) -> bool {
+    !leaves.is_empty() && leaves.iter().all(|leaf| leaf.matter == Matter::Remote)
 }
 
 /// Devices that hold the files of a target's loop devices.
@@ -242,6 +332,38 @@ mod tests {
         assert!(!half.memory && !half.process_io_reliable);
         let none = Evidence::on(&[]);
         assert!(!none.memory && !none.remote && !none.process_io_reliable);
+    }
+
+    /// What of the hardware is known of several directories is known of all of them, or of none.
+    #[test]
+    fn leaves_are_told_where_they_are_not_the_devices_themselves() {
+        use crate::inventory::{Device, Kind};
+        let below = |made: &[(&str, Kind, &[&str], &str)]| {
+            let mut here = target("ext4", &[made[0].0], None);
+            here.devices = made
+                .iter()
+                .map(|(name, kind, below, transport)| Device {
+                    below: below.iter().map(|name| (*name).to_owned()).collect(),
+                    transport: (*transport).to_owned(),
+                    ..Device::bare(name, *kind)
+                })
+                .collect();
+            Evidence::on(&[here]).below
+        };
+        assert_eq!(below(&[("sda", Kind::Disk, &[], "sata")]), Below::default());
+        let part =
+            below(&[("sda1", Kind::Partition, &["sda"], "sata"), ("sda", Kind::Disk, &[], "sata")]);
+        assert_eq!(part, Below { leaves: vec!["sda".into()], ..Below::default() });
+        let memory = below(&[("zram0", Kind::Disk, &[], "memory")]);
+        assert_eq!((memory.memory.join(" "), memory.unseen), ("zram0".to_owned(), None));
+        let half = below(&[
+            ("md0", Kind::Stacked, &["zram0", "sda"], "md"),
+            ("zram0", Kind::Disk, &[], "memory"),
+            ("sda", Kind::Disk, &[], "sata"),
+        ]);
+        assert!(half.unseen.is_some_and(|why| why.contains("zram0")) && half.leaves.is_empty());
+        let shown = below(&[("loop0", Kind::Loop, &[], "loop")]);
+        assert!(shown.unseen.is_some(), "which file it shows is not known");
     }
 
     #[test]

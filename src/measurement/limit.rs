@@ -316,7 +316,9 @@ pub fn limits(record: &Record) -> Option<Arc<Limits>> {
     };
     limits.above_share = devices::above(&facts, &limits);
     let from = origin(measurement, &record.trial.settings);
-    let cached = from.verdict == Verdict::Cache;
+    // What a cache below the devices gave went through these all the same.
+    let below = measurement.evidence.is_cached_below();
+    let cached = from.verdict == Verdict::Cache && !below;
     limits.uses.extend(set::generator(&facts));
     limits.uses.extend(set::quota(&facts, &limits));
     limits.uses.extend(set::cgroup_io(&facts, &limits));

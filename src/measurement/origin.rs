@@ -6,8 +6,8 @@
 //! must never come out as `device`; where the evidence could be read both ways, it is `unknown`.
 //!
 //! The rules for block devices are in `origin/local.rs`, those for network file systems in
-//! `origin/wire.rs`, what a device can deliver at all in `origin/limits.rs`,
-//! what a second pass says in `origin/again.rs`.
+//! `origin/wire.rs`, what lies below the devices in `origin/below.rs`, what a device can deliver at
+//! all in `origin/limits.rs`, what a second pass says in `origin/again.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ use facts::Facts;
 use limits::Exceeded;
 
 mod again;
+mod below;
 mod facts;
 mod limits;
 mod local;
@@ -91,8 +92,12 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
         return digest.origin.clone();
     }
     let evidence = &measurement.evidence;
+    let facts = Facts { evidence, settings };
     if let Some(of) = &measurement.programs {
-        let found = programs::origin(of, evidence);
+        let found = match programs::origin(of, evidence) {
+            left if left.verdict == Verdict::Device => facts.at_the_bottom(left),
+            other => other,
+        };
         return match limits::exceeded(measurement, settings) {
             Some(exceeded) if found.verdict == Verdict::Device => behind(found, exceeded),
             _ if found.verdict == Verdict::Device && evidence.remote => {
@@ -112,9 +117,11 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
         let reason = format!("the files are memory ({})", evidence.filesystem);
         return verdict(Verdict::Cache, Some(0.0), reason);
     }
-    let facts = Facts { evidence, settings };
     if evidence.remote && evidence.devices.is_empty() {
-        let found = facts.over_a_wire();
+        let found = match facts.over_a_wire() {
+            left if left.verdict == Verdict::Device => facts.at_the_bottom(left),
+            other => other,
+        };
         // A second pass comes from the server's memory, which no client can drop.
         return match limits::above(measurement, settings) {
             Some(why) if found.verdict == Verdict::Device => {
@@ -123,7 +130,12 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
             _ => found,
         };
     }
-    let local = facts.local();
+    let local = match facts.local() {
+        left if matches!(left.verdict, Verdict::Device | Verdict::Mixed) => {
+            facts.at_the_bottom(left)
+        }
+        other => other,
+    };
     match local.verdict {
         Verdict::Device if evidence.remote => {
             let reason =
@@ -132,7 +144,7 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
         }
         Verdict::Device => match limits::exceeded(measurement, settings) {
             Some(exceeded) => behind(local, exceeded),
-            None => local,
+            None => facts.not_lent(local),
         },
         _ => local,
     }

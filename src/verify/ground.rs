@@ -79,8 +79,13 @@ impl Ground {
         devices.dedup();
         known.devices.sort();
         known.devices.dedup();
+        if !known.devices.is_empty() {
+            let on = known.devices.clone();
+            known = known.lying_on(&below, &on);
+        }
         known.file_bytes = files.iter().map(|file| file.stamp.size).sum();
-        let mut probe = Probe::new(host, std::process::id(), &known.devices);
+        let mut probe =
+            Probe::new(host, std::process::id(), &known.devices).with_leaves(&known.below.leaves);
         let before = probe.take();
         Ground { known, host: host.clone(), probe, before, below, errors: None, devices }
     }

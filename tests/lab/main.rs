@@ -10,6 +10,7 @@ mod arrays;
 mod concat;
 mod daemon;
 mod database;
+mod devices;
 mod disk;
 mod evaluation;
 mod faults;

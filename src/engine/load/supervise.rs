@@ -67,18 +67,19 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     for directory in context.work {
         targets.push(inventory::target(context.host, directory).map_err(failed)?);
     }
-    let mut worker = Worker::start(order.argument).map_err(failed)?;
-    context.put(&mut worker)?;
-    let on = Evidence::on(&targets).devices;
+    let on = Evidence::on(&targets);
     let mut watched = all(&targets, Target::device_names);
     let behind = Behind::of(context.host, &targets);
     behind.watch(&mut watched);
+    let mut worker = Worker::start(order.argument).map_err(failed)?;
+    context.put(&mut worker)?;
     let mut bounds = bounds::on(context.host, worker.pid(), &targets);
     bounds.extend(behind.bounds(context.host));
     let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
     let wire = behind::wire(context.host, &targets);
-    let probe = Probe::new(context.host, worker.pid(), &on);
-    let probe = behind.probe(context.host, probe);
+    let on = behind.evidence(on);
+    let probe = Probe::new(context.host, worker.pid(), &on.devices);
+    let probe = behind.probe(context.host, probe).with_leaves(&on.below.leaves);
     let mut dialog = Dialog::new(worker, order, context, probe, watched);
     let answer = dialog.talk();
     let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
@@ -107,7 +108,7 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
         wire: load.wire.or(wire),
         bounds,
         allowed_cpus,
-        ..behind.evidence(Evidence::on(&targets))
+        ..on
     };
     whole.count(&evidence.unwrap_or_default());
     measurement.evidence = whole;

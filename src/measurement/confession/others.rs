@@ -2,7 +2,7 @@
 
 use super::{Span, series};
 use crate::knob::Settings;
-use crate::measurement::{Evidence, Measurement, Note};
+use crate::measurement::{Evidence, Measurement, Note, Series};
 use crate::value::{bytes, percent};
 
 /// A larger share of the device's bytes, moved by others, makes the figure a shared one (DESIGN
@@ -23,6 +23,11 @@ const METADATA_SHARE: f64 = 0.05;
 /// File systems that write elsewhere what is overwritten, and the paths to it: they write several
 /// times what they are given, and no bound is known.
 const REWRITING: &[&str] = &["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2"];
+
+/// What the kernel may read ahead below a loop device, and no more than this part of what the
+/// device was asked for.
+const READ_AHEAD_BYTES: f64 = (16 << 20) as f64;
+const READ_AHEAD_SHARE: f64 = 0.25;
 
 /// Others used the devices that the load used.
 pub fn moved(measurement: &Measurement, settings: &Settings, span: Span) -> Option<Note> {
@@ -86,47 +91,106 @@ fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
     (!rewriting && !commits).then_some(own.saturating_add(metadata))
 }
 
-/// On the disks below the devices: other partitions, other volumes, a rebuild. Judged from the
-/// samples, in the window; both counts come from the same rows.
+/// On the disks below the devices: other partitions, other volumes, a rebuild, another program on
+/// the disk that holds a loop device's file. Judged from the samples, in the window; both counts
+/// come from the same rows.
 fn below_devices(measurement: &Measurement, span: Span) -> Option<Note> {
     let evidence = &measurement.evidence;
     // A server's disks lie below no device of ours: what it did for us is its own account's.
     if evidence.served.is_some() {
         return None;
     }
-    let disks: Vec<&String> =
-        evidence.disks.iter().filter(|disk| !evidence.devices.contains(disk)).collect();
-    // A loop device's file lies in a file system, whose cache and journal are between the two.
-    if disks.is_empty() || evidence.devices.iter().any(|device| device.starts_with("loop")) {
-        return None;
-    }
     let diskstats = series(measurement, "diskstats")?;
-    let sum = |names: &[&String], what: &str| {
+    let of = Traffic { measurement, diskstats, span };
+    of.below_partitions().or_else(|| of.below_files())
+}
+
+/// What block devices moved in the window.
+struct Traffic<'a> {
+    measurement: &'a Measurement,
+    diskstats: &'a Series,
+    span: Span,
+}
+
+impl Traffic<'_> {
+    fn sum(&self, names: &[&String], what: &str) -> Option<f64> {
         let grown = names.iter().map(|name| {
-            span.growth_of_rows(diskstats, &format!("{name}.{what}")).map(|grown| grown as f64)
+            let column = format!("{name}.{what}");
+            self.span.growth_of_rows(self.diskstats, &column).map(|grown| grown as f64)
         });
-        grown.sum::<Option<f64>>()
-    };
-    let devices: Vec<&String> =
-        evidence.devices.iter().filter(|device| !evidence.disks.contains(device)).collect();
-    let mut others = sum(&disks, "read_bytes")? - sum(&devices, "read_bytes")?;
-    let mut all = sum(&disks, "read_bytes")?;
-    // An array writes more than it is given: copies, parity. A partition does not.
-    let partition = |device: &&&String| disks.iter().any(|disk| device.starts_with(disk.as_str()));
-    if devices.iter().filter(partition).count() == devices.len() {
-        others += sum(&disks, "write_bytes")? - sum(&devices, "write_bytes")?;
-        all += sum(&disks, "write_bytes")?;
+        grown.sum()
     }
-    let delivered = measurement.window.map_or(evidence.delivered, |window| window.done).bytes();
-    let share = others / all.max(delivered as f64).max(1.0);
-    (share > OTHERS_SHARE && others > COMMIT_BYTES as f64).then(|| {
-        let text = format!(
-            "The disks below {} moved {} more than it did, {} of all that they moved: other \
-             partitions or volumes are in use, or an array is being rebuilt or degraded.",
-            evidence.devices.join(" and "),
-            bytes(others),
-            percent(share)
-        );
-        Note::new("others-io", text)
-    })
+
+    /// Names of `one` that are not among `other`.
+    fn only<'b>(one: &'b [String], other: &[String]) -> Vec<&'b String> {
+        one.iter().filter(|name| !other.contains(name)).collect()
+    }
+
+    /// What others moved on the disks that the devices are parts of, or made of.
+    fn below_partitions(&self) -> Option<Note> {
+        let evidence = &self.measurement.evidence;
+        let disks = Self::only(&evidence.disks, &evidence.devices);
+        let devices = Self::only(&evidence.devices, &evidence.disks);
+        if disks.is_empty() {
+            return None;
+        }
+        let mut others = self.sum(&disks, "read_bytes")? - self.sum(&devices, "read_bytes")?;
+        let mut all = self.sum(&disks, "read_bytes")?;
+        // An array writes more than it is given: copies, parity. A partition does not.
+        let partition =
+            |device: &&&String| disks.iter().any(|disk| device.starts_with(disk.as_str()));
+        if devices.iter().filter(partition).count() == devices.len() {
+            others += self.sum(&disks, "write_bytes")? - self.sum(&devices, "write_bytes")?;
+            all += self.sum(&disks, "write_bytes")?;
+        }
+        let why =
+            "other partitions or volumes are in use, or an array is being rebuilt or degraded";
+        self.told(&disks, others, all, why)
+    }
+
+    /// What others moved on the disks that hold the files of loop devices. Between the two lies a
+    /// file system: it reads ahead, keeps what it has read, and writes late.
+    fn below_files(&self) -> Option<Note> {
+        let evidence = &self.measurement.evidence;
+        let leaves = Self::only(&evidence.below.leaves, &evidence.disks);
+        let files = Self::only(&evidence.disks, &evidence.below.leaves);
+        if leaves.is_empty() || files.is_empty() || leaves.len() < evidence.below.leaves.len() {
+            return None;
+        }
+        let asked = self.sum(&files, "read_bytes")?;
+        let ahead = match evidence.below.caches.is_empty() {
+            true => 0.0,
+            false => READ_AHEAD_BYTES.min(READ_AHEAD_SHARE * asked),
+        };
+        let read = self.sum(&leaves, "read_bytes")?;
+        let mut others = (read - asked - ahead).max(0.0);
+        let mut all = read;
+        // What a load has written may reach the disk at any time, with what the file system adds.
+        if evidence.delivered.write_bytes == 0 && evidence.delivered.metadata_ops == 0 {
+            let wrote = self.sum(&leaves, "write_bytes")?;
+            others += (wrote - self.sum(&files, "write_bytes")? - COMMIT_BYTES as f64).max(0.0);
+            all += wrote;
+        }
+        let why = "others use them, or data from before the trial is on its way there";
+        self.told(&leaves, others, all, why)
+    }
+
+    /// The note on `others` bytes of `all` that these disks moved, when they are too many.
+    fn told(&self, disks: &[&String], others: f64, all: f64, why: &str) -> Option<Note> {
+        let evidence = &self.measurement.evidence;
+        let window = self.measurement.window;
+        let delivered = window.map_or(evidence.delivered, |window| window.done).bytes();
+        let share = others / all.max(delivered as f64).max(1.0);
+        (share > OTHERS_SHARE && others > COMMIT_BYTES as f64).then(|| {
+            let (noun, they) = if disks.len() == 1 { ("disk", "it") } else { ("disks", "they") };
+            let text = format!(
+                "The {noun} below {} moved {} more than it did, {} of all that {they} moved: \
+                 {why}.",
+                evidence.devices.join(" and "),
+                bytes(others),
+                percent(share)
+            );
+            Note::new("others-io", text)
+        })
+    }
 }

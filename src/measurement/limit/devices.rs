@@ -74,9 +74,20 @@ fn one(facts: &Facts<'_>, name: &str) -> Option<One> {
     })
 }
 
-/// The disks of the load; `None` when one was not counted, or they did nothing.
+/// The disks of the load; `None` when one was not counted, or they did nothing. Where the disks
+/// lie on files of others, those at the very bottom are what is busy, unless they are clearly less
+/// so than what lies on them: then something between, or a limit, holds the upper ones up.
 pub fn disks(facts: &Facts<'_>) -> Option<Disks> {
-    let names = &facts.measurement.evidence.disks;
+    let evidence = &facts.measurement.evidence;
+    let upper = of_names(facts, &evidence.disks);
+    let lower = of_names(facts, &evidence.below.leaves);
+    match (upper, lower) {
+        (Some(upper), Some(lower)) if lower.busy < 0.9 * upper.busy => Some(upper),
+        (upper, lower) => lower.or(upper),
+    }
+}
+
+fn of_names(facts: &Facts<'_>, names: &[String]) -> Option<Disks> {
     let all: Option<Vec<(&String, One)>> =
         names.iter().map(|name| Some((name, one(facts, name)?))).collect();
     let all = all?;
@@ -120,7 +131,7 @@ pub fn above(facts: &Facts<'_>, limits: &Limits) -> Option<f64> {
 /// Devices, links and caches of devices.
 pub fn uses(facts: &Facts<'_>, limits: &Limits, origin: &Origin) -> Vec<Use> {
     let mut uses = Vec::new();
-    if origin.verdict == Verdict::Cache {
+    if origin.verdict == Verdict::Cache && !facts.measurement.evidence.is_cached_below() {
         return uses;
     }
     uses.extend(link(facts));
@@ -189,7 +200,10 @@ fn cached(facts: &Facts<'_>, origin: &Origin) -> Option<Use> {
         return Some(found(1.0, origin.reason.clone()));
     }
     let evidence = &facts.measurement.evidence;
-    if evidence.backing.is_empty() || origin.verdict != Verdict::Device {
+    // Where the hardware below cannot be seen the origin is unknown; which of two devices moved
+    // the bytes is seen all the same.
+    let through = matches!(origin.verdict, Verdict::Device | Verdict::Unknown);
+    if evidence.backing.is_empty() || !(through || evidence.is_cached_below()) {
         return None;
     }
     let read = |names: &[String]| -> Option<f64> {
