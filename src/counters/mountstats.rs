@@ -68,11 +68,37 @@ const NUMBERS: usize = 8;
 /// Those that an operation's own fields hold, in their order.
 const OWN: [usize; 6] = [0, 3, 4, 5, 6, 7];
 
-struct Mountstats(Reread);
+struct Mountstats {
+    file: Reread,
+    /// Points that show a file system which is counted at another.
+    again: Vec<String>,
+}
 
 fn open(host: &Host, _: &Subject) -> Option<Box<dyn Sample>> {
     let mut file = Reread::open(host, "/proc/self/mountstats").ok()?;
-    is_client(file.read()?).then(|| Box::new(Mountstats(file)) as Box<dyn Sample>)
+    let again = mounted_again(&host.read("/proc/self/mountinfo").unwrap_or_default());
+    is_client(file.read()?).then(|| Box::new(Mountstats { file, again }) as Box<dyn Sample>)
+}
+
+/// Points at which a file system of another machine is mounted that is mounted elsewhere already:
+/// the kernel counts by file system (its `st_dev`), and tells the same numbers at every point. As
+/// /proc/self/mountinfo writes them, which is as /proc/self/mountstats does.
+pub fn mounted_again(mountinfo: &str) -> Vec<String> {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut again = Vec::new();
+    for line in mountinfo.lines() {
+        let Some((left, right)) = line.split_once(" - ") else { continue };
+        if !matches!(right.split(' ').next(), Some("nfs" | "nfs4")) {
+            continue;
+        }
+        let mut words = left.split(' ').skip(2);
+        let (Some(device), Some(point)) = (words.next(), words.nth(1)) else { continue };
+        match seen.iter().any(|(known, at)| *known == device && *at != point) {
+            true => again.push(point.to_owned()),
+            false => seen.push((device, point)),
+        }
+    }
+    again
 }
 
 /// Whether something is mounted by NFS.
@@ -82,15 +108,20 @@ pub fn is_client(text: &[u8]) -> bool {
 
 impl Sample for Mountstats {
     fn sample(&mut self, table: &mut Table) {
-        if let Some(text) = self.0.read() {
-            parse(text, &mut |mount, field, value| table.put(mount, field, value));
+        let again = &self.again;
+        if let Some(text) = self.file.read() {
+            parse(text, &mut |mount, field, value| {
+                if again.iter().all(|point| point.as_bytes() != mount) {
+                    table.put(mount, field, value);
+                }
+            });
         }
     }
 }
 
 /// Where something is mounted by NFS: `device SOURCE mounted on POINT with fstype nfs4 ...`, in
 /// which the kernel writes blanks in names as `\040`.
-fn mount(line: &[u8]) -> Option<&[u8]> {
+pub fn mount(line: &[u8]) -> Option<&[u8]> {
     let mut words = words(line);
     let point = words.by_ref().skip_while(|word| *word != b"on").nth(1)?;
     let filesystem = words.skip_while(|word| *word != b"fstype").nth(1)?;
@@ -207,6 +238,20 @@ mod tests {
             assert_eq!(names.map(of), expected);
             assert_eq!(all.len(), MOUNTSTATS.fields.len());
         }
+    }
+
+    /// An export that was mounted twice was counted twice: half of what was delivered could come
+    /// from memory, and the server had "sent" all of it.
+    #[test]
+    fn a_file_system_that_is_mounted_twice_is_known_again_and_another_is_not() {
+        let mountinfo = "20 1 254:0 / / rw - ext4 /dev/vda rw\n\
+            31 20 0:50 / /mnt/a\\040b rw,relatime shared:1 - nfs4 s:/x rw\n\
+            32 20 0:50 / /mnt/c rw - nfs4 s:/x rw\n\
+            33 20 0:51 / /mnt/d rw - nfs s:/x rw,nosharecache\n\
+            34 20 0:50 /sub /mnt/e rw - nfs4 s:/x/sub rw\n\
+            35 20 0:50 / /mnt/cut";
+        assert_eq!(mounted_again(mountinfo), ["/mnt/c", "/mnt/e"]);
+        assert_eq!(mounted_again(""), [""; 0]);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! exactly what sampled rows tell to within a row.
 
 use super::diskstats;
+use super::mountstats::{mount, mounted_again};
 use super::nfs_server::Threads;
 use super::process::io;
 use crate::sys::Host;
@@ -15,6 +16,8 @@ pub struct Probe {
     io: Option<Reread>,
     diskstats: Option<Reread>,
     mountstats: Option<Reread>,
+    /// Points of network file systems that are counted at another point.
+    again: Vec<String>,
     devices: Vec<String>,
     leaves: Vec<String>,
     server: Option<(Threads, Vec<String>)>,
@@ -36,7 +39,7 @@ pub struct Snapshot {
     pub leaf_read_bytes: Option<u64>,
     /// Sectors written by these, in bytes.
     pub leaf_write_bytes: Option<u64>,
-    /// What NFS servers sent for reading, over all mounts, in bytes.
+    /// What NFS servers sent for reading, over all file systems of theirs, in bytes.
     pub remote_read_bytes: Option<u64>,
     /// What the threads of this machine's NFS server had its devices read, bytes.
     pub server_read_bytes: Option<u64>,
@@ -52,6 +55,7 @@ impl Probe {
             io: Reread::open(host, format!("/proc/{worker_pid}/io")).ok(),
             diskstats: Reread::open(host, "/proc/diskstats").ok(),
             mountstats: Reread::open(host, "/proc/self/mountstats").ok(),
+            again: mounted_again(&host.read("/proc/self/mountinfo").unwrap_or_default()),
             devices: devices.to_vec(),
             leaves: Vec::new(),
             server: None,
@@ -81,7 +85,8 @@ impl Probe {
         });
         let devices = devices_of(&self.devices, self.diskstats.as_mut());
         let leaves = devices_of(&self.leaves, self.diskstats.as_mut());
-        let remote = self.mountstats.as_mut().and_then(Reread::read).and_then(nfs_read_bytes);
+        let sent = self.mountstats.as_mut().and_then(Reread::read);
+        let remote = sent.and_then(|text| nfs_read_bytes(text, &self.again));
         Snapshot {
             process_read_bytes: process.map(|io| io.read_bytes),
             process_write_bytes: process.map(|io| io.write_bytes),
@@ -139,10 +144,18 @@ pub fn device_bytes(text: &[u8], devices: &[String]) -> Option<(u64, u64)> {
 
 /// Bytes that NFS servers sent for reading: the fifth number of each `bytes:` line of
 /// /proc/self/mountstats (nfs_iostat.h: NORMALREAD, NORMALWRITTEN, DIRECTREAD, DIRECTWRITTEN,
-/// SERVERREAD); `None` when nothing is mounted by NFS.
-pub fn nfs_read_bytes(text: &[u8]) -> Option<u64> {
+/// SERVERREAD), but not at the points `again`, whose file systems are counted at others; `None`
+/// when nothing is mounted by NFS.
+pub fn nfs_read_bytes(text: &[u8], again: &[String]) -> Option<u64> {
     use super::text::{lines, number, words};
+    let mut counted = true;
     let of_mounts = lines(text).filter_map(|line| {
+        if let Some(point) = mount(line) {
+            counted = again.iter().all(|known| known.as_bytes() != point);
+        }
+        if !counted {
+            return None;
+        }
         let mut words = words(line);
         (words.next()? == b"bytes:").then(|| words.nth(4).and_then(number))?
     });
@@ -167,8 +180,14 @@ mod tests {
 
     #[test]
     fn what_servers_sent_is_not_what_programs_read() {
-        assert_eq!(nfs_read_bytes(MOUNTSTATS), Some(104_857_600 + 4096));
-        assert_eq!(nfs_read_bytes(b"device /dev/vda mounted on / with fstype ext4\n"), None);
+        assert_eq!(nfs_read_bytes(MOUNTSTATS, &[]), Some(104_857_600 + 4096));
+        assert_eq!(nfs_read_bytes(b"device /dev/vda mounted on / with fstype ext4\n", &[]), None);
+        let twice = b"device s:/x mounted on /a with fstype nfs4 statvers=1.1\n\
+            \tbytes:\t0 0 0 0 700 0 0 0\n\n\
+            device s:/x mounted on /b with fstype nfs4 statvers=1.1\n\
+            \tbytes:\t0 0 0 0 700 0 0 0\n\n";
+        assert_eq!(nfs_read_bytes(twice, &["/b".into()]), Some(700));
+        assert_eq!(nfs_read_bytes(twice, &[]), Some(1400));
     }
 
     #[test]
@@ -177,7 +196,7 @@ mod tests {
             device_bytes(&DISKSTATS[..end], &["vda".into()]);
         }
         for end in 0..MOUNTSTATS.len() {
-            nfs_read_bytes(&MOUNTSTATS[..end]);
+            nfs_read_bytes(&MOUNTSTATS[..end], &[]);
         }
     }
 

@@ -55,6 +55,15 @@ impl Facts<'_> {
         };
         let on = served.devices.join(" + ");
         let [read, moved] = [threads, sectors].map(|count| bytes(count as f64));
+        // The threads serve all clients, and what one of these had read may hide what another got
+        // from memory.
+        if let (true, Some(excess)) = (self.covers(threads), self.excess(threads)) {
+            return unknown(format!(
+                "{told}, which is this machine, but its threads had {on} read {read}, {} more than \
+                 was delivered: other clients had it read, which can hide what came from memory",
+                percent(excess)
+            ));
+        }
         if self.covers(threads) && self.covers(sectors) {
             let reason = format!(
                 "{told}, which is this machine: its threads had {on} read {read}, and that read \
@@ -89,6 +98,35 @@ mod tests {
     use super::*;
     use crate::measurement::Ceiling;
     use crate::measurement::evidence::Served;
+
+    /// A server's threads read for another client all the while: their count covered what ours got
+    /// from the server's memory, and it was "device, share 1.0".
+    #[test]
+    fn what_a_server_reads_for_other_clients_proves_nothing_of_ours_naive_device() {
+        let served = |threads: u64| {
+            let trial = with(|e| {
+                e.remote = true;
+                e.filesystem = "nfs4".into();
+                e.process_io_reliable = false;
+                e.device_read_bytes = None;
+                e.devices.clear();
+                e.remote_read_bytes = Some(FILE);
+                e.served = Some(Served {
+                    devices: vec!["sda".into()],
+                    read_bytes: Some(threads),
+                    device_read_bytes: Some(threads),
+                    ..Served::default()
+                });
+            });
+            judge(&trial, &[BUFFERED])
+        };
+        assert_eq!(served(FILE + FILE / 20).verdict, Verdict::Device, "read-ahead");
+        for threads in [FILE + FILE / 10, 2 * FILE, 30 * FILE] {
+            let origin = served(threads);
+            assert_eq!(origin.verdict, Verdict::Unknown, "{}", origin.reason);
+            assert!(origin.reason.contains("other clients"), "{}", origin.reason);
+        }
+    }
 
     /// The server is this machine: what its threads had its disks read decides, and one that only
     /// looks at the sectors takes another program's reads for the server's.
