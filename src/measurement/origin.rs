@@ -22,6 +22,8 @@ mod facts;
 mod limits;
 mod local;
 mod programs;
+mod rounds;
+pub mod shared;
 mod wire;
 
 /// Where a read's bytes came from.
@@ -77,6 +79,10 @@ pub struct Origin {
 /// before and after the load's own, blocks are rounded to pages, and metadata is read as well:
 /// together far below this in any trial that is long enough to be worth timing.
 pub const AGREEMENT: f64 = 0.05;
+
+/// A second reading that is faster by this factor is no chance of one disk in sixty trials, and
+/// tells of others on the same files too.
+const FASTEST_CHANCE: f64 = 1.5;
 
 /// Where the bytes that `measurement` counts as read came from, without what that rests on.
 pub fn from(measurement: &Measurement, settings: &Settings) -> Verdict {

@@ -89,6 +89,7 @@ pub(super) fn records(
             },
         }
     }
+    origin::shared::share(&mut records);
     Ok((records, damage))
 }
 

@@ -7,6 +7,10 @@ use crate::value::{duration, percent};
 /// A second pass over the same blocks that is faster by more came from a cache (DESIGN rule 2).
 pub const FASTER_AGAIN: f64 = 0.20;
 
+/// Devices that moved more than the load had them move, by a larger share, served others as well:
+/// less is metadata and read-ahead.
+const CROWD: f64 = 0.05;
+
 /// What a pass may gain by chance: throttles of the kernel and of clouds let a slice's worth
 /// through at once after a pause (block/blk-throttle.c: 100 ms), and so does a processor that
 /// another process had.
@@ -36,7 +40,11 @@ pub enum Again {
 /// pass of that length could have been: the prediction interval of a mean (Montgomery and Runger,
 /// "Applied Statistics and Probability for Engineers", 6th ed., 8-7), over single marks and over
 /// quarters of the pass, whichever says less, as neighbours resemble each other.
-pub fn again(pass: &SecondPass) -> Again {
+///
+/// `crowd` is what the devices moved in the first pass, as a multiple of what the load had moved: 1
+/// when it was alone. A second pass that is no faster than the devices were all the while was only
+/// left alone; and what one would have been beside the others nobody knows.
+pub fn again(pass: &SecondPass, crowd: f64) -> Again {
     if pass.bytes == 0 || pass.second_ns == 0 || pass.first_ns == 0 {
         return Again::AsBefore;
     }
@@ -45,6 +53,15 @@ pub fn again(pass: &SecondPass) -> Again {
         return Again::AsBefore;
     }
     let said = format!("a second pass over the same blocks was {} faster", percent(faster));
+    if crowd > 1.0 + CROWD {
+        if faster + 1.0 <= crowd * (1.0 + FASTER_AGAIN) {
+            return Again::AsBefore;
+        }
+        return Again::Unclear(format!(
+            "{said}, but others used the devices during the first, and may have left before the \
+             second"
+        ));
+    }
     if pass.first_ns.saturating_sub(pass.second_ns) < GAINED_BY_CHANCE_NS {
         let (first, second) = (duration(pass.first_ns as f64), duration(pass.second_ns as f64));
         return Again::Unclear(format!(
@@ -119,17 +136,17 @@ mod tests {
     }
 
     fn kept(pass: &SecondPass) -> bool {
-        matches!(again(pass), Again::Kept(_))
+        matches!(again(pass, 1.0), Again::Kept(_))
     }
 
     #[test]
     fn a_cache_shows_in_every_kind_of_pass() {
         let even = [1.0; 20];
         assert!(kept(&pass(&even, 1_600_000_000)), "25 % on an even disk");
-        assert_eq!(again(&pass(&even, 1_700_000_000)), Again::AsBefore);
+        assert_eq!(again(&pass(&even, 1_700_000_000), 1.0), Again::AsBefore);
         // The tail of what was just written was in the cache already the first time.
         let tail = [[1.0; 15].as_slice(), &[8.0; 5]].concat();
-        assert!(!matches!(again(&pass(&tail, 700_000_000)), Again::AsBefore));
+        assert!(!matches!(again(&pass(&tail, 700_000_000), 1.0), Again::AsBefore));
         let uneven: Vec<f64> = (0..20).map(|slot| 1.0 + 0.2 * f64::from(slot % 3)).collect();
         assert!(kept(&pass(&uneven, 300_000_000)));
         assert!(kept(&pass(&[1.0; 3], 60_000_000)), "a small file, five times as fast");
@@ -140,12 +157,24 @@ mod tests {
     #[test]
     fn what_a_throttle_saves_up_in_a_pause_is_no_cache() {
         let short = pass(&[1.0; 4], 300_000_000);
-        assert!(matches!(again(&short), Again::Unclear(_)), "{:?}", again(&short));
+        assert!(matches!(again(&short, 1.0), Again::Unclear(_)), "{short:?}");
         let tiny = SecondPass { first_marks: Vec::new(), ..pass(&[1.0; 1], 20_000_000) };
-        assert!(matches!(again(&tiny), Again::Unclear(_)));
+        assert!(matches!(again(&tiny, 1.0), Again::Unclear(_)));
         let nothing = SecondPass::default();
-        assert_eq!(again(&nothing), Again::AsBefore);
-        assert_eq!(again(&SecondPass { bytes: 1, first_ns: 9, ..nothing }), Again::AsBefore);
+        assert_eq!(again(&nothing, 1.0), Again::AsBefore);
+        assert_eq!(again(&SecondPass { bytes: 1, first_ns: 9, ..nothing }, 1.0), Again::AsBefore);
+    }
+
+    /// A neighbour left at the boundary of two passes: the device delivered as much before as
+    /// after, which was told, and the verdict was `device-cache`.
+    #[test]
+    fn a_neighbour_that_leaves_between_the_passes_is_no_cache_naive_device_cache() {
+        let halved = pass(&[1.0; 20], 1_000_000_000);
+        assert!(kept(&halved));
+        assert_eq!(again(&halved, 2.0), Again::AsBefore);
+        assert_eq!(again(&halved, 1.7), Again::AsBefore);
+        assert!(matches!(again(&halved, 1.3), Again::Unclear(_)), "more than they moved together");
+        assert!(matches!(again(&halved, 1.02), Again::Kept(_)), "that was metadata");
     }
 
     /// On a disk that others use the rate wanders; two passes 20 % apart are nothing special there.

@@ -7,6 +7,7 @@ use crate::measurement::{Ceiling, Measurement, course};
 use crate::value::{iops, throughput};
 
 use super::again::{Again, again};
+use super::rounds;
 
 /// A rate is above a ceiling when it is above by more than this: ceilings are nominal, and a
 /// link's clock may be 300 ppm off (SATA, PCIe) and ours a little more.
@@ -28,10 +29,44 @@ pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceed
         return Some(Exceeded::Perhaps(why.to_owned()));
     }
     let above = || above(measurement, settings).map(Exceeded::Certainly);
-    match measurement.second_pass.as_ref().map(again) {
+    let pass = measurement.second_pass.as_ref();
+    match pass.map(|pass| again(pass, crowd(measurement, pass.first_ns))) {
         Some(Again::Kept(why)) => Some(Exceeded::Certainly(why)),
         Some(Again::Unclear(why)) => above().or(Some(Exceeded::Perhaps(why))),
-        Some(Again::AsBefore) | None => above(),
+        Some(Again::AsBefore) | None => above().or_else(|| {
+            let crowd = crowd(measurement, measurement.elapsed_ns);
+            rounds::told(measurement, settings, crowd)
+        }),
+    }
+}
+
+/// What the devices moved in the first `length_ns`, as a multiple of what the load had moved; 1
+/// where that is not known. On the disks below, other partitions count too; below a page cache what
+/// is read ahead would.
+fn crowd(measurement: &Measurement, length_ns: u64) -> f64 {
+    let evidence = &measurement.evidence;
+    let names = match (evidence.below.caches.is_empty(), evidence.below.leaves.is_empty()) {
+        (false, _) => &evidence.devices,
+        (true, false) => &evidence.below.leaves,
+        (true, true) => &evidence.devices,
+    };
+    let end_ns = i64::try_from(length_ns).unwrap_or(i64::MAX);
+    let moved = || {
+        let diskstats = measurement.counters.iter().find(|one| one.source == "diskstats")?;
+        let columns = names
+            .iter()
+            .flat_map(|name| ["read_bytes", "write_bytes"].map(|what| format!("{name}.{what}")));
+        let of = |column: String| diskstats.growth(&column, 0, end_ns);
+        columns.map(of).sum::<Option<f64>>()
+    };
+    let load = &measurement.load;
+    let own = || {
+        let read = load.growth("read_bytes", 0, end_ns)?;
+        Some(read + load.growth("write_bytes", 0, end_ns).unwrap_or(0.0))
+    };
+    match (moved(), own()) {
+        (Some(moved), Some(own)) if own > 0.0 => (moved / own).max(1.0),
+        _ => 1.0,
     }
 }
 

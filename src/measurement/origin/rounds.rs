@@ -1,0 +1,205 @@
+//! (pure) A cache behind the kernel without a second pass: the later times through the same files
+//! held against the first, and a jump in the trial's own course.
+
+use super::FASTEST_CHANCE;
+use super::again::{Again, again};
+use super::limits::Exceeded;
+use crate::knob::Settings;
+use crate::measurement::course::TIMED;
+use crate::measurement::{Measurement, SecondPass};
+use crate::value::{duration, throughput};
+
+/// Later rounds that are faster by this factor are no device that warmed up.
+const SURELY: f64 = 3.0;
+/// Fewer slots of the course than this on each side of a jump say nothing.
+const SLOTS_MIN: usize = 5;
+/// The slots after a jump are all faster than all before it by this factor.
+const JUMP: f64 = 3.0;
+
+/// What the course of the reads alone says against the media; `crowd` as [`again`] has it.
+pub fn told(measurement: &Measurement, settings: &Settings, crowd: f64) -> Option<Exceeded> {
+    let load = &measurement.load;
+    let paced = settings.has("rate") && settings.number("rate") > 0.0;
+    let mixed = measurement.evidence.delivered.write_bytes > 0;
+    // What a program does may have parts of its own.
+    let ours = measurement.programs.is_none() && settings.has("access");
+    // Where the clock stands between rounds, rows of it are no course.
+    if !ours || paced || mixed || load.column(TIMED).is_some() {
+        return None;
+    }
+    let read = load.column("read_bytes")?;
+    let rows: Vec<(u64, u64)> = load
+        .at_ns
+        .iter()
+        .zip(&read.values)
+        .filter_map(|(&at_ns, &bytes)| Some((u64::try_from(at_ns).ok()?, bytes)))
+        .collect();
+    // A damaged store may have rows in any order.
+    let in_order = rows.windows(2).all(|two| two[0].0 <= two[1].0 && two[0].1 <= two[1].1);
+    if !in_order {
+        return None;
+    }
+    rounds(measurement, &rows, crowd).or_else(|| jump(&rows))
+}
+
+/// Reading the files again was faster than the first time. The first round ends when as much was
+/// read as the files hold: of random reads some were read again by then, which makes the first look
+/// faster, never the later ones.
+fn rounds(measurement: &Measurement, rows: &[(u64, u64)], crowd: f64) -> Option<Exceeded> {
+    let once = measurement.evidence.file_bytes;
+    let (end_ns, all) = *rows.last()?;
+    if once == 0 || all < once.saturating_mul(2) {
+        return None;
+    }
+    let after = rows.iter().position(|(_, bytes)| *bytes >= once)?;
+    let (high, low) = (rows[after], *rows.get(after.checked_sub(1)?)?);
+    let part = (once - low.1) as f64 / high.1.saturating_sub(low.1).max(1) as f64;
+    let first_ns = low.0 + (high.0.saturating_sub(low.0) as f64 * part) as u64;
+    let later_ns = end_ns.saturating_sub(first_ns) as f64;
+    let second_ns = (later_ns * once as f64 / (all - once) as f64) as u64;
+    let first_marks = rows[..after].to_vec();
+    let pass = SecondPass { bytes: once, first_ns, second_ns, first_marks };
+    let faster = first_ns as f64 / second_ns.max(1) as f64;
+    if faster < FASTEST_CHANCE || !matches!(again(&pass, crowd), Again::Kept(_)) {
+        return None;
+    }
+    let rate = |ns: u64| short(once as f64 * 1e9 / ns.max(1) as f64);
+    let why = format!(
+        "reading the files once took {} ({}), and each further time {} ({}): something behind the \
+         kernel keeps them",
+        duration(first_ns as f64),
+        rate(first_ns),
+        duration(second_ns as f64),
+        rate(second_ns)
+    );
+    Some(if faster >= SURELY { Exceeded::Certainly(why) } else { Exceeded::Perhaps(why) })
+}
+
+/// At some moment the rate rose to several times what it was, and stayed there: no device does so
+/// by itself.
+fn jump(rows: &[(u64, u64)]) -> Option<Exceeded> {
+    let rates: Vec<(u64, f64)> = rows
+        .windows(2)
+        .filter(|two| two[1].0 > two[0].0)
+        .map(|two| {
+            let grown = two[1].1.saturating_sub(two[0].1) as f64;
+            (two[1].0, grown * 1e9 / (two[1].0 - two[0].0) as f64)
+        })
+        .collect();
+    let least_after: Vec<f64> = rates
+        .iter()
+        .rev()
+        .scan(f64::INFINITY, |least, (_, rate)| {
+            *least = least.min(*rate);
+            Some(*least)
+        })
+        .collect();
+    let (mut most_before, mut least_before) = (0.0_f64, f64::INFINITY);
+    for (at, (when_ns, rate)) in rates.iter().enumerate() {
+        // The slot of the jump itself lies on neither side.
+        let after = rates.len().checked_sub(at + 2)?;
+        let enough = at >= SLOTS_MIN && after + 1 >= SLOTS_MIN;
+        if enough && least_before > 0.0 && least_after[after] >= JUMP * most_before {
+            return Some(Exceeded::Perhaps(format!(
+                "the rate jumped from at most {} to at least {} after {}, which no device does by \
+                 itself: a cache, or a limit that was lifted",
+                short(most_before),
+                short(least_after[after]),
+                duration(*when_ns as f64)
+            )));
+        }
+        most_before = most_before.max(*rate);
+        least_before = least_before.min(*rate);
+    }
+    None
+}
+
+fn short(bytes_per_s: f64) -> String {
+    let text = throughput(bytes_per_s);
+    text.split(" (").next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{judge, with};
+    use super::super::{Origin, Verdict};
+    use crate::measurement::{Amount, Column, Kind, Measurement, Series};
+    use crate::stats::testing::{Random, seeds};
+
+    const SLOT_NS: i64 = 100_000_000;
+
+    /// A direct trial on files of `file` bytes that read so much in each slot of 100 ms.
+    fn trial(file: u64, slots: &[f64]) -> Measurement {
+        let (mut sum, mut values) = (0.0, vec![0]);
+        for slot in slots {
+            sum += slot;
+            values.push(sum as u64);
+        }
+        let delivered =
+            Amount { read_bytes: sum as u64, read_ops: sum as u64 / 4096, ..Amount::default() };
+        let mut trial = with(|e| {
+            e.delivered = delivered;
+            e.file_bytes = file;
+            e.process_read_bytes = Some(sum as u64);
+            e.device_read_bytes = Some(sum as u64);
+        });
+        trial.window = None;
+        trial.elapsed_ns = slots.len() as u64 * SLOT_NS as u64;
+        trial.load = Series {
+            source: "load".into(),
+            at_ns: (0..values.len() as i64).map(|slot| slot * SLOT_NS).collect(),
+            columns: vec![Column { name: "read_bytes".into(), kind: Kind::Counter, values }],
+        };
+        trial
+    }
+
+    fn origin(file: u64, slots: &[f64]) -> Origin {
+        judge(&trial(file, slots), &[])
+    }
+
+    fn repeated(parts: &[(usize, f64)]) -> Vec<f64> {
+        parts.iter().flat_map(|(slots, rate)| vec![*rate; *slots]).collect()
+    }
+
+    /// 12 MiB read 260 times: media of 2.6 MB/s "deliver 410".
+    #[test]
+    fn files_that_are_read_many_times_over_and_faster_are_a_cache_naive_device() {
+        let file = 12 << 20;
+        // 48 slots to read them once at 2.6 MB/s, then 600 MB/s.
+        let slots = repeated(&[(49, 0.26e6), (52, 60e6)]);
+        let found = origin(file, &slots);
+        assert_eq!(found.verdict, Verdict::DeviceCache, "{}", found.reason);
+        assert!(found.reason.contains("each further time"), "{}", found.reason);
+        let doubled = origin(file, &repeated(&[(49, 0.26e6), (60, 0.52e6)]));
+        assert_eq!(doubled.verdict, Verdict::Unknown, "{}", doubled.reason);
+        let even = origin(file, &[0.26e6; 120]);
+        assert_eq!(even.verdict, Verdict::Device, "{}", even.reason);
+    }
+
+    #[test]
+    fn a_jump_within_one_reading_is_told_and_a_start_is_none() {
+        let jump = repeated(&[(10, 1e6), (1, 3e6), (20, 9e6)]);
+        let found = origin(1 << 40, &jump);
+        assert_eq!(found.verdict, Verdict::Unknown, "{}", found.reason);
+        assert!(found.reason.contains("jumped"), "{}", found.reason);
+        let spun_up = repeated(&[(10, 0.0), (20, 9e6)]);
+        assert!(!origin(1 << 40, &spun_up).reason.contains("jumped"));
+        let fell = repeated(&[(10, 9e6), (20, 1e6)]);
+        assert_eq!(origin(1 << 40, &fell).verdict, Verdict::Device);
+        let short = repeated(&[(3, 1e6), (20, 9e6)]);
+        assert_eq!(origin(1 << 40, &short).verdict, Verdict::Device);
+    }
+
+    /// A disk that wanders is no cache, however often its files are read.
+    #[test]
+    fn wandering_disks_are_not_accused_over_seeds() {
+        let (mut accused, mut of) = (0, 0);
+        for seed in seeds() {
+            let rates = Random::new(seed).ar1(100, 0.9, 1.0, 0.2);
+            let slots: Vec<f64> = rates.iter().map(|rate| rate.max(0.1) * 1e6).collect();
+            of += 1;
+            accused += usize::from(origin(20_000_000, &slots).verdict != Verdict::Device);
+        }
+        assert!(accused * 50 <= of, "{accused} of {of} are called a cache");
+    }
+}
