@@ -5,6 +5,7 @@ use super::{Finding, Severity, operations, words};
 use crate::measurement::Record;
 use crate::measurement::figures::{mean_of, widened};
 use crate::measurement::judge::all as notes_of;
+use crate::measurement::origin::{self, Verdict};
 use crate::measurement::steady::{Steady, steady};
 use crate::stats::Estimate;
 use crate::stats::largest::largest;
@@ -33,6 +34,16 @@ pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
 pub fn is_devices(cell: &Cell<'_>) -> bool {
     let settings = cell.settings;
     let reads = settings.word("access").contains("read");
+    // What two counts say of reads weighs more than how they were asked for, or than a note.
+    let judged = |record: &&Record| {
+        record.outcome.measurement().is_some_and(|measurement| {
+            measurement.evidence.delivered.write_bytes == 0
+                && origin::from(measurement, &record.trial.settings) == Verdict::Device
+        })
+    };
+    if reads && !cell.records.is_empty() && cell.records.iter().all(judged) {
+        return true;
+    }
     // Reads have their origin; a write that asked for O_DIRECT may have been taken by memory.
     let by_memory = |record: &&Record| {
         record.outcome.measurement().is_some_and(|measurement| {

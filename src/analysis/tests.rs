@@ -455,6 +455,19 @@ fn writes_that_memory_took_are_not_called_the_devices() {
     }
 }
 
+/// "No figure is surely the device's" stood over trials that were all judged `device`: a note on
+/// pages that an earlier load had left weighed more than two counts of the bytes.
+#[test]
+fn what_was_judged_the_devices_is_said_to_be_the_devices() {
+    let mut records = small_campaign();
+    for record in &mut records {
+        let Outcome::Done(measurement) = &mut record.outcome else { continue };
+        measurement.notes.push(Note::new("direct-ignored", "pages were left"));
+    }
+    let [fast, ..] = answer(&records, &[]);
+    assert!(fast.starts_with("The device delivers"), "{fast}");
+}
+
 #[test]
 fn notes_are_grouped_and_failures_are_results() {
     let mut records = small_campaign();

@@ -280,3 +280,35 @@ fn bits_out_of_a_cache_below_a_loop_device_are_no_evidence_on_the_disk() {
     let cold = verify(&[&file]);
     assert_eq!(cold["bits"]["from_device"], 8 * mib * MIB, "{:#}", cold["readings"]);
 }
+
+/// A file that btrfs had compressed was read once and cold: "mixed, the rest was in memory".
+#[test]
+fn a_compressed_file_is_not_called_memory() {
+    let test = "a compressed file";
+    if !usable(test, &["mkfs.btrfs"]) {
+        return;
+    }
+    let _alone = alone();
+    let disk = Disk::new(400);
+    drop(Mount::format(&disk, "btrfs"));
+    let mount = Mount::new("btrfs", &disk.device, "compress-force=lzo");
+    let mib = draw("compressed, MiB", 20, 60);
+    // Half of each block repeats.
+    let mut state = draw("its bytes", 1, u64::MAX);
+    let mut block = vec![0; 4096];
+    let mut data = Vec::new();
+    for _ in 0..mib * MIB / 4096 {
+        for byte in &mut block[..2048] {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            *byte = (state >> 33) as u8;
+        }
+        data.extend_from_slice(&block);
+    }
+    std::fs::write(mount.path.join("file"), data).expect("written");
+    drop(mount);
+    let mount = Mount::new("btrfs", &disk.device, "");
+    let told = verify(&[&mount.path.join("file").display().to_string()]);
+    let origin = &told["readings"][0]["origin"];
+    assert_eq!(origin["verdict"], "unknown", "{told:#}");
+    assert!(origin["reason"].as_str().unwrap_or_default().contains("packs"), "{told:#}");
+}

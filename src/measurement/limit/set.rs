@@ -11,6 +11,10 @@ const KEPT_UP: f64 = 0.97;
 /// A throttle is exact to a few percent in a trial of seconds: it begins a slice of 0.1 s full.
 const THROTTLED: std::ops::Range<f64> = 0.93..1.15;
 
+/// One that operations wait for may let a little less through: a request that does not fit in what
+/// is left of a slice waits for the next (block/blk-throttle.c).
+const NEARLY_THROTTLED: std::ops::Range<f64> = 0.88..0.93;
+
 /// A share of an operation's time above the device that only a throttle or a lock explains.
 const WAITS_ABOVE: f64 = 0.6;
 
@@ -119,6 +123,7 @@ pub fn cgroup_io(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
     let hungry = limits.processors.as_ref().is_some_and(|all| all.wanted >= 0.7);
     let busy = limits.disks.as_ref().is_some_and(|disks| disks.busy >= super::BUSY);
     let at_limit = THROTTLED.contains(&share) && (waits || !busy);
+    let at_limit = at_limit || (NEARLY_THROTTLED.contains(&share) && waits && !hungry);
     let twice = charged_twice(facts, share) && waits && !hungry;
     let standing = match share {
         _ if at_limit || twice => Standing::Binds,

@@ -52,6 +52,15 @@ impl Facts<'_> {
                 bytes(device as f64)
             ));
         }
+        if !self.covers(process) && self.cannot_have_hit() {
+            let reason = format!(
+                "the load had only {} read for {} delivered, none of which was in memory before, \
+                 and no block was read twice: the file system packs the files, or they have holes",
+                bytes(process as f64),
+                bytes(self.delivered())
+            );
+            return verdict(Verdict::Unknown, Some(share), reason);
+        }
         if !self.covers(process) {
             let reason = format!(
                 "at most {} of the bytes were read from the devices, the rest was in memory",
@@ -75,6 +84,14 @@ impl Facts<'_> {
             bytes(self.delivered())
         );
         verdict(Verdict::Device, Some(share.min(1.0)), reason)
+    }
+
+    /// Whether no byte can have been in memory when it was asked for: none was there before, none
+    /// was read twice, and the load wrote none.
+    fn cannot_have_hit(&self) -> bool {
+        self.evidence.resident_before_bytes == Some(0)
+            && self.evidence.delivered.write_bytes == 0
+            && self.each_once()
     }
 
     /// The load itself had next to nothing read.
@@ -154,5 +171,32 @@ impl Facts<'_> {
         };
         let hidden = (reread + written + self.resident_share().unwrap_or(1.0)).min(1.0);
         (hidden > AGREEMENT).then_some(hidden)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{BUFFERED, FILE, judge, with};
+    use super::*;
+
+    /// Files that btrfs compresses, read once and cold, were "mixed, the rest was in memory".
+    #[test]
+    fn a_compressed_file_that_was_read_once_was_not_in_memory_naive_mixed() {
+        let packed = |resident, reread| {
+            with(|e| {
+                e.filesystem = "btrfs".into();
+                e.process_read_bytes = Some(FILE / 4);
+                e.device_read_bytes = Some(FILE / 4);
+                e.resident_before_bytes = resident;
+                e.reread_bytes = reread;
+            })
+        };
+        let origin = judge(&packed(Some(0), Some(0)), &[BUFFERED]);
+        assert_eq!((origin.verdict, origin.device_share), (Verdict::Unknown, Some(0.25)));
+        assert!(origin.reason.contains("the file system packs"), "{}", origin.reason);
+        // What was read twice, or was there before, may have been in memory.
+        for trial in [packed(Some(0), Some(FILE / 2)), packed(Some(FILE / 2), Some(0))] {
+            assert_eq!(judge(&trial, &[BUFFERED]).verdict, Verdict::Mixed);
+        }
     }
 }

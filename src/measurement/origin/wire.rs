@@ -81,7 +81,7 @@ impl Facts<'_> {
     }
 
     /// Whether no byte was read twice.
-    fn each_once(&self) -> bool {
+    pub fn each_once(&self) -> bool {
         match self.evidence.reread_bytes {
             Some(reread) => self.share(reread) <= AGREEMENT,
             None => {
