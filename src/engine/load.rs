@@ -12,6 +12,7 @@ pub mod cpus;
 pub mod folders;
 pub mod ledger;
 pub mod protocol;
+pub mod quiet;
 pub mod room;
 pub mod settle;
 pub mod supervise;

@@ -1,24 +1,27 @@
 //! The page cache of one file: how much of it is there, and asking the kernel to drop it.
 //!
 //! Pages that are on their way from the device cannot be dropped: what was read ahead of a load
-//! that has ended is waited for.
+//! that has ended is waited for, as long as the device still reads.
 //!
 //! `cachestat(2)` (Linux 6.5) counts without touching; `mincore(2)` on a fresh map is older.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::fs::{Advice, fadvise, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::{Error, clock};
+use super::{Error, Host, clock};
 
 /// Pages on their way are waited for no longer than this. A slow disk has a queue of seconds.
 const GONE_MAX_NS: u64 = 30_000_000_000;
 /// When none has gone for so long, none will: somebody holds them, or the files are memory.
 const STAYS_NS: u64 = 1_000_000_000;
+/// Whether more is on its way is asked for so long: a neighbour may read for ever.
+const READS_MAX_NS: u64 = 10_000_000_000;
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// `cachestat(2)` has the same number on every architecture (it came after the unified table).
@@ -78,12 +81,17 @@ pub fn forget(file: &File) {
 pub fn forget_until_gone(files: &[&File], is_over: impl Fn() -> bool) -> Result<u64, Error> {
     let started_ns = clock::monotonic_ns();
     let (mut least, mut since_ns) = (u64::MAX, started_ns);
+    let devices = devices_under(files);
+    let mut read = sectors_read(&devices);
     loop {
         files.iter().for_each(|file| forget(file));
         let left: u64 = files.iter().map(|file| resident_bytes(file)).sum::<Result<_, _>>()?;
         let now_ns = clock::monotonic_ns();
-        if left < least {
-            (least, since_ns) = (left, now_ns);
+        // While some go, others come that wait in the queue of a slow device.
+        let before = std::mem::replace(&mut read, sectors_read(&devices));
+        let reads = read != before && now_ns - started_ns < READS_MAX_NS;
+        if left < least || reads {
+            (least, since_ns) = (left.min(least), now_ns);
         }
         let stays = now_ns - since_ns > STAYS_NS || now_ns - started_ns > GONE_MAX_NS;
         if left == 0 || stays || is_over() || files.iter().all(|file| is_memory(file)) {
@@ -91,6 +99,32 @@ pub fn forget_until_gone(files: &[&File], is_over: impl Fn() -> bool) -> Result<
         }
         sleep(LOOK_EVERY);
     }
+}
+
+/// The block devices that the files lie on, as their folders in /sys; none where the file system
+/// has no number of one, as btrfs.
+fn devices_under(files: &[&File]) -> Vec<String> {
+    let numbers = files.iter().filter_map(|file| {
+        let device = file.metadata().ok()?.dev();
+        Some((rustix::fs::major(device), rustix::fs::minor(device)))
+    });
+    let mut folders: Vec<String> = numbers
+        .filter(|(major, _)| *major != 0)
+        .map(|(major, minor)| format!("/sys/dev/block/{major}:{minor}"))
+        .collect();
+    folders.sort();
+    folders.dedup();
+    folders
+}
+
+/// Sectors that these have read so far: the third number of `stat` (Documentation/block/stat.rst).
+fn sectors_read(folders: &[String]) -> u64 {
+    let host = Host::live();
+    let read = |folder: &String| {
+        let text = host.word(format!("{folder}/stat"))?;
+        text.split_ascii_whitespace().nth(2)?.parse::<u64>().ok()
+    };
+    folders.iter().filter_map(read).fold(0, u64::saturating_add)
 }
 
 /// Whether the file lies on a file system of memory (linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC),

@@ -312,3 +312,43 @@ fn a_compressed_file_is_not_called_memory() {
     assert_eq!(origin["verdict"], "unknown", "{told:#}");
     assert!(origin["reason"].as_str().unwrap_or_default().contains("packs"), "{told:#}");
 }
+
+/// After a buffered trial of many streams its read-ahead was still queued, and the next direct one
+/// was told that the file system did not go around the page cache.
+#[test]
+fn a_direct_trial_after_a_buffered_one_of_many_streams_begins_on_a_quiet_device() {
+    let test = "a direct trial after a buffered one";
+    if !usable(test, &["mkfs.ext4"]) {
+        return;
+    }
+    let _alone = alone();
+    let Some((_slow, mount, _)) = slow(test, 500) else { return };
+    let folder = tempfile::tempdir().expect("a folder");
+    let directory = mount.name();
+    let seed = draw("order", 0, 1000);
+    let document = json(
+        folder.path(),
+        &[
+            "run",
+            "sequential-read",
+            "--dir",
+            &directory,
+            "--replicates",
+            "2",
+            "--seed",
+            &seed.to_string(),
+            "direct=false,true",
+            "streams=60",
+            "file-size=4MiB",
+            "stop=1s",
+        ],
+    );
+    let trials = trials(&document);
+    assert_eq!(trials.len(), 4, "{document:#}");
+    for trial in trials {
+        assert_eq!(trial["outcome"], "done", "{trial:#}");
+        for kind in ["direct-ignored", "not-cold", "not-quiet"] {
+            assert!(!noted(trial, kind), "{kind}: {trial:#}");
+        }
+    }
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::protocol::{Message, Outcome, Spec};
 use crate::counters::{Probe, Sampler, Snapshot, bounds};
 use crate::engine::behind::{self, Behind};
+use crate::engine::load::quiet;
 use crate::engine::{Context, Error};
 use crate::inventory::{self, Target};
 use crate::measurement::{Amount, Evidence, Measurement, Series};
@@ -75,6 +76,7 @@ fn measure(
     on.wire = behind::wire(context.host, targets);
     let mut watched: Vec<String> = targets.iter().flat_map(Target::device_names).collect();
     behind.watch(&mut watched);
+    let restless = quiet::wait(context.host, &watched, || context.stop.asked());
     let mut worker = Worker::start("programs").map_err(failed)?;
     // What it starts inherits its place: the copies, and `prepare` and `cleanup` with them.
     context.put(&mut worker)?;
@@ -119,7 +121,9 @@ fn measure(
         }
         (answer, _) => answer?,
     };
-    Ok(measurement(outcome, counters, &added, on))
+    let mut measured = measurement(outcome, counters, &added, on);
+    measured.notes.extend(restless);
+    Ok(measured)
 }
 
 fn measurement(

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use super::protocol::{Command, LoadResult, LoadSpec, Message, Running, Sent};
+use super::quiet;
 use super::vigil::Vigil;
 use super::watch::patience_ns;
 use crate::counters::{Probe, Sampler, Snapshot, bounds};
@@ -71,6 +72,7 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     let mut watched = all(&targets, Target::device_names);
     let behind = Behind::of(context.host, &targets);
     behind.watch(&mut watched);
+    let restless = quiet::wait(context.host, &watched, || context.stop.asked());
     let mut worker = Worker::start(order.argument).map_err(failed)?;
     context.put(&mut worker)?;
     let mut bounds = bounds::on(context.host, worker.pid(), &targets);
@@ -112,6 +114,7 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     };
     whole.count(&evidence.unwrap_or_default());
     measurement.evidence = whole;
+    measurement.notes.extend(restless);
     Ok(measurement)
 }
 
