@@ -1,7 +1,11 @@
-//! What lies behind the directories of a trial that this machine serves to itself by NFS.
+//! What lies behind the directories of a trial that this machine serves to itself by NFS, or that a
+//! program mirrors through FUSE.
 //!
 //! Then the evidence of a disk's trial is there as well: which devices, what the server's threads
-//! had them read, which limits are set for these. Of other directories this adds nothing.
+//! had them read, which limits are set for these, what of the mirrored files is in memory. Of other
+//! directories this adds nothing.
+
+use std::path::{Path, PathBuf};
 
 use crate::counters::bounds::{self, Bound};
 use crate::counters::{Probe, nfs_server};
@@ -12,17 +16,21 @@ use crate::sys::Host;
 /// The directories that the mounts of a trial show; none when another machine serves them, or
 /// nobody.
 #[derive(Debug)]
-pub struct Behind(Vec<Target>);
+pub struct Behind {
+    served: Vec<Target>,
+    mirrored: Vec<Target>,
+}
 
 impl Behind {
     /// Looks for them.
     pub fn of(host: &Host, targets: &[Target]) -> Behind {
-        Behind(served::behind(host, targets))
+        Behind { served: served::behind(host, targets), mirrored: served::mirrored(host, targets) }
     }
 
     /// Adds the names of their devices to those that are watched.
     pub fn watch(&self, watched: &mut Vec<String>) {
-        watched.extend(self.0.iter().flat_map(Target::device_names));
+        let all = self.served.iter().chain(&self.mirrored);
+        watched.extend(all.flat_map(Target::device_names));
         watched.sort();
         watched.dedup();
     }
@@ -35,13 +43,26 @@ impl Behind {
 
     /// What is set for the server's threads on its devices.
     pub fn bounds(&self, host: &Host) -> Vec<Bound> {
-        let pid = if self.0.is_empty() { None } else { nfs_server::pid(host) };
-        pid.map_or(Vec::new(), |pid| bounds::on(host, pid, &self.0))
+        let pid = if self.served.is_empty() { None } else { nfs_server::pid(host) };
+        pid.map_or(Vec::new(), |pid| bounds::on(host, pid, &self.served))
     }
 
     /// What is known of a trial beforehand, with the server's side.
     pub fn evidence(&self, evidence: Evidence) -> Evidence {
-        evidence.served_by(&self.0)
+        evidence.served_by(&self.served).mirrored_from(&self.mirrored)
+    }
+
+    /// Where the program that mirrors the directories `work` has these files; none where nobody
+    /// does, or it is not known of all.
+    pub fn mirrored(&self, work: &[PathBuf], files: &[PathBuf]) -> Vec<PathBuf> {
+        let place = |file: &PathBuf| {
+            let of = |(work, there): (&PathBuf, &Target)| {
+                Some(Path::new(&there.directory).join(file.strip_prefix(work).ok()?))
+            };
+            work.iter().zip(&self.mirrored).find_map(of)
+        };
+        let all: Option<Vec<PathBuf>> = files.iter().map(place).collect();
+        all.unwrap_or_default()
     }
 }
 

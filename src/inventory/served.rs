@@ -1,4 +1,5 @@
-//! What lies behind a directory that this machine's own NFS server serves to itself.
+//! What lies behind a directory that this machine's own NFS server serves to itself, or that a
+//! program mirrors through FUSE.
 //!
 //! Nothing in a mount says which directory of which machine is behind it: an address may be a
 //! neighbour's namespace or another continent. A directory of ours tells by itself: its name was
@@ -74,17 +75,45 @@ fn one(host: &Host, shown: &Target, exports: &[Export]) -> Option<Target> {
     if exports.is_empty() {
         return None;
     }
-    let marker = |folder: &Path| {
-        let about = host.path(folder.join(MARKER)).symlink_metadata().ok()?;
-        let when = (about.mtime(), about.mtime_nsec());
-        about.is_file().then_some((about.ino(), when, about.len()))
-    };
-    let wanted = marker(Path::new(&shown.directory))?;
-    let is_it = |folder: &PathBuf| marker(folder) == Some(wanted);
+    let wanted = marker(host, Path::new(&shown.directory))?;
+    let is_it = |folder: &PathBuf| marker(host, folder) == Some(wanted);
     let found = candidates(shown, exports).into_iter().find(is_it)?;
     let found = target(host, &found).ok()?;
     // What is served from another server is not here.
     (!found.remote).then_some(found)
+}
+
+/// Number, time and size of the marker in a directory of ours.
+fn marker(host: &Host, folder: &Path) -> Option<(u64, (i64, i64), u64)> {
+    let about = host.path(folder.join(MARKER)).symlink_metadata().ok()?;
+    let when = (about.mtime(), about.mtime_nsec());
+    about.is_file().then_some((about.ino(), when, about.len()))
+}
+
+/// For each of `targets` the directory whose files a program shows there through FUSE as they are,
+/// as bindfs does, which names it as what is mounted; none unless that is known of all of them.
+pub fn mirrored(host: &Host, targets: &[Target]) -> Vec<Target> {
+    let is_fuse = |target: &Target| {
+        !target.remote && (target.filesystem == "fuse" || target.filesystem.starts_with("fuse."))
+    };
+    if targets.is_empty() || !targets.iter().all(is_fuse) {
+        return Vec::new();
+    }
+    let found: Option<Vec<Target>> = targets.iter().map(|shown| mirror(host, shown)).collect();
+    found.unwrap_or_default()
+}
+
+/// The program numbers files as it likes; name, instant and size of the marker are the same.
+fn mirror(host: &Host, shown: &Target) -> Option<Target> {
+    let below = Path::new(&shown.directory).strip_prefix(&shown.mount_point).ok()?;
+    let source = Some(Path::new(&shown.source)).filter(|source| source.is_absolute())?;
+    let folder = source.join(below);
+    let (_, when, bytes) = marker(host, Path::new(&shown.directory))?;
+    let (_, found_when, found_bytes) = marker(host, &folder)?;
+    if (found_when, found_bytes) != (when, bytes) {
+        return None;
+    }
+    target(host, &folder).ok().filter(|found| found.process_io_reliable)
 }
 
 #[cfg(test)]
@@ -141,6 +170,38 @@ mod tests {
             assert_eq!(found[0].directory, format!("/{place}/brickyard-0123"));
             assert_eq!(found[0].filesystem, "ext4");
         }
+    }
+
+    #[test]
+    fn a_directory_that_a_program_mirrors_is_known_by_its_marker_and_by_what_is_mounted() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = folder.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        write(
+            "proc/self/mountinfo",
+            "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 0:31 / /mnt rw - fuse /srv/x rw\n",
+        );
+        write(&format!("srv/x/brickyard-0123/{MARKER}"), "ours");
+        std::fs::create_dir_all(folder.path().join("mnt/brickyard-0123")).unwrap();
+        std::fs::hard_link(
+            folder.path().join(format!("srv/x/brickyard-0123/{MARKER}")),
+            folder.path().join(format!("mnt/brickyard-0123/{MARKER}")),
+        )
+        .unwrap();
+        let host = Host::at(folder.path());
+        let shown = target(&host, Path::new("/mnt/brickyard-0123")).unwrap();
+        let found = mirrored(&host, std::slice::from_ref(&shown));
+        assert_eq!(found[0].directory, "/srv/x/brickyard-0123");
+        assert_eq!(mirrored(&host, &[]), Vec::new());
+        let mut other = shown.clone();
+        other.source = "/srv/y".into();
+        assert_eq!(mirrored(&host, &[shown.clone(), other]), Vec::new(), "not of all");
+        let mut wire = shown;
+        (wire.filesystem, wire.remote) = ("fuse.sshfs".into(), true);
+        assert_eq!(mirrored(&host, &[wire]), Vec::new());
     }
 
     /// Any directory of that name would do for a program that looks at names alone, and a file that

@@ -46,6 +46,9 @@ pub struct Evidence {
     pub remote_read_bytes: Option<u64>,
     /// What lies behind an NFS mount, where this machine itself serves it.
     pub served: Option<Served>,
+    /// What a program mirrors through FUSE, where that is known; `devices` and what lies below are
+    /// of the mirrored directories then.
+    pub mirrored: Option<Mirrored>,
     /// Of `delivered`, bytes that the load had already read in this trial and had not dropped from
     /// memory since, where the engine knows; `Some(0)` when no block was read twice. Where
     /// `file_bytes` is 0, as of loads that make all their files themselves, bytes that the load had
@@ -139,6 +142,16 @@ pub struct Served {
     pub device_read_bytes: Option<u64>,
 }
 
+/// Directories whose files a program shows through FUSE as they are.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Mirrored {
+    /// Which.
+    pub directories: Vec<String>,
+    /// Bytes of the trial's files there that were in memory just before the streams were let go.
+    pub resident_before_bytes: Option<u64>,
+}
+
 impl Evidence {
     /// What these devices, with all that lies below them, lie on at the very bottom; for trials on
     /// bare devices.
@@ -202,6 +215,26 @@ impl Evidence {
         let served = Served { directories, devices: there.devices, ..Served::default() };
         Evidence {
             served: Some(served),
+            disks: there.disks,
+            ceiling: there.ceiling,
+            rotational: there.rotational,
+            backing: there.backing,
+            below: there.below,
+            ..self
+        }
+    }
+
+    /// What is known where a program mirrors the files of `there`. Of none, nothing.
+    #[must_use]
+    pub fn mirrored_from(self, there: &[Target]) -> Evidence {
+        if there.is_empty() {
+            return self;
+        }
+        let directories = there.iter().map(|target| target.directory.clone()).collect();
+        let there = Evidence::on(there);
+        Evidence {
+            mirrored: Some(Mirrored { directories, ..Mirrored::default() }),
+            devices: there.devices,
             disks: there.disks,
             ceiling: there.ceiling,
             rotational: there.rotational,

@@ -8,6 +8,7 @@
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -53,6 +54,13 @@ pub fn resident_bytes(file: &File) -> Result<u64, Error> {
         return Ok(bytes.min(size.next_multiple_of(page_size())));
     }
     by_mincore(file, size)
+}
+
+/// Bytes of these files that are in memory; `None` when one cannot be read, or there is none.
+pub fn resident_in(files: &[PathBuf]) -> Option<u64> {
+    let of = |path: &PathBuf| resident_bytes(&File::open(path).ok()?).ok();
+    let all: Option<Vec<u64>> = files.iter().map(of).collect();
+    all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
 /// Asks the kernel to write the file's dirty pages and forget all of them: no privilege needed.

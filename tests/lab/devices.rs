@@ -100,6 +100,22 @@ fn what_a_program_shows_through_a_loop_device_is_not_guessed_at() {
     assert!(reason(&trial).contains("shown by a program"), "{trial:#}");
 }
 
+/// The files of bindfs lie in a directory of ours too: what of them is in memory can be counted.
+#[test]
+fn files_in_memory_below_a_program_that_mirrors_them_are_told() {
+    let test = "bindfs over a disk";
+    if !usable(test, &["mkfs.ext4", "bindfs"]) {
+        return;
+    }
+    let _alone = alone();
+    let Some((_slow, below, _)) = slow(test, 300) else { return };
+    let fuse = Mount::fuse(&below.path);
+    // They were just written, and the program reads through the page cache.
+    let trial = read(&fuse.path, &["direct=false", "stop=64MiB"]);
+    assert_eq!(verdict(&trial), "cache", "{trial:#}");
+    assert!(reason(&trial).contains("the program that shows them"), "{trial:#}");
+}
+
 /// ext4, with nothing left for the kernel to write later.
 fn format(device: &str) {
     let now = "lazy_itable_init=0,lazy_journal_init=0";

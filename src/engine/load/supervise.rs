@@ -1,6 +1,7 @@
 //! The parent's side of a trial: starts the worker, counts what the kernel does meanwhile, and puts
 //! both together.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::protocol::{Command, LoadResult, LoadSpec, Message, Running, Sent};
@@ -18,6 +19,7 @@ use crate::sys;
 use crate::sys::beneath;
 use crate::sys::child::{Heard, Worker};
 use crate::sys::clock;
+use crate::sys::pages;
 use crate::sys::signal::Stop;
 use crate::value::{self, Stop as Ending};
 
@@ -40,6 +42,7 @@ pub struct Order {
     argument: &'static str,
     line: String,
     limit_ns: u64,
+    files: Vec<PathBuf>,
 }
 
 impl Order {
@@ -55,7 +58,8 @@ impl Order {
         let held = beneath::named(spec.streams.iter().flatten());
         let line = serde_json::to_string(&Sent { spec, held: Some(held) })
             .map_err(|why| Error::Failed(format!("cannot write the load's settings: {why}")))?;
-        Ok(Order { argument, line, limit_ns: limit_ns(settings) })
+        let files = spec.streams.iter().flatten().cloned().collect();
+        Ok(Order { argument, line, limit_ns: limit_ns(settings), files })
     }
 }
 
@@ -82,9 +86,11 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     let on = behind.evidence(on);
     let probe = Probe::new(context.host, worker.pid(), &on.devices);
     let probe = behind.probe(context.host, probe).with_leaves(&on.below.leaves);
+    let mirrored = behind.mirrored(context.work, &order.files);
     let mut dialog = Dialog::new(worker, order, context, probe, watched);
+    dialog.mirrored = mirrored;
     let answer = dialog.talk();
-    let Dialog { worker, counters, evidence, mut patience, interrupted, .. } = dialog;
+    let Dialog { worker, counters, evidence, mut patience, interrupted, resident, .. } = dialog;
     let said = worker.end(ENDING_MAX, || patience.is_over());
     let result = match (answer, said) {
         (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
@@ -113,6 +119,9 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
         ..on
     };
     whole.count(&evidence.unwrap_or_default());
+    if let Some(mirrored) = &mut whole.mirrored {
+        mirrored.resident_before_bytes = resident;
+    }
     measurement.evidence = whole;
     measurement.notes.extend(restless);
     Ok(measurement)
@@ -184,6 +193,10 @@ struct Dialog<'a, 'b> {
     patience: Patience<'b>,
     interrupted: bool,
     stopping_since_ns: Option<u64>,
+    /// The load's files where a program that mirrors them has them.
+    mirrored: Vec<PathBuf>,
+    /// Bytes of those that were in memory before the streams were let go.
+    resident: Option<u64>,
 }
 
 impl<'a, 'b> Dialog<'a, 'b> {
@@ -211,6 +224,8 @@ impl<'a, 'b> Dialog<'a, 'b> {
             patience,
             interrupted: false,
             stopping_since_ns: None,
+            mirrored: Vec::new(),
+            resident: None,
         }
     }
 
@@ -279,6 +294,7 @@ impl<'a, 'b> Dialog<'a, 'b> {
         let pid = self.worker.pid();
         let sampler = Sampler::start(self.context.host, pid, &self.watched).map_err(failed)?;
         self.sampler = Some(sampler);
+        self.resident = pages::resident_in(&self.mirrored);
         self.before = self.probe.take();
         self.worker.say(Command::Go.word());
         Ok(())

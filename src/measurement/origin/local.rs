@@ -26,6 +26,9 @@ impl Facts<'_> {
     /// Without the load's own count, sectors may be anybody's: they can clear the devices, but
     /// never convict them.
     fn devices_only(&self, device: u64) -> Origin {
+        if let Some(found) = self.through_a_mirror(device) {
+            return found;
+        }
         if self.share(device) <= AGREEMENT && self.all_resident() {
             let reason = "all pages were in memory before, and the devices read next to nothing";
             return verdict(Verdict::Cache, Some(self.share(device)), reason);
@@ -36,6 +39,33 @@ impl Facts<'_> {
             bytes(device as f64),
             self.evidence.filesystem
         ))
+    }
+
+    /// On files that a program mirrors, whose pages below it can be counted as well: those that
+    /// were there before explain all, or none was there, none can have come twice, and the devices
+    /// moved what was delivered and no more.
+    fn through_a_mirror(&self, device: u64) -> Option<Origin> {
+        let mirrored = self.evidence.mirrored.as_ref()?;
+        let resident = mirrored.resident_before_bytes? as f64;
+        let (files, at) = (self.evidence.file_bytes as f64, mirrored.directories.join(" and "));
+        let share = self.share(device);
+        if files > 0.0 && resident >= (1.0 - AGREEMENT) * files && share <= AGREEMENT {
+            let reason = format!(
+                "all of the files was in memory where the program that shows them has them ({at}), \
+                 and the devices read next to nothing"
+            );
+            return Some(verdict(Verdict::Cache, Some(share), reason));
+        }
+        let past_our_cache = self.direct() || self.none_resident();
+        let once = resident == 0.0 && past_our_cache && self.each_once();
+        (once && self.covers(device) && self.excess(device).is_none()).then(|| {
+            let reason = format!(
+                "none of the files was in memory, neither here nor where the program that shows \
+                 them has them ({at}), none was read twice, and the devices read {}",
+                bytes(device as f64)
+            );
+            verdict(Verdict::Device, Some(1.0), reason)
+        })
     }
 
     fn two_counts(&self, process: u64, device: u64) -> Origin {
@@ -198,5 +228,33 @@ mod tests {
         for trial in [packed(Some(0), Some(FILE / 2)), packed(Some(FILE / 2), Some(0))] {
             assert_eq!(judge(&trial, &[BUFFERED]).verdict, Verdict::Mixed);
         }
+    }
+
+    /// A FUSE mount that mirrors files in memory was "unknown", though their pages can be counted.
+    #[test]
+    fn pages_below_a_program_that_mirrors_the_files_are_evidence() {
+        use crate::measurement::evidence::Mirrored;
+        let mirror = |resident, device, reread| {
+            let trial = with(|e| {
+                e.filesystem = "fuse".into();
+                e.process_read_bytes = Some(0);
+                e.process_io_reliable = false;
+                e.device_read_bytes = Some(device);
+                e.reread_bytes = Some(reread);
+                e.mirrored = Some(Mirrored {
+                    directories: vec!["/srv/x".into()],
+                    resident_before_bytes: resident,
+                });
+            });
+            judge(&trial, &[BUFFERED]).verdict
+        };
+        assert_eq!(mirror(Some(FILE), 0, 0), Verdict::Cache);
+        assert_eq!(mirror(Some(0), FILE, 0), Verdict::Device);
+        // Sectors that others may have had read, pages that may have come twice, none counted.
+        assert_eq!(mirror(Some(FILE), FILE, 0), Verdict::Unknown);
+        assert_eq!(mirror(Some(0), 3 * FILE, 0), Verdict::Unknown);
+        assert_eq!(mirror(Some(0), FILE, FILE / 2), Verdict::Unknown);
+        assert_eq!(mirror(Some(FILE / 2), FILE, 0), Verdict::Unknown);
+        assert_eq!(mirror(None, FILE, 0), Verdict::Unknown);
     }
 }
