@@ -117,7 +117,7 @@ fn the_planted_knee_is_found_and_no_collapse_beyond_it() {
 
 #[test]
 fn a_planted_collapse_is_a_warning() {
-    let mut missed = 0;
+    let (mut missed, mut open) = (0, 0);
     for seed in seeds() {
         let planted = [("sim-stream-rate", "50MB/s"), ("sim-capacity", "300MB/s")];
         let collapse = [("sim-collapse", "0.008")];
@@ -130,10 +130,14 @@ fn a_planted_collapse_is_a_warning() {
         missed += u32::from(!warned);
         // 6 streams, between the measured 4 and 8.
         let knee = &of(&found, "scaling")[0].claim;
-        let (low, high) = between(knee).unwrap_or_else(|| panic!("seed {seed}: {knee}"));
-        assert!(low < 6.0 && high > 6.0, "seed {seed}: {knee}");
+        match between(knee) {
+            Some((low, high)) => assert!(low < 6.0 && high > 6.0, "seed {seed}: {knee}"),
+            None => open += 1,
+        }
+        assert!(!(warned && knee.contains("may go on growing")), "seed {seed}: {found:#?}");
     }
     at_most_by_chance(missed, "collapse missed");
+    at_most_by_chance(open, "where it stops not decided");
 }
 
 /// The levels of a claim such as `stops growing between 4 and 8 streams`.
@@ -465,7 +469,7 @@ fn what_was_judged_the_devices_is_said_to_be_the_devices() {
         measurement.notes.push(Note::new("direct-ignored", "pages were left"));
     }
     let [fast, ..] = answer(&records, &[]);
-    assert!(fast.starts_with("The device delivers"), "{fast}");
+    assert!(fast.starts_with("The simulated device delivers"), "{fast}");
 }
 
 #[test]

@@ -391,7 +391,7 @@ pub mod tests {
                 let Outcome::Done(measurement) = &mut record.outcome else { continue };
                 let Some(window) = &mut measurement.window else { continue };
                 window.done.read_bytes =
-                    window.done.read_bytes * (1 + u64::from(record.trial.replicate)) / 2;
+                    window.done.read_bytes * 2 / (1 + u64::from(record.trial.replicate));
             }
         };
         with(wild, |pairs| {

@@ -61,6 +61,14 @@ impl Nature {
         }
     }
 
+    /// The same as a line of its own, where what follows is long.
+    pub fn line(self) -> String {
+        match self.told() {
+            "" => String::new(),
+            told => format!("{told}\n"),
+        }
+    }
+
     /// The same at the end of a line, in brackets.
     pub fn tail(self) -> String {
         match self.told() {

@@ -28,9 +28,9 @@ pub fn text(told: &Told<'_>) -> String {
     let of = told.sizing;
     let target = bits(of.throughput_bytes_per_s);
     let mut text = format!(
-        "Brickyard {}{} - what {target} from disk to network takes\n\n",
-        env!("CARGO_PKG_VERSION"),
-        Nature::of_campaign(told.campaign).tail()
+        "{}Brickyard {} - what {target} from disk to network takes\n\n",
+        Nature::of_campaign(told.campaign).line(),
+        env!("CARGO_PKG_VERSION")
     );
     text.push_str(&wrapped(&answer(of), ""));
     text.push('\n');

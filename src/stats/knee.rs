@@ -80,7 +80,8 @@ pub fn scaling(levels: &[Level]) -> Option<Scaling> {
     } else if loss.is_none() && levels.len() > 3 && fit.adequate {
         by_fit(&fit, first, last)
     } else {
-        bracket(&levels, place, top, enough)
+        // What falls beyond its peak does not go on growing.
+        bracket(&levels, place, top, loss.map(|_| place).or(enough))
     };
     let knee = match knee {
         Knee::BeforeFirst if !enough_already(&levels) => Knee::Undecided,

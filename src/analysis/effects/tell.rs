@@ -164,8 +164,8 @@ impl Effects {
         )
     }
 
-    /// `raid0 reads 3.90 times what raid1 does (95 % interval 3.70 to 4.10; geometric means 390 and
-    /// 100 MB/s)`.
+    /// `raid0 reads 3.90 times what raid1 does (95 % interval 3.70 to 4.10; geometric means
+    /// 390 MB/s and 100 MB/s)`.
     fn compared(&self, knob: &KnobEffect, span: &Span) -> String {
         let (most, least) = (level(knob.knob, &span.most), level(knob.knob, &span.least));
         let ratio = times(&span.ratio);
@@ -182,8 +182,8 @@ impl Effects {
         }
     }
 
-    /// `390 and 100 MB/s`: what the ratio of the two levels is of. 1.26 was printed of levels whose
-    /// means, as tables have them, were 21.2k and 20.3k.
+    /// `390 MB/s and 100 MB/s`: what the ratio of the two levels is of. 1.26 was printed of levels
+    /// whose means, as tables have them, were 21.2k and 20.3k.
     fn means(&self, knob: &KnobEffect, span: &Span) -> Option<String> {
         let of = |value: &Value| {
             let level = knob.levels.iter().find(|level| level.level == *value)?;

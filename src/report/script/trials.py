@@ -71,7 +71,10 @@ def student(freedom):
 
 
 def mean_interval(values):
-    """The mean of replicates, with half of Student's 95 % interval: none for a single one."""
+    """The mean of replicates, with half of Student's 95 % interval: none for a single one.
+
+    Where all repeats share an error, such as whole blocks in a window, the report's is wider.
+    """
     n = len(values)
     half = student(n - 1) * statistics.stdev(values) / math.sqrt(n) if n > 1 else math.nan
     return statistics.fmean(values), half

@@ -56,11 +56,13 @@ pub fn hold(document: &Value, counts: &Value, told: &mut Told) {
         let row = rows.iter().find(is_it).expect("the counts of every trial");
         told.done += 1;
         let found = of_trial(trial, &Row(counts, row));
+        let notes = || trial["notes"].as_array().into_iter().flatten();
         if figure(trial, "iops").or(figure(trial, "ops_per_s")).is_none() {
-            told.without += 1;
+            for kind in notes().filter_map(|note| note["kind"].as_str()) {
+                *told.without.entry(kind.to_owned()).or_default() += 1;
+            }
         }
-        let notes = trial["notes"].as_array().into_iter().flatten();
-        let accused = notes.filter(|note| note["kind"] == "inconsistent");
+        let accused = notes().filter(|note| note["kind"] == "inconsistent");
         told.accused.extend(accused.filter_map(|note| note["text"].as_str()).map(str::to_owned));
         told.problems.extend(found.iter().map(|what| format!("trial {}: {what}", trial["number"])));
     }
