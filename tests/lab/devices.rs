@@ -203,8 +203,10 @@ fn who_reads_the_disk_below_a_loop_device_is_confessed() {
     let mount = Mount::format(&disk, "ext4");
     let quiet = read(&mount.path, &[]);
     assert!(!noted(&quiet, "others-io"), "{quiet:#}");
+    // Each of ours waits behind 4 MiB of the neighbour's: of few there would be no rate at all.
+    let many = ["block-size=64KiB", "queue-depth=8", "stop=4s"];
     let neighbour = Neighbour::on(&slow.device);
-    let trial = std::panic::catch_unwind(|| read(&mount.path, &[]));
+    let trial = std::panic::catch_unwind(|| read(&mount.path, &many));
     drop(neighbour);
     let trial = trial.expect("a trial");
     let share = figure(&trial, "throughput_bytes_per_s") / rate as f64;
