@@ -33,13 +33,26 @@ fn named(statement: &str, title: &str, about: &str) -> Markup {
 }
 
 /// SQLite has no quantile of Student's t.
-const MEANS: &str = "Means over replicates, without their intervals, in the units of the store.";
+const MEANS: &str = "Means over replicates, without their intervals, in the units of the store. \
+                     Percentiles of the table are of all operations of a cell together, and lie \
+                     between the least and the most of its trials.";
 
 /// The mean of the first of `names` that a cell has, if any cell of the group has one.
 fn mean(group: &Group<'_>, names: &[&str], divided: &str, head: &str) -> Option<String> {
     let has = |name: &&&str| group.rows.iter().any(|row| row.cell.figures.contains_key(name));
-    let means = names.iter().filter(has).map(|name| format!("avg({})", column(name)));
-    let means: Vec<String> = means.collect();
+    let means: Vec<&str> = names.iter().filter(has).copied().collect();
+    // SQLite cannot put histograms together.
+    if let [one] = means.as_slice()
+        && let Some((_, part)) = one.split_once("latency_ns_").filter(|(_, part)| *part != "mean")
+    {
+        let of = column(one);
+        let (least, most) = (format!("{head}, least"), format!("{head}, most"));
+        return Some(match part {
+            "max" => format!("max({of}) AS {}", typed(head)),
+            _ => format!("min({of}) AS {},\n       max({of}) AS {}", typed(&least), typed(&most)),
+        });
+    }
+    let means: Vec<String> = means.iter().map(|name| format!("avg({})", column(name))).collect();
     let mean = match means.as_slice() {
         [] => return None,
         [mean] => mean.clone(),
