@@ -19,6 +19,7 @@ pub use parse::{parse_bytes, parse_duration_ns};
 pub use price::parse_price;
 pub use print::{
     bits, bytes, count, counted, duration, iops, percent, setting, significant, throughput,
+    throughput_short,
 };
 
 /// One value of one knob.

@@ -20,7 +20,7 @@ use super::span::{NoRate, Span, span};
 use super::stopped::stopped;
 use super::{Measurement, Record};
 use crate::knob::Settings;
-use crate::value::{duration, throughput};
+use crate::value::{duration, throughput_short};
 
 mod datagrams;
 mod devices;
@@ -345,9 +345,5 @@ pub fn in_flight(settings: &Settings) -> f64 {
 
 /// `812 MB/s of 1000 MB/s`
 fn of_most(used: f64, most: f64) -> String {
-    let short = |rate: f64| {
-        let text = throughput(rate);
-        text.split(" (").next().unwrap_or_default().to_owned()
-    };
-    format!("{} of {}", short(used), short(most))
+    format!("{} of {}", throughput_short(used), throughput_short(most))
 }

@@ -84,6 +84,9 @@ pub const AGREEMENT: f64 = 0.05;
 /// tells of others on the same files too.
 const FASTEST_CHANCE: f64 = 1.5;
 
+/// What reads the same files again and is faster by this factor is no device that warmed up.
+const SURELY: f64 = 3.0;
+
 /// Where the bytes that `measurement` counts as read came from, without what that rests on.
 pub fn from(measurement: &Measurement, settings: &Settings) -> Verdict {
     match &measurement.digest {

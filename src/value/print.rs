@@ -30,6 +30,11 @@ pub fn throughput(bytes_per_s: f64) -> String {
     format!("{} MB/s ({} MiB/s)", significant(bytes_per_s / 1e6), significant(mib))
 }
 
+/// The same in one unit, where several stand in one sentence: `1640 MB/s`.
+pub fn throughput_short(bytes_per_s: f64) -> String {
+    format!("{} MB/s", significant(bytes_per_s / 1e6))
+}
+
 /// A rate of a network, in decimal bits per second: `9.41 Gb/s`.
 pub fn bits(bytes_per_s: f64) -> String {
     format!("{} Gb/s", significant(bytes_per_s * 8e-9))

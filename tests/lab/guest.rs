@@ -40,6 +40,17 @@ impl Guest {
     /// When it does not end within `patience`, or the script fails.
     pub fn run(disks: Disks, memory_mib: u64, script: &str, patience: Duration) -> Guest {
         let folder = tempfile::tempdir().expect("a folder");
+        Guest::run_in(folder, disks, memory_mib, script, patience)
+    }
+
+    /// The same with its disks in a folder of the caller's choice.
+    pub fn run_in(
+        folder: tempfile::TempDir,
+        disks: Disks,
+        memory_mib: u64,
+        script: &str,
+        patience: Duration,
+    ) -> Guest {
         prepare(folder.path(), disks, script);
         let console = std::fs::File::create(folder.path().join("console")).expect("a file");
         let mut command = Command::new("linux.uml");

@@ -9,31 +9,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::Value;
 
 use crate::disk::{Disk, Mount, alone, sh, usable};
-use crate::run::{brickyard, draw, figure, json, noted, parse, trials};
+use crate::run::{brickyard, draw, figure, noted, parse, reading, trials, verdict};
 
 /// One reading trial of 64 MiB in `directory`, with further knobs.
 fn read(directory: &str, knobs: &[&str]) -> Value {
-    let folder = tempfile::tempdir().expect("a folder");
-    let mut arguments = vec!["run", "sequential-read", "--dir", directory, "--replicates", "1"];
-    for default in ["stop=1s", "file-size=64MiB"] {
-        let (knob, _) = default.split_at(default.find('=').expect("knob=level") + 1);
-        if !knobs.iter().any(|given| given.starts_with(knob)) {
-            arguments.push(default);
-        }
-    }
-    arguments.extend(knobs);
-    let document = json(folder.path(), &arguments);
-    let trials = trials(&document);
-    assert_eq!(trials.len(), 1, "{document:#}");
-    trials[0].clone()
+    reading(directory, &["stop=1s", "file-size=64MiB"], knobs)
 }
 
 /// Half a file, read once.
 const COLD: &[&str] = &["direct=false", "file-size=256MiB", "stop=128MiB"];
-
-fn verdict(trial: &Value) -> &str {
-    trial["origin"]["verdict"].as_str().unwrap_or("no verdict")
-}
 
 #[test]
 fn reads_of_local_file_systems_come_from_the_device_and_reads_from_memory_do_not() {

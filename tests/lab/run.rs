@@ -34,6 +34,41 @@ pub fn trials(document: &Value) -> Vec<&Value> {
     all.iter().filter(|trial| trial["group"] != "layout").collect()
 }
 
+/// The only trial of a sequential reading in `directory`: `defaults` and further knobs, which win.
+pub fn reading(directory: &str, defaults: &[&str], knobs: &[&str]) -> Value {
+    let document = readings(directory, defaults, knobs);
+    let trials = trials(&document);
+    assert_eq!(trials.len(), 1, "{document:#}");
+    trials[0].clone()
+}
+
+/// The whole document of such a reading, of each cell once unless `knobs` has `--replicates`.
+pub fn readings(directory: &str, defaults: &[&str], knobs: &[&str]) -> Value {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut arguments = vec!["run", "sequential-read", "--dir", directory];
+    for default in defaults {
+        let (knob, _) = default.split_at(default.find('=').expect("knob=level") + 1);
+        if !knobs.iter().any(|given| given.starts_with(knob)) {
+            arguments.push(default);
+        }
+    }
+    if !knobs.contains(&"--replicates") {
+        arguments.extend(["--replicates", "1"]);
+    }
+    arguments.extend(knobs);
+    json(folder.path(), &arguments)
+}
+
+/// Where its bytes came from, in the word of the JSON contract.
+pub fn verdict(trial: &Value) -> &str {
+    trial["origin"]["verdict"].as_str().unwrap_or("no verdict")
+}
+
+/// What that rests on.
+pub fn reason(trial: &Value) -> &str {
+    trial["origin"]["reason"].as_str().unwrap_or_default()
+}
+
 /// A figure's value.
 pub fn figure(trial: &Value, name: &str) -> f64 {
     trial["figures"][name]["value"]

@@ -9,7 +9,7 @@ pub const FASTER_AGAIN: f64 = 0.20;
 
 /// Devices that moved more than the load had them move, by a larger share, served others as well:
 /// less is metadata and read-ahead.
-const CROWD: f64 = 0.05;
+pub const CROWD: f64 = 0.05;
 
 /// What a pass may gain by chance: throttles of the kernel and of clouds let a slice's worth
 /// through at once after a pause (block/blk-throttle.c: 100 ms), and so does a processor that

@@ -1,16 +1,14 @@
 //! (pure) A cache behind the kernel without a second pass: the later times through the same files
 //! held against the first, and a jump in the trial's own course.
 
-use super::FASTEST_CHANCE;
 use super::again::{Again, again};
 use super::limits::Exceeded;
+use super::{FASTEST_CHANCE, SURELY};
 use crate::knob::Settings;
 use crate::measurement::course::TIMED;
 use crate::measurement::{Measurement, SecondPass};
-use crate::value::{duration, throughput};
+use crate::value::{duration, throughput_short};
 
-/// Later rounds that are faster by this factor are no device that warmed up.
-const SURELY: f64 = 3.0;
 /// Fewer slots of the course than this on each side of a jump say nothing.
 const SLOTS_MIN: usize = 5;
 /// The slots after a jump are all faster than all before it by this factor.
@@ -63,7 +61,7 @@ fn rounds(measurement: &Measurement, rows: &[(u64, u64)], crowd: f64) -> Option<
     if faster < FASTEST_CHANCE || !matches!(again(&pass, crowd), Again::Kept(_)) {
         return None;
     }
-    let rate = |ns: u64| short(once as f64 * 1e9 / ns.max(1) as f64);
+    let rate = |ns: u64| throughput_short(once as f64 * 1e9 / ns.max(1) as f64);
     let why = format!(
         "reading the files once took {} ({}), and each further time {} ({}): something behind the \
          kernel keeps them",
@@ -103,8 +101,8 @@ fn jump(rows: &[(u64, u64)]) -> Option<Exceeded> {
             return Some(Exceeded::Perhaps(format!(
                 "the rate jumped from at most {} to at least {} after {}, which no device does by \
                  itself: a cache, or a limit that was lifted",
-                short(most_before),
-                short(least_after[after]),
+                throughput_short(most_before),
+                throughput_short(least_after[after]),
                 duration(*when_ns as f64)
             )));
         }
@@ -112,11 +110,6 @@ fn jump(rows: &[(u64, u64)]) -> Option<Exceeded> {
         least_before = least_before.min(*rate);
     }
     None
-}
-
-fn short(bytes_per_s: f64) -> String {
-    let text = throughput(bytes_per_s);
-    text.split(" (").next().unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

@@ -3,9 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{FASTEST_CHANCE, Origin, Verdict, origin};
+use super::again::CROWD;
+use super::{FASTEST_CHANCE, Origin, SURELY, Verdict, origin};
+use crate::knob::Settings;
 use crate::measurement::{Outcome, Record};
 use crate::plan::files::files_of;
+use crate::value::throughput_short;
 
 /// What one trial found, and of which files.
 struct Found {
@@ -17,7 +20,8 @@ struct Found {
 }
 
 /// Marks the trials whose bytes cannot be told from those of a cache behind the kernel, because
-/// another trial found one that keeps the same files: nobody knows of how many of theirs it was.
+/// another trial found one that keeps the same files, or read them in the same way before, and much
+/// more slowly: nobody knows how much of theirs came from it.
 /// Records without samples are changed alone (see [`crate::measurement::Digest`]): others are
 /// judged one by one.
 ///
@@ -25,6 +29,7 @@ struct Found {
 /// so one must be half as fast again, or two must agree, before others are doubted for it.
 pub fn share(records: &mut [Record]) {
     let found: Vec<Found> = records.iter().filter_map(found).collect();
+    let slow: Vec<Read> = records.iter().filter_map(read).collect();
     for record in records {
         let (files, devices) = (files(record), devices(record));
         let of_same = |one: &&Found| {
@@ -34,20 +39,76 @@ pub fn share(records: &mut [Record]) {
         };
         let told: Vec<&Found> = found.iter().filter(of_same).collect();
         let believed = told.len() > 1 || told.iter().any(|one| one.sure);
-        let (true, Some(first)) = (believed, told.first()) else { continue };
-        let Outcome::Done(measurement) = &mut record.outcome else { continue };
+        let why = match told.first().filter(|_| believed) {
+            Some(first) => Some(format!(
+                "trial {} found a cache behind the kernel that keeps the same files, and how much \
+                 of this trial came from it is not known",
+                first.number
+            )),
+            None => read(record).and_then(|this| slow.iter().find_map(|one| this.faster(one))),
+        };
+        let (Some(reason), Outcome::Done(measurement)) = (why, &mut record.outcome) else {
+            continue;
+        };
         let Some(digest) = &mut measurement.digest else { continue };
         if digest.origin.verdict == Verdict::Device {
-            digest.origin = Origin {
-                verdict: Verdict::Unknown,
-                device_share: digest.origin.device_share,
-                reason: format!(
-                    "trial {} found a cache behind the kernel that keeps the same files, and how \
-                     much of this trial came from it is not known",
-                    first.number
-                ),
-            };
+            let device_share = digest.origin.device_share;
+            digest.origin = Origin { verdict: Verdict::Unknown, device_share, reason };
         }
+    }
+}
+
+/// What a trial read from a device that it had for itself.
+struct Read {
+    number: u32,
+    /// When it began, Unix time in ns; files are read again later, never before.
+    started_unix_ns: u64,
+    settings: Settings,
+    devices: Vec<String>,
+    files: BTreeSet<(usize, usize)>,
+    bytes_per_s: f64,
+}
+
+fn read(record: &Record) -> Option<Read> {
+    let measurement = record.outcome.measurement()?;
+    let (evidence, settings) = (&measurement.evidence, &record.trial.settings);
+    let (read, device) = (evidence.delivered.read_bytes, evidence.device_read_bytes?);
+    // What a program does between its reads is its own.
+    let ours = measurement.programs.is_none() && evidence.delivered.write_bytes == 0;
+    let alone = device as f64 <= (1.0 + CROWD) * read as f64;
+    let paced = settings.has("rate") && settings.number("rate") > 0.0;
+    let known = ours && alone && !paced && read > 0 && measurement.elapsed_ns > 0;
+    let is_device = || origin(measurement, settings).verdict == Verdict::Device;
+    (known && is_device()).then(|| Read {
+        number: record.trial.number,
+        started_unix_ns: measurement.started_unix_ns,
+        settings: settings.clone(),
+        devices: evidence.devices.clone(),
+        files: files(record),
+        bytes_per_s: read as f64 * 1e9 / measurement.elapsed_ns as f64,
+    })
+}
+
+impl Read {
+    /// Why this is not surely the device's, where `other` did the same before and was several times
+    /// slower.
+    fn faster(&self, other: &Read) -> Option<String> {
+        let before = |it: &Read| (it.started_unix_ns, it.number);
+        // What differs most often is asked first: each of thousands of trials is held against all.
+        let same = self.bytes_per_s >= SURELY * other.bytes_per_s
+            && before(other) < before(self)
+            && other.settings == self.settings
+            && other.devices == self.devices
+            && !other.files.is_disjoint(&self.files);
+        same.then(|| {
+            format!(
+                "trial {} read the same files in the same way before, at {}, and this one at {}: a \
+                 cache behind the kernel, or a limit that was lifted",
+                other.number,
+                throughput_short(other.bytes_per_s),
+                throughput_short(self.bytes_per_s)
+            )
+        })
     }
 }
 
@@ -126,6 +187,34 @@ mod tests {
         // Its own second pass says nothing when both came from the cache.
         let mut both = [record(1, 0, Some(1.0)), record(2, 0, Some(0.2))];
         assert_eq!(verdicts(&mut both), [Unknown, DeviceCache]);
+    }
+
+    /// The host of a guest began to keep its blocks between two replicates: the first two read
+    /// 15 MB/s of the device, and the last two 1630 "from the device".
+    #[test]
+    fn a_replicate_that_reads_the_same_files_many_times_faster_later_is_not_surely_the_devices() {
+        use Verdict::{Device, Unknown};
+        let took = |number: u32, first_file: u32, seconds: u64| {
+            let mut measurement = with(|_| {});
+            measurement.elapsed_ns = seconds * 1_000_000_000;
+            measurement.started_unix_ns = u64::from(number);
+            let mut record = record(number, first_file, None);
+            record.outcome = Outcome::Done(Box::new(measurement));
+            record.light()
+        };
+        let mut all = [took(1, 0, 60), took(2, 0, 50), took(3, 0, 1), took(4, 100, 1)];
+        assert_eq!(verdicts(&mut all), [Device, Device, Unknown, Device]);
+        let told = all[2].outcome.measurement().unwrap();
+        let reason = origin(told, &all[2].trial.settings).reason;
+        assert!(reason.contains("trial 1 read the same files in the same way before"), "{reason}");
+        // Faster first, as of credits that ran out, and faster by less, as disks are.
+        assert_eq!(verdicts(&mut [took(1, 0, 10), took(2, 0, 60)]), [Device, Device]);
+        assert_eq!(verdicts(&mut [took(1, 0, 20), took(2, 0, 10)]), [Device, Device]);
+        // Who shared the disk with others was slow for that.
+        let mut crowded = took(1, 0, 60);
+        let Outcome::Done(measurement) = &mut crowded.outcome else { panic!("it was done") };
+        measurement.evidence.device_read_bytes = Some(1 << 40);
+        assert_eq!(verdicts(&mut [crowded, took(2, 0, 1)]), [Device, Device]);
     }
 
     #[test]
