@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{Common, damage, format, talk};
-use crate::report::query::{FORMATS, listed, listing};
+use crate::report::query::{FORMATS, listed, listing, nature};
 use crate::store::query::{Bounds, Query};
 use crate::sys::Error;
 use crate::sys::input::SQL;
@@ -63,6 +63,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let answer = query.ask(&sql, bounds);
     over.store(true, Ordering::Relaxed);
     let answer = answer?;
+    if format.name == "csv" {
+        // Its readers take the first line for names.
+        nature(&answer).iter().for_each(|line| talk::line(line));
+    }
     talk::data(&(format.render)(&answer)?)?;
     if answer.truncated {
         let rows = answer.rows.len();

@@ -22,11 +22,16 @@ pub enum Nature {
 impl Nature {
     /// Of a campaign, by the engine that ran it and by what it was made from.
     pub fn of_campaign(campaign: &Campaign) -> Nature {
-        let ran = |engine: &str| campaign.engine.split(", ").any(|one| one == engine);
+        Nature::of(&campaign.engine, campaign.inventory.get("imported").is_some())
+    }
+
+    /// Of what these engines ran, as a campaign names them, or of what was imported.
+    pub fn of(engines: &str, imported: bool) -> Nature {
+        let ran = |engine: &str| engines.split(", ").any(|one| one == engine);
         if ran("sim") {
             return Nature::Simulated;
         }
-        match campaign.inventory.get("imported").is_some() {
+        match imported {
             _ if ran(published::ENGINE) => Nature::Published,
             true => Nature::Imported,
             false => Nature::Measured,

@@ -3,6 +3,7 @@
 
 use serde_json::{Value as Json, json};
 
+use super::nature::Nature;
 use super::text::grid::{Grid, Side};
 pub use super::text::plain;
 use super::text::{WIDTH, wrapped};
@@ -28,9 +29,46 @@ pub const FORMATS: &[Format] = &[
 pub const CELL_MAX: usize = 60;
 const LONE_CELL_MAX: usize = 1000;
 
+/// Which campaigns were not measured, of those that the answer may be of: those of its column
+/// `campaign`, all of the store's where it has none.
+fn not_measured(answer: &Answer) -> Vec<(i64, Nature)> {
+    let column = answer.columns.iter().position(|name| name == "campaign");
+    let is_of = |campaign: i64| {
+        column.is_none_or(|at| answer.rows.iter().any(|row| row[at] == Cell::Integer(campaign)))
+    };
+    let all = answer.ran.iter().map(|ran| (ran.campaign, Nature::of(&ran.engines, ran.imported)));
+    all.filter(|(campaign, nature)| *nature != Nature::Measured && is_of(*campaign)).collect()
+}
+
+/// What the first line says of them: `SIMULATED, no server was measured: campaign 1`; nothing where
+/// all were measured.
+pub fn nature(answer: &Answer) -> Vec<String> {
+    const NAMED_MAX: usize = 8;
+    let all = not_measured(answer);
+    let of = |nature: Nature| all.iter().filter(move |(_, it)| *it == nature);
+    let told = [Nature::Simulated, Nature::Published, Nature::Imported].into_iter();
+    told.filter(|nature| of(*nature).next().is_some())
+        .map(|nature| {
+            let numbers: Vec<String> = of(nature).map(|(number, _)| number.to_string()).collect();
+            let which = match numbers.as_slice() {
+                [one] => format!("campaign {one}"),
+                some if some.len() <= NAMED_MAX => format!("campaigns {}", some.join(", ")),
+                many => format!("{} campaigns", many.len()),
+            };
+            format!("{}: {which}", nature.told())
+        })
+        .collect()
+}
+
+/// The table, below what whoever copies it must see.
+fn text(answer: &Answer) -> Result<String, serde_json::Error> {
+    let first: String = nature(answer).iter().map(|line| format!("{line}\n")).collect();
+    Ok(first + &table(answer)?)
+}
+
 /// Columns for people. What is wider than a page loses the columns that are the same in all rows,
 /// which stand below once; a single row stands upright then.
-fn text(answer: &Answer) -> Result<String, serde_json::Error> {
+fn table(answer: &Answer) -> Result<String, serde_json::Error> {
     let names: Vec<String> =
         answer.columns.iter().map(|name| words::clipped(&plain(name), CELL_MAX)).collect();
     if answer.rows.is_empty() {
@@ -149,6 +187,10 @@ fn json(answer: &Answer) -> Result<String, serde_json::Error> {
         "columns": answer.columns,
         "rows": rows,
         "truncated": answer.truncated,
+        "not_measured": not_measured(answer)
+            .into_iter()
+            .map(|(campaign, nature)| json!({ "campaign": campaign, "kind": nature.name() }))
+            .collect::<Vec<_>>(),
     }))
 }
 
@@ -247,6 +289,7 @@ pub fn example_of(view: &Relation) -> String {
 mod tests {
     use super::*;
     use crate::report::schema::check;
+    use crate::store::query::Ran;
 
     fn answer(columns: &[&str], rows: Vec<Vec<Cell>>) -> Answer {
         let columns = columns.iter().map(|name| (*name).to_owned()).collect();
@@ -320,6 +363,29 @@ mod tests {
         assert!(text(&pairs).unwrap().starts_with("  a_bytes  a\n"), "it is not wide");
         let lone = text(&answer(&names, vec![row(1)])).unwrap();
         assert_eq!(lone.lines().count(), 40, "{lone}");
+    }
+
+    /// A simulated campaign's figures stood in a table of SQL as a server's.
+    #[test]
+    fn an_answer_says_first_which_campaigns_were_not_measured() {
+        let ran = |campaign, engines: &str, imported| Ran {
+            campaign,
+            engines: engines.to_owned(),
+            imported,
+        };
+        let mut of_two = answer(&["campaign", "iops"], vec![vec![Cell::Integer(2), Cell::Null]]);
+        of_two.ran = vec![ran(1, "file", false), ran(2, "file, sim", false), ran(3, "fio", true)];
+        let told = text(&of_two).unwrap();
+        assert!(told.starts_with("SIMULATED, no server was measured: campaign 2\n"), "{told}");
+        assert!(!told.contains("IMPORTED"), "{told}");
+        let document: Json = serde_json::from_str(&json(&of_two).unwrap()).unwrap();
+        assert_eq!(document["not_measured"], json!([{ "campaign": 2, "kind": "simulated" }]));
+        // Without a column of campaigns it may be of any.
+        of_two.columns[0] = "trial".to_owned();
+        let told = text(&of_two).unwrap();
+        assert!(told.contains("measured here: campaign 3\n"), "{told}");
+        of_two.ran.truncate(1);
+        assert!(text(&of_two).unwrap().starts_with("  trial"), "{told}");
     }
 
     #[test]

@@ -51,6 +51,19 @@ pub struct Answer {
     pub truncated: bool,
     /// What of the store is damaged: it has no figures, and its counts may be any.
     pub damage: Vec<Damage>,
+    /// Whose the figures may be: all campaigns of the store, by their numbers.
+    pub ran: Vec<Ran>,
+}
+
+/// What ran a campaign.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ran {
+    /// Its number.
+    pub campaign: i64,
+    /// The engines, as the campaign names them.
+    pub engines: String,
+    /// Whether another tool did, and its output was imported.
+    pub imported: bool,
 }
 
 /// One value.
@@ -143,6 +156,7 @@ impl Query {
     pub fn ask(mut self, sql: &str, bounds: Bounds) -> Result<Answer, Error> {
         let relations = self.relations()?;
         let path = self.store.path.clone();
+        let ran = ran(&self.store.connection).map_err(|error| refused(&path, &error))?;
         let connection = &mut self.store.connection;
         views::make(connection, &relations, sql).map_err(|error| refused(&path, &error))?;
         let watch =
@@ -152,6 +166,7 @@ impl Query {
             Wrong::Sqlite(error) => told(&error, &watch, &relations),
         })?;
         answer.damage = std::mem::take(&mut self.damage);
+        answer.ran = ran;
         if watch.has_read(&seal::TABLES) {
             // Of the views every row has its own checksum; of the tables a whole trial has one.
             let failed = |error: rusqlite::Error| refused(&path, &error);
@@ -168,6 +183,18 @@ impl Query {
         answer.damage.dedup_by_key(|damage| (damage.campaign, damage.trial));
         Ok(answer)
     }
+}
+
+/// What ran every campaign; one whose inventory is damaged counts as not imported, and is told as
+/// damage.
+fn ran(connection: &Connection) -> rusqlite::Result<Vec<Ran>> {
+    let sql = "SELECT id, engine, json_valid(inventory)
+               AND json_type(inventory, '$.imported') IS NOT NULL FROM campaign ORDER BY id";
+    let mut statement = connection.prepare(sql)?;
+    let rows = statement.query_map([], |row| {
+        Ok(Ran { campaign: row.get(0)?, engines: row.get(1)?, imported: row.get(2)? })
+    })?;
+    rows.collect()
 }
 
 /// Whether all is kept that can be asked for.

@@ -13,6 +13,7 @@ mod held;
 mod plan;
 mod said;
 mod told;
+mod times;
 
 use told::Told;
 

@@ -17,6 +17,8 @@ mod plan;
 mod said;
 #[path = "../it/drawn/told.rs"]
 mod told;
+#[path = "../it/drawn/times.rs"]
+mod times;
 
 use told::Told;
 

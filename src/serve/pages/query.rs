@@ -165,6 +165,7 @@ fn answer(sql: &str, found: &Found) -> Markup {
     let noun = if rows == 1 { "row" } else { "rows" };
     html! {
         h2 { "Answer" }
+        @for line in told::nature(found) { p { strong { (line) } } }
         @for damage in found.damage.iter().take(DAMAGE_MAX) {
             p.missing { "Warning: " (damage.to_string()) "." }
         }

@@ -1,11 +1,14 @@
 //! Figures against the counts that they are computed from.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::Told;
+use super::times::Took;
 
-/// A row of the store's counts by the names of its columns.
-struct Row<'a>(&'a Value, &'a Value);
+/// A row of the store's counts by the names of its columns, and how long its operations took.
+struct Row<'a>(&'a Value, &'a Value, Option<Took>);
 
 impl Row<'_> {
     fn held(&self, name: &str) -> &Value {
@@ -48,14 +51,15 @@ const OPS: &[&str] = &["read_ops", "write_ops", "metadata_ops"];
 const BYTES: &[&str] = &["read_bytes", "write_bytes"];
 
 /// Every trial that was done, and every cell.
-pub fn hold(document: &Value, counts: &Value, told: &mut Told) {
+pub fn hold(document: &Value, counts: &Value, took: &BTreeMap<u64, Took>, told: &mut Told) {
     let trials = document["trials"].as_array().expect("trials");
     let rows = counts["rows"].as_array().expect("rows");
     for trial in trials.iter().filter(|trial| trial["outcome"] == "done") {
-        let is_it = |row: &&Value| Row(counts, row).number("number") == trial["number"].as_f64();
+        let number = trial["number"].as_u64().unwrap_or(0);
+        let is_it = |row: &&Value| Row(counts, row, None).number("number") == Some(number as f64);
         let row = rows.iter().find(is_it).expect("the counts of every trial");
         told.done += 1;
-        let found = of_trial(trial, &Row(counts, row));
+        let found = of_trial(trial, &Row(counts, row, took.get(&number).copied()));
         let notes = || trial["notes"].as_array().into_iter().flatten();
         if figure(trial, "iops").or(figure(trial, "ops_per_s")).is_none() {
             for kind in notes().filter_map(|note| note["kind"].as_str()) {
@@ -77,6 +81,7 @@ fn of_trial(trial: &Value, row: &Row<'_>) -> Vec<String> {
         return problems;
     }
     problems.extend(rates(trial, row));
+    problems.extend(fits(trial, row));
     problems.extend(order(trial));
     for (less, more) in [
         ("durable_throughput_bytes_per_s", "accepted_throughput_bytes_per_s"),
@@ -138,16 +143,6 @@ fn rates(trial: &Value, row: &Row<'_>) -> Vec<String> {
     if let Some(latency_ns) = figure(trial, "latency_ns_mean").filter(|_| !paced) {
         let in_flight = streams.len() as f64 * setting("queue-depth").unwrap_or(1.0);
         let little = per_s * latency_ns / 1e9;
-        // Each slot holds one operation at a time, from the start of its stream to its end, and
-        // latencies are of all operations: the last of a window, which ends with it in flight, may
-        // have waited long for a processor. Clocks are read a moment before and after.
-        let depth = setting("queue-depth").unwrap_or(1.0);
-        let ran = |it: &Value| ns(it, "stopped_ns") - ns(it, "started_ns");
-        let busy_s = depth * streams.iter().map(ran).sum::<f64>() / 1e9;
-        let took_s = all(OPS) * latency_ns / 1e9;
-        if took_s > busy_s * (1.05 + 2.0 * in_flight / all(OPS).max(1.0)) {
-            problems.push(format!("{took_s} s of operations do not fit in {busy_s} s"));
-        }
         let told = has_note(trial, &["window-differs"]);
         if ops > 100.0 * in_flight && little > in_flight * 1.3 && !told {
             problems.push(format!("{little} in flight of {in_flight} (Little's law)"));
@@ -159,6 +154,36 @@ fn rates(trial: &Value, row: &Row<'_>) -> Vec<String> {
         if of_whole && per_s * half_ns / 1e9 > in_flight * 1.1 {
             problems.push(format!("{per_s} of {half_ns} ns are more than {in_flight} in flight"));
         }
+    }
+    problems
+}
+
+/// Each slot holds one operation at a time, from the start of its stream to its end; latencies are
+/// of as many as were counted, but for those in flight when the window began and ended.
+fn fits(trial: &Value, row: &Row<'_>) -> Vec<String> {
+    let Some(took) = row.2.filter(|took| took.operations > 0.0) else { return Vec::new() };
+    let mut problems = Vec::new();
+    let setting = |name: &str| trial["settings"][name].as_f64();
+    let streams = row.json("streams");
+    let streams = streams.as_array().cloned().unwrap_or_default();
+    let depth = setting("queue-depth").unwrap_or(1.0);
+    let ran = |it: &Value| {
+        it["stopped_ns"].as_f64().unwrap_or(0.0) - it["started_ns"].as_f64().unwrap_or(0.0)
+    };
+    let busy_s = depth * streams.iter().map(ran).sum::<f64>() / 1e9;
+    let paced = setting("rate").is_some_and(|rate| rate > 0.0);
+    // A histogram's bins are a thousandth wide.
+    if !paced && took.seconds > busy_s * 1.005 {
+        problems.push(format!("{took:?} do not fit in {busy_s} s"));
+    }
+    let counted: f64 = streams.iter().map(|it| sum(&it["total"], OPS)).sum();
+    if took.operations > counted {
+        problems.push(format!("{took:?} of {counted} operations"));
+    }
+    if let Some(mean) = figure(trial, "latency_ns_mean")
+        && (mean * took.operations / 1e9 / took.seconds - 1.0).abs() > 0.005
+    {
+        problems.push(format!("a mean of {mean} ns of {took:?}"));
     }
     problems
 }
@@ -186,7 +211,10 @@ fn of_cell(cell: &Value, trials: &[Value]) -> Vec<String> {
     let own: Vec<&Value> =
         trials.iter().filter(|trial| numbers.contains(&trial["number"])).collect();
     for (name, estimate) in cell["figures"].as_object().into_iter().flatten() {
-        let values = own.iter().filter(|trial| !has_note(trial, &["inconsistent"]));
+        // Of a trial that contradicts itself its rates are left out, and the rest stands.
+        let rate = ["throughput_bytes_per_s", "iops", "ops_per_s"].contains(&name.as_str());
+        let stands = |trial: &&&Value| !rate || !has_note(trial, &["inconsistent"]);
+        let values = own.iter().filter(stands);
         let values: Vec<f64> = values.filter_map(|trial| figure(trial, name)).collect();
         let Some(value) = estimate["value"].as_f64().filter(|_| !values.is_empty()) else {
             continue;

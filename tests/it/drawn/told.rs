@@ -7,7 +7,7 @@ use std::process::Output;
 use serde_json::Value;
 
 use super::plan::{self, Draws, Plan};
-use super::{held, said};
+use super::{held, said, times};
 
 /// How the program is run: in a folder, with arguments.
 pub type Program = fn(&Path, &[&str]) -> Output;
@@ -53,7 +53,10 @@ fn run(program: Program, plan: &Plan, at: &Path) -> Told {
                window_read_ops, window_write_bytes, window_write_ops, window_metadata_ops, \
                streams, durable FROM trial ORDER BY number";
     let counts = document(&program(folder, &["query", sql, "--json"]));
-    held::hold(&of_plan, &counts, &mut told);
+    let sql = "SELECT trial.number, operation, latency FROM histogram \
+               JOIN trial ON trial.id = histogram.trial";
+    let latencies = times::of(&document(&program(folder, &["query", sql, "--json"])));
+    held::hold(&of_plan, &counts, &latencies, &mut told);
     said::hold(&of_plan, &mut told);
     told
 }
