@@ -247,6 +247,17 @@ impl Amount {
             metadata_ops: self.metadata_ops.saturating_add(other.metadata_ops),
         }
     }
+
+    /// This without the other, 0 where that is more.
+    pub fn minus(&self, other: &Amount) -> Amount {
+        Amount {
+            read_bytes: self.read_bytes.saturating_sub(other.read_bytes),
+            read_ops: self.read_ops.saturating_sub(other.read_ops),
+            write_bytes: self.write_bytes.saturating_sub(other.write_bytes),
+            write_ops: self.write_ops.saturating_sub(other.write_ops),
+            metadata_ops: self.metadata_ops.saturating_sub(other.metadata_ops),
+        }
+    }
 }
 
 /// The time in which all streams were running: from the moment at which the last of them had

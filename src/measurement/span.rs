@@ -63,8 +63,13 @@ pub enum NoRate {
 /// Why there is none.
 pub fn span(measurement: &Measurement, settings: &Settings) -> Result<Span, NoRate> {
     let all = timed(measurement, settings)?;
-    let rest = all.window.and_then(|_| start::start(measurement)).and_then(|start| start.rest);
-    let Some(rest) = rest else { return Ok(all) };
+    let Some(rest) = start::start(measurement).and_then(|start| start.rest) else {
+        return Ok(all);
+    };
+    if all.window.is_none() {
+        let left = without(measurement, &all, &rest);
+        return Ok(left.filter(|left| !contradicts(measurement, settings, left)).unwrap_or(all));
+    }
     let seconds = course::timed_seconds(&measurement.load, &rest);
     Ok(Span { done: rest.done, seconds, window: Some(rest) })
 }
@@ -118,11 +123,16 @@ pub fn note(measurement: &Measurement, settings: &Settings) -> Option<Note> {
         Ok(whole) => {
             let few = measurement.window.map_or(0, |window| window.done.ops());
             let in_flight = in_flight(measurement, settings) as u64;
+            let all = measurement.streams.iter().map(|stream| stream.total.ops()).sum::<u64>();
+            let of = value::count(whole.done.ops());
+            let of = match whole.done.ops() < all {
+                true => format!("the {of} that came after the start, to the last completed"),
+                false => format!("all {of}, from the first submitted to the last completed"),
+            };
             let text = format!(
                 "While all streams ran {} came back, with up to {in_flight} in flight: too few for \
-                 a rate. The rates are of all {}, from the first submitted to the last completed.",
+                 a rate. The rates are of {of}.",
                 value::counted(few, "operation"),
-                value::count(whole.done.ops())
             );
             Some(Note::new("few-operations", text))
         }
@@ -185,6 +195,16 @@ fn whole(measurement: &Measurement) -> Option<Span> {
     let seconds = stopped_ns.saturating_sub(started_ns) as f64 / 1e9;
     let done = streams.iter().fold(Amount::default(), |sum, one| sum.plus(&one.total));
     (seconds > 0.0 && done.ops() > 0).then_some(Span { done, seconds, window: None })
+}
+
+/// The whole trial from where its start is over: `rest` begins there.
+fn without(measurement: &Measurement, whole: &Span, rest: &Window) -> Option<Span> {
+    let before = start::counted_at(&measurement.load, rest.start_ns)?;
+    let started_ns = measurement.streams.iter().map(|stream| stream.started_ns).min()?;
+    let seconds = whole.seconds - rest.start_ns.saturating_sub(started_ns) as f64 / 1e9;
+    let done = whole.done.minus(&before);
+    let enough = seconds >= start::LEFT_MIN * whole.seconds && done.ops() > 0;
+    enough.then_some(Span { done, seconds, window: None })
 }
 
 /// Whether a rate over the whole trial is more than its latencies allow.

@@ -15,7 +15,7 @@ use crate::value::{duration, iops, percent, throughput};
 /// A first phase up to so long is left out.
 const LEFT_OUT_NS: u64 = 1_000_000_000;
 /// ... where so much of the window is left.
-const LEFT_MIN: f64 = 0.75;
+pub(super) const LEFT_MIN: f64 = 0.75;
 /// What a throttle saves up for.
 const FIRST_NS: u64 = 100_000_000;
 
@@ -145,22 +145,33 @@ impl<'a> LoadRows<'a> {
     /// interpolated.
     fn rest(&self, from: usize) -> Option<Window> {
         let to = self.at_ns.len().checked_sub(1)?;
-        let at = |name: &str, row: usize| {
-            let values = self.load.column(name).map(|column| &column.values);
-            values.and_then(|values| values.get(self.first + row)).copied().unwrap_or(0)
-        };
-        let grown = |name: &str| at(name, to).saturating_sub(at(name, from));
-        let done = Amount {
-            read_bytes: grown("read_bytes"),
-            read_ops: grown("read_ops"),
-            write_bytes: grown("write_bytes"),
-            write_ops: grown("write_ops"),
-            metadata_ops: grown("metadata_ops"),
-        };
+        let counted = |row: usize| counted(self.load, self.first + row);
+        let done = counted(to).minus(&counted(from));
         let ns = |row: usize| u64::try_from(*self.at_ns.get(row)?).ok();
         let window = Window { start_ns: ns(from)?, end_ns: ns(to)?, done };
         (done.ops() > 0 && window.end_ns > window.start_ns).then_some(window)
     }
+}
+
+/// What the load had done in all at a row of its samples.
+fn counted(load: &Series, row: usize) -> Amount {
+    let at = |name: &str| {
+        let values = load.column(name).map(|column| &column.values);
+        values.and_then(|values| values.get(row)).copied().unwrap_or(0)
+    };
+    Amount {
+        read_bytes: at("read_bytes"),
+        read_ops: at("read_ops"),
+        write_bytes: at("write_bytes"),
+        write_ops: at("write_ops"),
+        metadata_ops: at("metadata_ops"),
+    }
+}
+
+/// What the load had done in all when it was sampled at that moment; `None` where it was not.
+pub fn counted_at(load: &Series, at_ns: u64) -> Option<Amount> {
+    let row = load.at_ns.binary_search(&i64::try_from(at_ns).ok()?).ok()?;
+    Some(counted(load, row))
 }
 
 impl TrialStart {

@@ -1,23 +1,13 @@
 //! (pure) Evidence about the same files is shared: what one trial found behind the kernel stands
 //! behind all that read these files.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::again::CROWD;
+use super::again::{CROWD, FASTER_AGAIN};
 use super::{FASTEST_CHANCE, Origin, SURELY, Verdict, origin};
-use crate::knob::Settings;
 use crate::measurement::{Outcome, Record};
 use crate::plan::files::files_of;
 use crate::value::throughput_short;
-
-/// What one trial found, and of which files.
-struct Found {
-    number: u32,
-    devices: Vec<String>,
-    files: BTreeSet<(usize, usize)>,
-    /// Whether it is no chance by itself.
-    sure: bool,
-}
 
 /// Marks the trials whose bytes cannot be told from those of a cache behind the kernel, because
 /// another trial found one that keeps the same files, or read them in the same way before, and much
@@ -28,25 +18,9 @@ struct Found {
 /// One second pass that is a little faster may be chance, and of an evaluation's sixty one will be;
 /// so one must be half as fast again, or two must agree, before others are doubted for it.
 pub fn share(records: &mut [Record]) {
-    let found: Vec<Found> = records.iter().filter_map(found).collect();
-    let slow: Vec<Read> = records.iter().filter_map(read).collect();
-    for record in records {
-        let (files, devices) = (files(record), devices(record));
-        let of_same = |one: &&Found| {
-            one.number != record.trial.number
-                && one.devices == devices
-                && !one.files.is_disjoint(&files)
-        };
-        let told: Vec<&Found> = found.iter().filter(of_same).collect();
-        let believed = told.len() > 1 || told.iter().any(|one| one.sure);
-        let why = match told.first().filter(|_| believed) {
-            Some(first) => Some(format!(
-                "trial {} found a cache behind the kernel that keeps the same files, and how much \
-                 of this trial came from it is not known",
-                first.number
-            )),
-            None => read(record).and_then(|this| slow.iter().find_map(|one| this.faster(one))),
-        };
+    let (found, slower) = (Found::of(records), slower(records));
+    for (place, record) in records.iter_mut().enumerate() {
+        let why = found.behind(record).or_else(|| slower.get(&place).cloned());
         let (Some(reason), Outcome::Done(measurement)) = (why, &mut record.outcome) else {
             continue;
         };
@@ -58,18 +32,110 @@ pub fn share(records: &mut [Record]) {
     }
 }
 
-/// What a trial read from a device that it had for itself.
-struct Read {
-    number: u32,
-    /// When it began, Unix time in ns; files are read again later, never before.
-    started_unix_ns: u64,
-    settings: Settings,
-    devices: Vec<String>,
-    files: BTreeSet<(usize, usize)>,
-    bytes_per_s: f64,
+/// A file on devices.
+type File = (Vec<String>, (usize, usize));
+
+/// The numbers of trials that found a cache that keeps a file: of all the first two, and of those
+/// that are no chance by themselves.
+#[derive(Default)]
+struct Finders {
+    all: Vec<u32>,
+    sure: Vec<u32>,
 }
 
-fn read(record: &Record) -> Option<Read> {
+/// Files that a cache behind the kernel keeps.
+struct Found(BTreeMap<File, Finders>);
+
+impl Found {
+    fn of(records: &[Record]) -> Found {
+        let mut kept: BTreeMap<File, Finders> = BTreeMap::new();
+        for record in records {
+            let Some(sure) = finds(record) else { continue };
+            for file in files(record) {
+                let finders = kept.entry((devices(record).to_vec(), file)).or_default();
+                // Two are enough: one may be the trial itself that asks.
+                let lists = [Some(&mut finders.all), sure.then_some(&mut finders.sure)];
+                for list in lists.into_iter().flatten().filter(|list| list.len() < 3) {
+                    list.push(record.trial.number);
+                }
+            }
+        }
+        Found(kept)
+    }
+
+    /// Why a trial's bytes may have come from it: others found it, surely or twice.
+    fn behind(&self, record: &Record) -> Option<String> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let (mut all, mut sure) = (BTreeSet::new(), false);
+        for file in files(record) {
+            let Some(finders) = self.0.get(&(devices(record).to_vec(), file)) else { continue };
+            let others = |of: &[u32]| -> Vec<u32> {
+                of.iter().copied().filter(|number| *number != record.trial.number).collect()
+            };
+            all.extend(others(&finders.all));
+            sure |= !others(&finders.sure).is_empty();
+        }
+        let first = all.first().filter(|_| sure || all.len() > 1)?;
+        Some(format!(
+            "trial {first} found a cache behind the kernel that keeps the same files, and how much \
+             of this trial came from it is not known"
+        ))
+    }
+}
+
+/// Whether a trial found a cache behind the kernel, and whether that is no chance by itself.
+fn finds(record: &Record) -> Option<bool> {
+    let measurement = record.outcome.measurement()?;
+    if origin(measurement, &record.trial.settings).verdict != Verdict::DeviceCache {
+        return None;
+    }
+    let pass = measurement.second_pass.as_ref().filter(|pass| pass.second_ns > 0);
+    let ratio = |first: u64, second: u64| first as f64 / second as f64;
+    // One that was not found by its second pass was above what the device can do, or read its files
+    // again three times as fast.
+    Some(pass.is_none_or(|pass| {
+        let faster = ratio(pass.first_ns, pass.second_ns);
+        faster >= FASTEST_CHANCE || faster <= 1.0 + FASTER_AGAIN
+    }))
+}
+
+/// Why trials, by their places, are not surely the device's: an earlier one did the same and was
+/// several times slower. In the order of time, as files are read again later, never before.
+fn slower(records: &[Record]) -> BTreeMap<usize, String> {
+    let mut reads: Vec<(usize, f64)> = Vec::new();
+    reads.extend(records.iter().enumerate().filter_map(|(at, one)| Some((at, read_alone(one)?))));
+    let begun = |at: usize| {
+        let measurement = records[at].outcome.measurement();
+        (measurement.map_or(0, |it| it.started_unix_ns), records[at].trial.number)
+    };
+    reads.sort_by_key(|(at, _)| begun(*at));
+    let mut slowest: BTreeMap<(u64, &[String], u32), (u32, f64)> = BTreeMap::new();
+    let mut why = BTreeMap::new();
+    for (at, bytes_per_s) in reads {
+        let trial = &records[at].trial;
+        // Equal settings and an equal first file are the same files.
+        let same = (trial.settings.fingerprint(&[]), devices(&records[at]), trial.first_file);
+        let (number, least) = slowest.entry(same).or_insert((trial.number, bytes_per_s));
+        if bytes_per_s >= SURELY * *least {
+            let reason = format!(
+                "trial {number} read the same files in the same way before, at {}, and this one at \
+                 {}: a cache behind the kernel, or a limit that was lifted",
+                throughput_short(*least),
+                throughput_short(bytes_per_s)
+            );
+            why.insert(at, reason);
+        }
+        if bytes_per_s < *least {
+            (*number, *least) = (trial.number, bytes_per_s);
+        }
+    }
+    why
+}
+
+/// How fast a trial read files from a device that it had for itself, bytes per second.
+fn read_alone(record: &Record) -> Option<f64> {
     let measurement = record.outcome.measurement()?;
     let (evidence, settings) = (&measurement.evidence, &record.trial.settings);
     let (read, device) = (evidence.delivered.read_bytes, evidence.device_read_bytes?);
@@ -78,61 +144,22 @@ fn read(record: &Record) -> Option<Read> {
     let alone = device as f64 <= (1.0 + CROWD) * read as f64;
     let paced = settings.has("rate") && settings.number("rate") > 0.0;
     let known = ours && alone && !paced && read > 0 && measurement.elapsed_ns > 0;
+    let again = !settings.flag("fresh-file") && settings.whole("files") > 0;
     let is_device = || origin(measurement, settings).verdict == Verdict::Device;
-    (known && is_device()).then(|| Read {
-        number: record.trial.number,
-        started_unix_ns: measurement.started_unix_ns,
-        settings: settings.clone(),
-        devices: evidence.devices.clone(),
-        files: files(record),
-        bytes_per_s: read as f64 * 1e9 / measurement.elapsed_ns as f64,
-    })
+    (known && again && is_device()).then(|| read as f64 * 1e9 / measurement.elapsed_ns as f64)
 }
 
-impl Read {
-    /// Why this is not surely the device's, where `other` did the same before and was several times
-    /// slower.
-    fn faster(&self, other: &Read) -> Option<String> {
-        let before = |it: &Read| (it.started_unix_ns, it.number);
-        // What differs most often is asked first: each of thousands of trials is held against all.
-        let same = self.bytes_per_s >= SURELY * other.bytes_per_s
-            && before(other) < before(self)
-            && other.settings == self.settings
-            && other.devices == self.devices
-            && !other.files.is_disjoint(&self.files);
-        same.then(|| {
-            format!(
-                "trial {} read the same files in the same way before, at {}, and this one at {}: a \
-                 cache behind the kernel, or a limit that was lifted",
-                other.number,
-                throughput_short(other.bytes_per_s),
-                throughput_short(self.bytes_per_s)
-            )
-        })
-    }
-}
-
+/// The files of a trial that others may read too; those that are made anew for it are removed.
 fn files(record: &Record) -> BTreeSet<(usize, usize)> {
+    if record.trial.settings.flag("fresh-file") {
+        return BTreeSet::new();
+    }
     let of = files_of(&record.trial.settings, record.trial.first_file);
     of.into_iter().flatten().collect()
 }
 
-fn devices(record: &Record) -> Vec<String> {
-    record.outcome.measurement().map_or(Vec::new(), |it| it.evidence.devices.clone())
-}
-
-fn found(record: &Record) -> Option<Found> {
-    let measurement = record.outcome.measurement()?;
-    if origin(measurement, &record.trial.settings).verdict != Verdict::DeviceCache {
-        return None;
-    }
-    let pass = measurement.second_pass.as_ref().filter(|pass| pass.second_ns > 0);
-    let ratio = |first: u64, second: u64| first as f64 / second as f64;
-    // Without a second pass it was above what the device can do, or a jump of three.
-    let sure = pass.is_none_or(|pass| ratio(pass.first_ns, pass.second_ns) >= FASTEST_CHANCE);
-    let files = files(record);
-    let number = record.trial.number;
-    (!files.is_empty()).then(|| Found { number, devices: devices(record), files, sure })
+fn devices(record: &Record) -> &[String] {
+    record.outcome.measurement().map_or(&[], |it| it.evidence.devices.as_slice())
 }
 
 #[cfg(test)]
@@ -215,6 +242,24 @@ mod tests {
         let Outcome::Done(measurement) = &mut crowded.outcome else { panic!("it was done") };
         measurement.evidence.device_read_bytes = Some(1 << 40);
         assert_eq!(verdicts(&mut [crowded, took(2, 0, 1)]), [Device, Device]);
+    }
+
+    /// 5 GB/s on a link of 2 GB/s: both passes came out of the card, so that neither was faster, and
+    /// others on these files stayed `device`.
+    #[test]
+    fn a_cache_that_the_ceiling_tells_is_sure_though_its_second_pass_was_no_faster() {
+        use Verdict::{DeviceCache, Unknown};
+        let mut above = record(1, 0, Some(1.0));
+        let Outcome::Done(measurement) = &mut above.outcome else { panic!("it was done") };
+        measurement.digest.as_mut().unwrap().origin.verdict = DeviceCache;
+        assert_eq!(verdicts(&mut [above, record(2, 0, None)]), [DeviceCache, Unknown]);
+    }
+
+    /// A report of 5 000 trials took six seconds, as each was held against all.
+    #[test]
+    fn many_trials_are_not_held_each_against_all() {
+        let mut all: Vec<Record> = (0..20_000).map(|number| record(number, 0, None)).collect();
+        assert!(verdicts(&mut all).iter().all(|verdict| *verdict == Verdict::Device));
     }
 
     #[test]

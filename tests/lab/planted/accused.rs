@@ -79,7 +79,7 @@ pub fn packed(number: u64) -> Found {
     let arguments = ["verify", &file, "--passes", "1", "--json", "--quiet", "--no-store"];
     let output = brickyard(folder.path(), &arguments).output().expect("it starts");
     let reading = parse(&output)["verify"]["readings"][0].clone();
-    match judged(&reading, u64::MAX, Memory::None) {
+    match judged(&reading, 1, Memory::None) {
         // How much of it left the device cannot be told by counts of bytes; that it is packed can.
         Found::Unknown(line) if reason(&reading).contains("packs") => Found::Right(line),
         found => found,

@@ -8,6 +8,14 @@ use super::{Found, Slow, choose, ends, headline, holds};
 use crate::disk::{beside_a_guest, usable};
 use crate::run::{json, noted, readings, trials};
 
+/// What an interval of a scenario may miss the truth by: of twenty of 95 % one misses by a little,
+/// and those that misled anybody missed by 5 % and 9 %.
+const OFF: f64 = 0.03;
+
+/// What a throttle is off by itself: read for eight seconds by fio, disks of 33 to 55 MB/s gave
+/// 0.996 to 1.003 of their limit.
+const STRICT: f64 = 0.005;
+
 /// Whether the intervals of a document's cells hold the rate; none is no answer.
 fn cells_hold(document: &Value, truth: f64) -> Found {
     let cells = document["cells"].as_array().expect("cells");
@@ -16,7 +24,7 @@ fn cells_hold(document: &Value, truth: f64) -> Found {
     let figures: Vec<Value> = figures.collect();
     assert!(!figures.is_empty(), "{document:#}");
     let told = |(low, high): (f64, f64)| format!("{:.3} to {:.3}", low / truth, high / truth);
-    let missed = figures.iter().filter_map(ends).find(|it| !holds(*it, truth));
+    let missed = figures.iter().filter_map(ends).find(|it| !holds(*it, truth, OFF));
     if let Some(missed) = missed {
         return Found::Wrong(format!("{} of the truth", told(missed)));
     }
@@ -72,11 +80,11 @@ pub fn equal_cells(number: u64) -> Found {
         choose(number, "streams", &["streams=1,2,3,4,6,8", "streams=2,4,6,8,10,12"]),
     ];
     let document = readings(&slow.mount.name(), &[], &knobs);
-    headline_holds(&document, slow.bytes_per_s as f64)
+    headline_holds(&document, slow.bytes_per_s as f64, OFF)
 }
 
-/// The interval of the answer holds the truth; an answer without one is none.
-pub fn headline_holds(document: &Value, truth: f64) -> Found {
+/// The interval of the answer holds the truth but for `off`; an answer without one is none.
+fn headline_holds(document: &Value, truth: f64, off: f64) -> Found {
     let Some((said, line)) = headline(document) else {
         return Found::Unknown(format!("{}", document["answer"]));
     };
@@ -87,7 +95,9 @@ pub fn headline_holds(document: &Value, truth: f64) -> Found {
     let number = |place: usize| words.get(place).and_then(|word| word.parse::<f64>().ok());
     let found = at.and_then(|at| Some((number(at + 2)? * 1e6, number(at + 4)? * 1e6)));
     match found {
-        Some(interval) if holds(interval, truth) => Found::Right(format!("{share:.3}: {line}")),
+        Some(interval) if holds(interval, truth, off) => {
+            Found::Right(format!("{share:.3}: {line}"))
+        }
         Some(_) => Found::Wrong(format!("{share:.3} of the truth: {line}")),
         None if (share - 1.0).abs() > 0.1 => Found::Wrong(format!("{share:.3}: {line}")),
         None => Found::Unknown(line),
@@ -144,7 +154,7 @@ fn the_answers_of_evaluations_hold_the_rates_of_their_disks() {
         let folder = tempfile::tempdir().expect("a folder");
         let arguments = ["evaluate", &slow.mount.name(), "--budget", "45s", "--quiet"];
         let document = json(folder.path(), &arguments);
-        let line = match headline_holds(&document, slow.bytes_per_s as f64) {
+        let line = match headline_holds(&document, slow.bytes_per_s as f64, STRICT) {
             Found::Right(line) => format!("held, {line}"),
             Found::Unknown(line) | Found::Wrong(line) => {
                 missed.push(line.clone());
