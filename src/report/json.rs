@@ -15,7 +15,7 @@ use crate::analysis::effects::Effects;
 use crate::analysis::integrity::{Part, Pool, Promise, Rate};
 use crate::knob::Settings;
 use crate::measurement::again::run_again;
-use crate::measurement::figures::Figures;
+use crate::measurement::figures::{Figures, Name};
 use crate::measurement::origin::Verdict;
 use crate::measurement::{Integrity, Note, Outcome, Record, Reported, Verified, machine};
 use crate::store::NotBought;
@@ -156,6 +156,8 @@ struct Cell<'a> {
     replicates: usize,
     trials: &'a [u32],
     figures: &'a Figures,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pooled_spread_cells: &'a BTreeMap<Name, u32>,
 }
 
 impl<'a> Document<'a> {
@@ -169,6 +171,7 @@ impl<'a> Document<'a> {
             replicates: cell.trials.len(),
             trials: &cell.trials,
             figures: &cell.figures,
+            pooled_spread_cells: &cell.pooled,
         });
         let (again, trials) = (run_again(input.records), input.records.iter().zip(&input.trials));
         Document {
