@@ -284,6 +284,33 @@ mod tests {
         assert!(document["trials"].as_array().unwrap().len() > 60);
     }
 
+    /// A reader could not tell an interval of pooled spread from one of the cell's own.
+    #[test]
+    fn every_format_says_where_spread_is_pooled_and_json_over_how_many_cells() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let fixture = fixture::evaluated();
+        let mut input = fixture.input();
+        let told = |input: &Input<'_>, format: &str| {
+            let bytes = crate::report::find(format).unwrap().bytes(input).unwrap();
+            let text = String::from_utf8(bytes).unwrap();
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let says = "Of 2 cells the intervals of rates are of a spread that is pooled over cells of \
+                    one workload that scatter alike (up to 5).";
+        for format in ["text", "markdown", "html"] {
+            assert!(!told(&input, format).contains("spread that is pooled over cells of"));
+        }
+        input.cells[0].pooled.insert("iops".into(), 5);
+        input.cells[2].pooled.insert("throughput_bytes_per_s".into(), 4);
+        for format in ["text", "markdown", "html"] {
+            assert!(told(&input, format).contains(says), "{format}");
+        }
+        let document: Value = serde_json::from_str(&render(&input).unwrap()).unwrap();
+        check("", &document, &schema, &schema).unwrap();
+        let of = |cell: usize| document["cells"][cell]["pooled_spread_cells"].to_string();
+        assert_eq!([of(0), of(1)], [r#"{"iops":5}"#, "null"].map(str::to_owned));
+    }
+
     #[test]
     fn the_schema_notices_what_breaks_the_contract() {
         let schema: Value = serde_json::from_str(SCHEMA).unwrap();

@@ -50,7 +50,7 @@ impl Spread {
         let centre = mean(values);
         let good = values.len() > 1 && values.iter().all(|it| it.is_finite()) && centre > 0.0;
         let relative = sample_variance(values) / (centre * centre);
-        good.then(|| Spread { relative, freedom: values.len() as f64 - 1.0 })
+        good.then_some(Spread { relative, freedom: values.len() as f64 - 1.0 })
     }
 
     /// All in one, whether they are alike or not; `None` of nothing.

@@ -67,7 +67,7 @@ pub fn largest(samples: &[Vec<f64>]) -> Option<Largest> {
     // Where not all scatter alike, those that are near the best may.
     let shared = shared.or_else(|| pooled(&best, &rivals));
     rivals.retain(|it| rivals_best(&best, it, shared, &all, among));
-    let spread = |of: &Sample| shared.or_else(|| of.own);
+    let spread = |of: &Sample| shared.or(of.own);
     let once = END.powf(1.0 / rivals.len() as f64);
     let end = |of: &Sample, chance: f64| {
         let spread = spread(of)?;
@@ -126,7 +126,7 @@ fn rivals_best(
     if other.place == best.place {
         return true;
     }
-    let spread = |of: &Sample| shared.or_else(|| of.own).or_else(|| put_together(all));
+    let spread = |of: &Sample| shared.or(of.own).or_else(|| put_together(all));
     let (Some(one), Some(two)) = (spread(best), spread(other)) else { return true };
     let (a, b) = (best.error(&one).powi(2), other.error(&two).powi(2));
     let freedom = match shared {
