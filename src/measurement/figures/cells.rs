@@ -61,10 +61,11 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
 /// Cells in the order in which their first trial appears. Replicates have the same settings,
 /// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
 /// figures with a 95 % interval, no narrower than whole blocks and a common start allow
-/// ([`widened`]); with one trial that has it there is no interval. Its spread is that of its trials,
-/// or pooled over cells of the same kind that scatter alike ([`Cell::pooled`]). Percentiles of latency are those
-/// of all operations of its trials together; the highest of them has no interval. What a trial's
-/// own record contradicts is in no mean, and a mean that lies outside its trials is no figure.
+/// ([`widened`]); with one trial that has it there is no interval. Its spread is that of its
+/// trials, or pooled over cells of one kind that scatter alike ([`Cell::pooled`]). Percentiles of
+/// latency are those of all operations of its trials together; the highest of them has no interval.
+/// What a trial's own record contradicts is in no mean, and a mean that lies outside its trials is
+/// no figure.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
     let replicates = replicates(records);
     let values: Vec<Values> = replicates.iter().map(|records| values(records)).collect();
@@ -124,8 +125,8 @@ fn cell(records: &[&Record], values: Values, shared: &Shared) -> Cell {
     }
 }
 
-/// The mean of the rate `name` over replicates, with the interval that a cell has of its own spread;
-/// `None` where none has it.
+/// The mean of the rate `name` over replicates, with the interval that a cell has of its own
+/// spread; `None` where none has it.
 pub fn mean_of(records: &[&Record], name: &str) -> Option<Estimate> {
     let values: Vec<f64> = records.iter().filter_map(|record| rate(record, name)).collect();
     let estimate = widened(name, records.iter().copied(), mean_interval(&values)?);

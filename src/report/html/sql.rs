@@ -34,8 +34,9 @@ fn named(statement: &str, title: &str, about: &str) -> Markup {
 
 /// SQLite has no quantile of Student's t.
 const MEANS: &str = "Means over replicates, in the units of the store. Their intervals are not \
-                     among them: these may be of a spread that is pooled over cells. Percentiles of the table are of all operations of a cell together, and lie \
-                     between the least and the most of its trials.";
+                     among them: these may be of a spread that is pooled over cells. Percentiles \
+                     of the table are of all operations of a cell together, and lie between the \
+                     least and the most of its trials.";
 
 /// The mean of the first of `names` that a cell has, if any cell of the group has one.
 fn mean(group: &Group<'_>, names: &[&str], divided: &str, head: &str) -> Option<String> {

@@ -38,7 +38,8 @@ fn middle(values: &[f64]) -> f64 {
     sorted[sorted.len() / 2]
 }
 
-/// Cells whose truths lie far apart, each of `n` repeats that scatter so many times as far as usual.
+/// Cells whose truths lie far apart, each of `n` repeats that scatter so many times as far as
+/// usual.
 fn judged(times: &[f64], n: usize) -> Judged {
     let mut judged = Judged::default();
     judged.each.resize_with(times.len(), Coverage::default);
@@ -123,6 +124,29 @@ fn of_spreads_of_many_sizes_all_together_hold() {
             let (all, one) = if long() { (0.92, 0.86) } else { (0.90, 0.82) };
             assert!(found.all().share() >= all && worst >= one, "{what}: {found:?}");
         }
+    }
+}
+
+/// Slow runs are slower than fast ones are fast: of skewed noise Student's interval holds less
+/// often than it says. A pool must not make that worse.
+#[test]
+#[expect(clippy::print_stdout, reason = "how often it is held is told with --nocapture")]
+fn of_skewed_noise_a_pool_holds_no_less_often_than_a_cell_alone() {
+    for (cells, n) in [(4, 3), (8, 2), (8, 3), (8, 5)] {
+        let (mut told, mut alone) = (Coverage::default(), Coverage::default());
+        for seed in seeds() {
+            let mut random = Random::new(seed);
+            let mut run = || 100.0 + 3.0 * (1.0 + random.uniform().ln());
+            let samples: Vec<Vec<f64>> =
+                (0..cells).map(|_| (0..n).map(|_| run()).collect()).collect();
+            for (values, found) in samples.iter().zip(mean_intervals(&samples)) {
+                told.add(found.unwrap().0.interval, 100.0);
+                alone.add(mean_interval(values).unwrap().interval, 100.0);
+            }
+        }
+        let (told, alone) = (told.share(), alone.share());
+        println!("skewed, {cells} cells, n {n}: covered {told:.4}, alone {alone:.4}");
+        assert!(told > alone - 0.01, "{cells} cells, n {n}: {told} {alone}");
     }
 }
 
