@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub mod alike;
 pub mod batch_means;
 pub mod edge;
 pub mod equivalence;

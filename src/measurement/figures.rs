@@ -1,7 +1,8 @@
 //! Figures: rates, percentiles and shares, computed from raw counts when asked.
 //!
 //! Of one trial: values with the interval that its own course allows. Of a cell: means over its
-//! replicates with Student's interval. Names are those of the JSON contract.
+//! replicates with Student's interval, of a spread that is pooled where cells are alike. Names are
+//! those of the JSON contract.
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use super::{
 use crate::stats::{Estimate, Interval, batch_means, mean, sequential};
 use crate::value::Stop;
 
+mod alike;
 mod cells;
 mod durable;
 mod grain;

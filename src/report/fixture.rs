@@ -382,7 +382,8 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
         let groups = vec![group.clone()];
         let settings = record.trial.settings.clone();
         alike.push(cells.len());
-        cells.push(Cell { groups, settings, trials: vec![record.trial.number], figures });
+        let (trials, pooled) = (vec![record.trial.number], BTreeMap::new());
+        cells.push(Cell { groups, settings, trials, figures, pooled });
     }
     cells
 }

@@ -15,7 +15,7 @@ use crate::analysis::effects::Effects;
 use crate::analysis::integrity::{Part, Pool, Promise, Rate};
 use crate::knob::Settings;
 use crate::measurement::again::run_again;
-use crate::measurement::figures::Figures;
+use crate::measurement::figures::{Figures, Name};
 use crate::measurement::origin::Verdict;
 use crate::measurement::{Integrity, Note, Outcome, Record, Reported, Verified, machine};
 use crate::store::NotBought;
@@ -156,6 +156,8 @@ struct Cell<'a> {
     replicates: usize,
     trials: &'a [u32],
     figures: &'a Figures,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pooled_spread_cells: &'a BTreeMap<Name, u32>,
 }
 
 impl<'a> Document<'a> {
@@ -169,6 +171,7 @@ impl<'a> Document<'a> {
             replicates: cell.trials.len(),
             trials: &cell.trials,
             figures: &cell.figures,
+            pooled_spread_cells: &cell.pooled,
         });
         let (again, trials) = (run_again(input.records), input.records.iter().zip(&input.trials));
         Document {
@@ -279,6 +282,33 @@ mod tests {
         let document = document();
         check("", &document, &schema, &schema).unwrap();
         assert!(document["trials"].as_array().unwrap().len() > 60);
+    }
+
+    /// A reader could not tell an interval of pooled spread from one of the cell's own.
+    #[test]
+    fn every_format_says_where_spread_is_pooled_and_json_over_how_many_cells() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let fixture = fixture::evaluated();
+        let mut input = fixture.input();
+        let told = |input: &Input<'_>, format: &str| {
+            let bytes = crate::report::find(format).unwrap().bytes(input).unwrap();
+            let text = String::from_utf8(bytes).unwrap();
+            text.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let says = "Of 2 cells the intervals of rates are of a spread that is pooled over cells of \
+                    one workload that scatter alike (up to 5).";
+        for format in ["text", "markdown", "html"] {
+            assert!(!told(&input, format).contains("spread that is pooled over cells of"));
+        }
+        input.cells[0].pooled.insert("iops".into(), 5);
+        input.cells[2].pooled.insert("throughput_bytes_per_s".into(), 4);
+        for format in ["text", "markdown", "html"] {
+            assert!(told(&input, format).contains(says), "{format}");
+        }
+        let document: Value = serde_json::from_str(&render(&input).unwrap()).unwrap();
+        check("", &document, &schema, &schema).unwrap();
+        let of = |cell: usize| document["cells"][cell]["pooled_spread_cells"].to_string();
+        assert_eq!([of(0), of(1)], [r#"{"iops":5}"#, "null"].map(str::to_owned));
     }
 
     #[test]

@@ -58,7 +58,9 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     }
     effects(input, &mut text);
     lists(input, &mut text);
-    text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.\n");
+    text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.");
+    text.push_str(&words::pooled(input.cells.iter()).map_or(String::new(), |it| format!(" {it}")));
+    text.push('\n');
     // Four spaces make code, in which nothing but a line end means anything.
     let command = words::command(campaign).replace(['\n', '\r'], " ");
     text.push_str(&format!("\nRepeat it:\n\n    {command}\n"));

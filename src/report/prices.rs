@@ -7,6 +7,7 @@
 use super::{Input, cells};
 use crate::analysis::Asked;
 use crate::analysis::cost::{self, PRICE_PER_GB_PER_S, PRICE_PER_IOPS, PRICE_PER_TB};
+use crate::measurement::figures::Cell;
 use crate::stats::Estimate;
 
 /// Gives every cell that has one its price of a GB/s, of an I/O per second and of a TB.
@@ -25,21 +26,28 @@ pub fn add(input: &mut Input<'_>) {
         let Some(price) = cost::price(&asked, &cell.settings) else { continue };
         // What was accepted is no more the device's than what was cached.
         let figure = [cells::DURABLE, cells::THROUGHPUT];
-        let moved = figure.into_iter().find_map(|name| cells::figure(cell, name));
-        if let Some(moved) = moved.filter(|moved| moved.value > 0.0) {
-            let per_gb = cost::per(price, moved, 1e9);
-            cell.figures.insert(PRICE_PER_GB_PER_S.into(), per_gb);
+        let moved = figure.into_iter().find_map(|name| Some((name, cells::figure(cell, name)?)));
+        if let Some((name, moved)) = moved.filter(|(_, moved)| moved.value > 0.0) {
+            add_price(cell, PRICE_PER_GB_PER_S, name, cost::per(price, moved, 1e9));
             // Operations that were accepted are no more the device's than such bytes.
             let taken = cells::figure(cell, cells::DURABLE).is_none();
             let iops = cells::figure(cell, "iops").filter(|iops| taken && iops.value > 0.0);
             if let Some(iops) = iops {
-                cell.figures.insert(PRICE_PER_IOPS.into(), cost::per(price, iops, 1.0));
+                add_price(cell, PRICE_PER_IOPS, "iops", cost::per(price, iops, 1.0));
             }
             if let Some(bytes) = cost::usable_bytes(&asked, &cell.settings) {
                 let per_tb = Estimate::bare(price / (bytes / 1e12));
                 cell.figures.insert(PRICE_PER_TB.into(), per_tb);
             }
         }
+    }
+}
+
+/// Adds what a unit of the figure `of` costs: its spread is that figure's, pooled or not.
+fn add_price(cell: &mut Cell, name: &str, of: &str, price: Estimate) {
+    cell.figures.insert(name.into(), price);
+    if let Some(cells) = cell.pooled.get(of).copied() {
+        cell.pooled.insert(name.into(), cells);
     }
 }
 

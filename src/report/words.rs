@@ -4,10 +4,22 @@ use std::collections::BTreeMap;
 
 pub use crate::analysis::words::figure;
 use crate::knob::Settings;
+use crate::measurement::figures::Cell;
 use crate::published;
 use crate::store::{Campaign, NotBought};
 use crate::value::{Value, counted, setting};
 use crate::verify::VERIFY;
+
+/// Of how many cells the spread behind an interval is pooled; nothing where each has its own.
+pub fn pooled<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {
+    let each: Vec<u32> = cells.filter_map(|cell| cell.pooled.values().copied().max()).collect();
+    let most = each.iter().max()?;
+    Some(format!(
+        "Of {} the intervals of rates are of a spread that is pooled over cells of one workload \
+         that scatter alike (up to {most}).",
+        counted(each.len() as u64, "cell")
+    ))
+}
 
 /// A text of no more than so many characters, its end left out where it has more.
 pub fn clipped(text: &str, width: usize) -> String {

@@ -9,7 +9,7 @@
 //!
 //! Spread is pooled where it is alike: relative variances, as noise of a server is in proportion to
 //! its speed, unless Bartlett's test finds that they differ or the best scatters more than the
-//! others.
+//! others ([`alike`](super::alike)).
 //!
 //! Sources: Sidak, "Rectangular confidence regions for the means of multivariate normal
 //! distributions", Journal of the American Statistical Association 62 (1967); Dudewicz,
@@ -18,8 +18,7 @@
 //! (1937); Efron and Morris, "Data analysis using Stein's estimator and its generalizations",
 //! Journal of the American Statistical Association 70 (1975).
 
-use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor};
-
+use super::alike::{ALIKE, Spread, chance_alike};
 use super::interval::{mean, sample_variance, t_quantile};
 use super::{Estimate, Interval};
 
@@ -35,8 +34,6 @@ pub struct Largest {
     pub rivals: usize,
 }
 
-/// Spreads are pooled where a test that finds a difference between equal ones so often finds none.
-const ALIKE: f64 = 0.10;
 /// A sample is no rival where it lies below the best by more than chance makes any of all, so sure.
 const BELOW: f64 = 0.975;
 /// One end of a 95 % interval.
@@ -48,15 +45,8 @@ struct Sample {
     place: usize,
     n: f64,
     mean: f64,
-    /// The variance of one value over the square of the mean; `None` of a single value.
-    relative: Option<f64>,
-}
-
-/// A relative variance with its degrees of freedom.
-#[derive(Clone, Copy, Debug)]
-struct Spread {
-    relative: f64,
-    freedom: f64,
+    /// `None` of a single value.
+    own: Option<Spread>,
 }
 
 /// The largest of the means of `samples`, each of independent replicates of something positive.
@@ -66,7 +56,7 @@ pub fn largest(samples: &[Vec<f64>]) -> Option<Largest> {
     let all = samples.iter().enumerate().filter_map(|(place, values)| Sample::of(place, values));
     let all: Vec<Sample> = all.collect();
     let best = *all.iter().max_by(|a, b| a.mean.total_cmp(&b.mean))?;
-    if best.relative.is_none() {
+    if best.own.is_none() {
         let rivals = all.len();
         return Some(Largest { place: best.place, estimate: Estimate::bare(best.mean), rivals });
     }
@@ -77,7 +67,7 @@ pub fn largest(samples: &[Vec<f64>]) -> Option<Largest> {
     // Where not all scatter alike, those that are near the best may.
     let shared = shared.or_else(|| pooled(&best, &rivals));
     rivals.retain(|it| rivals_best(&best, it, shared, &all, among));
-    let spread = |of: &Sample| shared.or_else(|| of.own());
+    let spread = |of: &Sample| shared.or(of.own);
     let once = END.powf(1.0 / rivals.len() as f64);
     let end = |of: &Sample, chance: f64| {
         let spread = spread(of)?;
@@ -98,12 +88,8 @@ impl Sample {
     fn of(place: usize, values: &[f64]) -> Option<Sample> {
         let centre = mean(values);
         let good = values.iter().all(|value| value.is_finite()) && centre > 0.0;
-        let relative = (values.len() > 1).then(|| sample_variance(values) / (centre * centre));
-        good.then_some(Sample { place, n: values.len() as f64, mean: centre, relative })
-    }
-
-    fn own(&self) -> Option<Spread> {
-        Some(Spread { relative: self.relative?, freedom: self.n - 1.0 })
+        let own = Spread::of(values);
+        good.then_some(Sample { place, n: values.len() as f64, mean: centre, own })
     }
 
     /// The standard error of the mean.
@@ -114,43 +100,18 @@ impl Sample {
 
 /// All their spreads in one, whether they are alike or not; `None` where nothing was repeated.
 fn put_together(all: &[Sample]) -> Option<Spread> {
-    let own: Vec<Spread> = all.iter().filter_map(Sample::own).collect();
-    let freedom: f64 = own.iter().map(|it| it.freedom).sum();
-    let sum: f64 = own.iter().map(|it| it.freedom * it.relative).sum();
-    (freedom > 0.0).then(|| Spread { relative: sum / freedom, freedom })
+    Spread::together(all.iter().filter_map(|it| it.own))
 }
 
 /// The spread that all have in common; `None` where they surely do not, or only one was repeated.
 fn pooled(best: &Sample, all: &[Sample]) -> Option<Spread> {
-    let own: Vec<Spread> = all.iter().filter_map(Sample::own).collect();
-    let together = put_together(all)?;
-    if own.len() < 2 || bartlett(&own, &together) < ALIKE {
+    let own: Vec<Spread> = all.iter().filter_map(|it| it.own).collect();
+    if own.len() < 2 || chance_alike(&own) < ALIKE {
         return None;
     }
     let rest: Vec<Sample> = all.iter().filter(|it| it.place != best.place).copied().collect();
-    let (mine, others) = (best.own()?, put_together(&rest)?);
-    let chance = match FisherSnedecor::new(mine.freedom, others.freedom) {
-        Ok(usual) if others.relative > 0.0 => 1.0 - usual.cdf(mine.relative / others.relative),
-        _ => 1.0,
-    };
-    (chance >= ALIKE).then_some(together)
-}
-
-/// How likely variances of normal samples lie as far apart as these if they are equal (Bartlett).
-fn bartlett(own: &[Spread], together: &Spread) -> f64 {
-    if together.relative <= 0.0 {
-        return 1.0;
-    }
-    let logs: f64 = own.iter().map(|it| it.freedom * it.relative.ln()).sum();
-    let apart = together.freedom * together.relative.ln() - logs;
-    let groups = own.len() as f64 - 1.0;
-    let parts: f64 = own.iter().map(|it| 1.0 / it.freedom).sum();
-    let bias = 1.0 + (parts - 1.0 / together.freedom) / (3.0 * groups);
-    // One that does not scatter at all is infinitely far from one that does.
-    match ChiSquared::new(groups) {
-        Ok(usual) if apart.is_finite() => 1.0 - usual.cdf((apart / bias).max(0.0)),
-        _ => 0.0,
-    }
+    let alike = best.own?.chance_of_more(put_together(&rest)?) >= ALIKE;
+    alike.then(|| put_together(all)).flatten()
 }
 
 /// Whether `other` does not surely lie below `best`, one of `among`: Welch's test, or Student's
@@ -165,7 +126,7 @@ fn rivals_best(
     if other.place == best.place {
         return true;
     }
-    let spread = |of: &Sample| shared.or_else(|| of.own()).or_else(|| put_together(all));
+    let spread = |of: &Sample| shared.or(of.own).or_else(|| put_together(all));
     let (Some(one), Some(two)) = (spread(best), spread(other)) else { return true };
     let (a, b) = (best.error(&one).powi(2), other.error(&two).powi(2));
     let freedom = match shared {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::alike::{Shared, Values, shared};
 use super::pooled::{Pooled, quantile_of};
 use super::{Figures, Name, Record, grain, rate, standing};
 use crate::knob::Settings;
@@ -23,6 +24,9 @@ pub struct Cell {
     pub trials: Vec<u32>,
     /// Figures over those trials.
     pub figures: Figures,
+    /// Those of them whose interval is of a spread that is pooled over cells that are alike, with
+    /// the number of these, this one among them.
+    pub pooled: BTreeMap<Name, u32>,
 }
 
 /// Records grouped by settings, in the order in which the first of each appears; what only makes
@@ -57,23 +61,23 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
 /// Cells in the order in which their first trial appears. Replicates have the same settings,
 /// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
 /// figures with a 95 % interval, no narrower than whole blocks and a common start allow
-/// ([`widened`]); with one trial that has it there is no interval. Percentiles of latency are those
-/// of all operations of its trials together; the highest of them has no interval. What a trial's
-/// own record contradicts is in no mean, and a mean that lies outside its trials is no figure.
+/// ([`widened`]); with one trial that has it there is no interval. Its spread is that of its
+/// trials, or pooled over cells of one kind that scatter alike ([`Cell::pooled`]). Percentiles of
+/// latency are those of all operations of its trials together; the highest of them has no interval.
+/// What a trial's own record contradicts is in no mean, and a mean that lies outside its trials is
+/// no figure.
 pub fn cells(records: &[Record]) -> Vec<Cell> {
-    replicates(records).iter().map(|records| cell(records)).collect()
+    let replicates = replicates(records);
+    let values: Vec<Values> = replicates.iter().map(|records| values(records)).collect();
+    let shared = shared(&replicates, &values);
+    let parts = replicates.iter().zip(values).zip(shared);
+    parts.map(|((records, values), shared)| cell(records, values, &shared)).collect()
 }
 
-fn cell(records: &[&Record]) -> Cell {
-    let mut groups: Vec<String> = Vec::new();
-    for record in records {
-        if !groups.contains(&record.trial.group) {
-            groups.push(record.trial.group.clone());
-        }
-    }
-    let done = records.iter().filter(|record| record.outcome.measurement().is_some());
-    let mut values: BTreeMap<Name, Vec<f64>> = BTreeMap::new();
-    for record in done.clone() {
+/// What those of its trials that were done have of each figure.
+fn values(records: &[&Record]) -> Values {
+    let mut values = Values::new();
+    for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
         for (name, estimate) in standing(record).iter() {
             match values.get_mut(name) {
                 Some(known) => known.push(estimate.value),
@@ -81,30 +85,48 @@ fn cell(records: &[&Record]) -> Cell {
             }
         }
     }
-    let pooled = Pooled::of(done.clone().copied());
+    values
+}
+
+fn cell(records: &[&Record], values: Values, shared: &Shared) -> Cell {
+    let mut groups: Vec<String> = Vec::new();
+    for record in records {
+        if !groups.contains(&record.trial.group) {
+            groups.push(record.trial.group.clone());
+        }
+    }
+    let done = records.iter().filter(|record| record.outcome.measurement().is_some());
+    let percentiles = Pooled::of(done.clone().copied());
+    let mut pooled = BTreeMap::new();
     let figures = values.into_iter().filter_map(|(name, values)| {
-        let estimate = match quantile_of(&name) {
-            Some((kind, quantile)) => {
-                percentile(&values, pooled.quantile(kind, quantile), quantile)?
+        let estimate = match (quantile_of(&name), shared.get(&name)) {
+            (Some((kind, quantile)), _) => {
+                percentile(&values, percentiles.quantile(kind, quantile), quantile)?
             }
-            None => widened(&name, done.clone().copied(), mean_interval(&values)?),
+            (None, Some((estimate, cells))) => {
+                pooled.insert(name.clone(), *cells);
+                widened(&name, done.clone().copied(), *estimate)
+            }
+            (None, None) => widened(&name, done.clone().copied(), mean_interval(&values)?),
         };
         // No figure can be negative; the interval of two or three replicates does not know that.
         let over = estimate.not_negative();
-        let pooled = quantile_of(&name).is_some();
-        (pooled || consistency::is_among(&values, &over)).then_some((name, over))
+        let of_all = quantile_of(&name).is_some();
+        (of_all || consistency::is_among(&values, &over)).then_some((name, over))
     });
-    let figures = figures.collect();
+    let figures: Figures = figures.collect();
+    pooled.retain(|name, _| figures.contains_key(name));
     Cell {
         groups,
         settings: records[0].trial.settings.clone(),
         trials: done.map(|record| record.trial.number).collect(),
         figures,
+        pooled,
     }
 }
 
-/// The mean of the rate `name` over replicates, with its interval as a cell has it; `None` where
-/// none has it.
+/// The mean of the rate `name` over replicates, with the interval that a cell has of its own
+/// spread; `None` where none has it.
 pub fn mean_of(records: &[&Record], name: &str) -> Option<Estimate> {
     let values: Vec<f64> = records.iter().filter_map(|record| rate(record, name)).collect();
     let estimate = widened(name, records.iter().copied(), mean_interval(&values)?);

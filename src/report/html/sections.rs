@@ -193,6 +193,7 @@ pub fn results(input: &Input<'_>) -> Markup {
             p.quiet {
                 "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1). p50 and "
                 "p99 are the latency of one operation."
+                @if let Some(told) = words::pooled(input.cells.iter()) { " " (told) }
                 @if !marked.is_empty() {
                     " Hatched grey figures are not the device\u{2019}s. "
                     (marked.join("; ")) "."

@@ -33,9 +33,10 @@ fn named(statement: &str, title: &str, about: &str) -> Markup {
 }
 
 /// SQLite has no quantile of Student's t.
-const MEANS: &str = "Means over replicates, without their intervals, in the units of the store. \
-                     Percentiles of the table are of all operations of a cell together, and lie \
-                     between the least and the most of its trials.";
+const MEANS: &str = "Means over replicates, in the units of the store. Their intervals are not \
+                     among them: these may be of a spread that is pooled over cells. Percentiles \
+                     of the table are of all operations of a cell together, and lie between the \
+                     least and the most of its trials.";
 
 /// The mean of the first of `names` that a cell has, if any cell of the group has one.
 fn mean(group: &Group<'_>, names: &[&str], divided: &str, head: &str) -> Option<String> {
@@ -252,7 +253,10 @@ pub fn of_panel(input: &Input<'_>, panel: &Panel) -> Option<Markup> {
         input.campaign.id
     );
     let about = match panel.trials.is_empty() {
-        true => "A row a trial that this rests on; drawn are means over replicates.",
+        true => {
+            "A row a trial that this rests on; drawn are means over replicates. Rows give a cell's \
+             own spread: an interval that is drawn may be of one that is pooled over cells."
+        }
         false => {
             "A row a trial that this rests on; least squares on logarithms give what is drawn."
         }

@@ -28,6 +28,15 @@ pub struct Plot {
     foreign: Vec<(String, String)>,
 }
 
+/// What all have in common; and that the script's intervals know each cell alone, where the
+/// report's are of a pooled spread.
+fn subtitle(group: &Group<'_>, figure: &str) -> String {
+    let pooled = group.rows.iter().any(|row| row.cell.pooled.contains_key(figure));
+    let own = pooled.then(|| "intervals: each cell's own spread, not pooled".to_owned());
+    let told = [Some(group.common()).filter(|common| !common.is_empty()), own];
+    told.into_iter().flatten().collect::<Vec<_>>().join("; ")
+}
+
 /// The plot of the first group of the report that does not only make ready.
 pub fn first(input: &Input<'_>, table: &Table<'_>) -> Plot {
     let groups = cells::groups(input);
@@ -55,7 +64,7 @@ pub fn first(input: &Input<'_>, table: &Table<'_>) -> Plot {
     let keys = cells::keys(group).into_iter();
     Plot {
         title: group.name.to_owned(),
-        subtitle: group.common(),
+        subtitle: subtitle(group, &name),
         group: Some(group.name.to_owned()),
         also: cells::of_other_groups(input, group),
         axis: axis.and_then(knob),

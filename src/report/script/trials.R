@@ -30,7 +30,8 @@ trials <- local({
 })
 
 # The mean of replicates, with half of Student's 95 % interval: none for a single one. Where all
-# repeats share an error, such as whole blocks in a window, the report's is wider.
+# repeats share an error, such as whole blocks in a window, the report's is wider. This is of each
+# cell's own spread: where cells scatter alike the report pools theirs, and is mostly narrower.
 mean_interval <- function(values) {
   n <- length(values)
   half <- if (n > 1) qt(0.975, n - 1) * sd(values) / sqrt(n) else NA

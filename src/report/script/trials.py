@@ -74,6 +74,8 @@ def mean_interval(values):
     """The mean of replicates, with half of Student's 95 % interval: none for a single one.
 
     Where all repeats share an error, such as whole blocks in a window, the report's is wider.
+    This is of each cell's own spread: where cells scatter alike the report pools theirs, and is
+    mostly narrower.
     """
     n = len(values)
     half = student(n - 1) * statistics.stdev(values) / math.sqrt(n) if n > 1 else math.nan

@@ -301,6 +301,9 @@ fn legend(groups: &[Group<'_>], text: &mut String) {
     text.push('\n');
     text.push_str(&wrapped("  ", told));
     let rows = || groups.iter().flat_map(|group| &group.rows);
+    if let Some(told) = words::pooled(cells::rows(groups.iter()).into_iter().map(|row| row.cell)) {
+        text.push_str(&wrapped("  ", &told));
+    }
     if groups.iter().any(operations::network) {
         let told = "Gb/s: 10^9 bits a second of payload that arrived; from memory it is no figure \
                     of any storage. sent: what the sender's kernel took. s/GB: processor \
