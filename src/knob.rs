@@ -13,6 +13,7 @@ use crate::inventory::Target;
 use crate::sys::{Error, Host};
 use crate::value::{Domain, Stop, Value};
 
+pub mod access;
 mod command;
 mod concat;
 mod database;

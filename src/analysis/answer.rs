@@ -1,15 +1,15 @@
 //! The answer in three sentences: how fast, where it stops growing, whether to believe it.
 
 use super::curve::{Cell, cells, stray};
-use super::{Finding, Severity, operations, words};
-use crate::measurement::Record;
-use crate::measurement::figures::{mean_of, widened};
+use super::fastest::Fastest;
+use super::{Finding, Severity, operations, programs, words};
+use crate::knob::access::Way;
+use crate::measurement::figures::rate;
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::origin::{self, Verdict};
 use crate::measurement::steady::{Steady, steady};
-use crate::stats::Estimate;
-use crate::stats::largest::largest;
-use crate::value::{self, counted};
+use crate::measurement::{Record, Window};
+use crate::value::{self, counted, percent};
 
 #[cfg(test)]
 mod tests;
@@ -18,13 +18,17 @@ const THROUGHPUT: &str = "throughput_bytes_per_s";
 const TRANSACTIONS: &str = "transactions_per_s";
 
 /// What a device does, and what a simulated one does: nobody must take one for the other.
-const DELIVERS: [&str; 2] = ["The device delivers", "The simulated device delivers"];
-const ACCEPTS: [&str; 2] = ["The device accepts", "The simulated device accepts"];
+const DEVICE: [&str; 2] = ["The device", "The simulated device"];
+/// Loads of smaller blocks are about operations: their bytes per second are not the device's speed.
+const SMALL: f64 = 65_536.0;
 
 /// Three sentences for the top of a report; `findings` are those of the same records.
 pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
     let cells = cells(records);
-    let how_fast = operations::most(&cells).unwrap_or_else(|| how_fast(&cells));
+    let how_fast = match programs::are_asked(&cells) {
+        true => without_a_rate(&cells),
+        false => operations::most(&cells).unwrap_or_else(|| how_fast(&cells)),
+    };
     let where_it_stops = where_it_stops(&cells, findings);
     [how_fast, where_it_stops, whether_to_believe(records, &cells, findings)]
 }
@@ -33,7 +37,7 @@ pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
 /// around the page cache, or read from where it should, which was not memory.
 pub fn is_devices(cell: &Cell<'_>) -> bool {
     let settings = cell.settings;
-    let reads = settings.word("access").contains("read");
+    let reads = settings.only_reads();
     // What two counts say of reads weighs more than how they were asked for, or than a note.
     let judged = |record: &&Record| {
         record.outcome.measurement().is_some_and(|measurement| {
@@ -64,6 +68,26 @@ fn simulated(cell: &Cell<'_>) -> bool {
     cell.settings.engine() == "sim"
 }
 
+/// Which way a cell's bytes went: by its access, or by what was counted of a load that has none.
+fn way(cell: &Cell<'_>) -> Way {
+    let by_count = || match moved(cell) {
+        (_, 0.0) => Way::Reads,
+        (0.0, _) => Way::Writes,
+        _ => Way::Both,
+    };
+    cell.settings.way().unwrap_or_else(by_count)
+}
+
+/// Bytes that the trials with a rate read, and that they wrote, in their windows.
+fn moved(cell: &Cell<'_>) -> (f64, f64) {
+    let stands = cell.records.iter().filter(|record| rate(record, THROUGHPUT).is_some());
+    let windows = stands.filter_map(|record| record.outcome.measurement()?.window);
+    let add = |(read, written): (f64, f64), window: Window| {
+        (read + window.done.read_bytes as f64, written + window.done.write_bytes as f64)
+    };
+    windows.fold((0.0, 0.0), add)
+}
+
 fn how_fast(cells: &[Cell<'_>]) -> String {
     let transactions = !cells.is_empty() && cells.iter().all(|cell| has(cell, TRANSACTIONS));
     let name = if transactions { TRANSACTIONS } else { THROUGHPUT };
@@ -71,80 +95,110 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
         let among: Vec<&Cell<'_>> = cells.iter().filter(|cell| among(cell)).collect();
         Fastest::of(&among, name)
     };
-    let reads = |cell: &Cell<'_>| cell.settings.word("access").contains("read");
+    let devices = |wanted: Way| fastest(&|cell| way(cell) == wanted && is_devices(cell));
     let network = |cell: &Cell<'_>| cell.settings.is_network();
-    let from_files = |cell: &Cell<'_>| cell.settings.has("files");
     let (lead, found) = if let (true, Some(found)) = (cells.iter().all(network), fastest(&network))
     {
-        match from_files(found.cell) {
-            true => ("From files over the network the most was", found),
-            false => ("From memory to memory the most was", found),
+        match found.cell.settings.has("files") {
+            true => ("From files over the network the most was".to_owned(), found),
+            false => ("From memory to memory the most was".to_owned(), found),
         }
-    } else if let Some(found) = fastest(&|cell| reads(cell) && is_devices(cell)) {
-        (if simulated(found.cell) { DELIVERS[1] } else { DELIVERS[0] }, found)
-    } else if let Some(found) = fastest(&|cell| !reads(cell) && is_devices(cell)) {
-        (if simulated(found.cell) { ACCEPTS[1] } else { ACCEPTS[0] }, found)
+    } else if let Some(found) = devices(Way::Reads) {
+        if name == THROUGHPUT && found.cell.settings.number("block-size") < SMALL {
+            return of_small_blocks(&found, cells);
+        }
+        (format!("{} delivers", device(found.cell)), found)
+    } else if let Some(found) = devices(Way::Writes) {
+        (format!("{} accepts", device(found.cell)), found)
+    } else if let Some(found) = devices(Way::Both) {
+        (format!("{} moves", device(found.cell)), found)
     } else if let Some(found) = fastest(&|_| true) {
-        ("No figure is surely the device's; with that warning, the most was", found)
+        let lead = "No figure is surely the device's; with that warning, the most was";
+        (lead.to_owned(), found)
     } else {
         return without_a_rate(cells);
     };
-    let Fastest { cell, estimate, rivals } = found;
-    let rate = match name {
-        THROUGHPUT => words::load_rate(cell.settings, &estimate, cell.records.len()),
-        _ => words::rate_of(name, &estimate, cell.records.len()),
-    };
-    let streams = words::streams(cell.settings.number("streams"));
-    let load = cell.load(&["block-size", "queue-depth", "directories"]);
-    let mut load = load.chars();
-    let lower = !network(cell);
-    let first = load.next().into_iter().map(|c| if lower { c.to_ascii_lowercase() } else { c });
-    let load: String = first.chain(load).collect();
-    // Of loads that were run once nobody knows which may be as fast.
-    let luck = match rivals {
-        2.. if estimate.interval.is_some() => format!(
-            "; {} may be as fast, and figure and interval allow for the luck of the choice",
-            counted(rivals as u64 - 1, "other load")
-        ),
-        _ => String::new(),
-    };
-    format!("{lead} {rate} with {streams}, {load}{luck}.")
+    let rate = told(name, &found);
+    let (streams, load) = load(found.cell);
+    format!("{lead} {rate} with {streams}, {load}{}.", luck(&found))
 }
 
-/// The fastest of some cells, without the luck of being picked.
-struct Fastest<'a> {
-    cell: &'a Cell<'a>,
-    /// As [`largest`] has it, no finer than whole blocks allow.
-    estimate: Estimate,
-    /// How many cells may be as fast, this one among them.
-    rivals: usize,
+fn device(cell: &Cell<'_>) -> &'static str {
+    DEVICE[usize::from(simulated(cell))]
 }
 
-impl<'a> Fastest<'a> {
-    /// By the rate `name`; `None` where none has it.
-    fn of(cells: &[&'a Cell<'a>], name: &str) -> Option<Fastest<'a>> {
-        let rates: Vec<Vec<f64>> = cells.iter().map(|cell| cell.values(name)).collect();
-        // A load that moved nothing is the fastest where none moved anything.
-        let Some(found) = largest(&rates) else {
-            let cell = *cells.iter().find(|cell| has(cell, name))?;
-            let estimate = mean_of(&cell.records, name)?;
-            return Some(Fastest { cell, estimate, rivals: 1 });
-        };
-        let cell = cells[found.place];
-        let estimate = widened(name, cell.records.iter().copied(), found.estimate);
-        Some(Fastest { cell, estimate: estimate.not_negative(), rivals: found.rivals })
+/// The rate of the fastest, and what of it was read where it read and wrote.
+fn told(name: &str, found: &Fastest<'_>) -> String {
+    let settings = found.cell.settings;
+    if name != THROUGHPUT {
+        return words::rate_of(name, &found.estimate, found.trials);
+    }
+    let rate = words::load_rate(settings, &found.estimate, found.trials);
+    match moved(found.cell) {
+        (read, written) if way(found.cell) == Way::Both && read + written > 0.0 => {
+            format!("{rate}, of which {} is read,", percent(read / (read + written)))
+        }
+        _ => rate,
     }
 }
 
-/// Why no rate is told.
+/// With how many streams, and what they do.
+fn load(cell: &Cell<'_>) -> (String, String) {
+    let streams = words::streams(cell.settings.number("streams"));
+    let load = cell.load(&["block-size", "queue-depth", "directories"]);
+    match cell.settings.is_network() {
+        true => (streams, load),
+        false => (streams, words::lower(&load)),
+    }
+}
+
+/// That other loads may be as fast. Of loads that were run once nobody knows which may.
+fn luck(found: &Fastest<'_>) -> String {
+    match found.rivals {
+        2.. if found.estimate.interval.is_some() => format!(
+            "; {} may be as fast, and figure and interval allow for the luck of the choice",
+            counted(found.rivals as u64 - 1, "other load")
+        ),
+        _ => String::new(),
+    }
+}
+
+/// What it is of comes first: nobody must take the bytes of small blocks for the device's speed.
+fn of_small_blocks(found: &Fastest<'_>, cells: &[Cell<'_>]) -> String {
+    let (streams, load) = load(found.cell);
+    let (device, rate) = (words::lower(device(found.cell)), told(THROUGHPUT, found));
+    let own = format!("With {streams}, {load}, {device} delivers {rate}{}.", luck(found));
+    let large = |cell: &&Cell<'_>| {
+        let settings = cell.settings;
+        let path = settings.flag("direct") || settings.flag("cold");
+        settings.only_reads() && path && settings.number("block-size") >= SMALL
+    };
+    // A plan of this load alone asked for nothing else.
+    let alone = cells.iter().all(|cell| cell.settings.way() == Some(Way::Reads));
+    match cells.iter().filter(large).find(|cell| has(cell, THROUGHPUT)) {
+        Some(other) => format!(
+            "{own} {} was measured, but is not surely the device's.",
+            other.load(&["block-size", "queue-depth"])
+        ),
+        None if alone => own,
+        None => format!("{own} Reading in larger blocks was not measured."),
+    }
+}
+
+/// What is told where there is no rate: times of programs, or why there is none.
 fn without_a_rate(cells: &[Cell<'_>]) -> String {
+    let none = || match cells.iter().map(|cell| cell.records.len() as u64).sum() {
+        0 => "Nothing was measured.".to_owned(),
+        1 => "1 trial was done, and has no rate.".to_owned(),
+        done => format!("{} were done, and none has a rate.", counted(done, "trial")),
+    };
     let mut notes = cells.iter().flat_map(|cell| &cell.records).flat_map(|record| {
         let all = notes_of(record);
         let why =
             all.iter().find(|note| matches!(note.kind.as_str(), "too-short" | "inconsistent"));
         why.map(|note| note.text.clone())
     });
-    notes.next().unwrap_or_else(|| "Nothing was measured.".to_owned())
+    programs::times(cells).or_else(|| notes.next()).unwrap_or_else(none)
 }
 
 fn where_it_stops(cells: &[Cell<'_>], findings: &[Finding]) -> String {

@@ -27,8 +27,7 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 }
 
 fn is_cached(settings: &Settings) -> bool {
-    let reads = settings.word("access").contains("read");
-    reads && !settings.flag("direct") && !settings.flag("cold")
+    settings.only_reads() && !settings.flag("direct") && !settings.flag("cold")
 }
 
 /// The cold cell that differs in nothing else, or the direct one.

@@ -354,7 +354,7 @@ fn about(records: &[&Record]) -> &'static str {
         () if has("transactions_per_s") => "transactions_per_s",
         () if records.iter().any(programs) => "elapsed_s",
         () if has("ops_per_s") && (settings.has("operation") || !has(bytes)) => "ops_per_s",
-        () if settings.word("access").contains("write") && has(durable) => durable,
+        () if settings.only_writes() && has(durable) => durable,
         () => bytes,
     }
 }

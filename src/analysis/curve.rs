@@ -266,9 +266,10 @@ impl Curve<'_> {
         levels(self.points.iter().filter_map(value).collect())
     }
 
-    /// Replicates at the level `at`.
-    pub fn replicates(&self, at: f64) -> usize {
-        self.points.iter().filter(|point| point.at == at).count()
+    /// Replicates at the level `at` that have the rate `name`, and do not contradict it.
+    pub fn replicates(&self, at: f64, name: &str) -> usize {
+        let there = self.points.iter().filter(|point| point.at == at);
+        there.filter(|point| rate(point.record, name).is_some()).count()
     }
 
     /// Numbers of its trials.

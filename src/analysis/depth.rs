@@ -5,7 +5,7 @@ use super::{Finding, Question, same, words};
 use crate::measurement::Record;
 use crate::stats::knee::{Knee, Scaling, scaling};
 use crate::stats::mean;
-use crate::value::{duration, iops};
+use crate::value::duration;
 
 pub const QUESTION: Question = Question {
     name: "depth",
@@ -28,7 +28,7 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
         Some(duration(mean(&level.values)))
     };
     let (first, last) = (latency.first()?.at, latency.last()?.at);
-    let most = rate(scaling, curve.replicates(scaling.peak_at));
+    let most = rate(scaling, curve.replicates(scaling.peak_at, "iops"));
     let mut advice = None;
     let grows = match scaling.knee {
         Knee::At(at) => {
@@ -78,14 +78,6 @@ fn depth(level: f64) -> String {
 }
 
 fn rate(scaling: &Scaling, replicates: usize) -> String {
-    let (peak, depth) = (scaling.peak, scaling.peak_at);
-    match peak.interval {
-        Some(ends) => format!(
-            "{} IOPS (95 % interval {} to {}, n {replicates}) at depth {depth}",
-            iops(peak.value),
-            iops(ends.low),
-            iops(ends.high)
-        ),
-        None => format!("{} IOPS (one run, no interval) at depth {depth}", iops(peak.value)),
-    }
+    let most = words::per_s(&scaling.peak, replicates, "IOPS");
+    format!("{most} at depth {}", scaling.peak_at)
 }

@@ -3,6 +3,7 @@
 use super::curve::{Cell, cells};
 use super::{Finding, Question, same, words};
 use crate::measurement::Record;
+use crate::measurement::figures::rate;
 use crate::stats::equivalence::{Likeness, likeness_of};
 use crate::stats::{Estimate, mean_interval};
 use crate::value::significant;
@@ -21,9 +22,12 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 }
 
 fn gap(cell: &Cell<'_>) -> Option<Finding> {
-    let accepted = cell.values("accepted_throughput_bytes_per_s");
-    let durable = cell.values("durable_throughput_bytes_per_s");
-    // Replicate by replicate: what makes a run slow slows both.
+    // Trial by trial: what makes a run slow slows both, and one of them may be withheld alone.
+    let both = |record: &&Record| {
+        let accepted = rate(record, "accepted_throughput_bytes_per_s")?;
+        Some((accepted, rate(record, "durable_throughput_bytes_per_s")?))
+    };
+    let (accepted, durable): (Vec<f64>, Vec<f64>) = cell.records.iter().filter_map(both).unzip();
     let ratios: Vec<f64> =
         accepted.iter().zip(&durable).map(|(accepted, durable)| accepted / durable).collect();
     let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
@@ -66,4 +70,49 @@ fn gap(cell: &Cell<'_>) -> Option<Finding> {
         ))
         .advise(same::more_replicates([ratios.as_slice()].into_iter()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::testing::settings;
+    use crate::measurement::{Durable, Measurement, Outcome};
+    use crate::plan::Trial;
+
+    /// A writing that was accepted and became durable at so many MB/s; of memory nothing does.
+    fn written(number: u32, accepted: u64, durable: Option<u64>) -> Record {
+        let bytes = 1_000_000_000;
+        let ns = |mb_per_s: u64| bytes * 1000 / mb_per_s;
+        let durable_ns = ns(durable.unwrap_or(accepted));
+        let of = Durable { bytes, accepted_ns: ns(accepted), durable_ns };
+        let mut measurement = Measurement { durable: Some(of), ..Measurement::default() };
+        measurement.evidence.memory = durable.is_none();
+        let settings = settings("file", &[("access", "write"), ("direct", "true")]);
+        let group = "g".to_owned();
+        let (seed, first_file, planned) = (1, 0, None);
+        let trial = Trial { number, replicate: number, group, settings, seed, first_file, planned };
+        Record::new(trial, Outcome::Done(Box::new(measurement)))
+    }
+
+    /// Of three trials the durable figure of the first was withheld, and the accepted of the first
+    /// was held against the durable of the second: "durable as fast as accepted" of what is
+    /// accepted twice as fast.
+    #[test]
+    fn accepted_is_held_against_the_durable_of_the_same_trial() {
+        let all = [
+            written(1, 500, None),
+            written(2, 1000, Some(500)),
+            written(3, 500, Some(250)),
+            written(4, 4000, Some(2000)),
+        ];
+        let found = answer(&all);
+        assert_eq!(found.len(), 1, "{found:?}");
+        let claim = &found[0].claim;
+        assert!(claim.contains("writes are accepted 2.00 times (95 % interval 2.00 to"), "{claim}");
+        // Both means are of the same three trials.
+        assert!(claim.contains("accepted about 1833 MB/s"), "{claim}");
+        assert!(claim.contains("durable about 917 MB/s"), "{claim}");
+        assert_eq!(claim.matches("n 3").count(), 2, "{claim}");
+        assert_eq!(answer(&all[..1]), []);
+    }
 }

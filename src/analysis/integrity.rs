@@ -83,8 +83,23 @@ fn not_verified(records: &[Record]) -> Vec<Finding> {
     vec![Finding::info(QUESTION.name, claim, trials).warn()]
 }
 
-/// The sentence for the top of a report.
-pub fn headline(pool: &Pool) -> String {
+/// The sentence for the top of a report, and whether nothing stands before it: it is what was asked,
+/// or data is not what was written, which matters more than anything. `None` where nothing was
+/// checked and nobody asked.
+pub fn told(records: &[Record]) -> Option<(bool, String)> {
+    let mut trials = records.iter().filter(|record| !record.trial.prepares()).peekable();
+    let some = trials.peek().is_some();
+    let is_asked = some && trials.all(|record| record.trial.settings.engine() == "integrity");
+    let Some(pool) = Pool::of(records) else {
+        let done = records.iter().any(|record| record.outcome.measurement().is_some());
+        let none = "Whether every byte comes back is not known: none was checked.";
+        return (is_asked && done).then(|| (true, none.to_owned()));
+    };
+    Some((is_asked || !pool.is_clean(), headline(&pool)))
+}
+
+/// What all that was checked comes to.
+fn headline(pool: &Pool) -> String {
     let (wrong, unreadable) = (pool.wrong(), pool.unreadable());
     let all = bits(8.0 * pool.checked_bytes as f64);
     if pool.is_clean() {

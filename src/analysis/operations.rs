@@ -1,42 +1,59 @@
 //! How many operations on names, or transactions, there were per second at most, of each kind.
 
 use super::curve::Cell;
+use super::fastest::Fastest;
 use super::words;
-use crate::stats::mean_interval;
-use crate::value;
+use crate::value::counted;
+
+const OPERATIONS: &str = "ops_per_s";
 
 /// One sentence; `None` where no cell did such operations.
 pub fn most(cells: &[Cell<'_>]) -> Option<String> {
-    let mut best: Vec<(&str, f64, &Cell<'_>)> = Vec::new();
+    let mut kinds: Vec<(&str, Vec<&Cell<'_>>)> = Vec::new();
     for cell in cells {
-        let Some(operation) = kind(cell) else { continue };
-        let Some(rate) = mean_interval(&cell.values("ops_per_s")) else { continue };
-        match best.iter_mut().find(|(known, ..)| *known == operation) {
-            Some((_, most, _)) if *most >= rate.value => {}
-            Some(known) => (known.1, known.2) = (rate.value, cell),
-            None => best.push((operation, rate.value, cell)),
+        let Some(operation) = kind(cell).filter(|_| !cell.values(OPERATIONS).is_empty()) else {
+            continue;
+        };
+        match kinds.iter_mut().find(|(known, _)| *known == operation) {
+            Some((_, of)) => of.push(cell),
+            None => kinds.push((operation, vec![cell])),
         }
     }
     // In the order in which the knob has its words, not in that of the trials.
     let order = crate::knob::find("operation").map(|knob| knob.domain);
     if let Some(crate::value::Domain::OneOf(words)) = order {
-        best.sort_by_key(|(operation, ..)| words.iter().position(|word| word == operation));
+        kinds.sort_by_key(|(operation, _)| words.iter().position(|word| word == operation));
     }
+    let best: Vec<(&str, Fastest<'_>)> = kinds
+        .iter()
+        .filter_map(|(operation, of)| Some((*operation, Fastest::of(of, OPERATIONS)?)))
+        .collect();
     let in_memory = |cell: &Cell<'_>| {
         let mut all = cell.records.iter().filter_map(|record| record.outcome.measurement());
         all.all(|measurement| measurement.evidence.memory)
     };
-    let memory = best.iter().all(|(.., cell)| in_memory(cell));
-    let told = best.iter().map(|(operation, rate, cell)| {
-        let streams = words::streams(cell.settings.number("streams"));
-        format!("{operation} {} with {streams}", value::iops(*rate))
-    });
-    let told: Vec<String> = told.collect();
+    let memory = best.iter().all(|(_, found)| in_memory(found.cell));
+    let told: Vec<String> =
+        best.iter().map(|(operation, found)| format!("{operation} {}", rate(found))).collect();
     let lead = match memory {
         true => "In memory, and of no disk, operations per second at most",
         false => "Operations per second at most",
     };
-    (!told.is_empty()).then(|| format!("{lead}: {}.", told.join(", ")))
+    (!told.is_empty()).then(|| format!("{lead}: {}.", told.join("; ")))
+}
+
+/// `12.3k (95 % interval 12.0k to 12.6k, n 3) with 8 streams`.
+fn rate(found: &Fastest<'_>) -> String {
+    let rate = words::per_s(&found.estimate, found.trials, "");
+    let streams = words::streams(found.cell.settings.number("streams"));
+    // Of loads that were run once nobody knows which may be as fast.
+    let luck = match found.rivals {
+        2.. if found.estimate.interval.is_some() => {
+            format!(", where {} may be as fast", counted(found.rivals as u64 - 1, "other load"))
+        }
+        _ => String::new(),
+    };
+    format!("{rate} with {streams}{luck}")
 }
 
 /// What a cell counts before bytes; `None` where it counts bytes.

@@ -64,7 +64,7 @@ fn rate_told(curve: &Curve<'_>, rate: &Estimate, replicates: usize) -> String {
 
 fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let label = label(curve);
-    let replicates = curve.replicates(scaling.peak_at);
+    let replicates = curve.replicates(scaling.peak_at, figure(curve));
     let peak = rate_told(curve, &scaling.peak, replicates);
     let at_peak = format!("the most was {peak} with {}", words::streams(scaling.peak_at));
     let (claim, advice) = match scaling.knee {

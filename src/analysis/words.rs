@@ -1,7 +1,7 @@
 //! How findings put figures and settings.
 
 use crate::knob::Settings;
-use crate::stats::Estimate;
+use crate::stats::{Estimate, Interval};
 use crate::value::{Value, bits, bytes, duration, iops, percent, setting, significant, throughput};
 
 /// A throughput with what is known of its precision, from `replicates` runs:
@@ -10,13 +10,11 @@ pub fn rate(estimate: &Estimate, replicates: usize) -> String {
     let estimate = estimate.not_negative();
     let plain = throughput(estimate.value);
     let plain = plain.trim_end_matches(')');
-    match estimate.interval {
-        Some(ends) => {
-            let (low, high) = (significant(ends.low / 1e6), significant(ends.high / 1e6));
-            format!("{plain}; 95 % interval {low} to {high} MB/s, n {replicates})")
-        }
-        None => format!("{plain}; {}, no interval)", runs(replicates)),
-    }
+    let ends = |of: Interval| {
+        format!("{} to {} MB/s", significant(of.low / 1e6), significant(of.high / 1e6))
+    };
+    let known = precision(&estimate, replicates, ends);
+    format!("{}{plain}; {known})", about(&estimate))
 }
 
 /// A throughput of a load, in the units of what it goes over: bytes as [`rate`] has it, and bits of
@@ -26,14 +24,42 @@ pub fn load_rate(settings: &Settings, estimate: &Estimate, replicates: usize) ->
         return rate(estimate, replicates);
     }
     let estimate = estimate.not_negative();
-    let plain = bits(estimate.value);
+    let ends = |of: Interval| {
+        format!("{} to {} Gb/s", significant(of.low * 8e-9), significant(of.high * 8e-9))
+    };
+    let known = precision(&estimate, replicates, ends);
+    format!("{}{} ({known})", about(&estimate), bits(estimate.value))
+}
+
+/// An interval is wide, and its value only about right, from this factor between its ends on.
+const WIDE: f64 = 2.0;
+/// An interval that reaches down to this share of its value, or up for ever, says only that the
+/// runs differ.
+const OPEN: f64 = 0.01;
+
+/// Said before a value whose interval is wide (DESIGN rule 4).
+fn about(estimate: &Estimate) -> &'static str {
     match estimate.interval {
-        Some(ends) => {
-            let (low, high) = (significant(ends.low * 8e-9), significant(ends.high * 8e-9));
-            format!("{plain} (95 % interval {low} to {high} Gb/s, n {replicates})")
-        }
-        None => format!("{plain} ({}, no interval)", runs(replicates)),
+        Some(ends) if ends.high > WIDE * ends.low => "about ",
+        _ => "",
     }
+}
+
+/// What is known of the precision of what cannot be negative. "95 % interval 0 to 12703 MB/s" is a
+/// number that nobody can use.
+fn precision(
+    estimate: &Estimate,
+    replicates: usize,
+    tell: impl FnOnce(Interval) -> String,
+) -> String {
+    let Some(ends) = estimate.interval else {
+        return format!("{}, no interval", runs(replicates));
+    };
+    let open = ends.low <= OPEN * estimate.value && ends.high > ends.low;
+    if open || !ends.high.is_finite() {
+        return format!("n {replicates}: the runs differ too much to say more");
+    }
+    format!("95 % interval {}, n {replicates}", tell(ends))
 }
 
 /// A throughput alone, in the units of what the load goes over.
@@ -52,15 +78,26 @@ pub fn rate_of(name: &str, estimate: &Estimate, replicates: usize) -> String {
         "transactions_per_s" => "transactions/s",
         _ => return rate(estimate, replicates),
     };
+    per_s(estimate, replicates, unit)
+}
+
+/// How many of something there are per second: `12.3k operations/s (95 % interval 12.0k to 12.6k, n
+/// 3)`; without its `unit` where that is empty.
+pub fn per_s(estimate: &Estimate, replicates: usize, unit: &str) -> String {
     let estimate = estimate.not_negative();
-    let value = iops(estimate.value);
-    match estimate.interval {
-        Some(ends) => {
-            let (low, high) = (iops(ends.low), iops(ends.high));
-            format!("{value} {unit} (95 % interval {low} to {high}, n {replicates})")
-        }
-        None => format!("{value} {unit} ({}, no interval)", runs(replicates)),
-    }
+    let ends = |of: Interval| format!("{} to {}", iops(of.low), iops(of.high));
+    let known = precision(&estimate, replicates, ends);
+    let space = if unit.is_empty() { "" } else { " " };
+    format!("{}{}{space}{unit} ({known})", about(&estimate), iops(estimate.value))
+}
+
+/// How long something took, in ns, from so many runs:
+/// `12.3 s (95 % interval 12.1 s to 12.5 s, n 3)`.
+pub fn time_of(ns: &Estimate, replicates: usize) -> String {
+    let estimate = ns.not_negative();
+    let ends = |of: Interval| format!("{} to {}", duration(of.low), duration(of.high));
+    let known = precision(&estimate, replicates, ends);
+    format!("{}{} ({known})", about(&estimate), duration(estimate.value))
 }
 
 /// A value of any figure with its unit, by the end of its name.
@@ -155,10 +192,9 @@ pub fn access(settings: &Settings) -> &'static str {
 
 /// Through what it goes: `direct`, `through the page cache, cold`, `from the page cache`.
 pub fn path(settings: &Settings) -> &'static str {
-    let reads = settings.word("access").contains("read");
     match (settings.flag("direct"), settings.flag("cold")) {
         (true, _) => "direct",
-        (false, _) if !reads => "through the page cache",
+        (false, _) if !settings.only_reads() => "through the page cache",
         (false, true) => "through the page cache, cold",
         (false, false) => "with the files in the page cache",
     }
@@ -239,6 +275,29 @@ mod tests {
             number(&Estimate::within(4.0, 3.9, 4.1), " streams"),
             "4.00 streams (95 % interval 3.90 to 4.10)"
         );
+    }
+
+    /// "95 % interval 0 to 12703 MB/s, n 2" and "0 to 4212 MB/s" stood in the first line: numbers
+    /// that nobody can use.
+    #[test]
+    fn a_wide_interval_is_announced_and_one_that_reaches_zero_is_told_in_words() {
+        let wide = Estimate::within(1.5e9, 0.9e9, 2.1e9);
+        let told = "about 1500 MB/s (1431 MiB/s; 95 % interval 900 to 2100 MB/s, n 2)";
+        assert_eq!(rate(&wide, 2), told);
+        assert_eq!(rate(&Estimate::within(1.5e9, 1.1e9, 1.9e9), 2).find("about"), None);
+        let open = Estimate::within(5.2e9, -2.3e9, 12.703e9);
+        let words = "n 2: the runs differ too much to say more";
+        assert_eq!(rate(&open, 2), format!("about 5200 MB/s (4959 MiB/s; {words})"));
+        let network = crate::knob::Settings::defaults("net");
+        assert_eq!(load_rate(&network, &open, 2), format!("about 41.6 Gb/s ({words})"));
+        let told = rate_of("ops_per_s", &Estimate::within(500.0, -100.0, 1100.0), 2);
+        assert_eq!(told, format!("about 500 operations/s ({words})"));
+        assert_eq!(
+            time_of(&Estimate::within(2e9, 1e9, f64::INFINITY), 2),
+            format!("about 2.00 s ({words})")
+        );
+        let none = Estimate::within(0.0, 0.0, 0.0);
+        assert_eq!(per_s(&none, 3, "IOPS"), "0 IOPS (95 % interval 0 to 0, n 3)");
     }
 
     #[test]

@@ -115,10 +115,7 @@ pub fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
     let of = |name: &str| -> Vec<Option<f64>> {
         records.iter().map(|record| positive(rate(record, name)?)).collect()
     };
-    let writes = |record: &&Record| {
-        let access = record.trial.settings.word("access");
-        access.contains("write")
-    };
+    let writes = |record: &&Record| record.trial.settings.only_writes();
     let (durable, throughput) = ("durable_throughput_bytes_per_s", "throughput_bytes_per_s");
     let of_durable = of(durable);
     match records.iter().all(writes) && of_durable.iter().any(Option::is_some) {

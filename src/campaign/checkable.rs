@@ -54,8 +54,7 @@ pub fn forget_written<'a>(
     settings: &Settings,
     paths: impl Iterator<Item = &'a PathBuf>,
 ) {
-    const READS: [&str; 4] = ["read", "random-read", "read-backward", "read-strided"];
-    if READS.contains(&settings.word("access")) {
+    if settings.only_reads() {
         return;
     }
     for path in paths {

@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use super::stopped::stopped;
 use super::{Measurement, Series, Window};
 use crate::knob::Settings;
+use crate::knob::access::{Way, way};
 use crate::stats::settled;
 use crate::stats::steady::ROUNDS;
 
@@ -77,10 +78,9 @@ pub(super) fn round_of(settings: &Settings, window: &Window) -> u64 {
 
 /// Length of a round for an `access`, ns.
 pub fn round_ns(access: &str) -> u64 {
-    match access {
-        "write" | "random-write" | "random-mix" | "rewrite" | "record-rewrite" | "update"
-        | "random-update" => WRITE_ROUND_NS,
-        _ => READ_ROUND_NS,
+    match way(access) {
+        Some(Way::Writes | Way::Both) => WRITE_ROUND_NS,
+        Some(Way::Reads) | None => READ_ROUND_NS,
     }
 }
 

@@ -3,7 +3,6 @@
 use rayon::prelude::*;
 
 use super::{Input, Samples, TrialView, prices};
-use crate::analysis::integrity::Pool;
 use crate::analysis::{self, Asked};
 use crate::measurement::figures::{cells, figures};
 use crate::measurement::origin::{Verdict, origin};
@@ -34,10 +33,9 @@ impl<'a> Input<'a> {
             answer = Vec::new();
             findings.retain(|finding| TELL_OF_FILES.contains(&finding.question));
         }
-        if let Some(pool) = Pool::of(measured) {
-            // Nothing matters more than data that is not what was written.
-            let place = if pool.is_clean() { answer.len() } else { 0 };
-            answer.insert(place, analysis::integrity::headline(&pool));
+        if let Some((is_first, headline)) = analysis::integrity::told(measured) {
+            let place = if is_first { 0 } else { answer.len() };
+            answer.insert(place, headline);
         }
         let mut input = Input {
             campaign,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 pub use crate::analysis::words::figure;
 use crate::knob::Settings;
+use crate::knob::access::Way;
 use crate::measurement::figures::Cell;
 use crate::published;
 use crate::store::{Campaign, NotBought};
@@ -158,14 +159,12 @@ pub fn bound(text: &str) -> String {
 
 /// Whether it writes and does not read.
 pub fn writes_only(settings: &Settings) -> bool {
-    const WRITES: &[&str] = &["write", "random-write", "rewrite", "record-rewrite"];
-    settings.has("access") && WRITES.contains(&settings.word("access"))
+    settings.only_writes()
 }
 
 /// Whether it does both.
 pub fn mixes(settings: &Settings) -> bool {
-    const MIXES: &[&str] = &["random-mix", "update", "random-update"];
-    settings.has("access") && MIXES.contains(&settings.word("access"))
+    settings.way() == Some(Way::Both)
 }
 
 /// Whether it jumps about rather than going from one end to the other.

@@ -108,10 +108,11 @@ fn judged(trial: &Value, media_bytes_per_s: u64, memory: Memory) -> Found {
     }
 }
 
-/// "The device delivers 3304 MB/s": what the answer says before all else, bytes per second.
+/// "The device delivers 3304 MB/s", or "With 1 stream, ..., the device delivers": what the answer
+/// says before all else, bytes per second.
 fn headline(document: &Value) -> Option<(f64, String)> {
     let line = document["answer"][0].as_str()?;
-    let rest = line.strip_prefix("The device delivers ")?;
+    let (_, rest) = line.split_once("he device delivers ")?;
     let (number, _) = rest.split_once(" MB/s")?;
     let number = number.trim_start_matches("about ");
     Some((number.parse::<f64>().ok()? * 1e6, line.to_owned()))

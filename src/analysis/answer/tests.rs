@@ -6,6 +6,8 @@ use crate::knob::Settings;
 use crate::stats::testing::{Coverage, seeds};
 use crate::stats::{Interval, mean_interval};
 
+mod headline;
+
 /// A cell for each number of streams, on a device of 1000 MB/s that 4 streams fill. Replicates
 /// differ by 2 %.
 fn cells_of(streams: &[&str], rates: &[(&str, &str)]) -> Vec<(String, Settings)> {

@@ -4,6 +4,7 @@ use super::{Effects, Finding, Interaction, KnobEffect, QUESTION, Span, Workload,
 use crate::analysis::words::amount;
 use crate::analysis::workloads::bytes_from;
 use crate::knob::Scope;
+use crate::knob::access::{Way, way};
 use crate::measurement::Record;
 use crate::measurement::origin::{self, Verdict};
 use crate::stats::Estimate;
@@ -200,10 +201,11 @@ impl Effects {
     }
 
     fn verb(&self) -> &'static str {
-        match (self.figure, self.access.as_str()) {
+        match (self.figure, way(&self.access)) {
             ("durable_throughput_bytes_per_s", _) => "makes durable",
-            (_, access) if access.contains("write") => "accepts",
-            (_, access) if access.contains("read") && self.origin != Verdict::None => "reads",
+            (_, Some(Way::Writes)) => "accepts",
+            (_, Some(Way::Reads)) if self.origin != Verdict::None => "reads",
+            (_, Some(Way::Both)) => "moves",
             _ => "gives",
         }
     }

@@ -282,3 +282,25 @@ fn bounds_are_printed_so_that_they_hold() {
         ["30.0 min", "12.3 h", "4.17 days", "11.4 years"]
     );
 }
+
+/// "The device accepts 1508 MB/s" headed `run integrity`, which asks whether every byte came back.
+#[test]
+fn whether_every_byte_came_back_stands_first_where_that_was_asked() {
+    let mut record = checked(1, GIB, 1.0);
+    let told = |record: &Record| super::told(std::slice::from_ref(record));
+    let (is_first, headline) = told(&record).unwrap();
+    assert!(!is_first && headline.starts_with("Every byte that was checked came back"));
+    let mut asked = record.clone();
+    asked.trial.settings = crate::knob::Settings::defaults("integrity");
+    let (is_first, headline) = told(&asked).unwrap();
+    assert!(is_first && headline.starts_with("Every byte that was checked came back"));
+    // What is wrong stands first in any case.
+    with_faults(&mut record, vec![fault("stale", 0, "00", Lasting::Transient)]);
+    assert!(told(&record).unwrap().0);
+    integrity(&mut asked).checked_bytes = 0;
+    let none = "Whether every byte comes back is not known: none was checked.";
+    assert_eq!(told(&asked), Some((true, none.to_owned())));
+    asked.outcome = Outcome::Failed("x".into());
+    assert_eq!(told(&asked), None);
+    assert_eq!(super::told(&[]), None);
+}

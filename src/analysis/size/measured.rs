@@ -112,12 +112,8 @@ fn bests(cells: &[Cell<'_>]) -> (Vec<Best>, usize) {
 }
 
 fn reads(cell: &Cell<'_>) -> bool {
-    let access = cell.settings.word("access");
     let simulated = cell.settings.engine() == "sim";
-    access.contains("read")
-        && !access.contains("write")
-        && !cell.settings.is_network()
-        && !simulated
+    cell.settings.only_reads() && !cell.settings.is_network() && !simulated
 }
 
 /// The disks under a cell, where all its trials name the same.

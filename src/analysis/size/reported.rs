@@ -106,8 +106,7 @@ fn unused(rows: &[&Row<'_>]) -> Option<String> {
 
 /// Whether its bytes were read, as far as the text tells.
 fn reads(row: &Row<'_>) -> bool {
-    let access = row.settings.word("access");
-    access.is_empty() || (access.contains("read") && !access.contains("write"))
+    row.settings.word("access").is_empty() || row.settings.only_reads()
 }
 
 /// A rate of a row, with the ends that its author gave.

@@ -67,7 +67,7 @@ fn written(
     if !checks(&trial.settings) {
         return Ok(Vec::new());
     }
-    let writes = trial.settings.word("access").contains("write");
+    let writes = trial.settings.only_writes();
     let one = |(path, file): (&PathBuf, u64)| match writes {
         true => Ok(Written { file, generation: first_generation(trial.number) }),
         false => (context.written)(path).ok_or_else(|| {
@@ -96,7 +96,7 @@ pub fn first_generation(number: u32) -> u64 {
 fn copy_rate(settings: &Settings) -> Option<f64> {
     const AT_MOST: Duration = Duration::from_millis(200);
     static RATE: OnceLock<Option<f64>> = OnceLock::new();
-    let buffered = !settings.flag("direct") && settings.word("access").contains("read");
+    let buffered = !settings.flag("direct") && settings.only_reads();
     if buffered { *RATE.get_or_init(|| bandwidth::copy_rate(AT_MOST)) } else { None }
 }
 
@@ -105,7 +105,7 @@ fn copy_rate(settings: &Settings) -> Option<f64> {
 fn memory_rate(settings: &Settings, context: &Context<'_>) -> Option<f64> {
     let several = settings.number("streams") > 1.0;
     let from_memory = several && !settings.flag("direct") && !settings.flag("cold");
-    let reads = settings.word("access").contains("read");
-    let measured = (from_memory && reads).then(|| bandwidth::once(context.host, context.stop))?;
+    let measured = (from_memory && settings.only_reads())
+        .then(|| bandwidth::once(context.host, context.stop))?;
     measured?.read_bytes_per_s()
 }

@@ -2,6 +2,7 @@
 
 use super::super::Error;
 use crate::knob::Settings;
+use crate::knob::access::Way;
 use crate::measurement::steady::round_ns;
 use crate::value::{Stop, Value};
 
@@ -90,10 +91,10 @@ impl Model {
     pub fn of(settings: &Settings) -> Result<Model, Error> {
         refuse(settings)?;
         let access = settings.word("access");
-        let (reads, random) = (access.contains("read"), access.starts_with("random"));
-        let read_share = match access {
-            "random-mix" => settings.number("read-share"),
-            _ => f64::from(u8::from(reads)),
+        let random = access.starts_with("random");
+        let read_share = match settings.way() {
+            Some(Way::Both) => settings.number("read-share"),
+            way => f64::from(u8::from(way == Some(Way::Reads))),
         };
         let streams = settings.whole("streams") as usize;
         let (block, depth) = (settings.whole("block-size"), settings.number("queue-depth"));
@@ -203,7 +204,7 @@ fn refuse(settings: &Settings) -> Result<(), Error> {
             "the simulated page cache knows random-distribution=uniform alone".to_owned(),
         );
     }
-    if settings.flag("second-pass") && (access.ends_with("write") || access == "random-mix") {
+    if settings.flag("second-pass") && !settings.only_reads() {
         return unsupported(format!("second-pass=true needs reading, not access={access}"));
     }
     if !settings.flag("sustained") && settings.whole("at-least") > 0 {
@@ -243,9 +244,7 @@ fn weights(streams: usize, inequality: f64) -> Vec<f64> {
 fn stream_most(settings: &Settings) -> f64 {
     let rate = settings.number("sim-stream-rate");
     let block = settings.number("block-size");
-    let writes =
-        !settings.word("access").contains("read") || settings.word("access") == "random-mix";
-    let flushed = writes && settings.word("fsync") == "every";
+    let flushed = !settings.only_reads() && settings.word("fsync") == "every";
     let service_s = settings.number("sim-service-time") / 1e9 * if flushed { 2.0 } else { 1.0 };
     (settings.number("queue-depth") * block / (service_s + block / rate)).min(rate)
 }
