@@ -3,7 +3,7 @@
 use super::curve::{Cell, cells, stray};
 use super::{Finding, Severity, operations, words};
 use crate::measurement::Record;
-use crate::measurement::figures::{mean_of, widened};
+use crate::measurement::figures::{mean_of, takes_no_memory, widened};
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::origin::{self, Verdict};
 use crate::measurement::steady::{Steady, steady};
@@ -47,7 +47,7 @@ pub fn is_devices(cell: &Cell<'_>) -> bool {
     // Reads have their origin; a write that asked for O_DIRECT may have been taken by memory.
     let by_memory = |record: &&Record| {
         record.outcome.measurement().is_some_and(|measurement| {
-            measurement.evidence.memory
+            !takes_no_memory(measurement, &record.trial.settings)
                 || measurement.notes.iter().any(|note| note.kind == "direct-ignored")
         })
     };
