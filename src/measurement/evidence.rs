@@ -388,8 +388,8 @@ mod tests {
         assert!(!none.memory && !none.remote && !none.process_io_reliable);
     }
 
-    /// bindfs over ext4 on iSCSI, and a bare encrypted volume on nbd: the bytes came over a wire, and
-    /// were "device".
+    /// bindfs over ext4 on iSCSI, and a bare encrypted volume on nbd: the bytes came over a wire,
+    /// and were "device".
     #[test]
     fn a_disk_of_another_machine_is_remote_below_a_mirror_and_a_bare_volume_naive_device() {
         use crate::inventory::{Device, Kind};

@@ -216,9 +216,9 @@ mod tests {
         assert!(told.starts_with("sda did not come to rest before the trial: in "), "{told}");
         assert!(told.contains("it read 10.0 MiB that"), "{told}");
         let several = [vec!["sda".to_owned(), "sdb".to_owned()], vec!["md0".to_owned()]];
-        let told = Restless { moved: vec![7, 7], ..restless }.told(&several);
-        assert!(told.starts_with("sda and sdb did") && told.contains("they read 7 B"), "{told}");
-        let above = Restless { waited_ns: 1, moved: vec![7, 9] }.told(&several);
+        let told = Restless { moved: vec![700, 700], ..restless }.told(&several);
+        assert!(told.starts_with("sda and sdb did") && told.contains("they read 700 B"), "{told}");
+        let above = Restless { waited_ns: 1, moved: vec![700, 900] }.told(&several);
         assert!(above.starts_with("md0 did"), "{above}");
     }
 }

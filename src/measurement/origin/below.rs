@@ -137,8 +137,8 @@ mod tests {
         assert_eq!(looped(Some(2 * FILE), false).verdict, Verdict::Device, "no cache between");
     }
 
-    /// tar on a loop device whose file was half in memory, and a server of one: a neighbour read the
-    /// other half's worth from the disk below, and both were "device".
+    /// tar on a loop device whose file was half in memory, and a server of one: a neighbour read
+    /// the other half's worth from the disk below, and both were "device".
     #[test]
     fn programs_and_servers_over_a_cached_loop_device_lend_no_sectors_either_naive_device() {
         use crate::measurement::Programs;

@@ -270,8 +270,8 @@ mod tests {
         assert_eq!(beside(20_000_000, &ours, &ours).verdict, Verdict::DeviceCache);
     }
 
-    /// A memory map has the kernel read around each fault, ten times what the load was given: a card
-    /// that kept it all was excused by neighbours that there were not.
+    /// A memory map has the kernel read around each fault, ten times what the load was given: a
+    /// card that kept it all was excused by neighbours that there were not.
     #[test]
     fn what_the_load_had_read_around_its_faults_is_no_neighbour_s_naive_device() {
         let slots = [1e6; 40];
