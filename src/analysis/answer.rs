@@ -4,7 +4,7 @@ use super::curve::{Cell, cells, stray};
 use super::fastest::Fastest;
 use super::{Finding, Severity, operations, programs, words};
 use crate::knob::access::Way;
-use crate::measurement::figures::rate;
+use crate::measurement::figures::{rate, takes_no_memory};
 use crate::measurement::judge::all as notes_of;
 use crate::measurement::origin::{self, Verdict};
 use crate::measurement::steady::{Steady, steady};
@@ -51,7 +51,7 @@ pub fn is_devices(cell: &Cell<'_>) -> bool {
     // Reads have their origin; a write that asked for O_DIRECT may have been taken by memory.
     let by_memory = |record: &&Record| {
         record.outcome.measurement().is_some_and(|measurement| {
-            measurement.evidence.memory
+            !takes_no_memory(measurement, &record.trial.settings)
                 || measurement.notes.iter().any(|note| note.kind == "direct-ignored")
         })
     };

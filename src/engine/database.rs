@@ -69,7 +69,7 @@ impl Engine for Database {
 /// as the machine tells.
 pub fn not_durable(host: &Host, measured: &Measurement, commits: Commits) -> Option<Note> {
     let evidence = &measured.evidence;
-    if evidence.memory {
+    if evidence.is_in_memory() {
         let text = "The files are memory: no commit outlives a power cut.";
         return Some(Note::new("not-durable", text));
     }

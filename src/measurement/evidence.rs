@@ -158,7 +158,8 @@ impl Evidence {
     #[must_use]
     pub fn lying_on(self, devices: &[crate::inventory::Device], on: &[String]) -> Evidence {
         let leaves = crate::inventory::leaves(devices, on);
-        Evidence { below: Below::of(&leaves, on), ..self }
+        let remote = self.remote || are_remote(&leaves);
+        Evidence { below: Below::of(&leaves, on), remote, ..self }
     }
 
     /// What is known beforehand of a trial in directories on `targets`; counts are still missing.
@@ -233,6 +234,8 @@ impl Evidence {
         let directories = there.iter().map(|target| target.directory.clone()).collect();
         let there = Evidence::on(there);
         Evidence {
+            // Where no device is known, nothing tells what the program's own machine has in memory.
+            remote: self.remote || (there.remote && !there.devices.is_empty()),
             mirrored: Some(Mirrored { directories, ..Mirrored::default() }),
             devices: there.devices,
             disks: there.disks,
@@ -242,6 +245,24 @@ impl Evidence {
             below: there.below,
             ..self
         }
+    }
+
+    /// Whether the files, or parts of them, are this machine's memory, also where that is shown as
+    /// a disk.
+    pub fn is_in_memory(&self) -> bool {
+        self.memory || !self.below.memory.is_empty()
+    }
+
+    /// The devices that tell whether others are still at work: those under the directories, and
+    /// the disks below them where these are others. Each stands once in its list.
+    pub fn levels(&self) -> Vec<Vec<String>> {
+        let own = match &self.served {
+            Some(served) if self.devices.is_empty() => &served.devices,
+            _ => &self.devices,
+        };
+        let mut levels = vec![self.below.leaves.clone(), own.clone()];
+        levels.retain(|level| !level.is_empty());
+        levels
     }
 
     /// Whether the devices gave more than what lies below them moved, with a page cache between.
@@ -365,6 +386,32 @@ mod tests {
         assert!(!half.memory && !half.process_io_reliable);
         let none = Evidence::on(&[]);
         assert!(!none.memory && !none.remote && !none.process_io_reliable);
+    }
+
+    /// bindfs over ext4 on iSCSI, and a bare encrypted volume on nbd: the bytes came over a wire,
+    /// and were "device".
+    #[test]
+    fn a_disk_of_another_machine_is_remote_below_a_mirror_and_a_bare_volume_naive_device() {
+        use crate::inventory::{Device, Kind};
+        let over = |transport: &str| {
+            let mut disk = Device::bare("sdx", Kind::Disk);
+            transport.clone_into(&mut disk.transport);
+            let mut volume = Device::bare("dm-0", Kind::Stacked);
+            volume.below = vec!["sdx".to_owned()];
+            [volume, disk]
+        };
+        let mirror = |transport: &str| {
+            let mut there = target("ext4", &["sdx"], None);
+            there.devices = over(transport)[1..].to_vec();
+            Evidence::default().mirrored_from(&[there]).remote
+        };
+        assert!(mirror("network") && !mirror("sata"));
+        assert!(!Evidence::default().mirrored_from(&[target("nfs4", &[], None)]).remote);
+        let on = ["dm-0".to_owned()];
+        let bare = |transport: &str| Evidence::default().lying_on(&over(transport), &on).remote;
+        assert!(bare("network") && !bare("sata"));
+        let known = Evidence { remote: true, ..Evidence::default() };
+        assert!(known.lying_on(&over("sata"), &on).remote, "what was known stays");
     }
 
     /// What of the hardware is known of several directories is known of all of them, or of none.

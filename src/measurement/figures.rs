@@ -25,7 +25,7 @@ mod named;
 mod pooled;
 
 pub use cells::{Cell, cells, mean_of, replicates, widened};
-pub use durable::durable_bytes;
+pub use durable::{durable_bytes, notes as durable_notes, takes_no_memory};
 use durable::{durable_seconds_each, each_stays};
 use grain::grain;
 use latency::latency_figures;

@@ -48,18 +48,7 @@ pub fn notes(record: &Record) -> Vec<Note> {
         );
         notes.push(Note::new("window-differs", text));
     }
-    if let Some(durable) = measurement.durable.filter(|_| !measurement.evidence.memory) {
-        // What cannot be counted is unknown, which is a reason to say so too.
-        let safe = figures::durable_bytes(record).unwrap_or(0);
-        if (safe as f64) < 0.95 * durable.bytes as f64 {
-            let text = format!(
-                "the files were written over in the page cache: not all of the {} that were \
-                 accepted ever reached the device; larger files leave no time for that",
-                value::bytes(durable.bytes as f64)
-            );
-            notes.push(Note::new("overwritten-in-memory", text));
-        }
-    }
+    notes.extend(figures::durable_notes(record));
     notes.extend(start::note(measurement));
     if steady::steady(measurement, settings) == steady::Steady::Tested(false) {
         let text = "throughput had not settled: its last five rounds range over more than 20 % of \

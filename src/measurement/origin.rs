@@ -108,11 +108,12 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
             other => other,
         };
         return match limits::exceeded(measurement, settings) {
-            Some(exceeded) if found.verdict == Verdict::Device => behind(found, exceeded),
-            _ if found.verdict == Verdict::Device && evidence.remote => {
+            _ if found.verdict != Verdict::Device => found,
+            Some(exceeded) => behind(found, exceeded),
+            None if evidence.remote => {
                 verdict(Verdict::Remote, found.device_share, "the device is another machine's")
             }
-            _ => found,
+            None => facts.not_lent(found),
         };
     }
     if evidence.delivered.read_bytes == 0 {
@@ -133,10 +134,9 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
         };
         // A second pass comes from the server's memory, which no client can drop.
         return match limits::above(measurement, settings) {
-            Some(why) if found.verdict == Verdict::Device => {
-                behind(found, Exceeded::Certainly(why))
-            }
-            _ => found,
+            _ if found.verdict != Verdict::Device => found,
+            Some(why) => behind(found, Exceeded::Certainly(why)),
+            None => facts.not_lent(found),
         };
     }
     let local = match facts.local() {

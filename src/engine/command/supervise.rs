@@ -76,7 +76,7 @@ fn measure(
     on.wire = behind::wire(context.host, targets);
     let mut watched: Vec<String> = targets.iter().flat_map(Target::device_names).collect();
     behind.watch(&mut watched);
-    let restless = quiet::wait(context.host, &watched, || context.stop.asked());
+    let restless = quiet::wait(context.host, &on.levels(), || context.stop.asked());
     let mut worker = Worker::start("programs").map_err(failed)?;
     // What it starts inherits its place: the copies, and `prepare` and `cleanup` with them.
     context.put(&mut worker)?;

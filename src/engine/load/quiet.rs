@@ -36,56 +36,83 @@ struct Moment {
     in_flight: u64,
 }
 
-/// Waits until none of `devices` reads, or our patience or the user's is over; a note when they
-/// were not quiet by then.
-pub fn wait(host: &Host, devices: &[String], is_over: impl Fn() -> bool) -> Option<Note> {
+/// Waits until none of the devices reads, or our patience or the user's is over; a note when they
+/// were not quiet by then. `levels` are the same bytes at several heights of a stack, the disks
+/// first; each device stands once in one of them.
+pub fn wait(host: &Host, levels: &[Vec<String>], is_over: impl Fn() -> bool) -> Option<Note> {
     let patience_ms = PATIENCE.load(Relaxed);
-    let Err((waited_ns, moved)) = rest(host, devices, patience_ms * 1_000_000, is_over) else {
+    let Err(restless) = rest(host, levels, patience_ms * 1_000_000, is_over) else {
         PATIENCE.store(PATIENCE_MS, Relaxed);
         return None;
     };
     PATIENCE.store((patience_ms / 2).max(PATIENCE_LEAST_MS), Relaxed);
-    let text = format!(
-        "{} did not come to rest before the trial: in {} of waiting it read {} that the trial had \
-         not asked for.",
-        devices.join(" and "),
-        value::duration(waited_ns as f64),
-        value::bytes(moved as f64)
-    );
-    Some(Note::new("not-quiet", text))
+    Some(Note::new("not-quiet", restless.told(levels)))
 }
 
-/// Waits for that; how long that was, ns, and what was read meanwhile, when it was in vain.
+/// A wait that was in vain.
+#[derive(Debug, PartialEq, Eq)]
+struct Restless {
+    waited_ns: u64,
+    /// What was read meanwhile, at each level.
+    moved: Vec<u64>,
+}
+
+impl Restless {
+    /// Of one level, that which read most: the disks, unless what lies above has it from memory.
+    fn told(&self, levels: &[Vec<String>]) -> String {
+        let all = levels.iter().zip(&self.moved).rev();
+        let (devices, moved) = all.max_by_key(|(_, moved)| **moved).unzip();
+        let devices = devices.map_or(&[][..], Vec::as_slice);
+        format!(
+            "{} did not come to rest before the trial: in {} of waiting {} read {} that the trial \
+             had not asked for.",
+            devices.join(" and "),
+            value::duration(self.waited_ns as f64),
+            if devices.len() == 1 { "it" } else { "they" },
+            value::bytes(moved.copied().unwrap_or(0) as f64)
+        )
+    }
+}
+
+/// Waits for that.
 fn rest(
     host: &Host,
-    devices: &[String],
+    levels: &[Vec<String>],
     patience_ns: u64,
     is_over: impl Fn() -> bool,
-) -> Result<(), (u64, u64)> {
+) -> Result<(), Restless> {
     let started_ns = monotonic_ns();
-    let Some(mut last) = moment(host, devices) else { return Ok(()) };
-    let (mut still, mut wanted, mut moved) = (0, 1, 0);
+    let look = || levels.iter().map(|level| moment(host, level)).collect::<Vec<_>>();
+    let mut last = look();
+    let (mut still, mut wanted, mut moved) = (0, 1, vec![0; levels.len()]);
+    if last.iter().all(Option::is_none) {
+        return Ok(());
+    }
     loop {
         sleep(LOOK_EVERY);
-        let Some(now) = moment(host, devices) else { return Ok(()) };
-        let grown = now.read_bytes.saturating_sub(last.read_bytes);
-        last = now;
-        if grown <= LITTLE_BYTES && now.in_flight == 0 {
-            still += 1;
-        } else {
-            (still, wanted, moved) = (0, STILL_LOOKS, moved + grown);
+        let now = look();
+        let (mut is_still, mut known) = (true, false);
+        for (level, (last, now)) in last.iter().zip(&now).enumerate() {
+            let (Some(last), Some(now)) = (last, now) else { continue };
+            let grown = now.read_bytes.saturating_sub(last.read_bytes);
+            known = true;
+            if grown > LITTLE_BYTES || now.in_flight > 0 {
+                (is_still, moved[level]) = (false, moved[level] + grown);
+            }
         }
-        if still >= wanted || is_over() {
+        last = now;
+        (still, wanted) = if is_still { (still + 1, wanted) } else { (0, STILL_LOOKS) };
+        if !known || still >= wanted || is_over() {
             return Ok(());
         }
         let waited_ns = monotonic_ns() - started_ns;
         if waited_ns >= patience_ns {
-            return Err((waited_ns, moved));
+            return Err(Restless { waited_ns, moved });
         }
     }
 }
 
-/// All devices together; `None` when nothing is known of any.
+/// The devices of one level together; `None` when nothing is known of any.
 fn moment(host: &Host, devices: &[String]) -> Option<Moment> {
     let all = devices.iter().filter_map(|name| one(host, name));
     all.reduce(|a, b| Moment {
@@ -121,6 +148,10 @@ mod tests {
         (root, host)
     }
 
+    fn sda() -> [Vec<String>; 1] {
+        [vec!["sda".to_owned()]]
+    }
+
     const STAT: &str = " 81158 11283 7488402 157932 30009 30241 12492608 43331 0 20596 204171";
 
     #[test]
@@ -128,7 +159,7 @@ mod tests {
         let (_root, host) = machine(STAT, "       0        3\n");
         let began_ns = monotonic_ns();
         for names in [vec!["sda".to_owned()], vec!["gone".to_owned()], Vec::new()] {
-            assert_eq!(rest(&host, &names, 60_000_000_000, || false), Ok(()));
+            assert_eq!(rest(&host, &[names], 60_000_000_000, || false), Ok(()));
         }
         assert!(monotonic_ns() - began_ns < 4_000_000_000);
         assert_eq!(one(&host, "sda"), Some(Moment { read_bytes: 7_488_402 * 512, in_flight: 0 }));
@@ -149,11 +180,45 @@ mod tests {
             sleep(Duration::from_millis(200));
             fs::write(path, "0 0").unwrap();
         });
-        assert_eq!(rest(&host, &["sda".to_owned()], 60_000_000_000, || false), Ok(()));
+        assert_eq!(rest(&host, &sda(), 60_000_000_000, || false), Ok(()));
         assert!(monotonic_ns() - began_ns >= 200_000_000, "it did not wait");
         comes_to_rest.join().unwrap();
         let (_root, busy) = machine(STAT, "7 0");
-        assert_eq!(rest(&busy, &["sda".to_owned()], 60_000_000_000, || true), Ok(()), "a stop");
-        assert!(rest(&busy, &["sda".to_owned()], 50_000_000, || false).is_err());
+        assert_eq!(rest(&busy, &sda(), 60_000_000_000, || true), Ok(()), "a stop");
+        assert!(rest(&busy, &sda(), 50_000_000, || false).is_err());
+    }
+
+    /// "sda1 and sda did not come to rest ...: it read 20 MB", of which there were 10: what a
+    /// partition reads its disk reads too.
+    #[test]
+    fn each_device_is_counted_and_named_once_naive_twice() {
+        let (root, host) = machine("0 0 0", "1 0");
+        let of = |name: &str| root.path().join("sys/class/block").join(name);
+        fs::create_dir_all(of("sda1")).unwrap();
+        let reads = |sectors: u64, of: &std::path::Path| {
+            fs::write(of.join("stat"), format!("0 0 {sectors}")).unwrap();
+            fs::write(of.join("inflight"), "1 0").unwrap();
+        };
+        reads(0, &of("sda1"));
+        let levels = [vec!["sda".to_owned()], vec!["sda1".to_owned()]];
+        let looks = std::cell::Cell::new(0);
+        let restless = rest(&host, &levels, 100_000_000, || {
+            looks.set(looks.get() + 1);
+            if looks.get() == 1 {
+                reads(20_480, &of("sda"));
+                reads(20_480, &of("sda1"));
+            }
+            false
+        });
+        let Err(restless) = restless else { panic!("it was waited for in vain") };
+        assert_eq!(restless.moved, [10 << 20; 2]);
+        let told = restless.told(&levels);
+        assert!(told.starts_with("sda did not come to rest before the trial: in "), "{told}");
+        assert!(told.contains("it read 10.0 MiB that"), "{told}");
+        let several = [vec!["sda".to_owned(), "sdb".to_owned()], vec!["md0".to_owned()]];
+        let told = Restless { moved: vec![700, 700], ..restless }.told(&several);
+        assert!(told.starts_with("sda and sdb did") && told.contains("they read 700 B"), "{told}");
+        let above = Restless { waited_ns: 1, moved: vec![700, 900] }.told(&several);
+        assert!(above.starts_with("md0 did"), "{above}");
     }
 }

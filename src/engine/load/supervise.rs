@@ -76,14 +76,14 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     let mut watched = all(&targets, Target::device_names);
     let behind = Behind::of(context.host, &targets);
     behind.watch(&mut watched);
-    let restless = quiet::wait(context.host, &watched, || context.stop.asked());
+    let on = behind.evidence(on);
+    let restless = quiet::wait(context.host, &on.levels(), || context.stop.asked());
     let mut worker = Worker::start(order.argument).map_err(failed)?;
     context.put(&mut worker)?;
     let mut bounds = bounds::on(context.host, worker.pid(), &targets);
     bounds.extend(behind.bounds(context.host));
     let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
     let wire = behind::wire(context.host, &targets);
-    let on = behind.evidence(on);
     let probe = Probe::new(context.host, worker.pid(), &on.devices);
     let probe = behind.probe(context.host, probe).with_leaves(&on.below.leaves);
     let mirrored = behind.mirrored(context.work, &order.files);

@@ -41,7 +41,7 @@ pub fn writes(facts: &Facts<'_>) -> Option<String> {
     let plain = matches!(evidence.filesystem.as_str(), "ext4" | "xfs");
     let direct = settings.has("direct") && settings.flag("direct");
     let ignored = facts.measurement.notes.iter().any(|note| note.kind == "direct-ignored");
-    if !plain || !direct || ignored || evidence.memory || evidence.remote {
+    if !plain || !direct || ignored || evidence.is_in_memory() || evidence.remote {
         return None;
     }
     facts.measurement.durable?;

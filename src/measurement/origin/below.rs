@@ -137,6 +137,55 @@ mod tests {
         assert_eq!(looped(Some(2 * FILE), false).verdict, Verdict::Device, "no cache between");
     }
 
+    /// tar on a loop device whose file was half in memory, and a server of one: a neighbour read
+    /// the other half's worth from the disk below, and both were "device".
+    #[test]
+    fn programs_and_servers_over_a_cached_loop_device_lend_no_sectors_either_naive_device() {
+        use crate::measurement::Programs;
+        use crate::measurement::evidence::Served;
+        let on_loop = |e: &mut crate::measurement::Evidence, moved: u64| {
+            e.below = Below {
+                leaves: vec!["sda".into()],
+                read_bytes: Some(moved),
+                caches: vec!["loop0".into()],
+                ..Below::default()
+            };
+        };
+        let program = |moved: u64| {
+            let mut trial = with(|e| {
+                e.devices = vec!["loop0".into()];
+                on_loop(e, moved);
+            });
+            trial.programs = Some(Programs { called_read_bytes: FILE, ..Programs::default() });
+            super::super::origin(&trial, &crate::knob::Settings::defaults("command"))
+        };
+        let served = |moved: u64| {
+            let trial = with(|e| {
+                e.remote = true;
+                e.filesystem = "nfs4".into();
+                e.process_io_reliable = false;
+                e.device_read_bytes = None;
+                e.devices.clear();
+                e.remote_read_bytes = Some(FILE);
+                e.served = Some(Served {
+                    devices: vec!["loop0".into()],
+                    read_bytes: Some(FILE),
+                    device_read_bytes: Some(FILE),
+                    ..Served::default()
+                });
+                on_loop(e, moved);
+            });
+            judge(&trial, &[BUFFERED])
+        };
+        for of in [&program as &dyn Fn(u64) -> Origin, &served] {
+            let found = of(FILE * 7 / 2);
+            assert_eq!(found.verdict, Verdict::Unknown, "{}", found.reason);
+            assert!(found.reason.contains("others had the rest read"), "{}", found.reason);
+            assert_eq!(of(FILE + 15 * MIB).verdict, Verdict::Device, "read-ahead");
+            assert_eq!(of(FILE / 2).verdict, Verdict::Mixed);
+        }
+    }
+
     #[test]
     fn around_the_cache_the_disk_below_bears_out_the_verdict_or_nobody_knows() {
         assert_eq!(looped(Some(FILE), false).verdict, Verdict::Device);

@@ -30,44 +30,54 @@ pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceed
     }
     let above = || above(measurement, settings).map(Exceeded::Certainly);
     let pass = measurement.second_pass.as_ref();
-    match pass.map(|pass| again(pass, crowd(measurement, pass.first_ns))) {
+    let crowd = |length_ns: u64| crowd(measurement, length_ns);
+    match pass.map(|pass| again(pass, crowd(pass.first_ns))) {
         Some(Again::Kept(why)) => Some(Exceeded::Certainly(why)),
         Some(Again::Unclear(why)) => above().or(Some(Exceeded::Perhaps(why))),
-        Some(Again::AsBefore) | None => above().or_else(|| {
-            let crowd = crowd(measurement, measurement.elapsed_ns);
-            rounds::told(measurement, settings, crowd)
-        }),
+        Some(Again::AsBefore) | None => {
+            above().or_else(|| rounds::told(measurement, settings, &crowd))
+        }
     }
 }
 
 /// What the devices moved in the first `length_ns`, as a multiple of what the load had moved; 1
-/// where that is not known. On the disks below, other partitions count too; below a page cache what
-/// is read ahead would.
+/// where that is not known.
 fn crowd(measurement: &Measurement, length_ns: u64) -> f64 {
+    let (load, end_ns) = (&measurement.load, i64::try_from(length_ns).unwrap_or(i64::MAX));
+    let own = || {
+        let read = load.growth("read_bytes", 0, end_ns)? * had_read(measurement);
+        Some(read + load.growth("write_bytes", 0, end_ns).unwrap_or(0.0))
+    };
+    match (moved(measurement, 0, length_ns), own()) {
+        (Some(moved), Some(own)) if own > 0.0 => (moved / own).max(1.0),
+        _ => 1.0,
+    }
+}
+
+/// What the load had devices read for each byte that it was given, where that was more: with what
+/// the kernel reads ahead, and around the faults of a memory map.
+fn had_read(measurement: &Measurement) -> f64 {
+    let evidence = &measurement.evidence;
+    let process = evidence.process_read_bytes.filter(|_| evidence.process_io_reliable);
+    let delivered = evidence.delivered.read_bytes.max(1) as f64;
+    process.map_or(1.0, |process| (process as f64 / delivered).max(1.0))
+}
+
+/// What the devices moved between two times. On the disks below, other partitions count too; below
+/// a page cache what is read ahead would.
+pub fn moved(measurement: &Measurement, start_ns: u64, end_ns: u64) -> Option<f64> {
     let evidence = &measurement.evidence;
     let names = match (evidence.below.caches.is_empty(), evidence.below.leaves.is_empty()) {
         (false, _) => &evidence.devices,
         (true, false) => &evidence.below.leaves,
         (true, true) => &evidence.devices,
     };
-    let end_ns = i64::try_from(length_ns).unwrap_or(i64::MAX);
-    let moved = || {
-        let diskstats = measurement.counters.iter().find(|one| one.source == "diskstats")?;
-        let columns = names
-            .iter()
-            .flat_map(|name| ["read_bytes", "write_bytes"].map(|what| format!("{name}.{what}")));
-        let of = |column: String| diskstats.growth(&column, 0, end_ns);
-        columns.map(of).sum::<Option<f64>>()
-    };
-    let load = &measurement.load;
-    let own = || {
-        let read = load.growth("read_bytes", 0, end_ns)?;
-        Some(read + load.growth("write_bytes", 0, end_ns).unwrap_or(0.0))
-    };
-    match (moved(), own()) {
-        (Some(moved), Some(own)) if own > 0.0 => (moved / own).max(1.0),
-        _ => 1.0,
-    }
+    let [start_ns, end_ns] = [start_ns, end_ns].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
+    let diskstats = measurement.counters.iter().find(|one| one.source == "diskstats")?;
+    let columns = names
+        .iter()
+        .flat_map(|name| ["read_bytes", "write_bytes"].map(|what| format!("{name}.{what}")));
+    columns.map(|column| diskstats.growth(&column, start_ns, end_ns)).sum()
 }
 
 /// Why the bytes are more than the media can deliver; `None` when they are not.

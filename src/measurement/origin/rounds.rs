@@ -1,8 +1,8 @@
 //! (pure) A cache behind the kernel without a second pass: the later times through the same files
 //! held against the first, and a jump in the trial's own course.
 
-use super::again::{Again, again};
-use super::limits::Exceeded;
+use super::again::{Again, CROWD, again};
+use super::limits::{Exceeded, moved};
 use super::{FASTEST_CHANCE, SURELY};
 use crate::knob::Settings;
 use crate::measurement::course::TIMED;
@@ -14,8 +14,13 @@ const SLOTS_MIN: usize = 5;
 /// The slots after a jump are all faster than all before it by this factor.
 const JUMP: f64 = 3.0;
 
-/// What the course of the reads alone says against the media; `crowd` as [`again`] has it.
-pub fn told(measurement: &Measurement, settings: &Settings, crowd: f64) -> Option<Exceeded> {
+/// What the course of the reads alone says against the media; `crowd` as [`again`] has it, of the
+/// first so many ns.
+pub fn told(
+    measurement: &Measurement,
+    settings: &Settings,
+    crowd: &dyn Fn(u64) -> f64,
+) -> Option<Exceeded> {
     let load = &measurement.load;
     let paced = settings.has("rate") && settings.number("rate") > 0.0;
     let mixed = measurement.evidence.delivered.write_bytes > 0;
@@ -37,13 +42,21 @@ pub fn told(measurement: &Measurement, settings: &Settings, crowd: f64) -> Optio
     if !in_order {
         return None;
     }
-    rounds(measurement, &rows, crowd).or_else(|| jump(&rows))
+    rounds(measurement, &rows, crowd).or_else(|| {
+        let jump = jump(&rows)?;
+        let end_ns = rows.last()?.0;
+        (!left_alone(measurement, &jump, end_ns, crowd)).then_some(Exceeded::Perhaps(jump.why))
+    })
 }
 
 /// Reading the files again was faster than the first time. The first round ends when as much was
 /// read as the files hold: of random reads some were read again by then, which makes the first look
 /// faster, never the later ones.
-fn rounds(measurement: &Measurement, rows: &[(u64, u64)], crowd: f64) -> Option<Exceeded> {
+fn rounds(
+    measurement: &Measurement,
+    rows: &[(u64, u64)],
+    crowd: &dyn Fn(u64) -> f64,
+) -> Option<Exceeded> {
     let once = measurement.evidence.file_bytes;
     let (end_ns, all) = *rows.last()?;
     if once == 0 || all < once.saturating_mul(2) {
@@ -58,7 +71,7 @@ fn rounds(measurement: &Measurement, rows: &[(u64, u64)], crowd: f64) -> Option<
     let first_marks = rows[..after].to_vec();
     let pass = SecondPass { bytes: once, first_ns, second_ns, first_marks };
     let faster = first_ns as f64 / second_ns.max(1) as f64;
-    if faster < FASTEST_CHANCE || !matches!(again(&pass, crowd), Again::Kept(_)) {
+    if faster < FASTEST_CHANCE || !matches!(again(&pass, crowd(first_ns)), Again::Kept(_)) {
         return None;
     }
     let rate = |ns: u64| throughput_short(once as f64 * 1e9 / ns.max(1) as f64);
@@ -73,9 +86,36 @@ fn rounds(measurement: &Measurement, rows: &[(u64, u64)], crowd: f64) -> Option<
     Some(if faster >= SURELY { Exceeded::Certainly(why) } else { Exceeded::Perhaps(why) })
 }
 
+/// A rate that rose at once, and stayed.
+struct Jump {
+    /// Until then it was low.
+    low_until_ns: u64,
+    /// From then on it was high.
+    high_from_ns: u64,
+    why: String,
+}
+
+/// Whether others used the devices before the jump, and these moved no more after it than before,
+/// or not by as much: then the load was only left alone.
+fn left_alone(
+    measurement: &Measurement,
+    jump: &Jump,
+    end_ns: u64,
+    crowd: &dyn Fn(u64) -> f64,
+) -> bool {
+    let rate = |start_ns: u64, end_ns: u64| {
+        Some(moved(measurement, start_ns, end_ns)? / end_ns.saturating_sub(start_ns) as f64)
+    };
+    let rose = || {
+        let before = rate(0, jump.low_until_ns).filter(|rate| *rate > 0.0)?;
+        Some(rate(jump.high_from_ns, end_ns)? / before)
+    };
+    crowd(jump.low_until_ns) > 1.0 + CROWD && rose().is_none_or(|rose| rose < JUMP)
+}
+
 /// At some moment the rate rose to several times what it was, and stayed there: no device does so
 /// by itself.
-fn jump(rows: &[(u64, u64)]) -> Option<Exceeded> {
+fn jump(rows: &[(u64, u64)]) -> Option<Jump> {
     let rates: Vec<(u64, f64)> = rows
         .windows(2)
         .filter(|two| two[1].0 > two[0].0)
@@ -98,13 +138,15 @@ fn jump(rows: &[(u64, u64)]) -> Option<Exceeded> {
         let after = rates.len().checked_sub(at + 2)?;
         let enough = at >= SLOTS_MIN && after + 1 >= SLOTS_MIN;
         if enough && least_before > 0.0 && least_after[after] >= JUMP * most_before {
-            return Some(Exceeded::Perhaps(format!(
+            let why = format!(
                 "the rate jumped from at most {} to at least {} after {}, which no device does by \
                  itself: a cache, or a limit that was lifted",
                 throughput_short(most_before),
                 throughput_short(least_after[after]),
                 duration(*when_ns as f64)
-            )));
+            );
+            let low_until_ns = rates[at.checked_sub(1)?].0;
+            return Some(Jump { low_until_ns, high_from_ns: *when_ns, why });
         }
         most_before = most_before.max(*rate);
         least_before = least_before.min(*rate);
@@ -181,6 +223,83 @@ mod tests {
         assert_eq!(origin(1 << 40, &fell).verdict, Verdict::Device);
         let short = repeated(&[(3, 1e6), (20, 9e6)]);
         assert_eq!(origin(1 << 40, &short).verdict, Verdict::Device);
+    }
+
+    /// The same, on a disk that moved so much in each slot, for whomever.
+    fn beside(file: u64, slots: &[f64], disk: &[f64]) -> Origin {
+        let mut trial = trial(file, slots);
+        let mut values = vec![0];
+        for slot in disk {
+            values.push(values[values.len() - 1] + *slot as u64);
+        }
+        let at_ns = (0..values.len() as i64).map(|slot| slot * SLOT_NS).collect();
+        let column = |what: &str, values| Column {
+            name: format!("sda1.{what}"),
+            kind: Kind::Counter,
+            values,
+        };
+        let still = vec![0; values.len()];
+        let columns = vec![column("read_bytes", values), column("write_bytes", still)];
+        trial.counters = vec![Series { source: "diskstats".into(), at_ns, columns }];
+        judge(&trial, &[])
+    }
+
+    /// Four neighbours on a disk of 50 MB/s left half-way: the load rose from 10 to 45 MB/s, "which
+    /// no device does by itself", while the disk moved as much as before.
+    #[test]
+    fn a_neighbour_that_leaves_within_a_trial_is_no_jump_naive_unknown() {
+        let ours = repeated(&[(20, 1e6), (1, 3e6), (20, 4.5e6)]);
+        let found = beside(1 << 40, &ours, &[5e6; 41]);
+        assert_eq!(found.verdict, Verdict::Device, "{}", found.reason);
+        // Soon after the start of a long trial, of which the neighbours moved hardly a part.
+        let soon = repeated(&[(6, 1e6), (1, 3e6), (600, 4.5e6)]);
+        assert_eq!(beside(1 << 40, &soon, &[5e6; 607]).verdict, Verdict::Device);
+        // Alone, or with one who takes little, the disk itself rose.
+        let alone = beside(1 << 40, &ours, &ours);
+        assert!(alone.reason.contains("jumped"), "{}", alone.reason);
+        let few: Vec<f64> = ours.iter().map(|rate| rate + 0.1e6).collect();
+        assert!(beside(1 << 40, &ours, &few).reason.contains("jumped"));
+    }
+
+    /// Neighbours left when the files had been read once: each further time was four times as fast.
+    #[test]
+    fn a_neighbour_that_leaves_after_the_first_round_is_no_cache_naive_device_cache() {
+        let ours = repeated(&[(21, 1e6), (200, 4.5e6)]);
+        let found = beside(20_000_000, &ours, &[5e6; 221]);
+        assert_eq!(found.verdict, Verdict::Device, "{}", found.reason);
+        assert_eq!(beside(20_000_000, &ours, &ours).verdict, Verdict::DeviceCache);
+    }
+
+    /// A memory map has the kernel read around each fault, ten times what the load was given: a
+    /// card that kept it all was excused by neighbours that there were not.
+    #[test]
+    fn what_the_load_had_read_around_its_faults_is_no_neighbour_s_naive_device() {
+        let slots = [1e6; 40];
+        let around = |process: u64| {
+            let mut trial = trial(40_000_000, &slots);
+            trial.evidence.process_read_bytes = Some(process);
+            trial.evidence.device_read_bytes = Some(400_000_000);
+            trial.evidence.reread_bytes = Some(0);
+            let rows = trial.load.at_ns.clone();
+            let column = |what: &str, by: u64| Column {
+                name: format!("sda1.{what}"),
+                kind: Kind::Counter,
+                values: (0..rows.len() as u64).map(|row| row * by).collect(),
+            };
+            let columns = vec![column("read_bytes", 10_000_000), column("write_bytes", 0)];
+            trial.counters =
+                vec![Series { source: "diskstats".into(), at_ns: rows.clone(), columns }];
+            trial.second_pass = Some(crate::measurement::SecondPass {
+                bytes: 40_000_000,
+                first_ns: 4_000_000_000,
+                second_ns: 800_000_000,
+                first_marks: crate::measurement::SecondPass::marks(&trial.load, 4_000_000_000),
+            });
+            judge(&trial, &[("io-engine", "mmap"), ("direct", "false"), ("access", "random-read")])
+        };
+        let found = around(400_000_000);
+        assert_eq!(found.verdict, Verdict::DeviceCache, "{}", found.reason);
+        assert_eq!(around(40_000_000).verdict, Verdict::Device, "neighbours read the rest");
     }
 
     /// A disk that wanders is no cache, however often its files are read.

@@ -8,9 +8,15 @@ impl Facts<'_> {
     /// On a network file system: what the server sent stands for S.
     pub fn over_a_wire(&self) -> Origin {
         let filesystem = &self.evidence.filesystem;
-        let past_our_cache = self.direct() || self.none_resident();
+        let past_our_cache = self.direct() || (self.none_resident() && self.each_once());
         match self.evidence.remote_read_bytes {
             Some(sent) if self.covers(sent) && past_our_cache => self.sent(sent),
+            Some(sent) if self.covers(sent) && self.none_resident() => unknown(format!(
+                "the server sent {} for {} delivered, but blocks were read again, which may have \
+                 been in this machine's memory by then: what others had it send can hide that",
+                bytes(sent as f64),
+                bytes(self.delivered())
+            )),
             Some(sent) if self.share(sent) <= AGREEMENT && self.all_resident() => {
                 let reason = "all pages were in this machine's memory, and the server sent nothing";
                 verdict(Verdict::Cache, Some(0.0), reason)
@@ -30,7 +36,7 @@ impl Facts<'_> {
                 bytes(self.delivered())
             )),
             // Without the client's counter only reads that cannot have hit are sure.
-            None if self.direct() || (self.none_resident() && self.each_once()) => verdict(
+            None if past_our_cache => verdict(
                 Verdict::Remote,
                 None,
                 format!("{filesystem} is another machine's; what that had in memory is unknown"),
@@ -126,6 +132,42 @@ mod tests {
             assert_eq!(origin.verdict, Verdict::Unknown, "{}", origin.reason);
             assert!(origin.reason.contains("other clients"), "{}", origin.reason);
         }
+    }
+
+    /// Files of 1 GiB were read three times at random, twice from this client's page cache, while
+    /// another mount read as much: what the server sent covered it all, and it was "device".
+    #[test]
+    fn none_in_memory_before_proves_nothing_of_blocks_that_are_read_again_naive_device() {
+        let three = |reread: Option<u64>, of_file: u64, settings: &[(&str, &str)]| {
+            let trial = with(|e| {
+                e.remote = true;
+                e.filesystem = "nfs4".into();
+                e.process_io_reliable = false;
+                e.device_read_bytes = None;
+                e.devices.clear();
+                e.file_bytes = of_file;
+                e.reread_bytes = reread;
+                e.remote_read_bytes = Some(FILE);
+                e.served = Some(Served {
+                    devices: vec!["sda".into()],
+                    read_bytes: Some(FILE),
+                    device_read_bytes: Some(FILE),
+                    ..Served::default()
+                });
+            });
+            judge(&trial, settings)
+        };
+        let random = [BUFFERED, ("access", "random-read")];
+        let found = three(Some(FILE / 3 * 2), FILE / 3, &random);
+        assert_eq!(found.verdict, Verdict::Unknown, "{}", found.reason);
+        assert!(found.reason.contains("read again"), "{}", found.reason);
+        assert_eq!(three(None, FILE / 3, &random).verdict, Verdict::Unknown);
+        assert_eq!(three(None, FILE / 3, &[BUFFERED]).verdict, Verdict::Unknown);
+        // Each block once, dropped before it was read again, or around the page cache.
+        assert_eq!(three(Some(0), FILE, &random).verdict, Verdict::Device);
+        assert_eq!(three(Some(0), FILE / 3, &random).verdict, Verdict::Device);
+        let direct = [("direct", "true"), ("access", "random-read")];
+        assert_eq!(three(Some(FILE / 3 * 2), FILE / 3, &direct).verdict, Verdict::Device);
     }
 
     /// The server is this machine: what its threads had its disks read decides, and one that only
