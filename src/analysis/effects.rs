@@ -20,6 +20,7 @@ use super::{Asked, Finding, Question};
 use crate::knob::{Knob, Scope};
 use crate::measurement::Record;
 use crate::measurement::origin::Verdict;
+use crate::stats::equivalence::{Likeness, likeness_of};
 use crate::stats::main_effects::{self, CHANCE, MainEffect};
 use crate::stats::{Estimate, Interval, mean};
 use crate::value::Value;
@@ -350,7 +351,30 @@ impl Varied<'_> {
     }
 }
 
+/// What is said of a difference, in every table and every sentence: that it is shown, that there is
+/// none of a tenth or more where its interval shows that, else that this is not decided. `None`
+/// where it could not be tested.
+pub fn said(shown: Option<bool>, ratio: &Estimate) -> Option<&'static str> {
+    Some(match (shown?, likeness_of(ratio)) {
+        (true, _) => "shown",
+        (false, Likeness::Equal) => "no difference of 10 % or more",
+        (false, _) => NOT_DECIDED,
+    })
+}
+
+/// What is said where neither a difference nor sameness is shown.
+const NOT_DECIDED: &str = "not decided";
+
 impl KnobEffect {
+    /// Whether its own levels differ by more than chance, without what goes with others; `None`
+    /// when that cannot be tested.
+    pub fn alone(&self) -> Option<bool> {
+        match self.beside {
+            Some(_) => self.span.as_ref()?.chance.map(|chance| chance <= CHANCE),
+            None => self.matters,
+        }
+    }
+
     /// What matters, then what may, by size; what cannot be told apart last.
     fn rank(&self) -> (u8, f64) {
         let within = self.span.as_ref().map_or(0.0, |span| span.ratio.value);

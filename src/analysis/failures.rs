@@ -121,8 +121,8 @@ fn by_level(records: &[Record], stratum: &dyn Fn(&Knob) -> usize) -> Vec<Finding
     knobs.into_iter().zip(chances).zip(&all).map(tell).collect()
 }
 
-/// Why many trials may be no more than chance: those that share a set-up are one that failed, and
-/// not many. Nothing where none share.
+/// Why many trials may be no more than chance: those that share a set-up are judged as one, and
+/// where all of them failed or none did they are one. Nothing where none share.
 fn shared(plots: &[Plot]) -> String {
     let trials: u32 = plots.iter().map(|plot| plot.trials).sum();
     if plots.len() as u64 == u64::from(trials) {
@@ -132,9 +132,10 @@ fn shared(plots: &[Plot]) -> String {
         true => ", and so few show no more than chance, whichever fail",
         false => "",
     };
+    let whole = plots.iter().all(|plot| plot.failed == 0 || plot.failed == plot.trials);
+    let so = if whole { "stand or fall together" } else { "are judged together" };
     format!(
-        " Trials that share a set-up stand or fall together: these are {} and not {trials} \
-         trials{few}.",
+        " Trials that share a set-up {so}: these are {} and not {trials} trials{few}.",
         counted(plots.len() as u64, "set-up")
     )
 }
@@ -306,10 +307,21 @@ mod tests {
             "0 of 12 at sync",
             "12 of 12 at uring",
             "Chance may do as much (p 1.00).",
-            "these are 2 set-ups and not 24 trials, and so few show no more than chance",
+            "Trials that share a set-up stand or fall together: these are 2 set-ups and not 24 \
+             trials, and so few show no more than chance",
         ] {
             assert!(claim.contains(part), "{part}: {claim}");
         }
+        // "3 of 6 at one card, 0 of 6 at the other. Trials that share a set-up stand or fall
+        // together": those of the one did not.
+        for record in all.iter_mut().filter(|record| record.trial.number % 2 == 0) {
+            record.outcome = Outcome::Done(Box::default());
+        }
+        let mut claims = by_level(&all, &once).into_iter().map(|it| it.claim);
+        let claim = claims.find(|claim| claim.contains("by io-engine")).unwrap();
+        assert!(claim.contains("0 of 12 at sync, 6 of 12 at uring"), "{claim}");
+        assert!(!claim.contains("stand or fall"), "{claim}");
+        assert!(claim.contains("share a set-up are judged together: these are 2 set"), "{claim}");
         // Where each trial is set up by itself, none share.
         let scope = |knob: &Knob| knob.scope as usize;
         assert!(by_level(&all, &scope).iter().all(|it| !it.claim.contains("set-up")));

@@ -68,7 +68,7 @@ const RATES: Takes = Takes::Named(&[
     "write_iops",
 ]);
 
-/// Bytes per second alone.
+/// Rates of the bytes that are counted against devices, and of the operations that moved them.
 const THROUGHPUT: Takes =
     Takes::Named(&["throughput_bytes_per_s", "read_throughput_bytes_per_s", "iops", "read_iops"]);
 

@@ -37,16 +37,9 @@ impl<'a> Input<'a> {
             let place = if is_first { 0 } else { answer.len() };
             answer.insert(place, headline);
         }
-        let mut input = Input {
-            campaign,
-            records,
-            samples: None,
-            trials,
-            cells,
-            shown: asked.into_shown(),
-            findings,
-            answer,
-        };
+        let shown = asked.into_shown().decided(&findings);
+        let mut input =
+            Input { campaign, records, samples: None, trials, cells, shown, findings, answer };
         prices::add(&mut input);
         input
     }

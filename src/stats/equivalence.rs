@@ -100,6 +100,11 @@ impl<'a> Groups<'a> {
     }
 }
 
+/// Whether all values of a group have a logarithm.
+fn are_positive(group: &[f64]) -> bool {
+    group.iter().all(|value| value.is_finite() && *value > 0.0)
+}
+
 /// How far the logarithms of a group lie from their mean.
 #[derive(Clone, Copy, Debug, Default)]
 struct Squares {
@@ -108,9 +113,9 @@ struct Squares {
 }
 
 impl Squares {
-    /// Nothing of a group of fewer than two values.
+    /// Nothing of a group of fewer than two values, or of one that has no logarithms.
     fn of(group: &[f64]) -> Squares {
-        if group.len() < 2 {
+        if group.len() < 2 || !are_positive(group) {
             return Squares::default();
         }
         let logs: Vec<f64> = group.iter().map(|value| value.ln()).collect();
@@ -153,8 +158,8 @@ pub fn enough_from(levels: &[Level], from: usize) -> Option<usize> {
 }
 
 /// The fewest replicates with which two cells that are the same are told so four times in five,
-/// where the groups' logarithms scatter as these do; `None` where nothing was repeated, or where
-/// that takes more than `most`.
+/// where the groups' logarithms scatter as these do; `None` where nothing was repeated, where a
+/// value is not positive, or where that takes more than `most`.
 ///
 /// Source: Julious, "Sample sizes for clinical trials with normal data", Statistics in Medicine 23
 /// (2004), for equivalence.
@@ -162,8 +167,9 @@ pub fn replicates_for_sameness<'a>(
     groups: impl IntoIterator<Item = &'a [f64]>,
     most: u32,
 ) -> Option<u32> {
-    let all = groups.into_iter().map(Squares::of);
-    let all = all.fold(Squares::default(), |all, own| all.plus(&own));
+    let all = groups.into_iter().map(|group| are_positive(group).then(|| Squares::of(group)));
+    let all = all.collect::<Option<Vec<Squares>>>()?;
+    let all = all.iter().fold(Squares::default(), |all, own| all.plus(own));
     let deviation = (all.squares / all.freedom).sqrt();
     let enough = |n: &u32| {
         let n = f64::from(*n);
@@ -303,6 +309,29 @@ mod tests {
         assert_eq!(enough_from(&levels[..3], 0), None);
         assert_eq!(enough_from(&levels[..1], 0), None);
         assert_eq!(enough_from(&[], 0), None);
+    }
+
+    /// One level of 0 made the scatter of all of them no number, and a level that gave half again
+    /// as much was "surely no more", as the chance of that came out as 0.
+    #[test]
+    fn what_has_no_logarithm_makes_nothing_certain() {
+        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let (low, high) = ([100.0, 101.0, 99.0], [150.0, 151.0, 149.0]);
+            for broken in [[bad, 1.0, 1.0], [bad; 3]] {
+                let level = |at: f64, values: &[f64]| Level { at, values: values.to_vec() };
+                let levels = [level(1.0, &broken), level(2.0, &low), level(3.0, &high)];
+                assert_eq!(enough_from(&levels, 1), None, "{bad}: the last gives more");
+                assert_eq!(enough_from(&levels, 0), None, "{bad}");
+                let same = [level(1.0, &broken), level(2.0, &low), level(3.0, &low)];
+                assert_eq!(enough_from(&same, 0), Some(1), "{bad}: others are judged as ever");
+                assert_eq!(chance_of_more(&low, [&broken[..], &low]), 1.0, "{bad}");
+                assert_eq!(chance_of_more(&broken, [&low[..]]), 1.0, "{bad}");
+                assert_eq!(replicates_for_sameness([&broken[..], &low], 200), None, "{bad}");
+                assert_eq!(likeness(&broken, &low), Likeness::NotDecided, "{bad}");
+            }
+        }
+        let ends = Estimate::within(f64::NAN, f64::NAN, f64::NAN);
+        assert_eq!(likeness_of(&ends), Likeness::NotDecided);
     }
 
     #[test]

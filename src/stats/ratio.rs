@@ -56,10 +56,15 @@ impl RatioOfMeans {
         RatioOfMeans { error: Some(((variance * each).sqrt(), freedom)), ..self }
     }
 
+    /// The error, where it is a number: by what is none nothing can be judged.
+    fn known_error(&self) -> Option<(f64, f64)> {
+        self.error.filter(|(error, _)| error.is_finite())
+    }
+
     /// The ratio with its 95 % interval.
     pub fn estimate(&self) -> Estimate {
         let value = self.difference.exp();
-        let ends = self.error.map(|(error, freedom)| {
+        let ends = self.known_error().map(|(error, freedom)| {
             // Two samples without any scatter leave 0 / 0: then the ratio is exact.
             let half = if error > 0.0 { t_quantile(0.975, freedom) * error } else { 0.0 };
             let end = |half: f64| (self.difference + half).exp();
@@ -71,7 +76,7 @@ impl RatioOfMeans {
     /// How likely a ratio so far below `limit` were, if the truth were `limit` or more (Student,
     /// one-sided); `None` where there is no error to judge by.
     pub fn chance_below(&self, limit: f64) -> Option<f64> {
-        let (error, freedom) = self.error?;
+        let (error, freedom) = self.known_error()?;
         let below = limit.ln() - self.difference;
         if error > 0.0 {
             return Some(t_one_sided(below / error, freedom));
@@ -124,6 +129,18 @@ mod tests {
         let exact = RatioOfMeans::of(&[8.0, 8.0], &[2.0, 2.0]).unwrap();
         assert_eq!((exact.chance_above(3.9), exact.chance_above(4.1)), (Some(0.0), Some(1.0)));
         assert_eq!(RatioOfMeans::of(&[8.0], &[2.0]).unwrap().chance_above(1.0), None);
+    }
+
+    /// An error that was no number was less than nothing, which made a ratio certain.
+    #[test]
+    fn an_error_that_is_no_number_makes_nothing_certain() {
+        let ratio = RatioOfMeans::of(&[8.0, 8.0], &[2.0, 2.1]).unwrap();
+        for variance in [f64::NAN, f64::INFINITY] {
+            let judged = ratio.by_variance([2, 2], variance, 2.0);
+            assert_eq!((judged.chance_below(9.0), judged.chance_above(1.0)), (None, None));
+            assert_eq!(judged.estimate().interval, None, "{variance}");
+        }
+        assert!(ratio.by_variance([2, 2], 0.01, 2.0).chance_above(1.0).unwrap() < 0.05);
     }
 
     #[test]

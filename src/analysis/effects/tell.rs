@@ -1,6 +1,8 @@
 //! What effects say, in sentences.
 
-use super::{Effects, Finding, Interaction, KnobEffect, QUESTION, Span, Workload, varied};
+use super::{
+    Effects, Finding, Interaction, KnobEffect, NOT_DECIDED, QUESTION, Span, Workload, said, varied,
+};
 use crate::analysis::words::amount;
 use crate::analysis::workloads::bytes_from;
 use crate::knob::Scope;
@@ -8,7 +10,6 @@ use crate::knob::access::{Way, way};
 use crate::measurement::Record;
 use crate::measurement::origin::{self, Verdict};
 use crate::stats::Estimate;
-use crate::stats::equivalence::{Likeness, likeness_of};
 use crate::value::{Value, percent, setting, significant};
 
 mod nested;
@@ -149,9 +150,8 @@ impl Effects {
     /// `` `filesystem`: shown by raid1 alone: xfs reads 1.04 times what ext4 does (95 % interval
     /// 1.02 to 1.06), without it 1.00 times; repeats of one combination may agree by luck``.
     fn by_one_alone(&self, knob: &KnobEffect, told: &str) -> String {
-        let rests = knob.rests_on.iter();
-        let each = rests.clone().flat_map(|it| &it.levels).map(|it| level(it.knob, &it.level));
-        let without = rests.map(|it| significant(it.ratio_without)).collect::<String>();
+        let without = knob.rests_on.iter().map(|it| significant(it.ratio_without));
+        let without = without.collect::<String>();
         // Where that it depends on another is shown, it is told by itself, and is no luck.
         let mut pairs = self.interactions.iter().flatten().filter(|it| it.matters == Some(true));
         let luck = match pairs.any(|it| [it.knob, it.on].contains(&knob.knob)) {
@@ -159,9 +159,9 @@ impl Effects {
             false => "; so few repeats of one combination may agree by luck",
         };
         format!(
-            "`{}`: shown by {} alone: {told}, without it {without} times{luck}",
+            "`{}`: {}: {told}, without it {without} times{luck}",
             knob.knob,
-            each.collect::<Vec<_>>().join(" with "),
+            knob.said().unwrap_or_default()
         )
     }
 
@@ -261,6 +261,21 @@ impl Effects {
     }
 }
 
+impl KnobEffect {
+    /// What is said of its own levels, in a table as in the sentence: see [`said`]. `None` where
+    /// that could not be tested.
+    pub fn said(&self) -> Option<String> {
+        let ratio = &self.span.as_ref()?.ratio;
+        match (self.alone(), &self.beside, &self.rests_on) {
+            (Some(false), None, Some(rests)) => {
+                let each = rests.levels.iter().map(|it| level(it.knob, &it.level));
+                Some(format!("shown by {} alone", each.collect::<Vec<_>>().join(" with ")))
+            }
+            (shown, ..) => said(shown, ratio).map(str::to_owned),
+        }
+    }
+}
+
 /// `61 % of the variance (95 % interval 55 % to 66 %)`; of squares alone where no more is known.
 fn explained(knob: &KnobEffect) -> String {
     let Some(share) = &knob.omega_squared else {
@@ -278,9 +293,9 @@ fn explained(knob: &KnobEffect) -> String {
 /// What is said of a difference that is not more than chance: that there is none of a tenth or more
 /// where its interval shows that, else that this is not decided, and what would have been found.
 fn not_shown(told: &str, ratio: &Estimate, detectable_ratio: Option<f64>) -> String {
-    match likeness_of(ratio) {
-        Likeness::Equal => format!("no difference of 10 % or more: {told}"),
-        _ => format!("not decided: {}", found_at_all(told, detectable_ratio)),
+    match said(Some(false), ratio) {
+        Some(open @ NOT_DECIDED) => format!("{open}: {}", found_at_all(told, detectable_ratio)),
+        none => format!("{}: {told}", none.unwrap_or_default()),
     }
 }
 
