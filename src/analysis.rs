@@ -135,6 +135,18 @@ impl<'a> Asked<'a> {
     }
 }
 
+impl Shown {
+    /// Without the laws of curves of which `findings` say that nothing is decided.
+    #[must_use]
+    pub fn decided(mut self, findings: &[Finding]) -> Shown {
+        let stands = |law: &Followed| {
+            findings.iter().any(|it| it.leans.is_some() && it.evidence == law.evidence)
+        };
+        self.followed.retain(stands);
+        self
+    }
+}
+
 /// In the order of the report.
 pub const QUESTIONS: &[Question] = &[
     integrity::QUESTION,
@@ -196,6 +208,12 @@ pub struct Finding {
     /// What it says of trials held against others, to be held against other findings.
     #[serde(skip)]
     pub assertions: Vec<Assertion>,
+    /// The cells that it tells of in one breath, of which some may have to leave.
+    #[serde(skip)]
+    pub cells: Vec<bottleneck::Told>,
+    /// What is not decided where another finding of the same question on the same trials is not.
+    #[serde(skip)]
+    pub leans: Option<String>,
 }
 
 /// How much a finding matters.
@@ -212,7 +230,7 @@ pub enum Severity {
 
 impl Finding {
     /// A finding that is good to know.
-    fn info(question: &'static str, claim: String, evidence: Vec<u32>) -> Finding {
+    pub fn info(question: &'static str, claim: String, evidence: Vec<u32>) -> Finding {
         let severity = Severity::Info;
         Finding {
             question,
@@ -224,6 +242,8 @@ impl Finding {
             runner_up: None,
             advice: None,
             assertions: Vec::new(),
+            cells: Vec::new(),
+            leans: None,
         }
     }
 
@@ -251,6 +271,12 @@ impl Finding {
     fn stating(mut self, assertions: impl IntoIterator<Item = Assertion>) -> Finding {
         self.assertions.extend(assertions);
         self
+    }
+
+    /// The same, which holds only where another finding of its question on the same trials does;
+    /// else `subject` is not decided.
+    fn leaning(self, subject: String) -> Finding {
+        Finding { leans: Some(subject), ..self }
     }
 
     /// The same, with what to do about it.

@@ -74,17 +74,11 @@ impl Retrieved {
 
 /// What is damaged, as reports tell it.
 fn damaged(damage: &Damage) -> Finding {
-    Finding {
-        question: "store",
-        claim: format!("{damage}."),
-        evidence: damage.trial.into_iter().collect(),
-        severity: Severity::Error,
-        limit: None,
-        suspect: None,
-        runner_up: None,
-        advice: Some("`brickyard check` tells all that is damaged.".to_owned()),
-        assertions: Vec::new(),
-    }
+    let evidence = damage.trial.into_iter().collect();
+    let mut finding = Finding::info("store", format!("{damage}."), evidence);
+    finding.severity = Severity::Error;
+    finding.advice = Some("`brickyard check` tells all that is damaged.".to_owned());
+    finding
 }
 
 /// Holds each of `others` against `first`; both stand beside how they were asked for. Gives what

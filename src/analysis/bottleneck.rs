@@ -5,10 +5,13 @@
 //! `unknown` with the first suspect otherwise: a wrong name costs more than none. How a cell is
 //! judged is in `bottleneck/verdict.rs`, how it is put in words in `bottleneck/tell.rs`.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::curve::cells;
 use super::{Finding, Question};
+use crate::knob::Settings;
 use crate::measurement::Record;
 use crate::measurement::limit::Resource;
 
@@ -37,10 +40,19 @@ pub struct RunnerUp {
 /// Two throughputs that differ by a smaller share are told as one.
 const ALIKE: f64 = 0.10;
 
-/// What a cell came to.
-struct Told<'a> {
-    cell: &'a super::curve::Cell<'a>,
+/// What a cell came to, and what is said of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    settings: Settings,
+    /// What it does.
+    load: String,
+    /// What each trial got, bytes per second.
+    rates: Vec<f64>,
+    /// Numbers of its trials.
+    trials: Vec<u32>,
     verdict: verdict::Verdict,
+    /// Of how many cells it is one.
+    all: usize,
 }
 
 fn answer(records: &[Record]) -> Vec<Finding> {
@@ -48,9 +60,16 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     let points = verdict::points(&cells);
     let told = cells.iter().zip(&points).map(|(cell, point)| {
         let verdict = verdict::of(point, &points);
-        Told { cell, verdict }
+        Told {
+            settings: cell.settings.clone(),
+            load: cell.load(&["block-size", "queue-depth", "streams", "io-engine"]),
+            rates: cell.values("throughput_bytes_per_s"),
+            trials: cell.evidence(),
+            verdict,
+            all: cells.len(),
+        }
     });
-    let mut groups: Vec<Vec<Told<'_>>> = Vec::new();
+    let mut groups: Vec<Vec<Told>> = Vec::new();
     for one in told {
         match groups.iter_mut().find(|group| alike(&group[0].verdict, &one.verdict)) {
             Some(group) => group.push(one),
@@ -59,7 +78,20 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     }
     // What is known comes before what is not.
     groups.sort_by_key(|group| group[0].verdict.limit == Resource::Unknown);
-    groups.iter().map(|group| tell::finding(group, cells.len())).collect()
+    groups.into_iter().map(tell::finding).collect()
+}
+
+/// A finding on several cells as two: one on those that stay, and one on those that leave, which
+/// are those whose assertions stand at these places. `None` where all leave.
+pub fn split(finding: &Finding, leaving: &BTreeSet<usize>) -> Option<(Finding, Finding)> {
+    let mut places = 0..;
+    let leaves = |told: &Told| {
+        let place = told.verdict.assertion.as_ref().and_then(|_| places.next());
+        place.is_some_and(|place| leaving.contains(&place))
+    };
+    let (leave, stay): (Vec<Told>, Vec<Told>) = finding.cells.iter().cloned().partition(leaves);
+    let both = !leave.is_empty() && !stay.is_empty();
+    both.then(|| (tell::finding(stay), tell::finding(leave)))
 }
 
 /// Whether two cells are told in one breath.

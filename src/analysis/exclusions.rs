@@ -9,11 +9,11 @@
 //! `durability`, whose two figures are of the same trial, so that what makes trials differ changes
 //! neither against the other.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use self::Asserts::{Apart, More, NoMore, Same};
 use self::Meeting::{Both, Within};
-use super::{Finding, Severity};
+use super::{Finding, bottleneck};
 
 /// What a finding says of trials, for a machine.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,9 +101,7 @@ pub const EXCLUSIONS: &[Exclusion] = &[
     exclusion(("depth", More), ("bottleneck", NoMore), Both),
     exclusion(("bottleneck", NoMore), ("bottleneck", More), Both),
     exclusion(("bottleneck", NoMore), ("noise", Apart), Within),
-    exclusion(("cache", Same), ("cache", More), Both),
     exclusion(("cache", Same), ("noise", Apart), Within),
-    exclusion(("block-size", NoMore), ("block-size", More), Both),
     exclusion(("block-size", NoMore), ("noise", Apart), Within),
 ];
 
@@ -161,47 +159,88 @@ pub fn contradictions(findings: &[Finding]) -> Vec<Contradiction> {
 }
 
 /// The findings without contradictions: of two that exclude each other the one whose figures speak
-/// less clearly for it is told as not decided.
+/// less clearly for it is told as not decided. Of a finding on several cells that is so of those
+/// cells alone that are spoken against; and what leans on a finding goes with it.
 pub fn reconciled(mut findings: Vec<Finding>) -> Vec<Finding> {
     loop {
-        let found = contradictions(&findings);
-        if found.is_empty() {
+        let yielding = yielding(&findings);
+        if yielding.is_empty() {
             return findings;
         }
-        // Each round takes the assertions of one finding away at least, so it ends.
-        let mut yielded = BTreeSet::new();
-        for Contradiction { one, other } in found {
-            if yielded.contains(&one.0) || yielded.contains(&other.0) {
-                continue;
-            }
-            let chance = |of: (usize, usize)| findings[of.0].assertions[of.1].chance;
-            let (yields, stays) = match chance(one) >= chance(other) {
-                true => (one, other),
-                false => (other, one),
-            };
-            let against = findings[stays.0].question;
-            undecide(&mut findings[yields.0], yields.1, against);
-            yielded.insert(yields.0);
+        // Each round takes one assertion away at least, so it ends. From the last on: one finding
+        // may become two.
+        for (place, yields) in yielding.into_iter().rev() {
+            undecide(&mut findings, place, &yields);
         }
     }
 }
 
-/// Makes a finding say that nothing is decided, as the question `against` says otherwise.
-fn undecide(finding: &mut Finding, assertion: usize, against: &str) {
-    let subject = &finding.assertions[assertion].subject;
-    let why = match against {
+/// What of a finding is spoken against.
+struct Yields {
+    /// The places of its assertions.
+    assertions: BTreeSet<usize>,
+    /// The question that says otherwise.
+    against: &'static str,
+}
+
+/// Which findings yield in one round, by their places.
+fn yielding(findings: &[Finding]) -> BTreeMap<usize, Yields> {
+    let mut all: BTreeMap<usize, Yields> = BTreeMap::new();
+    for Contradiction { one, other } in contradictions(findings) {
+        let chance = |of: (usize, usize)| findings[of.0].assertions[of.1].chance;
+        let (yields, stays) = match chance(one) >= chance(other) {
+            true => (one, other),
+            false => (other, one),
+        };
+        // What yields itself may not speak against others.
+        if all.contains_key(&stays.0) {
+            continue;
+        }
+        let against = findings[stays.0].question;
+        let none = || Yields { assertions: BTreeSet::new(), against };
+        let known = all.entry(yields.0).or_insert_with(none);
+        if known.against == against {
+            known.assertions.insert(yields.1);
+        }
+    }
+    all
+}
+
+/// Makes a finding say that nothing is decided of what yields, and those that lean on it.
+fn undecide(findings: &mut Vec<Finding>, place: usize, yields: &Yields) {
+    let why = match yields.against {
         "noise" => "replicates lie too far apart to tell".to_owned(),
         other => format!("the finding on `{other}` speaks against these figures"),
     };
-    finding.claim = format!("{subject} is not decided: {why}.");
-    finding.assertions.clear();
-    finding.severity = Severity::Info;
-    finding.suspect = None;
-    finding.runner_up = None;
-    if let Some(limit) = &mut finding.limit {
-        "unknown".clone_into(limit);
+    if let Some((stays, leaves)) = bottleneck::split(&findings[place], &yields.assertions) {
+        let subject = leaves.assertions.first().map(|it| it.subject.clone());
+        findings[place] = stays;
+        findings.insert(place + 1, not_decided(leaves, &subject.unwrap_or_default(), &why));
+        return;
     }
-    finding.advice = Some("run more replicates: --replicates 6".to_owned());
+    let assertions = &findings[place].assertions;
+    let mut told = yields.assertions.iter().filter_map(|number| assertions.get(*number));
+    let subject = told.next().map_or_else(String::new, |it| it.subject.clone());
+    let (question, evidence) = (findings[place].question, findings[place].evidence.clone());
+    for (number, finding) in findings.iter_mut().enumerate() {
+        let leans = finding.question == question && finding.evidence == evidence;
+        let subject = match finding.leans.take_if(|_| leans) {
+            _ if number == place => subject.clone(),
+            Some(subject) => subject,
+            None => continue,
+        };
+        *finding = not_decided(finding.clone(), &subject, &why);
+    }
+}
+
+/// The finding, when nothing is decided of `subject`.
+fn not_decided(finding: Finding, subject: &str, why: &str) -> Finding {
+    Finding {
+        claim: format!("{subject} is not decided: {why}."),
+        limit: finding.limit.as_ref().map(|_| "unknown".to_owned()),
+        ..Finding::info(finding.question, String::new(), finding.evidence)
+    }
+    .advise("run more replicates: --replicates 6")
 }
 
 #[cfg(test)]

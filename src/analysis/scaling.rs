@@ -120,7 +120,10 @@ fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
         lost(loss.left.value),
     );
     let advice = format!("let no more than about {} run at once", words::streams(scaling.peak_at));
-    Some(Finding::info(QUESTION.name, claim, curve.evidence()).warn().advise(advice))
+    let peak = words::streams(scaling.peak_at);
+    let subject = format!("Whether {} collapses beyond {peak}", words::lower(&label(curve)));
+    let finding = Finding::info(QUESTION.name, claim, curve.evidence()).leaning(subject);
+    Some(finding.warn().advise(advice))
 }
 
 /// The Universal Scalability Law, where it describes the curve; never one through figures of bytes
@@ -195,7 +198,8 @@ fn by_law(curve: &Curve<'_>, followed: &Followed) -> Finding {
         cost(law.coherency),
         peak(curve, law),
     );
-    Finding::info(QUESTION.name, claim, curve.evidence())
+    let subject = format!("By what law {} grows with the streams", words::lower(&label(curve)));
+    Finding::info(QUESTION.name, claim, curve.evidence()).leaning(subject)
 }
 
 /// Where the law has its peak, when its interval ends within the levels that were measured.

@@ -39,16 +39,9 @@ impl<'a> Input<'a> {
             let place = if pool.is_clean() { answer.len() } else { 0 };
             answer.insert(place, analysis::integrity::headline(&pool));
         }
-        let mut input = Input {
-            campaign,
-            records,
-            samples: None,
-            trials,
-            cells,
-            shown: asked.into_shown(),
-            findings,
-            answer,
-        };
+        let shown = asked.into_shown().decided(&findings);
+        let mut input =
+            Input { campaign, records, samples: None, trials, cells, shown, findings, answer };
         prices::add(&mut input);
         input
     }

@@ -163,16 +163,10 @@ fn answer() -> Vec<String> {
 }
 
 fn findings() -> Vec<Finding> {
-    let finding = |question, claim: &str, evidence: &[u32], severity| Finding {
-        question,
-        claim: claim.into(),
-        evidence: evidence.to_vec(),
-        severity,
-        limit: None,
-        suspect: None,
-        runner_up: None,
-        advice: None,
-        assertions: Vec::new(),
+    let finding = |question, claim: &str, evidence: &[u32], severity| {
+        let mut finding = Finding::info(question, claim.to_owned(), evidence.to_vec());
+        finding.severity = severity;
+        finding
     };
     vec![
         Finding {

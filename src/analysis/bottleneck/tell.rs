@@ -7,24 +7,20 @@ use crate::measurement::limit::Resource;
 use crate::stats::mean_interval;
 use crate::value;
 
-/// Cells with the same limit, and the same one next, as one finding; `all` is how many there are.
-pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
-    let first = &group[0];
-    let settings = first.cell.settings;
-    let verdict = &first.verdict;
-    let load = first.cell.load(&["block-size", "queue-depth", "streams", "io-engine"]);
-    let rates = first.cell.values("throughput_bytes_per_s");
-    let rate = mean_interval(&rates).map(|rate| words::load_rate(settings, &rate, rates.len()));
+/// Cells with the same limit, and the same one next, as one finding; there is one at least.
+pub fn finding(group: Vec<Told>) -> Finding {
+    let Told { settings, load, rates, verdict, all, .. } = &group[0];
+    let rate = mean_interval(rates).map(|rate| words::load_rate(settings, &rate, rates.len()));
     let at = rate.map_or(String::new(), |rate| format!(" at {rate}"));
     let evidence = &verdict.evidence;
     let noun = noun(verdict.limit);
     let count = group.len();
     let lead = match (verdict.limit, count) {
-        (Resource::Unknown, 1) => format!("What limits {}{at} is not known", words::lower(&load)),
+        (Resource::Unknown, 1) => format!("What limits {}{at} is not known", words::lower(load)),
         (Resource::Unknown, _) => {
             format!(
                 "What limits {count} of {all} cells is not known, such as {}{at}",
-                words::lower(&load)
+                words::lower(load)
             )
         }
         (_, 1) => format!("{load}{at} is limited by {noun}"),
@@ -32,7 +28,7 @@ pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
             format!(
                 "{} limits {count} of {all} cells, such as {}{at}",
                 upper(&noun),
-                words::lower(&load)
+                words::lower(load)
             )
         }
     };
@@ -43,25 +39,26 @@ pub fn finding(group: &[Told<'_>], all: usize) -> Finding {
     if let Some(next) = &verdict.runner_up {
         claim += &in_words(settings, next);
     }
-    if let Some((trials, text)) = mismatch(group) {
+    if let Some((trials, text)) = mismatch(&group) {
         let trials = value::counted(trials as u64, "trial");
         claim += &format!(" In {trials} the figures do not agree: {text}.");
     }
-    let evidence = group.iter().flat_map(|told| told.cell.evidence()).collect();
+    let evidence = group.iter().flat_map(|told| told.trials.clone()).collect();
     let mut finding = Finding::info(super::QUESTION.name, claim, evidence);
     finding.limit = Some(verdict.limit.name().to_owned());
     finding.suspect = verdict.suspect.map(|suspect| suspect.name().to_owned());
     finding.runner_up = verdict.runner_up.clone();
     finding.advice = advice(verdict, settings).map(str::to_owned);
     let subject = match count {
-        1 => format!("What limits {}", words::lower(&load)),
-        _ => format!("What limits {count} of {all} cells, such as {},", words::lower(&load)),
+        1 => format!("What limits {}", words::lower(load)),
+        _ => format!("What limits {count} of {all} cells, such as {},", words::lower(load)),
     };
     let assertions = group.iter().filter_map(|told| told.verdict.assertion.clone());
-    finding.stating(assertions.map(|it| it.about(subject.clone())))
+    let finding = finding.stating(assertions.map(|it| it.about(subject.clone())));
+    Finding { cells: group, ..finding }
 }
 
-fn mismatch<'a>(group: &'a [Told<'_>]) -> Option<(usize, &'a str)> {
+fn mismatch<'a>(group: &'a [Told]) -> Option<(usize, &'a str)> {
     let all = group.iter().filter_map(|told| told.verdict.mismatch.as_ref());
     let trials = all.clone().map(|(trials, _)| trials).sum();
     all.map(|(_, text)| (trials, text.as_str())).next()

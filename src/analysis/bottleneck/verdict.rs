@@ -60,7 +60,7 @@ pub struct Point {
 }
 
 /// The verdict on a cell.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
     /// What limits it; `Unknown` when that is not proved.
     pub limit: Resource,
