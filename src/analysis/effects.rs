@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::curve::stray;
+pub use super::same::range;
 use super::workloads::{Varied, Workload, response, varied, workloads};
 use super::{Asked, Finding, Question};
 use crate::knob::{Knob, Scope};

@@ -271,7 +271,14 @@ fn summary(disks: &Total, network: &Total, ports: usize) -> Vec<String> {
     };
     let taken = of(network, "network port", "can take");
     lines.push(format!("{}{down}.", taken.trim_end_matches('.')));
+    let same = !disks.bound_by.is_empty() && disks.bound_by == network.bound_by;
     let binds = match (disks.bytes_per_s, network.bytes_per_s) {
+        // What holds both is neither the disks' side nor the network's.
+        (Some(one), Some(other)) if same => format!(
+            "From disk to network no more than {} can pass{}; what else binds is not known.",
+            value::throughput(one.min(other)),
+            held(disks)
+        ),
         (Some(disks), Some(network)) if disks < network => {
             format!("From disk to network the disks' side binds: {}.", value::throughput(disks))
         }

@@ -72,7 +72,7 @@ fn as_much(ratio: &Estimate) -> String {
 }
 
 /// `0.900 to 2.50`, as far as anybody can use it.
-fn range(ends: &Interval) -> String {
+pub fn range(ends: &Interval) -> String {
     let end = |ratio: f64| match ratio {
         ratio if ratio < ENDS.0 => format!("less than {}", ENDS.0),
         ratio if ratio > ENDS.1 => format!("more than {}", ENDS.1),

@@ -224,6 +224,16 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
 mod tests {
     use super::*;
 
+    /// "-1.21k to 82.1k IOPS": no rate is less than nothing.
+    #[test]
+    fn no_rate_is_told_below_nothing() {
+        let wide = Estimate::within(40_400.0, -1_210.0, 82_100.0);
+        for name in ["ops_per_s", "transactions_per_s", "throughput_bytes_per_s"] {
+            assert!(rate_of(name, &wide, 2).contains("interval 0"), "{}", rate_of(name, &wide, 2));
+            assert!(!rate_of(name, &wide, 2).contains('-'), "{}", rate_of(name, &wide, 2));
+        }
+    }
+
     #[test]
     fn figures_carry_their_unit_their_interval_and_n() {
         let sure = Estimate::within(1.64e9, 1.6e9, 1.68e9);

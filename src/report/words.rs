@@ -265,6 +265,8 @@ mod tests {
             ("ops_per_s", "ops"),
         ];
         for (name, wanted) in told {
+            // `throughput_bytes_per_s` stood as a heading.
+            assert!(!wanted.contains('_'), "{wanted}");
             assert_eq!(figure(name), wanted);
         }
     }

@@ -1,7 +1,8 @@
 //! What effects say, in sentences.
 
 use super::{
-    Effects, Finding, Interaction, KnobEffect, NOT_DECIDED, QUESTION, Span, Workload, said, varied,
+    Effects, Finding, Interaction, KnobEffect, NOT_DECIDED, QUESTION, Span, Workload, range, said,
+    varied,
 };
 use crate::analysis::words::amount;
 use crate::analysis::workloads::bytes_from;
@@ -318,9 +319,7 @@ fn times(ratio: &Estimate) -> String {
 }
 
 fn ends(ratio: &Estimate) -> String {
-    ratio.interval.map_or(String::new(), |ends| {
-        format!(" (95 % interval {} to {})", significant(ends.low), significant(ends.high))
-    })
+    ratio.interval.map_or(String::new(), |ends| format!(" (95 % interval {})", range(&ends)))
 }
 
 /// A word by itself, all else with its knob: `raid0`, `streams 8`, `read-ahead as-is`.

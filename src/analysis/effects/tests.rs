@@ -363,3 +363,34 @@ fn what_one_combination_shows_alone_is_told_as_that_and_matters_not() {
     let together = tell::together(all).unwrap().claim;
     assert!(together.contains("`data`") && together.contains("`io-engine`"), "{together}");
 }
+
+/// "ratio 0.0000354 to 115448": nobody can use such ends.
+#[test]
+fn an_interval_that_says_nothing_has_no_digits() {
+    let mut effects = of_strata(&split_plot(1, 3), &layout).swap_remove(0);
+    let span = effects.knobs[0].span.as_mut().unwrap();
+    span.ratio = crate::stats::Estimate::within(2.0, 0.000_035_4, 115_448.0);
+    let claim = tell::tell(&effects).claim;
+    assert!(claim.contains("(95 % interval less than 0.01 to more than 100"), "{claim}");
+}
+
+/// "Effect 1.26 of 21.2k and 20.3k": the ratio is of geometric means, which stand beside it.
+#[test]
+fn an_effect_can_be_computed_from_what_stands_beside_it() {
+    let mut round = 0;
+    let all = records(crossed(&[("io-engine", &["uring", "sync"])], 4), |_, settings| {
+        round += 1;
+        match settings.word("io-engine") {
+            "uring" => 21.2e6,
+            _ => [4.0e6, 36.6e6][round / 2 % 2],
+        }
+    });
+    let claim = tell::tell(&effects(&all)[0]).claim;
+    let after = |text: &str| -> f64 {
+        let rest = &claim[claim.find(text).unwrap_or_else(|| panic!("{claim}")) + text.len()..];
+        rest.split(' ').next().unwrap().parse().unwrap()
+    };
+    let (ratio, most, least) = (after("gives "), after("geometric means "), after("MB/s and "));
+    assert!((most / least / ratio - 1.0).abs() < 0.01, "{claim}");
+    assert!(ratio > 1.5, "of arithmetic means it were 1.04: {claim}");
+}

@@ -192,6 +192,22 @@ fn a_virtual_machine_has_unknown_parts_and_never_a_number_for_them() {
     let found = paths(&server, Some(&measured()));
     let path = &found.paths[0];
     assert_eq!((narrowest(path).kind, path.complete), ("memory", false));
+    // "From disk to network the network binds: 14137 MB/s", where every link was unknown and
+    // memory alone had been measured.
+    assert!(!found.summary.iter().any(|line| line.contains("binds: ")), "{:?}", found.summary);
+}
+
+/// "Two gigabit ports counted as 865 MB/s": their links are what each can carry.
+#[test]
+fn two_gigabit_ports_carry_no_more_than_two_gigabits() {
+    let mut server = second_source();
+    server.interfaces = ["0000:06:00.0", "0000:06:00.1"]
+        .iter()
+        .zip(["eth0", "eth1"])
+        .map(|(at, name)| port(name, at, Some(1.0)))
+        .collect();
+    let most = paths(&server, None).network.bytes_per_s.unwrap();
+    assert!((200e6..250e6).contains(&most), "{most}");
 }
 
 /// "At most 18927 MB/s, held by the memory" stood beside a memory that read 6908: one of the two

@@ -311,6 +311,13 @@ fn a_workload_is_called_as_its_plan_calls_it_and_no_two_are_called_alike() {
     let named: Vec<String> =
         read(network, "network", None).unwrap().loads.into_iter().map(|load| load.name).collect();
     assert_eq!(named, ["tcp-stream", "tcp-stream, wire namespaces, mtu 9000"]);
+    // "file-stream 3": of three loads of files nobody knew which was the third.
+    let files = crate::plan::builtin::find("disk-to-network").unwrap().text;
+    for load in read(files, "disk-to-network", None).unwrap().loads {
+        let numbered = load.name.rsplit(' ').next().is_some_and(|it| it.parse::<u32>().is_ok());
+        let knob = load.name.contains(", ");
+        assert!(!numbered || knob, "{}", load.name);
+    }
     for (names, word) in [(["a", "a", ""], "taken"), (["layout", "", ""], "taken")] {
         assert!(refused(&plan(names)).why.contains(word), "{names:?}");
     }

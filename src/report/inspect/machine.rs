@@ -181,3 +181,15 @@ fn smt(control: &str) -> String {
         word => format!("SMT {word}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "SMT notsupported" is the kernel's word, and no reader's.
+    #[test]
+    fn what_the_kernel_says_of_threads_is_put_in_words() {
+        let told = ["on", "off", "forceoff", "notsupported", "notimplemented"].map(smt);
+        assert_eq!(told, ["SMT on", "SMT off", "SMT off for good", "no SMT", "SMT not known"]);
+    }
+}

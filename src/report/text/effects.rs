@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, Side};
 use super::{Input, plain};
-use crate::analysis::effects::{Beside, Effects, KnobEffect, said};
+use crate::analysis::effects::{Beside, Effects, KnobEffect, range, said};
 use crate::measurement::origin::Verdict;
 use crate::report::words;
 use crate::stats::Estimate;
@@ -79,10 +79,7 @@ fn level(text: &str) -> String {
 }
 
 fn ends(ratio: &Estimate) -> String {
-    ratio.interval.map_or_else(
-        || "none".to_owned(),
-        |ends| format!("{} to {}", significant(ends.low), significant(ends.high)),
-    )
+    ratio.interval.map_or_else(|| "none".to_owned(), |ends| range(&ends))
 }
 
 fn table(effects: &Effects) -> String {
@@ -167,5 +164,9 @@ mod tests {
         assert_eq!(told(&effects), ["shown by raid1 alone"]);
         effects.knobs[0].matters = None;
         assert_eq!(told(&effects), ["not tested"]);
+        // "ratio 0.0000354 to 115448": nobody can use such ends.
+        let ends = Estimate::within(2.0, 0.000_035_4, 115_448.0);
+        effects.knobs[0].span.as_mut().unwrap().ratio = ends;
+        assert_eq!(row(&effects.knobs[0])[5], "less than 0.01 to more than 100");
     }
 }

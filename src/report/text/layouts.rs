@@ -61,3 +61,17 @@ fn layout<'a>(row: &Row<'a>) -> Vec<&'a Value> {
     let knobs = knob::KNOBS.iter().filter(|knob| knob.scope == Scope::Layout);
     knobs.filter_map(|knob| row.cell.settings.find(knob.name)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table had the columns "precondition precondition": the knob, and the time that it took.
+    #[test]
+    fn no_column_of_a_step_has_the_name_of_a_knob() {
+        for (_, head) in STEPS {
+            assert!(knob::find(head).is_none(), "{head}");
+            assert_eq!(STEPS.iter().filter(|(_, other)| *other == head).count(), 1, "{head}");
+        }
+    }
+}

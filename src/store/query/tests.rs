@@ -302,6 +302,18 @@ fn hints_say_what_was_meant() {
     assert_eq!(error.why, "no such column: x", "SQLite's words");
 }
 
+/// "no such column: campaign; did you mean campaign?": it is there, and not in what was asked.
+#[test]
+fn no_hint_asks_whether_one_meant_what_one_typed() {
+    let (_folder, path) = filled();
+    for sql in ["SELECT nowhere.campaign FROM trials", "SELECT nowhere.iops FROM trials"] {
+        let error = ask(&path, sql).unwrap_err();
+        let (hint, name) = (error.hint.unwrap(), error.why.rsplit('.').next().unwrap().to_owned());
+        assert!(!hint.contains(&format!("did you mean {name}?")), "{sql}: {hint}");
+        assert!(hint.contains(&format!("`{name}` is a column of ")), "{sql}: {hint}");
+    }
+}
+
 /// A run that writes must not wait for whoever asks, nor the other way round.
 #[test]
 fn it_is_asked_while_a_run_writes() {
