@@ -148,7 +148,6 @@ fn disks(seed: u64) -> Vec<Record> {
 #[expect(clippy::print_stdout, reason = "how often is told with --nocapture")]
 fn no_campaign_is_told_two_things_that_exclude_each_other() {
     let (mut many, mut before, mut stated) = (0, 0, 0);
-    let mut said = Vec::new();
     let mut check = |records: &[Record], what: &str| {
         let asked = Asked::of(records);
         let raw = answers(&asked);
