@@ -358,11 +358,13 @@ impl Varied<'_> {
 pub fn said(shown: Option<bool>, ratio: &Estimate) -> Option<&'static str> {
     Some(match (shown?, likeness_of(ratio)) {
         (true, _) => "shown",
-        (false, Likeness::Equal) => "no difference of 10 % or more",
+        (false, Likeness::Equal) => NO_TENTH,
         (false, _) => NOT_DECIDED,
     })
 }
 
+/// What is said where sameness is shown.
+pub const NO_TENTH: &str = "no difference of 10 % or more";
 /// What is said where neither a difference nor sameness is shown.
 const NOT_DECIDED: &str = "not decided";
 

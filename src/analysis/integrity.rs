@@ -83,9 +83,9 @@ fn not_verified(records: &[Record]) -> Vec<Finding> {
     vec![Finding::info(QUESTION.name, claim, trials).warn()]
 }
 
-/// The sentence for the top of a report, and whether nothing stands before it: it is what was asked,
-/// or data is not what was written, which matters more than anything. `None` where nothing was
-/// checked and nobody asked.
+/// The sentence for the top of a report, and whether nothing stands before it: it is what was
+/// asked, or data is not what was written, which matters more than anything. `None` where nothing
+/// was checked and nobody asked.
 pub fn told(records: &[Record]) -> Option<(bool, String)> {
     let mut trials = records.iter().filter(|record| !record.trial.prepares()).peekable();
     let some = trials.peek().is_some();

@@ -244,8 +244,8 @@ mod tests {
         assert_eq!(verdicts(&mut [crowded, took(2, 0, 1)]), [Device, Device]);
     }
 
-    /// 5 GB/s on a link of 2 GB/s: both passes came out of the card, so that neither was faster, and
-    /// others on these files stayed `device`.
+    /// 5 GB/s on a link of 2 GB/s: both passes came out of the card, so that neither was faster,
+    /// and others on these files stayed `device`.
     #[test]
     fn a_cache_that_the_ceiling_tells_is_sure_though_its_second_pass_was_no_faster() {
         use Verdict::{DeviceCache, Unknown};

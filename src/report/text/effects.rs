@@ -2,7 +2,7 @@
 
 use super::grid::{Grid, Side};
 use super::{Input, plain};
-use crate::analysis::effects::{Beside, Effects, KnobEffect, range, said};
+use crate::analysis::effects::{Beside, Effects, KnobEffect, NO_TENTH, range, said};
 use crate::measurement::origin::Verdict;
 use crate::report::words;
 use crate::stats::Estimate;
@@ -84,7 +84,9 @@ fn ends(ratio: &Estimate) -> String {
 
 fn table(effects: &Effects) -> String {
     let mut grid = Grid::new(&HEADS);
-    rows(effects).for_each(|row| grid.row(row));
+    // A line has room for the short form alone, below a head that says what it is of.
+    let short = |cell: String| if cell == NO_TENTH { "less than 10 %".to_owned() } else { cell };
+    rows(effects).for_each(|row| grid.row(row.into_iter().map(short).collect()));
     grid.render()
 }
 
