@@ -58,7 +58,7 @@ pub fn finding(group: Vec<Told>) -> Finding {
     Finding { cells: group, ..finding }
 }
 
-fn mismatch<'a>(group: &'a [Told]) -> Option<(usize, &'a str)> {
+fn mismatch(group: &[Told]) -> Option<(usize, &str)> {
     let all = group.iter().filter_map(|told| told.verdict.mismatch.as_ref());
     let trials = all.clone().map(|(trials, _)| trials).sum();
     all.map(|(_, text)| (trials, text.as_str())).next()
