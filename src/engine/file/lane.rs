@@ -219,6 +219,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             }
             self.fill_up::<READS, WRITES, LATENCY>(now)?;
         }
+        let now = self.idle_since(now);
         self.drain::<READS, WRITES>(now, done)
     }
 

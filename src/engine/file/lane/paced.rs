@@ -49,6 +49,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
                 break;
             }
         }
+        now = self.idle_since(now);
         done.behind = self.behind(now, done.started_ns);
         self.drain::<READS, WRITES>(now, done)
     }

@@ -42,6 +42,16 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
         self.left_in_round == 0 && self.in_flight > 0 && self.terms.at_wrap.anything()
     }
 
+    /// Since when a stream has nothing to do that saw its last operation complete at `now`: a stop
+    /// that comes while a round is made durable finds nothing in flight, and yet that writing out
+    /// was part of the load, and its time the load's.
+    pub(super) fn idle_since(&self, now: u64) -> u64 {
+        match self.in_flight == 0 && self.shared.phase() == Phase::Stop {
+            true => monotonic_ns(),
+            false => now,
+        }
+    }
+
     /// Begins another round; false when that must wait for what is in flight, or when the trial was
     /// ended meanwhile.
     ///
