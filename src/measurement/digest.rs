@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::figures::{Figures, LatencyCounts, Name, Rates, figures, latency_counts};
 use super::limit::{Limits, limits};
-use super::origin::{Origin, origin};
+use super::origin::{Origin, before_jump, origin};
 use super::settling::{Settling, settling};
 use super::start::{TrialStart, later, start};
 use super::steady::{Steady, steady};
@@ -40,6 +40,8 @@ pub struct Digest {
     pub machine: BTreeMap<&'static str, f64>,
     /// As [`origin`] gave it.
     pub origin: Origin,
+    /// As [`before_jump`] gave it.
+    pub before_jump: Option<f64>,
     /// As [`limits`] gave them.
     pub limits: Option<Arc<Limits>>,
     /// Whether there are samples of its course in the store.
@@ -67,6 +69,7 @@ impl Digest {
             notes: judge::all(record),
             machine: machine::counters(measurement),
             origin: origin(measurement, &record.trial.settings),
+            before_jump: before_jump(measurement, &record.trial.settings),
             limits: limits(record),
             sampled: measurement.has_course(),
         })

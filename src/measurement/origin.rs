@@ -15,6 +15,7 @@ use super::Measurement;
 use crate::knob::Settings;
 use facts::Facts;
 use limits::Exceeded;
+pub use limits::before_jump;
 
 mod again;
 mod below;

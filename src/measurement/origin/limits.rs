@@ -40,6 +40,12 @@ pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceed
     }
 }
 
+/// The rate of the reads before it jumped, bytes per second, where it did as no device does by
+/// itself.
+pub fn before_jump(measurement: &Measurement, settings: &Settings) -> Option<f64> {
+    rounds::before_jump(measurement, settings, &|length_ns| crowd(measurement, length_ns))
+}
+
 /// What the devices moved in the first `length_ns`, as a multiple of what the load had moved; 1
 /// where that is not known.
 fn crowd(measurement: &Measurement, length_ns: u64) -> f64 {

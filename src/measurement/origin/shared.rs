@@ -101,8 +101,23 @@ fn finds(record: &Record) -> Option<bool> {
     }))
 }
 
+/// Knobs of which more makes a load faster, and at most by as much: what one operation takes is
+/// never less for it.
+const IN_FLIGHT: [&str; 2] = ["block-size", "queue-depth"];
+
+/// Knobs that follow from those.
+const FOLLOWS: [&str; 1] = ["batch"];
+
+/// How fast files were read at first.
+struct Slowest {
+    number: u32,
+    bytes_per_s: f64,
+    in_flight: [f64; 2],
+}
+
 /// Why trials, by their places, are not surely the device's: an earlier one did the same and was
-/// several times slower. In the order of time, as files are read again later, never before.
+/// several times slower, beyond what larger blocks and a deeper queue can make of it. In the order
+/// of time, as files are read again later, never before.
 fn slower(records: &[Record]) -> BTreeMap<usize, String> {
     let mut reads: Vec<(usize, f64)> = Vec::new();
     reads.extend(records.iter().enumerate().filter_map(|(at, one)| Some((at, read_alone(one)?))));
@@ -111,27 +126,53 @@ fn slower(records: &[Record]) -> BTreeMap<usize, String> {
         (measurement.map_or(0, |it| it.started_unix_ns), records[at].trial.number)
     };
     reads.sort_by_key(|(at, _)| begun(*at));
-    let mut slowest: BTreeMap<(u64, &[String], u32), (u32, f64)> = BTreeMap::new();
+    let mut slowest: BTreeMap<(u64, &[String], u32), Vec<Slowest>> = BTreeMap::new();
     let mut why = BTreeMap::new();
     for (at, bytes_per_s) in reads {
         let trial = &records[at].trial;
+        let settings = &trial.settings;
+        let in_flight = IN_FLIGHT.map(|knob| match settings.has(knob) {
+            true => settings.number(knob).max(1.0),
+            false => 1.0,
+        });
         // Equal settings and an equal first file are the same files.
-        let same = (trial.settings.fingerprint(&[]), devices(&records[at]), trial.first_file);
-        let (number, least) = slowest.entry(same).or_insert((trial.number, bytes_per_s));
-        if bytes_per_s >= SURELY * *least {
+        let alike = settings.fingerprint(&[&IN_FLIGHT[..], &FOLLOWS].concat());
+        let all = slowest.entry((alike, devices(&records[at]), trial.first_file)).or_default();
+        let least = |one: &Slowest| {
+            let more = in_flight.iter().zip(one.in_flight).map(|(here, there)| here / there);
+            bytes_per_s / (one.bytes_per_s * more.map(|more| more.max(1.0)).product::<f64>())
+        };
+        if let Some(one) = all.iter().find(|one| least(one) >= SURELY) {
+            let way = match one.in_flight == in_flight {
+                true => "in the same way",
+                false => "with other blocks or another depth",
+            };
             let reason = format!(
-                "trial {number} read the same files in the same way before, at {}, and this one at \
-                 {}: a cache behind the kernel, or a limit that was lifted",
-                throughput_short(*least),
+                "trial {} read the same files {way} before, at {}, and this one at {}: a cache \
+                 behind the kernel, or a limit that was lifted",
+                one.number,
+                throughput_short(one.bytes_per_s),
                 throughput_short(bytes_per_s)
             );
             why.insert(at, reason);
         }
-        if bytes_per_s < *least {
-            (*number, *least) = (trial.number, bytes_per_s);
+        let here = Slowest {
+            number: trial.number,
+            bytes_per_s: before_jump(&records[at]).unwrap_or(bytes_per_s),
+            in_flight,
+        };
+        match all.iter_mut().find(|one| one.in_flight == in_flight) {
+            Some(one) if one.bytes_per_s <= here.bytes_per_s => {}
+            Some(one) => *one = here,
+            None => all.push(here),
         }
     }
     why
+}
+
+/// As [`super::before_jump`] gave it.
+fn before_jump(record: &Record) -> Option<f64> {
+    record.outcome.measurement()?.digest.as_ref()?.before_jump
 }
 
 /// How fast a trial read files from a device that it had for itself, bytes per second.
@@ -146,7 +187,9 @@ fn read_alone(record: &Record) -> Option<f64> {
     let known = ours && alone && !paced && read > 0 && measurement.elapsed_ns > 0;
     let again = !settings.flag("fresh-file") && settings.whole("files") > 0;
     let is_device = || origin(measurement, settings).verdict == Verdict::Device;
-    (known && again && is_device()).then(|| read as f64 * 1e9 / measurement.elapsed_ns as f64)
+    let jumped = before_jump(record).is_some();
+    (known && again && (jumped || is_device()))
+        .then(|| read as f64 * 1e9 / measurement.elapsed_ns as f64)
 }
 
 /// The files of a trial that others may read too; those that are made anew for it are removed.
@@ -242,6 +285,46 @@ mod tests {
         let Outcome::Done(measurement) = &mut crowded.outcome else { panic!("it was done") };
         measurement.evidence.device_read_bytes = Some(1 << 40);
         assert_eq!(verdicts(&mut [crowded, took(2, 0, 1)]), [Device, Device]);
+    }
+
+    /// The host began to keep the blocks as the first cell ended: other cells on the same files were
+    /// fast from their start, and their settings those of no slower trial.
+    #[test]
+    fn another_cell_on_the_same_files_is_held_against_what_its_blocks_and_depth_explain() {
+        use Verdict::{Device, Unknown};
+        let took = |number: u32, knobs: &[(&str, &str)], ms: u64| {
+            let mut measurement = with(|_| {});
+            measurement.elapsed_ns = ms * 1_000_000;
+            measurement.started_unix_ns = u64::from(number);
+            let mut record = record(number, 0, None);
+            record.trial.settings = crate::knob::testing::settings("file", knobs);
+            record.outcome = Outcome::Done(Box::new(measurement));
+            record.light()
+        };
+        let large = [("block-size", "1MiB")];
+        let small = [("block-size", "64KiB")];
+        // 16 times the block, 68 times the rate; and as much by fewer bytes in flight.
+        assert_eq!(
+            verdicts(&mut [took(1, &small, 68_000), took(2, &large, 1_000)]),
+            [Device, Unknown]
+        );
+        assert_eq!(
+            verdicts(&mut [took(1, &large, 4_000), took(2, &small, 1_000)]),
+            [Device, Unknown]
+        );
+        // What a device of one latency does with 16 times the bytes, or 32 times the depth.
+        assert_eq!(verdicts(&mut [took(1, &small, 40_000), took(2, &large, 1_000)]), [Device; 2]);
+        let deep = [("queue-depth", "32"), ("access", "random-read")];
+        let flat = [("queue-depth", "1"), ("access", "random-read")];
+        assert_eq!(verdicts(&mut [took(1, &flat, 90_000), took(2, &deep, 1_000)]), [Device; 2]);
+        // Another order is other work.
+        assert_eq!(verdicts(&mut [took(1, &flat, 90_000), took(2, &small, 1_000)]), [Device; 2]);
+        // A rate that jumped is held against as it was before.
+        let mut jumped = took(1, &small, 1_200);
+        let Outcome::Done(measurement) = &mut jumped.outcome else { panic!("it was done") };
+        let digest = measurement.digest.as_mut().unwrap();
+        (digest.before_jump, digest.origin.verdict) = (Some(15e6), Unknown);
+        assert_eq!(verdicts(&mut [jumped, took(2, &large, 1_000)]), [Unknown; 2]);
     }
 
     /// 5 GB/s on a link of 2 GB/s: both passes came out of the card, so that neither was faster,

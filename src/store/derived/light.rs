@@ -122,6 +122,7 @@ struct Done<'a> {
     course: Option<Course>,
     start: Option<TrialStart>,
     later: Option<f64>,
+    before_jump: Option<f64>,
     latencies: Cow<'a, [LatencyCounts]>,
     notes: Cow<'a, [Note]>,
     /// How many of the notes, the first ones, were taken while it ran.
@@ -205,6 +206,7 @@ fn done<'a>(
         course: digest.settling.as_ref().map(Course::of),
         start: digest.start,
         later: digest.later,
+        before_jump: digest.before_jump,
         latencies: digest.latencies.as_slice().into(),
         notes: digest.notes.as_ref().into(),
         taken: measurement.notes.len() as u32,
@@ -279,6 +281,7 @@ fn measurement(done: Done<'_>, names: &HashMap<u32, Name>) -> Option<Measurement
         settling: done.course.map(Course::settling),
         start: done.start,
         later: done.later,
+        before_jump: done.before_jump,
         latencies: done.latencies.into_owned(),
         notes,
         machine: counters.filter_map(|(name, value)| Some((name, value?))).collect(),
