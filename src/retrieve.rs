@@ -61,7 +61,8 @@ impl Retrieved {
             ("host", &old.host, &new.host),
             ("brickyard", &old.version, &new.version),
         ] {
-            if old != new {
+            // Of an import nobody knows the machine, which is not another host.
+            if old != new && ![old, new].into_iter().any(|one| one == "unknown") {
                 lines.push(format!("{what}: {new}, was {old}"));
             }
         }

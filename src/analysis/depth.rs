@@ -32,7 +32,7 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     let mut advice = None;
     let grows = match scaling.knee {
         Knee::At(at) => {
-            format!("{label} grows with the queue up to depth {}", words::number(&at, ""))
+            format!("{label} grows with the queue up to depth {}", words::whole(&at, ""))
         }
         Knee::Between(below, above) => {
             format!("{label} stops growing between queue depth {below} and {above}")

@@ -69,7 +69,7 @@ fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let at_peak = format!("the most was {peak} with {}", words::streams(scaling.peak_at));
     let (claim, advice) = match scaling.knee {
         Knee::At(at) => {
-            let knee = words::number(&at, " streams");
+            let knee = words::whole(&at, " streams");
             (format!("{label} grows with the streams up to {knee}; {at_peak}."), None)
         }
         Knee::Between(below, reached) => (
@@ -214,7 +214,7 @@ fn bounded(curve: &Curve<'_>, law: &Law) -> Option<Estimate> {
 fn peak(curve: &Curve<'_>, law: &Law) -> String {
     let last = curve.last();
     if let Some(at) = bounded(curve, law) {
-        return format!("its peak lies at {}", words::number(&at, " streams"));
+        return format!("its peak lies at {}", words::whole(&at, " streams"));
     }
     match law.peak {
         // What lies beyond all that was measured is the law's word alone.

@@ -133,6 +133,19 @@ pub fn number(estimate: &Estimate, unit: &str) -> String {
     }
 }
 
+/// Where on a scale of whole numbers something lies: `about 4 streams (95 % interval 3.70 to 4.40)`;
+/// `unit` follows the value. "Up to 4.09 streams" is no number that anybody can use.
+pub fn whole(estimate: &Estimate, unit: &str) -> String {
+    let value = estimate.value.round().max(1.0);
+    match estimate.interval {
+        Some(ends) => {
+            let (low, high) = (significant(ends.low), significant(ends.high));
+            format!("about {value}{unit} (95 % interval {low} to {high})")
+        }
+        None => format!("about {value}{unit} (one run of each, no interval)"),
+    }
+}
+
 /// A time in ns with its interval: `8.31 ms (95 % interval 8.25 ms to 8.37 ms)`.
 pub fn time(ns: &Estimate) -> String {
     quantity(ns, duration)
@@ -259,6 +272,15 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// "Grows with the streams up to 4.09 streams".
+    #[test]
+    fn streams_are_whole_ones() {
+        let told = whole(&Estimate::within(4.09, 3.7, 4.4), " streams");
+        assert_eq!(told, "about 4 streams (95 % interval 3.70 to 4.40)");
+        let told = whole(&Estimate::within(1.2, 0.4, 1.9), "");
+        assert_eq!(told, "about 1 (95 % interval 0.400 to 1.90)");
+    }
 
     /// "-1.21k to 82.1k IOPS": no rate is less than nothing.
     #[test]

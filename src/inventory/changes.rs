@@ -39,7 +39,7 @@ pub fn changes(before: &Value, now: &Value) -> Vec<String> {
     // Figures of others come without a machine: that is one difference, and not one a part.
     let (old, new) = (source(before), source(now));
     if old.is_some() != new.is_some() {
-        let told = |of: Option<String>| of.unwrap_or_else(|| "measured by brickyard".to_owned());
+        let told = |of: Option<String>| of.unwrap_or_else(|| "brickyard's own".to_owned());
         return vec![format!("figures: {}, was {}", told(new), told(old))];
     }
     let mut lines = Vec::new();
@@ -276,11 +276,11 @@ mod tests {
         let published = json!({ "published": { "by": "x" }, "configurations": { "a": {} } });
         assert_eq!(
             changes(&measured, &fio),
-            ["figures: imported from fio.json (fio), was measured by brickyard"]
+            ["figures: imported from fio.json (fio), was brickyard's own"]
         );
         assert_eq!(
             changes(&published, &measured),
-            ["figures: measured by brickyard, was published by others"]
+            ["figures: brickyard's own, was published by others"]
         );
         let two = json!({ "targets": [{ "directory": "/srv" }, { "directory": "/tmp" }] });
         for (before, now) in [(&measured, &two), (&two, &measured), (&measured, &json!({}))] {

@@ -72,6 +72,28 @@ fn a_regression_ends_with_1_and_is_drawn() {
     assert!(page.contains("2 better"));
 }
 
+/// `compare` against an import printed the machine's raw JSON, "import / unknown" and no file's
+/// name; "what else differs" is of no use where nobody knows the other machine.
+#[test]
+fn an_import_is_named_by_its_file_and_has_no_machine() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    measured(at, "a.db", &[]);
+    let name = "fio-3.33-read.txt";
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/tools/");
+    std::fs::copy(format!("{fixtures}{name}"), at.join(name)).expect("a fixture");
+    let imported = brickyard(at, &["import", name, "--store", "b.db"]);
+    assert_eq!(imported.status.code(), Some(0));
+    for sides in [["a.db", "b.db"], ["b.db", "a.db"]] {
+        let output = brickyard(at, &[&["compare"], &sides[..]].concat());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains(&format!("import of {name}")), "{text}");
+        assert!(text.lines().next().is_some_and(|line| line.contains("IMPORTED")), "{text}");
+        let raw = ["unknown", "{", "null", "\": "].into_iter().filter(|raw| text.contains(raw));
+        assert_eq!(raw.collect::<Vec<_>>(), [""; 0], "{text}");
+    }
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused_by_name() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -142,6 +142,29 @@ fn disks(seed: u64) -> Vec<Record> {
     records
 }
 
+/// "inf %", "differences under 67904817 %", "37922346538115457024 times as much", "up to 4.09
+/// streams": a number that nobody can use.
+fn useless(claim: &str) -> bool {
+    let words: Vec<&str> = claim.split([' ', '(', ')', ',', ';']).collect();
+    let ends = words.iter().skip(1).map(|word| word.trim_end_matches('.')).chain([""]);
+    words.iter().zip(ends).any(|(word, next)| {
+        let word = word.trim_end_matches('.');
+        let number = word.parse::<f64>().ok();
+        let of_all = |number: f64| number.abs() >= 1e6 && matches!(next, "%" | "times");
+        let part = |number: f64| number.fract() != 0.0 && matches!(next, "streams" | "trials");
+        number.is_some_and(|it| !it.is_finite() || of_all(it) || part(it))
+    })
+}
+
+#[test]
+fn numbers_that_nobody_can_use_are_seen() {
+    for claim in ["under 67904817 %.", "(inf %)", "NaN MB/s", "up to 4.09 streams (95 % interval)"]
+    {
+        assert!(useless(claim), "{claim}");
+    }
+    assert!(!useless("1.3 times 1640 MB/s with 4 streams, 67904817 bytes, 12 %, infinite"));
+}
+
 /// What all questions answer by themselves hardly ever excludes each other, and never where it is
 /// told.
 #[test]
@@ -159,6 +182,8 @@ fn no_campaign_is_told_two_things_that_exclude_each_other() {
         let told = findings(&asked);
         assert_eq!(contradictions(&told), [], "{what}: {told:#?}");
         assert!(told.len() >= raw.len(), "{what}: none is dropped");
+        let claims = told.iter().map(|finding| finding.claim.as_str());
+        assert_eq!(claims.filter(|claim| useless(claim)).collect::<Vec<_>>(), [""; 0], "{what}");
     };
     for seed in seeds() {
         check(&drawn(seed), &format!("server {seed}"));
