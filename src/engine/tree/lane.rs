@@ -104,8 +104,8 @@ impl<'a> Lane<'a> {
         done: &mut Done,
         last_ns: &mut u64,
     ) -> Result<bool, Fault> {
+        let mut phase = self.shared.phase();
         for entry in self.entries {
-            let phase = self.shared.phase();
             if phase == Phase::Stop {
                 return Ok(true);
             }
@@ -113,9 +113,11 @@ impl<'a> Lane<'a> {
             if let Err(why) = act.act(directory, entry, done.rounds) {
                 return Err(Fault { entry: *entry, why });
             }
+            let begun_in = std::mem::replace(&mut phase, self.shared.phase());
             if LATENCY {
                 let now_ns = monotonic_ns();
-                if phase == Phase::Window {
+                // The window does not count what outlasts it: its time is not of the window either.
+                if begun_in == Phase::Window && phase == Phase::Window {
                     self.tally.record(now_ns - *last_ns);
                 }
                 *last_ns = now_ns;
@@ -124,6 +126,7 @@ impl<'a> Lane<'a> {
             self.cell.metadata_ops.store(done.ops, Relaxed);
             if done.ops == 1 {
                 self.shared.started();
+                phase = self.shared.phase();
                 *last_ns = monotonic_ns();
             }
         }
@@ -133,5 +136,47 @@ impl<'a> Lane<'a> {
     /// Latency of the operations in the window.
     pub fn latency(self) -> Option<Histogram<u64>> {
         self.tally.into_histogram()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::engine::tree::entry::entries;
+    use crate::knob::testing::settings;
+
+    /// An operation on names of which the fifth outlasts the trial.
+    struct Stalls<'a>(&'a Shared, u32);
+
+    impl Act for Stalls<'_> {
+        fn act(&mut self, _: &OwnedFd, _: &Entry, _: u64) -> Result<(), Errno> {
+            self.1 += 1;
+            if self.1 == 5 {
+                self.0.end();
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            Ok(())
+        }
+    }
+
+    /// 36.3k directories per second of one stream, 134 us each on average: the last one took 394 ms
+    /// and came after the window of 100 ms, which counted it not, and the mean did.
+    #[test]
+    fn what_outlasts_the_window_is_in_no_latency_of_it() {
+        let knobs = [("cold", "false"), ("stop", "1s"), ("file-size", "0"), ("files", "10")];
+        let job = Job::of(&settings("tree", &knobs), 1, 2).unwrap();
+        let (events, _told) = std::sync::mpsc::channel();
+        let shared = Shared::new(1, 0, true, events);
+        let folder = tempfile::tempdir().unwrap();
+        let directories = [OwnedFd::from(std::fs::File::open(folder.path()).unwrap())];
+        let entries = entries(&job, 0);
+        let mut lane = Lane::new(&job, &shared, 0, &entries, &directories);
+        let done = lane.run::<_, true>(&mut Stalls(&shared, 0)).ok().unwrap();
+        assert_eq!((done.ops, shared.window().unwrap().done.metadata_ops), (5, 3));
+        let latency = lane.latency().unwrap();
+        assert_eq!(latency.len(), 3, "the first opens the window, and the fifth outlasts it");
+        assert!(latency.max() < 20_000_000);
     }
 }
