@@ -133,8 +133,8 @@ pub fn number(estimate: &Estimate, unit: &str) -> String {
     }
 }
 
-/// Where on a scale of whole numbers something lies: `about 4 streams (95 % interval 3.70 to 4.40)`;
-/// `unit` follows the value. "Up to 4.09 streams" is no number that anybody can use.
+/// Where on a scale of whole numbers it lies, `unit` after the value: `about 4 streams (95 %
+/// interval 3.70 to 4.40)`. "Up to 4.09 streams" is no number that anybody can use.
 pub fn whole(estimate: &Estimate, unit: &str) -> String {
     let value = estimate.value.round().max(1.0);
     match estimate.interval {

@@ -44,6 +44,23 @@ fn two_campaigns_of_one_server_are_the_same_and_those_of_others_say_what_is_not_
     assert!(said.contains("nothing was compared") && said.contains("hint: "), "{said}");
 }
 
+/// `throughput_bytes_per_s` as a heading, "Without a column here: write_latency_ns_mean": names of
+/// columns are the program's words.
+#[test]
+fn a_report_in_words_has_no_names_of_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    measured(at, "a.db", &[]);
+    for format in ["text", "markdown"] {
+        let output = brickyard(at, &["report", "--store", "a.db", "--format", format]);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(text.contains("MB/s") && text.contains("p99"), "{format}: {text}");
+        for word in ["_per_s", "_ns", "_bytes", "latency_"] {
+            assert!(!text.contains(word), "{format}, {word}: {text}");
+        }
+    }
+}
+
 /// A server that lost half: the exit status is what a script asks for.
 #[test]
 #[expect(clippy::print_stdout, reason = "a test that cannot run says so")]

@@ -287,8 +287,8 @@ mod tests {
         assert_eq!(verdicts(&mut [crowded, took(2, 0, 1)]), [Device, Device]);
     }
 
-    /// The host began to keep the blocks as the first cell ended: other cells on the same files were
-    /// fast from their start, and their settings those of no slower trial.
+    /// The host began to keep the blocks as the first cell ended: other cells on the same files
+    /// were fast from their start, and their settings those of no slower trial.
     #[test]
     fn another_cell_on_the_same_files_is_held_against_what_its_blocks_and_depth_explain() {
         use Verdict::{Device, Unknown};
