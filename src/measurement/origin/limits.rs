@@ -13,6 +13,10 @@ use super::rounds;
 /// link's clock may be 300 ppm off (SATA, PCIe) and ours a little more.
 pub const ABOVE_CEILING: f64 = 0.02;
 
+/// What is in flight excuses no more than this share of what the load was given: of a short time it
+/// could be all.
+const AHEAD_MAX: f64 = 0.1;
+
 /// What speaks against the media, as far as something does.
 #[derive(Debug)]
 pub enum Exceeded {
@@ -30,7 +34,7 @@ pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceed
     }
     let above = || above(measurement, settings).map(Exceeded::Certainly);
     let pass = measurement.second_pass.as_ref();
-    let crowd = |length_ns: u64| crowd(measurement, length_ns);
+    let crowd = |length_ns: u64| crowd(measurement, settings, length_ns);
     match pass.map(|pass| again(pass, crowd(pass.first_ns))) {
         Some(Again::Kept(why)) => Some(Exceeded::Certainly(why)),
         Some(Again::Unclear(why)) => above().or(Some(Exceeded::Perhaps(why))),
@@ -43,21 +47,30 @@ pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceed
 /// The rate of the reads before it jumped, bytes per second, where it did as no device does by
 /// itself.
 pub fn before_jump(measurement: &Measurement, settings: &Settings) -> Option<f64> {
-    rounds::before_jump(measurement, settings, &|length_ns| crowd(measurement, length_ns))
+    let crowd = |length_ns: u64| crowd(measurement, settings, length_ns);
+    rounds::before_jump(measurement, settings, &crowd)
 }
 
 /// What the devices moved in the first `length_ns`, as a multiple of what the load had moved; 1
-/// where that is not known.
-fn crowd(measurement: &Measurement, length_ns: u64) -> f64 {
+/// where that is not known. What was in flight at that moment a device may have moved already, and
+/// the load not counted.
+fn crowd(measurement: &Measurement, settings: &Settings, length_ns: u64) -> f64 {
     let (load, end_ns) = (&measurement.load, i64::try_from(length_ns).unwrap_or(i64::MAX));
     let own = || {
         let read = load.growth("read_bytes", 0, end_ns)? * had_read(measurement);
         Some(read + load.growth("write_bytes", 0, end_ns).unwrap_or(0.0))
     };
     match (moved(measurement, 0, length_ns), own()) {
-        (Some(moved), Some(own)) if own > 0.0 => (moved / own).max(1.0),
+        (Some(moved), Some(own)) if own > 0.0 => {
+            let ahead = (in_flight(settings) * block_bytes(settings)).min(AHEAD_MAX * own);
+            ((moved - ahead) / own).max(1.0)
+        }
         _ => 1.0,
     }
+}
+
+fn block_bytes(settings: &Settings) -> f64 {
+    if settings.has("block-size") { settings.number("block-size") } else { 0.0 }
 }
 
 /// What the load had devices read for each byte that it was given, where that was more: with what
