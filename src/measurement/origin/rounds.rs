@@ -367,6 +367,35 @@ mod tests {
         assert_eq!(around(40_000_000).verdict, Verdict::Device, "neighbours read the rest");
     }
 
+    /// 16 blocks of 256 KiB were in flight at the end of a first pass of 59 MB: the disk had moved
+    /// 7 % more than the load had counted, and a cache was excused by neighbours.
+    #[test]
+    fn what_is_in_flight_when_a_pass_ends_is_no_neighbour_s_naive_unknown() {
+        let slots = [5.9e6; 10];
+        let passes = |ahead: i64| {
+            let mut trial = trial(1 << 40, &slots);
+            let at_ns = trial.load.at_ns.clone();
+            let moved = |row: i64| (row * 5_900_000 + if row > 0 { ahead } else { 0 }) as u64;
+            let column = |what: &str, values| Column {
+                name: format!("sda1.{what}"),
+                kind: Kind::Counter,
+                values,
+            };
+            let read = column("read_bytes", (0..at_ns.len() as i64).map(moved).collect());
+            let columns = vec![read, column("write_bytes", vec![0; at_ns.len()])];
+            trial.counters = vec![Series { source: "diskstats".into(), at_ns, columns }];
+            trial.second_pass = Some(crate::measurement::SecondPass {
+                bytes: 59_000_000,
+                first_ns: 1_000_000_000,
+                second_ns: 100_000_000,
+                first_marks: crate::measurement::SecondPass::marks(&trial.load, 1_000_000_000),
+            });
+            judge(&trial, &[("block-size", "256KiB"), ("queue-depth", "16")]).verdict
+        };
+        assert_eq!(passes(16 * 262_144), Verdict::DeviceCache);
+        assert_eq!(passes(12_000_000), Verdict::Unknown, "more than was in flight: a neighbour");
+    }
+
     /// A disk that wanders is no cache, however often its files are read.
     #[test]
     fn wandering_disks_are_not_accused_over_seeds() {
