@@ -85,7 +85,11 @@ fn a_disk_that_is_slower_than_the_wire_is_what_limits_and_a_wire_that_is_slower_
     let pair = crate::network::Pair::new();
     pair.shape(draw("rate of the wire that limits, Mb/s", 100, 400));
     let dir = mount.name();
-    let more = ["--dir", &dir, "file-size=64MiB", "send-path=splice"];
+    // No round ends within the trial: a kernel that frees what another processor has read when the
+    // next packet comes (skb_attempt_defer_free) keeps pages of a file busy after it has arrived.
+    // A pause of up to 85 ms that they were waited for, 98.9 % of the wire, is the load's, and what
+    // a pause may cost is held by the test above.
+    let more = ["--dir", &dir, "file-size=208MiB", "send-path=splice"];
     let folder = tempfile::tempdir().expect("a folder");
     let document = pair.run_workload("file-stream", folder.path(), &more);
     let (word, claim) = limit(&document);
