@@ -152,6 +152,9 @@ pub struct Limits {
     pub uses: Vec<Use>,
 }
 
+/// The note of a load whose streams made their files durable whenever they came to their end.
+pub const FLUSHED_AT_WRAP: &str = "flushed-at-wrap";
+
 /// Little's law and the figures may differ by this share before it is said.
 pub const LITTLE_TOLERANCE: f64 = 0.10;
 
@@ -295,9 +298,11 @@ pub fn limits(record: &Record) -> Option<Arc<Limits>> {
     let facts = Facts::of(record)?;
     let in_flight = in_flight(&record.trial.settings);
     let latency_s = facts.latency_s();
-    // Checking a block, or noting that it was acknowledged, is no part of an operation's time:
-    // meanwhile fewer are in flight.
-    let pauses = measurement.integrity.is_some() || record.trial.settings.engine() == "flush-test";
+    // Checking a block, noting that it was acknowledged, or making files durable before they are
+    // written over is no part of an operation's time: meanwhile fewer are in flight.
+    let pauses = measurement.integrity.is_some()
+        || record.trial.settings.engine() == "flush-test"
+        || measurement.notes.iter().any(|note| note.kind == FLUSHED_AT_WRAP);
     let little = match (facts.ops_per_s, latency_s, facts.rate() > 0.0 || pauses) {
         (Some(ops), Some(latency), false) => Some(ops * latency / in_flight),
         _ => None,

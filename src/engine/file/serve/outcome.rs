@@ -9,6 +9,7 @@ use crate::engine::file::job::{Direction, Fsync, Job, Order};
 use crate::engine::file::protocol::{LoadResult, Prepared, write_histogram};
 use crate::engine::file::stream::{Trial, Yield};
 use crate::engine::load::watch::Watched;
+use crate::measurement::limit::FLUSHED_AT_WRAP;
 use crate::measurement::{Amount, Durable, Integrity, Note, Operation, SecondPass, Series, Stream};
 use crate::value;
 use crate::value::Stop;
@@ -207,7 +208,7 @@ fn note_flushes(yields: &[Yield]) -> Option<Note> {
     let run_ns: u64 = all().map(|done| done.stopped_ns.saturating_sub(done.started_ns)).sum();
     (flushes > 0).then(|| {
         Note::new(
-            "flushed-at-wrap",
+            FLUSHED_AT_WRAP,
             format!(
                 "The files were smaller than what was written: {flushes} times a stream came to \
                  the end of its own, made it durable and then wrote over it, which took {} of the \
