@@ -62,7 +62,8 @@ fn little_s_law_is_not_asked_of_a_load_that_checks_between_its_operations() {
 }
 
 /// Four streams came 25 times to the ends of files of 29 MiB and made them durable, which took 65 %
-/// of their time and was told. Beside it stood that "the figures do not agree": 1.00 in flight of 4.
+/// of their time and was told. Beside it stood that "the figures do not agree", with 1.00 in flight
+/// of 4.
 #[test]
 fn little_s_law_is_not_asked_of_a_load_that_makes_its_files_durable_between_rounds() {
     let mut record = Scene { streams: 4, late: 0.25, ..Scene::default() }.record(1);
