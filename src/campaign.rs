@@ -6,19 +6,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::engine::{self, Context, Engine, Error as EngineError, Keeps};
-use crate::inventory;
-use crate::journal;
-use crate::measurement::{Measurement, Note, Outcome, Record, judge};
-use crate::plan::Trial;
-use crate::progress::{Event, Observer};
-use crate::provision::{self, share::is_export};
-use crate::store::{Campaign, Store, Unfinished};
-use crate::sys::kmsg::{KernelLog, Messages};
-use crate::sys::limits::explained;
-use crate::sys::signal::Stop;
-use crate::sys::workdir::{Swept, WorkDir, sweep};
-use crate::sys::{Error, Host, clock};
+use engines::engine::{self, Context, Engine, Error as EngineError, Keeps};
+use experiment::measurement::{Measurement, Note, Outcome, Record, judge};
+use experiment::plan::Trial;
+use experiment::progress::{Event, Observer};
+use host::inventory;
+use host::journal;
+use host::provision::{self, share::is_export};
+use host::sys::kmsg::{KernelLog, Messages};
+use host::sys::limits::explained;
+use host::sys::signal::Stop;
+use host::sys::workdir::{Swept, WorkDir, sweep};
+use host::sys::{Error, Host, clock};
+use store::{Campaign, Store, Unfinished};
 
 pub mod apply;
 mod barred;
@@ -566,8 +566,8 @@ fn uid_number(uid: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::Integrity;
-    use crate::measurement::integrity::Fault;
+    use experiment::measurement::Integrity;
+    use experiment::measurement::integrity::Fault;
 
     #[test]
     fn a_fault_bears_what_the_kernel_said_in_the_second_around_it() {

@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub(crate) use import::files;
 
-use crate::sys::{limits, signal};
+use host::sys::{limits, signal};
 
 mod check;
 mod compare;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::store::Store;
-use crate::sys::Error;
-use crate::sys::signal::Stop;
+use host::sys::Error;
+use host::sys::signal::Stop;
+use store::Store;
 
 mod answers;
 mod connection;

@@ -8,13 +8,13 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use crate::inventory::Target;
-use crate::journal::{Change, Identity, Journal, Line, Said, boot, in_force};
-use crate::knob::system::{Place, group, interface};
-use crate::knob::{Apply, KNOBS, Knob, Settings};
-use crate::measurement::Note;
-use crate::sys::{Error, Host, processors};
-use crate::value::{self, Value};
+use base::value::{self, Value};
+use experiment::knob::system::{Place, group, interface};
+use experiment::knob::{Apply, KNOBS, Knob, Settings};
+use experiment::measurement::Note;
+use host::inventory::Target;
+use host::journal::{Change, Identity, Journal, Line, Said, boot, in_force};
+use host::sys::{Error, Host, processors};
 
 pub mod preview;
 #[cfg(test)]

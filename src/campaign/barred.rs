@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use crate::inventory::Target;
-use crate::sys::{Host, clock};
+use host::inventory::Target;
+use host::sys::{Host, clock};
 
 /// What a disk does not complete in this time after its load has ended, it holds back: longer than
 /// the worst disk that works takes, shorter than a person waits.
@@ -135,7 +135,7 @@ impl Barred {
 #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests {
     use super::*;
-    use crate::inventory::recording::Recording;
+    use host::inventory::recording::Recording;
 
     fn place(mount: &str, devices: &[&str]) -> Place {
         let devices = devices.iter().map(|name| ((*name).to_owned(), format!("{name} (7:1)")));
@@ -234,7 +234,7 @@ mod tests {
     fn a_place_is_known_by_its_devices_and_their_numbers() {
         let recording = Recording::open("sata");
         let target =
-            crate::inventory::target(&recording.host(), std::path::Path::new("/srv/loop")).unwrap();
+            host::inventory::target(&recording.host(), std::path::Path::new("/srv/loop")).unwrap();
         let mut barred = Barred::default();
         barred.learn("/srv/loop", &target);
         assert_eq!(barred.devices(&names(&["/srv/loop"])), names(&["loop0", "sda1", "sda"]));

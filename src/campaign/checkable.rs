@@ -7,10 +7,10 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use crate::engine::Written;
-use crate::engine::file::first_generation;
-use crate::knob::Settings;
-use crate::value::Value;
+use base::value::Value;
+use engines::engine::Written;
+use engines::engine::file::first_generation;
+use experiment::knob::Settings;
 
 /// A file that was laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use super::checkable::checks;
-use crate::counters::errors::Before;
-use crate::inventory;
-use crate::measurement::Outcome;
-use crate::plan::Trial;
-use crate::sys::Host;
-use crate::sys::workdir::WorkDir;
+use experiment::measurement::Outcome;
+use experiment::plan::Trial;
+use host::counters::errors::Before;
+use host::inventory;
+use host::sys::Host;
+use host::sys::workdir::WorkDir;
 
 /// The counters of what a trial reads from; `None` where it checks nothing.
 pub(super) fn before(

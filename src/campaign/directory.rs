@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rustix::fs::Access;
 
-use crate::provision::share::is_export;
-use crate::sys::Error;
-use crate::sys::filesystem::space;
+use host::provision::share::is_export;
+use host::sys::Error;
+use host::sys::filesystem::space;
 
 /// Gives the directory's real path, after looking at everything that would fail later.
 ///

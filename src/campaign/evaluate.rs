@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::{Run, layout};
-use crate::knob::Settings;
-use crate::plan::standard::Writing;
-use crate::plan::standard::{self, LAYOUT_STREAMS, PROBE_NS, REPLICATES, Shape, TRIAL_NS_MIN};
-use crate::plan::{self, Trial};
-use crate::progress::Event;
-use crate::store::NotBought;
-use crate::sys::filesystem::space;
-use crate::sys::{Error, clock, direct};
-use crate::value::{self, Stop, Value};
+use base::value::{self, Stop, Value};
+use experiment::knob::Settings;
+use experiment::plan::standard::Writing;
+use experiment::plan::standard::{self, LAYOUT_STREAMS, PROBE_NS, REPLICATES, Shape, TRIAL_NS_MIN};
+use experiment::plan::{self, Trial};
+use experiment::progress::Event;
+use host::sys::filesystem::space;
+use host::sys::{Error, clock, direct};
+use store::NotBought;
 
 /// The most streams of the standard evaluation.
 const STREAMS_MAX: u64 = 100;

@@ -7,10 +7,10 @@ use super::Run;
 use super::checkable::{Laid, forget_written};
 use super::layouts::of_layout;
 use super::layouts::preview::MAKING_NS;
-use crate::plan::Trial;
-use crate::plan::standard::{OVERHEAD_NS, expected_ns};
-use crate::sys::clock;
-use crate::value::Value;
+use base::value::Value;
+use experiment::plan::Trial;
+use experiment::plan::standard::{OVERHEAD_NS, expected_ns};
+use host::sys::clock;
 
 /// What is still to be done, in order, and what it comes to: a plan of many trials asks after each.
 #[derive(Debug, Default)]

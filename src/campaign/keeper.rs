@@ -1,9 +1,9 @@
 //! Keeps what is still on its way, again and again, and goes on when the store refuses: what is
 //! being found is worth more than what keeps it.
 
-use crate::measurement::Record;
-use crate::store::{Campaign, Store};
-use crate::sys::{Error, clock};
+use experiment::measurement::Record;
+use host::sys::{Error, clock};
+use store::{Campaign, Store};
 
 /// Records that wait for a store to take them again; of more, the oldest are let go.
 const WAITING_MAX: usize = 1000;
@@ -79,9 +79,9 @@ impl Keeper {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knob::Settings;
-    use crate::measurement::{Measurement, Outcome};
-    use crate::plan::Trial;
+    use experiment::knob::Settings;
+    use experiment::measurement::{Measurement, Outcome};
+    use experiment::plan::Trial;
 
     fn record(number: u32, elapsed_ns: u64) -> Record {
         let measurement = Measurement { elapsed_ns, ..Measurement::default() };

@@ -7,17 +7,17 @@ use rustix::fs::OFlags;
 
 use super::Run;
 use super::checkable::{Laid, forget_written, set_format};
-use crate::engine;
-use crate::knob::Settings;
-use crate::measurement::{Measurement, Outcome};
-use crate::plan::Trial;
-use crate::plan::files::{FRESH_FROM, files_of};
-use crate::provision::share::is_export;
-use crate::sys::filesystem::{first_hole, space};
-use crate::sys::limits::FILE_SIZE;
-use crate::sys::workdir::{file_name, remove_file};
-use crate::sys::{Error, beneath};
-use crate::value::{self, Stop, Value};
+use base::value::{self, Stop, Value};
+use engines::engine;
+use experiment::knob::Settings;
+use experiment::measurement::{Measurement, Outcome};
+use experiment::plan::Trial;
+use experiment::plan::files::{FRESH_FROM, files_of};
+use host::provision::share::is_export;
+use host::sys::filesystem::{first_hole, space};
+use host::sys::limits::FILE_SIZE;
+use host::sys::workdir::{file_name, remove_file};
+use host::sys::{Error, beneath};
 
 /// Of each directory, and there of the files that stay (`false`) and of those that are made anew:
 /// how many a set of trials needs, and of what size.
@@ -133,7 +133,7 @@ impl Run<'_> {
         let block = (size & size.wrapping_neg()).clamp(512, 1 << 20);
         layout.set("block-size", Value::Bytes(block));
         set_format(settings, &mut layout);
-        let group = crate::plan::LAYOUT.to_owned();
+        let group = experiment::plan::LAYOUT.to_owned();
         Trial { group, settings: layout, planned: None, ..trial.clone() }
     }
 
@@ -272,12 +272,12 @@ fn without_first(mut trial: Trial, files: usize) -> Trial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::{self, Context, Engine};
-    use crate::knob::testing::dealt;
-    use crate::measurement::{Note, Stream};
-    use crate::progress::{Event, Observer};
-    use crate::store::{Campaign, Store};
-    use crate::sys::{Host, signal};
+    use engines::engine::{self, Context, Engine};
+    use experiment::knob::testing::dealt;
+    use experiment::measurement::{Note, Stream};
+    use experiment::progress::{Event, Observer};
+    use host::sys::{Host, signal};
+    use store::{Campaign, Store};
 
     /// An engine that writes nothing, and is as slow as the tests need.
     struct Slow;
@@ -383,7 +383,7 @@ mod tests {
         let goes = Trial { seed: 1, ..fails.clone() };
         run.trials([fails, goes].into_iter()).unwrap();
         let done = run.finish().unwrap();
-        let told = |record: &crate::measurement::Record| match &record.outcome {
+        let told = |record: &experiment::measurement::Record| match &record.outcome {
             Outcome::Failed(why) => format!("{}: {why}", record.trial.group),
             _ => record.trial.group.clone(),
         };

@@ -9,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 use super::Run;
 use super::layout::bytes_needed;
-use crate::inventory::{self, disk::Disk};
-use crate::journal::{self, Said};
-use crate::knob::{self, Scope, Settings};
-use crate::measurement::{Note, Outcome, Times};
-use crate::plan::Trial;
-use crate::plan::layouts::{TARGET, is_layout, layout};
-use crate::progress::{Event, Observer};
-use crate::provision::{self, Held, Layout, Made, danger};
-use crate::sys::filesystem::space;
-use crate::sys::workdir::WorkDir;
-use crate::sys::{Error, Host};
-use crate::value;
+use base::value;
+use experiment::knob::{self, Scope, Settings};
+use experiment::measurement::{Note, Outcome, Times};
+use experiment::plan::Trial;
+use experiment::plan::layouts::{TARGET, is_layout, layout};
+use experiment::progress::{Event, Observer};
+use host::inventory::{self, disk::Disk};
+use host::journal::{self, Said};
+use host::provision::{self, Held, Layout, Made, danger};
+use host::sys::filesystem::space;
+use host::sys::workdir::WorkDir;
+use host::sys::{Error, Host};
 
 use super::apply;
 
@@ -328,7 +328,7 @@ pub(super) fn copy(from: &Settings, to: &mut Settings) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::journal::Identity;
+    use host::journal::Identity;
 
     fn disk(name: &str) -> Disk {
         let (name, known_as) = (name.to_owned(), None);

@@ -4,12 +4,12 @@
 //! The memory, threads and descriptors of a load are looked at where it is checked, and what one of
 //! its files may have where they are laid out.
 
-use crate::knob::Settings;
-use crate::sys::limits::{
+use base::value::{self, Stop};
+use experiment::knob::Settings;
+use host::sys::limits::{
     ADDRESSES, DATA, DESCRIPTORS, FILE_SIZE, Limit, PROCESSES, PROCESSOR_TIME, threads_of_user,
 };
-use crate::sys::{Error, Host};
-use crate::value::{self, Stop};
+use host::sys::{Error, Host};
 
 /// What a run may take by itself, with a load of one stream. These are guesses on the generous
 /// side; `tests/it/limits.rs` holds that a run gets by with no more.
@@ -83,6 +83,6 @@ fn refused(limit: &Limit, allowed: u64, what: &str, or: &str) -> Error {
 fn processor_time(settings: &Settings, streams: u64) -> Option<u64> {
     let Stop::After(ns) = settings.has("stop").then(|| settings.stop())? else { return None };
     let warm_up_ns = if settings.has("warm-up") { settings.whole("warm-up") } else { 0 };
-    let processors = crate::sys::processors::allowed().len().max(1) as u64;
+    let processors = host::sys::processors::allowed().len().max(1) as u64;
     Some(ns.saturating_add(warm_up_ns).div_ceil(SECOND_NS).saturating_mul(streams.min(processors)))
 }

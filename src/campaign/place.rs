@@ -1,13 +1,13 @@
 //! Whether the work directories of a trial are where they were made: looked at before it, and
 //! again when it is over.
 //!
-//! Nothing is written elsewhere in either case ([`crate::sys::beneath`]); but what was measured is
+//! Nothing is written elsewhere in either case ([`host::sys::beneath`]); but what was measured is
 //! nobody's when it is not known what else was done to the directory.
 
 use super::Run;
-use crate::measurement::Outcome;
-use crate::plan::Trial;
-use crate::sys::Error;
+use experiment::measurement::Outcome;
+use experiment::plan::Trial;
+use host::sys::Error;
 
 impl Run<'_> {
     /// Fails a trial whose work directory was moved or replaced.

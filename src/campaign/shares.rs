@@ -6,19 +6,19 @@ use std::path::Path;
 
 use super::Run;
 use super::layout::bytes_needed;
-use crate::engine::Keeps;
-use crate::inventory;
-use crate::journal::Said;
-use crate::knob::Settings;
-use crate::knob::system::mount::{self, ALL};
-use crate::measurement::{Note, Outcome};
-use crate::plan::Trial;
-use crate::progress::Event;
-use crate::provision::share::{self, Share, Shared, is_export};
-use crate::sys::Error;
-use crate::sys::filesystem::space;
-use crate::sys::workdir::{WorkDir, sweep};
-use crate::value;
+use base::value;
+use engines::engine::Keeps;
+use experiment::knob::Settings;
+use experiment::knob::system::mount::{self, ALL};
+use experiment::measurement::{Note, Outcome};
+use experiment::plan::Trial;
+use experiment::progress::Event;
+use host::inventory;
+use host::journal::Said;
+use host::provision::share::{self, Share, Shared, is_export};
+use host::sys::Error;
+use host::sys::filesystem::space;
+use host::sys::workdir::{WorkDir, sweep};
 
 /// What is mounted, by the name that the user gave it.
 #[derive(Debug, Default)]
@@ -195,8 +195,8 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knob::testing::settings;
-    use crate::value::Value;
+    use base::value::Value;
+    use experiment::knob::testing::settings;
 
     fn on(names: &[&str], words: &[(&str, &str)]) -> Settings {
         let mut settings = settings("file", words);

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{Common, talk};
-use crate::store::{Checked, Store};
-use crate::value;
+use base::value;
+use store::{Checked, Store};
 
 /// What `check` takes.
 #[derive(clap::Args, Debug)]
@@ -91,7 +91,7 @@ fn text(checked: &Checked, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Damage;
+    use store::Damage;
 
     #[test]
     fn each_kind_of_damage_is_told_with_what_to_do() {

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 
 use super::outputs::{Force, Inputs};
 use super::{Common, damage, format, talk};
-use crate::analysis::compare::{Asked, Change};
-use crate::knob;
-use crate::measurement::figures::figures;
-use crate::report::compare::FORMATS;
-use crate::retrieve::{Retrieved, side_by_side};
-use crate::store::Store;
-use crate::sys::Error;
-use crate::sys::output::Kind;
+use experiment::knob;
+use experiment::measurement::figures::figures;
+use findings::analysis::compare::{Asked, Change};
+use findings::report::compare::FORMATS;
+use findings::retrieve::{Retrieved, side_by_side};
+use host::sys::Error;
+use host::sys::output::Kind;
+use store::Store;
 
 /// What `compare` takes.
 #[derive(clap::Args, Debug)]

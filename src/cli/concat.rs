@@ -7,10 +7,10 @@ use clap::Subcommand;
 use serde_json::json;
 
 use super::talk;
-use crate::engine::concat::check::{Made, check};
-use crate::engine::concat::join::join;
-use crate::value::parse_bytes;
-use crate::workload::netcdf::VARIABLES_MAX;
+use base::value::parse_bytes;
+use engines::engine::concat::check::{Made, check};
+use engines::engine::concat::join::join;
+use experiment::workload::netcdf::VARIABLES_MAX;
 
 /// By which numbers files are made.
 #[derive(clap::Args, Clone, Copy, Debug)]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::talk;
-use crate::store::Damage;
+use store::Damage;
 
 /// More than these are counted only.
 const SHOWN: usize = 20;

@@ -9,11 +9,11 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Common, talk};
-use crate::engine::adapter::{ADAPTERS, Adapter};
-use crate::engine::file;
-use crate::knob::system::group;
-use crate::provision::filesystem;
-use crate::sys::{Error, Host, command, signal};
+use engines::engine::adapter::{ADAPTERS, Adapter};
+use engines::engine::file;
+use experiment::knob::system::group;
+use host::provision::filesystem;
+use host::sys::{Error, Host, command, signal};
 
 /// What `doctor` takes.
 #[derive(clap::Args, Debug)]

@@ -7,10 +7,10 @@ use super::outcome::{self, Request as Kept};
 use super::outputs::{self, Force, Inputs};
 use super::{Common, talk};
 use crate::campaign::{Run, directory, evaluate, limits};
-use crate::knob;
-use crate::plan;
-use crate::sys::{Error, Host, clock, signal, suspend};
-use crate::value;
+use base::value;
+use experiment::knob;
+use experiment::plan;
+use host::sys::{Error, Host, clock, signal, suspend};
 
 /// What `evaluate` takes.
 #[derive(clap::Args, Debug)]

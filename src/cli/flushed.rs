@@ -7,13 +7,13 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{Common, kept::Kept, talk};
-use crate::engine::flush::check::{self, Findings};
-use crate::engine::flush::log::Log;
-use crate::knob::Settings;
-use crate::measurement::integrity::{Fault, UNREADABLE};
-use crate::measurement::{Amount, Evidence, Integrity, Measurement, Verified};
-use crate::sys::clock;
-use crate::verify::{Part, shown};
+use engines::engine::flush::check::{self, Findings};
+use engines::engine::flush::log::Log;
+use engines::verify::{Part, shown};
+use experiment::knob::Settings;
+use experiment::measurement::integrity::{Fault, UNREADABLE};
+use experiment::measurement::{Amount, Evidence, Integrity, Measurement, Verified};
+use host::sys::clock;
 
 /// So many losses are printed one by one.
 const SHOWN: usize = 20;
@@ -213,8 +213,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::engine::flush::log::Begin;
-    use crate::hash::Checksum;
+    use base::hash::Checksum;
+    use engines::engine::flush::log::Begin;
 
     #[test]
     fn what_is_lost_is_said_first_and_where_the_files_are_last() {

@@ -1,8 +1,8 @@
 //! `--format`: which of a command's ways to print is meant.
 
 use super::Common;
-use crate::knob;
-use crate::sys::Error;
+use experiment::knob;
+use host::sys::Error;
 
 /// The format that was typed; else JSON where `--json` asks for it, else `usual`.
 ///

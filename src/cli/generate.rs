@@ -13,11 +13,11 @@ use super::concat::Numbers;
 use super::list::{self, Table};
 use super::outputs::{Force, Inputs};
 use super::{Cli, talk};
-use crate::engine::concat::check;
-use crate::measurement::consistency::{INVARIANTS, Invariant};
-use crate::sys::output::{Folder, Kind, Output};
-use crate::sys::{Error, Host};
-use crate::workload::sources::{FILES_MAX, tree};
+use engines::engine::concat::check;
+use experiment::measurement::consistency::{INVARIANTS, Invariant};
+use experiment::workload::sources::{FILES_MAX, tree};
+use host::sys::output::{Folder, Kind, Output};
+use host::sys::{Error, Host};
 
 /// How many files a tree may have.
 fn files(text: &str) -> Result<u32, String> {

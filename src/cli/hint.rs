@@ -9,7 +9,7 @@ use clap::CommandFactory;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use super::{Cli, talk};
-use crate::knob;
+use experiment::knob;
 
 /// Prints a refusal of clap's with our hint, or the help or version that was asked for; gives the
 /// exit status.

@@ -9,15 +9,15 @@ use serde_json::{Map, Value, json};
 use super::outputs::Inputs;
 use super::{Common, talk};
 use crate::campaign::new_uid;
-use crate::inventory::recording::Recording;
-use crate::inventory::server;
-use crate::knob;
-use crate::measurement::Record;
-use crate::published::{self, Configuration, Set};
-use crate::report::{self, Input};
-use crate::retrieve::Kept;
-use crate::store::{Campaign, Store};
-use crate::sys::{Error, clock};
+use experiment::knob;
+use experiment::measurement::Record;
+use experiment::published::{self, Configuration, Set};
+use findings::report::{self, Input};
+use findings::retrieve::Kept;
+use host::inventory::recording::Recording;
+use host::inventory::server;
+use host::sys::{Error, clock};
+use store::{Campaign, Store};
 
 pub mod files;
 #[cfg(test)]

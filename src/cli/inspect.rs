@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use super::outputs::{Force, Inputs};
 use super::{Common, talk};
-use crate::analysis::path;
-use crate::bandwidth::{self, Bandwidth};
-use crate::inventory::recording::{self, Recording};
-use crate::inventory::server::{self, Server, Unread};
-use crate::inventory::warning::warnings;
-use crate::report::inspect::Inspection;
-use crate::sys::output::{Kind, Output};
-use crate::sys::{Error, Host, signal};
+use findings::analysis::path;
+use findings::report::inspect::Inspection;
+use host::bandwidth::{self, Bandwidth};
+use host::inventory::recording::{self, Recording};
+use host::inventory::server::{self, Server, Unread};
+use host::inventory::warning::warnings;
+use host::sys::output::{Kind, Output};
+use host::sys::{Error, Host, signal};
 
 /// What `inspect` takes.
 #[derive(clap::Args, Debug)]

@@ -8,12 +8,12 @@ use serde_json::json;
 use super::outputs::Inputs;
 use super::{Common, talk::Talk};
 use crate::campaign::{keeper::Keeper, new_uid};
-use crate::inventory;
-use crate::measurement::{Outcome, Record};
-use crate::plan::Trial;
-use crate::store::{Campaign, Store};
-use crate::sys::{Error, Host, block, clock};
-use crate::verify::{Part, VERIFY, shown};
+use engines::verify::{Part, VERIFY, shown};
+use experiment::measurement::{Outcome, Record};
+use experiment::plan::Trial;
+use host::inventory;
+use host::sys::{Error, Host, block, clock};
+use store::{Campaign, Store};
 
 /// Where the store lies when nobody says where.
 pub const DEFAULT: &str = "brickyard.db";

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use super::outcome::Session;
 use super::talk;
-use crate::inventory;
-use crate::measurement::Note;
-use crate::plan::design::Plan;
-use crate::plan::expand::Refused;
-use crate::plan::labels::Setup;
-use crate::store::Unfinished;
+use experiment::measurement::Note;
+use experiment::plan::design::Plan;
+use experiment::plan::expand::Refused;
+use experiment::plan::labels::Setup;
+use host::inventory;
+use store::Unfinished;
 
 /// Differences of inventories that are told one by one.
 const CHANGES_MAX: usize = 8;

@@ -7,10 +7,13 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::{Common, damage, talk};
-use crate::inventory::warning;
-use crate::provision::danger;
-use crate::store::{Damage, Store};
-use crate::{analysis, counters, engine, knob, report, workload};
+use engines::engine;
+use experiment::{knob, workload};
+use findings::{analysis, report};
+use host::counters;
+use host::inventory::warning;
+use host::provision::danger;
+use store::{Damage, Store};
 
 /// What `list` takes.
 #[derive(clap::Args, Debug)]

@@ -1,13 +1,13 @@
 //! What a plan needs that this machine may not have, looked at before anything runs.
 
-use crate::counters::thermometers;
-use crate::inventory::disk::Disk;
-use crate::inventory::{self, devices_below};
-use crate::measurement::Note;
-use crate::plan::design::Plan;
-use crate::plan::needs::Need;
-use crate::provision::share::is_export;
-use crate::sys::{Error, Host};
+use experiment::measurement::Note;
+use experiment::plan::design::Plan;
+use experiment::plan::needs::Need;
+use host::counters::thermometers;
+use host::inventory::disk::Disk;
+use host::inventory::{self, devices_below};
+use host::provision::share::is_export;
+use host::sys::{Error, Host};
 
 /// Refuses a plan that measures something else here than what it asks.
 ///
@@ -72,7 +72,7 @@ fn no_sensor((drives, processors): (bool, bool)) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::{builtin, file};
+    use experiment::plan::{builtin, file};
 
     fn plan(name: &str, directories: &[&str]) -> Plan {
         let mut plan = file::read(builtin::find(name).unwrap().text, name, None).unwrap();

@@ -3,23 +3,23 @@
 use std::process::ExitCode;
 
 use super::{Common, damage, talk};
-use crate::bandwidth;
 use crate::campaign::{Done, new_uid};
-use crate::engine::{self, Engine};
-use crate::inventory;
-use crate::inventory::disk::Disk;
-use crate::knob;
-use crate::measurement::again::run_again;
-use crate::measurement::integrity::{CORRUPT, UNREADABLE_DATA};
-use crate::measurement::{Outcome, Record};
-use crate::plan;
-use crate::provision::share::is_export;
-use crate::report::{self, Input};
-use crate::retrieve::Kept;
-use crate::store::{Campaign, Store};
-use crate::sys::output::Output;
-use crate::sys::{Error, Host, child, clock, signal};
-use crate::value;
+use base::value;
+use engines::engine::{self, Engine};
+use experiment::knob;
+use experiment::measurement::again::run_again;
+use experiment::measurement::integrity::{CORRUPT, UNREADABLE_DATA};
+use experiment::measurement::{Outcome, Record};
+use experiment::plan;
+use findings::report::{self, Input};
+use findings::retrieve::Kept;
+use host::bandwidth;
+use host::inventory;
+use host::inventory::disk::Disk;
+use host::provision::share::is_export;
+use host::sys::output::Output;
+use host::sys::{Error, Host, child, clock, signal};
+use store::{Campaign, Store};
 
 /// What is asked for.
 pub struct Request {
@@ -326,9 +326,9 @@ fn status(done: &Done) -> ExitCode {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knob::Settings;
-    use crate::measurement::{Measurement, Note};
-    use crate::plan::Trial;
+    use experiment::knob::Settings;
+    use experiment::measurement::{Measurement, Note};
+    use experiment::plan::Trial;
 
     fn done(outcomes: Vec<(&str, Outcome)>) -> Done {
         let record = |(group, outcome): (&str, Outcome)| {

@@ -4,13 +4,13 @@
 use std::path::{Path, PathBuf};
 
 use super::planned::{self, Planned};
-use crate::journal;
-use crate::knob;
-use crate::report::Format;
-use crate::store::Store;
-use crate::sys::Error;
-use crate::sys::output::{self, Kind, Output, Taken, Wanted};
-use crate::value::Value;
+use base::value::Value;
+use experiment::knob;
+use findings::report::Format;
+use host::journal;
+use host::sys::Error;
+use host::sys::output::{self, Kind, Output, Taken, Wanted};
+use store::Store;
 
 /// The flag of all that writes files.
 #[derive(clap::Args, Clone, Copy, Debug)]

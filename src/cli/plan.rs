@@ -10,16 +10,16 @@ use super::planned::{self, Planned};
 use super::{Common, needs, talk};
 use crate::campaign::apply::preview;
 use crate::campaign::{layout, layouts};
-use crate::inventory::disk::Disk;
-use crate::knob::{self, Scope};
-use crate::plan::design::Plan;
-use crate::plan::labels::Setup;
-use crate::plan::standard::expected_ns;
-use crate::plan::{builtin, file};
-use crate::report::words;
-use crate::sys::Host;
-use crate::value;
-use crate::value::Stop;
+use base::value;
+use base::value::Stop;
+use experiment::knob::{self, Scope};
+use experiment::plan::design::Plan;
+use experiment::plan::labels::Setup;
+use experiment::plan::standard::expected_ns;
+use experiment::plan::{builtin, file};
+use findings::report::words;
+use host::inventory::disk::Disk;
+use host::sys::Host;
 
 /// What `plan` takes.
 #[derive(clap::Args, Debug)]
@@ -354,7 +354,7 @@ fn on_engines(names: &str) -> String {
 }
 
 /// A trial by what tells it from others.
-fn said(plan: &Plan, trial: &crate::plan::Trial) -> String {
+fn said(plan: &Plan, trial: &experiment::plan::Trial) -> String {
     let mut text = format!("replicate {}: {}", trial.replicate, trial.group);
     let load = plan.loads.iter().find(|load| load.name == trial.group);
     for factor in load.into_iter().flat_map(|load| &load.factors) {

@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::campaign;
 use crate::campaign::apply::asks;
-use crate::engine::Engine;
-use crate::inventory::disk::Disk;
-use crate::inventory::{self, Target};
-use crate::knob::Settings;
-use crate::plan::design::Plan;
-use crate::plan::expand::{self, Refused};
-use crate::plan::layouts::TARGET;
-use crate::plan::{builtin, file as plan_file};
-use crate::provision::danger;
-use crate::provision::share::is_export;
-use crate::sys::input::PLAN;
-use crate::sys::{Error, Host};
-use crate::value::{Value, parse_bytes};
-use crate::{campaign, knob, plan, workload};
+use base::value::{Value, parse_bytes};
+use engines::engine::Engine;
+use experiment::knob::Settings;
+use experiment::plan::design::Plan;
+use experiment::plan::expand::{self, Refused};
+use experiment::plan::layouts::TARGET;
+use experiment::plan::{builtin, file as plan_file};
+use experiment::{knob, plan, workload};
+use host::inventory::disk::Disk;
+use host::inventory::{self, Target};
+use host::provision::danger;
+use host::provision::share::is_export;
+use host::sys::input::PLAN;
+use host::sys::{Error, Host};
 
 use super::outcome;
 

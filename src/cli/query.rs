@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::{Common, damage, format, talk};
-use crate::report::query::{FORMATS, listed, listing, nature};
-use crate::store::query::{Bounds, Query};
-use crate::sys::Error;
-use crate::sys::input::SQL;
-use crate::value::{duration, parse_duration_ns};
+use base::value::{duration, parse_duration_ns};
+use findings::report::query::{FORMATS, listed, listing, nature};
+use host::sys::Error;
+use host::sys::input::SQL;
+use store::query::{Bounds, Query};
 
 /// What `query` takes.
 #[derive(clap::Args, Debug)]

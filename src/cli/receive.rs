@@ -4,10 +4,10 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
 use super::{Common, talk};
-use crate::engine;
-use crate::fleet::{self, Bounds, Listener, Token};
-use crate::sys::{Error, signal};
-use crate::value;
+use base::value;
+use engines::engine;
+use engines::fleet::{self, Bounds, Listener, Token};
+use host::sys::{Error, signal};
 
 /// What `receive` takes.
 #[derive(clap::Args, Debug)]

@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use super::outputs::{self, Force, Inputs};
 use super::{Common, damage, format, talk};
-use crate::report;
-use crate::retrieve::{Kept, Retrieved};
-use crate::store::{Campaign, Store};
-use crate::sys::Error;
+use findings::report;
+use findings::retrieve::{Kept, Retrieved};
+use host::sys::Error;
+use store::{Campaign, Store};
 
 /// What `report` takes.
 #[derive(clap::Args, Debug)]

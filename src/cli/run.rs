@@ -12,16 +12,16 @@ use crate::campaign::apply::preview;
 use crate::campaign::layouts::{self, Provisioner};
 use crate::campaign::shares;
 use crate::campaign::{Run, layout::check_space, limits};
-use crate::journal;
-use crate::knob::Settings;
-use crate::measurement::Note;
-use crate::plan::design::Plan;
-use crate::plan::expand::Refused;
-use crate::plan::labels::Setup;
-use crate::report::words;
-use crate::store::{Again, Campaign, Elsewhere, Running, Unfinished};
-use crate::sys::output::Output;
-use crate::sys::{Error, Host, signal, suspend};
+use experiment::knob::Settings;
+use experiment::measurement::Note;
+use experiment::plan::design::Plan;
+use experiment::plan::expand::Refused;
+use experiment::plan::labels::Setup;
+use findings::report::words;
+use host::journal;
+use host::sys::output::Output;
+use host::sys::{Error, Host, signal, suspend};
+use store::{Again, Campaign, Elsewhere, Running, Unfinished};
 
 /// What `run` takes.
 #[derive(clap::Args, Clone, Debug)]

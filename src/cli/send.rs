@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use super::{Common, run};
-use crate::fleet::{Address, Call, Token};
-use crate::knob::Settings;
-use crate::sys::Error;
+use engines::fleet::{Address, Call, Token};
+use experiment::knob::Settings;
+use host::sys::Error;
 
 /// What `send` takes.
 #[derive(clap::Args, Debug)]

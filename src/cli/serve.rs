@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use super::{Common, talk};
 use crate::serve::{ADDRESS, Server};
-use crate::sys::signal;
+use host::sys::signal;
 
 /// What `serve` takes.
 #[derive(clap::Args, Debug)]

@@ -3,12 +3,12 @@
 use std::process::ExitCode;
 
 use super::{Common, damage, talk};
-use crate::analysis::size::{Asked, Prices, size};
-use crate::measurement::Record;
-use crate::report::size::{Told, json, text};
-use crate::store::{Campaign, Store};
-use crate::sys::Error;
-use crate::value::{Domain, Value, parse_bytes, parse_price};
+use base::value::{Domain, Value, parse_bytes, parse_price};
+use experiment::measurement::Record;
+use findings::analysis::size::{Asked, Prices, size};
+use findings::report::size::{Told, json, text};
+use host::sys::Error;
+use store::{Campaign, Store};
 
 /// What `size` takes.
 #[derive(clap::Args, Debug)]

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::analysis::words;
-use crate::measurement::{Outcome, Record, figures};
-use crate::plan::Trial;
-use crate::plan::expand::Refused;
-use crate::progress::{Event, Observer, Progress};
-use crate::sys::clock;
-use crate::value::{self, Value};
+use base::value::{self, Value};
+use experiment::measurement::{Outcome, Record, figures};
+use experiment::plan::Trial;
+use experiment::plan::expand::Refused;
+use experiment::progress::{Event, Observer, Progress};
+use findings::analysis::words;
+use host::sys::clock;
 
 /// Prints data. A reader that has seen enough is no error.
 ///
@@ -45,7 +45,7 @@ pub fn line(text: &str) {
 pub fn error(error: &anyhow::Error) {
     line(&format!("error: {error:#}"));
     let hint = error.chain().find_map(|cause| {
-        if let Some(error) = cause.downcast_ref::<crate::sys::Error>() {
+        if let Some(error) = cause.downcast_ref::<host::sys::Error>() {
             return error.hint.clone();
         }
         Some(cause.downcast_ref::<Refused>()?.hint.clone())
@@ -102,7 +102,7 @@ impl Talk {
     }
 
     /// Says an error that ends nothing, above the bar, also when nothing else is said.
-    pub fn error(&self, error: &crate::sys::Error) {
+    pub fn error(&self, error: &host::sys::Error) {
         let told = || self::error(&anyhow::Error::new(error.clone()));
         match &self.bar {
             Some(bar) => bar.suspend(told),
@@ -191,7 +191,7 @@ fn load(trial: &Trial) -> (String, &'static [&'static str]) {
     let settings = &trial.settings;
     if settings.has("command") {
         let (streams, command) = (settings.whole("streams"), settings.word("command"));
-        let command = crate::report::words::clipped(command, 60);
+        let command = findings::report::words::clipped(command, 60);
         return (format!("{streams} x {command}"), &["streams", "command"]);
     }
     if settings.has("operation") {
@@ -266,8 +266,8 @@ fn ended(record: &Record, doing: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knob::testing::settings;
-    use crate::measurement::{Measurement, Note};
+    use experiment::knob::testing::settings;
+    use experiment::measurement::{Measurement, Note};
 
     fn trial(group: &str, engine: &str, knobs: &[(&str, &str)]) -> Trial {
         Trial {

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::{Common, talk};
-use crate::journal::{self, Journal, Said};
-use crate::sys::{Host, signal};
+use host::journal::{self, Journal, Said};
+use host::sys::{Host, signal};
 
 /// What `undo` takes.
 #[derive(clap::Args, Debug)]

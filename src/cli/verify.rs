@@ -8,13 +8,13 @@ use std::process::ExitCode;
 
 use super::kept::{DEFAULT, Kept};
 use super::{Common, flushed, talk};
-use crate::checklist::{Sum, parse};
-use crate::hash::Checksum;
-use crate::report::verify as report;
-use crate::sys::input::CHECKLIST;
-use crate::sys::{Error, signal};
-use crate::value;
-use crate::verify::{self, Against, Event, Going, Request};
+use base::checklist::{Sum, parse};
+use base::hash::Checksum;
+use base::value;
+use engines::verify::{self, Against, Event, Going, Request};
+use findings::report::verify as report;
+use host::sys::input::CHECKLIST;
+use host::sys::{Error, signal};
 
 /// Streams that are started unless told: beyond these a disk is seldom faster.
 const STREAMS_MAX: usize = 4;

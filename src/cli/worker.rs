@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
-use crate::engine::{self, file};
 use crate::serve;
-use crate::sys::signal;
+use engines::engine::{self, file};
+use host::sys::signal;
 
 /// Serves one trial over standard input and output.
 pub fn run() -> anyhow::Result<ExitCode> {

@@ -6,21 +6,21 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::lines::computed;
-use crate::engine::load::protocol::{read_histogram, write_histogram};
-use crate::hash::Checksum;
-use crate::knob::Settings;
-use crate::measurement::{
+use base::hash::Checksum;
+use base::pattern::block::{Format, Identity, borne};
+use base::pattern::header;
+use base::pattern::judge::{Evidence, judge};
+use engines::engine::load::protocol::{read_histogram, write_histogram};
+use experiment::knob::Settings;
+use experiment::measurement::{
     Column, Kind, Measurement, Outcome, Record, Series, figures, latency, latency_histogram,
 };
-use crate::pattern::block::{Format, Identity, borne};
-use crate::pattern::header;
-use crate::pattern::judge::{Evidence, judge};
-use crate::plan::Trial;
-use crate::store::derived::{light, packed};
-use crate::store::query::{Bounds, Query};
-use crate::store::{Store, codec};
-use crate::sys::unpacked::Unpacked;
-use crate::workload::netcdf::header::{Dimension, Header, Variable};
+use experiment::plan::Trial;
+use experiment::workload::netcdf::header::{Dimension, Header, Variable};
+use host::sys::unpacked::Unpacked;
+use store::derived::{light, packed};
+use store::query::{Bounds, Query};
+use store::{Store, codec};
 
 /// Blocks of ours are checked in this form.
 const FORMAT: Format = Format { block_bytes: 512, checksum: Checksum::Crc32c };
@@ -108,7 +108,7 @@ pub fn record(bytes: &[u8]) {
 /// Settings of every engine.
 pub fn settings() -> Vec<Vec<u8>> {
     let json = |engine: &&str| serde_json::to_vec(&Settings::defaults(engine)).unwrap_or_default();
-    crate::knob::ENGINES.iter().map(json).collect()
+    experiment::knob::ENGINES.iter().map(json).collect()
 }
 
 /// Reads settings.

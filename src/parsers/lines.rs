@@ -5,22 +5,22 @@ use std::path::PathBuf;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::engine::command::protocol as of_programs;
-use crate::engine::flush::log::{Begin, Line, Reader, Written};
-use crate::engine::integrity::state::{Shape, State};
-use crate::engine::load::protocol::{Command, LoadResult, LoadSpec, Message, write_histogram};
-use crate::engine::net::pact::{Order, Said, Word, Yielded, align, join};
-use crate::fleet::greeting::{Answer, First, Proof};
-use crate::fleet::{Alignment, Offset, Tick};
-use crate::hash::Checksum;
-use crate::journal;
-use crate::knob::Settings;
-use crate::measurement::{
-    Amount, Measurement, Operation, Outcome, Record, Stream, Window, figures, latency_histogram,
-};
-use crate::plan::Trial;
 use crate::serve::pages::asset;
 use crate::serve::statement::Statement;
+use base::hash::Checksum;
+use engines::engine::command::protocol as of_programs;
+use engines::engine::flush::log::{Begin, Line, Reader, Written};
+use engines::engine::integrity::state::{Shape, State};
+use engines::engine::load::protocol::{Command, LoadResult, LoadSpec, Message, write_histogram};
+use engines::engine::net::pact::{Order, Said, Word, Yielded, align, join};
+use engines::fleet::greeting::{Answer, First, Proof};
+use engines::fleet::{Alignment, Offset, Tick};
+use experiment::knob::Settings;
+use experiment::measurement::{
+    Amount, Measurement, Operation, Outcome, Record, Stream, Window, figures, latency_histogram,
+};
+use experiment::plan::Trial;
+use host::journal;
 
 /// As browsers ask.
 pub const REQUESTS: &[&str] = &["/query?sql=SELECT%201&format=csv", "/campaign/12?a=b&a=%ff#x"];

@@ -6,15 +6,15 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::analysis::path;
-use crate::counters::{Probe, Subject, bounds, sampler};
-use crate::inventory::recording::Recording;
-use crate::inventory::warning::warnings;
-use crate::inventory::{self, Target, server};
-use crate::journal::layout::signature;
-use crate::provision::danger;
-use crate::report::inspect::Inspection;
-use crate::sys::{Host, tree};
+use findings::analysis::path;
+use findings::report::inspect::Inspection;
+use host::counters::{Probe, Subject, bounds, sampler};
+use host::inventory::recording::Recording;
+use host::inventory::warning::warnings;
+use host::inventory::{self, Target, server};
+use host::journal::layout::signature;
+use host::provision::danger;
+use host::sys::{Host, tree};
 
 /// What blkid, wipefs and swapon print.
 pub const TOOLS: &[&str] = &[

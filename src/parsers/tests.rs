@@ -125,7 +125,7 @@ fn run(name: &str, first: u64, count: u64) -> Result<(), (u64, String)> {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped());
-    let mut child = crate::sys::gate::start(&mut command).unwrap();
+    let mut child = host::sys::gate::start(&mut command).unwrap();
     drop(descriptor);
     let mut said = child.stderr.take().unwrap();
     let said = std::thread::spawn(move || {
@@ -140,10 +140,10 @@ fn run(name: &str, first: u64, count: u64) -> Result<(), (u64, String)> {
     };
     let cpu = |pid: u32| -> Option<Duration> {
         // Of all its threads, in ticks: proc_pid_stat(5).
-        let text = crate::sys::Host::live().read(format!("/proc/{pid}/stat")).ok()?;
+        let text = host::sys::Host::live().read(format!("/proc/{pid}/stat")).ok()?;
         let mut words = text.rsplit_once(") ")?.1.split(' ').skip(11);
         let mut ticks = || words.next()?.parse::<u64>().ok();
-        Some(Duration::from_nanos((ticks()? + ticks()?) * crate::sys::clock::tick_ns()))
+        Some(Duration::from_nanos((ticks()? + ticks()?) * host::sys::clock::tick_ns()))
     };
     let (mut seen, mut before) = (at(), Duration::ZERO);
     let status = loop {
@@ -200,7 +200,7 @@ fn child(order: &str) {
 
 /// From here on this process may have so much more memory.
 fn bound_memory() {
-    let statm = crate::sys::Host::live().read("/proc/self/statm").unwrap();
+    let statm = host::sys::Host::live().read("/proc/self/statm").unwrap();
     let pages: u64 = statm.split(' ').next().unwrap().parse().unwrap();
     let now = pages * rustix::param::page_size() as u64;
     let most = Some(now + MEMORY_BYTES_MAX);

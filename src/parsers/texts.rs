@@ -1,16 +1,18 @@
 //! Texts that people and other tools write.
 
-use crate::checklist::{self, Sum};
 use crate::cli::files;
-use crate::engine::adapter::{self, ADAPTERS};
-use crate::engine::command::{extract, fill};
-use crate::engine::load::cpus::Pinning;
-use crate::engine::replay::loadfile;
-use crate::engine::replay::program::Program;
-use crate::engine::replay::wildcard;
-use crate::knob::{KNOBS, Settings};
-use crate::measurement::figures;
-use crate::{plan, provision, published, value};
+use base::checklist::{self, Sum};
+use base::value;
+use engines::engine::adapter::{self, ADAPTERS};
+use engines::engine::command::{extract, fill};
+use engines::engine::load::cpus::Pinning;
+use engines::engine::replay::loadfile;
+use engines::engine::replay::program::Program;
+use engines::engine::replay::wildcard;
+use experiment::knob::{KNOBS, Settings};
+use experiment::measurement::figures;
+use experiment::{plan, published};
+use host::provision;
 
 /// As a command line names figures.
 pub const RULES: &[&str] = &[
@@ -158,7 +160,7 @@ pub fn values(bytes: &[u8]) {
         let _ = knob.domain.levels(&text);
     }
     let _ = (value::parse_bytes(&text), value::parse_duration_ns(&text));
-    let _ = (crate::fleet::Address::parse(&text), crate::fleet::Token::new(&text));
+    let _ = (engines::fleet::Address::parse(&text), engines::fleet::Token::new(&text));
     let _ = Pinning::parse(&text);
     let _ = value::parse_price(&text);
     if let Some(raid) = provision::filesystem::profiles(&text) {

@@ -18,7 +18,7 @@ use super::door::door;
 use super::gate::Gate;
 use super::pages::{self, asset, campaign, compared, index, query};
 use super::statement::Statement;
-use crate::sys::Error;
+use host::sys::Error;
 
 /// A page that takes longer is for nobody.
 const PAGE_MAX: Duration = Duration::from_secs(60);
@@ -86,7 +86,7 @@ async fn download(
     State(site): State<Arc<Site>>,
     Path((id, format)): Path<(String, String)>,
 ) -> Response {
-    let format = crate::report::find(&format);
+    let format = findings::report::find(&format);
     let (Some(id), Some(format)) = (asset::number(&id), format) else { return nothing_there() };
     made(&site, &site.reports, move |site| campaign::file(&site.store, id, format)).await
 }
@@ -112,7 +112,7 @@ async fn ask_for_file(
     Path(format): Path<String>,
     uri: Uri,
 ) -> Response {
-    let format = crate::report::query::FORMATS.iter().find(|it| it.name == format);
+    let format = findings::report::query::FORMATS.iter().find(|it| it.name == format);
     let Some(format) = format else { return nothing_there() };
     let sql = asset::Asked::of(&uri).first("sql").unwrap_or_default();
     let statement = Statement::new(&site.store, sql, Some(format.name), site.query_max);
@@ -151,7 +151,7 @@ where
         Err(_) => {
             let why = format!(
                 "it took longer than {}",
-                crate::value::duration(PAGE_MAX.as_nanos() as f64)
+                base::value::duration(PAGE_MAX.as_nanos() as f64)
             );
             let error = Error::new("this page cannot be made", why)
                 .hint("`brickyard report` and `brickyard query` take the time that they need");

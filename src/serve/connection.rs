@@ -19,8 +19,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, watch};
 use tokio::time::{sleep, timeout};
 
-use crate::sys::crowd::{Crowd, Doing, Place};
-use crate::sys::signal::Stop;
+use host::sys::crowd::{Crowd, Doing, Place};
+use host::sys::signal::Stop;
 
 /// So many at once, and of one address: a browser makes six, and several people may come through
 /// one machine. See [`Crowd`] for who has to go for the next one.

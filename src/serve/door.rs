@@ -16,7 +16,7 @@ use axum::response::Response;
 
 use super::Site;
 use super::answers::{policy, refusal};
-use crate::sys::Error;
+use host::sys::Error;
 
 /// The longest address, bytes: a statement of SQL stands in it.
 const ADDRESS_BYTES_MAX: usize = 16 << 10;

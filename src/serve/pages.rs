@@ -2,9 +2,9 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use crate::report::html::assets::STYLE;
-use crate::report::html::tables::coded;
-use crate::sys::Error;
+use findings::report::html::assets::STYLE;
+use findings::report::html::tables::coded;
+use host::sys::Error;
 
 pub mod asset;
 pub mod campaign;
@@ -70,8 +70,8 @@ mod tests {
 
     #[test]
     fn a_page_of_the_report_gets_the_way_to_the_others_once_and_first() {
-        let fixture = crate::report::fixture::evaluated();
-        let format = crate::report::find("html").unwrap();
+        let fixture = findings::report::fixture::evaluated();
+        let format = findings::report::find("html").unwrap();
         let page = format.bytes(&fixture.input()).unwrap();
         let more = html! { a href="/campaign/7/csv" { "csv" } };
         let linked = String::from_utf8(linked(page.clone(), &more)).unwrap();

@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 
 use super::answers::Answer;
 use super::pages::{query, wrong};
-use crate::report::query::FORMATS;
-use crate::sys::child::{Heard, Worker};
-use crate::sys::{Error, input};
-use crate::value::duration;
+use base::value::duration;
+use findings::report::query::FORMATS;
+use host::sys::child::{Heard, Worker};
+use host::sys::{Error, input};
 
 /// As what this program starts itself.
 const WORKER: &str = "query-worker";

@@ -12,10 +12,10 @@ use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 
 use super::{ADDRESS, Site, answers};
-use crate::measurement::Record;
-use crate::plan::blocked;
-use crate::report::fixture;
-use crate::store::{Campaign, Store};
+use experiment::measurement::Record;
+use experiment::plan::blocked;
+use findings::report::fixture;
+use store::{Campaign, Store};
 
 /// Markup where a name is expected.
 pub const MARKUP: &str = "</script><img src=x onerror=alert(1)>\"'&<b>";

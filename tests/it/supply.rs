@@ -1,6 +1,6 @@
 //! What the program is built from: what is written down, and nothing else.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 fn read(path: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
@@ -43,7 +43,7 @@ fn every_build_that_is_told_or_scripted_keeps_to_the_lock_file() {
 
 #[test]
 fn every_crate_comes_from_the_registry_under_a_checksum() {
-    for (lock, own) in [("Cargo.lock", &["brickyard"][..]), ("fuzz/Cargo.lock", OWN_OF_FUZZ)] {
+    for lock in ["Cargo.lock", "fuzz/Cargo.lock"] {
         let text = read(lock);
         let packages: Vec<&str> = text.split("[[package]]").skip(1).collect();
         assert!(packages.len() > 50, "{lock}");
@@ -53,7 +53,7 @@ fn every_crate_comes_from_the_registry_under_a_checksum() {
                 line.and_then(|rest| rest.strip_prefix(" = \"")?.strip_suffix('"'))
             };
             let name = of("name").expect("a name");
-            if own.contains(&name) {
+            if is_own(name) {
                 continue;
             }
             let registry = "registry+https://github.com/rust-lang/crates.io-index";
@@ -63,7 +63,10 @@ fn every_crate_comes_from_the_registry_under_a_checksum() {
     }
 }
 
-const OWN_OF_FUZZ: &[&str] = &["brickyard", "brickyard-fuzz"];
+/// Crates of this repository.
+fn is_own(name: &str) -> bool {
+    name == "brickyard" || name.starts_with("brickyard-")
+}
 
 /// A second version of a crate may stay for a reason, which goes when the reason does.
 #[test]
@@ -85,21 +88,38 @@ fn what_is_let_pass_in_the_list_of_crates_is_still_there() {
 #[test]
 fn the_fuzzers_are_locked_to_what_the_program_is_built_from() {
     let (ours, theirs) = (read("Cargo.lock"), read("fuzz/Cargo.lock"));
-    let manifest = read("Cargo.toml");
-    let (_, asked) = manifest.split_once("[dependencies]\n").expect("dependencies");
-    let asked = asked.lines().take_while(|line| !line.starts_with('['));
-    let asked: Vec<&str> = asked.filter_map(|line| line.split_once(" = ")).map(|it| it.0).collect();
-    assert!(asked.len() > 20, "{asked:?}");
-    let entry = theirs.split("[[package]]").find(|it| it.contains("name = \"brickyard\"\n"));
-    let entry = entry.expect("the program is among them");
-    let (_, listed) = entry.split_once("dependencies = [\n").expect("dependencies");
-    let listed = listed.lines().take_while(|line| *line != "]");
-    let mut listed: Vec<&str> =
-        listed.filter_map(|line| line.trim().trim_matches([',', '"']).split(' ').next()).collect();
-    listed.sort_unstable();
-    let mut asked = asked;
-    asked.sort_unstable();
-    assert_eq!(asked, listed, "`cargo metadata` in fuzz/ brings its lock file up to date");
+    let folders = std::fs::read_dir("crates").expect("crates").map(|it| it.expect("one").path());
+    let folders: Vec<PathBuf> = folders.chain([PathBuf::from(".")]).collect();
+    assert!(folders.len() > 5, "{folders:?}");
+    for folder in folders {
+        let manifest = read(&folder.join("Cargo.toml").display().to_string());
+        let package = manifest.split_once("[package]\nname = \"").expect("a name").1;
+        let name = package.split('"').next().expect("a name");
+        let (_, asked) = manifest.split_once("[dependencies]\n").expect("dependencies");
+        let asked = asked.lines().take_while(|line| !line.starts_with('['));
+        let asked = asked.filter_map(|line| line.strip_suffix(".workspace = true"));
+        // Those of ours are called by the name of their library.
+        let whole = |name: &str| match Path::new("crates").join(name).exists() {
+            true => format!("brickyard-{name}"),
+            false => name.to_owned(),
+        };
+        let mut asked: Vec<String> = asked.map(whole).collect();
+        assert!(asked.len() > 6, "{name}: {asked:?}");
+        let head = format!("name = \"{name}\"\n");
+        let entry = theirs.split("[[package]]").find(|it| it.contains(&head));
+        let entry = entry.expect("it is among theirs");
+        let (_, listed) = entry.split_once("dependencies = [\n").expect("dependencies");
+        let listed = listed.lines().take_while(|line| *line != "]");
+        let name_of =
+            |line: &str| line.trim().trim_matches([',', '"']).split(' ').next().map(str::to_owned);
+        let mut listed: Vec<String> = listed.filter_map(name_of).collect();
+        listed.sort_unstable();
+        asked.sort_unstable();
+        assert_eq!(
+            asked, listed,
+            "{name}: `cargo metadata` in fuzz/ brings its lock file up to date"
+        );
+    }
     for package in theirs.split("[[package]]").skip(1).map(str::trim) {
         let name = package.lines().next().expect("a name");
         let ours = ours.split("[[package]]").skip(1).map(str::trim);

@@ -1,5 +1,6 @@
-//! Checks what the compiler does not: the order of the modules, their purity, the size of files,
-//! that every file is compiled, and that nothing of a workplace is in the source.
+//! Checks what the compiler does not: the order of a crate's modules, their purity, the size of
+//! files, that every file is compiled, and that nothing of a workplace is in the source. The order
+//! of the crates is the compiler's business; what they are built from stands in their manifests.
 
 use std::path::{Path, PathBuf};
 
@@ -15,22 +16,45 @@ const IMPURE: &[&str] = &[
     "Instant::now",
     "SystemTime::now",
     "crate::sys",
+    "host::sys",
     "rustix::",
     "libc::",
 ];
 /// Where `unsafe` may stand.
-const UNSAFE: &[&str] = &["src/engine/", "src/sys/", "src/pattern/", "src/hash/"];
+const UNSAFE: &[&str] = &[
+    "crates/engines/src/engine/",
+    "crates/host/src/sys/",
+    "crates/base/src/pattern/",
+    "crates/base/src/hash/",
+];
+/// The map: crates in the order in which data flows, each with the folder of its source.
+const CRATES: &[(&str, &str)] = &[
+    ("base", "crates/base/src"),
+    ("host", "crates/host/src"),
+    ("experiment", "crates/experiment/src"),
+    ("engines", "crates/engines/src"),
+    ("store", "crates/store/src"),
+    ("findings", "crates/findings/src"),
+    ("brickyard", "src"),
+];
+/// What a crate may be built from that gives no way to a machine.
+const HARMLESS: &[&str] =
+    &["blake3", "crc-fast", "md-5", "rand_xoshiro", "serde", "statrs", "thiserror", "twox-hash"];
 
 #[test]
 fn the_source_is_tidy() {
-    let modules = modules();
-    assert!(modules.len() > 10, "src/lib.rs lists the modules");
     let mut problems = Vec::new();
-    for (rank, (name, pure)) in modules.iter().enumerate() {
-        let later: Vec<&str> = modules[rank + 1..].iter().map(|(name, _)| name.as_str()).collect();
-        for path in files_of(name) {
-            problems.extend(check(&path, &read(&path), &later, *pure));
-            problems.extend(orphan(&path));
+    for (_, folder) in CRATES {
+        let lib = Path::new(folder).join("lib.rs");
+        problems.extend(check(&lib, &read(&lib), &[], false));
+        let modules = modules(folder);
+        for (rank, (name, pure)) in modules.iter().enumerate() {
+            let later: Vec<&str> =
+                modules[rank + 1..].iter().map(|(name, _)| name.as_str()).collect();
+            for path in files_of(folder, name) {
+                problems.extend(check(&path, &read(&path), &later, *pure));
+                problems.extend(orphan(&path));
+            }
         }
     }
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
@@ -38,11 +62,51 @@ fn the_source_is_tidy() {
 
 #[test]
 fn every_source_file_belongs_to_a_module_of_the_map() {
-    let mut listed: Vec<PathBuf> = modules().iter().flat_map(|(name, _)| files_of(name)).collect();
-    listed.extend([PathBuf::from("src/lib.rs"), PathBuf::from("src/main.rs")]);
-    let lost: Vec<PathBuf> =
-        rust_files(Path::new("src")).into_iter().filter(|path| !listed.contains(path)).collect();
-    assert!(lost.is_empty(), "not in src/lib.rs's list: {lost:?}");
+    let folders = CRATES.iter().map(|(_, folder)| *folder);
+    let mut listed: Vec<PathBuf> = folders
+        .clone()
+        .flat_map(|folder| {
+            let modules = modules(folder);
+            assert!(!modules.is_empty(), "{folder}/lib.rs lists no module");
+            modules.into_iter().flat_map(move |(name, _)| files_of(folder, &name))
+        })
+        .collect();
+    listed.extend(folders.map(|folder| Path::new(folder).join("lib.rs")));
+    listed.push(PathBuf::from("src/main.rs"));
+    let all = [rust_files(Path::new("src")), rust_files(Path::new("crates"))].concat();
+    let lost: Vec<&PathBuf> =
+        all.iter().filter(|path| !listed.contains(path) && !path.ends_with("build.rs")).collect();
+    assert!(lost.is_empty(), "in no list of modules: {lost:?}");
+}
+
+/// A crate depends on none that comes later in the map; and one whose modules are all (pure) on
+/// nothing that can touch a machine, so that its purity is more than a promise.
+#[test]
+fn crates_are_built_from_what_stands_above_them() {
+    for (rank, (name, folder)) in CRATES.iter().enumerate() {
+        let manifest = Path::new(folder).parent().expect("a folder").join("Cargo.toml");
+        let wanted = dependencies(&read(&manifest));
+        assert!(!wanted.is_empty(), "{name} is built from something");
+        let later = CRATES[rank..].iter().find(|(later, _)| wanted.iter().any(|it| it == later));
+        assert!(later.is_none(), "{name} depends on {later:?}");
+        if modules(folder).iter().all(|(_, pure)| *pure) {
+            let before = CRATES[..rank].iter().map(|(name, _)| *name);
+            let may: Vec<&str> = before.chain(HARMLESS.iter().copied()).collect();
+            let other = wanted.iter().find(|it| !may.contains(&it.as_str()));
+            assert!(other.is_none(), "{name} is (pure) and depends on {other:?}");
+        }
+    }
+}
+
+/// The names in a manifest's `[dependencies]`.
+fn dependencies(manifest: &str) -> Vec<String> {
+    let lines = manifest.lines().skip_while(|line| *line != "[dependencies]").skip(1);
+    let lines = lines.take_while(|line| !line.starts_with('['));
+    lines
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .map(str::to_owned)
+        .filter(|name| !name.is_empty())
+        .collect()
 }
 
 #[test]
@@ -54,21 +118,24 @@ fn the_tests_are_tidy_too() {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
-/// Reads `mod plan; // (pure) factors and levels` out of the map.
-fn modules() -> Vec<(String, bool)> {
-    let lib = read(Path::new("src/lib.rs"));
+/// Reads `mod plan; // (pure) factors and levels` out of a crate's list.
+fn modules(folder: &str) -> Vec<(String, bool)> {
+    let lib = read(&Path::new(folder).join("lib.rs"));
+    // Its crate is one module, whose parts need no map.
+    let map = !folder.ends_with("store/src");
     let module = |line: &str| {
         let line = line.trim_start_matches("pub ").strip_prefix("mod ")?;
         let (name, about) = line.split_once(';')?;
-        assert!(about.trim_start().starts_with("//"), "mod {name}: say what it is");
+        let is_told = about.trim_start().starts_with("//") || !map;
+        assert!(is_told, "mod {name}: say what it is");
         Some((name.to_owned(), about.contains("(pure)")))
     };
     lib.lines().filter_map(module).collect()
 }
 
-fn files_of(module: &str) -> Vec<PathBuf> {
-    let mut files = vec![PathBuf::from(format!("src/{module}.rs"))];
-    files.extend(rust_files(&PathBuf::from(format!("src/{module}"))));
+fn files_of(folder: &str, module: &str) -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from(format!("{folder}/{module}.rs"))];
+    files.extend(rust_files(&PathBuf::from(format!("{folder}/{module}"))));
     files
 }
 
@@ -90,7 +157,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 /// A source file that no `mod` line names is compiled by nobody.
 fn orphan(path: &Path) -> Option<String> {
     let folder = path.parent()?;
-    if folder == Path::new("src") {
+    if folder.ends_with("src") {
         return None;
     }
     let parent = folder.with_extension("rs");
@@ -113,7 +180,7 @@ fn check(path: &Path, text: &str, later: &[&str], pure: bool) -> Vec<String> {
         problems.push(format!("{name}: opens without `//!`"));
     }
     // Files of tests: `tests.rs`, `tests/`, and `testing.rs`, compiled for tests alone.
-    let mut in_tests = name.contains("tests") || name.ends_with("testing.rs");
+    let mut in_tests = ["tests", "testing.rs", "/simulated"].iter().any(|it| name.contains(it));
     for (number, line) in text.lines().enumerate() {
         let at = format!("{name}:{}", number + 1);
         in_tests |= line.trim() == "#[cfg(test)]";
@@ -130,7 +197,7 @@ fn check(path: &Path, text: &str, later: &[&str], pure: bool) -> Vec<String> {
             continue;
         }
         for module in later.iter().filter(|module| has_word(line, &format!("crate::{module}"))) {
-            problems.push(format!("{at}: uses `{module}`, which comes later in src/lib.rs"));
+            problems.push(format!("{at}: uses `{module}`, which comes later in lib.rs"));
         }
         for banned in IMPURE.iter().filter(|banned| pure && line.contains(*banned)) {
             problems.push(format!("{at}: `{banned}` in a module marked (pure)"));
@@ -174,5 +241,7 @@ fn sees_what_it_is_there_to_see() {
     let long = format!("//! x\n{}", "a\n".repeat(LINES_MAX));
     assert_eq!(check(Path::new("src/x.rs"), &long, &[], false).len(), 1);
     assert_eq!(check(Path::new("src/x.rs"), &"é".repeat(101), &[], false).len(), 2);
-    assert!(check(Path::new("src/sys/x.rs"), "//! x\nunsafe {}", &[], false).is_empty());
+    assert!(
+        check(Path::new("crates/host/src/sys/x.rs"), "//! x\nunsafe {}", &[], false).is_empty()
+    );
 }

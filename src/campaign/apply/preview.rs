@@ -1,12 +1,12 @@
 //! What a plan would change of the machine, without touching it.
 
 use super::{leave_out, set, wanted_of};
-use crate::inventory::Target;
-use crate::journal::in_force;
-use crate::knob::system::group;
-use crate::knob::{Apply, Knob, Settings};
-use crate::sys::{Error, Host};
-use crate::value::Value;
+use base::value::Value;
+use experiment::knob::system::group;
+use experiment::knob::{Apply, Knob, Settings};
+use host::inventory::Target;
+use host::journal::in_force;
+use host::sys::{Error, Host};
 
 /// Every write that these settings lead to, one a line, each once.
 ///

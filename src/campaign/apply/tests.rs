@@ -3,11 +3,11 @@
 #![expect(clippy::disallowed_methods, reason = "makes fixtures")]
 
 use super::*;
-use crate::inventory::recording::Recording;
-use crate::inventory::target;
-use crate::knob::testing::settings;
-use crate::knob::{Scope, find};
-use crate::sys::Kernel;
+use experiment::knob::testing::settings;
+use experiment::knob::{Scope, find};
+use host::inventory::recording::Recording;
+use host::inventory::target;
+use host::sys::Kernel;
 
 mod interface;
 
@@ -204,7 +204,7 @@ const TABLE: &[Row] = &[
 
 #[test]
 fn every_knob_of_the_machine_is_written_where_it_lies_and_put_back() {
-    let mounted = crate::knob::system::mount::ALL.map(|knob| knob.name);
+    let mounted = experiment::knob::system::mount::ALL.map(|knob| knob.name);
     let own = ["drop-caches", "memory-limit", "cpuset", "network-interface"];
     let apart = [&own[..], &mounted[..]].concat();
     for knob in KNOBS.iter().filter(|knob| knob.scope == Scope::System) {

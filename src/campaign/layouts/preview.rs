@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::inventory::disk::Disk;
-use crate::knob::{Apply, KNOBS, Settings};
-use crate::plan::design::Plan;
-use crate::plan::layouts::{is_layout, layout};
-use crate::provision::Layout;
-use crate::sys::Host;
-use crate::value::{self, Value};
+use base::value::{self, Value};
+use experiment::knob::{Apply, KNOBS, Settings};
+use experiment::plan::design::Plan;
+use experiment::plan::layouts::{is_layout, layout};
+use host::inventory::disk::Disk;
+use host::provision::Layout;
+use host::sys::Host;
 
 use super::mount_point;
 

@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use crate::engine::adapter::{self, ADAPTERS, Adapter, Said};
-use crate::knob::{self, Settings};
-use crate::measurement::{Measurement, Outcome, Record};
-use crate::plan::Trial;
-use crate::sys::Error;
-use crate::sys::input::IMPORT;
+use engines::engine::adapter::{self, ADAPTERS, Adapter, Said};
+use experiment::knob::{self, Settings};
+use experiment::measurement::{Measurement, Outcome, Record};
+use experiment::plan::Trial;
+use host::sys::Error;
+use host::sys::input::IMPORT;
 
 /// What is kept of some files.
 #[derive(Debug)]
@@ -150,7 +150,7 @@ fn record(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::figures::{cells, figures};
+    use experiment::measurement::figures::{cells, figures};
 
     fn fixture(name: &str) -> String {
         format!("{}/tests/fixtures/tools/{name}", env!("CARGO_MANIFEST_DIR"))

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::files::of_texts;
-use crate::measurement::figures::figures;
-use crate::measurement::reported::Figure;
+use experiment::measurement::figures::figures;
+use experiment::measurement::reported::Figure;
 
 /// A figure by its name, and its bits.
 type Told = (String, u64);
@@ -136,7 +136,7 @@ fn what_is_no_number_of_a_tool_is_no_figure() {
 /// The figures of each result, as the tool printed them; `None` where they are refused.
 fn printed(text: &str) -> Option<Vec<Vec<Figure>>> {
     let imported = of_texts(vec![("file", text.to_owned())], None).ok()?;
-    let of = |record: &crate::measurement::Record| {
+    let of = |record: &experiment::measurement::Record| {
         let reported = record.outcome.measurement().and_then(|it| it.reported.clone());
         reported.map_or_else(Vec::new, |reported| reported.figures)
     };

@@ -7,9 +7,9 @@ use axum::http::{Request, StatusCode};
 use proptest::prelude::*;
 
 use super::*;
-use crate::report::FORMATS;
 use crate::serve::ADDRESS;
 use crate::serve::testing::{Asker, Got, MARKUP, block_on, stored};
+use findings::report::FORMATS;
 
 /// What stands around every answer, of whatever kind.
 fn around(got: &Got) {
@@ -139,12 +139,12 @@ fn the_filter_shows_those_with_all_words_and_pages_go_on_where_one_ends() {
     let folder = stored();
     let path = folder.path().join("a.db");
     {
-        let mut store = crate::store::Store::open(&path).unwrap();
+        let mut store = store::Store::open(&path).unwrap();
         store.repeatable(true).unwrap();
         for number in 5..=230 {
             let plan = format!("many {}", number % 7);
             let uid = format!("n{number}");
-            let campaign = crate::store::Campaign { uid, plan, ..Default::default() };
+            let campaign = store::Campaign { uid, plan, ..Default::default() };
             store.begin(&campaign).unwrap();
         }
     }
@@ -242,7 +242,7 @@ fn nothing_that_is_asked_for_changes_the_store() {
     let folder = stored();
     let path = folder.path().join("a.db");
     // A reader that is there all the time, so that the last to leave takes no log away.
-    let _there = crate::store::Store::open_read_only(&path).unwrap();
+    let _there = store::Store::open_read_only(&path).unwrap();
     let before = bytes(folder.path());
     let asker = Asker::new(&path);
     block_on(async {
@@ -360,7 +360,7 @@ fn no_address_makes_it_stumble() {
 #[test]
 fn samples_for_the_browser_is_a_store_too() {
     let Some(folder) = std::env::var_os("BRICKYARD_SAMPLES") else { return };
-    let (campaign, records) = crate::report::fixture::simulated();
+    let (campaign, records) = findings::report::fixture::simulated();
     let path = Path::new(&folder).join("serve.db");
     crate::serve::testing::fill(&path, &campaign, &records);
 }

@@ -5,11 +5,11 @@ use std::path::Path;
 use axum::http::StatusCode;
 use maud::html;
 
-use crate::report::{FORMATS, Format, html::assets};
-use crate::retrieve::{Kept, Retrieved};
 use crate::serve::answers::Answer;
-use crate::store::Store;
-use crate::sys::Error;
+use findings::report::{FORMATS, Format, html::assets};
+use findings::retrieve::{Kept, Retrieved};
+use host::sys::Error;
+use store::Store;
 
 /// The report.
 ///

@@ -7,12 +7,12 @@ use maud::html;
 
 use super::asset::{self, Asked, address};
 use super::campaign;
-use crate::analysis::compare;
-use crate::report::compare::FORMATS;
-use crate::retrieve::{Retrieved, side_by_side};
 use crate::serve::answers::Answer;
-use crate::store::Store;
-use crate::sys::Error;
+use findings::analysis::compare;
+use findings::report::compare::FORMATS;
+use findings::retrieve::{Retrieved, side_by_side};
+use host::sys::Error;
+use store::Store;
 
 /// So many are held against each other: beyond, nobody sees anything, and each takes memory.
 const CAMPAIGNS_MAX: usize = 8;

@@ -6,11 +6,11 @@ use std::path::Path;
 use maud::{Markup, html};
 
 use super::asset::{self, Asked, address};
-use crate::report::html::tables::boxed;
-use crate::report::words;
 use crate::serve::answers::Answer;
-use crate::store::{Overview, Store};
-use crate::sys::Error;
+use findings::report::html::tables::boxed;
+use findings::report::words;
+use host::sys::Error;
+use store::{Overview, Store};
 
 /// Campaigns on one page.
 const SHOWN: usize = 200;

@@ -8,13 +8,13 @@ use maud::{Markup, html};
 
 use super::asset::address;
 use super::campaign::media;
-use crate::report::html::tables::{boxed, coded};
-use crate::report::query::{self as told, CELL_MAX, Format, shown};
-use crate::report::words::clipped;
 use crate::serve::answers::Answer;
-use crate::store::query::{Answer as Found, Bounds, Cell, Kind, Query, Relation, typed};
-use crate::sys::Error;
-use crate::value;
+use base::value;
+use findings::report::html::tables::{boxed, coded};
+use findings::report::query::{self as told, CELL_MAX, Format, shown};
+use findings::report::words::clipped;
+use host::sys::Error;
+use store::query::{Answer as Found, Bounds, Cell, Kind, Query, Relation, typed};
 
 /// Rows beyond these are left out, and said to be.
 const ROWS_MAX: usize = 1000;

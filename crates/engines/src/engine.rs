@@ -1,0 +1,183 @@
+//! Runs one trial and returns one measurement, one file each.
+//!
+//! A new engine is a file beside this one and a line in [`ENGINES`]. An engine measures; it does
+//! not store, judge or print.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use experiment::knob::Settings;
+use experiment::measurement::Measurement;
+use experiment::plan::Trial;
+use experiment::progress::Progress;
+use host::sys::child::Worker;
+use host::sys::signal::Stop;
+use host::sys::{self, Host};
+
+mod behind;
+mod clients;
+pub mod adapter;
+pub mod command;
+mod database;
+pub mod concat;
+pub mod file;
+pub mod flush;
+pub mod integrity;
+pub mod load;
+mod mail;
+pub mod net;
+pub mod replay;
+mod sim;
+mod tree;
+
+/// Something that can run a trial.
+pub trait Engine: Sync {
+    /// As typed after `--engine`.
+    fn name(&self) -> &'static str;
+    /// One line.
+    fn about(&self) -> &'static str;
+    /// Whether a trial with these settings can run here, before anything is made for it.
+    ///
+    /// # Errors
+    /// With what is wrong and what would work.
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error>;
+    /// Whether its trials touch no machine, so that repeating them gives the same for nothing.
+    fn is_simulated(&self) -> bool {
+        false
+    }
+    /// Whether what it runs makes the files that it reads, so that none are written for it before.
+    fn makes_its_files(&self) -> bool {
+        false
+    }
+    /// The engine that writes the files that its trials read.
+    fn lays_with(&self) -> &'static str {
+        self.name()
+    }
+    /// How long the files of its trials are wanted.
+    fn keeps(&self) -> Keeps {
+        Keeps::Nothing
+    }
+    /// Runs one trial.
+    ///
+    /// # Errors
+    /// See [`Error`]; a trial that cannot be honoured exactly is never replaced by another.
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error>;
+}
+
+/// How long files are wanted that trials have made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// As long as the run.
+    Nothing,
+    /// Until all trials are run, in this run or in one that resumes it: the next goes on where the
+    /// last one left them.
+    UntilComplete,
+    /// Until a person removes them: they are looked at after a crash.
+    UntilRemoved,
+}
+
+/// What an engine is given besides the trial.
+pub struct Context<'a> {
+    /// The machine.
+    pub host: &'a Host,
+    /// The marked directories in which files may be made, one a directory of the trial.
+    pub work: &'a [PathBuf],
+    /// Stamped into every block that is written.
+    pub campaign: u64,
+    /// How the blocks of a file that was laid out name themselves, where they do.
+    pub written: &'a dyn Fn(&Path) -> Option<Written>,
+    /// Told of what happens, several times a second.
+    pub progress: &'a mut dyn FnMut(Progress),
+    /// Puts the load's process where the trial wants it (control group, CPUs). To be asked before
+    /// its first byte; when it fails the trial is not run.
+    pub place: &'a dyn Fn(u32) -> Result<(), sys::Error>,
+    /// Set when the user wants to stop.
+    pub stop: &'a Stop,
+}
+
+/// Whoever ends all processes of a service may end the load before us: then it has not failed.
+const ALL_AT_ONCE: Duration = Duration::from_millis(200);
+
+impl Context<'_> {
+    /// Puts the load's process where the trial wants it, before its first byte.
+    ///
+    /// # Errors
+    /// [`Error::Unsupported`] when the kernel does not take it there. One that somebody has ended
+    /// meanwhile is nowhere, which is no reason to skip the trial.
+    pub fn put(&self, worker: &mut Worker) -> Result<(), Error> {
+        let Err(error) = (self.place)(worker.pid()) else { return Ok(()) };
+        match worker.has_ended() {
+            true => Err(self.ended("the load's process was ended before it began")),
+            false => Err(Error::Unsupported(format!("{error}"))),
+        }
+    }
+
+    /// What a load's end without a result means: it was interrupted with us, or it has failed.
+    pub fn ended(&self, why: &str) -> Error {
+        match self.stop.asked_within(ALL_AT_ONCE) {
+            true => Error::Interrupted,
+            false => Error::Failed(why.to_owned()),
+        }
+    }
+}
+
+/// Why a trial has no measurement.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// Cannot be done here: the trial is skipped, not failed, and not replaced.
+    Unsupported(String),
+    /// Was tried, and failed, with the kernel's words.
+    Failed(String),
+    /// Its load hangs in the kernel, where no signal reaches it: it was left behind, and nothing
+    /// must touch what it hangs on. With where it hangs.
+    Hung(String),
+    /// The user stopped it.
+    Interrupted,
+}
+
+/// In the order of the reference.
+pub const ENGINES: &[&dyn Engine] = &[
+    &file::File,
+    &integrity::Integrity,
+    &flush::Flush,
+    &tree::Tree,
+    &replay::Replay,
+    &mail::Mail,
+    &database::Database,
+    &net::Net,
+    &net::NetFile,
+    &net::NetUdp,
+    &command::Command,
+    &concat::Concat,
+    &adapter::FIO,
+    &adapter::BONNIE,
+    &adapter::IOZONE,
+    &adapter::DBENCH,
+    &adapter::SYSBENCH,
+    &adapter::IOR,
+    &adapter::MDTEST,
+    &adapter::ELBENCHO,
+    &adapter::IPERF3,
+    &adapter::PGBENCH,
+    &sim::Sim,
+];
+
+/// The engine of that name.
+pub fn find(name: &str) -> Option<&'static dyn Engine> {
+    ENGINES.iter().copied().find(|engine| engine.name() == name)
+}
+
+pub use command::worker as programs;
+pub use database::worker as database_worker;
+pub use flush::worker as flush_worker;
+pub use integrity::worker as integrity_worker;
+pub use load::protocol::Written;
+pub use mail::worker as mail_worker;
+pub use net::{attend, worker as net_worker};
+pub use replay::worker as replay_worker;
+#[cfg(any(test, feature = "testing"))]
+pub use sim::testing;
+pub use tree::worker as names;
+
+#[cfg(test)]
+mod tests;

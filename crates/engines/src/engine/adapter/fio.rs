@@ -1,0 +1,419 @@
+//! (pure) fio: the knobs of the engine `file` in the words of fio 3, and its JSON of every version.
+//!
+//! Figures are named as fio measures them: `latency_ns` from submission to completion (`lat_ns`),
+//! `completion_latency_ns` from the kernel's acceptance on (`clat_ns`). Of a trial that reads and
+//! writes each direction has its own, as fio prints no sum of both, but for `mixed`, which is one
+//! where it was asked for (`unified_rw_reporting`).
+
+use serde_json::{Map, Value as Json};
+
+use super::{Adapter, Asked, Launch, one_of};
+use crate::engine::load::cpus::NO_CARD;
+use base::value::Stop;
+use experiment::knob::Settings;
+
+mod document;
+
+pub const FIO: Adapter = Adapter {
+    name: "fio",
+    about: "Files, by the installed fio; its figures stand beside what the kernel counted",
+    program: "fio",
+    get: "apt-get install fio",
+    asks_version: &["--version"],
+    launch,
+    parse: document::parse,
+    knows: document::knows,
+};
+
+/// Every job is called so, and its files after it.
+const JOB: &str = "brickyard";
+
+fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
+    refuse(asked.settings)?;
+    let settings = asked.settings;
+    let access = one_of(
+        settings,
+        "fio",
+        "access",
+        &[
+            ("read", "read"),
+            ("write", "write"),
+            ("random-read", "randread"),
+            ("random-write", "randwrite"),
+            ("random-mix", "randrw"),
+        ],
+    )?;
+    let mut words = common(asked)?;
+    words.push(format!("--rw={access}"));
+    words.push(format!("--bs={}", settings.whole("block-size")));
+    words.push(format!("--iodepth={}", settings.whole("queue-depth")));
+    let batch = settings.whole("batch");
+    if batch > 1 {
+        // As many are handed over at once as were waited for.
+        words.push(format!("--iodepth_batch_complete_min={batch}"));
+        words.push(format!("--iodepth_batch={batch}"));
+    }
+    words.extend(pinning(asked));
+    words.push(format!("--direct={}", u8::from(settings.flag("direct"))));
+    let engines = [("uring", "io_uring"), ("aio", "libaio"), ("sync", "psync"), ("mmap", "mmap")];
+    words.push(format!("--ioengine={}", one_of(settings, "fio", "io-engine", &engines)?));
+    match settings.flag("cold") {
+        true => words.push("--invalidate=1".to_owned()),
+        false => words.push("--pre_read=1".to_owned()),
+    }
+    words.extend(stop(settings)?);
+    if access != "read" && access != "randread" {
+        words.extend(match settings.word("fsync") {
+            "end" => Some("--end_fsync=1".to_owned()),
+            "every" => Some("--fsync=1".to_owned()),
+            _ => None,
+        });
+    }
+    if access == "randrw" {
+        words.push(format!("--rwmixread={}", percent(settings, "read-share")?));
+    }
+    if settings.word("random-distribution") == "zipf" && access.starts_with("rand") {
+        words.push(format!("--random_distribution=zipf:{}", settings.number("zipf-theta")));
+    }
+    if settings.whole("rate") > 0 {
+        words.push(format!("--rate_iops={}", settings.whole("rate")));
+    }
+    words.extend(data(settings)?);
+    let seen = ["--output-format=json", "--lat_percentiles=1", "--percentile_list=50:90:99:99.9"];
+    words.extend(seen.map(str::to_owned));
+    let prepare = if access == "write" { Vec::new() } else { vec![lay(asked)?] };
+    Ok(Launch { prepare, words, notes: Vec::new() })
+}
+
+/// What no fio can do, before any word is made.
+fn refuse(settings: &Settings) -> Result<(), String> {
+    let (engine, depth) = (settings.word("io-engine"), settings.whole("queue-depth"));
+    let direct = settings.flag("direct");
+    if matches!(engine, "sync" | "mmap") && depth > 1 {
+        return Err(format!(
+            "io-engine={engine} has one I/O in flight per stream; queue-depth={depth} needs uring \
+             or aio"
+        ));
+    }
+    if engine == "aio" && !direct && depth > 1 {
+        return Err(format!(
+            "io_submit has one buffered I/O in flight; queue-depth={depth} needs direct=true or \
+             io-engine=uring"
+        ));
+    }
+    if engine == "mmap" && direct {
+        return Err("a memory map goes through the page cache; io-engine=mmap needs direct=false"
+            .to_owned());
+    }
+    let reads = matches!(settings.word("access"), "read" | "random-read" | "random-mix");
+    if direct && !settings.flag("cold") && reads {
+        return Err("direct reads go around the page cache and cannot start from it; cold=false \
+                    needs direct=false"
+            .to_owned());
+    }
+    if settings.whole("rate") > 0 && settings.word("access") == "random-mix" {
+        return Err(
+            "fio has a rate for reads and another for writes; rate= needs an access of one \
+                    direction, or engine=file"
+                .to_owned(),
+        );
+    }
+    let batch = settings.whole("batch");
+    if batch > depth {
+        return Err(format!(
+            "batch={batch} waits for more I/Os than queue-depth={depth} has in flight"
+        ));
+    }
+    if batch > 1 && settings.whole("rate") > 0 {
+        return Err(format!(
+            "with rate={} I/Os start at fixed times and cannot wait for a batch of {batch}; leave \
+             batch at 1",
+            settings.whole("rate")
+        ));
+    }
+    if settings.word("cpu-pinning") == "spread" && settings.word("cpuset") != "as-is" {
+        return Err("which processors cpuset leaves is told after fio's words are made; \
+                    cpu-pinning=spread needs them as a list, as cpu-pinning=0-3"
+            .to_owned());
+    }
+    if settings.word("cpu-pinning") == "numa-local" {
+        return Err(NO_CARD.to_owned());
+    }
+    if settings.whole("file-size") < settings.whole("block-size") {
+        return Err("a file-size under the block-size holds no block".to_owned());
+    }
+    Ok(())
+}
+
+/// Each job on one processor of a list, in turn.
+fn pinning(asked: &Asked<'_>) -> Vec<String> {
+    let list = match asked.settings.word("cpu-pinning") {
+        "none" | "" => return Vec::new(),
+        "spread" => asked.cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
+        list => list.to_owned(),
+    };
+    vec![format!("--cpus_allowed={list}"), "--cpus_allowed_policy=split".to_owned()]
+}
+
+/// How the job is called and which files it has, which what lays them out says alike.
+fn common(asked: &Asked<'_>) -> Result<Vec<String>, String> {
+    let settings = asked.settings;
+    let (size, files) = (settings.whole("file-size"), settings.whole("files"));
+    let total = size
+        .checked_mul(files)
+        .ok_or_else(|| "file-size times files is more than can be counted".to_owned())?;
+    // A colon parts directories; a backslash takes that from it.
+    let places: Vec<String> =
+        asked.places.iter().map(|place| place.replace('\\', "\\\\").replace(':', "\\:")).collect();
+    Ok(vec![
+        "fio".to_owned(),
+        format!("--name={JOB}"),
+        format!("--directory={}", places.join(":")),
+        format!("--numjobs={}", settings.whole("streams")),
+        format!("--nrfiles={files}"),
+        format!("--size={total}"),
+        "--file_service_type=sequential".to_owned(),
+        "--group_reporting=1".to_owned(),
+        "--thread=1".to_owned(),
+        format!("--randseed={}", asked.seed),
+    ])
+}
+
+/// Writes the files that are read or written over, in full and onto the device.
+fn lay(asked: &Asked<'_>) -> Result<Vec<String>, String> {
+    let mut words = common(asked)?;
+    let plain = ["--rw=write", "--bs=1048576", "--bs_unaligned=1", "--ioengine=psync"];
+    words.extend(plain.map(str::to_owned));
+    words.extend(data(asked.settings)?);
+    words.push("--end_fsync=1".to_owned());
+    Ok(words)
+}
+
+fn stop(settings: &Settings) -> Result<Vec<String>, String> {
+    let alone = settings.whole("streams") == 1 || !settings.flag("sustained");
+    let one_by_one = |what: String| match alone {
+        true => Ok(vec![what]),
+        false => Err(format!(
+            "a fio job that has moved its bytes goes idle while others still run; stop={} needs \
+             streams=1, sustained=false, or engine=file",
+            settings.stop()
+        )),
+    };
+    let block = settings.whole("block-size").max(1);
+    match settings.stop() {
+        Stop::After(ns) => {
+            let length = format!("--runtime={}us", ns.div_ceil(1000));
+            Ok(vec!["--time_based=1".to_owned(), length])
+        }
+        Stop::Bytes(bytes) => {
+            let whole = bytes.div_ceil(block).max(1).saturating_mul(block);
+            one_by_one(format!("--io_size={whole}"))
+        }
+        Stop::Pass => one_by_one("--loops=1".to_owned()),
+        Stop::Steady => {
+            Err("fio's own steady state is another criterion than SNIA's; stop=steady needs \
+                 engine=file"
+                .to_owned())
+        }
+        Stop::Bits(_) => Err(format!(
+            "stop={} counts bits that were checked; engine=integrity ends by them",
+            settings.stop()
+        )),
+        Stop::Interval(_) => Err(format!(
+            "fio ends by no interval of its throughput; stop={} needs engine=file",
+            settings.stop()
+        )),
+    }
+}
+
+fn data(settings: &Settings) -> Result<Vec<String>, String> {
+    let fresh = "--refill_buffers=1".to_owned();
+    Ok(match settings.word("data") {
+        "zero" => vec!["--zero_buffers=1".to_owned()],
+        "compressible" => vec![
+            fresh,
+            format!("--buffer_compress_percentage={}", percent(settings, "compressible-share")?),
+            "--buffer_compress_chunk=4096".to_owned(),
+        ],
+        _ => vec![fresh],
+    })
+}
+
+/// A share as the whole percent that fio takes.
+fn percent(settings: &Settings, knob: &str) -> Result<u64, String> {
+    let percent = settings.number(knob) * 100.0;
+    let whole = percent.round();
+    match (percent - whole).abs() < 1e-6 {
+        true => Ok(whole as u64),
+        false => Err(format!(
+            "fio counts in whole percent; {knob}={} needs two digits, or engine=file",
+            settings.number(knob)
+        )),
+    }
+}
+
+/// Knobs out of the options that fio repeats; what it does not repeat stays unknown. `each` says
+/// that every job has an entry of its own, though all of them repeat how many there are.
+fn settings_of(options: &[&Map<String, Json>], each: bool) -> Map<String, Json> {
+    let option = |name: &str| {
+        let all = options.iter().rev();
+        all.filter_map(|of| of.get(name)).find_map(Json::as_str)
+    };
+    let mut known = Map::new();
+    let mut set = |knob: &str, value: Option<Json>| {
+        if let Some(value) = value {
+            known.insert(knob.to_owned(), value);
+        }
+    };
+    let count = |name: &str| option(name).and_then(|text| text.parse::<u64>().ok());
+    let access = match option("rw").or(option("readwrite")) {
+        Some("read") => Some("read"),
+        Some("write") => Some("write"),
+        Some("randread") => Some("random-read"),
+        Some("randwrite") => Some("random-write"),
+        Some("randrw") => Some("random-mix"),
+        _ => None,
+    };
+    set("access", access.map(Json::from));
+    set("block-size", option("bs").or(option("blocksize")).and_then(bytes).map(Json::from));
+    set("queue-depth", count("iodepth").map(Json::from));
+    let grouped = option("group_reporting").and_then(switch) == Some(true);
+    // One entry of several jobs that are not put together is what somebody kept of it.
+    let jobs = count("numjobs").filter(|jobs| grouped || *jobs == 1);
+    let streams = if each { Some(1) } else { jobs };
+    set("streams", streams.map(Json::from));
+    let files = count("nrfiles");
+    let size = option("size").and_then(bytes);
+    // `size` is of all files of a job.
+    let each = size.and_then(|size| Some(size / files.unwrap_or(1).max(1)).filter(|it| *it > 0));
+    set("file-size", each.map(Json::from));
+    set("files", files.map(Json::from));
+    set("direct", option("direct").and_then(switch).map(Json::from));
+    let engine = match option("ioengine") {
+        Some("io_uring") => Some("uring"),
+        Some("libaio") => Some("aio"),
+        Some("psync" | "sync") => Some("sync"),
+        Some("mmap") => Some("mmap"),
+        _ => None,
+    };
+    set("io-engine", engine.map(Json::from));
+    let share = count("rwmixread").filter(|percent| *percent <= 100);
+    set("read-share", share.map(|percent| Json::from(percent as f64 / 100.0)));
+    known
+}
+
+/// A size as fio reads it: `4k` is 4096. Longer units mean one thing or the other by `kb_base`, and
+/// are left unknown.
+fn bytes(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "1" | "true" | "" => Some(true),
+        "0" | "false" => Some(false),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::adapter::testing::{refused, words};
+
+    #[test]
+    fn knobs_become_the_words_that_a_person_would_type() {
+        let typed = [
+            ("access", "random-mix"),
+            ("block-size", "4KiB"),
+            ("queue-depth", "32"),
+            ("streams", "3"),
+            ("files", "2"),
+            ("file-size", "1MiB"),
+            ("io-engine", "aio"),
+            ("stop", "1500ms"),
+            ("read-share", "0.7"),
+            ("batch", "8"),
+            ("cpu-pinning", "spread"),
+        ];
+        let words = words(&FIO, &typed, &["/a", "/b:c"]);
+        for word in [
+            "--rw=randrw",
+            "--bs=4096",
+            "--iodepth=32",
+            "--numjobs=3",
+            "--nrfiles=2",
+            "--size=2097152",
+            "--ioengine=libaio",
+            "--direct=1",
+            "--time_based=1",
+            "--runtime=1500000us",
+            "--rwmixread=70",
+            "--iodepth_batch=8",
+            "--iodepth_batch_complete_min=8",
+            "--cpus_allowed=0,2",
+            "--cpus_allowed_policy=split",
+            "--end_fsync=1",
+            "--directory=/a:/b\\:c",
+        ] {
+            assert!(words.iter().any(|it| it == word), "{word}: {words:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_written_in_full_before_they_are_read_and_never_before_they_are_written() {
+        let launch = |access| {
+            crate::engine::adapter::testing::launch(&FIO, &[("access", access)], &["/a"]).unwrap()
+        };
+        for access in ["read", "random-read", "random-write", "random-mix"] {
+            let prepared = launch(access).prepare;
+            assert!(prepared[0].contains(&"--end_fsync=1".to_owned()), "{access}: {prepared:?}");
+        }
+        assert!(launch("write").prepare.is_empty());
+    }
+
+    #[test]
+    fn what_fio_cannot_honour_is_refused_by_the_name_of_the_knob() {
+        for (typed, knob) in [
+            (&[("access", "read-backward")][..], "access=read-backward"),
+            (&[("access", "read-strided")], "access=read-strided"),
+            (&[("stop", "steady")], "stop=steady"),
+            (&[("stop", "pass"), ("streams", "2")], "stop=pass"),
+            (&[("stop", "1MiB"), ("streams", "2")], "stop=1MiB"),
+            (&[("io-engine", "mmap")], "io-engine=mmap"),
+            (&[("io-engine", "sync"), ("queue-depth", "2")], "queue-depth=2"),
+            (&[("io-engine", "aio"), ("direct", "false"), ("queue-depth", "2")], "queue-depth=2"),
+            (&[("cold", "false")], "cold=false"),
+            (&[("access", "random-mix"), ("rate", "10")], "rate="),
+            (&[("access", "random-mix"), ("read-share", "0.123")], "read-share=0.123"),
+            (&[("data", "compressible"), ("compressible-share", "0.505")], "compressible-share"),
+            (&[("batch", "2")], "batch=2"),
+            (&[("batch", "2"), ("queue-depth", "4"), ("rate", "9")], "rate=9"),
+            (&[("cpu-pinning", "spread"), ("cpuset", "0")], "cpu-pinning=spread"),
+            (&[("cpu-pinning", "numa-local")], "cpu-pinning=numa-local"),
+        ] {
+            let why = refused(&FIO, typed);
+            assert!(why.contains(knob), "{typed:?}: {why}");
+        }
+    }
+
+    #[test]
+    fn sizes_mean_what_fio_means_by_them_or_nothing() {
+        assert_eq!(bytes("4k"), Some(4096));
+        assert_eq!(bytes("128M"), Some(128 << 20));
+        assert_eq!(bytes("512"), Some(512));
+        assert_eq!((bytes("4KiB"), bytes("4kb"), bytes(""), bytes("k")), (None, None, None, None));
+        assert_eq!(bytes("99999999999999999999g"), None);
+        assert_eq!(bytes("9999999999999999999t"), None);
+    }
+}

@@ -1,0 +1,245 @@
+//! Clients that each do one operation after the other: what the engines `replay`, `mail` and
+//! `database` have in common.
+//!
+//! A [`Client`] is one thread in a directory of its own. Here are its tally, the watch over all of
+//! them, and the worker process; what a client does is the engine's business. The talk with
+//! the parent, the window and the samples are those of [`super::load`].
+
+use hdrhistogram::Histogram;
+
+use super::Error;
+use super::load::control::{Event, Gate, Phase, Shared};
+use super::load::cpus::Pinning;
+use super::load::protocol::{Failure, LoadSpec};
+use base::value::Stop;
+use experiment::knob::Settings;
+use experiment::measurement::{Amount, Integrity, Note, Operation};
+use host::sys;
+use host::sys::clock::thread_cpu_ns;
+
+mod outcome;
+pub mod serve;
+pub mod source;
+pub mod tally;
+#[cfg(test)]
+pub mod testing;
+
+pub use super::load::folders::run;
+use tally::Tally;
+
+/// The engine whose clients check what they read.
+const INTEGRITY: &str = "integrity";
+
+/// What ends a client early, and the trial with it.
+pub type Broken = (Failure, String);
+
+/// What a client has just done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// A part of its round.
+    Part,
+    /// The last part of its round; the next one begins another.
+    Round,
+}
+
+/// One sequence of operations, on a thread of its own.
+pub trait Client {
+    /// Does the next operation, or the next few that belong together, and tells the tally of each.
+    ///
+    /// # Errors
+    /// With what went wrong; the trial has failed.
+    fn step(&mut self, tally: &mut Tally<'_>) -> Result<Turn, Broken>;
+
+    /// The kinds of operations that it tells the tally of.
+    fn kinds(&self) -> Vec<Operation>;
+
+    /// Whether each of its operations was on the device when it was over.
+    fn is_durable(&self) -> bool {
+        false
+    }
+
+    /// What whoever reads the figures must know of it, once it has stopped.
+    fn notes(&self) -> Vec<Note> {
+        Vec::new()
+    }
+}
+
+/// When clients are timed, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// When the timed part ends.
+    pub stop: Stop,
+    /// A client counts as started when it has done an operation after this long, ns.
+    pub warm_up_ns: u64,
+    /// A pass goes on this long at least, ns.
+    pub at_least_ns: u64,
+    /// Everything ends after this, ns.
+    pub at_most_ns: u64,
+    /// Clients that are done go on untimed.
+    pub sustained: bool,
+}
+
+impl Terms {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// `Unsupported` for what these engines cannot honour, with what would work.
+    pub fn new(settings: &Settings) -> Result<Terms, Error> {
+        let terms = Terms {
+            stop: settings.stop(),
+            warm_up_ns: settings.whole("warm-up"),
+            at_least_ns: settings.whole("at-least"),
+            at_most_ns: settings.whole("at-most"),
+            sustained: settings.flag("sustained"),
+        };
+        let unsupported = |what: &str| Err(Error::Unsupported(what.to_owned()));
+        match terms.stop {
+            Stop::Steady | Stop::Interval(_) => unsupported(
+                "stop=steady and stop=interval need a load that is the same at every moment, and \
+                 these operations are not; choose a time, as stop=60s, and look at its course",
+            ),
+            Stop::Bits(_) if settings.engine() != INTEGRITY => unsupported(
+                "stop=...bits counts bits that were checked, which engine=integrity alone does; \
+                 choose a time or bytes per stream",
+            ),
+            Stop::Pass | Stop::Bytes(_) if terms.warm_up_ns > 0 => unsupported(
+                "a pass begins with the first operation and leaves no time to warm up; stop=pass \
+                 and stop=BYTES need warm-up=0s",
+            ),
+            _ if terms.warm_up_ns >= terms.at_most_ns => {
+                unsupported("warm-up takes as long as at-most leaves; choose a longer at-most")
+            }
+            _ => Ok(terms),
+        }
+    }
+}
+
+/// What one client yielded.
+#[derive(Debug, Default)]
+pub struct Yield {
+    /// Its first operation began, monotonic clock.
+    pub started_ns: u64,
+    /// When its pass was over, monotonic clock, and what it had done then.
+    pub pass: Option<(u64, Amount)>,
+    /// Its last operation was complete, monotonic clock.
+    pub stopped_ns: u64,
+    /// Done in all.
+    pub total: Amount,
+    /// Processor time of its thread, ns.
+    pub cpu_ns: u64,
+    /// Latency inside the window.
+    pub latency: Vec<(Operation, Histogram<u64>)>,
+    /// Each of its operations was on the device when it was over.
+    pub durable: bool,
+    /// What is to be known.
+    pub notes: Vec<Note>,
+    /// What it checked; `None` of clients that check nothing.
+    pub checked: Option<Checked>,
+}
+
+/// What one client checked of the bytes that it read, and where these may have come from.
+#[derive(Clone, Debug, Default)]
+pub struct Checked {
+    /// What was checked, and what was wrong.
+    pub integrity: Integrity,
+    /// Of its file.
+    pub file_bytes: u64,
+    /// Bytes of its file in memory before its first operation, where that is known.
+    pub resident_before_bytes: Option<u64>,
+    /// Of what it read, bytes that were in memory when it began to, where that is known.
+    pub reread_bytes: Option<u64>,
+}
+
+impl Checked {
+    /// What all of them checked together; `None` when one checked nothing.
+    fn sum(yields: &[Yield]) -> Option<Checked> {
+        let mut all = yields.iter().map(|yielded| yielded.checked.clone());
+        let mut sum = all.next()??;
+        let plus = |a: Option<u64>, b: Option<u64>| a.zip(b).map(|(a, b)| a + b);
+        for one in all {
+            let one = one?;
+            sum.integrity.add(one.integrity);
+            sum.file_bytes += one.file_bytes;
+            sum.resident_before_bytes = plus(sum.resident_before_bytes, one.resident_before_bytes);
+            sum.reread_bytes = plus(sum.reread_bytes, one.reread_bytes);
+        }
+        sum.integrity.faults.sort_by_key(|fault| fault.at_ns);
+        Some(sum)
+    }
+}
+
+/// The settings of a [`LoadSpec`] for `engine`, whole.
+pub fn settings(engine: &str, spec: &LoadSpec) -> Settings {
+    let mut settings = Settings::defaults(engine);
+    for (name, value) in Settings::from_json(engine, &spec.settings).iter() {
+        if settings.has(name) {
+            settings.set(name, value.clone());
+        }
+    }
+    settings
+}
+
+/// What every engine of clients refuses before anything is made.
+///
+/// # Errors
+/// `Unsupported` with what would work.
+pub fn check(settings: &Settings) -> Result<Terms, Error> {
+    Pinning::parse(settings.word("cpu-pinning"))?.cpus()?;
+    Terms::new(settings)
+}
+
+/// What is said to whoever asked for what cannot be done, before a plan begins.
+pub fn refused(error: Error) -> sys::Error {
+    match error {
+        Error::Unsupported(why) | Error::Failed(why) => sys::Error::new("cannot run this", why)
+            .hint("`brickyard list knobs` shows what each knob takes"),
+        Error::Hung(_) | Error::Interrupted => sys::Error::new("cannot run this", "it was stopped"),
+    }
+}
+
+/// Gives the calling thread a table of open files of its own, as a process has: threads that share
+/// one contend for it with every open and close, and own their record locks in common.
+///
+/// # Errors
+/// With the kernel's words.
+pub fn stand_alone() -> Result<(), Broken> {
+    // SAFETY: no memory is shared or unshared; this thread's descriptors are copied, and it owns
+    // none that another thread may close for it.
+    if unsafe { libc::unshare(libc::CLONE_FILES | libc::CLONE_FS) } == 0 {
+        return Ok(());
+    }
+    let why = std::io::Error::last_os_error();
+    let what = format!("cannot give a client a table of open files of its own (unshare): {why}");
+    Err((Failure::Failed, what))
+}
+
+/// Runs a client from the gate to its end.
+///
+/// # Errors
+/// As [`Client::step`].
+pub fn carry(
+    client: &mut impl Client,
+    terms: &Terms,
+    shared: &Shared,
+    index: usize,
+) -> Result<Yield, Broken> {
+    let mut tally = Tally::new(terms, shared, index, &client.kinds());
+    shared.tell(Event::Ready);
+    if shared.wait_for(Gate::Run) == Gate::Quit {
+        return Ok(Yield::default());
+    }
+    let cpu_ns = thread_cpu_ns();
+    tally.begin();
+    while shared.phase() != Phase::Stop {
+        let turn = client.step(&mut tally)?;
+        if !tally.goes_on(turn) {
+            break;
+        }
+    }
+    let mut yielded = tally.end();
+    yielded.cpu_ns = thread_cpu_ns().saturating_sub(cpu_ns);
+    yielded.durable = client.is_durable();
+    yielded.notes = client.notes();
+    shared.tell(Event::Drained);
+    Ok(yielded)
+}

@@ -1,0 +1,99 @@
+//! Any program, timed, so many copies of it at once.
+//!
+//! The copies run below a worker process ([`serve`]) that starts them, lets them go at once, keeps
+//! up the load and takes the kernel's account of each; what the machine counted meanwhile is the
+//! business of the process that started the worker ([`supervise`]).
+
+use crate::engine::{Context, Engine, Error};
+use experiment::knob::Settings;
+use experiment::measurement::Measurement;
+use experiment::plan::Trial;
+use host::sys::{self, held};
+
+mod copies;
+pub mod extract;
+pub mod fill;
+mod hint;
+mod job;
+mod output;
+pub mod protocol;
+mod serve;
+mod server;
+mod supervise;
+
+pub use output::KEPT_BYTES;
+pub use protocol::{Ready, Server, Spec, Start};
+pub use serve::worker;
+pub use supervise::run as measure;
+
+/// The engine `command`.
+pub struct Command;
+
+impl Engine for Command {
+    fn name(&self) -> &'static str {
+        "command"
+    }
+
+    fn about(&self) -> &'static str {
+        "Any program, timed, so many copies at once; its output is kept and read"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        let places: Vec<String> = match settings.directories() {
+            [] => vec!["/".to_owned()],
+            // On a plan's disks nobody knows yet where the directory will be.
+            some => some.iter().map(|name| format!("/{}", name.trim_start_matches('/'))).collect(),
+        };
+        let spec = job::spec(settings, &places)?;
+        let served = spec.server.iter().flat_map(|one| {
+            let probe = match &one.ready {
+                Ready::Succeeds(probe) => Some(probe),
+                Ready::Says(_) => None,
+            };
+            [Some(&one.start), probe]
+        });
+        let starts = spec.copies.iter().take(1).chain(&spec.prepare).chain(&spec.cleanup);
+        let starts = starts.chain(served.flatten());
+        // What lies in the trial's own directory may be made by `prepare`.
+        let anywhere = |word: &&String| !word.contains('/');
+        starts
+            .filter_map(|start| start.words.first())
+            .filter(anywhere)
+            .try_for_each(|program| held::check_program(program))
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        let mut spec = |places: &[String]| {
+            job::spec(&trial.settings, places).map_err(|refusal| Error::Failed(refusal.why))
+        };
+        let mut measured = supervise::run(trial, context, &mut spec)?;
+        if let (Some(each), Some(programs)) = (copy_bytes(&trial.settings), &mut measured.programs)
+        {
+            programs.know_of_files(each);
+        }
+        Ok(measured)
+    }
+}
+
+/// Bytes of files that every run reads, where that is known.
+fn copy_bytes(settings: &Settings) -> Option<u64> {
+    let known = settings.find("copy-bytes").is_some_and(|value| !value.is_as_is());
+    known.then(|| settings.whole("copy-bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::value::Value;
+    use experiment::knob::testing::settings;
+
+    /// A plan of disks was refused when it had a program: "`target` is not an absolute path".
+    #[test]
+    fn a_program_may_run_where_no_directory_is_yet() {
+        let mut settings = settings("command", &[("command", "true {directory}")]);
+        for name in ["target", "/srv/a"] {
+            settings.set("directories", Value::Words(vec![name.to_owned()]));
+            assert_eq!(Command.check(&settings).map_err(|error| error.to_string()), Ok(()));
+        }
+    }
+}

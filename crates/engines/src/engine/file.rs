@@ -1,0 +1,63 @@
+//! Files, by io_uring, io_submit, pread and pwrite, or a memory map.
+//!
+//! The load runs in a worker process ([`serve`]) that speaks lines of JSON ([`protocol`]) with the
+//! process that started it; counting what the kernel did meanwhile is that one's business.
+
+use crate::engine::load::{control, protocol};
+use crate::engine::{Context, Engine, Error};
+use experiment::knob::Settings;
+use experiment::measurement::Measurement;
+use experiment::plan::Trial;
+use host::sys;
+
+mod address;
+pub mod backend;
+pub mod check;
+pub mod files;
+pub mod job;
+pub mod lane;
+mod serve;
+mod stream;
+pub mod supervise;
+
+pub use address::Shuffle;
+pub use backend::ring::refusal as ring_refusal;
+pub use serve::{worker, written};
+pub use supervise::first_generation;
+
+/// The engine `file`.
+pub struct File;
+
+impl Engine for File {
+    fn name(&self) -> &'static str {
+        "file"
+    }
+
+    fn about(&self) -> &'static str {
+        "Files in a directory, by io_uring, io_submit, pread and pwrite, or a memory map"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        job::check(settings).map_err(|error| {
+            let (Error::Unsupported(why) | Error::Failed(why)) = error else {
+                return sys::Error::new("cannot run this", "it was stopped");
+            };
+            // A refusal that knows what would work ends with it.
+            match why.split_once("; streams=") {
+                Some((why, rest)) => {
+                    let number = rest.split(' ').next().unwrap_or_default();
+                    sys::Error::new("cannot run this", why).hint(format!("streams={number}"))
+                }
+                None => sys::Error::new("cannot run this", why)
+                    .hint("`brickyard list knobs` shows what each knob takes"),
+            }
+        })
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        supervise::run(trial, context)
+    }
+}
+
+#[cfg(test)]
+mod tests;

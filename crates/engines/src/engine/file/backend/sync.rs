@@ -1,0 +1,101 @@
+//! pread(2) and pwrite(2): one I/O at a time.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::IntoRawFd;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use rustix::fs::{Mode, OFlags};
+
+use super::Kind;
+use super::single::Medium;
+use host::sys::beneath::Spot;
+
+/// Files by pread(2) and pwrite(2).
+pub struct Blocking<'a>(pub &'a [File]);
+
+impl Medium for Blocking<'_> {
+    #[inline]
+    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+        act(self.0, kind, buffer, file, offset)
+    }
+}
+
+#[inline]
+fn act(files: &[File], kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+    let file = files.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
+    match kind {
+        Kind::Read => file.read_at(buffer, offset),
+        Kind::Write => file.write_at(buffer, offset),
+        Kind::Sync => file.sync_all().map(|()| 0),
+    }
+}
+
+/// The same files opened by themselves, to be closed after each round: to the kernel, and to an
+/// NFS server behind it, that is the close of a file that was written.
+pub struct Closing {
+    files: Vec<File>,
+    spots: Vec<Spot>,
+    flags: OFlags,
+}
+
+impl Closing {
+    /// Opens the files.
+    ///
+    /// # Errors
+    /// When one cannot be opened.
+    pub fn new(paths: &[PathBuf], writes: bool, direct: bool) -> io::Result<Closing> {
+        let spots: Result<_, _> = paths.iter().map(|path| Spot::of(path)).collect();
+        let mut flags = if writes { OFlags::RDWR } else { OFlags::RDONLY };
+        flags.set(OFlags::DIRECT, direct);
+        let mut closing = Closing { files: Vec::new(), spots: spots?, flags };
+        closing.reopen()?;
+        Ok(closing)
+    }
+}
+
+impl Medium for Closing {
+    #[inline]
+    fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+        act(&self.files, kind, buffer, file, offset)
+    }
+
+    fn close(&mut self) -> io::Result<()> {
+        for file in self.files.drain(..) {
+            // SAFETY: the descriptor was given up by its owner a moment ago, and nobody else has
+            // it. `File` would close it as well, and lose the error that NFS gives only here.
+            if unsafe { libc::close(file.into_raw_fd()) } != 0 {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self) -> io::Result<()> {
+        let open = |spot: &Spot| Ok(spot.open(self.flags, Mode::empty())?.into());
+        self.files = self.spots.iter().map(open).collect::<io::Result<_>>()?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "makes a fixture and looks at what was written")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_file_moves_nothing_until_it_is_open_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, [1; 512]).unwrap();
+        let mut closing = Closing::new(std::slice::from_ref(&path), true, false).unwrap();
+        let mut buffer = [2; 512];
+        assert_eq!(closing.act(Kind::Write, &mut buffer, 0, 512).unwrap(), 512);
+        closing.close().unwrap();
+        assert!(closing.act(Kind::Read, &mut buffer, 0, 0).is_err());
+        closing.reopen().unwrap();
+        assert_eq!(closing.act(Kind::Read, &mut buffer, 0, 0).unwrap(), 512);
+        assert_eq!((buffer, std::fs::read(&path).unwrap().len()), ([1; 512], 1024));
+    }
+}

@@ -1,0 +1,290 @@
+//! Opens the files of all streams and brings them to the state in which the trial wants them:
+//! made, dropped from memory with proof, or read into it.
+//!
+//! Files that are written sequentially are made anew. Where writes are direct, random or through a
+//! map, space is allocated first: a direct write that extends its file waits for all others on it,
+//! and one into a map without space kills the process. Buffered sequential writes extend their
+//! files, as a copy does.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FallocateFlags, OFlags, fallocate, ftruncate};
+use rustix::io::Errno;
+
+use super::job::{Direction, IoEngine, Job, Order};
+use super::protocol::Prepared;
+use crate::engine::Error;
+use base::value::{self, Value};
+use experiment::measurement::Note;
+use host::sys::beneath;
+use host::sys::direct::{Direct, alignment};
+use host::sys::filesystem::first_hole;
+use host::sys::pages;
+
+/// The files of one stream: one row of blocks, file after file.
+#[derive(Debug)]
+pub struct StreamFiles {
+    /// Open.
+    pub files: Vec<File>,
+    /// Their names.
+    pub paths: Vec<PathBuf>,
+    /// Blocks of each; what is left of a file that is no multiple of the block size is not used.
+    pub blocks_per_file: u64,
+}
+
+impl StreamFiles {
+    /// Blocks of all files.
+    pub fn blocks(&self) -> u64 {
+        self.blocks_per_file * self.files.len() as u64
+    }
+}
+
+/// The files of all streams, ready.
+#[derive(Debug)]
+pub struct Opened {
+    /// One a stream.
+    pub streams: Vec<StreamFiles>,
+    /// What the parent is told.
+    pub prepared: Prepared,
+    /// What addresses of buffers must be a multiple of.
+    pub memory_align: u64,
+}
+
+/// Opens, makes, drops or warms.
+///
+/// # Errors
+/// `Unsupported` where direct I/O is refused or cannot do the block size; `Failed` with the path
+/// and the kernel's words for the rest.
+pub fn open(job: &Job, names: &[Vec<PathBuf>]) -> Result<Opened, Error> {
+    let mut opened = Opened {
+        streams: Vec::with_capacity(names.len()),
+        prepared: Prepared::default(),
+        memory_align: 512,
+    };
+    for paths in names {
+        let mut files = Vec::with_capacity(paths.len());
+        let mut blocks_per_file = u64::MAX;
+        for path in paths {
+            let file = open_one(job, path)?;
+            let bytes = prepare(job, path, &file, &mut opened)?;
+            blocks_per_file = blocks_per_file.min(bytes / job.block_bytes);
+            files.push(file);
+        }
+        opened.streams.push(StreamFiles { files, paths: paths.clone(), blocks_per_file });
+    }
+    settle(job, &mut opened)?;
+    Ok(opened)
+}
+
+fn open_one(job: &Job, path: &Path) -> Result<File, Error> {
+    let anew = job.order == Order::Forward;
+    let mut flags = match (job.direction, job.overwrite) {
+        (Direction::Write, false) if anew => OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC,
+        (Direction::Write, false) => OFlags::RDWR | OFlags::CREATE,
+        _ if job.direction.writes() => OFlags::RDWR,
+        _ => OFlags::RDONLY,
+    };
+    flags.set(OFlags::DIRECT, job.direct);
+    // Reading writes nothing, whatever the mount options say of access times, and spares a look at
+    // them per I/O. Only a file's owner may ask for that (open(2), EPERM).
+    let opened = beneath::open_file(path, flags | OFlags::NOATIME);
+    let opened = opened.or_else(|why| match why.raw_os_error() {
+        Some(libc::EPERM) => beneath::open_file(path, flags),
+        _ => Err(why),
+    });
+    opened.map_err(|why| match why.raw_os_error() {
+        Some(libc::EINVAL) if job.direct => Error::Unsupported(format!(
+            "the file system of {} refuses direct I/O (open with O_DIRECT: {why}); direct=false \
+             goes through the page cache",
+            path.display()
+        )),
+        _ => Error::Failed(format!("cannot open {}: {why}", path.display())),
+    })
+}
+
+/// Checks one file, gives it its space, and tells its size in bytes.
+fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u64, Error> {
+    let failed = |what: &str, why: &dyn std::fmt::Display| {
+        Error::Failed(format!("cannot {what} {}: {why}", path.display()))
+    };
+    if job.direct {
+        opened.memory_align = opened.memory_align.max(check_alignment(job, path, file)?);
+    }
+    let mut bytes = file.metadata().map_err(|why| failed("stat", &why))?.len();
+    if job.direction == Direction::Write {
+        let extends = !job.direct && job.order == Order::Forward && job.engine != IoEngine::Mmap;
+        let appends = extends || job.fresh || job.overwrite;
+        if job.overwrite && bytes < job.file_bytes {
+            let what =
+                format!("has {bytes} bytes of {}, and is to be written over", job.file_bytes);
+            return Err(Error::Failed(format!("{} {what}", path.display())));
+        }
+        if bytes < job.file_bytes && !appends {
+            allocate(job, path, file, &mut opened.prepared.notes)?;
+        }
+        bytes = job.file_bytes;
+    } else if job.verify.is_some() && bytes < job.file_bytes {
+        let what = format!("has {bytes} bytes of the {} that were written", job.file_bytes);
+        return Err(Error::Failed(format!("{} {what}", path.display())));
+    } else {
+        note_holes(path, file, bytes, &mut opened.prepared.notes);
+    }
+    if bytes < job.block_bytes {
+        return Err(Error::Unsupported(format!(
+            "{} has {bytes} bytes, less than one block of {}; choose a block-size up to the \
+             file-size",
+            path.display(),
+            value::bytes(job.block_bytes as f64)
+        )));
+    }
+    if !bytes.is_multiple_of(job.block_bytes) {
+        push_once(&mut opened.prepared.notes, "tail-left-out", || {
+            format!(
+                "The last {} of each file are less than a block and are not used.",
+                value::setting(&Value::Bytes(bytes % job.block_bytes))
+            )
+        });
+    }
+    opened.prepared.file_bytes += bytes;
+    Ok(bytes)
+}
+
+fn check_alignment(job: &Job, path: &Path, file: &File) -> Result<u64, Error> {
+    match alignment(file) {
+        Direct::Unknown => Ok(4096),
+        Direct::Never => Err(Error::Unsupported(format!(
+            "{} cannot be read or written around the page cache, says its file system \
+             (STATX_DIOALIGN is 0); direct=false goes through it",
+            path.display()
+        ))),
+        Direct::Aligned { memory, offset } => {
+            let offset = u64::from(offset);
+            if job.block_bytes.is_multiple_of(offset) {
+                return Ok(u64::from(memory));
+            }
+            Err(Error::Unsupported(format!(
+                "direct I/O on {} is done in multiples of {offset} bytes (STATX_DIOALIGN); \
+                 block-size={} is none, block-size={} would work",
+                path.display(),
+                job.block_bytes,
+                job.block_bytes.next_multiple_of(offset)
+            )))
+        }
+    }
+}
+
+fn allocate(job: &Job, path: &Path, file: &File, notes: &mut Vec<Note>) -> Result<(), Error> {
+    let failed = |why: Errno| {
+        Error::Failed(format!(
+            "cannot allocate {} for {}: {}",
+            value::bytes(job.file_bytes as f64),
+            path.display(),
+            std::io::Error::from(why)
+        ))
+    };
+    match fallocate(file, FallocateFlags::empty(), 0, job.file_bytes) {
+        Ok(()) => Ok(()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) if job.engine != IoEngine::Mmap => {
+            push_once(notes, "not-preallocated", || {
+                "The file system cannot allocate space beforehand; writes also measure its \
+                 allocation."
+                    .to_owned()
+            });
+            ftruncate(file, job.file_bytes).map_err(failed)
+        }
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Err(Error::Unsupported(format!(
+            "the file system of {} cannot allocate space beforehand, and a full disk would kill a \
+             process that writes through a map; choose another io-engine",
+            path.display()
+        ))),
+        Err(why) => Err(failed(why)),
+    }
+}
+
+/// A hole is read without asking the device: a figure of it would be the page allocator's.
+fn note_holes(path: &Path, file: &File, bytes: u64, notes: &mut Vec<Note>) {
+    let hole = first_hole(file).unwrap_or(bytes);
+    if hole < bytes {
+        push_once(notes, "sparse-files", || {
+            format!(
+                "{} was never written from byte {hole} on, or has a hole there: reading holes \
+                 does not reach the device.",
+                path.display()
+            )
+        });
+    }
+}
+
+/// Drops or warms all files and counts what is resident.
+fn settle(job: &Job, opened: &mut Opened) -> Result<(), Error> {
+    let files = || opened.streams.iter().flat_map(|s| s.files.iter().zip(&s.paths));
+    // Memory groups count a page for whoever touched it first (Documentation/admin-guide/cgroup-v1/
+    // memory.rst, section 2.3): those that laid the files out would be free under a limit.
+    if job.cold || job.direct || job.limited {
+        for (file, path) in files() {
+            pages::drop_cached(file)
+                .map_err(|why| Error::Failed(format!("{}: {why}", path.display())))?;
+        }
+    }
+    if !job.cold && !job.direct && job.direction.reads() {
+        for (file, path) in files() {
+            warm(file)
+                .map_err(|why| Error::Failed(format!("cannot read {}: {why}", path.display())))?;
+        }
+    }
+    let mut resident = resident(&opened.streams);
+    if (job.cold || job.direct) && resident.as_ref().is_ok_and(|bytes| *bytes > 0) {
+        // Pages that sat in a processor's batch of new pages are let go by the second asking, and
+        // those that are still read ahead for an earlier load when they have come.
+        let all: Vec<&File> = files().map(|(file, _)| file).collect();
+        resident = pages::forget_until_gone(&all, || false);
+    }
+    let prepared = &mut opened.prepared;
+    match &resident {
+        Err(why) => prepared.notes.push(Note::new(
+            "residency-unknown",
+            format!("How much of the files was in memory cannot be told: {why}."),
+        )),
+        Ok(bytes) if job.cold && job.direction.reads() && *bytes > prepared.file_bytes / 100 => {
+            prepared.notes.push(Note::new(
+                "not-cold",
+                format!(
+                    "{} of the files stayed in memory although they were dropped.",
+                    value::bytes(*bytes as f64)
+                ),
+            ));
+        }
+        Ok(_) => {}
+    }
+    prepared.resident_before_bytes = resident.ok();
+    Ok(())
+}
+
+/// Bytes of all files that are in memory.
+///
+/// # Errors
+/// When neither cachestat nor mincore works.
+pub fn resident(streams: &[StreamFiles]) -> Result<u64, host::sys::Error> {
+    let files = streams.iter().flat_map(|stream| &stream.files);
+    files.map(pages::resident_bytes).sum()
+}
+
+fn warm(file: &File) -> std::io::Result<()> {
+    let mut buffer = vec![0; 1 << 20];
+    let mut at = 0;
+    loop {
+        match file.read_at(&mut buffer, at)? {
+            0 => return Ok(()),
+            read => at += read as u64,
+        }
+    }
+}
+
+/// Adds a note unless there is one of its kind.
+pub fn push_once(notes: &mut Vec<Note>, kind: &str, text: impl FnOnce() -> String) {
+    if notes.iter().all(|note| note.kind != kind) {
+        notes.push(Note::new(kind, text()));
+    }
+}

@@ -1,0 +1,388 @@
+//! One stream's thread: its buffers, its backend, its lane, from set-up to durability.
+//!
+//! Here, once a trial, the job's choices become types; the loop itself is `lane`.
+
+use std::os::unix::fs::FileExt;
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, OnceLock};
+
+use hdrhistogram::Histogram;
+
+use super::address::{Address, Shuffle, Walk, Zipf, below, mix};
+use super::backend::aio::Aio;
+use super::backend::mapped::Mapped;
+use super::backend::ring::{Ring, Wish};
+use super::backend::single::Single;
+use super::backend::stdio::Stdio;
+use super::backend::sync::{Blocking, Closing};
+use super::backend::{Backend, Buffers, Kind};
+use super::check::{Blocks, Check, Ground, Off};
+use super::control::{Event, Gate, Shared};
+use super::files::StreamFiles;
+use super::job::{Direction, Fsync, IoEngine, Job, Order, limits, pin};
+use super::lane::{Done, Fault, Lane, Terms};
+use super::protocol::Failure;
+use crate::engine::Written;
+use experiment::measurement::{Integrity, Note, Operation};
+use host::sys::arena::Pages;
+use host::sys::clock::{monotonic_ns, thread_cpu_ns};
+use host::sys::{Host, filter};
+
+/// What all streams of a trial are given.
+#[derive(Debug)]
+pub struct Trial {
+    /// What to do.
+    pub job: Job,
+    /// The files of each stream.
+    pub files: Vec<StreamFiles>,
+    /// What addresses of buffers must be a multiple of.
+    pub memory_align: u64,
+    /// Phase, counters, gate.
+    pub shared: Shared,
+    /// Processors, in turn; empty when nothing is pinned.
+    pub cpus: Vec<usize>,
+    /// How the blocks of each file name themselves, where they are checked.
+    pub written: Vec<Vec<Written>>,
+    /// Faults that the streams keep, all together.
+    pub faults_kept: Arc<AtomicUsize>,
+    /// Operations of each stream in the second pass, once that is known.
+    pub second: OnceLock<Vec<u64>>,
+}
+
+impl Trial {
+    /// What is known of its files where their blocks are checked.
+    pub fn ground(&self) -> Ground<'_> {
+        Ground {
+            shared: &self.shared,
+            files: &self.files,
+            written: &self.written,
+            kept: &self.faults_kept,
+            campaign: self.job.campaign,
+            direct: self.job.direct,
+            waits: self.job.checks_meanwhile(),
+        }
+    }
+}
+
+/// What one stream yielded.
+#[derive(Debug, Default)]
+pub struct Yield {
+    /// Of the load.
+    pub done: Done,
+    /// Processor time of the thread from release to drain, ns.
+    pub cpu_ns: u64,
+    /// Latency of each kind of operation.
+    pub latency: Vec<(Operation, Histogram<u64>)>,
+    /// Its last fsync had returned, monotonic clock.
+    pub durable_ns: Option<u64>,
+    /// Of the second pass.
+    pub second: Option<Done>,
+    /// What was wrong with the blocks that it read, where they are checked.
+    pub integrity: Option<Integrity>,
+    /// What was not as wished.
+    pub notes: Vec<Note>,
+}
+
+/// What ends a stream early; told to the controller, which ends the others.
+type Broken = (Failure, String);
+
+/// The thread of stream `index`. `None` when it failed, which the controller has been told.
+pub fn run(trial: &Trial, index: usize) -> Option<Yield> {
+    match set_up(trial, index) {
+        Ok(yielded) => Some(yielded),
+        Err((kind, what)) => {
+            trial.shared.fail(kind, what);
+            None
+        }
+    }
+}
+
+fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
+    let job = &trial.job;
+    let files = &trial.files[index].files;
+    if let Some(cpu) = trial.cpus.get(index % trial.cpus.len().max(1)) {
+        pin(*cpu).map_err(|why| (Failure::Failed, format!("{why:?}")))?;
+    }
+    if job.rate > 0 {
+        // Timers of other threads are 50 us late by default; these are what is measured.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    }
+    let huge = limits::wants_huge_pages(job);
+    let (count, block) = (limits::buffers(job) as usize, job.block_bytes as usize);
+    let buffers = Buffers::new(count, block, trial.memory_align as usize, huge)
+        .map_err(|why| (Failure::Failed, why.to_string()))?;
+    let buffers = Arc::new(buffers);
+    let mut stream = Stream { trial, index, buffers: buffers.clone(), notes: Vec::new() };
+    if index == 0 && job.huge_pages {
+        stream.note_pages(huge);
+    }
+    match job.engine {
+        IoEngine::Uring => {
+            let timeouts = job.rate > 0;
+            let (depth, direct) = (job.depth, job.direct);
+            let wish = Wish { depth, poll: job.poll, nop: job.nop, timeouts, direct };
+            let (ring, notes) = Ring::new(files, buffers, wish).map_err(|why| {
+                (Failure::Failed, format!("cannot make an io_uring for stream {index}: {why}"))
+            })?;
+            stream.notes.extend(notes);
+            stream.with_address(ring)
+        }
+        IoEngine::Aio => {
+            let aio = Aio::new(files, buffers, job.depth).map_err(|why| {
+                let what = format!("cannot set up aio for stream {index}: {}", no_aio(job, &why));
+                (Failure::Unsupported, what)
+            })?;
+            stream.with_address(aio)
+        }
+        IoEngine::Sync if job.close_in_time => {
+            let (paths, writes) = (&trial.files[index].paths, job.direction.writes());
+            let closing = Closing::new(paths, writes, job.direct);
+            let closing = closing.map_err(|why| stream.cannot_open(&why))?;
+            stream.with_address(Single::new(closing, buffers))
+        }
+        IoEngine::Sync => stream.with_address(Single::new(Blocking(files), buffers)),
+        IoEngine::Stdio => stream.through_library::<false>(block),
+        IoEngine::Putc => stream.through_library::<true>(block),
+        IoEngine::Mmap => {
+            let bytes = trial.files[index].blocks_per_file * job.block_bytes;
+            let random = matches!(job.order, Order::Uniform | Order::Zipf(_));
+            let mapped = Mapped::new(files, bytes, job.direction.writes(), random);
+            let mapped = mapped.map_err(|why| {
+                (Failure::Failed, format!("cannot map the files of stream {index}: {why}"))
+            })?;
+            stream.with_address(Single::new(mapped, buffers))
+        }
+    }
+}
+
+/// Why there is no context for aio, and what would make one: io_setup(2) gives EAGAIN alone for
+/// want of room.
+fn no_aio(job: &Job, why: &std::io::Error) -> String {
+    let total = job.depth as usize * job.streams;
+    match why.raw_os_error() {
+        Some(libc::EAGAIN) => {
+            let most = Host::live().word("/proc/sys/fs/aio-max-nr").unwrap_or_default();
+            format!(
+                "{why}; fs.aio-max-nr is {most}, for all programs together, and {total} I/Os in \
+                 flight need at least that: `sysctl fs.aio-max-nr=1048576`, or fewer streams"
+            )
+        }
+        _ => format!("{}; io-engine=sync does without it", filter::explained("io_setup", why)),
+    }
+}
+
+struct Stream<'a> {
+    trial: &'a Trial,
+    index: usize,
+    buffers: Arc<Buffers>,
+    notes: Vec<Note>,
+}
+
+impl Stream<'_> {
+    fn note_pages(&mut self, wanted: bool) {
+        let text = match (wanted, self.buffers.pages()) {
+            (true, Pages::Base) => {
+                "The kernel gave no huge pages for the buffers (vm.nr_hugepages is 0, and \
+                 transparent_hugepage refused): large I/O costs more CPU."
+            }
+            (false, _) => {
+                "Buffers of so many streams would waste most of a huge page each: base pages \
+                 were used."
+            }
+            _ => return,
+        };
+        self.notes.push(Note::new("no-huge-pages", text));
+    }
+
+    /// By the C library's FILE, whole blocks or byte by byte.
+    fn through_library<const BYTES: bool>(self, block: usize) -> Result<Yield, Broken> {
+        let (paths, writes) =
+            (&self.trial.files[self.index].paths, self.trial.job.direction.writes());
+        let stdio = Stdio::<BYTES>::new(paths, writes, block);
+        let stdio = stdio.map_err(|why| self.cannot_open(&why))?;
+        let buffers = self.buffers.clone();
+        self.with_address(Single::new(stdio, buffers))
+    }
+
+    fn cannot_open(&self, why: &std::io::Error) -> Broken {
+        (Failure::Failed, format!("cannot open the files of stream {}: {why}", self.index))
+    }
+
+    fn seed(&self) -> u64 {
+        mix(self.trial.job.seed ^ mix(self.index as u64 + 1))
+    }
+
+    fn with_address<B: Backend>(self, backend: B) -> Result<Yield, Broken> {
+        let (job, blocks) = (&self.trial.job, self.trial.files[self.index].blocks());
+        let seed = self.seed();
+        let start = if job.starts_anywhere() { below(blocks, mix(seed)) } else { 0 };
+        match job.order {
+            Order::Forward => self.with_direction(backend, Walk::forward(blocks, start)),
+            Order::Backward => {
+                let start = if job.starts_anywhere() { start } else { blocks - 1 };
+                self.with_direction(backend, Walk::backward(blocks, start))
+            }
+            Order::Strided(stride) => {
+                self.with_direction(backend, Walk::strided(blocks, stride, start))
+            }
+            Order::Same => self.with_direction(backend, Walk::same()),
+            Order::Uniform => self.with_direction(backend, Shuffle::new(blocks, seed)),
+            Order::Zipf(theta) => self.with_direction(backend, Zipf::new(blocks, theta, seed)),
+        }
+    }
+
+    fn with_direction<B: Backend, G: Address>(
+        self,
+        backend: B,
+        address: G,
+    ) -> Result<Yield, Broken> {
+        let job = &self.trial.job;
+        if let Some(format) = job.verify {
+            let check = Blocks::new(self.trial.ground(), format, self.index);
+            let of = (backend, address, check);
+            return match job.direction {
+                Direction::Write => self.drive::<_, _, _, false, true, true>(of),
+                // Those that do both are refused.
+                _ => self.drive::<_, _, _, true, false, true>(of),
+            };
+        }
+        let of = (backend, address, Off);
+        match (job.direction, job.latency) {
+            (Direction::Read, true) => self.drive::<_, _, _, true, false, true>(of),
+            (Direction::Read, false) => self.drive::<_, _, _, true, false, false>(of),
+            (Direction::Write, _) => self.drive::<_, _, _, false, true, true>(of),
+            (Direction::Mix(_) | Direction::Update(_), _) => {
+                self.drive::<_, _, _, true, true, true>(of)
+            }
+        }
+    }
+
+    fn terms(&self) -> Terms {
+        let (job, files) = (&self.trial.job, &self.trial.files[self.index]);
+        Terms {
+            stream: self.index as u32,
+            block_bytes: job.block_bytes,
+            depth: job.depth,
+            batch: job.batch,
+            blocks_per_file: files.blocks_per_file,
+            files: files.files.len() as u32,
+            pass_ops: job.pass_ops(files.blocks()),
+            at_least_ns: job.at_least_ns,
+            sustained: job.sustained,
+            sync_every: job.direction.writes() && job.fsync == Fsync::Every,
+            at_wrap: job.at_wrap(),
+            pauses: job.pauses(),
+            whole_rounds: job.times_whole_rounds(),
+            read_share: match job.direction {
+                Direction::Mix(share) => share,
+                _ => 1.0,
+            },
+            update_every: match job.direction {
+                Direction::Update(every) => every,
+                _ => 0,
+            },
+            rate: job.rate,
+            streams: job.streams as u32,
+            data: job.data,
+            campaign: job.campaign,
+            seed: self.seed(),
+        }
+    }
+
+    /// From the gate to the end.
+    fn drive<B, G, C, const R: bool, const W: bool, const LATENCY: bool>(
+        self,
+        (backend, address, check): (B, G, C),
+    ) -> Result<Yield, Broken>
+    where
+        B: Backend,
+        G: Address,
+        C: Check,
+    {
+        let (job, shared) = (&self.trial.job, &self.trial.shared);
+        let files = &self.trial.files[self.index];
+        let terms = self.terms();
+        let first = address.clone();
+        let buffers = self.buffers.clone();
+        let mut lane = Lane::new((backend, address, check), &terms, shared, buffers, &files.files);
+        if W && terms.update_every == 0 {
+            lane.fill();
+        }
+        if LATENCY {
+            lane.record::<R, W>();
+        }
+        shared.tell(Event::Ready);
+        if shared.wait_for(Gate::Run) == Gate::Quit {
+            return Ok(Yield { notes: self.notes, ..Yield::default() });
+        }
+        let cpu_ns = thread_cpu_ns();
+        let ran = match job.rate {
+            0 => lane.run::<R, W, LATENCY>(),
+            _ => lane.run_paced::<R, W>(),
+        };
+        let mut yielded = Yield { notes: self.notes, ..Yield::default() };
+        yielded.done = ran.map_err(|fault| broken(&fault, files))?;
+        yielded.cpu_ns = thread_cpu_ns().saturating_sub(cpu_ns);
+        if job.second_pass {
+            lane.backend().let_go();
+        }
+        shared.tell(Event::Drained);
+        if W {
+            // What the C library still holds; a file that was closed at the end has nothing.
+            lane.backend().write_out().map_err(|why| {
+                (Failure::Failed, format!("cannot write out stream {}: {why}", self.index))
+            })?;
+            yielded.durable_ns = flush(job, files, &yielded.done)?;
+            shared.tell(Event::Flushed);
+        }
+        if job.second_pass && shared.wait_for(Gate::SecondPass) == Gate::SecondPass {
+            let operations = self.trial.second.get().map_or(0, |all| all[self.index]);
+            let again = lane.again(first, operations);
+            yielded.second = Some(again.map_err(|fault| broken(&fault, files))?);
+            shared.tell(Event::Drained);
+        }
+        (yielded.latency, yielded.integrity) = lane.yields();
+        Ok(yielded)
+    }
+}
+
+/// Makes a writer's files durable; the moment at which they were.
+fn flush(job: &Job, files: &StreamFiles, done: &Done) -> Result<Option<u64>, Broken> {
+    match job.fsync {
+        Fsync::Never => Ok(None),
+        Fsync::Every => Ok(Some(done.stopped_ns)),
+        Fsync::End => {
+            for (file, path) in files.files.iter().zip(&files.paths) {
+                file.sync_all().map_err(|why| {
+                    (Failure::Failed, format!("cannot fsync {}: {why}", path.display()))
+                })?;
+            }
+            Ok(Some(monotonic_ns()))
+        }
+    }
+}
+
+fn broken(fault: &Fault, files: &StreamFiles) -> Broken {
+    let path = |file: u32| match files.paths.get(file as usize) {
+        Some(path) => path.display().to_string(),
+        None => format!("file {file}"),
+    };
+    let kind = match fault.is_unsupported() {
+        true => Failure::Unsupported,
+        false => Failure::Failed,
+    };
+    let mut what = fault.describe(path);
+    if let Some(why) = why_short(fault, files) {
+        what = format!("{what}: {why}");
+    }
+    (kind, what)
+}
+
+/// A write that moves only a part gives no reason; the next byte's does.
+fn why_short(fault: &Fault, files: &StreamFiles) -> Option<std::io::Error> {
+    let Fault::Io { kind: Kind::Write, file, offset, moved: Ok(moved), .. } = fault else {
+        return None;
+    };
+    let file = files.files.get(*file as usize)?;
+    file.write_at(&[0], offset + moved).err()
+}

@@ -1,0 +1,491 @@
+//! What the streams and their controller share: the phase, the counters, the window.
+//!
+//! A stream touches its own cache line once per batch and reads the phase; everything else happens
+//! at the few moments at which the phase changes.
+
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::mpsc::Sender;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::protocol::Failure;
+use experiment::measurement::latency::{CLASSES, Counts};
+use experiment::measurement::{Amount, Window};
+use host::sys::clock::monotonic_ns;
+
+/// Where the trial is; streams look at it once per batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Phase {
+    /// Not all streams have completed an operation.
+    Starting = 0,
+    /// All run: latency is recorded.
+    Window = 1,
+    /// Some stream has stopped for good; the others go on.
+    Closed = 2,
+    /// Everybody stops.
+    Stop = 3,
+}
+
+/// What happens in a stream, told to the controller.
+#[derive(Debug)]
+pub enum Event {
+    /// A line from the parent; `None` at the end of the input.
+    Input(Option<String>),
+    /// A stream is set up.
+    Ready,
+    /// A stream could not be set up, or failed.
+    Failed,
+    /// The trial's end was decided by the streams.
+    Ended,
+    /// A stream has drained.
+    Drained,
+    /// A stream has made its writes durable.
+    Flushed,
+}
+
+/// What waiting streams wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gate {
+    /// Nothing yet.
+    Shut,
+    /// The load.
+    Run,
+    /// The second reading.
+    SecondPass,
+    /// The end.
+    Quit,
+}
+
+/// A stream's counters, alone on two cache lines: processors prefetch lines in pairs.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Cell {
+    /// Completed reads.
+    pub read_ops: AtomicU64,
+    /// Completed writes.
+    pub write_ops: AtomicU64,
+    /// Bytes of reads that are not all of one size, on top of what `read_ops` says.
+    pub read_bytes: AtomicU64,
+    /// Bytes of writes that are not all of one size, on top of what `write_ops` says.
+    pub write_bytes: AtomicU64,
+    /// Completed operations that are neither.
+    pub metadata_ops: AtomicU64,
+    /// When the stream had been through its blocks once, ns on the monotonic clock; 0 before.
+    pub round_end_ns: AtomicU64,
+    /// Twice the time that was not timed so far; or, odd, while the clock stands: twice the time
+    /// that was timed, and 1. One word, so that nobody reads half of a change.
+    clock: AtomicU64,
+}
+
+impl Cell {
+    /// The clock stands from here on, `elapsed_ns` after the release.
+    pub fn pause(&self, elapsed_ns: u64) {
+        let untimed_ns = self.clock.load(Relaxed) >> 1;
+        self.clock.store(elapsed_ns.saturating_sub(untimed_ns) << 1 | 1, Relaxed);
+    }
+
+    /// The clock goes on, `elapsed_ns` after the release.
+    pub fn resume(&self, elapsed_ns: u64) {
+        let timed_ns = self.clock.load(Relaxed) >> 1;
+        self.clock.store(elapsed_ns.saturating_sub(timed_ns) << 1, Relaxed);
+    }
+
+    /// Time that was timed, `elapsed_ns` after the release.
+    pub fn timed_ns(&self, elapsed_ns: u64) -> u64 {
+        let clock = self.clock.load(Relaxed);
+        if clock & 1 == 1 { clock >> 1 } else { elapsed_ns.saturating_sub(clock >> 1) }
+    }
+}
+
+/// How many operations of a stream fell into each latency class. The stream alone writes, and on
+/// lines of its own: whoever reads them does not take those of its [`Cell`] away.
+#[derive(Debug)]
+#[repr(align(128))]
+pub struct Classes([AtomicU64; CLASSES]);
+
+impl Classes {
+    fn none() -> Classes {
+        Classes([const { AtomicU64::new(0) }; CLASSES])
+    }
+
+    /// One more; a load and a store, as nobody else writes.
+    #[inline]
+    pub fn count(&self, class: usize) {
+        if let Some(count) = self.0.get(class) {
+            count.store(count.load(Relaxed).wrapping_add(1), Relaxed);
+        }
+    }
+}
+
+/// The moments of a trial, monotonic clock.
+#[derive(Clone, Debug, Default)]
+pub struct Marks {
+    /// All had completed an operation, and what they had done then.
+    pub opened: Option<(u64, Amount)>,
+    /// The window's end, and what each had done then.
+    pub closed: Option<(u64, Vec<Amount>)>,
+    /// The trial's end, and what each had done then.
+    pub ended: Option<(u64, Vec<Amount>)>,
+    /// The first that went wrong.
+    pub failure: Option<(Failure, String)>,
+}
+
+/// What all threads of the load share.
+#[derive(Debug)]
+pub struct Shared {
+    phase: AtomicU32,
+    /// One a stream.
+    pub cells: Box<[Cell]>,
+    /// One a stream.
+    pub classes: Box<[Classes]>,
+    block_bytes: u64,
+    metadata_bytes: u64,
+    /// Streams count as started only after this long, ns.
+    pub warm_up_ns: u64,
+    sustained: bool,
+    not_started: AtomicUsize,
+    in_pass: AtomicUsize,
+    stopping: AtomicBool,
+    flushing: AtomicUsize,
+    enough: AtomicBool,
+    /// The clock of a stream stands between its rounds.
+    pub pauses: bool,
+    /// Timed passes that an interval ends, end with a whole round.
+    pub whole_rounds: bool,
+    marks: Mutex<Marks>,
+    gate: Mutex<Gate>,
+    gate_moved: Condvar,
+    events: Sender<Event>,
+    /// When the streams were let go, monotonic clock.
+    pub released_ns: AtomicU64,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A thread that panicked while it held the lock left whole values behind: all are plain data.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    /// For so many streams.
+    pub fn new(streams: usize, block_bytes: u64, sustained: bool, events: Sender<Event>) -> Shared {
+        Shared {
+            phase: AtomicU32::new(Phase::Starting as u32),
+            cells: (0..streams).map(|_| Cell::default()).collect(),
+            classes: (0..streams).map(|_| Classes::none()).collect(),
+            block_bytes,
+            metadata_bytes: 0,
+            warm_up_ns: 0,
+            sustained,
+            not_started: AtomicUsize::new(streams),
+            in_pass: AtomicUsize::new(streams),
+            stopping: AtomicBool::new(false),
+            flushing: AtomicUsize::new(0),
+            enough: AtomicBool::new(false),
+            pauses: false,
+            whole_rounds: false,
+            marks: Mutex::new(Marks::default()),
+            gate: Mutex::new(Gate::Shut),
+            gate_moved: Condvar::new(),
+            events,
+            released_ns: AtomicU64::new(0),
+        }
+    }
+
+    /// The same; each operation that is no read or write has written so many bytes in passing.
+    pub fn writing(self, metadata_bytes: u64) -> Shared {
+        Shared { metadata_bytes, ..self }
+    }
+
+    /// The same; streams count as started only after this long, which is their business.
+    pub fn warming_up(self, warm_up_ns: u64) -> Shared {
+        Shared { warm_up_ns, ..self }
+    }
+
+    /// The same, where what lies between two rounds is not timed, or ends a pass.
+    #[must_use]
+    pub fn by_rounds(self, pauses: bool, whole_rounds: bool) -> Shared {
+        Shared { pauses, whole_rounds, ..self }
+    }
+
+    /// The phase; one relaxed load.
+    #[inline]
+    pub fn phase(&self) -> Phase {
+        match self.phase.load(Relaxed) {
+            0 => Phase::Starting,
+            1 => Phase::Window,
+            2 => Phase::Closed,
+            _ => Phase::Stop,
+        }
+    }
+
+    /// Tells the controller.
+    pub fn tell(&self, event: Event) {
+        // The controller may be gone when the trial failed: then nobody needs to know.
+        let _ = self.events.send(event);
+    }
+
+    /// A stream has completed its first operation. The last one opens the window.
+    pub fn started(&self) {
+        if self.not_started.fetch_sub(1, Relaxed) == 1 {
+            let mut marks = lock(&self.marks);
+            if marks.ended.is_none() && marks.closed.is_none() {
+                let (at_ns, amounts) = self.snapshot();
+                marks.opened = Some((at_ns, sum(&amounts)));
+                self.phase.store(Phase::Window as u32, Relaxed);
+            }
+        }
+    }
+
+    /// A stream's timed pass is over. With sustained load the last one ends the trial; without, the
+    /// first one ends the window.
+    pub fn pass_over(&self) {
+        let last = self.in_pass.fetch_sub(1, Relaxed) == 1;
+        if last {
+            self.end();
+            self.tell(Event::Ended);
+        } else if !self.sustained {
+            self.close();
+        }
+    }
+
+    /// Ends the window, once.
+    fn close(&self) {
+        let mut marks = lock(&self.marks);
+        if marks.closed.is_none() {
+            marks.closed = Some(self.snapshot());
+            if self.phase.load(Relaxed) < Phase::Closed as u32 {
+                self.phase.store(Phase::Closed as u32, Relaxed);
+            }
+        }
+    }
+
+    /// Ends the window if it is open, and the trial: everybody stops. Once.
+    pub fn end(&self) {
+        let mut marks = lock(&self.marks);
+        if marks.ended.is_some() {
+            return;
+        }
+        let now = self.snapshot();
+        marks.closed.get_or_insert_with(|| now.clone());
+        marks.ended = Some(now);
+        self.phase.store(Phase::Stop as u32, Relaxed);
+        drop(marks);
+        self.stopping.store(true, Relaxed);
+    }
+
+    /// The rounds in hand are the last: each stream's timed pass ends with its own.
+    pub fn enough(&self) {
+        self.enough.store(true, Relaxed);
+    }
+
+    /// Whether that was said.
+    pub fn seen_enough(&self) -> bool {
+        self.enough.load(Relaxed)
+    }
+
+    /// A stream begins, or ends, to make durable what it has written, in the middle of its load.
+    pub fn flushing(&self, begins: bool) {
+        match begins {
+            true => self.flushing.fetch_add(1, Relaxed),
+            false => self.flushing.fetch_sub(1, Relaxed),
+        };
+    }
+
+    /// Whether some stream does that.
+    pub fn is_flushing(&self) -> bool {
+        self.flushing.load(Relaxed) > 0
+    }
+
+    /// Something went wrong in a stream: the first such thing is kept, and everybody stops.
+    pub fn fail(&self, kind: Failure, what: String) {
+        lock(&self.marks).failure.get_or_insert((kind, what));
+        self.end();
+        self.tell(Event::Failed);
+    }
+
+    /// Makes ready for another pass with the same streams.
+    pub fn rearm(&self) {
+        self.phase.store(Phase::Closed as u32, Relaxed);
+    }
+
+    /// Ends whatever runs, without another mark.
+    pub fn halt(&self) {
+        self.phase.store(Phase::Stop as u32, Relaxed);
+    }
+
+    /// The moments so far.
+    pub fn marks(&self) -> Marks {
+        lock(&self.marks).clone()
+    }
+
+    /// The window so far, times relative to the release; none while it is open.
+    pub fn window(&self) -> Option<Window> {
+        let marks = lock(&self.marks);
+        let released_ns = self.released_ns.load(Relaxed);
+        let (start_ns, before) = marks.opened.as_ref()?;
+        let (end_ns, after) = marks.closed.as_ref()?;
+        (end_ns > start_ns).then(|| Window {
+            start_ns: start_ns.saturating_sub(released_ns),
+            end_ns: end_ns.saturating_sub(released_ns),
+            done: sum(after).since(before),
+        })
+    }
+
+    /// What each stream has done, and when. Reading thousands of counters takes time in which they
+    /// move: read again when it took long, as when this thread lost its processor meanwhile.
+    pub fn snapshot(&self) -> (u64, Vec<Amount>) {
+        let limit_ns = 20_000 + 50 * self.cells.len() as u64;
+        let mut amounts = Vec::with_capacity(self.cells.len());
+        let mut attempt = 0;
+        loop {
+            amounts.clear();
+            let before = monotonic_ns();
+            amounts.extend(self.cells.iter().map(|cell| self.amount(cell)));
+            let after = monotonic_ns();
+            attempt += 1;
+            if after - before <= limit_ns || attempt == 4 {
+                return (before + (after - before) / 2, amounts);
+            }
+        }
+    }
+
+    /// What all have done together.
+    pub fn total(&self) -> Amount {
+        self.cells.iter().fold(Amount::default(), |all, cell| all.plus(&self.amount(cell)))
+    }
+
+    /// How many operations of all streams have fallen into each latency class.
+    pub fn latencies(&self) -> Counts {
+        let mut all = [0; CLASSES];
+        for classes in &self.classes {
+            for (sum, count) in all.iter_mut().zip(&classes.0) {
+                *sum += count.load(Relaxed);
+            }
+        }
+        all
+    }
+
+    fn amount(&self, cell: &Cell) -> Amount {
+        let of_blocks =
+            amount(cell.read_ops.load(Relaxed), cell.write_ops.load(Relaxed), self.block_bytes);
+        let uneven = Amount {
+            read_bytes: cell.read_bytes.load(Relaxed),
+            write_bytes: cell.write_bytes.load(Relaxed),
+            ..Amount::default()
+        };
+        let metadata = of_metadata(cell.metadata_ops.load(Relaxed), self.metadata_bytes);
+        of_blocks.plus(&uneven).plus(&metadata)
+    }
+
+    /// Moves the gate on.
+    pub fn open_gate(&self, to: Gate) {
+        *lock(&self.gate) = to;
+        self.gate_moved.notify_all();
+    }
+
+    /// Waits until the gate is at `at_least` or beyond, and tells where it is.
+    pub fn wait_for(&self, at_least: Gate) -> Gate {
+        let mut gate = lock(&self.gate);
+        while *gate < at_least {
+            gate = self.gate_moved.wait(gate).unwrap_or_else(PoisonError::into_inner);
+        }
+        *gate
+    }
+}
+
+/// Operations of one size as an amount.
+pub fn amount(read_ops: u64, write_ops: u64, block_bytes: u64) -> Amount {
+    Amount {
+        read_bytes: read_ops * block_bytes,
+        read_ops,
+        write_bytes: write_ops * block_bytes,
+        write_ops,
+        metadata_ops: 0,
+    }
+}
+
+/// Operations that are no reads or writes, each of which has written so many bytes in passing.
+pub fn of_metadata(metadata_ops: u64, bytes_each: u64) -> Amount {
+    Amount { write_bytes: metadata_ops * bytes_each, metadata_ops, ..Amount::default() }
+}
+
+/// What all streams did together.
+pub fn sum(amounts: &[Amount]) -> Amount {
+    amounts.iter().fold(Amount::default(), |all, one| all.plus(one))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc::channel;
+
+    fn shared(streams: usize, sustained: bool) -> Shared {
+        Shared::new(streams, 10, sustained, channel().0)
+    }
+
+    #[test]
+    fn the_window_opens_with_the_last_starter_and_counts_only_what_comes_after() {
+        let shared = shared(2, true);
+        shared.started();
+        assert_eq!(shared.phase(), Phase::Starting);
+        shared.cells[0].read_ops.store(3, Relaxed);
+        shared.started();
+        assert_eq!(shared.phase(), Phase::Window);
+        shared.cells[0].read_ops.store(7, Relaxed);
+        shared.cells[1].write_ops.store(2, Relaxed);
+        assert_eq!(shared.window(), None);
+        shared.end();
+        let done = shared.window().unwrap().done;
+        assert_eq!((done.read_ops, done.read_bytes, done.write_bytes), (4, 40, 20));
+    }
+
+    #[test]
+    fn sustained_streams_run_to_the_last_pass_and_others_close_with_the_first() {
+        for sustained in [true, false] {
+            let shared = shared(2, sustained);
+            shared.started();
+            shared.started();
+            shared.cells[0].read_ops.store(5, Relaxed);
+            shared.pass_over();
+            let phase = if sustained { Phase::Window } else { Phase::Closed };
+            assert_eq!(shared.phase(), phase);
+            shared.cells[1].read_ops.store(5, Relaxed);
+            shared.pass_over();
+            assert_eq!(shared.phase(), Phase::Stop);
+            let ops = shared.window().map(|window| window.done.read_ops);
+            assert_eq!(ops, Some(if sustained { 10 } else { 5 }));
+        }
+    }
+
+    #[test]
+    fn a_trial_that_ends_before_all_have_started_has_no_window() {
+        let shared = shared(2, true);
+        shared.started();
+        shared.end();
+        shared.started();
+        assert_eq!(shared.window(), None);
+        assert_eq!(shared.phase(), Phase::Stop);
+    }
+
+    #[test]
+    fn the_clock_of_a_stream_stands_while_it_is_paused_and_goes_on_from_there() {
+        let cell = Cell::default();
+        assert_eq!(cell.timed_ns(50), 50);
+        cell.pause(100);
+        assert_eq!((cell.timed_ns(100), cell.timed_ns(900)), (100, 100));
+        cell.resume(1000);
+        assert_eq!((cell.timed_ns(1000), cell.timed_ns(1070)), (100, 170));
+        cell.pause(1100);
+        cell.resume(1101);
+        assert_eq!(cell.timed_ns(1200), 299);
+    }
+
+    #[test]
+    fn the_first_failure_is_kept() {
+        let shared = shared(1, true);
+        shared.fail(Failure::Failed, "one".into());
+        shared.fail(Failure::Unsupported, "two".into());
+        assert_eq!(shared.marks().failure, Some((Failure::Failed, "one".into())));
+        assert_eq!(shared.phase(), Phase::Stop);
+    }
+}

@@ -1,0 +1,327 @@
+//! The parent's side of a trial: starts the worker, counts what the kernel does meanwhile, and puts
+//! both together.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::protocol::{Command, LoadResult, LoadSpec, Message, Running, Sent};
+use super::quiet;
+use super::vigil::Vigil;
+use super::watch::patience_ns;
+use crate::engine::behind::{self, Behind};
+use crate::engine::{Context, Error};
+use base::value::{self, Stop as Ending};
+use experiment::knob::Settings;
+use experiment::measurement::{Evidence, Measurement, Series};
+use experiment::progress::Progress;
+use host::counters::{Probe, Sampler, Snapshot, bounds};
+use host::inventory::{self, Target};
+use host::sys;
+use host::sys::beneath;
+use host::sys::child::{Heard, Worker};
+use host::sys::clock;
+use host::sys::pages;
+use host::sys::signal::Stop;
+
+/// How often we look whether the user wants to stop.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// A load that was told to stop and does not within this time hangs, and is killed.
+const STOPPING_MAX_NS: u64 = 30_000_000_000;
+/// A load that was stopped by the user is killed after this long. Nobody waits for its result, so
+/// all that it has to do is to let the I/O in flight come back: milliseconds on a disk that works,
+/// and longer only on one that does not, or when the load itself was stopped (SIGSTOP) or hangs.
+const INTERRUPTED_MAX_NS: u64 = 5_000_000_000;
+/// An ended load has nothing to do but to close its files.
+const ENDING_MAX: Duration = Duration::from_secs(10);
+/// How much longer than it should a load may run before it is told to stop.
+const LATE_MAX_NS: u64 = 30_000_000_000;
+
+/// What a worker is started for.
+#[derive(Debug)]
+pub struct Order {
+    argument: &'static str,
+    line: String,
+    limit_ns: u64,
+    files: Vec<PathBuf>,
+}
+
+impl Order {
+    /// This load, by the worker that `brickyard ARGUMENT` is.
+    ///
+    /// # Errors
+    /// When it cannot be written as a line.
+    pub fn new(
+        argument: &'static str,
+        spec: &LoadSpec,
+        settings: &Settings,
+    ) -> Result<Order, Error> {
+        let held = beneath::named(spec.streams.iter().flatten());
+        let line = serde_json::to_string(&Sent { spec, held: Some(held) })
+            .map_err(|why| Error::Failed(format!("cannot write the load's settings: {why}")))?;
+        let files = spec.streams.iter().flatten().cloned().collect();
+        Ok(Order { argument, line, limit_ns: limit_ns(settings), files })
+    }
+}
+
+/// Runs one load in a worker process of its own.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Error> {
+    let mut targets = Vec::new();
+    for directory in context.work {
+        targets.push(inventory::target(context.host, directory).map_err(failed)?);
+    }
+    let on = Evidence::on(&targets);
+    let mut watched = all(&targets, Target::device_names);
+    let behind = Behind::of(context.host, &targets);
+    behind.watch(&mut watched);
+    let on = behind.evidence(on);
+    let restless = quiet::wait(context.host, &on.levels(), || context.stop.asked());
+    let mut worker = Worker::start(order.argument).map_err(failed)?;
+    context.put(&mut worker)?;
+    let mut bounds = bounds::on(context.host, worker.pid(), &targets);
+    bounds.extend(behind.bounds(context.host));
+    let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
+    let wire = behind::wire(context.host, &targets);
+    let probe = Probe::new(context.host, worker.pid(), &on.devices);
+    let probe = behind.probe(context.host, probe).with_leaves(&on.below.leaves);
+    let mirrored = behind.mirrored(context.work, &order.files);
+    let mut dialog = Dialog::new(worker, order, context, probe, watched);
+    dialog.mirrored = mirrored;
+    let answer = dialog.talk();
+    let Dialog { worker, counters, evidence, mut patience, interrupted, resident, .. } = dialog;
+    let said = worker.end(ENDING_MAX, || patience.is_over());
+    let result = match (answer, said) {
+        (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
+            return Err(Error::Hung(format!("{why}; {HANGS} ({place})")));
+        }
+        (_, Err(place)) => return Err(Error::Hung(format!("{HANGS} ({place})"))),
+        (Err(Error::Failed(why)), Ok(said)) if !said.is_empty() => {
+            return Err(Error::Failed(format!("{why}; it said: {said}")));
+        }
+        (Err(error), _) => return Err(error),
+        (Ok(_), _) if interrupted => return Err(Error::Interrupted),
+        (Ok(result), _) => result,
+    };
+    let started_ns = result.started_monotonic_ns;
+    let mut measurement = result.into_measurement()?;
+    measurement.counters.extend(series_since(counters, started_ns));
+    let load = std::mem::take(&mut measurement.evidence);
+    let mut whole = Evidence {
+        delivered: load.delivered,
+        resident_before_bytes: load.resident_before_bytes,
+        file_bytes: load.file_bytes,
+        reread_bytes: load.reread_bytes,
+        wire: load.wire.or(wire),
+        bounds,
+        allowed_cpus,
+        ..on
+    };
+    whole.count(&evidence.unwrap_or_default());
+    if let Some(mirrored) = &mut whole.mirrored {
+        mirrored.resident_before_bytes = resident;
+    }
+    measurement.evidence = whole;
+    measurement.notes.extend(restless);
+    Ok(measurement)
+}
+
+const HANGS: &str = "the load hangs in the kernel, where SIGKILL does not end it: left behind";
+
+fn failed(error: sys::Error) -> Error {
+    Error::Failed(format!("{error}"))
+}
+
+/// Rows were stamped on the absolute clock; from here on they count from the trial's start.
+fn series_since(mut series: Vec<Series>, started_ns: u64) -> Vec<Series> {
+    for one in &mut series {
+        one.at_ns.iter_mut().for_each(|at| *at -= started_ns as i64);
+    }
+    series
+}
+
+/// Names out of all targets, each once.
+fn all(targets: &[Target], names: impl Fn(&Target) -> Vec<String>) -> Vec<String> {
+    let mut all: Vec<String> = targets.iter().flat_map(names).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// When the timed part of a trial is over at the latest, ns since its start.
+pub fn limit_ns(settings: &Settings) -> u64 {
+    let at_most_ns = settings.whole("at-most");
+    match settings.stop() {
+        Ending::After(ns) => {
+            at_most_ns.min(patience_ns(ns).saturating_add(settings.whole("warm-up")))
+        }
+        _ => at_most_ns,
+    }
+}
+
+/// How long a load is waited for after the user wanted to stop.
+struct Patience<'a> {
+    stop: &'a Stop,
+    since_ns: Option<u64>,
+}
+
+impl Patience<'_> {
+    /// Whether the load is to be killed: it had its time, or the user asked again.
+    fn is_over(&mut self) -> bool {
+        if !self.stop.asked() {
+            return false;
+        }
+        let now_ns = clock::monotonic_ns();
+        let since_ns = *self.since_ns.get_or_insert(now_ns);
+        self.stop.insisted() || now_ns - since_ns > INTERRUPTED_MAX_NS
+    }
+}
+
+/// The talk with one worker.
+struct Dialog<'a, 'b> {
+    worker: Worker,
+    context: &'a mut Context<'b>,
+    watched: Vec<String>,
+    probe: Probe,
+    before: Snapshot,
+    evidence: Option<Snapshot>,
+    sampler: Option<Sampler>,
+    counters: Vec<Series>,
+    limit_ns: u64,
+    vigil: Vigil,
+    patience: Patience<'b>,
+    interrupted: bool,
+    stopping_since_ns: Option<u64>,
+    /// The load's files where a program that mirrors them has them.
+    mirrored: Vec<PathBuf>,
+    /// Bytes of those that were in memory before the streams were let go.
+    resident: Option<u64>,
+}
+
+impl<'a, 'b> Dialog<'a, 'b> {
+    fn new(
+        mut worker: Worker,
+        order: &Order,
+        context: &'a mut Context<'b>,
+        probe: Probe,
+        watched: Vec<String>,
+    ) -> Dialog<'a, 'b> {
+        worker.say(&order.line);
+        let patience = Patience { stop: context.stop, since_ns: None };
+        let vigil = Vigil::new(context.host, worker.pid(), &watched);
+        Dialog {
+            worker,
+            context,
+            watched,
+            probe,
+            before: Snapshot::default(),
+            evidence: None,
+            sampler: None,
+            counters: Vec::new(),
+            limit_ns: order.limit_ns,
+            vigil,
+            patience,
+            interrupted: false,
+            stopping_since_ns: None,
+            mirrored: Vec::new(),
+            resident: None,
+        }
+    }
+
+    /// Talks until there is a result, a refusal, or nobody to talk to.
+    fn talk(&mut self) -> Result<LoadResult, Error> {
+        (self.context.progress)(Progress::Preparing);
+        loop {
+            match self.worker.hear(LOOK_EVERY) {
+                Heard::Silence => {}
+                // One that is told to stop while it prepares has no result, and is right to.
+                Heard::Ended => return Err(self.context.ended("the load ended without a result")),
+                Heard::Line(line) => {
+                    self.vigil.heard();
+                    if let Some(result) = self.line(&line)? {
+                        return Ok(result);
+                    }
+                }
+            }
+            if self.context.stop.asked() && !self.interrupted {
+                self.interrupted = true;
+                self.stop();
+            }
+            if self.patience.is_over() {
+                return Err(Error::Interrupted);
+            }
+            if let Some(stalled_ns) = self.vigil.stalled_ns() {
+                let long = value::duration(stalled_ns as f64);
+                let why = format!("neither the load nor its devices got on for {long}");
+                return Err(Error::Failed(why));
+            }
+            let now_ns = clock::monotonic_ns();
+            if self.stopping_since_ns.is_some_and(|since| now_ns - since > STOPPING_MAX_NS) {
+                return Err(Error::Failed("the load did not stop when it was told to".to_owned()));
+            }
+        }
+    }
+
+    fn stop(&mut self) {
+        self.worker.say(Command::Stop.word());
+        self.stopping_since_ns.get_or_insert(clock::monotonic_ns());
+    }
+
+    fn line(&mut self, line: &str) -> Result<Option<LoadResult>, Error> {
+        let message: Message = serde_json::from_str(line)
+            .map_err(|error| Error::Failed(format!("cannot understand the load: {error}")))?;
+        match message {
+            Message::Prepared(_) => self.go()?,
+            Message::Running(running) => self.running(running),
+            Message::Flushing {} => (self.context.progress)(Progress::Flushing),
+            Message::SecondPass {} => {
+                self.count_no_more();
+                self.worker.say(Command::Go.word());
+            }
+            Message::Result(result) => {
+                self.count_no_more();
+                self.worker.say(Command::Bye.word());
+                return Ok(Some(*result));
+            }
+            Message::Failed { kind, what } => return Err(kind.error(what)),
+        }
+        Ok(None)
+    }
+
+    /// Counters first, then the snapshot, then the streams: nothing of the load is missed.
+    fn go(&mut self) -> Result<(), Error> {
+        let pid = self.worker.pid();
+        let sampler = Sampler::start(self.context.host, pid, &self.watched).map_err(failed)?;
+        self.sampler = Some(sampler);
+        self.resident = pages::resident_in(&self.mirrored);
+        self.before = self.probe.take();
+        self.worker.say(Command::Go.word());
+        Ok(())
+    }
+
+    fn running(&mut self, running: Running) {
+        let Running { elapsed_ns, expected_ns, bytes_per_s, ops_per_s } = running;
+        (self.context.progress)(Progress::Running {
+            elapsed_ns,
+            expected_ns,
+            bytes_per_s,
+            ops_per_s,
+        });
+        if elapsed_ns > self.limit_ns.saturating_add(LATE_MAX_NS)
+            && self.stopping_since_ns.is_none()
+        {
+            self.stop();
+        }
+    }
+
+    /// Takes the evidence and ends the counting; only the first call does anything.
+    fn count_no_more(&mut self) {
+        if self.evidence.is_none() {
+            self.evidence = Some(self.probe.take().since(&self.before));
+        }
+        if let Some(sampler) = self.sampler.take() {
+            self.counters = sampler.stop(0);
+        }
+    }
+}

@@ -1,0 +1,241 @@
+//! The worker's side of the talk with its parent.
+
+use std::io::{BufRead, Write};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use super::control::{Event, Gate, Shared};
+use super::protocol::{Command, Failure, Held, Message};
+use crate::engine::Error;
+use host::sys::{self, beneath};
+
+/// Stack of a stream's thread; it calls nothing deep.
+const STACK_BYTES: usize = 256 << 10;
+
+/// What a trial came to: its last message, or why there is none.
+pub type Conducted = Result<Message, Stopped>;
+/// Whether the parent could be told.
+pub type Told = Result<(), sys::Error>;
+
+/// The worker process: as [`serve`] on standard input and output, dying with its parent.
+///
+/// # Errors
+/// As [`serve`].
+pub fn worker(conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted) -> Told {
+    let death = Some(rustix::process::Signal::KILL);
+    rustix::process::set_parent_process_death_signal(death)
+        .map_err(|why| sys::Error::new("cannot ask to die with the parent process", why))?;
+    let held = |line: &str, sender: Sender<Event>, talk: &mut Talk<'_>| {
+        hold(line)?;
+        conduct(line, sender, talk)
+    };
+    serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout(), held)
+}
+
+/// Holds the directories that this worker is to work in, and opens nothing of a load elsewhere.
+fn hold(line: &str) -> Result<(), Error> {
+    let told: Held = serde_json::from_str(line)
+        .map_err(|why| Error::Failed(format!("cannot read what this worker may open: {why}")))?;
+    let Some(named) = told.held else { return Ok(()) };
+    beneath::only(&named).map_err(|error| Error::Failed(error.what))
+}
+
+/// Serves one trial, which `conduct` carries from its first line to its last message, then waits
+/// for `bye` or the end of the input.
+///
+/// # Errors
+/// When the parent cannot be told: a trial that fails is told to it, and is no error here.
+pub fn serve(
+    input: impl BufRead + Send + 'static,
+    mut output: impl Write,
+    conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted,
+) -> Told {
+    let (sender, events) = channel();
+    let lines = sender.clone();
+    std::thread::spawn(move || {
+        for line in sys::input::lines(input) {
+            if lines.send(Event::Input(Some(line))).is_err() {
+                return;
+            }
+        }
+        let _ = lines.send(Event::Input(None));
+    });
+    let mut talk = Talk::new(&mut output, &events);
+    let Some(line) = talk.first_line() else { return Ok(()) };
+    let message = match conduct(&line, sender, &mut talk) {
+        Ok(message) => message,
+        Err(Stopped::Engine(error)) => failed(error),
+        Err(Stopped::Parent) => return Ok(()),
+        Err(Stopped::Mute(why)) => return Err(why),
+    };
+    talk.say(&message)?;
+    talk.wait_for_bye();
+    Ok(())
+}
+
+/// Why there is no result.
+pub enum Stopped {
+    /// The trial failed.
+    Engine(Error),
+    /// The parent is gone, or does not want a result.
+    Parent,
+    /// The parent cannot be told anything.
+    Mute(sys::Error),
+}
+
+impl From<Error> for Stopped {
+    fn from(error: Error) -> Stopped {
+        Stopped::Engine(error)
+    }
+}
+
+impl From<sys::Error> for Stopped {
+    fn from(error: sys::Error) -> Stopped {
+        Stopped::Mute(error)
+    }
+}
+
+/// What is said of a trial that failed.
+pub fn failed(error: Error) -> Message {
+    let (kind, what) = match error {
+        Error::Unsupported(what) => (Failure::Unsupported, what),
+        Error::Failed(what) => (Failure::Failed, what),
+        Error::Hung(what) => (Failure::Hung, what),
+        Error::Interrupted => (Failure::Failed, "the trial was stopped".to_owned()),
+    };
+    Message::Failed { kind, what }
+}
+
+/// Both ways to the parent, and the streams' way to the controller.
+pub struct Talk<'a> {
+    output: &'a mut dyn Write,
+    /// Lines of the parent, and what happens in the streams.
+    pub events: &'a Receiver<Event>,
+    /// The parent's end of the input was closed, or it said `bye`.
+    pub gone: bool,
+}
+
+impl<'a> Talk<'a> {
+    /// With whoever reads `output`, and is heard as events.
+    pub fn new(output: &'a mut dyn Write, events: &'a Receiver<Event>) -> Talk<'a> {
+        Talk { output, events, gone: false }
+    }
+}
+
+impl Talk<'_> {
+    /// Tells the parent.
+    ///
+    /// # Errors
+    /// When it cannot be told.
+    pub fn say(&mut self, message: &Message) -> Result<(), sys::Error> {
+        let broken = |why: &dyn std::fmt::Display| {
+            sys::Error::new("cannot talk to the process that started this worker", why)
+        };
+        let mut line = serde_json::to_string(message).map_err(|why| broken(&why))?;
+        line.push('\n');
+        let written = self.output.write_all(line.as_bytes()).and_then(|()| self.output.flush());
+        written.map_err(|why| broken(&why))
+    }
+
+    fn first_line(&mut self) -> Option<String> {
+        loop {
+            match self.events.recv().ok()? {
+                Event::Input(line) => return line,
+                _ => continue,
+            }
+        }
+    }
+
+    /// Waits for `go`; false when the parent wants to stop instead.
+    pub fn wait_for_go(&mut self) -> bool {
+        loop {
+            match self.events.recv() {
+                Ok(Event::Input(Some(line))) => match Command::parse(&line) {
+                    Some(Command::Go) => return true,
+                    Some(Command::Stop) => return false,
+                    Some(Command::Bye) => {
+                        self.gone = true;
+                        return false;
+                    }
+                    None => {}
+                },
+                Ok(Event::Input(None)) | Err(_) => {
+                    self.gone = true;
+                    return false;
+                }
+                Ok(_) => {}
+            }
+        }
+    }
+
+    fn wait_for_bye(&mut self) {
+        while !self.gone {
+            match self.events.recv() {
+                Ok(Event::Input(Some(line))) => self.gone = line.trim() == Command::Bye.word(),
+                Ok(Event::Input(None)) | Err(_) => self.gone = true,
+                Ok(_) => {}
+            }
+        }
+    }
+}
+
+/// Waits until all streams stand at the gate.
+///
+/// # Errors
+/// When one could not be set up, or the parent is gone or does not want the trial any more.
+pub fn wait_until_ready(
+    shared: &Shared,
+    streams: usize,
+    talk: &mut Talk<'_>,
+) -> Result<(), Stopped> {
+    let mut waiting = streams;
+    while waiting > 0 {
+        match talk.events.recv() {
+            Ok(Event::Ready) => waiting -= 1,
+            Ok(Event::Failed) => {
+                shared.open_gate(Gate::Quit);
+                let (kind, what) = shared
+                    .marks()
+                    .failure
+                    .unwrap_or((Failure::Failed, "a stream failed while it was set up".to_owned()));
+                return Err(kind.error(what).into());
+            }
+            Ok(Event::Input(Some(line))) if Command::parse(&line).is_none() => {}
+            Ok(Event::Input(_)) | Err(_) => {
+                talk.gone = true;
+                shared.open_gate(Gate::Quit);
+                return Err(Stopped::Parent);
+            }
+            Ok(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// Starts one thread a stream, which is given its number.
+///
+/// # Errors
+/// When the kernel starts no more threads; those that were started are let go.
+pub fn start<Y: Send + 'static>(
+    shared: &Shared,
+    streams: usize,
+    run: impl Fn(usize) -> Option<Y> + Clone + Send + 'static,
+) -> Result<Vec<JoinHandle<Option<Y>>>, Error> {
+    let mut threads = Vec::with_capacity(streams);
+    for index in 0..streams {
+        let own = run.clone();
+        let builder = std::thread::Builder::new().stack_size(STACK_BYTES);
+        match builder.name(format!("stream{index}")).spawn(move || own(index)) {
+            Ok(thread) => threads.push(thread),
+            Err(why) => {
+                shared.open_gate(Gate::Quit);
+                return Err(Error::Unsupported(format!(
+                    "cannot start the thread of stream {} of {streams}: {why}; streams={index} \
+                     would work",
+                    index + 1
+                )));
+            }
+        }
+    }
+    Ok(threads)
+}

@@ -1,0 +1,126 @@
+//! TCP from memory to memory, both ends on this machine and on one clock.
+//!
+//! The ends are threads of one worker process, a sender and a receiver a stream; what lies between
+//! them is the business of `wire`: two network namespaces that a veth pair joins, an existing
+//! namespace, or loopback. What `job` reads from the settings, `end` does; `watch` samples both
+//! ends beside them. The figure is of bytes that the receivers got; [`super::load`] has the window.
+
+use crate::engine::clients::refused;
+use crate::engine::load::protocol::LoadSpec;
+use crate::engine::load::supervise::{self, Order};
+use crate::engine::load::talk::{self, Told};
+use crate::engine::{Context, Engine, Error, file};
+use experiment::knob::Settings;
+use experiment::measurement::Measurement;
+use experiment::plan::Trial;
+use host::sys;
+
+mod course;
+pub mod end;
+mod far;
+mod files;
+mod job;
+mod near;
+pub mod pact;
+mod place;
+mod ring;
+mod serve;
+mod socket;
+mod udp;
+mod watch;
+mod wire;
+
+pub use far::attend;
+
+/// The worker, as an argument of ours.
+const WORKER: &str = "net-worker";
+
+/// The engines' names.
+const MEMORY: &str = "net";
+const FILES: &str = "net-file";
+const DATAGRAMS: &str = "net-udp";
+
+/// The engine `net`.
+pub struct Net;
+
+/// The engine `net-file`.
+pub struct NetFile;
+
+/// The engine `net-udp`.
+pub struct NetUdp;
+
+impl Engine for Net {
+    fn name(&self) -> &'static str {
+        MEMORY
+    }
+
+    fn about(&self) -> &'static str {
+        "TCP from memory to memory, both ends run here: in network namespaces, or over loopback"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        job::Job::new(settings, 0).map(|_| ()).map_err(refused)
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        let streams = trial.settings.whole("streams") as usize;
+        let spec = LoadSpec::new(trial, context.campaign, vec![Vec::new(); streams])?;
+        supervise::run(&Order::new(WORKER, &spec, &trial.settings)?, context)
+    }
+}
+
+impl Engine for NetFile {
+    fn name(&self) -> &'static str {
+        FILES
+    }
+
+    fn about(&self) -> &'static str {
+        "Files that are read and sent over TCP, both ends run here, as by `net`"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        job::Job::new(settings, 0).map_err(refused)?;
+        file::File.check(settings)
+    }
+
+    fn lays_with(&self) -> &'static str {
+        "file"
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        let spec = file::supervise::spec(trial, context)?;
+        let order = Order::new(WORKER, &spec, &trial.settings)?;
+        file::supervise::measured(&order, trial, context)
+    }
+}
+
+impl Engine for NetUdp {
+    fn name(&self) -> &'static str {
+        DATAGRAMS
+    }
+
+    fn about(&self) -> &'static str {
+        "Datagrams (UDP) from memory to memory, both ends run here, as by `net`"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        job::Job::new(settings, 0).map(|_| ()).map_err(refused)
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        Net.run(trial, context)
+    }
+}
+
+/// The worker process: serves one trial on standard input and output.
+///
+/// # Errors
+/// When the parent cannot be told: a trial that fails is told to it, and is no error here.
+pub fn worker() -> Told {
+    talk::worker(serve::conduct)
+}
+
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod two;

@@ -1,0 +1,383 @@
+//! Files that are read and sent: what the engine `net-file` does besides what `net` does.
+//!
+//! Each stream has files of its own, as in the engine `file`, laid out, opened and dropped from
+//! memory with the same proof. The sender goes through them from the first byte to the last, over
+//! and over. Before a round that may meet in memory what the last one left there, it waits until
+//! the receiver has everything (until then the pages are in the sockets, and nobody can drop them)
+//! and drops it. By which way bytes go from a file to a socket is the business of `ways` and, with
+//! several reads in flight, of `ring` and `ahead`. With `verify` the receiver holds each block that
+//! arrives against what was written, end to end.
+
+use std::fs::File;
+use std::io;
+use std::net::TcpStream;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
+
+use super::end::{Broken, Count, Work, lock, retried};
+use super::job::{Job, ReceivePath, SendPath, Wanted};
+use super::socket;
+use crate::engine::Error;
+use crate::engine::file::check::{Blocks, Check, Ground};
+use crate::engine::file::files::{self, StreamFiles};
+use crate::engine::file::lane::forget;
+use crate::engine::file::{self, written};
+use crate::engine::load::control::{Phase, Shared};
+use crate::engine::load::protocol::{Failure, LoadSpec, Prepared, Written};
+use experiment::measurement::Integrity;
+use host::sys::clock::{monotonic_ns, sleep_until};
+
+mod ahead;
+mod ring;
+#[cfg(test)]
+mod tests;
+mod ways;
+
+/// How often a sender at the end of its files looks whether all has arrived, ns.
+const LOOK_NS: u64 = 50_000;
+/// Of a count that cannot be told.
+const UNKNOWN: u64 = u64::MAX;
+
+/// The files of a trial, and what became of them.
+#[derive(Debug)]
+pub struct Served {
+    /// How they are read.
+    pub job: file::job::Job,
+    /// Those of each stream.
+    pub streams: Vec<StreamFiles>,
+    /// What addresses of buffers must be a multiple of.
+    pub memory_align: u64,
+    written: Vec<Vec<Written>>,
+    kept: Arc<AtomicUsize>,
+    /// Bytes of each stream's files that stayed in memory although they were dropped, of all rounds
+    /// together, or [`UNKNOWN`].
+    stayed: Vec<AtomicU64>,
+    found: Mutex<Vec<Integrity>>,
+}
+
+impl Served {
+    /// Opens the files of a trial as it wants them.
+    ///
+    /// # Errors
+    /// As [`files::open`].
+    pub fn open(spec: &LoadSpec) -> Result<(Served, Prepared), Error> {
+        let mut reading = spec.clone();
+        if let Some(settings) = reading.settings.as_object_mut() {
+            // How many reads are in flight, and by what way, is our business.
+            settings.insert("io-engine".to_owned(), "sync".into());
+            settings.insert("queue-depth".to_owned(), 1.into());
+        }
+        let (job, notes) = file::job::Job::new(&reading)?;
+        let opened = files::open(&job, &spec.streams)?;
+        let mut prepared = opened.prepared;
+        prepared.notes.splice(0..0, notes);
+        let served = Served {
+            written: written(spec)?,
+            stayed: opened.streams.iter().map(|_| AtomicU64::new(0)).collect(),
+            streams: opened.streams,
+            memory_align: opened.memory_align,
+            kept: Arc::default(),
+            found: Mutex::default(),
+            job,
+        };
+        Ok((served, prepared))
+    }
+
+    fn ground<'a>(&'a self, shared: &'a Shared) -> Ground<'a> {
+        Ground {
+            shared,
+            files: &self.streams,
+            written: &self.written,
+            kept: &self.kept,
+            campaign: self.job.campaign,
+            direct: self.job.direct,
+            waits: false,
+        }
+    }
+
+    /// What the receivers found wrong; `None` where nothing was checked.
+    ///
+    /// # Errors
+    /// When blocks were to be checked, and none arrived.
+    pub fn integrity(&self) -> Result<Option<Integrity>, Error> {
+        if self.job.verify.is_none() {
+            return Ok(None);
+        }
+        let mut all = Integrity::default();
+        lock(&self.found).drain(..).for_each(|one| all.add(one));
+        all.faults.sort_by_key(|fault| fault.at_ns);
+        match all.checked_bytes {
+            0 => Err(Error::Failed("no whole block arrived that could be checked".to_owned())),
+            _ => Ok(Some(all)),
+        }
+    }
+
+    /// Bytes that were read again and may have been in memory still, of senders that read so many
+    /// each: what was dropped before, as far as it went, or all.
+    pub fn reread_bytes(&self, read: impl Iterator<Item = u64>) -> Option<u64> {
+        let dropped = self.job.at_wrap().forget;
+        let one = |((files, stayed), read): ((&StreamFiles, &AtomicU64), u64)| {
+            let later = read.saturating_sub(files.blocks() * self.job.block_bytes);
+            match (later, dropped, stayed.load(Relaxed)) {
+                (0, ..) => Some(0),
+                (_, true, UNKNOWN) => None,
+                (_, true, stayed) => Some(stayed.min(later)),
+                (_, false, _) => Some(later),
+            }
+        };
+        self.streams.iter().zip(&self.stayed).zip(read).map(one).sum()
+    }
+}
+
+/// What is to be read next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Place {
+    /// Of the stream's files.
+    file: usize,
+    /// In it, bytes.
+    offset: u64,
+}
+
+impl Place {
+    /// Of the block of this number since the trial began.
+    fn of(files: &StreamFiles, number: u64, block_bytes: u64) -> Place {
+        let (round, block) = (number % files.blocks(), number % files.blocks_per_file);
+        Place { file: (round / files.blocks_per_file) as usize, offset: block * block_bytes }
+    }
+}
+
+/// A sender's way through its files.
+struct Round<'a> {
+    work: &'a Work,
+    served: &'a Served,
+    index: usize,
+    files: &'a StreamFiles,
+    socket: &'a TcpStream,
+    count: &'a Count,
+    /// Bytes of each file that are used: whole blocks.
+    file_bytes: u64,
+    at: Place,
+    /// Blocks before this place since the trial began.
+    number: u64,
+    sent_bytes: u64,
+}
+
+impl Round<'_> {
+    fn over(&self) -> bool {
+        self.work.shared.phase() == Phase::Stop
+    }
+
+    /// Bytes up to the end of the present block.
+    fn left_of_block(&self) -> usize {
+        let block = self.served.job.block_bytes;
+        (block - self.at.offset % block) as usize
+    }
+
+    fn file(&self) -> &File {
+        &self.files.files[self.at.file]
+    }
+
+    /// So many bytes more were sent; whether that was the last file's end.
+    fn sent(&mut self, bytes: usize) -> bool {
+        self.sent_bytes += bytes as u64;
+        self.count.bytes.store(self.sent_bytes, Relaxed);
+        self.read(bytes)
+    }
+
+    /// So many bytes more were read; whether that was the last file's end.
+    fn read(&mut self, bytes: usize) -> bool {
+        self.at.offset += bytes as u64;
+        self.number += u64::from(self.at.offset.is_multiple_of(self.served.job.block_bytes));
+        if self.at.offset < self.file_bytes {
+            return false;
+        }
+        self.at = Place { file: self.at.file + 1, offset: 0 };
+        if self.at.file < self.files.files.len() {
+            return false;
+        }
+        self.at.file = 0;
+        true
+    }
+
+    /// Makes ready for the next round, once all of this one has arrived.
+    fn wrap(&self, let_go: impl FnOnce()) {
+        if !self.served.job.at_wrap().forget {
+            return;
+        }
+        while !self.has_arrived() {
+            if self.over() {
+                return;
+            }
+            sleep_until(monotonic_ns() + LOOK_NS);
+        }
+        let_go();
+        let all_bytes = self.file_bytes * self.files.files.len() as u64;
+        let stayed = &self.served.stayed[self.index];
+        match (forget(&self.files.files, all_bytes), stayed.load(Relaxed)) {
+            (Some(one), so_far) if so_far != UNKNOWN => stayed.store(so_far + one, Relaxed),
+            _ => stayed.store(UNKNOWN, Relaxed),
+        }
+    }
+
+    /// Whether nothing that was sent lies in a socket of this machine any more.
+    fn has_arrived(&self) -> bool {
+        match self.work.incoming.is_empty() {
+            false => self.work.shared.cells[self.index].read_bytes.load(Relaxed) >= self.sent_bytes,
+            // The other machine's kernel has what it has acknowledged.
+            true => socket::unacknowledged(self.socket).is_ok_and(|bytes| bytes == 0),
+        }
+    }
+
+    /// What went wrong with the bytes at a place.
+    fn broken(&self, place: Place, why: &io::Error) -> Broken {
+        let path = self.files.paths[place.file].display();
+        let why = match why.raw_os_error() {
+            // A page of a map for which the device gave no bytes.
+            Some(libc::EFAULT) => "its bytes cannot be read (EFAULT of a map)".to_owned(),
+            _ => why.to_string(),
+        };
+        (Failure::Failed, format!("cannot send {path} from byte {} on: {why}", place.offset))
+    }
+}
+
+/// A read or a copy gave nothing where bytes should be.
+fn cut() -> io::Error {
+    io::Error::new(io::ErrorKind::UnexpectedEof, "it ends there, and was longer before")
+}
+
+/// Sends the files of stream `index` over and over until the trial is over; the bytes that were
+/// sent. `wait` is asked when everything is ready, and says whether there is anything to do.
+///
+/// # Errors
+/// With what failed.
+pub fn send(
+    work: &Work,
+    served: &Served,
+    index: usize,
+    wait: &dyn Fn() -> bool,
+) -> Result<u64, Broken> {
+    let files = &served.streams[index];
+    let round = Round {
+        work,
+        served,
+        index,
+        files,
+        socket: &work.outgoing[index],
+        count: &work.senders[index],
+        file_bytes: files.blocks_per_file * served.job.block_bytes,
+        at: Place::default(),
+        number: 0,
+        sent_bytes: 0,
+    };
+    match work.job.send {
+        SendPath::Write => ways::read_and_write(round, wait),
+        SendPath::Sendfile => ways::sendfile(round, wait),
+        SendPath::SendfileAhead => ahead::sendfile(round, wait),
+        SendPath::Splice => ways::splice(round, wait),
+        SendPath::Mmap => ways::mapped(round, wait),
+        SendPath::Uring | SendPath::UringZerocopy => ring::send(round, wait),
+        SendPath::Zerocopy => Err((Failure::Unsupported, no_zerocopy().to_owned())),
+    }
+}
+
+fn no_zerocopy() -> &'static str {
+    "send-path=zerocopy sends the same buffer again and again, and files have other bytes each \
+     time; send-path=uring-zerocopy gives buffers back when the kernel is done with them"
+}
+
+/// What files cannot be sent by, with what would do.
+///
+/// # Errors
+/// `Unsupported`, by name.
+pub fn refuse(
+    job: &Job,
+    access: &str,
+    direct: bool,
+    depth: u64,
+    checks: bool,
+) -> Result<(), Error> {
+    let unsupported = |what: String| Err(Error::Unsupported(what));
+    if let (Wanted::Machine(there), true) = (&job.wire, checks) {
+        return unsupported(format!(
+            "peer={there} counts what arrives and does not know what was written; verify needs \
+             both ends on this machine: leave peer or verify out"
+        ));
+    }
+    if access != "read" {
+        return unsupported(format!(
+            "files are sent from their first byte to their last; access={access} needs the engine \
+             file, and here access=read"
+        ));
+    }
+    let in_flight = matches!(job.send, SendPath::Uring | SendPath::UringZerocopy);
+    if depth > 1 && !in_flight && job.helpers() == 0 {
+        return unsupported(format!(
+            "send-path={} has one read in flight per stream; queue-depth={depth} needs \
+             send-path=uring, uring-zerocopy or sendfile-ahead",
+            job.send.name()
+        ));
+    }
+    if checks && job.receive != ReceivePath::Read {
+        return unsupported(
+            "what arrives is checked in whole blocks; verify needs receive-path=read".to_owned(),
+        );
+    }
+    match job.send {
+        SendPath::Zerocopy => unsupported(no_zerocopy().to_owned()),
+        SendPath::Mmap if direct => unsupported(
+            "a memory map goes through the page cache; send-path=mmap needs direct=false"
+                .to_owned(),
+        ),
+        SendPath::SendfileAhead if direct => unsupported(
+            "direct I/O leaves the page cache out, and what is read ahead lies there; \
+             send-path=sendfile-ahead needs direct=false"
+                .to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// Reads what arrives of stream `index` in whole blocks, and holds each against what was written;
+/// the bytes that arrived. `arrived` is told of all bytes so far.
+///
+/// # Errors
+/// With what failed.
+pub fn receive_checked(
+    work: &Work,
+    served: &Served,
+    index: usize,
+    wait: &dyn Fn() -> bool,
+    mut arrived: impl FnMut(u64),
+) -> Result<u64, Broken> {
+    let Some(format) = served.job.verify else { return Ok(0) };
+    let mut blocks = Blocks::new(served.ground(&work.shared), format, index);
+    let socket = &work.incoming[index];
+    let files = &served.streams[index];
+    let mut buffer = vec![0_u8; served.job.block_bytes as usize];
+    if !wait() {
+        return Ok(0);
+    }
+    let (mut bytes, mut filled, mut number) = (0_u64, 0, 0_u64);
+    loop {
+        let got = retried(|| {
+            rustix::io::read(socket.as_fd(), &mut buffer[filled..]).map_err(io::Error::from)
+        });
+        let got = got.map_err(super::end::broken("read from a socket"))?;
+        if got == 0 {
+            break;
+        }
+        bytes += got as u64;
+        filled += got;
+        arrived(bytes);
+        if filled == buffer.len() {
+            let Place { file, offset } = Place::of(files, number, served.job.block_bytes);
+            blocks.look(&buffer, buffer.len() as i32, file as u32, offset);
+            filled = 0;
+            number += 1;
+        }
+    }
+    let found = blocks.found();
+    lock(&served.found).extend(found);
+    Ok(bytes)
+}

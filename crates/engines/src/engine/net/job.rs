@@ -1,0 +1,434 @@
+//! What a trial over a network is to do, read from its settings.
+
+use super::udp::{DATAGRAM_MAX, HEADER_BYTES};
+use super::wire::MTU;
+use crate::engine::Error;
+use crate::engine::load::cpus::Pinning;
+use crate::fleet::Address;
+use base::value::{Stop, Value};
+use experiment::knob::Settings;
+
+/// How bytes leave the sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SendPath {
+    /// write(2) from a buffer.
+    Write,
+    /// sendfile(2) from a file in memory.
+    Sendfile,
+    /// send(2) with MSG_ZEROCOPY from a buffer.
+    Zerocopy,
+    /// sendfile(2), with threads that read ahead of it.
+    SendfileAhead,
+    /// splice(2) through a pipe.
+    Splice,
+    /// write(2) from a map of a file.
+    Mmap,
+    /// io_uring, a send from a registered buffer.
+    Uring,
+    /// The same without copying.
+    UringZerocopy,
+}
+
+impl SendPath {
+    /// As typed.
+    const NAMES: [(&str, SendPath); 8] = [
+        ("write", SendPath::Write),
+        ("sendfile", SendPath::Sendfile),
+        ("sendfile-ahead", SendPath::SendfileAhead),
+        ("zerocopy", SendPath::Zerocopy),
+        ("splice", SendPath::Splice),
+        ("mmap", SendPath::Mmap),
+        ("uring", SendPath::Uring),
+        ("uring-zerocopy", SendPath::UringZerocopy),
+    ];
+
+    fn named(word: &str) -> SendPath {
+        let found = SendPath::NAMES.iter().find(|(name, _)| *name == word);
+        found.map_or(SendPath::Write, |(_, path)| *path)
+    }
+
+    /// As typed.
+    pub fn name(self) -> &'static str {
+        SendPath::NAMES.iter().find(|(_, path)| *path == self).map_or("", |(name, _)| *name)
+    }
+
+    /// Whether the kernel says of each send whether it was copied.
+    pub fn tells_of_copies(self) -> bool {
+        matches!(self, SendPath::Zerocopy | SendPath::UringZerocopy)
+    }
+}
+
+/// How bytes come in at the receiver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReceivePath {
+    /// read(2) into a buffer.
+    Read,
+    /// recv(2) with MSG_TRUNC: they are dropped, not copied.
+    Truncate,
+    /// io_uring, into buffers that the kernel takes as bytes come.
+    Multishot,
+}
+
+/// What lies between the two ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Wanted {
+    /// A veth pair where root allows, else loopback.
+    Auto,
+    /// A veth pair of our own.
+    Namespaces,
+    /// The loopback interface.
+    Loopback,
+    /// Whatever leads to the existing namespace of that name.
+    Peer(String),
+    /// Whatever leads to another machine, on which `brickyard receive` waits.
+    Machine(Address),
+}
+
+/// Datagrams, as they are sent and taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Datagrams {
+    /// Bytes of one.
+    pub bytes: usize,
+    /// The kernel cuts many of them from one call (UDP_SEGMENT).
+    pub segmented: bool,
+    /// The kernel may hand over several as one (UDP_GRO).
+    pub coalesced: bool,
+}
+
+impl Default for Datagrams {
+    fn default() -> Datagrams {
+        Datagrams { bytes: of_mtu(MTU), segmented: false, coalesced: false }
+    }
+}
+
+/// What fits into one packet: without the headers of IPv4 (RFC 791) and UDP (RFC 768).
+fn of_mtu(mtu: u32) -> usize {
+    (mtu as usize).saturating_sub(20 + 8).clamp(HEADER_BYTES, DATAGRAM_MAX)
+}
+
+/// One trial.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// Bytes of one message; of files, of one block.
+    pub message_bytes: usize,
+    /// Blocks that are read ahead of the one that is sent, and that one; of files alone.
+    pub depth: usize,
+    /// Senders, and as many receivers.
+    pub streams: usize,
+    /// How bytes leave.
+    pub send: SendPath,
+    /// How they come in.
+    pub receive: ReceivePath,
+    /// The peer sends, and this end receives.
+    pub reversed: bool,
+    /// Every second stream does that, and the others do not.
+    pub both: bool,
+    /// What lies between the ends.
+    pub wire: Wanted,
+    /// Of our own veth pair; `None` leaves it to the kernel.
+    pub mtu: Option<u32>,
+    /// Links between the ends, over which streams are dealt in turn.
+    pub interfaces: usize,
+    /// Bytes per second that each stream sends at most; `None` is as fast as it goes.
+    pub pacing: Option<u64>,
+    /// What is sent when it is no stream of bytes.
+    pub datagrams: Option<Datagrams>,
+    /// Of both sockets; `None` leaves them to the kernel.
+    pub socket_buffer: Option<u64>,
+    /// Bytes that must have come before a receiver is woken; `None` leaves it to the kernel.
+    pub low_water: Option<u64>,
+    /// Of the sender; `None` leaves it to the kernel.
+    pub congestion: Option<String>,
+    /// TCP_NODELAY of the sender.
+    pub nodelay: bool,
+    /// When the timed part ends.
+    pub stop: Stop,
+    /// Streams count as started after this, ns.
+    pub warm_up_ns: u64,
+    /// A trial that ends by its interval goes on this long at least, ns.
+    pub at_least_ns: u64,
+    /// Everything ends after this, ns.
+    pub at_most_ns: u64,
+    /// The processors of sender, receiver, sender, ... in turn; empty when nothing is pinned.
+    pub cpus: Vec<usize>,
+    /// They are those of the card's node, once it is known which card that is.
+    pub numa_local: bool,
+    /// Draws the bytes that are sent.
+    pub seed: u64,
+}
+
+impl Job {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// `Unsupported` for what this engine cannot honour, with what would work.
+    pub fn new(settings: &Settings, seed: u64) -> Result<Job, Error> {
+        let set = |name: &str| settings.find(name).is_some_and(|value| !value.is_as_is());
+        let mtu = set("mtu").then(|| settings.whole("mtu") as u32);
+        let datagrams = settings.has("datagram-size").then(|| Datagrams {
+            bytes: match set("datagram-size") {
+                true => settings.whole("datagram-size") as usize,
+                false => of_mtu(mtu.unwrap_or(MTU)),
+            },
+            segmented: settings.flag("udp-segmentation"),
+            coalesced: settings.flag("udp-coalescing"),
+        });
+        let pinning = Pinning::parse(settings.word("cpu-pinning"))?;
+        let numa_local = pinning == Pinning::NumaLocal;
+        let job = Job {
+            message_bytes: match datagrams {
+                Some(datagrams) => datagrams.bytes,
+                None if of_files(settings) => settings.whole("block-size") as usize,
+                None => settings.whole("message-size") as usize,
+            },
+            interfaces: settings.whole("interfaces").max(1) as usize,
+            pacing: set("pacing").then(|| settings.whole("pacing")),
+            datagrams,
+            depth: settings.whole("queue-depth") as usize,
+            streams: settings.whole("streams") as usize,
+            send: SendPath::named(settings.word("send-path")),
+            receive: match settings.word("receive-path") {
+                "truncate" => ReceivePath::Truncate,
+                "uring-multishot" => ReceivePath::Multishot,
+                _ => ReceivePath::Read,
+            },
+            reversed: settings.word("direction") == "receive",
+            both: settings.word("direction") == "both",
+            wire: wanted(settings)?,
+            mtu,
+            socket_buffer: set("socket-buffer").then(|| settings.whole("socket-buffer")),
+            low_water: set("receive-low-water").then(|| settings.whole("receive-low-water")),
+            congestion: set("congestion-control")
+                .then(|| settings.word("congestion-control").to_owned()),
+            nodelay: settings.flag("nodelay"),
+            stop: settings.stop(),
+            warm_up_ns: settings.whole("warm-up"),
+            at_least_ns: settings.whole("at-least"),
+            at_most_ns: settings.whole("at-most"),
+            cpus: if numa_local { Vec::new() } else { pinning.cpus()? },
+            numa_local,
+            seed,
+        };
+        job.check()?;
+        super::place::check(&job)?;
+        match of_files(settings) {
+            true => {
+                let (access, depth) = (settings.word("access"), settings.whole("queue-depth"));
+                let checks = !matches!(settings.word("verify"), "" | "off");
+                super::files::refuse(&job, access, settings.flag("direct"), depth, checks)?;
+            }
+            false => job.check_path()?,
+        }
+        Ok(job)
+    }
+
+    /// Whether the peer sends what goes over this stream.
+    pub fn comes_in(&self, stream: usize) -> bool {
+        self.reversed || (self.both && !stream.is_multiple_of(2))
+    }
+
+    /// The link of a stream: they are dealt over all in turn, in pairs where both ways are taken.
+    pub fn link(&self, stream: usize) -> usize {
+        let turn = if self.both { stream / 2 } else { stream };
+        turn % self.interfaces.max(1)
+    }
+
+    /// Threads of each sender that read ahead of it.
+    pub fn helpers(&self) -> usize {
+        if self.send == SendPath::SendfileAhead { self.depth.max(1) } else { 0 }
+    }
+
+    /// Refuses ways that take files.
+    fn check_path(&self) -> Result<(), Error> {
+        match self.send {
+            path @ (SendPath::SendfileAhead | SendPath::Splice | SendPath::Mmap) => {
+                Err(Error::Unsupported(of_files_alone(path)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let unsupported = |what: String| Err(Error::Unsupported(what));
+        if let Stop::Pass | Stop::Bytes(_) | Stop::Bits(_) = self.stop {
+            return unsupported(
+                "over a network time ends a trial; choose a time (stop=10s), stop=steady or \
+                 stop=interval:5%"
+                    .to_owned(),
+            );
+        }
+        if self.warm_up_ns >= self.at_most_ns {
+            return unsupported(
+                "warm-up takes as long as at-most leaves; choose a longer at-most".to_owned(),
+            );
+        }
+        if self.interfaces > 1 && !matches!(self.wire, Wanted::Auto | Wanted::Namespaces) {
+            return unsupported(format!(
+                "interfaces={} are veth pairs of our own; choose wire=namespaces (as root), or \
+                 leave it out",
+                self.interfaces
+            ));
+        }
+        if self.both && !self.streams.is_multiple_of(2) {
+            return unsupported(format!(
+                "direction=both has as many streams go to the peer as come from it; choose \
+                 streams={}",
+                self.streams + 1
+            ));
+        }
+        if let (true, Wanted::Machine(there)) = (self.both, &self.wire) {
+            return unsupported(format!(
+                "peer={there} sends or receives; choose direction=send,receive for one after the \
+                 other"
+            ));
+        }
+        let dealt = if self.both { self.streams / 2 } else { self.streams };
+        if self.interfaces > dealt {
+            return unsupported(format!(
+                "interfaces={} with streams={} leaves some without a stream; choose streams={} or \
+                 more",
+                self.interfaces,
+                self.streams,
+                self.interfaces * if self.both { 2 } else { 1 }
+            ));
+        }
+        match (&self.wire, self.mtu) {
+            (Wanted::Loopback, Some(mtu)) => unsupported(format!(
+                "mtu={mtu} is that of a veth pair of our own, and wire=loopback has none; choose \
+                 wire=namespaces, or leave mtu out"
+            )),
+            (Wanted::Peer(name), Some(mtu)) => unsupported(format!(
+                "mtu={mtu} is that of a veth pair of our own, and the way to \
+                 peer-namespace={name} is somebody else's; leave mtu out, and set it with `ip link`"
+            )),
+            (Wanted::Machine(there), Some(mtu)) => unsupported(format!(
+                "mtu={mtu} is that of a veth pair of our own, and the way to peer={there} is \
+                 somebody else's; leave mtu out: interface-mtu sets a card's"
+            )),
+            (Wanted::Machine(there), None) if self.datagrams.is_some() => unsupported(format!(
+                "peer={there} takes TCP; datagrams go between two namespaces of this machine: \
+                 leave peer out, or choose tcp-stream"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Whether what is sent comes from files.
+fn of_files(settings: &Settings) -> bool {
+    settings.has("files")
+}
+
+/// Why bytes from memory do not go by this way.
+pub fn of_files_alone(path: SendPath) -> String {
+    format!(
+        "send-path={} sends files (workload file-stream); from memory write, sendfile, \
+         zerocopy, uring and uring-zerocopy would work",
+        path.name()
+    )
+}
+
+fn wanted(settings: &Settings) -> Result<Wanted, Error> {
+    let wire = settings.word("wire");
+    if let Some(machine) = machine(settings)? {
+        return Ok(machine);
+    }
+    let peer = settings.word("peer-namespace");
+    if settings.get("peer-namespace") == &Value::as_is() {
+        return Ok(match wire {
+            "namespaces" => Wanted::Namespaces,
+            "loopback" => Wanted::Loopback,
+            _ => Wanted::Auto,
+        });
+    }
+    if wire != "auto" {
+        return Err(Error::Unsupported(format!(
+            "peer-namespace={peer} says where the other end is, and so does wire={wire}; leave \
+             one of them out"
+        )));
+    }
+    Ok(Wanted::Peer(peer.to_owned()))
+}
+
+/// The other machine, when one is named.
+fn machine(settings: &Settings) -> Result<Option<Wanted>, Error> {
+    if settings.get("peer") == &Value::as_is() {
+        return Ok(None);
+    }
+    let there = Address::parse(settings.word("peer")).map_err(Error::Unsupported)?;
+    let named = settings.get("peer-namespace") != &Value::as_is();
+    let other = match (named, settings.word("wire")) {
+        (true, _) => "peer-namespace".to_owned(),
+        (false, "auto") => return Ok(Some(Wanted::Machine(there))),
+        (false, wire) => format!("wire={wire}"),
+    };
+    Err(Error::Unsupported(format!(
+        "peer={there} says where the other end is, and so does {other}; leave one of them out"
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use experiment::knob::testing::settings;
+
+    fn job(knobs: &[(&str, &str)]) -> Result<Job, String> {
+        Job::new(&settings("net", knobs), 1).map_err(|error| match error {
+            Error::Unsupported(why) => why,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn settings_become_what_is_done() {
+        let job = job(&[
+            ("message-size", "10B"),
+            ("send-path", "zerocopy"),
+            ("receive-path", "truncate"),
+            ("direction", "receive"),
+            ("mtu", "9000"),
+            ("wire", "namespaces"),
+            ("socket-buffer", "1MiB"),
+            ("receive-low-water", "64KiB"),
+            ("congestion-control", "reno"),
+        ]);
+        let job = job.unwrap();
+        assert_eq!((job.message_bytes, job.send), (10, SendPath::Zerocopy));
+        assert_eq!(job.receive, ReceivePath::Truncate);
+        assert!(job.reversed && !job.nodelay);
+        assert_eq!((job.wire, job.mtu), (Wanted::Namespaces, Some(9000)));
+        assert_eq!((job.socket_buffer, job.congestion), (Some(1 << 20), Some("reno".into())));
+        assert_eq!(job.low_water, Some(64 << 10));
+    }
+
+    #[test]
+    fn what_is_not_said_is_left_to_the_kernel() {
+        let job = job(&[]).unwrap();
+        assert_eq!((job.wire, job.mtu, job.socket_buffer), (Wanted::Auto, None, None));
+        assert_eq!((job.interfaces, job.pacing, job.datagrams), (1, None, None));
+        assert_eq!((job.congestion, job.send), (None, SendPath::Write));
+        assert_eq!(job.low_water, None);
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_by_name_with_what_would_work() {
+        for (knobs, word) in [
+            (&[("stop", "pass")][..], "choose a time"),
+            (&[("stop", "1GiB")], "choose a time"),
+            (&[("warm-up", "2h")], "at-most"),
+            (&[("mtu", "9000"), ("wire", "loopback")], "wire=namespaces"),
+            (&[("mtu", "9000"), ("peer-namespace", "b")], "ip link"),
+            (&[("wire", "loopback"), ("peer-namespace", "b")], "leave one of them out"),
+            (&[("wire", "loopback"), ("interfaces", "2"), ("streams", "2")], "wire=namespaces"),
+            (&[("interfaces", "3"), ("streams", "2")], "choose streams=3"),
+            (&[("direction", "both"), ("streams", "3")], "choose streams=4"),
+            (&[("direction", "both"), ("streams", "2"), ("interfaces", "2")], "streams=4"),
+            (&[("direction", "both"), ("streams", "2"), ("peer", "b")], "send,receive"),
+            (&[("cpu-pinning", "numa-local")], "a veth pair of our own, which has none"),
+            (&[("cpu-pinning", "numa-local"), ("wire", "loopback")], "cpu-pinning=spread"),
+        ] {
+            let refused = job(knobs).unwrap_err();
+            assert!(refused.contains(word), "{knobs:?}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,438 @@
+//! The end that calls another machine to do the other half of a trial.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::course::{self, Other, Running};
+use super::end::{self, Work, Yield};
+use super::files::Served;
+use super::job::{Job, Wanted};
+use super::pact::{self, Order, Said, Word, Yielded};
+use super::{place, serve, wire};
+use crate::engine::Error;
+use crate::engine::load::control::{Event, Shared};
+use crate::engine::load::protocol::{Command, Failure, LoadResult, LoadSpec, Message, Prepared};
+use crate::engine::load::talk::{Stopped, Talk};
+use crate::engine::load::watch::stops;
+use crate::fleet::{Address, Alignment, Call, Host, Link, Offset, Token, Voice};
+use base::value;
+use experiment::measurement::{Note, PEER, Series};
+use host::sys;
+use host::sys::clock::{monotonic_ns, unix_ns};
+
+/// What the far end does before and after a trial takes no longer.
+const ANSWER_MAX: Duration = Duration::from_secs(120);
+/// One that receives says four times a second how it goes.
+const SILENCE_MAX: Duration = Duration::from_secs(30);
+/// Who broke a connection off has said why by then.
+const CAUSE_MAX: Duration = Duration::from_secs(2);
+/// How often the parent's wishes are looked at while the far end leads.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// A trial whose other end is on another machine.
+pub struct Trial {
+    /// What is done.
+    pub job: Job,
+    /// As the far end is to read it.
+    pub spec: LoadSpec,
+    /// The engine.
+    pub engine: &'static str,
+    /// The files that this end sends.
+    pub served: Option<Served>,
+    /// What is said of them before.
+    pub prepared: Prepared,
+}
+
+/// What came of both halves.
+pub struct Whole {
+    /// What was done here; its files are to be asked.
+    pub work: Arc<Work>,
+    /// Of sender, receiver, sender, ... in turn.
+    pub yields: Vec<Yield>,
+    /// What was measured.
+    pub result: LoadResult,
+}
+
+/// The half of a trial that was done here.
+struct Half {
+    /// Of the receivers' controller, when they are here.
+    load: Option<LoadResult>,
+    yields: Vec<Yield>,
+    samples: Series,
+    theirs: Yielded,
+}
+
+/// Carries it from the call to the result.
+///
+/// # Errors
+/// See [`Stopped`].
+pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Whole, Stopped> {
+    let Trial { mut job, spec, engine, served, prepared } = trial;
+    let Wanted::Machine(address) = job.wire.clone() else {
+        return Err(Error::Failed("this trial has no other machine".to_owned()).into());
+    };
+    let mut far = Far::call(&address)?;
+    let order = LoadSpec { streams: Vec::new(), written: Vec::new(), ..spec };
+    let sockets = far.order(&job, Order { engine: engine.to_owned(), order })?;
+    let most = wire::most_to(&job, far.call.here.ip());
+    job.cpus = place::cpus(&job, far.call.here.ip())?;
+    let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
+    let sockets = if job.reversed { (Vec::new(), sockets) } else { (sockets, Vec::new()) };
+    let work = Arc::new(Work::new(job, shared, sockets, served));
+    let mut heard = far.listen(&work)?;
+    let half = match work.job.reversed {
+        false => send(&work, &mut heard, prepared.clone(), talk),
+        true => receive(&work, &mut heard, prepared.clone(), talk),
+    };
+    // Whatever happened, no thread of this trial goes on, and the far end is let go.
+    work.shared.end();
+    let half = half?;
+    let clocks = far.take_leave(heard)?;
+    let (yields, result) = join(&work, half, &clocks)?;
+    let said = far.said(&work.job, &clocks);
+    let notes = [prepared.notes, vec![said], result.notes, end::lock(&work.notes).clone()];
+    let result = LoadResult { wire: most, notes: notes.concat(), ..result };
+    Ok(Whole { work, yields, result })
+}
+
+/// The far end.
+struct Far {
+    address: Address,
+    call: Call,
+    before: Offset,
+}
+
+/// What the far end says, read by a thread.
+struct Heard {
+    /// The last one may be why there are no more.
+    lines: Receiver<Result<Said, String>>,
+    voice: Voice,
+    reader: JoinHandle<Link>,
+    address: Address,
+}
+
+impl Far {
+    fn call(address: &Address) -> Result<Far, Error> {
+        let token = Token::from_environment().map_err(with_hint)?;
+        let mut call = Call::place(address, token.as_ref()).map_err(with_hint)?;
+        let before = call.clock().map_err(|why| lost(address, &why))?;
+        Ok(Far { address: address.clone(), call, before })
+    }
+
+    /// Orders its half, and connects the streams.
+    fn order(&mut self, job: &Job, order: Order) -> Result<Vec<std::net::TcpStream>, Error> {
+        self.call.voice.expect_within(ANSWER_MAX);
+        let told = self.call.voice.say(&order);
+        told.map_err(|why| lost(&self.address, &why.to_string()))?;
+        let said: Said = self.call.hear().map_err(|why| lost(&self.address, &why))?;
+        let ticket = match said {
+            Said::Word(Word::Ticket(ticket)) => ticket,
+            Said::Message(Message::Failed { kind, what }) => return Err(kind.error(what)),
+            _ => return Err(lost(&self.address, "it did not answer to what was asked")),
+        };
+        let mut sockets = Vec::with_capacity(job.streams);
+        for stream in 0..job.streams {
+            let socket = self.call.stream(&ticket, stream).map_err(|why| {
+                Error::Failed(format!("cannot connect stream {stream} to {}: {why}", self.address))
+            })?;
+            match job.reversed {
+                true => wire::prepare_receiver(job, &socket)?,
+                false => wire::prepare_sender(job, &socket)?,
+            }
+            sockets.push(socket);
+        }
+        Ok(sockets)
+    }
+
+    /// Reads what it says from now on; when it fails or hangs up, the trial does.
+    fn listen(&mut self, work: &Arc<Work>) -> Result<Heard, Error> {
+        let (tell, lines) = channel();
+        let (link, voice) = (self.call.link.take(), self.call.voice.clone());
+        let link = link.ok_or_else(|| lost(&self.address, "the talk has broken off"))?;
+        voice.expect_within(ANSWER_MAX);
+        let (shared, address) = (work.clone(), self.address.clone());
+        let reader = std::thread::spawn(move || {
+            let mut link = link;
+            loop {
+                let said = link.line().map_err(|why| why.to_string()).and_then(|line| {
+                    let line = line.ok_or_else(|| "it has hung up".to_owned())?;
+                    serde_json::from_str::<Said>(&line)
+                        .map_err(|_| "it says what nobody understands".to_owned())
+                });
+                let last = match &said {
+                    Ok(Said::Word(Word::Yielded(_))) => true,
+                    Ok(Said::Message(Message::Failed { kind, what })) => {
+                        let what = format!("the other end, {address}: {what}");
+                        shared.shared.fail(*kind, what);
+                        true
+                    }
+                    Ok(_) => false,
+                    Err(why) => {
+                        if let Error::Failed(what) = lost(&address, why) {
+                            shared.shared.fail(Failure::Failed, what);
+                        }
+                        true
+                    }
+                };
+                let _ = tell.send(said);
+                if last {
+                    return link;
+                }
+            }
+        });
+        Ok(Heard { lines, voice, reader, address: self.address.clone() })
+    }
+
+    /// Compares the clocks once more, and says good-bye.
+    fn take_leave(&mut self, heard: Heard) -> Result<Alignment, Error> {
+        let broken = |why: &str| lost(&self.address, why);
+        self.call.link.put(heard.reader.join().map_err(|_| broken("the talk has broken off"))?);
+        let after = self.call.clock().map_err(|why| lost(&self.address, &why))?;
+        let _ = self.call.voice.word(Command::Bye.word());
+        Ok(Alignment { before: self.before, after })
+    }
+
+    /// What lay between the ends.
+    fn said(&self, job: &Job, clocks: &Alignment) -> Note {
+        let Call { host, here, there, .. } = &self.call;
+        let Host { name, kernel, cpus, version } = host;
+        let way = if job.reversed { "from it to this one" } else { "from this one to it" };
+        let ahead = clocks.before.ns;
+        let text = format!(
+            "the other end is the machine {name} (Linux {kernel}, {cpus} CPUs, brickyard \
+             {version}), {} as it is reached from {}; bytes go {way}. Its clock was {} {} ours, \
+             give or take {}",
+            there.ip(),
+            here.ip(),
+            value::duration(ahead.unsigned_abs() as f64),
+            if ahead < 0 { "behind" } else { "ahead of" },
+            value::duration(clocks.error_ns() as f64),
+        );
+        Note::new("over-two-machines", text)
+    }
+}
+
+/// In a record there is no room of its own for what to type next.
+fn with_hint(error: sys::Error) -> Error {
+    let hint = error.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Error::Failed(format!("{error}{hint}"))
+}
+
+fn lost(address: &Address, why: &str) -> Error {
+    Error::Failed(format!("lost the other end at {address}: {why}"))
+}
+
+impl Heard {
+    /// The next thing that is not about how it goes.
+    fn next(&self) -> Result<Said, Error> {
+        match self.lines.recv() {
+            Ok(Ok(said)) => Ok(said),
+            Ok(Err(why)) => Err(lost(&self.address, &why)),
+            Err(_) => Err(lost(&self.address, "it has hung up")),
+        }
+    }
+
+    fn prepared(&self, work: &Work) -> Result<(), Error> {
+        match self.next() {
+            Ok(Said::Message(Message::Prepared(_))) => {
+                self.voice.expect_within(Duration::from_nanos(work.job.at_most_ns) + ANSWER_MAX);
+                Ok(())
+            }
+            Ok(Said::Message(Message::Failed { kind, what })) => {
+                Err(kind.error(format!("the other end, {}: {what}", self.address)))
+            }
+            other => Err(self.cause(work, other.err())),
+        }
+    }
+
+    /// What went wrong first: what the far end says of it, or that it is lost, where all that was
+    /// noticed here is that a connection broke off; else what failed here.
+    fn cause(&self, work: &Work, error: Option<Error>) -> Error {
+        let failure = work.shared.marks().failure;
+        let follows = failure.as_ref().is_none_or(|(_, what)| {
+            [end::CLOSED, "os error 32", "os error 104"].iter().any(|end| what.contains(end))
+        });
+        if follows {
+            // It closes its connections once it has said why.
+            loop {
+                match self.lines.recv_timeout(CAUSE_MAX) {
+                    Ok(Ok(Said::Message(Message::Failed { kind, what }))) => {
+                        return kind.error(format!("the other end, {}: {what}", self.address));
+                    }
+                    Ok(Ok(_)) => {}
+                    Ok(Err(why)) => return lost(&self.address, &why),
+                    Err(RecvTimeoutError::Timeout) => break,
+                    // What it said last was taken by the caller.
+                    Err(RecvTimeoutError::Disconnected) => {
+                        return error.unwrap_or_else(|| lost(&self.address, "it has hung up"));
+                    }
+                }
+            }
+        }
+        let failure = failure.map(|(kind, what)| kind.error(what));
+        let out_of_turn = || Error::Failed(format!("{} speaks out of turn", self.address));
+        failure.or(error).unwrap_or_else(out_of_turn)
+    }
+
+    fn yielded(&self, work: &Work) -> Result<Yielded, Error> {
+        self.voice.expect_within(ANSWER_MAX);
+        match self.next() {
+            Ok(Said::Word(Word::Yielded(yielded))) => Ok(*yielded),
+            other => Err(self.cause(work, other.err())),
+        }
+    }
+}
+
+/// The far end receives, and leads.
+fn send(
+    work: &Arc<Work>,
+    heard: &mut Heard,
+    prepared: Prepared,
+    talk: &mut Talk<'_>,
+) -> Result<Half, Stopped> {
+    let mut running = Running::senders(work, talk)?;
+    if let Err(error) = heard.prepared(work) {
+        running.quit();
+        return Err(error.into());
+    }
+    talk.say(&Message::Prepared(prepared))?;
+    if !talk.wait_for_go() {
+        running.quit();
+        return Err(Stopped::Parent);
+    }
+    if let Err(why) = heard.voice.word(Command::Go.word()) {
+        let lost = lost(&heard.address, &why.to_string());
+        let cause = heard.cause(work, Some(lost));
+        running.quit();
+        return Err(cause.into());
+    }
+    running.go()?;
+    let theirs = follow(work, heard, talk);
+    work.shared.end();
+    if theirs.is_err() {
+        // Its receivers take nothing more.
+        work.shut();
+    }
+    let done = running.finish();
+    let theirs = theirs?;
+    let (yields, samples) = done?;
+    Ok(Half { load: None, yields, samples, theirs })
+}
+
+/// Passes on what the far end says, and what the parent wants of it, until it has its half.
+fn follow(work: &Work, heard: &Heard, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
+    let until_ns = monotonic_ns()
+        .saturating_add(work.job.at_most_ns)
+        .saturating_add(ANSWER_MAX.as_nanos() as u64);
+    heard.voice.expect_within(SILENCE_MAX + Duration::from_nanos(work.job.warm_up_ns));
+    loop {
+        match heard.lines.recv_timeout(LOOK) {
+            Ok(Ok(Said::Message(running @ Message::Running(_)))) => {
+                heard.voice.expect_within(SILENCE_MAX);
+                talk.say(&running)?;
+            }
+            Ok(Ok(Said::Word(Word::Stopping {}))) => {
+                heard.voice.expect_within(ANSWER_MAX);
+                work.shared.end();
+            }
+            Ok(Ok(Said::Word(Word::Yielded(yielded)))) => return Ok(*yielded),
+            Err(RecvTimeoutError::Timeout) if monotonic_ns() < until_ns => {}
+            Ok(Ok(Said::Message(Message::Failed { kind, what }))) => {
+                return Err(kind.error(format!("the other end, {}: {what}", heard.address)).into());
+            }
+            Ok(Err(why)) => {
+                let lost = lost(&heard.address, &why);
+                return Err(heard.cause(work, Some(lost)).into());
+            }
+            _ => return Err(heard.cause(work, None).into()),
+        }
+        while let Ok(event) = talk.events.try_recv() {
+            match event {
+                Event::Input(line) if stops(line.as_deref(), talk) => {
+                    let _ = heard.voice.word(Command::Stop.word());
+                }
+                Event::Failed => return Err(heard.cause(work, None).into()),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// What the far end, which sends, is told.
+struct Sending(Voice);
+
+impl Other for Sending {
+    fn go(&self) {
+        // One that is gone is noticed by the thread that reads what it says.
+        let _ = self.0.word(Command::Go.word());
+    }
+
+    fn stop(&self) {
+        let _ = self.0.word(Command::Stop.word());
+        self.0.expect_within(ANSWER_MAX);
+    }
+}
+
+/// The far end sends, and this one leads.
+fn receive(
+    work: &Arc<Work>,
+    heard: &mut Heard,
+    prepared: Prepared,
+    talk: &mut Talk<'_>,
+) -> Result<Half, Stopped> {
+    heard.prepared(work)?;
+    let far: Arc<dyn Other> = Arc::new(Sending(heard.voice.clone()));
+    let done = match course::run(work, Some(far), prepared, talk) {
+        Err(Stopped::Engine(error)) => return Err(heard.cause(work, Some(error)).into()),
+        done => done?,
+    };
+    let (watched, yields, samples) = done;
+    let theirs = heard.yielded(work)?;
+    let pairs: Vec<Yield> = yields.iter().flat_map(|one| [Yield::default(), *one]).collect();
+    let load =
+        serve::gather(&work.job, &work.shared, watched, &pairs, Series::default(), Vec::new());
+    Ok(Half { load: Some(load), yields, samples, theirs })
+}
+
+/// Both halves as one, on this machine's clock.
+fn join(work: &Work, half: Half, clocks: &Alignment) -> Result<(Vec<Yield>, LoadResult), Error> {
+    let Half { load, yields, samples, theirs } = half;
+    let Yielded { load: far_load, yields: far_yields, samples: far_samples, counters, notes } =
+        theirs;
+    let broken = || Error::Failed("the other end's half of the trial is not whole".to_owned());
+    let mut result = match (load, far_load) {
+        (Some(load), None) => load,
+        (None, Some(mut load)) => {
+            let now_ns = monotonic_ns();
+            let started_ns = clocks.ours_ns(load.started_monotonic_ns);
+            load.started_unix_ns = unix_ns().saturating_sub(now_ns.saturating_sub(started_ns));
+            load.started_monotonic_ns = started_ns;
+            load
+        }
+        _ => return Err(broken()),
+    };
+    let zero_ns = result.started_monotonic_ns;
+    if far_yields.len() != yields.len() || result.streams.len() != yields.len() {
+        return Err(broken());
+    }
+    let reversed = work.job.reversed;
+    let (senders, receivers) = if reversed { (far_yields, yields) } else { (yields, far_yields) };
+    for (stream, sender) in result.streams.iter_mut().zip(&senders) {
+        stream.cpu_ns = stream.cpu_ns.max(sender.cpu_ns);
+    }
+    let mut own = samples;
+    own.at_ns.iter_mut().for_each(|at| *at -= zero_ns as i64);
+    let mut far = far_samples;
+    pact::align(&mut far, clocks, zero_ns);
+    let joined = if reversed { pact::join(far, &own) } else { pact::join(own, &far) };
+    result.counters = vec![joined];
+    for mut series in counters {
+        pact::align(&mut series, clocks, zero_ns);
+        series.source = format!("{PEER}{}", series.source);
+        result.counters.push(series);
+    }
+    result.notes.extend(notes);
+    Ok((senders.into_iter().zip(receivers).flat_map(|(a, b)| [a, b]).collect(), result))
+}

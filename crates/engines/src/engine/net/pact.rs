@@ -1,0 +1,80 @@
+//! What both ends of a trial on two machines say to each other, once they have met.
+//!
+//! near: [`Order`] · far: [`Word::Ticket`] · near: the streams, each over a connection of its own ·
+//! far: `prepared` · near: `go` · then whoever receives says when the trial is over, `stopping` or
+//! `stop` · far: [`Word::Yielded`] · near: `bye`. In between the far end says how it goes, as a
+//! worker does to its parent, and `failed` at any time. The near end may ask for the time whenever
+//! it likes.
+
+use serde::{Deserialize, Serialize};
+
+use super::end::Yield;
+use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
+use crate::fleet::Alignment;
+use experiment::measurement::{Note, Series, network};
+
+/// What the far end is to do its half of.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Order {
+    /// The engine.
+    pub engine: String,
+    /// The trial; without files, which are the near end's.
+    pub order: LoadSpec,
+}
+
+/// What the far end says besides what a worker says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Word {
+    /// What each stream is to begin with.
+    Ticket(String),
+    /// The trial is over.
+    Stopping {},
+    /// Its half.
+    Yielded(Box<Yielded>),
+}
+
+/// What the near end hears.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Said {
+    /// One of the above.
+    Word(Word),
+    /// As of a worker.
+    Message(Message),
+}
+
+/// Half a trial. Times are of the clock of the end that yields.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Yielded {
+    /// What the receivers' controller saw; `None` of senders.
+    pub load: Option<LoadResult>,
+    /// One a stream.
+    pub yields: Vec<Yield>,
+    /// What was sampled beside them, on the monotonic clock.
+    pub samples: Series,
+    /// What the kernel counted there, on the monotonic clock.
+    pub counters: Vec<Series>,
+    /// What must be said.
+    pub notes: Vec<Note>,
+}
+
+/// Rows of the far end's clock become rows of ns since `zero_ns` of ours.
+pub fn align(series: &mut Series, clocks: &Alignment, zero_ns: u64) {
+    for at in &mut series.at_ns {
+        *at = (clocks.ours_ns((*at).max(0) as u64) as i64).saturating_sub(zero_ns as i64);
+    }
+}
+
+/// One series of both halves: the rows are the sender's, and what the receiver knows is read
+/// between the rows of its own.
+pub fn join(mut sender: Series, receiver: &Series) -> Series {
+    for column in &mut sender.columns {
+        if network::is_of_receiver(&column.name)
+            && let Some(known) = receiver.read_at(&column.name, &sender.at_ns)
+        {
+            column.values = known;
+        }
+    }
+    sender
+}

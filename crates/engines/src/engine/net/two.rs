@@ -1,0 +1,157 @@
+//! Trials between this process and a listener in it, as between two machines.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::serve::conduct;
+use crate::engine::load::protocol::{Failure, LoadResult};
+use crate::engine::load::testing::{Said, converse};
+use crate::fleet::{Bounds, Listener};
+use experiment::measurement::{PEER, Series, network};
+use host::sys::signal::Stop;
+
+/// Wide enough for every trial here.
+const BOUNDS: Bounds = Bounds { streams: 8, trial_ns: 3_600_000_000_000, bytes: u64::MAX };
+
+/// A listener; it stops with this.
+struct Far(SocketAddr, Arc<Stop>);
+
+impl Far {
+    fn new(bounds: Bounds) -> Far {
+        let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        let listener = Listener::bind(at, None).unwrap();
+        let (at, stop) = (listener.address().unwrap(), Arc::new(Stop::new()));
+        let own = stop.clone();
+        std::thread::spawn(move || {
+            listener.serve(&own, move |session| super::attend(session, &bounds, &|_| {}))
+        });
+        Far(at, stop)
+    }
+
+    fn run(&self, knobs: &[(&str, Value)]) -> Said {
+        let mut settings = json!({
+            "peer": self.0.to_string(), "stop": "100ms", "streams": 2, "at-most": "60s",
+        });
+        for (name, value) in knobs {
+            settings[*name] = value.clone();
+        }
+        converse(conduct, settings, vec![Vec::new(); 2], false)
+    }
+
+    fn done(&self, knobs: &[(&str, Value)]) -> LoadResult {
+        match self.run(knobs).end {
+            Some(Ok(result)) => result,
+            other => panic!("{knobs:?}: {other:?}"),
+        }
+    }
+}
+
+impl Drop for Far {
+    fn drop(&mut self) {
+        self.1.ask();
+    }
+}
+
+fn last(series: &Series, name: &str) -> u64 {
+    *series.column(name).and_then(|column| column.values.last()).expect(name)
+}
+
+/// The window is that of the end that receives, on whichever machine it is, and both machines'
+/// counts reach over it on this one's clock.
+#[test]
+fn both_ends_of_two_machines_are_in_one_record_whichever_way_bytes_go() {
+    let far = Far::new(BOUNDS);
+    for (send, receive) in [("write", "read"), ("sendfile", "truncate"), ("uring", "read")] {
+        for direction in ["send", "receive"] {
+            let result = far.done(&[
+                ("direction", json!(direction)),
+                ("send-path", json!(send)),
+                ("receive-path", json!(receive)),
+            ]);
+            let what = format!("{send} {receive} {direction}");
+            let arrived: u64 = result.streams.iter().map(|one| one.total.read_bytes).sum();
+            let series = result.counters.iter().find(|one| one.source == network::SOURCE);
+            let series = series.unwrap_or_else(|| panic!("{what}: nothing of TCP"));
+            assert!(arrived > 0, "{what}");
+            assert_eq!(last(series, "sent_bytes"), arrived, "{what}");
+            let window = result.window.unwrap_or_else(|| panic!("{what}: no window"));
+            let (start, end) = (window.start_ns as i64, window.end_ns as i64);
+            for column in ["sent_bytes", "sender_cpu_ns", "receiver_cpu_ns"] {
+                let grown = series.growth(column, start, end);
+                assert!(grown.is_some_and(|grown| grown > 0.0), "{what}: {column} {grown:?}");
+            }
+            let stat = result.counters.iter().find(|one| one.source == format!("{PEER}stat"));
+            let stat = stat.unwrap_or_else(|| panic!("{what}: nothing of the other machine"));
+            assert!(stat.growth("cpu0.idle_ns", start, end).is_some(), "{what}");
+            let over = |note: &experiment::measurement::Note| note.kind == "over-two-machines";
+            assert!(result.notes.iter().any(over), "{what}: {:?}", result.notes);
+        }
+    }
+}
+
+/// It was asked: the clock of the record is this machine's.
+#[test]
+fn the_start_of_a_trial_that_the_other_end_leads_is_on_this_clock() {
+    let far = Far::new(BOUNDS);
+    let before_ns = (host::sys::clock::monotonic_ns(), host::sys::clock::unix_ns());
+    let result = far.done(&[]);
+    let after_ns = (host::sys::clock::monotonic_ns(), host::sys::clock::unix_ns());
+    assert!((before_ns.0..after_ns.0).contains(&result.started_monotonic_ns), "{result:?}");
+    assert!((before_ns.1..after_ns.1).contains(&result.started_unix_ns), "{result:?}");
+}
+
+#[test]
+fn what_the_other_end_does_not_allow_fails_by_name_and_the_next_trial_goes_on() {
+    let far = Far::new(Bounds { streams: 2, trial_ns: 5_000_000_000, bytes: 1 << 40 });
+    for (knobs, word) in
+        [(&[("streams", json!(3))][..], "--streams 3"), (&[("stop", json!("20s"))], "--trial")]
+    {
+        match far.run(knobs).end {
+            Some(Err((Failure::Unsupported, why))) => assert!(why.contains(word), "{why}"),
+            other => panic!("{knobs:?}: {other:?}"),
+        }
+    }
+    far.done(&[]);
+}
+
+/// Who sends saw a broken pipe, and who receives the end of the bytes, before the other end had
+/// said why: the record had the consequence for the cause.
+#[test]
+fn a_trial_that_moves_more_than_it_may_is_ended_whichever_way_bytes_go() {
+    let far = Far::new(Bounds { bytes: 1 << 20, ..BOUNDS });
+    for direction in ["send", "receive", "send", "receive"] {
+        let said = far.run(&[("direction", json!(direction)), ("stop", json!("30s"))]);
+        match said.end {
+            Some(Err((Failure::Failed, why))) => assert!(why.contains("--bytes"), "{why}"),
+            other => panic!("{direction}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn what_takes_both_ends_here_is_refused_by_name() {
+    let far = Far::new(BOUNDS);
+    for (knobs, word) in [
+        (&[("mtu", json!(9000))][..], "interface-mtu"),
+        (&[("wire", json!("namespaces"))], "leave one of them out"),
+        (&[("interfaces", json!(2))], "interfaces"),
+    ] {
+        match far.run(knobs).end {
+            Some(Err((Failure::Unsupported, why))) => assert!(why.contains(word), "{why}"),
+            other => panic!("{knobs:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_machine_on_which_nobody_listens_is_told_with_what_to_type_there() {
+    let free = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let at = free.local_addr().unwrap();
+    drop(free);
+    match Far(at, Arc::default()).run(&[]).end {
+        Some(Err((Failure::Failed, why))) => assert!(why.contains("brickyard receive"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,102 @@
+//! Whole trials of datagrams over loopback.
+
+use serde_json::{Value, json};
+
+use crate::engine::load::protocol::{Failure, LoadResult};
+use crate::engine::load::testing::{Said, converse};
+use crate::engine::net::serve::conduct;
+use experiment::measurement::Measurement;
+use experiment::measurement::datagrams::{Count, SOURCE};
+
+fn run(knobs: &[(&str, Value)]) -> Said {
+    let mut settings = json!({
+        "wire": "loopback", "stop": "200ms", "streams": 2, "datagram-size": 1000,
+        "pacing": 4_000_000, "udp-segmentation": false, "udp-coalescing": false
+    });
+    for (name, value) in knobs {
+        settings[*name] = value.clone();
+    }
+    converse(conduct, settings, vec![Vec::new(); 2], false)
+}
+
+fn done(knobs: &[(&str, Value)]) -> Measurement {
+    match run(knobs).end {
+        Some(Ok(result)) => LoadResult::into_measurement(result).unwrap(),
+        other => panic!("{knobs:?}: {other:?}"),
+    }
+}
+
+fn last(trial: &Measurement, name: &str) -> u64 {
+    let series = trial.counters.iter().find(|it| it.source == SOURCE).expect("what was counted");
+    let column = series.column(name).unwrap_or_else(|| panic!("no column {name}"));
+    *column.values.last().expect("a row")
+}
+
+/// Cut and joined by the kernel or one by one, each datagram is seen once.
+#[test]
+fn at_a_low_rate_each_datagram_arrives_once_and_in_order_by_every_way() {
+    for segmented in [false, true] {
+        for coalesced in [false, true] {
+            for bytes in [16, 1000, 9000] {
+                let what = format!("{segmented} {coalesced} {bytes}");
+                let trial = done(&[
+                    ("udp-segmentation", json!(segmented)),
+                    ("udp-coalescing", json!(coalesced)),
+                    ("datagram-size", json!(bytes)),
+                    ("pacing", json!(100 * bytes)),
+                ]);
+                let count = Count::of(&trial).unwrap_or_else(|| panic!("{what}: no count"));
+                assert!(count.sent > 0 && count.received > 0, "{what}: {:?}", trial.notes);
+                // A receiver that gets no processor for long finds its socket full; nothing else
+                // loses any.
+                assert_eq!(count.dropped, (!coalesced).then_some(count.lost()), "{what}");
+                assert_eq!(last(&trial, "duplicate_datagrams"), 0, "{what}");
+                assert_eq!(last(&trial, "reordered_datagrams"), 0, "{what}");
+                let arrived = trial.evidence.delivered;
+                assert_eq!(arrived.read_bytes, count.received * bytes, "{what}");
+                assert_eq!(arrived.read_ops, count.received, "{what}");
+            }
+        }
+    }
+}
+
+/// Whoever counts what was sent as what arrived has a figure of the sender.
+#[test]
+fn a_socket_that_is_too_small_loses_what_is_counted_as_lost_there() {
+    let trial = done(&[
+        ("socket-buffer", json!(4096)),
+        ("pacing", json!("as-is")),
+        ("datagram-size", json!(1400)),
+    ]);
+    let count = Count::of(&trial).unwrap();
+    assert!(count.lost() > 0, "a socket of 4 KiB lost nothing of {}", count.sent);
+    assert_eq!(count.dropped, Some(count.lost()), "loopback loses nothing on the way");
+    let noted = trial.notes.iter().find(|note| note.kind == "datagrams-lost");
+    assert!(noted.is_some_and(|note| note.text.contains("socket full")), "{:?}", trial.notes);
+    assert_eq!(trial.evidence.delivered.read_ops, count.received);
+}
+
+#[test]
+fn what_a_kernel_cannot_cut_is_refused_with_what_would_work() {
+    let said = run(&[
+        ("udp-segmentation", json!(true)),
+        ("datagram-size", json!(65_507)),
+        ("wire", json!("loopback")),
+    ]);
+    // One datagram of that size needs no cutting: a kernel may take it.
+    match said.end {
+        Some(Ok(result)) => assert!(result.streams.len() == 2),
+        Some(Err((Failure::Unsupported, why))) => assert!(why.contains("datagram-size"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn both_ways_at_once_are_counted_each() {
+    use experiment::measurement::network::{INCOMING, OUTGOING};
+    let trial = done(&[("direction", json!("both"))]);
+    let (out, back) = (last(&trial, OUTGOING), last(&trial, INCOMING));
+    let arrived = |stream: usize| trial.streams[stream].total.read_bytes;
+    assert_eq!((out, back), (arrived(0), arrived(1)));
+    assert!(out > 0 && back > 0, "{out} {back}");
+}

@@ -1,0 +1,54 @@
+//! What is sampled beside the ends of a connection: what was sent, the processor time of each end,
+//! and what TCP knows.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use super::end::{Count, Work};
+use super::job::Job;
+use super::socket::{self, Info};
+use crate::engine::load::control::Shared;
+use experiment::measurement::{Kind, network};
+
+impl Job {
+    /// More columns of a trial that sends both ways at once.
+    pub fn columns_of_both(&self) -> impl Iterator<Item = (String, Kind)> {
+        let names = [network::OUTGOING, network::INCOMING];
+        names.into_iter().filter(|_| self.both).map(|name| (name.to_owned(), Kind::Counter))
+    }
+
+    /// Their values: what arrived at the peer, and here.
+    pub fn row_of_both(&self, shared: &Shared) -> impl Iterator<Item = u64> {
+        let arrived = |here: bool| {
+            let cells = shared.cells.iter().enumerate();
+            let some = cells.filter(|(stream, _)| self.comes_in(*stream) == here);
+            some.map(|(_, cell)| cell.read_bytes.load(Relaxed)).sum()
+        };
+        [arrived(false), arrived(true)].into_iter().filter(|_| self.both)
+    }
+}
+
+/// One row, in the order of [`experiment::measurement::network::COLUMNS`].
+pub fn row(work: &Work) -> Vec<u64> {
+    let sum = |of: &dyn Fn(&Count) -> u64| work.senders.iter().map(of).sum::<u64>();
+    let infos: Vec<Info> =
+        work.outgoing.iter().filter_map(|socket| socket::info(socket).ok()).collect();
+    let mean = |of: &dyn Fn(&Info) -> u64| {
+        infos.iter().map(of).sum::<u64>().checked_div(infos.len() as u64).unwrap_or(0)
+    };
+    let mut row = vec![
+        sum(&|count| count.bytes.load(Relaxed)),
+        sum(&Count::cpu_ns),
+        work.receivers.iter().map(Count::cpu_ns).sum(),
+        infos.iter().map(|info| info.retransmits).sum(),
+        mean(&|info| info.rtt_ns),
+        mean(&|info| info.window_bytes),
+        sum(&|count| count.zerocopy_done.load(Relaxed)),
+        sum(&|count| count.zerocopy_copied.load(Relaxed)),
+        infos.iter().map(|info| info.busy_ns).sum(),
+        infos.iter().map(|info| info.receiver_limited_ns).sum(),
+        infos.iter().map(|info| info.buffer_limited_ns).sum(),
+        infos.iter().map(|info| info.rtt_min_ns).min().unwrap_or(0),
+    ];
+    row.extend(work.job.row_of_both(&work.shared));
+    row
+}

@@ -1,0 +1,114 @@
+//! The load of a file server, replayed from a loadfile of dbench.
+//!
+//! The loadfile is read and checked whole before anything is made (`loadfile`, `program`); the
+//! worker's threads (`client`) then do its operations over and over, each in a folder of its own
+//! (`disk`). Warm-up, window, samples and worker are those of [`super::clients`].
+
+use std::path::Path;
+
+use crate::engine::clients;
+use crate::engine::clients::serve::{Engine as Clients, Needs};
+use crate::engine::file::job;
+use crate::engine::load::protocol::LoadSpec;
+use crate::engine::load::talk::{self, Told};
+use crate::engine::{Context, Engine, Error};
+use base::value::Stop;
+use experiment::knob::Settings;
+use experiment::measurement::{Measurement, Note};
+use experiment::plan::Trial;
+use host::sys;
+use host::sys::input::LOADFILE;
+
+mod client;
+pub mod disk;
+pub mod loadfile;
+mod own;
+pub mod program;
+pub mod wildcard;
+
+use client::Work;
+use disk::Manner;
+use program::Program;
+
+/// What a client keeps of each path besides its text, which it has three times, bytes.
+const NAME_BYTES: usize = 96;
+
+/// The engine `replay`.
+pub struct Replay;
+
+impl Engine for Replay {
+    fn name(&self) -> &'static str {
+        "replay"
+    }
+
+    fn about(&self) -> &'static str {
+        "A loadfile of dbench, replayed by so many clients: what a file server does to its disks"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        clients::check(settings).map_err(clients::refused)?;
+        program(settings).map(|_| ())
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        clients::run("replay-worker", trial, context)
+    }
+}
+
+/// The worker process: serves one trial on standard input and output.
+///
+/// # Errors
+/// When the parent cannot be told: a trial that fails is told to it, and is no error here.
+pub fn worker() -> Told {
+    let clients = Clients { name: Replay.name(), make, needs, run: client::run };
+    talk::worker(|line, sender, talk| clients::serve::conduct(line, &clients, sender, talk))
+}
+
+fn make(settings: &Settings, _: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
+    let loadfile = settings.word("loadfile");
+    let program = program(settings).map_err(|why| Error::Failed(format!("{why}")))?;
+    let manner = Manner {
+        resolve_names: settings.flag("resolve-names"),
+        sync_open: settings.flag("sync-open"),
+        sync_writes: settings.flag("sync-writes"),
+        sync_directories: settings.flag("sync-directories"),
+    };
+    let work = Work { program, name: loadfile.to_owned(), manner, data: job::data(settings) };
+    Ok((work, Vec::new()))
+}
+
+fn needs(work: &Work) -> Needs {
+    let program = &work.program;
+    let source = clients::source::pool_bytes(program.size_max);
+    let paths: usize = program.paths.iter().map(|path| 3 * path.len() + NAME_BYTES).sum();
+    Needs {
+        memory_bytes: (source + program.size_max + paths) as u64,
+        kinds: program.kinds().len() as u64,
+        descriptors: program.slots as u64 + 1,
+        room: program.room,
+        hint: "lower streams, or take a smaller loadfile",
+    }
+}
+
+/// Reads the loadfile and makes it ready.
+fn program(settings: &Settings) -> Result<Program, sys::Error> {
+    let loadfile = settings.word("loadfile");
+    let text = match loadfile {
+        own::NAME => own::text(),
+        path => LOADFILE.text(Path::new(path))?,
+    };
+    let what = || format!("cannot replay {loadfile}");
+    let wrong = |wrong: loadfile::Wrong| {
+        sys::Error::new(what(), wrong)
+            .hint("a loadfile is as dbench's: /usr/share/dbench/client.txt")
+    };
+    let program = Program::new(loadfile::parse(&text).map_err(wrong)?).map_err(wrong)?;
+    if let (Stop::Bytes(_), 0) = (settings.stop(), program.bytes) {
+        let why = "it reads and writes no bytes, of which so many were to end the trial";
+        return Err(sys::Error::new(what(), why).hint("choose a time, as stop=60s, or stop=pass"));
+    }
+    Ok(program)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Names: files and directories made, asked for, renamed, linked and removed.
+//!
+//! The load runs in a worker process ([`serve`]), as that of the engine `file` does; what both have
+//! in common is `load`. Calls are those that take a directory's handle and a name (openat(2),
+//! unlinkat(2) ...), and all names are made beforehand: no path is walked and no text is made while
+//! the clock runs.
+
+use crate::engine::{Context, Engine, Error};
+use experiment::knob::Settings;
+use experiment::measurement::Measurement;
+use experiment::plan::Trial;
+use host::sys;
+
+mod act;
+mod content;
+mod entry;
+mod job;
+mod lane;
+mod outcome;
+mod place;
+mod serve;
+mod supervise;
+mod verify;
+
+pub use serve::worker;
+
+/// The engine `tree`.
+pub struct Tree;
+
+impl Engine for Tree {
+    fn name(&self) -> &'static str {
+        "tree"
+    }
+
+    fn about(&self) -> &'static str {
+        "Names in directories: create, stat, unlink and the like, by calls on directory handles"
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
+        job::Job::of(settings, 0, 0).map(|_| ()).map_err(|error| {
+            let (Error::Unsupported(why) | Error::Failed(why) | Error::Hung(why)) = error else {
+                return sys::Error::new("cannot run this", "it was stopped");
+            };
+            sys::Error::new("cannot run this", why)
+                .hint("`brickyard list knobs` shows what each knob takes")
+        })
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+        supervise::run(trial, context)
+    }
+}
+
+#[cfg(test)]
+mod tests;

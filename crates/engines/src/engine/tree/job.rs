@@ -1,0 +1,360 @@
+//! The settings of a trial as the loop wants them, and what is refused before anything is made.
+
+use crate::engine::Error;
+use crate::engine::load::cpus::Pinning;
+use base::pattern::Data;
+use base::value::Stop;
+use experiment::knob::Settings;
+use experiment::measurement::Operation;
+
+/// Every directory of a stream's tree is held open while it runs.
+const DIRECTORIES_MAX: u64 = 10_000;
+/// Names are made beforehand and kept; so many take 320 MB.
+const NAMES_MAX: u64 = 10_000_000;
+
+/// Files that are larger are written in pieces of this size.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// What is done to each name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// openat(2) with O_CREAT and O_EXCL, write(2) of the whole file, close(2).
+    Create,
+    /// openat(2) and close(2).
+    Open,
+    /// newfstatat(2).
+    Stat,
+    /// openat(2) of a directory, getdents64(2) until there are no more names, close(2).
+    Readdir,
+    /// renameat(2) within the directory.
+    Rename,
+    /// linkat(2) within the directory.
+    Link,
+    /// unlinkat(2).
+    Unlink,
+    /// mkdirat(2).
+    Mkdir,
+    /// unlinkat(2) of a directory.
+    Rmdir,
+    /// openat(2), write(2) of the whole file or, when that is empty, utimensat(2); fsync(2),
+    /// close(2).
+    Fsync,
+    /// utimensat(2).
+    Touch,
+}
+
+/// What must be there before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Before {
+    /// Directories of the tree alone.
+    Nothing,
+    /// Every file.
+    Files,
+    /// Every directory that is worked on.
+    Directories,
+}
+
+impl Work {
+    const NAMES: [(&str, Work); 11] = [
+        ("create", Work::Create),
+        ("open", Work::Open),
+        ("stat", Work::Stat),
+        ("readdir", Work::Readdir),
+        ("rename", Work::Rename),
+        ("link", Work::Link),
+        ("unlink", Work::Unlink),
+        ("mkdir", Work::Mkdir),
+        ("rmdir", Work::Rmdir),
+        ("fsync", Work::Fsync),
+        ("touch", Work::Touch),
+    ];
+
+    fn find(word: &str) -> Option<Work> {
+        Work::NAMES.iter().find(|(name, _)| *name == word).map(|(_, work)| *work)
+    }
+
+    /// As typed.
+    pub fn name(self) -> &'static str {
+        Work::NAMES.iter().find(|(_, work)| *work == self).map_or("", |(name, _)| name)
+    }
+
+    /// What its latency is filed under.
+    pub fn operation(self) -> Operation {
+        match self {
+            Work::Create => Operation::Create,
+            Work::Open => Operation::Open,
+            Work::Stat => Operation::Stat,
+            Work::Readdir => Operation::Readdir,
+            Work::Rename => Operation::Rename,
+            Work::Link => Operation::Link,
+            Work::Unlink => Operation::Unlink,
+            Work::Mkdir => Operation::Mkdir,
+            Work::Rmdir => Operation::Rmdir,
+            Work::Fsync => Operation::Fsync,
+            Work::Touch => Operation::Setattr,
+        }
+    }
+
+    /// Whether it can be done to the same files again.
+    pub fn repeats(self) -> bool {
+        use Work::{Fsync, Open, Readdir, Rename, Stat, Touch};
+        matches!(self, Open | Stat | Readdir | Rename | Fsync | Touch)
+    }
+
+    /// Whether it changes anything that must reach the device.
+    pub fn changes(self) -> bool {
+        !matches!(self, Work::Open | Work::Stat | Work::Readdir)
+    }
+
+    /// What must be there before.
+    pub fn before(self) -> Before {
+        match self {
+            Work::Create | Work::Mkdir => Before::Nothing,
+            Work::Rmdir => Before::Directories,
+            _ => Before::Files,
+        }
+    }
+
+    /// Bytes that each operation writes on files of `file_bytes`.
+    pub fn writes_bytes(self, file_bytes: u64) -> u64 {
+        if matches!(self, Work::Create | Work::Fsync) { file_bytes } else { 0 }
+    }
+}
+
+/// One trial's load.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// What is done.
+    pub work: Work,
+    /// To how many names, a stream; directories of the tree for [`Work::Readdir`].
+    pub files: u64,
+    /// Bytes of each file.
+    pub file_bytes: u64,
+    /// Levels of directories below the stream's own.
+    pub depth: u32,
+    /// Directories in each.
+    pub width: u64,
+    /// All streams of one place work in one tree.
+    pub shared: bool,
+    /// Names come at random.
+    pub random: bool,
+    /// Files are named as bonnie++ names them.
+    pub bonnie_names: bool,
+    /// Starts with nothing of it in memory.
+    pub cold: bool,
+    /// What was changed is put on the device afterwards, and that is timed.
+    pub flushes: bool,
+    /// When the timed part ends.
+    pub stop: Stop,
+    /// A pass goes on this long at least, ns.
+    pub at_least_ns: u64,
+    /// Everything ends after this, ns.
+    pub at_most_ns: u64,
+    /// Streams that are done go on untimed, where there is something to go on with.
+    pub sustained: bool,
+    /// Number of streams.
+    pub streams: usize,
+    /// What is written.
+    pub data: Data,
+    /// Where threads run.
+    pub pinning: Pinning,
+    /// Draws the order.
+    pub seed: u64,
+    /// Stamped into files.
+    pub campaign: u64,
+}
+
+impl Job {
+    /// Reads settings.
+    ///
+    /// # Errors
+    /// `Unsupported` for what cannot be honoured.
+    pub fn of(settings: &Settings, seed: u64, campaign: u64) -> Result<Job, Error> {
+        let word = settings.word("operation");
+        let work = Work::find(word)
+            .ok_or_else(|| Error::Failed(format!("there is no operation `{word}`")))?;
+        let job = Job {
+            work,
+            files: settings.whole("files"),
+            file_bytes: settings.whole("file-size"),
+            depth: settings.whole("tree-depth") as u32,
+            width: settings.whole("tree-width"),
+            shared: settings.flag("shared-directories"),
+            random: settings.word("order") == "random",
+            bonnie_names: settings.word("names") == "bonnie",
+            cold: settings.flag("cold"),
+            flushes: settings.word("fsync") == "end" && work.changes() && work != Work::Fsync,
+            stop: settings.stop(),
+            at_least_ns: settings.whole("at-least"),
+            at_most_ns: settings.whole("at-most"),
+            sustained: settings.flag("sustained"),
+            streams: settings.whole("streams") as usize,
+            data: data(settings),
+            pinning: Pinning::parse(settings.word("cpu-pinning"))?,
+            seed,
+            campaign,
+        };
+        job.refuse(settings)?;
+        Ok(job)
+    }
+
+    /// Directories of one tree: 1 + w + w^2 + ... + w^depth, the stream's own among them.
+    pub fn directories(&self) -> u64 {
+        let (mut level, mut all) = (1_u64, 1_u64);
+        for _ in 0..self.depth {
+            level = level.saturating_mul(self.width);
+            all = all.saturating_add(level);
+            if all > DIRECTORIES_MAX {
+                break;
+            }
+        }
+        all
+    }
+
+    /// Bytes that one stream's files are written from.
+    pub fn content_bytes(&self) -> u64 {
+        self.file_bytes.min(PIECE_BYTES)
+    }
+
+    /// Operations of one pass of one stream.
+    pub fn operations(&self) -> u64 {
+        if self.work == Work::Readdir { self.directories() } else { self.files }
+    }
+
+    /// Whether a stream may come to the same names again.
+    pub fn goes_round(&self) -> bool {
+        self.work.repeats() && !self.cold
+    }
+
+    /// Whether a stream whose pass is over goes on until the others' are.
+    pub fn goes_on(&self) -> bool {
+        self.sustained && self.goes_round()
+    }
+
+    /// Whether a pass ends by operations, and not by time.
+    pub fn ends_by_pass(&self) -> bool {
+        self.stop == Stop::Pass || !self.goes_round()
+    }
+
+    fn refuse(&self, settings: &Settings) -> Result<(), Error> {
+        let unsupported = |what: String| Err(Error::Unsupported(what));
+        let name = self.work.name();
+        if !matches!(self.stop, Stop::Pass | Stop::After(_)) {
+            let what = format!("stop={} is for bytes; choose pass or a time", self.stop);
+            return unsupported(what);
+        }
+        if self.at_least_ns > 0 && !self.goes_round() {
+            return unsupported(format!(
+                "operation={name} is over when its files are{}; leave at-least at 0s and raise \
+                 files",
+                if self.cold { ", cold" } else { "" }
+            ));
+        }
+        let other_names =
+            matches!(self.work, Work::Rename | Work::Link | Work::Mkdir | Work::Rmdir);
+        if self.bonnie_names && other_names {
+            return unsupported(format!(
+                "bonnie++ has no {name}, and no names for it; operation={name} needs names=numbered"
+            ));
+        }
+        if self.cold && self.work.before() == Before::Nothing {
+            return unsupported(format!(
+                "operation={name} makes what was not there, so nothing of it can be cold; \
+                 it needs cold=false"
+            ));
+        }
+        if settings.word("fsync") == "every" {
+            let what = "fsync=every is for writes; operation=fsync makes each file durable, and \
+                        fsync=end all at the end";
+            return unsupported(what.to_owned());
+        }
+        if self.directories() > DIRECTORIES_MAX {
+            return unsupported(format!(
+                "tree-depth={} and tree-width={} make more than the {DIRECTORIES_MAX} directories \
+                 that a stream can hold open; lower one of them",
+                self.depth, self.width
+            ));
+        }
+        let names = self.files.saturating_mul(self.streams as u64);
+        if names > NAMES_MAX {
+            return unsupported(format!(
+                "{} streams of {} files are {names} names, which are made beforehand; at most \
+                 {NAMES_MAX} fit",
+                self.streams, self.files
+            ));
+        }
+        Ok(())
+    }
+}
+
+fn data(settings: &Settings) -> Data {
+    match settings.word("data") {
+        "zero" => Data::Zero,
+        "compressible" => Data::Compressible(settings.number("compressible-share")),
+        _ => Data::Random,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use experiment::knob::testing::settings;
+
+    fn job(knobs: &[(&str, &str)]) -> Result<Job, Error> {
+        let base = [("cold", "false"), ("stop", "pass"), ("file-size", "0"), ("files", "10")];
+        let all: Vec<_> = base.iter().chain(knobs).copied().collect();
+        Job::of(&settings("tree", &all), 1, 2)
+    }
+
+    fn refused(knobs: &[(&str, &str)]) -> String {
+        match job(knobs) {
+            Err(Error::Unsupported(what)) => what,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn every_operation_of_the_knob_is_known() {
+        let base::value::Domain::OneOf(words) = experiment::knob::find("operation").unwrap().domain
+        else {
+            panic!("operation is one of several words");
+        };
+        for word in words {
+            assert_eq!(job(&[("operation", word)]).unwrap().work.name(), *word);
+        }
+        assert_eq!(words.len(), Work::NAMES.len());
+    }
+
+    #[test]
+    fn a_tree_has_as_many_directories_as_its_depth_and_width_make() {
+        let of = |depth: &str, width: &str| {
+            job(&[("tree-depth", depth), ("tree-width", width)]).unwrap().directories()
+        };
+        assert_eq!((of("0", "7"), of("1", "7"), of("2", "3"), of("3", "1")), (1, 8, 13, 4));
+        assert!(refused(&[("tree-depth", "64"), ("tree-width", "10000")]).contains("lower one"));
+    }
+
+    #[test]
+    fn what_cannot_be_honoured_is_refused_with_what_would_work() {
+        assert!(refused(&[("stop", "2GiB")]).contains("pass or a time"));
+        for operation in ["rename", "link", "mkdir", "rmdir"] {
+            let what = refused(&[("names", "bonnie"), ("operation", operation)]);
+            assert!(what.contains("names=numbered"), "{what}");
+        }
+        assert!(refused(&[("stop", "steady")]).contains("pass or a time"));
+        assert!(refused(&[("at-least", "1s")]).contains("raise files"));
+        assert!(refused(&[("cold", "true")]).contains("needs cold=false"));
+        assert!(refused(&[("fsync", "every")]).contains("operation=fsync"));
+        assert!(refused(&[("files", "1000000"), ("streams", "11")]).contains("10000000 fit"));
+        assert!(job(&[("operation", "stat"), ("at-least", "1s"), ("stop", "2s")]).is_ok());
+    }
+
+    #[test]
+    fn only_what_leaves_the_files_in_place_goes_round_and_only_warm() {
+        let rounds = |word: &str, cold: &str| {
+            job(&[("operation", word), ("cold", cold)]).unwrap().goes_round()
+        };
+        assert!(rounds("stat", "false") && rounds("rename", "false") && rounds("touch", "false"));
+        assert!(!rounds("unlink", "false") && !rounds("link", "false") && !rounds("stat", "true"));
+    }
+}

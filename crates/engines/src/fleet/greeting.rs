@@ -1,0 +1,118 @@
+//! The first lines between both ends.
+//!
+//! caller: [`First::Talk`] with its nonce · listener: [`Answer::Nonce`] · caller: [`Proof`] ·
+//! listener: [`Answer::Welcome`] with its own. At any point the listener may say
+//! [`Answer::Refused`], one sentence for a person to read, and hang up.
+
+use serde::{Deserialize, Serialize};
+
+use super::PROTOCOL;
+
+/// What is said first over a connection.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum First {
+    /// Of somebody who calls.
+    Talk(Talk),
+    /// Of a stream of bytes, which follow the line.
+    Bytes(Stream),
+}
+
+/// Who calls.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Talk {
+    /// The version of Brickyard, for people.
+    pub brickyard: String,
+    /// What it speaks.
+    pub protocol: u32,
+    /// Drawn for this talk.
+    pub nonce: String,
+}
+
+/// A stream of bytes that was announced.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Stream {
+    /// What the listener gave out for this trial.
+    pub ticket: String,
+    /// Which one, from 0.
+    pub stream: usize,
+}
+
+/// What the listener says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// Drawn for this talk; who it is.
+    Nonce(Talk),
+    /// The caller is let in.
+    Welcome {
+        /// That it knows the token, too; empty where it has none.
+        proof: String,
+        /// Who it is.
+        host: Host,
+    },
+    /// Not now: why.
+    Busy(String),
+    /// Why not.
+    Refused(String),
+}
+
+/// What the caller says then.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Proof {
+    /// Empty where the caller has no token.
+    pub proof: String,
+}
+
+/// The machine at an end, for the record.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Host {
+    /// Its name (uname).
+    pub name: String,
+    /// Its kernel.
+    pub kernel: String,
+    /// CPUs that Brickyard may use there.
+    pub cpus: usize,
+    /// Of Brickyard.
+    pub version: String,
+}
+
+impl Host {
+    /// This one.
+    pub fn own() -> Host {
+        let uname = rustix::system::uname();
+        Host {
+            name: uname.nodename().to_string_lossy().into_owned(),
+            kernel: uname.release().to_string_lossy().into_owned(),
+            cpus: std::thread::available_parallelism().map_or(1, usize::from),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        }
+    }
+}
+
+impl Talk {
+    /// What this program says of itself.
+    pub fn own(nonce: &str) -> Talk {
+        Talk {
+            brickyard: env!("CARGO_PKG_VERSION").to_owned(),
+            protocol: PROTOCOL,
+            nonce: nonce.to_owned(),
+        }
+    }
+
+    /// Why this end cannot talk to that one; `None` when it can.
+    pub fn mismatch(&self) -> Option<String> {
+        (self.protocol != PROTOCOL).then(|| {
+            // It is printed, and a stranger may have written it.
+            let theirs: String = self.brickyard.chars().filter(|c| !c.is_control()).collect();
+            format!(
+                "brickyard {} there speaks protocol {}, and brickyard {} here speaks {PROTOCOL}: \
+                 install the same version on both machines",
+                theirs.chars().take(40).collect::<String>(),
+                self.protocol,
+                env!("CARGO_PKG_VERSION")
+            )
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! Lines over one connection, each no longer than it may be, each here in time.
+
+use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+
+use host::sys::clock::monotonic_ns;
+
+/// A line that is longer is not read: of what a listener is told, and of what it answers.
+pub(super) const TOLD_BYTES_MAX: usize = 1 << 20;
+pub(super) const ANSWER_BYTES_MAX: usize = 1 << 30;
+/// The same before both know each other: who answers may be anybody.
+pub(super) const GREETING_BYTES_MAX: usize = 16 << 10;
+/// So much is read at once.
+const READ_BYTES: usize = 16 << 10;
+/// A reader looks so often whether its time has moved.
+const LOOK: Duration = Duration::from_millis(500);
+/// Who does not take what is said to him for so long is gone.
+const TAKING_MAX: Duration = Duration::from_secs(30);
+
+/// The reading side of a connection.
+#[derive(Debug)]
+pub struct Link {
+    socket: TcpStream,
+    buffer: Vec<u8>,
+    bytes_max: usize,
+    until_ns: Arc<AtomicU64>,
+}
+
+/// The writing side, which several threads may share: each line is whole.
+#[derive(Clone, Debug)]
+pub struct Voice {
+    socket: Arc<Mutex<TcpStream>>,
+    /// When the reading side of this connection gives up, CLOCK_MONOTONIC, ns.
+    until_ns: Arc<AtomicU64>,
+}
+
+impl Link {
+    /// Both sides of a connection, of which nothing is expected after `within`.
+    ///
+    /// # Errors
+    /// With the kernel's words.
+    pub(super) fn new(
+        socket: TcpStream,
+        within: Duration,
+        bytes_max: usize,
+    ) -> io::Result<(Link, Voice)> {
+        socket.set_nonblocking(false)?;
+        socket.set_nodelay(true)?;
+        socket.set_write_timeout(Some(TAKING_MAX))?;
+        let until_ns = Arc::new(AtomicU64::new(0));
+        let writer = Arc::new(Mutex::new(socket.try_clone()?));
+        let voice = Voice { socket: writer, until_ns: until_ns.clone() };
+        voice.expect_within(within);
+        Ok((Link { socket, buffer: Vec::new(), bytes_max, until_ns }, voice))
+    }
+
+    /// The next line, without its end; `None` at the end of them.
+    ///
+    /// # Errors
+    /// `TimedOut` when it did not come in time, `InvalidData` when it is too long or no UTF-8.
+    pub fn line(&mut self) -> io::Result<Option<String>> {
+        let mut seen = 0;
+        loop {
+            if let Some(end) = self.buffer[seen..].iter().position(|byte| *byte == b'\n') {
+                let rest = self.buffer.split_off(seen + end + 1);
+                let mut line = std::mem::replace(&mut self.buffer, rest);
+                line.pop();
+                let line = String::from_utf8(line);
+                return line
+                    .map(Some)
+                    .map_err(|why| io::Error::new(io::ErrorKind::InvalidData, why));
+            }
+            seen = self.buffer.len();
+            if seen > self.bytes_max {
+                let what = format!("a line of more than {} bytes", self.bytes_max);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
+            if self.fill()? == 0 {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The connection, when nothing was read beyond the last line.
+    pub(super) fn into_socket(self) -> Option<TcpStream> {
+        self.buffer.is_empty().then_some(self.socket)
+    }
+
+    /// Lines may be this long from now on.
+    pub(super) fn let_in(&mut self, bytes_max: usize) {
+        self.bytes_max = bytes_max;
+    }
+
+    fn fill(&mut self) -> io::Result<usize> {
+        let start = self.buffer.len();
+        self.buffer.resize(start + READ_BYTES, 0);
+        let read = self.read_in_time(start);
+        self.buffer.truncate(start + *read.as_ref().unwrap_or(&0));
+        read
+    }
+
+    fn read_in_time(&mut self, start: usize) -> io::Result<usize> {
+        loop {
+            let left_ns = self.until_ns.load(Relaxed).saturating_sub(monotonic_ns());
+            if left_ns == 0 {
+                return Err(io::Error::new(io::ErrorKind::TimedOut, "it said nothing in time"));
+            }
+            // No timeout at all is what zero would be.
+            let wait = Duration::from_nanos(left_ns).min(LOOK).max(Duration::from_millis(1));
+            self.socket.set_read_timeout(Some(wait))?;
+            match self.socket.read(&mut self.buffer[start..]) {
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+                done => return done,
+            }
+        }
+    }
+}
+
+impl Voice {
+    /// Says one message.
+    ///
+    /// # Errors
+    /// With the kernel's words.
+    pub fn say(&self, message: &impl Serialize) -> io::Result<()> {
+        let mut line = serde_json::to_string(message).map_err(io::Error::other)?;
+        line.push('\n');
+        self.write_whole(line.as_bytes())
+    }
+
+    /// Says one word.
+    ///
+    /// # Errors
+    /// With the kernel's words.
+    pub fn word(&self, word: &str) -> io::Result<()> {
+        self.write_whole(format!("{word}\n").as_bytes())
+    }
+
+    /// The reading side waits so long from now on.
+    pub fn expect_within(&self, within: Duration) {
+        let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
+        self.until_ns.store(monotonic_ns().saturating_add(within_ns), Relaxed);
+    }
+
+    fn write_whole(&self, bytes: &[u8]) -> io::Result<()> {
+        self.socket.lock().unwrap_or_else(PoisonError::into_inner).write_all(bytes)
+    }
+}
+
+/// For those who write lines themselves, each by one call.
+impl Write for Voice {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_whole(bytes).map(|()| bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

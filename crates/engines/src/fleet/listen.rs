@@ -1,0 +1,273 @@
+//! The end that listens.
+
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::greeting::{Answer, First, Host, Proof, Stream, Talk};
+use super::link::{Link, TOLD_BYTES_MAX, Voice};
+use super::token::{By, Token, nonce};
+use host::sys::Error;
+use host::sys::crowd::{Crowd, Doing, Place};
+use host::sys::signal::Stop;
+
+/// Who has not said by then who he is never will.
+const GREETING_MAX: Duration = Duration::from_secs(if cfg!(test) { 4 } else { 10 });
+/// So many may be about to say it, of one address and in all: the streams of a trial come together,
+/// and whoever knows the token has said it within milliseconds. See [`Crowd`] for who has to go.
+const STRANGERS_OF_ONE_MAX: usize = 64;
+const STRANGERS_MAX: usize = 128;
+/// Their threads call nothing deep.
+const STACK_BYTES: usize = 1 << 20;
+/// How often the user's wish to stop is looked for.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+
+/// What one trial may take of this end.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Streams, each with a connection.
+    pub streams: usize,
+    /// Its length, ns.
+    pub trial_ns: u64,
+    /// Bytes that it moves.
+    pub bytes: u64,
+}
+
+/// Waits for callers.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    token: Option<Token>,
+    door: Arc<Door>,
+}
+
+/// What the threads of all connections share.
+#[derive(Debug)]
+struct Door {
+    /// Connections that have not said what they are for.
+    strangers: Arc<Crowd>,
+    /// Who is being talked to.
+    caller: Mutex<Option<SocketAddr>>,
+    /// The streams that are expected.
+    expected: Mutex<Option<Expected>>,
+}
+
+#[derive(Debug)]
+struct Expected {
+    ticket: String,
+    streams: Sender<(usize, TcpStream)>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // A thread that panicked while it held the lock left a whole value behind.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A caller who was let in. One is talked to at a time: two trials at once would measure each
+/// other.
+#[derive(Debug)]
+pub struct Session {
+    /// What it says; to be taken by whoever listens to it.
+    pub link: Option<Link>,
+    /// What it is told.
+    pub voice: Voice,
+    /// Where it is.
+    pub caller: SocketAddr,
+    door: Arc<Door>,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        lock(&self.door.expected).take();
+        lock(&self.door.caller).take();
+    }
+}
+
+impl Session {
+    /// Lets streams in that have the ticket which is returned; those that were announced before no
+    /// longer are.
+    ///
+    /// # Errors
+    /// When the kernel gives no random bytes.
+    pub fn announce(&self) -> Result<(String, Receiver<(usize, TcpStream)>), Error> {
+        let ticket = nonce()?;
+        let (streams, come) = channel();
+        *lock(&self.door.expected) = Some(Expected { ticket: ticket.clone(), streams });
+        Ok((ticket, come))
+    }
+
+    /// Lets no more streams in.
+    pub fn shut(&self) {
+        lock(&self.door.expected).take();
+    }
+}
+
+impl Listener {
+    /// Listens on this address.
+    ///
+    /// # Errors
+    /// When it is not this machine's, or taken; or when it is not loopback and there is no token.
+    pub fn bind(address: SocketAddr, token: Option<Token>) -> Result<Listener, Error> {
+        let what = || format!("cannot listen on {address}");
+        if token.is_none() && !address.ip().is_loopback() {
+            let why = "whoever reaches this address could use it, and there is no token";
+            return Err(Error::new(what(), why).hint("leave the address out to listen on loopback"));
+        }
+        let failed = |why: std::io::Error| {
+            Error::new(what(), why).hint("`ip address` lists this machine's; --port takes another")
+        };
+        let socket = TcpListener::bind(address).map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let strangers = Crowd::new(STRANGERS_MAX, STRANGERS_OF_ONE_MAX);
+        let door = Door { strangers, caller: Mutex::default(), expected: Mutex::default() };
+        Ok(Listener { socket, token, door: Arc::new(door) })
+    }
+
+    /// Where it listens.
+    ///
+    /// # Errors
+    /// With the kernel's words.
+    pub fn address(&self) -> std::io::Result<SocketAddr> {
+        self.socket.local_addr()
+    }
+
+    /// Lets callers in until the user wants to stop; `hold` talks to each on a thread of its own.
+    ///
+    /// # Errors
+    /// When the kernel lets no more connections in.
+    pub fn serve(
+        &self,
+        stop: &Stop,
+        hold: impl Fn(Session) + Clone + Send + 'static,
+    ) -> Result<(), Error> {
+        while !stop.asked() {
+            // A signal ends the wait as well.
+            let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&LOOK));
+            match self.socket.accept() {
+                Ok((socket, caller)) => self.meet(socket, caller, hold.clone()),
+                Err(why) if is_passing(&why) => {}
+                Err(why) => return Err(Error::new("cannot accept a connection", why)),
+            }
+        }
+        Ok(())
+    }
+
+    fn meet(&self, socket: TcpStream, caller: SocketAddr, hold: impl Fn(Session) + Send + 'static) {
+        // Whoever has to go for another one finds his connection closed.
+        let Ok(closes) = socket.try_clone() else { return };
+        let leave = move || drop(closes.shutdown(Shutdown::Both));
+        let Some(stranger) = self.door.strangers.enter(caller.ip(), leave) else { return };
+        let (token, door) = (self.token.clone(), Arc::clone(&self.door));
+        let builder = std::thread::Builder::new().name("caller".to_owned());
+        // Without a thread for him the caller is turned away.
+        let _ = builder.stack_size(STACK_BYTES).spawn(move || {
+            let met = greet(socket, caller, token.as_ref(), &door, &stranger);
+            drop(stranger);
+            if let Some(session) = met {
+                hold(session);
+            }
+        });
+    }
+}
+
+/// What one connection does to `accept`, and the next need not: accept(2).
+fn is_passing(why: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{ConnectionAborted, Interrupted, WouldBlock};
+    // Out of descriptors: others will close theirs, and poll(2) waits a moment.
+    let full = matches!(why.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOBUFS));
+    if full {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    full || matches!(why.kind(), WouldBlock | Interrupted | ConnectionAborted)
+}
+
+/// Hears who it is; gives whoever wants to talk and may, and passes streams on. All others are gone
+/// when this returns.
+fn greet(
+    socket: TcpStream,
+    caller: SocketAddr,
+    token: Option<&Token>,
+    door: &Arc<Door>,
+    stranger: &Place,
+) -> Option<Session> {
+    let (mut link, voice) = Link::new(socket, GREETING_MAX, 1024).ok()?;
+    match serde_json::from_str(&link.line().ok()??).ok()? {
+        First::Bytes(stream) => {
+            pass_on(stream, link, door, stranger);
+            None
+        }
+        First::Talk(talk) => {
+            let welcome = match let_in(&talk, &mut link, &voice, token, caller, door) {
+                Ok(welcome) => welcome,
+                Err(why) => {
+                    let _ = voice.say(&why?);
+                    return None;
+                }
+            };
+            stranger.set(Doing::Served);
+            link.let_in(TOLD_BYTES_MAX);
+            // From here on it is somebody: dropping this opens the place again.
+            let session = Session { link: Some(link), voice, caller, door: door.clone() };
+            session.voice.say(&welcome).ok()?;
+            Some(session)
+        }
+    }
+}
+
+/// Takes the one place that there is; else why not, or `None` for somebody who has hung up or
+/// speaks nonsense.
+fn let_in(
+    talk: &Talk,
+    link: &mut Link,
+    voice: &Voice,
+    token: Option<&Token>,
+    caller: SocketAddr,
+    door: &Door,
+) -> Result<Answer, Option<Answer>> {
+    let refused = |why: &str| Some(Answer::Refused(why.to_owned()));
+    if let Some(why) = talk.mismatch() {
+        return Err(refused(&why));
+    }
+    let ours = nonce().map_err(|error| refused(&error.to_string()))?;
+    voice.say(&Answer::Nonce(Talk::own(&ours))).map_err(|_| None)?;
+    let line = link.line().ok().flatten().ok_or(None)?;
+    let proof: Proof = serde_json::from_str(&line).map_err(|_| None)?;
+    let theirs = &talk.nonce;
+    let proof = match token {
+        None => String::new(),
+        Some(token) if token.is_proven(&proof.proof, By::Caller, theirs, &ours) => {
+            token.proof(By::Listener, theirs, &ours)
+        }
+        Some(_) if proof.proof.is_empty() => {
+            let why = "it asks for the token that `brickyard receive` printed there: set \
+                       BRICKYARD_TOKEN to it";
+            return Err(refused(why));
+        }
+        Some(_) => {
+            let why = "BRICKYARD_TOKEN is not the token that `brickyard receive` printed there";
+            return Err(refused(why));
+        }
+    };
+    let mut place = lock(&door.caller);
+    if let Some(other) = *place {
+        let why = format!("it is in the middle of a talk with {other}; one at a time is measured");
+        return Err(Some(Answer::Busy(why)));
+    }
+    *place = Some(caller);
+    Ok(Answer::Welcome { proof, host: Host::own() })
+}
+
+/// Gives a stream to whoever expects it; any other is closed.
+fn pass_on(stream: Stream, link: Link, door: &Door, stranger: &Place) {
+    let expected = lock(&door.expected);
+    let Some(expected) = expected.as_ref() else { return };
+    let known = blake3::hash(expected.ticket.as_bytes()) == blake3::hash(stream.ticket.as_bytes());
+    // Nothing is sent before all streams are there: what came with the line is nobody's.
+    if known && let Some(socket) = link.into_socket() {
+        stranger.set(Doing::Served);
+        let _ = expected.streams.send((stream.stream, socket));
+    }
+}

@@ -1,0 +1,19 @@
+//! Knobs of the engine `concat`: which program joins the files, and how many arrays they have.
+
+use super::{Knob, own};
+use base::value::Domain;
+
+pub const CONCAT_WITH: Knob = own(
+    &["concat"],
+    "concat-with",
+    Domain::OneOf(&["native", "ncecat"]),
+    "native",
+    "Which program joins the files: our own, or NCO's where it is installed",
+);
+pub const VARIABLES: Knob = own(
+    &["concat"],
+    "variables",
+    Domain::Count { min: 1, max: 100 },
+    "4",
+    "Arrays in each file, as large as each other, whose records lie interleaved",
+);

@@ -1,0 +1,20 @@
+//! Knobs of the engine `flush-test`.
+
+use super::{Knob, own};
+use base::value::Domain;
+
+pub const FLUSH_LOG: Knob = own(
+    &["flush-test"],
+    "flush-log",
+    Domain::Text,
+    "",
+    "The file that keeps what was acknowledged: on another device than the directories, or on \
+     another host, mounted here",
+);
+pub const FLUSH_LOG_ANYWHERE: Knob = own(
+    &["flush-test"],
+    "flush-log-anywhere",
+    Domain::Flag,
+    "false",
+    "The log may lie on the device that is tested: for tests in which only processes are killed",
+);

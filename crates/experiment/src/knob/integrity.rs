@@ -1,0 +1,12 @@
+//! Knobs of the engine `integrity`.
+
+use super::{Knob, own};
+use base::value::Domain;
+
+pub const REWRITE_SHARE: Knob = own(
+    &["integrity"],
+    "rewrite-share",
+    Domain::Number { min: 0.01, max: 1.0 },
+    "0.25",
+    "Share of a file's blocks that each generation after the first writes over, drawn at random",
+);

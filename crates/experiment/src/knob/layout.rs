@@ -1,0 +1,79 @@
+//! Knobs of what lies under the files: arrays, file systems, mounts. They need a new array or mkfs.
+//!
+//! On a plan's disks each of them gets a value, what tools do by default where nothing is said; in
+//! directories all are `as-is`. What they come to is the business of `plan::layouts`; making and
+//! unmaking it, of `provision`.
+
+use super::{Apply, Knob, Scope};
+use base::value::Domain;
+
+const GIB: u64 = 1 << 30;
+
+/// Engines whose files may lie on what is made for them, or on a machine that is set for them.
+pub const OF_FILES: &[&str] =
+    &["file", "replay", "mail", "database", "command", "concat", "net-file"];
+
+const fn knob(name: &'static str, domain: Domain, about: &'static str) -> Knob {
+    let (scope, engines, default, fio) = (Scope::Layout, OF_FILES, "as-is", "");
+    Knob { name, fio, about, domain, default, scope, engines, apply: Apply::Layout }
+}
+
+pub const DISKS: Knob = knob(
+    "disks",
+    Domain::OrAsIs(&Domain::Count { min: 1, max: 1024 }),
+    "How many of the target's disks are used, the first ones; all when nothing is said",
+);
+pub const RAID: Knob = knob(
+    "raid",
+    Domain::OrAsIs(&Domain::OneOf(&[
+        "single", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "raid50", "raid60",
+    ])),
+    "How the disks are joined",
+);
+pub const VOLUMES: Knob = knob(
+    "volumes",
+    Domain::OrAsIs(&Domain::OneOf(&["md", "btrfs", "lvm"])),
+    "Who joins the disks; when nothing is said btrfs does it for itself, and md for all others",
+);
+pub const CHUNK_SIZE: Knob = knob(
+    "chunk-size",
+    Domain::OrAsIs(&Domain::Bytes { min: 4096, max: GIB, step: 4096 }),
+    "Bytes that lie on one disk before the next one's turn; the tool's choice when nothing is said",
+);
+pub const FILESYSTEM: Knob = knob(
+    "filesystem",
+    Domain::OrAsIs(&Domain::OneOf(&[
+        "ext4", "ext3", "ext2", "xfs", "btrfs", "jfs", "nilfs2", "f2fs", "reiserfs", "bcachefs",
+    ])),
+    "The file system that is made on the target's disks",
+);
+pub const MKFS_OPTIONS: Knob = knob(
+    "mkfs-options",
+    Domain::OrAsIs(&Domain::Text),
+    "Words for mkfs, as typed there: \"-O ^has_journal\"",
+);
+pub const MOUNT_OPTIONS: Knob = knob(
+    "mount-options",
+    Domain::OrAsIs(&Domain::Text),
+    "Words for mount -o, with commas: \"noatime,nobarrier\"",
+);
+pub const JOURNAL: Knob = knob(
+    "journal",
+    Domain::OrAsIs(&Domain::OneOf(&["internal", "external"])),
+    "Where the file system's journal lies: within it, or on the last of the target's disks",
+);
+pub const ARRAY_STATE: Knob = knob(
+    "array-state",
+    Domain::OrAsIs(&Domain::OneOf(&["clean", "initialising", "degraded", "rebuilding"])),
+    "What the array is doing when the trial starts",
+);
+pub const SNAPSHOT: Knob = knob(
+    "snapshot",
+    Domain::OrAsIs(&Domain::OneOf(&["none", "lvm", "btrfs"])),
+    "A snapshot that is held while the trial runs",
+);
+pub const PRECONDITION: Knob = knob(
+    "precondition",
+    Domain::OrAsIs(&Domain::OneOf(&["none", "discard", "fill", "fill-twice"])),
+    "What is done to the disks before the layout is made; writing them through wears flash",
+);

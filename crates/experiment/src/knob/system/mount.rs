@@ -1,0 +1,95 @@
+//! Knobs of a mount: how a client asks an NFS server for its files.
+//!
+//! They are in force for directories that are named `SERVER:/EXPORT`, which the program mounts
+//! itself; see nfs(5). Mounting, and looking at what came of it, is the business of
+//! `provision::share`.
+
+#![expect(missing_docs, reason = "what each knob is stands in its `about`")]
+
+use crate::knob::{Apply, Knob, Scope, Settings};
+use base::value::{Domain, Value};
+use host::provision::share::Share;
+
+const MIB: u64 = 1 << 20;
+
+const fn knob(name: &'static str, domain: Domain, about: &'static str) -> Knob {
+    let (scope, engines, default, fio) = (
+        Scope::System,
+        &["file", "tree", "replay", "mail", "database", "command", "concat"],
+        "as-is",
+        "",
+    );
+    Knob { name, fio, about, domain, default, scope, engines, apply: Apply::Mount }
+}
+
+pub const NFS_VERSION: Knob = knob(
+    "nfs-version",
+    Domain::OrAsIs(&Domain::OneOf(&["3", "4.0", "4.1", "4.2"])),
+    "The version of NFS that SERVER:/EXPORT is mounted by; the newest of both when nothing is said",
+);
+pub const NFS_TRANSPORT: Knob = knob(
+    "nfs-transport",
+    Domain::OrAsIs(&Domain::OneOf(&["tcp", "udp"])),
+    "What carries NFS; version 4 goes over TCP alone, and many kernels have no UDP for it",
+);
+pub const NFS_READ_SIZE: Knob = knob(
+    "nfs-read-size",
+    Domain::OrAsIs(&Domain::Bytes { min: 1024, max: 4 * MIB, step: 1024 }),
+    "Most bytes that a client asks an NFS server for at a time (rsize)",
+);
+pub const NFS_WRITE_SIZE: Knob = knob(
+    "nfs-write-size",
+    Domain::OrAsIs(&Domain::Bytes { min: 1024, max: 4 * MIB, step: 1024 }),
+    "Most bytes that a client sends to an NFS server at a time (wsize)",
+);
+pub const NCONNECT: Knob = knob(
+    "nconnect",
+    Domain::OrAsIs(&Domain::Count { min: 1, max: 16 }),
+    "TCP connections between an NFS client and its server",
+);
+
+/// Every one.
+pub const ALL: [&Knob; 5] =
+    [&NFS_VERSION, &NFS_TRANSPORT, &NFS_READ_SIZE, &NFS_WRITE_SIZE, &NCONNECT];
+
+/// How `settings` have `source` mounted.
+pub fn share(source: &str, settings: &Settings) -> Share {
+    let set = |knob: &Knob| settings.find(knob.name).filter(|value| !Value::is_as_is(value));
+    let word = |knob: &Knob| set(knob).map(ToString::to_string);
+    let whole = |knob: &Knob| set(knob).map(|_| settings.whole(knob.name));
+    Share {
+        source: source.to_owned(),
+        version: word(&NFS_VERSION),
+        transport: word(&NFS_TRANSPORT),
+        read_bytes: whole(&NFS_READ_SIZE),
+        write_bytes: whole(&NFS_WRITE_SIZE),
+        connections: whole(&NCONNECT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::knob::testing::settings;
+
+    #[test]
+    fn settings_become_a_share_and_what_is_not_said_is_left_to_both_ends() {
+        let plain = share("nas:/x", &settings("file", &[]));
+        assert_eq!(plain, Share { source: "nas:/x".into(), ..Share::default() });
+        let words = [
+            ("nfs-version", "4.1"),
+            ("nfs-transport", "tcp"),
+            ("nfs-read-size", "32KiB"),
+            ("nfs-write-size", "1MiB"),
+            ("nconnect", "4"),
+        ];
+        let asked = share("nas:/x", &settings("file", &words));
+        assert_eq!(
+            (asked.version.as_deref(), asked.transport.as_deref()),
+            (Some("4.1"), Some("tcp"))
+        );
+        assert_eq!((asked.read_bytes, asked.write_bytes), (Some(32768), Some(MIB)));
+        assert_eq!(asked.connections, Some(4));
+        assert_eq!(words.map(|(name, _)| name), ALL.map(|knob| knob.name));
+    }
+}

@@ -1,0 +1,29 @@
+//! Knobs of checking what was read.
+
+use super::{Apply, Knob, Scope};
+use base::value::Domain;
+
+/// Engines that can check what they read.
+const OF_BLOCKS: &[&str] = &["file", "integrity", "flush-test", "net-file"];
+
+pub const VERIFY: Knob = Knob {
+    name: "verify",
+    fio: "verify",
+    about: "Files are written in blocks that name themselves, and every block that is read is \
+            checked by this checksum",
+    domain: Domain::OneOf(&["off", "crc32c", "xxh3-64", "xxh3-128", "blake3", "md5"]),
+    default: "off",
+    scope: Scope::Job,
+    engines: OF_BLOCKS,
+    apply: Apply::Engine,
+};
+pub const VERIFY_BLOCK: Knob = Knob {
+    name: "verify-block",
+    fio: "verify_interval",
+    about: "Bytes of one block that names itself; `block-size` and `file-size` are multiples of it",
+    domain: Domain::Bytes { min: 512, max: 1 << 20, step: 512 },
+    default: "4KiB",
+    scope: Scope::Job,
+    engines: OF_BLOCKS,
+    apply: Apply::Engine,
+};

@@ -1,0 +1,34 @@
+//! What became durable, against what was accepted: a part of it, and later.
+
+use super::Facts;
+use base::value::{iops, throughput};
+
+const ROUNDING: f64 = 1.001;
+
+/// Bytes.
+pub fn bytes(facts: &Facts<'_>) -> Option<String> {
+    let accepted = facts.rate("accepted_throughput_bytes_per_s")?;
+    let durable = facts.rate("durable_throughput_bytes_per_s")?;
+    (durable > accepted * ROUNDING).then(|| {
+        format!(
+            "{} are said to be durable, of {} that were accepted.",
+            throughput(durable),
+            throughput(accepted)
+        )
+    })
+}
+
+/// Operations on names, and transactions.
+pub fn operations(facts: &Facts<'_>) -> Option<String> {
+    facts.measurement.durable?;
+    let figures = facts.figures();
+    let accepted = figures.get("ops_per_s")?.value;
+    let durable = figures.get("durable_ops_per_s")?.value;
+    (durable > accepted * ROUNDING).then(|| {
+        format!(
+            "{} operations per second are said to be durable, of {} that were accepted.",
+            iops(durable),
+            iops(accepted)
+        )
+    })
+}

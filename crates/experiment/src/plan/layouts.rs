@@ -1,0 +1,381 @@
+//! (pure) What a cell's settings make of a plan's disks, and which cells make no sense.
+//!
+//! Sense is a matter of how many disks there are, not of which: a plan has the same trials on every
+//! machine. Whether tools are there, and what is made of real disks, is for others to say.
+
+use std::path::PathBuf;
+
+use super::design::{Load, Plan};
+use super::expand::Refused;
+use crate::knob::{self, Knob, Scope, Settings};
+use base::value::Value;
+use host::inventory::disk::Disk;
+use host::journal::Identity;
+use host::provision::Layout;
+
+/// The only directory of trials on a plan's disks: wherever the layout of the trial is mounted.
+pub const TARGET: &str = "target";
+
+/// Size of the disks of which sense is asked: one that every file system and array takes.
+const NOMINAL_BYTES: u64 = 1 << 40;
+
+/// What is made where nothing is said, besides what depends on others: see [`resolve`].
+const DEFAULTS: [(&str, &str); 5] = [
+    ("raid", "single"),
+    ("journal", "internal"),
+    ("array-state", "clean"),
+    ("snapshot", "none"),
+    ("precondition", "none"),
+];
+
+/// Whether `knob` says what lies under the files.
+pub fn is_layout(knob: &Knob) -> bool {
+    knob.scope == Scope::Layout
+}
+
+/// Knobs that [`resolve`] fills in by what others are, and which those are.
+pub const FILLED_IN: [(&str, &[&str]); 2] =
+    [("volumes", &["filesystem"]), ("disks", &["raid", "filesystem", "volumes", "journal"])];
+
+/// Whether `name`, one of [`FILLED_IN`], is in `settings` what it comes to on a target of `disks`
+/// disks when nobody says it.
+pub fn is_filled_in(settings: &Settings, name: &str, disks: u64) -> bool {
+    let Some(held) = settings.find(name).filter(|held| !held.is_as_is()) else { return false };
+    let mut open = settings.clone();
+    open.set(name, Value::as_is());
+    resolve(&mut open, disks);
+    open.find(name) == Some(held)
+}
+
+/// Gives the knobs of a layout that are left `as-is` the values that they come to on `disks` disks:
+/// what is stored is what was made. Options that are left to the tools stay `as-is`.
+pub fn resolve(settings: &mut Settings, disks: u64) {
+    let word = |text: &str| Value::Word(text.to_owned());
+    for (name, text) in DEFAULTS {
+        if is_open(settings, name) {
+            settings.set(name, word(text));
+        }
+    }
+    if is_open(settings, "volumes") {
+        let own = settings.word("filesystem") == "btrfs";
+        settings.set("volumes", word(if own { "btrfs" } else { "md" }));
+    }
+    if is_open(settings, "disks") {
+        let journal = u64::from(settings.word("journal") == "external");
+        // A file system on one disk; what btrfs and LVM spread over all without any array is
+        // `single` too.
+        let one = settings.word("raid") == "single" && settings.word("volumes") == "md";
+        let count = if one { 1 } else { disks.saturating_sub(journal).max(1) };
+        settings.set("disks", Value::Count(count));
+    }
+}
+
+fn is_open(settings: &Settings, name: &str) -> bool {
+    settings.find(name).is_some_and(Value::is_as_is)
+}
+
+/// What is made of `disks`, the target's, under settings that [`resolve`] has completed.
+///
+/// # Errors
+/// With why it makes no sense.
+pub fn layout(settings: &Settings, disks: &[Disk]) -> Result<Layout, String> {
+    let (count, there) = (settings.whole("disks") as usize, disks.len());
+    let word = |name: &str| match is_open(settings, name) {
+        true => String::new(),
+        false => settings.word(name).to_owned(),
+    };
+    if count > there {
+        return Err(format!("disks={count} is more than the {there} of the target"));
+    }
+    let external = settings.word("journal") == "external";
+    if external && count == there {
+        return Err(format!("an external journal needs a disk besides the {count} of the array"));
+    }
+    let layout = Layout {
+        disks: disks[..count].to_vec(),
+        raid: word("raid"),
+        volumes: word("volumes"),
+        chunk_bytes: Some(settings.whole("chunk-size")).filter(|bytes| *bytes > 0),
+        filesystem: word("filesystem"),
+        mkfs_options: word("mkfs-options").split_whitespace().map(str::to_owned).collect(),
+        mount_options: word("mount-options"),
+        journal: disks.last().filter(|_| external).cloned(),
+        array_state: word("array-state"),
+        snapshot: word("snapshot"),
+        precondition: word("precondition"),
+    };
+    let checked = layout.check();
+    checked.map(|()| layout).map_err(|senseless| senseless.why)
+}
+
+/// What decides whether a block fits into its file.
+const SIZES: [&str; 2] = ["block-size", "file-size"];
+
+/// Why a block that does not is left out.
+const TOO_LARGE: &str = "a block-size above the file-size";
+
+/// Which combinations of a load's layout factors and sizes make sense, looked up.
+pub(super) struct Sense {
+    /// Factors of layouts and sizes: which, and how far apart its levels are in `why`.
+    places: Vec<(usize, usize)>,
+    /// For each combination of them why it makes no sense.
+    why: Vec<Option<String>>,
+}
+
+impl Sense {
+    /// `None` where there are neither disks nor sizes that vary.
+    pub fn of(load: &Load, disks: &[String]) -> Option<Sense> {
+        let sized = SIZES.iter().all(|knob| load.settings.has(knob));
+        let varies = load.factors.iter().any(|factor| SIZES.contains(&factor.knob.name));
+        if disks.is_empty() && !(sized && varies) {
+            return None;
+        }
+        let lies_on_disks = !disks.is_empty();
+        let disks: Vec<Disk> = disks.iter().map(|named| nominal(named)).collect();
+        let (mut places, mut count) = (Vec::new(), 1);
+        for (place, factor) in load.factors.iter().enumerate() {
+            if is_layout(factor.knob) || (sized && SIZES.contains(&factor.knob.name)) {
+                places.push((place, count));
+                count *= factor.levels.len();
+            }
+        }
+        let why = (0..count).map(|index| {
+            let mut settings = load.settings.clone();
+            for (place, step) in &places {
+                let factor = &load.factors[*place];
+                let level = &factor.levels[index / step % factor.levels.len()];
+                settings.set(factor.knob.name, level.clone());
+            }
+            if sized && settings.whole("block-size") > settings.whole("file-size") {
+                return Some(TOO_LARGE.to_owned());
+            }
+            if !lies_on_disks {
+                return None;
+            }
+            if !settings.has("disks") {
+                let engine = settings.engine();
+                return Some(format!("the engine `{engine}` does not run on layouts"));
+            }
+            resolve(&mut settings, disks.len() as u64);
+            layout(&settings, &disks).err()
+        });
+        let why = why.collect();
+        Some(Sense { places, why })
+    }
+
+    /// Why the combination of these levels makes no sense.
+    pub fn lacks(&self, levels: &[usize]) -> Option<&str> {
+        let index: usize = self.places.iter().map(|(place, step)| levels[*place] * step).sum();
+        self.why[index].as_deref()
+    }
+}
+
+/// A disk of which only the name matters.
+fn nominal(named: &str) -> Disk {
+    let (name, known_as) = (named.to_owned(), Some(named.to_owned()));
+    Disk {
+        named: named.to_owned(),
+        name: name.clone(),
+        node: PathBuf::from("/dev").join(named),
+        size_bytes: NOMINAL_BYTES,
+        identity: Identity { name, number: None, sequence: None, known_as },
+    }
+}
+
+impl Plan {
+    /// Whether what it says of layouts fits what it says of its target.
+    ///
+    /// # Errors
+    /// When layouts are to be made and there are no disks, when there are disks and no file system
+    /// to make on them, when nobody says how several disks are joined, or when no cell makes sense.
+    pub fn check_target(&self) -> Result<(), Refused> {
+        for load in self.loads.iter().filter(|load| load.settings.has("filesystem")) {
+            if self.disks.is_empty() {
+                no_layout(load)?;
+            } else {
+                whole_layout(load, self.disks.len())?;
+            }
+        }
+        if !self.disks.is_empty() && self.cells().next().is_none() {
+            let reasons = self.senseless().into_keys().collect::<Vec<_>>().join("; ");
+            return Err(Refused {
+                why: format!("no cell of the plan `{}` makes sense: {reasons}", self.name),
+                hint: "name more devices, or change the levels".to_owned(),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Without disks nothing can be made.
+fn no_layout(load: &Load) -> Result<(), Refused> {
+    let asked = |knob: &&&Knob| {
+        is_layout(knob)
+            && (load.factors.iter().any(|factor| factor.knob.name == knob.name)
+                || !is_open(&load.settings, knob.name))
+    };
+    let Some(knob) = knob::KNOBS.iter().find(asked) else { return Ok(()) };
+    Err(Refused {
+        why: format!("`{}` needs disks to make a file system on, and none are named", knob.name),
+        hint: "write devices = [\"serial:...\"] under [target], or give --device serial:...; all \
+               that is on them will be destroyed"
+            .to_owned(),
+    })
+}
+
+/// On disks something must be made.
+fn whole_layout(load: &Load, disks: usize) -> Result<(), Refused> {
+    let says = |name: &str| match load.factors.iter().find(|factor| factor.knob.name == name) {
+        Some(factor) => !factor.levels.iter().any(Value::is_as_is),
+        None => !is_open(&load.settings, name),
+    };
+    if !says("filesystem") {
+        return Err(Refused {
+            why: format!("the workload `{}` has devices and no file system on them", load.name),
+            hint: "write filesystem = \"ext4\" under [factors], or give filesystem=ext4".to_owned(),
+        });
+    }
+    if disks > 1 && !["raid", "disks", "journal"].into_iter().any(says) {
+        return Err(Refused {
+            why: format!(
+                "the workload `{}` has {disks} devices, and nothing says how they are joined",
+                load.name
+            ),
+            hint: "write raid = \"raid5\" under [factors], or disks = 1".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expand::of_workload;
+    use super::*;
+    use crate::workload;
+    use base::value::Domain;
+
+    fn plan(disks: usize, arguments: &[&str]) -> Plan {
+        let mut plan = of_workload("file", workload::find("random-read").unwrap());
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        plan.disks = (0..disks).map(|n| format!("serial:{n}")).collect();
+        plan.vary(&arguments).unwrap();
+        plan
+    }
+
+    #[test]
+    fn what_is_not_said_is_stored_as_what_was_made() {
+        let plan = plan(4, &["filesystem=ext4,btrfs", "raid=single,raid10", "journal=internal"]);
+        let said: Vec<String> = plan
+            .cells()
+            .map(|cell| {
+                let settings = plan.settings(&cell);
+                let word = |name: &str| settings.word(name).to_owned();
+                let disks = settings.whole("disks");
+                let (of, by) = (word("raid"), word("volumes"));
+                format!("{} {of} of {disks} by {by} {}", word("filesystem"), word("array-state"))
+            })
+            .collect();
+        assert_eq!(
+            said,
+            [
+                "ext4 single of 1 by md clean",
+                "ext4 raid10 of 4 by md clean",
+                "btrfs single of 4 by btrfs clean",
+                "btrfs raid10 of 4 by btrfs clean"
+            ]
+        );
+        let settings = plan.settings(&plan.cells().next().unwrap());
+        assert!(is_open(&settings, "chunk-size") && is_open(&settings, "mkfs-options"));
+    }
+
+    #[test]
+    fn cells_that_make_no_sense_are_left_out_and_counted() {
+        let plan = plan(2, &["filesystem=ext4", "raid=raid0,raid5", "disks=2,3", "streams=1,2"]);
+        assert_eq!(plan.check_target(), Ok(()));
+        assert_eq!(plan.cells().count(), 2);
+        assert_eq!(plan.trials(1).count(), 6);
+        let senseless = plan.senseless();
+        assert_eq!(senseless.values().sum::<u64>(), 6, "{senseless:?}");
+        assert_eq!(senseless["disks=3 is more than the 2 of the target"], 4);
+        assert!(senseless.keys().any(|why| why.contains("raid5")), "{senseless:?}");
+    }
+
+    /// `plan metadata --device A --device B` said "24 cells make no sense: there is no disk".
+    #[test]
+    fn an_engine_that_runs_on_no_layout_is_told_and_no_disk_is_said_to_be_missing() {
+        let text = crate::plan::builtin::find("metadata").unwrap().text;
+        let mut metadata = crate::plan::file::read(text, "metadata", None).unwrap();
+        metadata.disks = vec!["serial:1".to_owned(), "serial:2".to_owned()];
+        let typed = ["filesystem=ext4", "raid=raid0"].map(str::to_owned);
+        metadata.vary(&typed).unwrap();
+        let senseless = metadata.senseless();
+        assert!(senseless["the engine `tree` does not run on layouts"] > 20, "{senseless:?}");
+        assert!(senseless.keys().all(|why| !why.contains("no disk")), "{senseless:?}");
+        // Of plans that ship and lie on disks no reason is untrue either.
+        for built_in in crate::plan::builtin::PLANS {
+            let mut plan = crate::plan::file::read(built_in.text, built_in.name, None).unwrap();
+            plan.disks = (0..4).map(|disk| format!("serial:{disk}")).collect();
+            let reasons = plan.senseless();
+            let untrue = |why: &&String| why.contains("there is no disk");
+            assert_eq!(reasons.keys().find(untrue), None, "{}", built_in.name);
+        }
+    }
+
+    /// `precondition=random`, `filesystem=zfs` and `snapshot=zfs` were offered, and every cell with
+    /// them was left out: "not built".
+    #[test]
+    fn every_level_that_is_offered_of_a_layout_can_be_made() {
+        let bases = [
+            ["filesystem=ext4", "raid=raid5", "volumes=md"],
+            ["filesystem=ext4", "raid=raid0", "volumes=lvm"],
+            ["filesystem=btrfs", "raid=raid0", "volumes=btrfs"],
+            ["filesystem=ext4", "raid=single", "disks=1"],
+        ];
+        for knob in knob::KNOBS.iter().filter(|knob| is_layout(knob)) {
+            let Domain::OrAsIs(Domain::OneOf(words)) = knob.domain else { continue };
+            for word in *words {
+                let made = bases.iter().any(|base| {
+                    let others = base.iter().filter(|it| !it.starts_with(knob.name));
+                    let typed = format!("{}={word}", knob.name);
+                    let all: Vec<&str> = others.copied().chain([typed.as_str()]).collect();
+                    plan(8, &all).cells().next().is_some()
+                });
+                assert!(made, "{}={word} makes sense with nothing", knob.name);
+            }
+        }
+    }
+
+    #[test]
+    fn an_external_journal_takes_the_last_disk() {
+        let plan = plan(3, &["filesystem=ext4", "raid=raid0", "journal=external"]);
+        let settings = plan.settings(&plan.cells().next().unwrap());
+        let disks: Vec<Disk> = plan.disks.iter().map(|named| nominal(named)).collect();
+        let made = layout(&settings, &disks).unwrap();
+        assert_eq!(made.disks, disks[..2]);
+        assert_eq!(made.journal.as_ref(), Some(&disks[2]));
+        assert!(layout(&settings, &disks[..2]).unwrap_err().contains("besides"));
+    }
+
+    #[test]
+    fn a_target_that_does_not_fit_is_refused_with_what_to_write() {
+        let refused = |disks: usize, arguments: &[&str]| {
+            plan(disks, arguments).check_target().expect_err("refused")
+        };
+        let no_disks = refused(0, &["filesystem=ext4,xfs"]);
+        assert!(no_disks.why.contains("`filesystem` needs disks"), "{no_disks}");
+        assert!(no_disks.hint.contains("[target]"), "{no_disks:?}");
+        assert!(refused(1, &[]).hint.contains("filesystem = \"ext4\""));
+        assert!(refused(2, &["filesystem=ext4"]).hint.contains("raid = "));
+        assert_eq!(plan(2, &["filesystem=ext4", "disks=1"]).check_target(), Ok(()));
+        assert!(refused(1, &["filesystem=ext4", "raid=raid5"]).why.contains("no cell"));
+        assert_eq!(plan(0, &[]).check_target(), Ok(()));
+    }
+
+    #[test]
+    fn a_campaign_on_other_disks_is_another() {
+        assert_ne!(
+            plan(1, &["filesystem=ext4"]).identity(),
+            plan(2, &["filesystem=ext4"]).identity()
+        );
+    }
+}

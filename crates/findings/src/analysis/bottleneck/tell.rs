@@ -1,0 +1,149 @@
+//! Limits in words.
+
+use super::{RunnerUp, Told, verdict::Verdict};
+use crate::analysis::{Finding, words};
+use base::stats::mean_interval;
+use base::value;
+use experiment::knob::Settings;
+use experiment::measurement::limit::Resource;
+
+/// Cells with the same limit, and the same one next, as one finding; there is one at least.
+pub fn finding(group: Vec<Told>) -> Finding {
+    let Told { settings, load, rates, verdict, all, .. } = &group[0];
+    let rate = mean_interval(rates).map(|rate| words::load_rate(settings, &rate, rates.len()));
+    let at = rate.map_or(String::new(), |rate| format!(" at {rate}"));
+    let evidence = &verdict.evidence;
+    let noun = noun(verdict.limit);
+    let count = group.len();
+    let lead = match (verdict.limit, count) {
+        (Resource::Unknown, 1) => format!("What limits {}{at} is not known", words::lower(load)),
+        (Resource::Unknown, _) => {
+            format!(
+                "What limits {count} of {all} cells is not known, such as {}{at}",
+                words::lower(load)
+            )
+        }
+        (_, 1) => format!("{load}{at} is limited by {noun}"),
+        (_, _) => {
+            format!(
+                "{} limits {count} of {all} cells, such as {}{at}",
+                upper(&noun),
+                words::lower(load)
+            )
+        }
+    };
+    let mut claim = format!("{lead}: {evidence}.");
+    if let Some(suspect) = verdict.suspect {
+        claim += &format!(" The first suspect is {}.", self::noun(suspect));
+    }
+    if let Some(next) = &verdict.runner_up {
+        claim += &in_words(settings, next);
+    }
+    if let Some((trials, text)) = mismatch(&group) {
+        let trials = value::counted(trials as u64, "trial");
+        claim += &format!(" In {trials} the figures do not agree: {text}.");
+    }
+    let evidence = group.iter().flat_map(|told| told.trials.clone()).collect();
+    let mut finding = Finding::info(super::QUESTION.name, claim, evidence);
+    finding.limit = Some(verdict.limit.name().to_owned());
+    finding.suspect = verdict.suspect.map(|suspect| suspect.name().to_owned());
+    finding.runner_up = verdict.runner_up.clone();
+    finding.advice = advice(verdict, settings).map(str::to_owned);
+    let subject = match count {
+        1 => format!("What limits {}", words::lower(load)),
+        _ => format!("What limits {count} of {all} cells, such as {},", words::lower(load)),
+    };
+    let assertions = group.iter().filter_map(|told| told.verdict.assertion.clone());
+    let finding = finding.stating(assertions.map(|it| it.about(subject.clone())));
+    Finding { cells: group, ..finding }
+}
+
+fn mismatch(group: &[Told]) -> Option<(usize, &str)> {
+    let all = group.iter().filter_map(|told| told.verdict.mismatch.as_ref());
+    let trials = all.clone().map(|(trials, _)| trials).sum();
+    all.map(|(_, text)| (trials, text.as_str())).next()
+}
+
+fn in_words(settings: &Settings, next: &RunnerUp) -> String {
+    let rate = words::load_throughput(settings, next.throughput_bytes_per_s);
+    let more = if next.at_least { " or more" } else { "" };
+    let resource = RESOURCES.iter().find(|resource| resource.name() == next.limit);
+    let what = resource.map_or_else(|| next.limit.to_owned(), |resource| noun(*resource));
+    format!(" Next: {what}, at {rate}{more}.")
+}
+
+/// What can be the next.
+const RESOURCES: [Resource; 14] = [
+    Resource::Device,
+    Resource::Link,
+    Resource::Cpu,
+    Resource::Core,
+    Resource::Softirq,
+    Resource::PeerCpu,
+    Resource::CpuQuota,
+    Resource::CgroupIo,
+    Resource::Copying,
+    Resource::Memory,
+    Resource::Network,
+    Resource::Generator,
+    Resource::Hypervisor,
+    Resource::DeviceCache,
+];
+
+fn noun(resource: Resource) -> String {
+    match resource {
+        Resource::Device => "the device",
+        Resource::Link => "the link to the device",
+        Resource::Cpu => "the number of CPUs that are left for the load",
+        Resource::Core => "one CPU core",
+        Resource::Softirq => "a CPU core full of interrupt work",
+        Resource::PeerCpu => "the CPUs of the other machine",
+        Resource::CpuQuota => "the control group's CPU quota",
+        Resource::CgroupIo => "the control group's I/O limit",
+        Resource::Copying => "copying from memory to memory",
+        Resource::Memory => "memory bandwidth",
+        Resource::Network => "the network",
+        Resource::Latency => "latency, as no more was in flight",
+        Resource::Generator => "the load itself, which asked for no more",
+        Resource::Hypervisor => "the hypervisor",
+        Resource::DeviceCache => "a cache behind the kernel",
+        Resource::Unknown => "something unknown",
+    }
+    .to_owned()
+}
+
+fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
+    let text = match verdict.limit {
+        Resource::Device => "faster or more disks; `brickyard inspect` says what they lie on",
+        Resource::Link => "see `brickyard inspect` for the link and what it trained at",
+        Resource::Cpu => "give the load more CPUs, or stop what else runs on them",
+        Resource::Core | Resource::Softirq if settings.is_network() => {
+            "spread the load: more streams, larger messages, cpu-pinning"
+        }
+        Resource::PeerCpu => "a faster machine at the other end, or several; more streams",
+        Resource::Core | Resource::Softirq => "spread the load: more streams, larger blocks",
+        Resource::Network if settings.is_network() => {
+            "a faster link, or a second one; jumbo frames leave less of it to headers"
+        }
+        Resource::CpuQuota => "raise the control group's CPU quota",
+        Resource::CgroupIo => "raise the control group's I/O limit",
+        Resource::Copying => "more streams share the copying; the figure is memory's",
+        Resource::Latency => "more in flight gets more: raise queue-depth or streams",
+        Resource::Generator => "raise rate, or leave it out, to see what the server can do",
+        Resource::Hypervisor => "measure when the host is idle, or on a host of its own",
+        Resource::DeviceCache => "read more than the cache holds, or with second-pass=true",
+        Resource::Memory | Resource::Network => return None,
+        Resource::Unknown => {
+            let unclear = matches!(verdict.suspect, Some(Resource::Device));
+            let advice = "measure with less and with more in flight, more often: \
+                          queue-depth=1,8 --replicates 5";
+            return unclear.then_some(advice);
+        }
+    };
+    Some(text)
+}
+
+fn upper(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}

@@ -1,0 +1,84 @@
+//! From which queue depth on does more depth only add latency?
+
+use super::curve::{Curve, curves};
+use super::{Finding, Question, same, words};
+use base::stats::knee::{Knee, Scaling, scaling};
+use base::stats::mean;
+use base::value::duration;
+use experiment::measurement::Record;
+
+/// Its line in the table of questions.
+pub const QUESTION: Question = Question {
+    name: "depth",
+    about: "From which queue depth on does more depth only add latency?",
+    answer: |asked| answer(asked.records),
+};
+
+fn answer(records: &[Record]) -> Vec<Finding> {
+    let told = |curve: &Curve<'_>| {
+        scaling(&curve.levels("iops")).and_then(|scaling| tell(curve, &scaling))
+    };
+    curves(records, "queue-depth").iter().filter_map(told).collect()
+}
+
+fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
+    let label = curve.load(&["block-size", "streams"]);
+    let latency = curve.levels("latency_ns_mean");
+    let latency_at = |depth: f64| {
+        let level = latency.iter().find(|level| level.at == depth)?;
+        Some(duration(mean(&level.values)))
+    };
+    let (first, last) = (latency.first()?.at, latency.last()?.at);
+    let most = rate(scaling, curve.replicates(scaling.peak_at, "iops"));
+    let mut advice = None;
+    let grows = match scaling.knee {
+        Knee::At(at) => {
+            format!("{label} grows with the queue up to depth {}", words::whole(&at, ""))
+        }
+        Knee::Between(below, above) => {
+            format!("{label} stops growing between queue depth {below} and {above}")
+        }
+        Knee::BeforeFirst => format!("{label} gives all it has at queue depth {first} already"),
+        Knee::Undecided => {
+            let open = same::undecided(&label, &curve.levels("iops"), depth);
+            advice = Some(open.advice);
+            open.claim
+        }
+        Knee::BeyondLast => {
+            let claim = format!(
+                "{label} may go on growing beyond queue depth {last}, the deepest that was \
+                 measured: where it stops is not known; the most was {most}."
+            );
+            let finding = Finding::info(QUESTION.name, claim, curve.evidence());
+            return Some(finding.advise("measure with deeper queues"));
+        }
+    };
+    let cost = match scaling.enough_at.filter(|_| scaling.knee != Knee::Undecided) {
+        Some(enough) if last > enough => format!(
+            " Deeper queues only add latency: {} on average at depth {enough}, {} at depth \
+             {last}.",
+            latency_at(enough)?,
+            latency_at(last)?
+        ),
+        _ => String::new(),
+    };
+    let claim = format!("{grows}; the most was {most}.{cost}");
+    let subject = format!("Whether {} gets more with a deeper queue", words::lower(&label));
+    let assertions = same::stated(curve, &curve.levels("iops"), scaling);
+    let finding = Finding::info(QUESTION.name, claim, curve.evidence());
+    let finding = finding.doubted(curve.strays(), curve.points.len());
+    let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));
+    Some(match advice {
+        Some(advice) => finding.advise(advice),
+        None => finding,
+    })
+}
+
+fn depth(level: f64) -> String {
+    format!("depth {level}")
+}
+
+fn rate(scaling: &Scaling, replicates: usize) -> String {
+    let most = words::per_s(&scaling.peak, replicates, "IOPS");
+    format!("{most} at depth {}", scaling.peak_at)
+}

@@ -1,0 +1,71 @@
+//! How many operations on names, or transactions, there were per second at most, of each kind.
+
+use super::curve::Cell;
+use super::fastest::Fastest;
+use super::words;
+use base::value::counted;
+
+const OPERATIONS: &str = "ops_per_s";
+
+/// One sentence; `None` where no cell did such operations.
+pub fn most(cells: &[Cell<'_>]) -> Option<String> {
+    let mut kinds: Vec<(&str, Vec<&Cell<'_>>)> = Vec::new();
+    for cell in cells {
+        let Some(operation) = kind(cell).filter(|_| !cell.values(OPERATIONS).is_empty()) else {
+            continue;
+        };
+        match kinds.iter_mut().find(|(known, _)| *known == operation) {
+            Some((_, of)) => of.push(cell),
+            None => kinds.push((operation, vec![cell])),
+        }
+    }
+    // In the order in which the knob has its words, not in that of the trials.
+    let order = experiment::knob::find("operation").map(|knob| knob.domain);
+    if let Some(base::value::Domain::OneOf(words)) = order {
+        kinds.sort_by_key(|(operation, _)| words.iter().position(|word| word == operation));
+    }
+    let best: Vec<(&str, Fastest<'_>)> = kinds
+        .iter()
+        .filter_map(|(operation, of)| Some((*operation, Fastest::of(of, OPERATIONS)?)))
+        .collect();
+    let in_memory = |cell: &Cell<'_>| {
+        let mut all = cell.records.iter().filter_map(|record| record.outcome.measurement());
+        all.all(|measurement| measurement.evidence.memory)
+    };
+    let memory = best.iter().all(|(_, found)| in_memory(found.cell));
+    let told: Vec<String> =
+        best.iter().map(|(operation, found)| format!("{operation} {}", rate(found))).collect();
+    let lead = match memory {
+        true => "In memory, and of no disk, operations per second at most",
+        false => "Operations per second at most",
+    };
+    (!told.is_empty()).then(|| format!("{lead}: {}.", told.join("; ")))
+}
+
+/// `12.3k (95 % interval 12.0k to 12.6k, n 3) with 8 streams`.
+fn rate(found: &Fastest<'_>) -> String {
+    let rate = words::per_s(&found.estimate, found.trials, "");
+    let streams = words::streams(found.cell.settings.number("streams"));
+    // Of loads that were run once nobody knows which may be as fast.
+    let luck = match found.rivals {
+        2.. if found.estimate.interval.is_some() => {
+            format!(", where {} may be as fast", counted(found.rivals as u64 - 1, "other load"))
+        }
+        _ => String::new(),
+    };
+    format!("{rate} with {streams}{luck}")
+}
+
+/// What a cell counts before bytes; `None` where it counts bytes.
+fn kind<'a>(cell: &Cell<'a>) -> Option<&'a str> {
+    let settings = cell.settings;
+    if settings.has("operation") {
+        return Some(settings.word("operation"));
+    }
+    // A rate of commits is worth what they outlive.
+    let durable = !cell.values("durable_ops_per_s").is_empty();
+    settings.has("journal-mode").then_some(match durable {
+        true => "durable transactions",
+        false => "transactions that a power cut may undo",
+    })
+}

@@ -1,0 +1,50 @@
+//! How long programs took that were timed as a whole.
+
+use super::curve::Cell;
+use super::fastest::Fastest;
+use super::words;
+use base::value::counted;
+
+/// So many programs are told by their times; more are nobody's first sentence.
+const TOLD: usize = 3;
+
+/// Whether all that was asked is how long programs take.
+pub fn are_asked(cells: &[Cell<'_>]) -> bool {
+    cells.iter().all(|cell| cell.settings.has("command"))
+}
+
+/// One sentence; `None` where no program was timed.
+pub fn times(cells: &[Cell<'_>]) -> Option<String> {
+    let mut kinds: Vec<(String, Vec<&Cell<'_>>)> = Vec::new();
+    for cell in cells {
+        let command = cell.load(&[]);
+        match kinds.iter_mut().find(|(known, _)| *known == command) {
+            Some((_, of)) => of.push(cell),
+            None => kinds.push((command, vec![cell])),
+        }
+    }
+    let told: Vec<String> = kinds.iter().filter_map(|(name, of)| time(name, of)).collect();
+    let more = told.len().saturating_sub(TOLD) as u64;
+    let rest = match more {
+        0 => String::new(),
+        _ => format!("; {} more", counted(more, "program")),
+    };
+    let first = told.get(..TOLD).unwrap_or(&told).join("; ");
+    (!told.is_empty()).then(|| format!("{first}{rest}."))
+}
+
+/// `make takes 12.3 s (95 % interval 12.1 s to 12.5 s, n 3) with 1 stream`.
+fn time(name: &str, cells: &[&Cell<'_>]) -> Option<String> {
+    let found = Fastest::program(cells)?;
+    let told = words::time_of(&found.estimate.times(1e9), found.trials);
+    let streams = words::streams(found.cell.settings.number("streams"));
+    let (least, others) = match (cells.len() as u64, found.rivals as u64) {
+        (1, _) => ("", String::new()),
+        (_, 1) => (" at least", String::new()),
+        (_, rivals) if found.estimate.interval.is_some() => {
+            (" at least", format!(", where {} may be as fast", counted(rivals - 1, "other load")))
+        }
+        _ => (" at least", String::new()),
+    };
+    Some(format!("{name} takes{least} {told} with {streams}{others}"))
+}

@@ -1,0 +1,353 @@
+//! How findings put figures and settings.
+
+use base::stats::{Estimate, Interval};
+use base::value::{Value, bits, bytes, duration, iops, percent, setting, significant, throughput};
+use experiment::knob::Settings;
+
+/// A throughput with what is known of its precision, from `replicates` runs:
+/// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.
+pub fn rate(estimate: &Estimate, replicates: usize) -> String {
+    let estimate = estimate.not_negative();
+    let plain = throughput(estimate.value);
+    let plain = plain.trim_end_matches(')');
+    let ends = |of: Interval| {
+        format!("{} to {} MB/s", significant(of.low / 1e6), significant(of.high / 1e6))
+    };
+    let known = precision(&estimate, replicates, ends);
+    format!("{}{plain}; {known})", about(&estimate))
+}
+
+/// A throughput of a load, in the units of what it goes over: bytes as [`rate`] has it, and bits of
+/// a network: `36.1 Gb/s (95 % interval 35.8 to 36.4 Gb/s, n 3)`.
+pub fn load_rate(settings: &Settings, estimate: &Estimate, replicates: usize) -> String {
+    if !settings.is_network() {
+        return rate(estimate, replicates);
+    }
+    let estimate = estimate.not_negative();
+    let ends = |of: Interval| {
+        format!("{} to {} Gb/s", significant(of.low * 8e-9), significant(of.high * 8e-9))
+    };
+    let known = precision(&estimate, replicates, ends);
+    format!("{}{} ({known})", about(&estimate), bits(estimate.value))
+}
+
+/// An interval is wide, and its value only about right, from this factor between its ends on.
+const WIDE: f64 = 2.0;
+/// An interval that reaches down to this share of its value, or up for ever, says only that the
+/// runs differ.
+const OPEN: f64 = 0.01;
+
+/// Said before a value whose interval is wide (DESIGN rule 4).
+fn about(estimate: &Estimate) -> &'static str {
+    match estimate.interval {
+        Some(ends) if ends.high > WIDE * ends.low => "about ",
+        _ => "",
+    }
+}
+
+/// What is known of the precision of what cannot be negative. "95 % interval 0 to 12703 MB/s" is a
+/// number that nobody can use.
+fn precision(
+    estimate: &Estimate,
+    replicates: usize,
+    tell: impl FnOnce(Interval) -> String,
+) -> String {
+    let Some(ends) = estimate.interval else {
+        return format!("{}, no interval", runs(replicates));
+    };
+    let open = ends.low <= OPEN * estimate.value && ends.high > ends.low;
+    if open || !ends.high.is_finite() {
+        return format!("n {replicates}: the runs differ too much to say more");
+    }
+    format!("95 % interval {}, n {replicates}", tell(ends))
+}
+
+/// A throughput alone, in the units of what the load goes over.
+pub fn load_throughput(settings: &Settings, bytes_per_s: f64) -> String {
+    match settings.is_network() {
+        true => bits(bytes_per_s),
+        false => throughput(bytes_per_s),
+    }
+}
+
+/// A rate of any figure, by its name: throughput as [`rate`] has it, operations and transactions as
+/// `12.3k operations/s (95 % interval 12.0k to 12.6k, n 3)`.
+pub fn rate_of(name: &str, estimate: &Estimate, replicates: usize) -> String {
+    let unit = match name {
+        "ops_per_s" => "operations/s",
+        "transactions_per_s" => "transactions/s",
+        _ => return rate(estimate, replicates),
+    };
+    per_s(estimate, replicates, unit)
+}
+
+/// How many of something there are per second: `12.3k operations/s (95 % interval 12.0k to 12.6k, n
+/// 3)`; without its `unit` where that is empty.
+pub fn per_s(estimate: &Estimate, replicates: usize, unit: &str) -> String {
+    let estimate = estimate.not_negative();
+    let ends = |of: Interval| format!("{} to {}", iops(of.low), iops(of.high));
+    let known = precision(&estimate, replicates, ends);
+    let space = if unit.is_empty() { "" } else { " " };
+    format!("{}{}{space}{unit} ({known})", about(&estimate), iops(estimate.value))
+}
+
+/// How long something took, in ns, from so many runs:
+/// `12.3 s (95 % interval 12.1 s to 12.5 s, n 3)`.
+pub fn time_of(ns: &Estimate, replicates: usize) -> String {
+    let estimate = ns.not_negative();
+    let ends = |of: Interval| format!("{} to {}", duration(of.low), duration(of.high));
+    let known = precision(&estimate, replicates, ends);
+    format!("{}{} ({known})", about(&estimate), duration(estimate.value))
+}
+
+/// A value of any figure with its unit, by the end of its name.
+pub fn amount(figure: &str, value: f64) -> String {
+    match figure {
+        _ if figure.ends_with("bytes_per_s") => throughput(value),
+        _ if figure.ends_with("_per_s") => format!("{} /s", significant(value)),
+        _ if figure.ends_with("_s") => duration(value * 1e9),
+        _ => significant(value),
+    }
+}
+
+/// A figure's name for people, without the unit, which stands beside it: `naive throughput` of
+/// `naive_throughput_bytes_per_s`.
+pub fn figure(name: &str) -> String {
+    if name == "iops" {
+        return "IOPS".to_owned();
+    }
+    let ends = ["_bytes_per_s", "_per_s", "_share", "_ns", "_ms", "_bytes", "_s"];
+    let bare = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
+    bare.replace("latency_ns_", "latency_").replace("_s_max", "_max").replace('_', " ")
+}
+
+/// A plain number with its interval: `4.02 (95 % interval 3.9 to 4.1)`; `unit` follows the value.
+pub fn number(estimate: &Estimate, unit: &str) -> String {
+    let value = significant(estimate.value);
+    match estimate.interval {
+        Some(ends) => {
+            let (low, high) = (significant(ends.low), significant(ends.high));
+            format!("{value}{unit} (95 % interval {low} to {high})")
+        }
+        None => format!("{value}{unit} (one run of each, no interval)"),
+    }
+}
+
+/// Where on a scale of whole numbers it lies, `unit` after the value: `about 4 streams (95 %
+/// interval 3.70 to 4.40)`. "Up to 4.09 streams" is no number that anybody can use.
+pub fn whole(estimate: &Estimate, unit: &str) -> String {
+    let value = estimate.value.round().max(1.0);
+    match estimate.interval {
+        Some(ends) => {
+            let (low, high) = (significant(ends.low), significant(ends.high));
+            format!("about {value}{unit} (95 % interval {low} to {high})")
+        }
+        None => format!("about {value}{unit} (one run of each, no interval)"),
+    }
+}
+
+/// A time in ns with its interval: `8.31 ms (95 % interval 8.25 ms to 8.37 ms)`.
+pub fn time(ns: &Estimate) -> String {
+    quantity(ns, duration)
+}
+
+/// A size with its interval: `580 KiB (95 % interval 562 KiB to 598 KiB)`.
+pub fn size(of: &Estimate) -> String {
+    quantity(of, bytes)
+}
+
+fn quantity(of: &Estimate, print: fn(f64) -> String) -> String {
+    let interval = of
+        .interval
+        .map(|ends| format!(" (95 % interval {} to {})", print(ends.low), print(ends.high)));
+    print(of.value) + &interval.unwrap_or_default()
+}
+
+/// A share as a percentage with its interval.
+pub fn share(estimate: &Estimate) -> String {
+    match estimate.interval {
+        Some(ends) => format!(
+            "{} (95 % interval {} to {})",
+            percent(estimate.value),
+            percent(ends.low),
+            percent(ends.high)
+        ),
+        None => format!("{} (one run of each, no interval)", percent(estimate.value)),
+    }
+}
+
+fn runs(replicates: usize) -> String {
+    if replicates == 1 { "one run".to_owned() } else { format!("{replicates} runs") }
+}
+
+/// `1 stream`, `8 streams`.
+pub fn streams(count: f64) -> String {
+    if count == 1.0 { "1 stream".to_owned() } else { format!("{count} streams") }
+}
+
+/// What the load does, with a capital: `Random reading`.
+pub fn access(settings: &Settings) -> &'static str {
+    match settings.word("access") {
+        "read" => "Sequential reading",
+        "write" => "Sequential writing",
+        "random-read" => "Random reading",
+        "random-write" => "Random writing",
+        "random-mix" => "Mixed random reading and writing",
+        "read-backward" => "Backward reading",
+        "read-strided" => "Strided reading",
+        "rewrite" => "Rewriting",
+        "record-rewrite" => "Rewriting one record",
+        "update" => "Reading and writing back in order",
+        "random-update" => "Random reading with some writing back",
+        _ => "The load",
+    }
+}
+
+/// Through what it goes: `direct`, `through the page cache, cold`, `from the page cache`.
+pub fn path(settings: &Settings) -> &'static str {
+    match (settings.flag("direct"), settings.flag("cold")) {
+        (true, _) => "direct",
+        (false, _) if !settings.only_reads() => "through the page cache",
+        (false, true) => "through the page cache, cold",
+        (false, false) => "with the files in the page cache",
+    }
+}
+
+/// A setting with its knob: `filesystem ext4`.
+pub fn knob(name: &str, settings: &Settings) -> String {
+    match settings.get(name) {
+        Value::Words(words) => format!("in {}", words.join(" + ")),
+        value => format!("{name} {}", setting(value)),
+    }
+}
+
+/// What begins a sentence, within one.
+pub fn lower(text: &str) -> String {
+    let mut letters = text.chars();
+    // TCP is a name.
+    if text.chars().nth(1).is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
+    letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
+}
+
+/// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1 MiB)`.
+pub fn load(settings: &Settings, knobs: &[&str]) -> String {
+    if settings.has("command") {
+        // A script may begin with what it is.
+        let first = settings.word("command").lines().next().unwrap_or_default();
+        let told = first.strip_prefix('#').map(str::trim).filter(|told| !told.is_empty());
+        return match told {
+            Some(told) => told.chars().take(60).collect(),
+            None => format!("`{}`", first.chars().take(60).collect::<String>()),
+        };
+    }
+    let means = |knob: &str| settings.has(knob) && !settings.is_moot(knob);
+    let way = means("direct").then(|| path(settings).to_owned());
+    let mut parts: Vec<String> = way.into_iter().collect();
+    if settings.is_network() && settings.has("files") {
+        parts.push(format!("by {}", settings.word("send-path")));
+    }
+    for knob in knobs.iter().filter(|knob| means(knob)) {
+        match settings.get(knob) {
+            Value::Words(words) if words.is_empty() => {}
+            _ => parts.push(self::knob(knob, settings)),
+        }
+    }
+    let what = match (settings.has("access"), settings.word("operation")) {
+        (true, _) if settings.is_moot("access") => "Work on empty files".to_owned(),
+        (true, _) if settings.is_network() => "Files over TCP".to_owned(),
+        (true, _) => access(settings).to_owned(),
+        (false, "") if settings.has("datagram-size") => "UDP".to_owned(),
+        (false, "") if settings.is_network() => "TCP".to_owned(),
+        (false, "") => settings.engine().to_owned(),
+        (false, operation) => format!("The operation {operation}"),
+    };
+    match parts.is_empty() {
+        true => what,
+        false => format!("{what} ({})", parts.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// "Grows with the streams up to 4.09 streams".
+    #[test]
+    fn streams_are_whole_ones() {
+        let told = whole(&Estimate::within(4.09, 3.7, 4.4), " streams");
+        assert_eq!(told, "about 4 streams (95 % interval 3.70 to 4.40)");
+        let told = whole(&Estimate::within(1.2, 0.4, 1.9), "");
+        assert_eq!(told, "about 1 (95 % interval 0.400 to 1.90)");
+    }
+
+    /// "-1.21k to 82.1k IOPS": no rate is less than nothing.
+    #[test]
+    fn no_rate_is_told_below_nothing() {
+        let wide = Estimate::within(40_400.0, -1_210.0, 82_100.0);
+        for name in ["ops_per_s", "transactions_per_s", "throughput_bytes_per_s"] {
+            let told = rate_of(name, &wide, 2);
+            assert!(told.contains("differ too much to say more") && !told.contains('-'), "{told}");
+        }
+    }
+
+    #[test]
+    fn figures_carry_their_unit_their_interval_and_n() {
+        let sure = Estimate::within(1.64e9, 1.6e9, 1.68e9);
+        assert_eq!(rate(&sure, 3), "1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)");
+        assert_eq!(rate(&Estimate::bare(2e8), 1), "200 MB/s (191 MiB/s; one run, no interval)");
+        let ops = Estimate::within(12_345.0, 12_000.0, 12_600.0);
+        let told = rate_of("ops_per_s", &ops, 3);
+        assert_eq!(told, "12.3k operations/s (95 % interval 12.0k to 12.6k, n 3)");
+        let told = rate_of("transactions_per_s", &Estimate::bare(320.0), 1);
+        assert_eq!(told, "320 transactions/s (one run, no interval)");
+        assert_eq!(rate_of("throughput_bytes_per_s", &sure, 3), rate(&sure, 3));
+        assert_eq!(
+            number(&Estimate::within(4.0, 3.9, 4.1), " streams"),
+            "4.00 streams (95 % interval 3.90 to 4.10)"
+        );
+    }
+
+    /// "95 % interval 0 to 12703 MB/s, n 2" and "0 to 4212 MB/s" stood in the first line: numbers
+    /// that nobody can use.
+    #[test]
+    fn a_wide_interval_is_announced_and_one_that_reaches_zero_is_told_in_words() {
+        let wide = Estimate::within(1.5e9, 0.9e9, 2.1e9);
+        let told = "about 1500 MB/s (1431 MiB/s; 95 % interval 900 to 2100 MB/s, n 2)";
+        assert_eq!(rate(&wide, 2), told);
+        assert_eq!(rate(&Estimate::within(1.5e9, 1.1e9, 1.9e9), 2).find("about"), None);
+        let open = Estimate::within(5.2e9, -2.3e9, 12.703e9);
+        let words = "n 2: the runs differ too much to say more";
+        assert_eq!(rate(&open, 2), format!("about 5200 MB/s (4959 MiB/s; {words})"));
+        let network = experiment::knob::Settings::defaults("net");
+        assert_eq!(load_rate(&network, &open, 2), format!("about 41.6 Gb/s ({words})"));
+        let told = rate_of("ops_per_s", &Estimate::within(500.0, -100.0, 1100.0), 2);
+        assert_eq!(told, format!("about 500 operations/s ({words})"));
+        assert_eq!(
+            time_of(&Estimate::within(2e9, 1e9, f64::INFINITY), 2),
+            format!("about 2.00 s ({words})")
+        );
+        let none = Estimate::within(0.0, 0.0, 0.0);
+        assert_eq!(per_s(&none, 3, "IOPS"), "0 IOPS (95 % interval 0 to 0, n 3)");
+    }
+
+    #[test]
+    fn loads_are_named_by_what_they_do() {
+        let mut settings = Settings::defaults("file");
+        let knobs = ["block-size", "queue-depth", "directories"];
+        assert_eq!(
+            load(&settings, &knobs),
+            "Sequential reading (direct, block-size 1 MiB, queue-depth 1)"
+        );
+        assert_eq!(load(&Settings::defaults("tree"), &[]), "The operation create");
+        assert_eq!(load(&Settings::defaults("mail"), &["sync-files"]), "mail (sync-files no)");
+        settings.set("direct", Value::Flag(false));
+        settings.set("cold", Value::Flag(false));
+        settings.set("directories", Value::Words(vec!["/a".into(), "/b".into()]));
+        assert_eq!(
+            load(&settings, &["directories"]),
+            "Sequential reading (with the files in the page cache, in /a + /b)"
+        );
+    }
+}

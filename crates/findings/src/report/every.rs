@@ -1,0 +1,182 @@
+//! (pure) What must be so in every format: tests that walk all of them.
+
+use super::{FORMATS, Input, fixture};
+use experiment::knob::Settings;
+use experiment::knob::testing::settings;
+use experiment::measurement::{Note, Outcome};
+use experiment::plan::blocked;
+
+/// What a reader sees of a format, on one line; a page without its tags and scripts.
+fn words(name: &str, bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut text = text.replace('\u{a0}', " ");
+    if name == "html" {
+        let body = text.split_once("<body>").map_or("", |(_, body)| body);
+        let mut plain = String::new();
+        for part in body.split("<script").next().unwrap_or_default().split('<') {
+            // What stands in two cells of a table is no sentence.
+            plain.push_str(" | ");
+            plain.push_str(part.split_once('>').map_or(part, |(_, rest)| rest));
+        }
+        text = plain;
+    }
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// A plan left 24 cells out for want of disks, and no report said so: figures of what was left
+/// stood for all that had been asked.
+#[test]
+fn cells_that_were_left_out_are_named_in_every_format() {
+    let mut fixture = fixture::evaluated();
+    let why = "raid50 takes 6 disks or more, and there are 4";
+    fixture.campaign.left_out.insert(why.to_owned(), 24);
+    let input = fixture.input();
+    for format in FORMATS {
+        let text = words(format.name, &format.bytes(&input).unwrap());
+        // What is packed shows its columns alone.
+        let told = if format.name == "parquet" { "left_out" } else { why };
+        assert!(text.contains(told), "{}", format.name);
+        assert!(text.contains("24") || format.name == "parquet", "{}", format.name);
+    }
+    fixture.campaign.left_out.clear();
+    let input = fixture.input();
+    for format in FORMATS {
+        let text = words(format.name, &format.bytes(&input).unwrap());
+        assert!(!text.contains("left out: ") && !text.contains("left_out"), "{}", format.name);
+    }
+}
+
+/// Nouns and verbs of several, which follow no 1.
+const OF_SEVERAL: &[&str] = &[
+    "trials",
+    "cells",
+    "notes",
+    "replicates",
+    "streams",
+    "files",
+    "disks",
+    "reasons",
+    "runs",
+    "loads",
+    "blocks",
+    "layouts",
+    "columns",
+    "operations",
+    "directories",
+    "faults",
+    "figures",
+    "workloads",
+    "knobs",
+    "carry",
+    "have",
+    "were",
+    "are",
+];
+
+/// The first place where a 1 stands before a word of several.
+fn of_one(text: &str) -> Option<String> {
+    let plain = |word: &str| {
+        word.trim_matches(|c: char| !c.is_alphanumeric() && c != '.' && c != '|').to_owned()
+    };
+    let all: Vec<&str> = text.split(' ').collect();
+    let two = all.windows(2).enumerate();
+    let mut wrong = two.filter(|(_, two)| {
+        let ends = two[0].ends_with([',', ';', ':', ')']);
+        plain(two[0]) == "1" && !ends && OF_SEVERAL.contains(&plain(two[1]).trim_end_matches('.'))
+    });
+    let (place, _) = wrong.next()?;
+    Some(all[place.saturating_sub(6)..all.len().min(place + 8)].join(" "))
+}
+
+/// Reports said "1 carry notes", "In 1 trials", "1 of 1 trials had not settled".
+#[test]
+fn no_format_and_no_finding_says_one_of_several() {
+    assert!(of_one("rests on 1 trials, each").is_some() && of_one("(1 trials)").is_some());
+    assert!(of_one("1 of 2 trials; streams 1, files 4").is_none());
+    let loads: [(&str, &[(&str, &str)]); 5] = [
+        ("file", &[("access", "random-read"), ("block-size", "4KiB")]),
+        ("file", &[("access", "write"), ("direct", "false")]),
+        ("tree", &[("operation", "create"), ("files", "1")]),
+        ("net", &[]),
+        ("command", &[("command", "make")]),
+    ];
+    for (engine, knobs) in loads {
+        let cell = |more: &[(&str, &str)]| -> (String, Settings) {
+            ("one".to_owned(), settings(engine, &[knobs, more].concat()))
+        };
+        let outcomes = [
+            None,
+            Some(Outcome::Failed("Input/output error (os error 5)".into())),
+            Some(Outcome::Skipped("no such scheduler".into())),
+        ];
+        for (cells, outcome) in [vec![cell(&[])], vec![cell(&[]), cell(&[("streams", "2")])]]
+            .iter()
+            .flat_map(|cells| outcomes.iter().map(move |outcome| (cells, outcome)))
+        {
+            let mut fixture = fixture::campaign_of(blocked(cells, 1, 1), 40);
+            fixture.campaign.not_bought.truncate(1);
+            fixture.campaign.left_out.insert("there is no room".into(), 1);
+            let first = &mut fixture.records[0];
+            match (outcome, &mut first.outcome) {
+                (Some(outcome), of) => *of = outcome.clone(),
+                (None, Outcome::Done(measurement)) => {
+                    measurement.notes.push(Note::new("others-io", "somebody else wrote"));
+                    measurement.notes.push(Note::new("others-io", "somebody else read"));
+                }
+                (None, _) => {}
+            }
+            let input = Input::new(&fixture.campaign, &fixture.records);
+            for format in FORMATS.iter().filter(|format| !format.is_binary()) {
+                let text = words(format.name, &format.bytes(&input).unwrap());
+                let wrong = of_one(&text);
+                assert_eq!(wrong, None, "{} of {engine}, {outcome:?}", format.name);
+            }
+        }
+    }
+}
+
+/// The legend explained `t`, a mark that stood nowhere.
+#[test]
+fn a_legend_explains_the_marks_that_are_there_and_no_others() {
+    let marked = |name: &str, input: &Input<'_>| {
+        let format = super::find(name).unwrap();
+        String::from_utf8(format.bytes(input).unwrap()).unwrap()
+    };
+    let network = [("sent".to_owned(), settings("net", &[]))];
+    let network = fixture::campaign_of(blocked(&network, 1, 1), 4);
+    let text = marked("text", &Input::new(&network.campaign, &network.records));
+    assert!(!text.contains("  t: "), "{text}");
+    let all = fixture::evaluated();
+    let (text, page) = (marked("text", &all.input()), marked("html", &all.input()));
+    for told in ["c: from the kernel", "?: origin of the bytes not known"] {
+        assert!(text.contains(told) && page.contains(told), "{told}");
+    }
+    for none in ["t: from memory to memory", "r: over the wire"] {
+        assert!(!text.contains(none) && !page.contains(none), "{none}");
+    }
+}
+
+/// `layout` and `probe` stood among the results.
+#[test]
+fn what_only_makes_ready_is_said_to_be_no_result() {
+    let cell = |group: &str, streams: &str| {
+        (group.to_owned(), settings("file", &[("streams", streams), ("direct", "true")]))
+    };
+    let cells = [
+        cell("streams", "1"),
+        cell("streams", "8"),
+        cell("probe", "1"),
+        cell("probe", "4"),
+        cell("layout", "4"),
+    ];
+    let fixture = fixture::campaign_of(blocked(&cells, 1, 1), 4);
+    let input = Input::new(&fixture.campaign, &fixture.records);
+    for name in ["text", "markdown", "html"] {
+        let format = super::find(name).unwrap();
+        let text = words(name, &format.bytes(&input).unwrap());
+        for group in ["probe", "layout"] {
+            let told = format!("{group} (made ready for the trials; no result)");
+            assert!(text.contains(&told), "{name}: {told}");
+        }
+    }
+}

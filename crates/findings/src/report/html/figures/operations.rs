@@ -1,0 +1,32 @@
+//! (pure) Operations on names, and transactions, against the number of streams.
+
+use super::{Axis, Dash, Figure, about, curves, heights, law, message, panel, traces};
+use crate::analysis::scaling::Followed;
+use crate::report::cells::Group;
+use crate::report::html::panel::count_tick;
+use crate::report::operations::OPS;
+use base::value;
+use experiment::knob::Settings;
+
+/// None where no two numbers of streams were measured.
+pub fn figure(groups: &[Group<'_>], followed: &[Followed]) -> Option<Figure> {
+    let counts = |settings: &Settings| settings.has("operation") || settings.has("journal-mode");
+    let (curves, beyond) = curves::curves(groups, "streams", counts);
+    let traces = traces(&curves, OPS, Dash::Solid, "", per_s);
+    let axis = Axis::log("operations per second", heights(&traces), count_tick);
+    let mut panels = panel("operations-per-s", &curves, "streams", &[OPS], axis, traces);
+    let told = "Operations in the time in which every stream ran, per second, with the 95 % \
+                interval over replicates.";
+    let told = law::add(&mut panels, law::fitted(followed, &curves, OPS, per_s), told);
+    (!panels.is_empty()).then(|| Figure {
+        id: "operations",
+        title: "Operations against streams",
+        about: about(&told, beyond),
+        message: message::of(&panels),
+        panels,
+    })
+}
+
+fn per_s(per_s: f64) -> (f64, String) {
+    (per_s, format!("{} operations per s", value::iops(per_s)))
+}

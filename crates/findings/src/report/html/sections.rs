@@ -1,0 +1,273 @@
+//! (pure) The sections of the page, from top to bottom.
+
+use maud::{Markup, html};
+
+use super::figures::Figure;
+use super::panel::Panel;
+use super::timelines::Timeline;
+use super::{explorer, inventory, sql, tables, topology};
+use crate::analysis::{Finding, Severity};
+use crate::report::cells::{self, Source};
+use crate::report::{Input, reported, words};
+use base::value::counted;
+
+/// Title, what this is, contents.
+pub fn header(input: &Input<'_>, title: &str, checked: bool, explored: bool) -> Markup {
+    let campaign = input.campaign;
+    let done = input.records.iter().filter(|r| r.outcome.measurement().is_some()).count();
+    html! {
+        header {
+            h1 { (title) }
+            p.quiet {
+                (campaign.plan) ", " (words::date(campaign.started_unix_ns)) ", "
+                (done) " of " (counted(input.records.len() as u64, "trial")) " done. Brickyard "
+                (campaign.version) ", campaign " (campaign.id) "."
+                @if campaign.engine == "sim" {
+                    " " strong { "A simulated server, not a real one." }
+                }
+            }
+            nav aria-label="Contents" {
+                a href="#findings" { "Findings" } " "
+                @if checked { a href="#integrity" { "Integrity" } " " }
+                a href="#figures" { "Figures" } " "
+                @if explored { a href="#explore" { "Explore" } " " }
+                @for (id, name) in [
+                    ("timelines", "Timelines"),
+                    ("results", "Results"), ("trials", "Trials"), ("server", "Server"),
+                    ("settings", "Settings"), ("repeat", "Repeat it"),
+                ] { a href=(format!("#{id}")) { (name) } " " }
+            }
+        }
+    }
+}
+
+/// The answer in sentences.
+pub fn answer(input: &Input<'_>) -> Markup {
+    html! {
+        section.answer aria-labelledby="answer" {
+            h2 #answer { "The answer" }
+            @for sentence in &input.answer { p { (tables::coded(sentence)) } }
+            @if input.answer.is_empty() { p { "Nothing was measured that would allow an answer." } }
+        }
+    }
+}
+
+/// What the analysis claims, the gravest first, with what it rests on.
+pub fn findings(findings: &[Finding]) -> Markup {
+    let mut gravest: Vec<&Finding> = findings.iter().collect();
+    gravest.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    html! {
+        section aria-labelledby="findings" {
+            h2 #findings { "Findings" }
+            @if findings.is_empty() { p { "None." } }
+            ul.findings { @for finding in gravest { (one_finding(finding)) } }
+        }
+    }
+}
+
+fn one_finding(finding: &Finding) -> Markup {
+    const SHOWN: usize = 12;
+    let (class, severity) = match finding.severity {
+        Severity::Info => ("info", "Info"),
+        Severity::Warning => ("warning", "Warning"),
+        Severity::Error => ("error", "Error"),
+    };
+    html! {
+        li class=(class) {
+            p.kind { span.severity { (severity) } " " (finding.question)
+                @if let Some(limit) = &finding.limit { ", limit: " (limit) }
+            }
+            p { (tables::coded(&finding.claim)) }
+            @if let Some(advice) = &finding.advice { p.advice { (tables::coded(advice)) } }
+            @if !finding.evidence.is_empty() {
+                p.evidence {
+                    @if finding.evidence.len() == 1 { "Rests on trial " }
+                    @else { "Rests on trials " }
+                    (tables::linked(&finding.evidence, SHOWN))
+                    ". "
+                    button.link.select type="button" hidden
+                        data-trials=(explorer::spans(&finding.evidence)) {
+                        @if finding.evidence.len() == 1 { "Show only this one" }
+                        @else { "Show only these " (finding.evidence.len()) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Places for the figures, with their text alternatives, and what `sql` there is of a panel.
+pub fn drawings(figures: &[Figure], sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
+    html! {
+        section aria-labelledby="figures" {
+            h2 #figures { "Figures" }
+            noscript { p.missing {
+                "Figures are drawn by a script, which is off. "
+                "Their data is in the tables below each."
+            } }
+            @if figures.is_empty() { p { "This plan varied nothing that a figure could show." } }
+            @for figure in figures { (drawing(figure, sql)) }
+        }
+    }
+}
+
+fn drawing(figure: &Figure, sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
+    let caption = format!("{}-caption", figure.id);
+    html! {
+        figure id=(figure.id) aria-labelledby=(caption) {
+            figcaption #(caption) {
+                h3 { (figure.title) }
+                @if !figure.about.is_empty() { p.quiet { (figure.about) } }
+            }
+            @if figure.panels.is_empty() {
+                p.missing { (tables::coded(&figure.message)) }
+            } @else {
+                div.panels {
+                    @for panel in &figure.panels {
+                        div.plot id=(panel.id) role="img" data-plot=(panel.id)
+                            aria-label=(format!("{}. {}", figure.title, figure.message)) {}
+                    }
+                }
+                details {
+                    summary { "In words and numbers" }
+                    p { (figure.message) }
+                    @for panel in &figure.panels {
+                        h4 { (panel.y.title) }
+                        (tables::panel(panel))
+                        @if let Some(sql) = sql(panel) { (sql) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The picker of timelines.
+pub fn courses(timelines: &[Timeline], without: usize) -> Markup {
+    html! {
+        section aria-labelledby="timelines" {
+            h2 #timelines { "Timelines" }
+            p.quiet {
+                "One trial from start to end, and under it what the kernel counted meanwhile. "
+                "Between the vertical lines all streams were running: only that time counts. "
+                "Trials that findings rest on come first."
+                @if without == 1 { " One more trial is in the store only." }
+                @if without > 1 { " " (without) " more trials are in the store only." }
+            }
+            @if timelines.is_empty() {
+                p.missing { "No trial was long enough to be sampled more than once." }
+            } @else {
+                noscript { p.missing { "Timelines are drawn by a script, which is off." } }
+                div.controls {
+                    label for="timeline-picker" { "Trial " }
+                    select #timeline-picker {
+                        @for (place, timeline) in timelines.iter().enumerate() {
+                            option value=(place) {
+                                (timeline.label) @if timeline.cited { ", in a finding" }
+                            }
+                        }
+                    }
+                    button #timeline-back type="button" { "Previous" }
+                    button #timeline-on type="button" { "Next" }
+                }
+                p #timeline-says aria-live="polite" {}
+                div.plot.timeline #timeline-plot role="img"
+                    aria-label="Timeline of the chosen trial" {}
+            }
+        }
+    }
+}
+
+/// Figures of all cells, and all trials.
+pub fn results(input: &Input<'_>) -> Markup {
+    let (trials, left_out) = tables::trials(input);
+    let not_bought = &input.campaign.not_bought;
+    let groups = cells::groups(input);
+    let shown = groups.iter().filter(|group| !reported::are_all(group));
+    let marked = Source::marked(shown.flat_map(|group| &group.rows)).into_iter();
+    let marked: Vec<String> =
+        marked.map(|source| format!("{}: {}", source.mark(), source.meaning())).collect();
+    html! {
+        section #results-section aria-labelledby="results" {
+            h2 #results { "Results" }
+            p.quiet {
+                "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1). p50 and "
+                "p99 are the latency of one operation."
+                @if let Some(told) = words::pooled(input.cells.iter()) { " " (told) }
+                @if !marked.is_empty() {
+                    " Hatched grey figures are not the device\u{2019}s. "
+                    (marked.join("; ")) "."
+                }
+            }
+            (tables::groups(input))
+            @if !input.campaign.left_out.is_empty() {
+                h3 { "Left out of the plan" }
+                ul { @for line in words::left_out(&input.campaign.left_out) {
+                    li { (tables::coded(&line)) }
+                } }
+            }
+            @if !not_bought.is_empty() {
+                h3 { "Not bought by this budget" }
+                p.quiet { "A budget buys all that stands above it too." }
+                table.budgets {
+                    thead { tr { th scope="col" { "budget" } th scope="col" { "buys" } } }
+                    tbody { @for (budget, cells) in words::by_budget(not_bought) { tr {
+                        th scope="row" { code { "--budget " (budget) } }
+                        td.wide-text { (words::bound(&cells.join("; "))) }
+                    } } }
+                }
+                (sql::of_not_bought(input))
+            }
+        }
+        section #trials-section aria-labelledby="trials" {
+            h2 #trials { "All trials" }
+            div.controls.scripted hidden {
+                label for="trials-filter" { "Show only rows with " }
+                input #trials-filter type="search" autocomplete="off";
+                span #trials-count role="status" {}
+            }
+            (trials)
+            @if left_out > 0 {
+                p {
+                    @if left_out == 1 { "One more trial is in the store: " }
+                    @else { (left_out) " more trials are in the store: " }
+                    code { "brickyard report --format json" }
+                }
+            }
+        }
+    }
+}
+
+/// The inventory, every setting, the command.
+pub fn server(input: &Input<'_>) -> Markup {
+    html! {
+        section aria-labelledby="server" {
+            h2 #server { "The server" }
+            (inventory::inventory(&input.campaign.inventory))
+            @if let Some(wired) = topology::section(&input.campaign.inventory) { (wired) }
+        }
+        section aria-labelledby="settings" {
+            h2 #settings { "Every setting" }
+            p.quiet {
+                "Those that vary stand in the table of trials, one column each; those that say "
+                "how long and over how much, at its end."
+            }
+            (tables::settings(input))
+        }
+        section aria-labelledby="repeat" {
+            h2 #repeat { "Repeat it" }
+            pre tabindex="0" { code { (words::command(input.campaign)) } }
+            p.quiet { "The order of the trials was drawn with seed " (input.campaign.seed) "." }
+        }
+    }
+}
+
+/// What made the page.
+pub fn footer(input: &Input<'_>) -> Markup {
+    html! {
+        footer { p.quiet {
+            "Made by Brickyard " (input.campaign.version) ". This page fetches nothing and sends "
+            "nothing. Figures are drawn by plotly.js (MIT licence)."
+        } }
+    }
+}

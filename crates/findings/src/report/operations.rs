@@ -1,0 +1,133 @@
+//! (pure) What tables of operations show that move no bytes, or not for their own sake: how many
+//! per second, and never a throughput of nothing.
+
+use super::cells::{self, Group, Row};
+use base::stats::Estimate;
+use base::value;
+use experiment::measurement::nfs;
+
+/// Operations per second.
+pub const OPS: &str = "ops_per_s";
+/// Transactions per second, of operations that are counted as well.
+pub const TRANSACTIONS: &str = "transactions_per_s";
+/// Operations over the time until all that they had changed was on the device.
+pub const DURABLE_OPS: &str = "durable_ops_per_s";
+/// Processor time of the load for each operation.
+pub const CPU: &str = "cpu_ns_per_op";
+
+/// One column.
+pub struct Column {
+    /// Over it.
+    pub head: &'static str,
+    /// Its figure.
+    pub name: &'static str,
+    /// How that is printed.
+    pub print: fn(f64) -> String,
+}
+
+/// Of datagrams that were sent, those that never arrived.
+pub const LOSS: &str = "loss_share";
+
+/// What the devices under files that are sent gave.
+pub const DISK: &str = "disk_throughput_bytes_per_s";
+
+/// Whether a group's cells count operations before bytes, or bits that went over a network.
+pub fn are_in(group: &Group<'_>) -> bool {
+    let is =
+        |row: &Row<'_>| row.cell.settings.has("operation") || row.cell.figures.contains_key(OPS);
+    group.rows.iter().any(is) || network(group) || nfs(group)
+}
+
+/// Whether what is told of a group went over a network.
+pub fn network(group: &Group<'_>) -> bool {
+    group.rows.iter().any(|row| row.cell.settings.is_network())
+}
+
+/// Whether files of a group lay on NFS, and their operations are of bytes.
+fn nfs(group: &Group<'_>) -> bool {
+    group.rows.iter().any(|row| row.cell.figures.contains_key(nfs::REQUESTS))
+}
+
+/// Rates of a file server, and what they cost both ends, as far as that is known here.
+fn of_nfs() -> Vec<Column> {
+    let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
+    let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
+    let column = |head, name, print| Column { head, name, print };
+    vec![
+        column("MB/s", cells::THROUGHPUT, megabytes),
+        column("ops/s", cells::IOPS, value::iops),
+        column("p50", cells::P50, value::duration),
+        column("p99", cells::P99, value::duration),
+        column("READ", "nfs_read_rtt_ns_mean", value::duration),
+        column("WRITE", "nfs_write_rtt_ns_mean", value::duration),
+        column("retrans", "nfs_retransmissions", whole),
+        column("s/GB client", "client_cpu_seconds_per_gb", value::significant),
+        column("s/GB server", "server_cpu_seconds_per_gb", value::significant),
+        column("intr/s", "interrupts_per_s", whole),
+        column("switches/s", "context_switches_per_s", whole),
+    ]
+}
+
+/// Rates of a network, in decimal bits, and what each end's processors gave for them.
+fn of_network() -> Vec<Column> {
+    let gigabits: fn(f64) -> String = |per_s| value::significant(per_s * 8.0 / 1e9);
+    let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
+    let copied = "zerocopy_copied_share";
+    vec![
+        Column { head: "Gb/s", name: cells::THROUGHPUT, print: gigabits },
+        Column { head: "to peer", name: "outgoing_throughput_bytes_per_s", print: gigabits },
+        Column { head: "from peer", name: "incoming_throughput_bytes_per_s", print: gigabits },
+        Column { head: "disk", name: DISK, print: gigabits },
+        Column { head: "sent", name: "sent_throughput_bytes_per_s", print: gigabits },
+        Column { head: "msg/s", name: cells::IOPS, print: value::iops },
+        Column { head: "s/GB out", name: "sender_cpu_seconds_per_gb", print: value::significant },
+        Column { head: "s/GB in", name: "receiver_cpu_seconds_per_gb", print: value::significant },
+        Column { head: "retrans", name: "retransmits", print: whole },
+        Column { head: "RTT", name: "rtt_ns_mean", print: value::duration },
+        Column { head: "copied", name: copied, print: value::percent },
+        Column { head: "loss", name: LOSS, print: value::percent },
+        Column { head: "by socket", name: "datagrams_dropped_by_socket", print: whole },
+        Column { head: "reordered", name: "datagrams_reordered", print: whole },
+        Column { head: "jitter", name: "jitter_ns_mean", print: value::duration },
+        Column { head: "link 1", name: "link1_throughput_bytes_per_s", print: gigabits },
+        Column { head: "link 2", name: "link2_throughput_bytes_per_s", print: gigabits },
+        Column { head: "link 3", name: "link3_throughput_bytes_per_s", print: gigabits },
+        Column { head: "link 4", name: "link4_throughput_bytes_per_s", print: gigabits },
+    ]
+}
+
+/// The columns of a group: those that none of its cells has are left out.
+pub fn columns(group: &Group<'_>) -> Vec<Column> {
+    let by_name = group.rows.iter().any(|row| row.cell.figures.contains_key(OPS));
+    if network(group) || (nfs(group) && !by_name) {
+        let mut all = if network(group) { of_network() } else { of_nfs() };
+        let has = |name| group.rows.iter().any(|row| cells::figure(row.cell, name).is_some());
+        all.retain(|column| column.name == cells::THROUGHPUT || has(column.name));
+        return all;
+    }
+    let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
+    let all = [
+        Column { head: "trans/s", name: TRANSACTIONS, print: value::iops },
+        Column { head: "trans p99", name: "transaction_latency_ns_p99", print: value::duration },
+        Column { head: "ops/s", name: OPS, print: value::iops },
+        Column { head: "durable ops/s", name: DURABLE_OPS, print: value::iops },
+        Column { head: "MB/s", name: cells::THROUGHPUT, print: megabytes },
+        Column { head: "CPU/op", name: CPU, print: value::duration },
+        Column { head: "p50", name: cells::P50, print: value::duration },
+        Column { head: "p99", name: cells::P99, print: value::duration },
+    ];
+    let has = |column: &Column| {
+        let some = |row: &Row<'_>| cells::figure(row.cell, column.name).is_some();
+        column.name == OPS || group.rows.iter().any(some)
+    };
+    all.into_iter().filter(has).collect()
+}
+
+/// The figure of a column, for people; `-` where there is none.
+pub fn cell(row: &Row<'_>, column: &Column) -> String {
+    print(cells::figure(row.cell, column.name), column)
+}
+
+fn print(estimate: Option<Estimate>, column: &Column) -> String {
+    estimate.map_or("-".to_owned(), |estimate| (column.print)(estimate.value))
+}

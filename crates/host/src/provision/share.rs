@@ -1,0 +1,321 @@
+//! Directories of NFS servers, mounted as asked and looked at again.
+//!
+//! What a server does not have, the client settles for silently: a smaller size, an older version,
+//! the connections that another mount of the same server made. So the options in force are read
+//! back from the kernel, and what is not as it was asked for is refused, or said. See nfs(5).
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::step::words;
+use crate::journal::{self, Act, Journal, Line, Said};
+use crate::sys::signal::Stop;
+use crate::sys::{Error, Host, command};
+use base::value;
+
+/// A server that does not answer is asked for so long, unless mount(8) gives up before.
+const MOUNTING_MAX: Duration = Duration::from_secs(60);
+
+/// What is mounted, and how; what is `None` is left to client and server.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// `SERVER:/EXPORT`.
+    pub source: String,
+    /// `3`, `4.0`, `4.1` or `4.2`.
+    pub version: Option<String>,
+    /// `tcp` or `udp`.
+    pub transport: Option<String>,
+    /// Most bytes of one READ.
+    pub read_bytes: Option<u64>,
+    /// Most bytes of one WRITE.
+    pub write_bytes: Option<u64>,
+    /// Connections to the server.
+    pub connections: Option<u64>,
+}
+
+/// A share that is mounted.
+#[derive(Debug)]
+pub struct Shared {
+    /// What was asked for.
+    pub share: Share,
+    /// What must be said of it: kinds and sentences.
+    pub notes: Vec<(&'static str, String)>,
+    /// The server keeps locks: who holds one holds it on every client.
+    pub locks_are_the_servers: bool,
+    since: usize,
+}
+
+/// Whether a name is an export of a server, as mount(8) takes it: `SERVER:/EXPORT`. A directory of
+/// such a name can be given as `./NAME`.
+pub fn is_export(name: &str) -> bool {
+    name.split_once(":/").is_some_and(|(server, _)| {
+        let known = |c: char| c.is_ascii_alphanumeric() || ".-_:[]%".contains(c);
+        server.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
+            && server.chars().all(known)
+    })
+}
+
+impl Share {
+    /// Why no server can have what was asked for, whatever it is.
+    pub fn senseless(&self) -> Option<&'static str> {
+        let four = self.version.as_ref().is_some_and(|version| version.starts_with('4'));
+        let udp = self.transport.as_deref() == Some("udp");
+        (four && udp).then_some(
+            "version 4 of NFS needs a transport that heeds congestion, which UDP is not (RFC 7530, \
+             section 3.1); choose nfs-version=3, or nfs-transport=tcp",
+        )
+    }
+
+    /// Options for mount(8). Who asks for version 3 gets its locks kept here: another daemon would
+    /// have to run for the server to keep them.
+    fn options(&self) -> String {
+        let mut all = vec!["retry=0".to_owned()];
+        let mut add = |name: &str, value: Option<String>| {
+            all.extend(value.map(|value| format!("{name}={value}")));
+        };
+        add("vers", self.version.clone());
+        add("proto", self.transport.clone());
+        add("rsize", self.read_bytes.map(|bytes| bytes.to_string()));
+        add("wsize", self.write_bytes.map(|bytes| bytes.to_string()));
+        add("nconnect", self.connections.map(|count| count.to_string()));
+        if self.version.as_deref() == Some("3") {
+            all.push("nolock".to_owned());
+        }
+        all.join(",")
+    }
+
+    /// The command that mounts it.
+    pub fn command(&self, at: &str) -> Vec<String> {
+        words(&["mount", "-t", "nfs", "-o", &self.options(), &self.source, at])
+    }
+
+    /// Compares what was asked for with what the kernel says is in force; gives what must be said.
+    ///
+    /// # Errors
+    /// When the mount is another than was asked for.
+    fn compare(&self, options: &str) -> Result<Vec<(&'static str, String)>, Error> {
+        let of = |name: &str| {
+            let mut all = options.split(',');
+            all.find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+        };
+        let bytes = |name: &str| of(name).and_then(|text| text.parse::<u64>().ok());
+        let connections = of("nconnect").and_then(|text| text.parse::<u64>().ok()).unwrap_or(1);
+        let (version, transport) = (of("vers").unwrap_or("?"), of("proto").unwrap_or("?"));
+        let other = |asked: &str, now: String, hint: &str| {
+            let what = format!("cannot mount {} with {asked}", self.source);
+            Err(Error::new(what, format!("in force was {now}")).hint(hint))
+        };
+        match &self.version {
+            Some(asked) if asked != version => {
+                let hint = "the server must have that version: /proc/fs/nfsd/versions there";
+                return other(&format!("nfs-version={asked}"), format!("version {version}"), hint);
+            }
+            _ => {}
+        }
+        match &self.transport {
+            // Over IPv6 it is called tcp6.
+            Some(asked) if transport.trim_end_matches('6') != asked => {
+                let hint = "leave `nfs-transport` out of the plan";
+                return other(&format!("nfs-transport={asked}"), transport.to_owned(), hint);
+            }
+            _ => {}
+        }
+        if let Some(asked) = self.connections.filter(|asked| *asked != connections) {
+            let hint = "unmount what else is mounted from that server: mounts share connections";
+            return other(&format!("nconnect={asked}"), format!("nconnect={connections}"), hint);
+        }
+        let mut notes = Vec::new();
+        let sizes = [
+            ("nfs-read-size", "rsize", self.read_bytes),
+            ("nfs-write-size", "wsize", self.write_bytes),
+        ];
+        for (knob, name, asked) in sizes {
+            let Some((asked, now)) = asked.zip(bytes(name)).filter(|(asked, now)| asked != now)
+            else {
+                continue;
+            };
+            let [asked, now] = [asked, now].map(|bytes| value::bytes(bytes as f64));
+            notes.push((
+                "setting-rounded",
+                format!(
+                    "{knob}: {asked} was asked for; in force was {now} ({name}), as client and \
+                         server agreed."
+                ),
+            ));
+        }
+        let sized = |name: &str| bytes(name).map_or("?".to_owned(), |n| value::bytes(n as f64));
+        notes.push((
+            "nfs-mount",
+            format!(
+                "{} was mounted by NFS {version} over {transport}: {} of most READs and {} of most \
+                 WRITEs at a time, {connections} connection{}.",
+                self.source,
+                sized("rsize"),
+                sized("wsize"),
+                if connections == 1 { "" } else { "s" }
+            ),
+        ));
+        Ok(notes)
+    }
+}
+
+/// Mounts a share at `at`, a directory that does not exist yet; noted in the journal before.
+///
+/// # Errors
+/// When it cannot be mounted as asked; then nothing stays mounted.
+pub fn mount(
+    host: &Host,
+    share: &Share,
+    journal: &mut Journal,
+    at: &str,
+    stop: &Stop,
+) -> Result<Shared, Error> {
+    if let Some(why) = share.senseless() {
+        return Err(Error::new(format!("cannot mount {}", share.source), why));
+    }
+    if command::find("mount.nfs").is_none() {
+        let what = format!("cannot mount {}", share.source);
+        return Err(Error::new(what, "mount.nfs is not installed").hint("apt install nfs-common"));
+    }
+    let (since, boot) = (journal.position(), journal::boot(host)?);
+    let acts = [
+        Act::Directory { path: at.to_owned() },
+        Act::Share { at: at.to_owned(), source: share.source.clone() },
+    ];
+    let mut made = Ok(());
+    for act in acts {
+        let is_directory = matches!(act, Act::Directory { .. });
+        journal.note(Line::Layout { act, boot: boot.clone() })?;
+        if is_directory {
+            host.make_directory(at)?;
+        } else {
+            made = command::run(&share.command(at), MOUNTING_MAX, stop).map(|_| ());
+        }
+    }
+    let made = made.map_err(advised).and_then(|()| {
+        let options = in_force(host, at).ok_or_else(|| {
+            let what = format!("cannot mount {}", share.source);
+            Error::new(what, format!("mount ended well, and nothing is mounted at {at}"))
+        })?;
+        Ok((share.compare(&options)?, options))
+    });
+    match made {
+        Ok((notes, options)) => {
+            let locks_are_the_servers =
+                options.split(',').any(|option| option == "local_lock=none");
+            Ok(Shared { share: share.clone(), notes, locks_are_the_servers, since })
+        }
+        Err(error) => match journal.undo_layout(host, since).into_iter().find(Said::is_left) {
+            None => Err(error),
+            Some(left) => Err(Error { why: format!("{}; and {left}", error.why), ..error }),
+        },
+    }
+}
+
+/// Options of the file system that is mounted there.
+fn in_force(host: &Host, at: &str) -> Option<String> {
+    let target = crate::inventory::target(host, Path::new(at)).ok()?;
+    let is_it = target.mount_point == at && target.filesystem.starts_with("nfs");
+    is_it.then_some(target.mount_options)
+}
+
+/// What to do about what mount(8) says.
+fn advised(error: Error) -> Error {
+    const ADVICE: [(&str, &str); 5] = [
+        (
+            "not supported",
+            "leave that version or transport out of the plan: this kernel or the \
+                           server lacks it",
+        ),
+        ("incorrect mount option", "leave that option out of the plan: this kernel lacks it"),
+        ("rpc.statd", "nfs-version=3, which keeps locks here"),
+        ("access denied", "the server's /etc/exports must name this machine, and rw"),
+        (
+            "No such file",
+            "`showmount -e SERVER` lists what it exports; paths of version 4 begin at \
+                          its fsid=0",
+        ),
+    ];
+    let found = ADVICE.iter().find(|(said, _)| error.why.contains(said));
+    match found {
+        Some((_, advice)) => error.hint(*advice),
+        None if !rustix::process::geteuid().is_root() => error.hint("mounting takes root"),
+        None => error,
+    }
+}
+
+impl Shared {
+    /// Unmounts it and removes the directory; gives what became of both.
+    pub fn unmount(self, host: &Host, journal: &mut Journal) -> Vec<Said> {
+        journal.undo_layout(host, self.since)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As the kernel of a server with little memory answered a client that asked for 2 MiB.
+    const IN_FORCE: &str = "rw,relatime,vers=4.2,rsize=131072,wsize=131072,namlen=255,hard,\
+        proto=tcp,nconnect=4,timeo=600,retrans=2,sec=sys,clientaddr=10.9.0.2,local_lock=none";
+
+    fn share() -> Share {
+        Share { source: "10.9.0.1:/x".into(), ..Share::default() }
+    }
+
+    #[test]
+    fn exports_are_told_from_directories() {
+        for name in ["nas:/srv", "10.9.0.1:/", "[fe80::1%eth0]:/x", "nas.example.org:/a b"] {
+            assert!(is_export(name), "{name}");
+        }
+        for name in ["/srv:/x", "./nas:/x", "nas:srv", "nas", "-o:/x", ":/x", "", "a b:/x", "."] {
+            assert!(!is_export(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn only_what_was_asked_for_is_given_to_mount() {
+        assert_eq!(share().options(), "retry=0");
+        let all = Share {
+            version: Some("3".into()),
+            transport: Some("udp".into()),
+            read_bytes: Some(8192),
+            write_bytes: Some(32768),
+            connections: Some(2),
+            ..share()
+        };
+        let words = all.command("/run/brickyard-1").join(" ");
+        assert_eq!(
+            words,
+            "mount -t nfs -o retry=0,vers=3,proto=udp,rsize=8192,wsize=32768,nconnect=2,nolock \
+             10.9.0.1:/x /run/brickyard-1"
+        );
+        assert_eq!(all.senseless(), None);
+        let four = Share { version: Some("4.2".into()), ..all };
+        assert!(four.senseless().unwrap().contains("RFC 7530"));
+    }
+
+    #[test]
+    fn what_the_server_made_smaller_is_said_and_another_version_is_refused() {
+        let of = |share: Share| share.compare(IN_FORCE);
+        let plain = of(share()).unwrap();
+        assert_eq!(plain.len(), 1);
+        assert!(plain[0].1.contains("NFS 4.2 over tcp") && plain[0].1.contains("4 connections"));
+        let sizes = Share { read_bytes: Some(2 << 20), write_bytes: Some(131_072), ..share() };
+        let notes = of(sizes).unwrap();
+        assert_eq!((notes.len(), notes[0].0), (2, "setting-rounded"));
+        assert!(notes[0].1.contains("2.00 MiB") && notes[0].1.contains("128 KiB"), "{notes:?}");
+        let why = |share: Share| of(share).unwrap_err();
+        let older = why(Share { version: Some("4.1".into()), ..share() });
+        assert!(older.what.contains("nfs-version=4.1") && older.why.contains("4.2"), "{older}");
+        let udp = why(Share { transport: Some("udp".into()), ..share() });
+        assert!(udp.why.contains("tcp"), "{udp}");
+        let one = why(Share { connections: Some(1), ..share() });
+        assert!(one.why.contains("nconnect=4") && one.hint.unwrap().contains("share"));
+        let same = Share { version: Some("4.2".into()), connections: Some(4), ..share() };
+        assert_eq!(of(same).unwrap().len(), 1);
+        let alone = IN_FORCE.replace("nconnect=4,", "").replace("proto=tcp", "proto=tcp6");
+        let asked = Share { connections: Some(1), transport: Some("tcp".into()), ..share() };
+        assert!(asked.compare(&alone).is_ok(), "one connection is not listed, and tcp6 is TCP");
+    }
+}
