@@ -4,10 +4,12 @@
 //! business. Each generator is a plain value: a copy of it yields the same blocks again, which is
 //! what a second pass needs.
 
+mod any;
 mod shuffle;
 mod walk;
 mod zipf;
 
+pub use any::Any;
 pub use shuffle::Shuffle;
 pub use walk::Walk;
 pub use zipf::Zipf;

@@ -50,6 +50,10 @@ pub enum Seen {
 
 /// A way to ask the kernel. One thread uses one backend.
 pub trait Backend {
+    /// An operation from memory may cost less than a microsecond: then the order of its blocks is
+    /// compiled into the loop, and where a block is checked or an operation dearer it is not.
+    const IS_LIGHT: bool = false;
+
     /// Bytes that a whole I/O moves, as `result` tells them: 0 for NOPs.
     fn whole(&self) -> i32;
 

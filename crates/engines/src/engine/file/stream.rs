@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use hdrhistogram::Histogram;
 
-use super::address::{Address, Shuffle, Walk, Zipf, below, mix};
+use super::address::{Address, Any, Shuffle, Walk, Zipf, below, mix};
 use super::backend::aio::Aio;
 use super::backend::mapped::Mapped;
 use super::backend::ring::{Ring, Wish};
@@ -213,21 +213,38 @@ impl Stream<'_> {
     }
 
     fn with_address<B: Backend>(self, backend: B) -> Result<Yield, Broken> {
+        let address = self.address();
+        if let Some(format) = self.trial.job.verify {
+            let check = Blocks::new(self.trial.ground(), format, self.index);
+            let of = (backend, address, check);
+            return match self.trial.job.direction {
+                Direction::Write => self.drive::<_, _, _, false, true, true>(of),
+                // Those that do both are refused.
+                _ => self.drive::<_, _, _, true, false, true>(of),
+            };
+        }
+        match address {
+            Any::Walk(walk) if B::IS_LIGHT => self.with_direction(backend, walk),
+            Any::Shuffle(shuffle) if B::IS_LIGHT => self.with_direction(backend, shuffle),
+            address => self.with_direction(backend, address),
+        }
+    }
+
+    /// The order of the blocks.
+    fn address(&self) -> Any {
         let (job, blocks) = (&self.trial.job, self.trial.files[self.index].blocks());
         let seed = self.seed();
         let start = if job.starts_anywhere() { below(blocks, mix(seed)) } else { 0 };
         match job.order {
-            Order::Forward => self.with_direction(backend, Walk::forward(blocks, start)),
+            Order::Forward => Any::Walk(Walk::forward(blocks, start)),
             Order::Backward => {
                 let start = if job.starts_anywhere() { start } else { blocks - 1 };
-                self.with_direction(backend, Walk::backward(blocks, start))
+                Any::Walk(Walk::backward(blocks, start))
             }
-            Order::Strided(stride) => {
-                self.with_direction(backend, Walk::strided(blocks, stride, start))
-            }
-            Order::Same => self.with_direction(backend, Walk::same()),
-            Order::Uniform => self.with_direction(backend, Shuffle::new(blocks, seed)),
-            Order::Zipf(theta) => self.with_direction(backend, Zipf::new(blocks, theta, seed)),
+            Order::Strided(stride) => Any::Walk(Walk::strided(blocks, stride, start)),
+            Order::Same => Any::Walk(Walk::same()),
+            Order::Uniform => Any::Shuffle(Shuffle::new(blocks, seed)),
+            Order::Zipf(theta) => Any::Zipf(Zipf::new(blocks, theta, seed)),
         }
     }
 
@@ -237,15 +254,6 @@ impl Stream<'_> {
         address: G,
     ) -> Result<Yield, Broken> {
         let job = &self.trial.job;
-        if let Some(format) = job.verify {
-            let check = Blocks::new(self.trial.ground(), format, self.index);
-            let of = (backend, address, check);
-            return match job.direction {
-                Direction::Write => self.drive::<_, _, _, false, true, true>(of),
-                // Those that do both are refused.
-                _ => self.drive::<_, _, _, true, false, true>(of),
-            };
-        }
         let of = (backend, address, Off);
         match (job.direction, job.latency) {
             (Direction::Read, true) => self.drive::<_, _, _, true, false, true>(of),

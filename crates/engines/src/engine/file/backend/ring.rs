@@ -160,6 +160,8 @@ impl Ring {
 }
 
 impl Backend for Ring {
+    const IS_LIGHT: bool = true;
+
     #[inline]
     fn whole(&self) -> i32 {
         if self.nop { 0 } else { self.buffers.block() as i32 }
