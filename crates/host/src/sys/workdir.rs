@@ -6,7 +6,7 @@
 //! directory above may give its name to another one.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -163,7 +163,8 @@ fn ours(name: &str) -> bool {
 }
 
 impl WorkDir {
-    /// Makes `parent/brickyard-NAME`, marks it and locks the mark.
+    /// Makes `parent/brickyard-NAME`, marks it and locks the mark. One that is there because a run
+    /// of ours was killed before it had marked it is taken for just made.
     ///
     /// # Errors
     /// When it exists already or cannot be made.
@@ -213,10 +214,20 @@ impl WorkDir {
         };
         let above = open_above(parent).map_err(failed)?;
         let name = format!("{PREFIX}{name}");
-        rustix::fs::mkdirat(&above, &name, Mode::RWXU).map_err(failed)?;
+        let begun = match rustix::fs::mkdirat(&above, &name, Mode::RWXU) {
+            Ok(()) => false,
+            Err(Errno::EXIST) => true,
+            Err(error) => return Err(failed(error)),
+        };
         let marked = open_folder(above.as_fd(), &name)
-            .map_err(Unmarked::Kernel)
-            .and_then(|folder| Ok((mark(folder.as_fd(), waits)?, folder)));
+            .map_err(|error| Unmarked::Kernel(if begun { Errno::EXIST } else { error }))
+            .and_then(|folder| {
+                let marker = match begun {
+                    false => mark(folder.as_fd(), waits)?,
+                    true => mark_begun(folder.as_fd(), waits)?,
+                };
+                Ok((marker, folder))
+            });
         let held = marked.and_then(|(marker, folder)| {
             let path = parent.join(&name);
             let held = beneath::hold_in(above.as_fd(), &name, &path, folder)?;
@@ -226,7 +237,9 @@ impl WorkDir {
             Ok((held, marker)) => Ok(WorkDir { held, above, name, marker }),
             Err(why) => {
                 // Nothing is in it, or it is not removed.
-                let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
+                if !begun {
+                    let _ = rustix::fs::unlinkat(&above, &name, AtFlags::REMOVEDIR);
+                }
                 Err(match why {
                     Unmarked::Kernel(error) => failed(error),
                     Unmarked::Strange => {
@@ -303,6 +316,45 @@ fn mark(folder: BorrowedFd<'_>, waits: Option<&str>) -> Result<OwnedFd, Unmarked
     marked
 }
 
+/// Marks a directory that is there already as one that was just made, when a run of ours was killed
+/// between making and marking it: nobody else may write in it, and nothing is in it but the
+/// beginning of a mark that nobody has locked.
+///
+/// # Errors
+/// `EEXIST` of any other.
+fn mark_begun(folder: BorrowedFd<'_>, waits: Option<&str>) -> Result<OwnedFd, Unmarked> {
+    let of_mark = |name: &std::ffi::CString| name.to_bytes() == MARKER.as_bytes();
+    if !names(folder)?.iter().all(of_mark) {
+        return Err(Errno::EXIST.into());
+    }
+    let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let marker = match rustix::fs::openat(folder, MARKER, flags, Mode::empty()) {
+        Ok(marker) => marker,
+        Err(Errno::NOENT) => {
+            return mark(folder, waits).map_err(|_| Unmarked::Kernel(Errno::EXIST));
+        }
+        Err(_) => return Err(Errno::EXIST.into()),
+    };
+    let stat = rustix::fs::fstat(&marker)?;
+    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    let ours = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_nlink <= 1;
+    if !regular || !ours || !is_made_by_us(&rustix::fs::fstat(folder)?, &stat) {
+        return Err(Errno::EXIST.into());
+    }
+    rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive)
+        .map_err(|_| Errno::EXIST)?;
+    let mut said = Vec::new();
+    let file = File::from(marker);
+    (&file).take(4096).read_to_end(&mut said).map_err(|_| Errno::EXIST)?;
+    // A whole first line is the mark of a directory that is used, or that was left on purpose.
+    if said.len() > MAGIC.len() || !MAGIC.as_bytes().starts_with(&said) {
+        return Err(Errno::EXIST.into());
+    }
+    let begin_anew = file.set_len(0).and_then(|()| (&file).rewind());
+    begin_anew.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    write_mark(file, waits)
+}
+
 fn mark_in(
     folder: BorrowedFd<'_>,
     marker: OwnedFd,
@@ -313,7 +365,10 @@ fn mark_in(
     }
     // Locked before it says what it is: a sweep that comes in between finds no marker.
     rustix::fs::flock(&marker, FlockOperation::LockExclusive)?;
-    let mut file = File::from(marker);
+    write_mark(File::from(marker), waits)
+}
+
+fn write_mark(mut file: File, waits: Option<&str>) -> Result<OwnedFd, Unmarked> {
     let waits = waits.map_or(String::new(), |waits| format!("{WAITS}{waits}\n"));
     let written = write!(file, "{MAGIC}\n{waits}").and_then(|()| file.sync_all());
     written.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;

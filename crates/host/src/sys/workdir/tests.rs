@@ -67,6 +67,65 @@ fn what_is_bound_into_the_folder_of_a_trial_is_not_emptied() {
     remove_folder(work.path(), 3).unwrap();
 }
 
+/// A run that was killed between making its directory and marking it could not be resumed any more:
+/// "cannot make a directory in /tmp/...: File exists", in one of a thousand kills.
+#[test]
+fn a_directory_that_a_killed_run_had_not_marked_yet_is_taken_for_just_made() {
+    let parent = tempfile::tempdir().unwrap();
+    for (number, begun) in [None, Some(""), Some("This dir"), Some(MAGIC)].iter().enumerate() {
+        let path = parent.path().join(format!("brickyard-{number}"));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .unwrap();
+        if let Some(begun) = begun {
+            std::fs::write(path.join(MARKER), begun).unwrap();
+        }
+        let work = WorkDir::create(parent.path(), &number.to_string()).unwrap();
+        assert!(bears_marker(work.held.directory()), "{begun:?}");
+        let said = std::fs::read_to_string(path.join(MARKER)).unwrap();
+        assert_eq!(said, format!("{MAGIC}\n"), "{begun:?}");
+        assert_eq!(work.remove().unwrap(), Swept::Removed(path));
+    }
+}
+
+#[test]
+fn no_other_directory_is_taken_for_just_made() {
+    let parent = tempfile::tempdir().unwrap();
+    let refused = |name: &str| {
+        let error = WorkDir::create(parent.path(), name).unwrap_err();
+        assert!(error.to_string().contains("File exists"), "{name}: {error}");
+    };
+    let path = |name: &str| parent.path().join(format!("brickyard-{name}"));
+    // One that is used, and one whose run has ended.
+    let living = WorkDir::create(parent.path(), "living").unwrap();
+    refused("living");
+    drop(living);
+    refused("living");
+    let holds = |name: &str, file: &str, text: &str| {
+        std::fs::create_dir(path(name)).unwrap();
+        std::fs::write(path(name).join(file), text).unwrap();
+        refused(name);
+        assert_eq!(std::fs::read_to_string(path(name).join(file)).unwrap(), text);
+    };
+    holds("theirs", "thesis.doc", "");
+    holds("strange", MARKER, "A mark of mine");
+    // Being made by another run.
+    std::fs::create_dir(path("locked")).unwrap();
+    let marker = File::create(path("locked").join(MARKER)).unwrap();
+    rustix::fs::flock(&marker, FlockOperation::LockExclusive).unwrap();
+    refused("locked");
+    // A link to an empty directory is none of ours.
+    let elsewhere = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(elsewhere.path(), path("link")).unwrap();
+    refused("link");
+    // Nor is one in which others may write.
+    std::fs::create_dir(path("shared")).unwrap();
+    let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(path("shared"), open).unwrap();
+    refused("shared");
+    assert!(path("shared").read_dir().unwrap().next().is_none(), "and nothing is left in it");
+}
+
 #[test]
 fn a_sweep_takes_only_marked_directories_that_nobody_uses() {
     let parent = tempfile::tempdir().unwrap();
