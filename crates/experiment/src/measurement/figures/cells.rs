@@ -58,6 +58,10 @@ pub fn replicates(records: &[Record]) -> Vec<Vec<&Record>> {
     groups
 }
 
+/// What the rate is without the first tenth of a second, over what it is, is known to be 1 within
+/// an interval so wide: anything wider does not decide.
+const SAME_START: f64 = 0.02;
+
 /// Cells in the order in which their first trial appears. Replicates have the same settings,
 /// whichever group of the plan asked for them. A figure of a cell is the mean of its trials'
 /// figures with a 95 % interval, no narrower than whole blocks and a common start allow
@@ -152,7 +156,9 @@ pub fn widened<'a>(
         return estimate;
     };
     // Without the first tenth of a second all are slower, or all faster: either may be what lasts.
-    let moved = if of.covers(1.0) { 0.0 } else { estimate.value * (ratio - 1.0) };
+    // Two repeats seldom decide whether they have a start in common, and may well have.
+    let the_same = of.covers(1.0) && of.high - of.low <= SAME_START;
+    let moved = if the_same { 0.0 } else { estimate.value * (ratio - 1.0) };
     let widen = |ends: Interval| Interval {
         low: ends.low + moved.min(0.0),
         high: ends.high + moved.max(0.0),
