@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use engines::engine::{self, Context, Engine, Error as EngineError, Keeps};
+use experiment::knob;
 use experiment::measurement::{Measurement, Note, Outcome, Record, judge};
 use experiment::plan::Trial;
 use experiment::progress::{Event, Observer};
@@ -390,7 +391,7 @@ impl<'a> Run<'a> {
 
     /// Puts the trial's system knobs in force; gives what the record must say of them.
     fn put_in_force(&mut self, trial: &Trial, work: &[PathBuf]) -> Result<Vec<Note>, Outcome> {
-        if self.barred.any() && trial.settings.flag("drop-caches") {
+        if self.barred.any() && trial.settings.get(knob::DROP_CACHES) == Some(true) {
             let why = "dropping caches writes everything back first, and would wait for the load \
                        that hangs";
             return Err(Outcome::Skipped(why.to_owned()));

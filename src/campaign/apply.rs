@@ -9,6 +9,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use base::value::{self, Value};
+use experiment::knob;
 use experiment::knob::system::{Place, group, interface};
 use experiment::knob::{Apply, KNOBS, Knob, Settings};
 use experiment::measurement::Note;
@@ -104,8 +105,8 @@ fn is_a_choice(place: &Place, knob: &str, value: &Value) -> Result<(), Error> {
 /// The system knobs that are not left as they are.
 fn set(settings: &Settings) -> impl Iterator<Item = (&'static Knob, &Value)> {
     let applied = KNOBS.iter().filter(|knob| knob.apply.is_setting());
-    let values = applied.filter(|knob| settings.has(knob.name));
-    values.map(|knob| (*knob, settings.get(knob.name))).filter(|(_, value)| !value.is_as_is())
+    let values = applied.filter_map(|knob| Some((*knob, settings.named(knob.name)?)));
+    values.filter(|(_, value)| !value.is_as_is())
 }
 
 /// Whether these settings ask for anything of the machine.
@@ -414,7 +415,7 @@ pub fn recover(host: &Host, journal: &Path, tell: &mut dyn FnMut(&Said)) -> Resu
 
 /// What a record says when the kernel killed so many processes of the load.
 pub fn out_of_memory(killed: u64, settings: &Settings) -> Option<String> {
-    let limit = settings.find("memory-limit")?;
+    let limit = settings.named(knob::MEMORY_LIMIT.name)?;
     (killed > 0).then(|| {
         let limit = value::setting(limit);
         format!(

@@ -7,9 +7,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use base::value::Value;
 use engines::engine::Written;
 use engines::engine::file::first_generation;
+use experiment::knob;
 use experiment::knob::Settings;
 
 /// A file that was laid out.
@@ -28,17 +28,17 @@ impl Laid {
     /// The file of this number as the trial `trial` has laid it out.
     pub fn by(settings: &Settings, trial: u32, number: u64) -> Laid {
         // One that goes round and round leaves blocks of two generations.
-        let once = !settings.flag("sustained");
+        let once = !settings.get(knob::SUSTAINED);
         let written = Written { file: number, generation: first_generation(trial) };
         let checkable = format(settings).filter(|_| once).map(|format| (format, written));
-        Laid { bytes: settings.whole("file-size"), checkable }
+        Laid { bytes: settings.get(knob::FILE_SIZE), checkable }
     }
 
     /// Whether a trial with these settings can use it.
     pub fn serves(&self, settings: &Settings) -> bool {
         let wanted = format(settings);
         let is = self.checkable.as_ref().map(|(format, _)| format);
-        self.bytes >= settings.whole("file-size") && (wanted.is_none() || wanted.as_ref() == is)
+        self.bytes >= settings.get(knob::FILE_SIZE) && (wanted.is_none() || wanted.as_ref() == is)
     }
 
     /// How its blocks name themselves.
@@ -68,16 +68,15 @@ pub fn forget_written<'a>(
 /// it has in common with it.
 pub fn set_format(settings: &Settings, layout: &mut Settings) {
     let Some((_, length)) = format(settings) else { return };
-    for knob in ["verify", "verify-block"] {
-        layout.set(knob, settings.get(knob).clone());
-    }
+    layout.set(knob::VERIFY, settings.get(knob::VERIFY));
+    layout.set(knob::VERIFY_BLOCK, settings.get(knob::VERIFY_BLOCK));
     // As many of them at once as go into 1 MiB, and into the file.
-    let size = settings.whole("file-size");
+    let size = settings.get(knob::FILE_SIZE);
     let mut whole = length;
     while 2 * whole <= 1 << 20 && size.is_multiple_of(2 * whole) {
         whole *= 2;
     }
-    layout.set("block-size", Value::Bytes(whole));
+    layout.set(knob::BLOCK_SIZE, whole);
 }
 
 /// Whether a trial with these settings checks what it reads.
@@ -86,22 +85,23 @@ pub fn checks(settings: &Settings) -> bool {
 }
 
 fn format(settings: &Settings) -> Option<Format> {
-    match settings.word("verify") {
+    match settings.get(knob::VERIFY) {
         "" | "off" => None,
-        checksum => Some((checksum.to_owned(), settings.whole("verify-block"))),
+        checksum => Some((checksum.to_owned(), settings.get(knob::VERIFY_BLOCK))),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use experiment::knob::Access;
 
     fn settings(verify: &str, block: u64, file_size: u64) -> Settings {
         let mut settings = Settings::defaults("file");
-        settings.set("verify", Value::Word(verify.into()));
-        settings.set("verify-block", Value::Bytes(block));
-        settings.set("file-size", Value::Bytes(file_size));
-        settings.set("sustained", Value::Flag(false));
+        settings.set(knob::VERIFY, verify);
+        settings.set(knob::VERIFY_BLOCK, block);
+        settings.set(knob::FILE_SIZE, file_size);
+        settings.set(knob::SUSTAINED, false);
         settings
     }
 
@@ -117,7 +117,7 @@ mod tests {
         let plain = Laid::by(&settings("off", 4096, 1 << 20), 3, 7);
         assert!(!plain.serves(&crc) && plain.serves(&settings("off", 512, 1 << 20)));
         let mut goes_round = crc.clone();
-        goes_round.set("sustained", Value::Flag(true));
+        goes_round.set(knob::SUSTAINED, true);
         assert_eq!(Laid::by(&goes_round, 3, 7).written(), None);
     }
 
@@ -126,19 +126,15 @@ mod tests {
         let crc = settings("crc32c", 4096, 4096);
         let paths = [PathBuf::from("/a"), PathBuf::from("/b")];
         let all = || paths.iter().map(|path| (path.clone(), Laid::by(&crc, 1, 0))).collect();
-        let after = |access: &str| {
+        let after = |access: Access| {
             let mut laid: BTreeMap<PathBuf, Laid> = all();
             let mut settings = crc.clone();
-            settings.set("access", Value::Word(access.into()));
+            settings.set(knob::ACCESS, access);
             forget_written(&mut laid, &settings, paths[..1].iter());
             (laid[&paths[0]].serves(&crc), laid[&paths[1]].serves(&crc))
         };
-        for access in ["read", "random-read", "read-backward", "read-strided"] {
-            assert_eq!(after(access), (true, true), "{access}");
-        }
-        for access in ["write", "rewrite", "random-write", "random-mix", "update", "random-update"]
-        {
-            assert_eq!(after(access), (false, true), "{access}");
+        for access in Access::ALL {
+            assert_eq!(after(access), (!access.writes(), true), "{access:?}");
         }
     }
 
@@ -146,9 +142,9 @@ mod tests {
     fn layouts_are_written_in_whole_blocks_of_the_format() {
         let block = |length, size| {
             let mut layout = Settings::defaults("file");
-            layout.set("block-size", Value::Bytes(777 * 512));
+            layout.set(knob::BLOCK_SIZE, 777 * 512);
             set_format(&settings("md5", length, size), &mut layout);
-            layout.whole("block-size")
+            layout.get(knob::BLOCK_SIZE)
         };
         assert_eq!(block(4096, 1 << 30), 1 << 20);
         assert_eq!(block(4096, 12288), 4096);
@@ -157,6 +153,6 @@ mod tests {
         assert_eq!(block(1 << 20, 1 << 20), 1 << 20);
         let mut layout = Settings::defaults("file");
         set_format(&settings("off", 4096, 1 << 20), &mut layout);
-        assert_eq!((layout.word("verify"), layout.whole("block-size")), ("off", 1 << 20));
+        assert_eq!((layout.get(knob::VERIFY), layout.get(knob::BLOCK_SIZE)), ("off", 1 << 20));
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Run, layout};
 use base::value::{self, Stop, Value};
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::Settings;
 use experiment::plan::standard::Writing;
 use experiment::plan::standard::{self, LAYOUT_STREAMS, PROBE_NS, REPLICATES, Shape, TRIAL_NS_MIN};
@@ -135,9 +137,9 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f6
             return Err(full(name, usable));
         }
         let mut settings = writing(run.engine.name(), std::slice::from_ref(name), size, 1);
-        settings.set("direct", Value::Flag(direct));
-        settings.set("queue-depth", Value::Count(4));
-        settings.set("stop", Value::Stop(Stop::After(PROBE_NS)));
+        settings.set(knob::DIRECT, direct);
+        settings.set(knob::QUEUE_DEPTH, 4);
+        settings.set(knob::STOP, Stop::After(PROBE_NS));
         let Some(rate) = probed(run, settings)? else { continue };
         // Who says how much room the files take has no use for a second opinion on it.
         let told = request.space_bytes.is_some();
@@ -163,7 +165,7 @@ fn through_memory(engine: &str, name: &str, rate: f64, usable: u64, size: u64) -
     let files = each.div_ceil(size).clamp(1, PROBE_FILES_MAX);
     let size = ((each / files) >> 20 << 20).clamp(1 << 20, size);
     let mut settings = writing(engine, &[name.to_owned()], size, files);
-    settings.set("sustained", Value::Flag(false));
+    settings.set(knob::SUSTAINED, false);
     settings
 }
 
@@ -204,15 +206,15 @@ fn full(name: &str, usable: u64) -> Error {
 /// Settings of a writing trial that makes `files` files for each of its streams.
 fn writing(engine: &str, names: &[String], file_size: u64, files: u64) -> Settings {
     let mut settings = Settings::defaults(engine);
-    settings.set("access", Value::Word("write".into()));
-    settings.set("direct", Value::Flag(false));
-    settings.set("streams", Value::Count(LAYOUT_STREAMS));
-    settings.set("files", Value::Count(files));
-    settings.set("file-size", Value::Bytes(file_size));
+    settings.set(knob::ACCESS, Access::Write);
+    settings.set(knob::DIRECT, false);
+    settings.set(knob::STREAMS, LAYOUT_STREAMS);
+    settings.set(knob::FILES, files);
+    settings.set(knob::FILE_SIZE, file_size);
     let block = (file_size & file_size.wrapping_neg()).min(1 << 20);
-    settings.set("block-size", Value::Bytes(block));
-    settings.set("stop", Value::Stop(Stop::Pass));
-    settings.set("directories", Value::Words(names.to_vec()));
+    settings.set(knob::BLOCK_SIZE, block);
+    settings.set(knob::STOP, Stop::Pass);
+    settings.set(knob::DIRECTORIES, names);
     settings
 }
 
@@ -246,7 +248,7 @@ fn file_size(
     if run.engine.name() != "sim" {
         let alone = request.directories.iter().map(|name| {
             let mut alone = settings.clone();
-            alone.set("directories", Value::Words(vec![name.clone()]));
+            alone.set(knob::DIRECTORIES, std::slice::from_ref(name));
             alone
         });
         let alone: Vec<Settings> = alone.collect();
@@ -283,8 +285,8 @@ fn write(run: &mut Run<'_>, shape: &Shape, gets: &Writing) -> Result<(), Error> 
         let names = std::slice::from_ref(name);
         let files = part / LAYOUT_STREAMS;
         let mut settings = writing(shape.engine, names, shape.file_size, files);
-        settings.set("at-least", Value::Duration(gets.at_least_ns));
-        settings.set("at-most", Value::Duration(gets.at_most_ns));
+        settings.set(knob::AT_LEAST, gets.at_least_ns);
+        settings.set(knob::AT_MOST, gets.at_most_ns);
         ("write".to_owned(), settings)
     };
     let cells: Vec<(String, Settings)> = shape.directories.iter().map(cell).collect();

@@ -8,6 +8,7 @@ use super::checkable::{Laid, forget_written};
 use super::layouts::of_layout;
 use super::layouts::preview::MAKING_NS;
 use base::value::Value;
+use experiment::knob;
 use experiment::plan::Trial;
 use experiment::plan::standard::{OVERHEAD_NS, expected_ns};
 use host::sys::clock;
@@ -45,11 +46,11 @@ impl Run<'_> {
                 laid.clear();
             }
             let lacks = self.lacks_files(&trial, &laid);
-            let (paths, size) = (self.paths(&trial), trial.settings.whole("file-size"));
+            let (paths, size) = (self.paths(&trial), trial.settings.get(knob::FILE_SIZE));
             let lays_bytes = lacks.then(|| size.saturating_mul(paths.len() as u64));
             if lacks {
                 let mut settings = trial.settings.clone();
-                settings.set("sustained", Value::Flag(false));
+                settings.set(knob::SUSTAINED, false);
                 let one = |path: &PathBuf| (path.clone(), Laid::by(&settings, 0, 0));
                 laid.extend(paths.iter().map(one));
             }

@@ -7,8 +7,10 @@ use rustix::fs::OFlags;
 
 use super::Run;
 use super::checkable::{Laid, forget_written, set_format};
-use base::value::{self, Stop, Value};
+use base::value::{self, Stop};
 use engines::engine;
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::Settings;
 use experiment::measurement::{Measurement, Outcome};
 use experiment::plan::Trial;
@@ -27,7 +29,7 @@ fn needs<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> Needs {
     let mut needs = Needs::new();
     for (settings, first_file) in all {
         let names = settings.directories();
-        let size = settings.whole("file-size");
+        let size = settings.get(knob::FILE_SIZE);
         for (place, number) in files_of(settings, first_file).into_iter().flatten() {
             let Some(name) = names.get(place) else { continue };
             let (fresh, number) = (number >= FRESH_FROM, number % FRESH_FROM);
@@ -114,24 +116,24 @@ impl Run<'_> {
 
     /// The trial that writes another one's files.
     fn layout_for(&self, trial: &Trial) -> Trial {
-        let (settings, size) = (&trial.settings, trial.settings.whole("file-size"));
+        let (settings, size) = (&trial.settings, trial.settings.get(knob::FILE_SIZE));
         let of = engine::find(settings.engine()).map_or(settings.engine(), |it| it.lays_with());
         let mut layout = Settings::defaults(of);
         for knob in ["streams", "files", "file-size", "directories", "data", "io-engine"] {
-            if let Some(value) = settings.find(knob) {
-                layout.set(knob, value.clone());
+            if let Some(value) = settings.named(knob) {
+                layout.set_named(knob, value.clone());
             }
         }
         super::layouts::copy(settings, &mut layout);
-        layout.set("access", Value::Word("write".into()));
-        layout.set("direct", Value::Flag(false));
-        layout.set("stop", Value::Stop(Stop::Pass));
+        layout.set(knob::ACCESS, Access::Write);
+        layout.set(knob::DIRECT, false);
+        layout.set(knob::STOP, Stop::Pass);
         // Nothing is measured, so nobody has to compete: a stream that is done would write its
         // files over in memory, and keep the last one from the device for minutes.
-        layout.set("sustained", Value::Flag(false));
+        layout.set(knob::SUSTAINED, false);
         // As large as the file allows, but never a block that the file is not a multiple of.
         let block = (size & size.wrapping_neg()).clamp(512, 1 << 20);
-        layout.set("block-size", Value::Bytes(block));
+        layout.set(knob::BLOCK_SIZE, block);
         set_format(settings, &mut layout);
         let group = experiment::plan::LAYOUT.to_owned();
         Trial { group, settings: layout, planned: None, ..trial.clone() }
@@ -141,8 +143,10 @@ impl Run<'_> {
     pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, Laid>) -> bool {
         // Other people's programs make their files themselves, and so do loads of other kinds.
         let made = engine::find(trial.settings.engine()).is_some_and(|it| it.makes_its_files());
-        let of_files = trial.settings.has("files") && trial.settings.has("access") && !made;
-        of_files && trial.settings.word("access") != "write" && !self.is_laid(trial, laid)
+        let of_files = trial.settings.has(knob::FILES) && trial.settings.has(knob::ACCESS) && !made;
+        of_files
+            && trial.settings.get(knob::ACCESS) != Some(Access::Write)
+            && !self.is_laid(trial, laid)
     }
 
     fn is_laid(&self, trial: &Trial, laid: &BTreeMap<PathBuf, Laid>) -> bool {
@@ -165,7 +169,7 @@ impl Run<'_> {
     /// Runs a trial that writes files through, and remembers those that are there; how many every
     /// stream wrote to the end, or what becomes of whoever needs them.
     fn lay(&mut self, trial: Trial) -> Result<Result<usize, Outcome>, Error> {
-        let (of_streams, size) = (self.of_streams(&trial), trial.settings.whole("file-size"));
+        let (of_streams, size) = (self.of_streams(&trial), trial.settings.get(knob::FILE_SIZE));
         let settings = trial.settings.clone();
         let record = self.trial(trial)?;
         let number = record.trial.number;
@@ -194,19 +198,19 @@ impl Run<'_> {
     /// or writes over them.
     pub(super) fn after(&mut self, trial: &Trial) {
         let settings = &trial.settings;
-        if !settings.has("files") {
+        if !settings.has(knob::FILES) {
             return;
         }
         let paths = self.paths(trial);
         forget_written(&mut self.laid, settings, paths.iter());
-        if settings.word("access") != "write" {
+        if settings.get(knob::ACCESS) != Some(Access::Write) {
             return;
         }
         // What hangs is not touched.
         if self.barred.why_any(settings.directories()).is_some() {
             return;
         }
-        let fresh = settings.flag("fresh-file");
+        let fresh = settings.get(knob::FRESH_FILE);
         for path in paths {
             if fresh {
                 // One that stays goes with its directory.
@@ -262,10 +266,10 @@ fn whole_files(done: &Measurement, size: u64) -> usize {
 /// A trial on what is left of its files when each stream leaves out its first ones.
 fn without_first(mut trial: Trial, files: usize) -> Trial {
     let places = trial.settings.directories().len().max(1) as u64;
-    let per_place = trial.settings.whole("streams").div_ceil(places);
-    let skipped = (files as u64).min(trial.settings.whole("files") - 1);
+    let per_place = trial.settings.get(knob::STREAMS).div_ceil(places);
+    let skipped = (files as u64).min(trial.settings.get(knob::FILES) - 1);
     trial.first_file += (skipped * per_place) as u32;
-    trial.settings.set("files", Value::Count(trial.settings.whole("files") - skipped));
+    trial.settings.set(knob::FILES, trial.settings.get(knob::FILES) - skipped);
     trial
 }
 
@@ -300,10 +304,10 @@ mod tests {
                 return Err(engine::Error::Failed("killed".into()));
             }
             let mut measurement = Measurement::default();
-            if trial.settings.whole("at-most") < 1_000_000_000 {
+            if trial.settings.get(knob::AT_MOST) < 1_000_000_000 {
                 measurement.notes.push(Note::new("cut-short", "cut"));
                 // The last stream is in the middle of its second file.
-                let size = trial.settings.whole("file-size");
+                let size = trial.settings.get(knob::FILE_SIZE);
                 measurement.streams = [6, 5, 4, 3].map(|halves| half_files(halves, size)).into();
             }
             Ok(measurement)
@@ -336,8 +340,8 @@ mod tests {
         let mut run =
             Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
         let mut settings = dealt(4, 3, &[&name]);
-        settings.set("access", Value::Word("write".into()));
-        settings.set("at-most", Value::Duration(500_000_000));
+        settings.set(knob::ACCESS, Access::Write);
+        settings.set(knob::AT_MOST, 500_000_000);
         let group = "write".to_owned();
         let trial = Trial {
             number: 1,
@@ -350,7 +354,7 @@ mod tests {
         };
         run.lay_whole(trial.clone()).unwrap();
         let mut reads = trial;
-        reads.settings.set("access", Value::Word("read".into()));
+        reads.settings.set(knob::ACCESS, Access::Read);
         run.prepare(&reads).unwrap();
         assert_eq!(run.laid.len(), 12);
         let done = run.finish().unwrap();
@@ -358,8 +362,8 @@ mod tests {
             done.records.iter().map(|record| record.trial.group.as_str()).collect();
         assert_eq!(groups, ["write", "layout"]);
         let rest = &done.records[1].trial;
-        assert!(!rest.settings.flag("sustained"));
-        assert_eq!((rest.first_file, rest.settings.whole("files")), (4, 2));
+        assert!(!rest.settings.get(knob::SUSTAINED));
+        assert_eq!((rest.first_file, rest.settings.get(knob::FILES)), (4, 2));
     }
 
     /// The load that wrote the files was killed, and the trial went on with what there was: it was
@@ -376,7 +380,7 @@ mod tests {
         let mut run =
             Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
         let mut settings = dealt(1, 1, &[&name]);
-        settings.set("access", Value::Word("read".into()));
+        settings.set(knob::ACCESS, Access::Read);
         let (group, planned) = ("read".to_owned(), None);
         let fails =
             Trial { number: 1, replicate: 1, group, settings, first_file: 0, seed: FAILS, planned };
@@ -412,8 +416,8 @@ mod tests {
         let mut run =
             Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
         let mut settings = dealt(2, 1, &[&name]);
-        settings.set("file-size", Value::Bytes(4096));
-        settings.set("access", Value::Word("write".into()));
+        settings.set(knob::FILE_SIZE, 4096);
+        settings.set(knob::ACCESS, Access::Write);
         let group = "write".to_owned();
         let trial = Trial {
             number: 1,
@@ -456,10 +460,10 @@ mod tests {
         let mut run =
             Run::begin(&host, &mut store, campaign, &Slow, names, &mut deaf, &stop).unwrap();
         let mut reads = dealt(1, 1, &[&name]);
-        reads.set("file-size", Value::Bytes(4096));
+        reads.set(knob::FILE_SIZE, 4096);
         let mut writes = reads.clone();
-        writes.set("access", Value::Word("write".into()));
-        writes.set("fresh-file", Value::Flag(true));
+        writes.set(knob::ACCESS, Access::Write);
+        writes.set(knob::FRESH_FILE, true);
         assert_eq!(bytes_needed([(&reads, 0), (&writes, 0)].into_iter())[&name], 2 * 4096);
         let trial = |settings: &Settings| Trial {
             number: 1,

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use super::Run;
 use super::layout::bytes_needed;
 use base::value;
+use experiment::knob::typed::OrAsIs;
+use experiment::knob::typed::Word;
 use experiment::knob::{self, Scope, Settings};
 use experiment::measurement::{Note, Outcome, Times};
 use experiment::plan::Trial;
@@ -99,7 +101,7 @@ impl Provisioner {
         if needed <= usable {
             return None;
         }
-        let files = needed / settings.whole("file-size").max(1);
+        let files = needed / settings.get(knob::FILE_SIZE).max(1);
         let fits = usable / files.max(1);
         let [needed, usable, fits] =
             [needed, usable, fits - fits % (1 << 20)].map(|bytes| value::bytes(bytes as f64));
@@ -174,15 +176,18 @@ pub(super) fn of_layout(
 
 /// What a layout is called, for people: `xfs as raid5 of 4 disks`.
 fn called(settings: &Settings) -> String {
-    let said = |name: &str| match settings.word(name) {
-        "as-is" | "none" | "clean" | "internal" => String::new(),
-        word => word.to_owned(),
+    let said = |knob| match settings.get::<OrAsIs<Word>>(knob) {
+        None | Some("none" | "clean" | "internal") => String::new(),
+        Some(word) => word.to_owned(),
     };
-    let on = match (settings.word("raid"), settings.whole("disks")) {
+    let on = match (
+        settings.get(knob::RAID).unwrap_or_default(),
+        settings.get(knob::DISKS).unwrap_or(0),
+    ) {
         ("single", 1) => " on one disk".to_owned(),
         (raid, disks) => format!(" as {raid} of {disks} disks"),
     };
-    let words = [said("filesystem") + &on, said("array-state"), said("precondition")];
+    let words = [said(knob::FILESYSTEM) + &on, said(knob::ARRAY_STATE), said(knob::PRECONDITION)];
     words.iter().filter(|word| !word.is_empty()).cloned().collect::<Vec<_>>().join(", ")
 }
 
@@ -319,8 +324,8 @@ pub(super) fn copy(from: &Settings, to: &mut Settings) {
         .iter()
         .filter(|knob| knob.scope == Scope::Layout || matches!(knob.apply, knob::Apply::Mount))
     {
-        if let (Some(value), true) = (from.find(knob.name), to.has(knob.name)) {
-            to.set(knob.name, value.clone());
+        if let (Some(value), true) = (from.named(knob.name), to.named(knob.name).is_some()) {
+            to.set_named(knob.name, value.clone());
         }
     }
 }

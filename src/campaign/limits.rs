@@ -5,6 +5,7 @@
 //! its files may have where they are laid out.
 
 use base::value::{self, Stop};
+use experiment::knob;
 use experiment::knob::Settings;
 use host::sys::limits::{
     ADDRESSES, DATA, DESCRIPTORS, FILE_SIZE, Limit, PROCESSES, PROCESSOR_TIME, threads_of_user,
@@ -39,11 +40,11 @@ pub fn check<'a>(
     }
     let (mut streams_most, mut time_most, mut file_most) = (1, None, 0);
     for settings in all {
-        let streams = if settings.has("streams") { settings.whole("streams") } else { 1 };
+        let streams = if settings.has(knob::STREAMS) { settings.get(knob::STREAMS) } else { 1 };
         streams_most = streams_most.max(streams);
         time_most = time_most.max(processor_time(settings, streams));
         if !settings.directories().is_empty() {
-            file_most = file_most.max(settings.whole("file-size"));
+            file_most = file_most.max(settings.get(knob::FILE_SIZE));
         }
     }
     if let Some(allowed) = FILE_SIZE.allows().filter(|allowed| *allowed < file_most) {
@@ -81,8 +82,8 @@ fn refused(limit: &Limit, allowed: u64, what: &str, or: &str) -> Error {
 /// What the load of a trial that ends by the clock may take at most, s: all processors that its
 /// streams can be on, all the time.
 fn processor_time(settings: &Settings, streams: u64) -> Option<u64> {
-    let Stop::After(ns) = settings.has("stop").then(|| settings.stop())? else { return None };
-    let warm_up_ns = if settings.has("warm-up") { settings.whole("warm-up") } else { 0 };
+    let Stop::After(ns) = settings.has(knob::STOP).then(|| settings.stop())? else { return None };
+    let warm_up_ns = if settings.has(knob::WARM_UP) { settings.get(knob::WARM_UP) } else { 0 };
     let processors = host::sys::processors::allowed().len().max(1) as u64;
     Some(ns.saturating_add(warm_up_ns).div_ceil(SECOND_NS).saturating_mul(streams.min(processors)))
 }

@@ -47,7 +47,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
     let names = settings.directories();
     let set = ALL
         .iter()
-        .find(|knob| settings.find(knob.name).is_some_and(|value| !value::Value::is_as_is(value)));
+        .find(|knob| settings.named(knob.name).is_some_and(|value| !value::Value::is_as_is(value)));
     let Some(knob) = set else { return Ok(()) };
     match names.iter().find(|name| !is_export(name)) {
         None => Ok(()),
@@ -195,13 +195,13 @@ impl Run<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::value::Value;
+    use experiment::knob;
     use experiment::knob::testing::settings;
 
     fn on(names: &[&str], words: &[(&str, &str)]) -> Settings {
         let mut settings = settings("file", words);
-        let names = names.iter().map(|name| (*name).to_owned()).collect();
-        settings.set("directories", Value::Words(names));
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        settings.set(knob::DIRECTORIES, &names);
         settings
     }
 

@@ -44,7 +44,7 @@ const BUDGET_NS_MIN: u64 = 20_000_000_000;
 /// Runs the standard evaluation.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let engine = outcome::engine(&arguments.engine)?;
-    if !knob::Settings::defaults(engine.name()).has("access") {
+    if !knob::Settings::defaults(engine.name()).has(knob::ACCESS) {
         let what = format!("cannot evaluate with the engine `{}`", engine.name());
         let why = "the standard evaluation reads and writes files of its own";
         return Err(Error::new(what, why).hint("brickyard run command command='...'").into());

@@ -158,7 +158,7 @@ fn levels(planned: &Planned, name: &str) -> Vec<String> {
     };
     let mut all: Vec<String> = Vec::new();
     for load in &planned.plan.loads {
-        all.extend(load.settings.find(name).and_then(word));
+        all.extend(load.settings.named(name).and_then(word));
         let factors = load.factors.iter().filter(|factor| factor.knob.name == name);
         all.extend(factors.flat_map(|factor| &factor.levels).filter_map(word));
     }

@@ -116,7 +116,7 @@ impl Shown {
             let key = (cell.load, plan.deciding(&cell, &["stop", "second-pass", "at-most"]));
             let takes = *known.entry(key).or_insert_with(|| {
                 let settings = plan.settings(&cell);
-                bounded |= settings.has("stop") && matches!(settings.stop(), Stop::Interval(_));
+                bounded |= settings.has(knob::STOP) && matches!(settings.stop(), Stop::Interval(_));
                 expected_ns(&settings)
             });
             match takes {
@@ -359,7 +359,9 @@ fn said(plan: &Plan, trial: &experiment::plan::Trial) -> String {
     let load = plan.loads.iter().find(|load| load.name == trial.group);
     for factor in load.into_iter().flat_map(|load| &load.factors) {
         let name = factor.knob.name;
-        let _ = write!(text, " {name}={}", trial.settings.get(name));
+        if let Some(level) = trial.settings.named(name) {
+            let _ = write!(text, " {name}={level}");
+        }
     }
     text
 }

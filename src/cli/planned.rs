@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::campaign;
 use crate::campaign::apply::asks;
-use base::value::{Value, parse_bytes};
+use base::value::parse_bytes;
 use engines::engine::Engine;
 use experiment::knob::Settings;
 use experiment::plan::design::Plan;
@@ -119,7 +119,7 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     let placed = plan
         .loads
         .iter()
-        .any(|load| load.settings.has("directories") || !load.settings.is_network());
+        .any(|load| load.settings.has(knob::DIRECTORIES) || !load.settings.is_network());
     let named = !arguments.dir.is_empty() || !disks.is_empty();
     if named && !placed {
         let what = format!("cannot run `{}` in a directory or on a device", plan.name);
@@ -136,7 +136,7 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
             outcome::directories(engine.name(), &named, campaign::directory::checked_or_export)?
         }
     };
-    for load in plan.loads.iter_mut().filter(|load| load.settings.has("directories")) {
+    for load in plan.loads.iter_mut().filter(|load| load.settings.has(knob::DIRECTORIES)) {
         let own = load.settings.directories();
         let real = named.iter().zip(&plan.directories);
         let some: Vec<String> =
@@ -144,7 +144,7 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
         // What is typed wins over what a workload chooses among the plan's own.
         let all = some.is_empty() || !arguments.dir.is_empty();
         let names = if all { plan.directories.clone() } else { some };
-        load.settings.set("directories", Value::Words(names));
+        load.settings.set(knob::DIRECTORIES, &names);
     }
     take_out_what_lies_elsewhere(&mut plan);
     Ok(Planned { plan, engine, disks })
@@ -171,7 +171,7 @@ fn take_out_what_lies_elsewhere(plan: &mut Plan) {
 fn lies_elsewhere(plan: &Plan, number: usize) -> Option<String> {
     let mut cells = plan.cells().filter(|cell| cell.load == number).map(|it| plan.settings(&it));
     let first = cells.next()?;
-    first.find("peer").filter(|there| !there.is_as_is())?;
+    first.get(knob::PEER)?;
     let error = check(&first).err()?;
     // What to type instead is for whoever typed it, and not for the reader of a report.
     let why = error.why.split("; ").next().unwrap_or_default().to_owned();
@@ -272,7 +272,7 @@ mod tests {
     fn cell(load: usize, words: &[(&str, &str)]) -> (usize, Settings) {
         let mut settings = Settings::defaults("file");
         for (name, text) in words {
-            settings.set(name, knob::find(name).unwrap().domain.parse(text).unwrap());
+            settings.set_named(name, knob::find(name).unwrap().domain.parse(text).unwrap());
         }
         (load, settings)
     }

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use super::{Common, run};
 use engines::fleet::{Address, Call, Token};
+use experiment::knob;
 use experiment::knob::Settings;
 use host::sys::Error;
 
@@ -33,11 +34,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 pub fn reach<'a>(cells: impl Iterator<Item = &'a Settings>) -> Result<(), Error> {
     let mut known: Vec<&str> = Vec::new();
     for settings in cells {
-        let there = settings.find("peer").filter(|there| !there.is_as_is());
-        let there = there.map_or("", |_| settings.word("peer"));
-        if there.is_empty() || known.contains(&there) {
+        let Some(there) = settings.get(knob::PEER).filter(|there| !known.contains(there)) else {
             continue;
-        }
+        };
         known.push(there);
         let address = Address::parse(there).map_err(|why| Error::new("cannot send", why))?;
         Call::place(&address, Token::from_environment()?.as_ref())?;

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use base::value::{self, Value};
+use base::value::{self};
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::measurement::{Outcome, Record, figures};
 use experiment::plan::Trial;
 use experiment::plan::expand::Refused;
@@ -181,7 +183,7 @@ fn described(trial: &Trial, varying: &[&str]) -> String {
     let settings = &trial.settings;
     let (what, told) = load(trial);
     let more = varying.iter().filter(|knob| !told.contains(knob) && !trial.prepares());
-    let more = more.filter(|knob| settings.has(knob) && !settings.is_moot(knob));
+    let more = more.filter(|knob| settings.named(knob).is_some() && !settings.is_moot(knob));
     let more: String = more.map(|knob| format!(", {}", words::knob(knob, settings))).collect();
     format!("{}: {what}{more}, replicate {}", trial.group, trial.replicate)
 }
@@ -189,38 +191,32 @@ fn described(trial: &Trial, varying: &[&str]) -> String {
 /// What a load does, and the knobs that this tells.
 fn load(trial: &Trial) -> (String, &'static [&'static str]) {
     let settings = &trial.settings;
-    if settings.has("command") {
-        let (streams, command) = (settings.whole("streams"), settings.word("command"));
+    if settings.has(knob::COMMAND) {
+        let (streams, command) = (settings.get(knob::STREAMS), settings.get(knob::COMMAND));
         let command = findings::report::words::clipped(command, 60);
         return (format!("{streams} x {command}"), &["streams", "command"]);
     }
-    if settings.has("operation") {
-        let shown = |knob| settings.find(knob).map(value::setting).unwrap_or_default();
-        let files = settings.find("files").map_or(String::new(), |files| match files {
-            Value::Count(1) => "1 file".to_owned(),
-            files => format!("{} files", value::setting(files)),
-        });
-        let (operation, size) = (settings.word("operation"), shown("file-size"));
-        let what = format!("{operation}, {} x {files} of {size}", shown("streams"));
+    let shown = |name| settings.named(name).map(value::setting).unwrap_or_default();
+    if settings.has(knob::OPERATION) {
+        let files = value::counted(settings.get(knob::FILES), "file");
+        let (operation, size) = (settings.get(knob::OPERATION), shown(knob::FILE_SIZE.name));
+        let what = format!("{operation}, {} x {files} of {size}", shown(knob::STREAMS.name));
         return (what, &["operation", "streams", "files", "file-size"]);
     }
-    if settings.is_moot("access") {
-        let shown = |knob| settings.find(knob).map(value::setting).unwrap_or_default();
-        let (streams, files) = (shown("streams"), shown("files"));
+    if settings.is_moot(knob::ACCESS.name) {
+        let (streams, files) = (shown(knob::STREAMS.name), shown(knob::FILES.name));
         return (format!("{streams} x {files} empty files"), &["streams", "files", "file-size"]);
     }
     // An installed tool has some of these, in its own words.
-    let mut told = vec![match settings.word("access") {
-        "" => settings.engine().to_owned(),
-        access => access.to_owned(),
-    }];
-    let streams = settings.find("streams").map(|streams| format!("{streams} x "));
-    match (settings.find("block-size").map(value::setting), streams) {
+    let what = settings.get(knob::ACCESS).map_or(settings.engine(), Access::name);
+    let mut told = vec![what.to_owned()];
+    let streams = settings.find(knob::STREAMS).map(|streams| format!("{streams} x "));
+    match (settings.named(knob::BLOCK_SIZE.name).map(value::setting), streams) {
         (Some(block), streams) => told.push(streams.unwrap_or_default() + &block),
-        (None, Some(_)) => told.push(value::counted(settings.whole("streams"), "stream")),
+        (None, Some(_)) => told.push(value::counted(settings.get(knob::STREAMS), "stream")),
         (None, None) => {}
     }
-    told.extend(settings.find("queue-depth").map(|depth| format!("depth {depth}")));
+    told.extend(settings.find(knob::QUEUE_DEPTH).map(|depth| format!("depth {depth}")));
     (told.join(", "), &["access", "streams", "block-size", "queue-depth"])
 }
 

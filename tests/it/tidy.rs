@@ -196,6 +196,9 @@ fn check(path: &Path, text: &str, later: &[&str], pure: bool) -> Vec<String> {
         if in_tests {
             continue;
         }
+        for look in LOOK_UPS.iter().filter(|look| line.contains(*look)) {
+            problems.push(format!("{at}: `{look}...` is known by name alone: use the constant"));
+        }
         for module in later.iter().filter(|module| has_word(line, &format!("crate::{module}"))) {
             problems.push(format!("{at}: uses `{module}`, which comes later in lib.rs"));
         }
@@ -205,6 +208,10 @@ fn check(path: &Path, text: &str, later: &[&str], pure: bool) -> Vec<String> {
     }
     problems
 }
+
+/// A setting that is looked up by the name in a literal: a misspelt one is silently off, and
+/// nothing says what it holds.
+const LOOK_UPS: &[&str] = &[".named(\"", ".set_named(\"", ".is_moot(\"", "knob::find(\""];
 
 fn has_word(line: &str, word: &str) -> bool {
     let inside = |c: char| c.is_alphanumeric() || c == '_';
@@ -235,9 +242,10 @@ fn the_book_lists_every_page() {
 #[test]
 fn sees_what_it_is_there_to_see() {
     let text = "//! x\nuse crate::engine::Sim;\nuse crate::engine_x::Y;\nlet t = Instant::now();\n\
-                std::fs::write(p);\nunsafe { f() }\n// crate::engine in a comment\n";
+                std::fs::write(p);\nunsafe { f() }\n// crate::engine in a comment\n\
+                settings.named(\"stop\");\nsettings.named(name);\n";
     let problems = check(Path::new("src/plan.rs"), text, &["engine"], true);
-    assert_eq!(problems.len(), 4, "{problems:?}");
+    assert_eq!(problems.len(), 5, "{problems:?}");
     let long = format!("//! x\n{}", "a\n".repeat(LINES_MAX));
     assert_eq!(check(Path::new("src/x.rs"), &long, &[], false).len(), 1);
     assert_eq!(check(Path::new("src/x.rs"), &"é".repeat(101), &[], false).len(), 2);

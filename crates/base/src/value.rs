@@ -69,6 +69,19 @@ impl Value {
         Value::Word(AS_IS.to_owned())
     }
 
+    /// As a number: bytes, ns, operations, or a plain number, a switch that is on 1; not a number
+    /// for words.
+    pub fn number(&self) -> f64 {
+        match self {
+            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
+                *n as f64
+            }
+            Value::Number(n) => *n,
+            Value::Flag(on) => f64::from(u8::from(*on)),
+            Value::Word(_) | Value::Words(_) | Value::Stop(_) => f64::NAN,
+        }
+    }
+
     /// Whether what is in force is left alone.
     pub fn is_as_is(&self) -> bool {
         matches!(self, Value::Word(word) if word == AS_IS)

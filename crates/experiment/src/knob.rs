@@ -3,15 +3,13 @@
 //! A new knob is a constant in the file of its family and a line in [`KNOBS`]. Arguments, the
 //! store's settings, `list knobs`, the reference and the report's axis labels are all made from it.
 
-use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::Arc;
+use std::marker::PhantomData;
 
-use serde::{Serialize, Serializer};
-
-use base::value::{Domain, Stop, Value};
+use base::value::{Domain, Value};
 use host::inventory::Target;
 use host::sys::{Error, Host};
+
+use typed::Setting;
 
 pub mod access;
 mod command;
@@ -27,20 +25,42 @@ mod mail;
 mod near;
 mod net;
 mod replay;
+mod settings;
 mod sim;
 pub mod system;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod tools;
 mod tree;
+pub mod typed;
 mod verify;
 
+pub use access::Access;
+pub use command::*;
+pub use concat::*;
+pub use database::*;
 pub use distinct::distinct;
+pub use flush::*;
+pub use integrity::*;
+pub use job::*;
+pub use label::*;
+pub use layout::*;
+pub use mail::*;
 pub use near::nearest;
+pub use net::*;
+pub use replay::*;
+pub use settings::Settings;
+pub use sim::*;
+pub use system::interface::*;
+pub use system::mount::*;
+pub use system::network::*;
+pub use system::*;
+pub use tree::*;
+pub use verify::*;
 
-/// One thing that can be varied.
-#[derive(Debug)]
-pub struct Knob {
+/// One thing that can be varied, whose settings read as `T`.
+#[derive(Clone, Copy, Debug)]
+pub struct Knob<T = Any> {
     /// Kebab-case, units last; also its key in a plan, its column and its label.
     pub name: &'static str,
     /// What fio calls it, or "" where fio has no such thing.
@@ -57,7 +77,12 @@ pub struct Knob {
     pub engines: &'static [&'static str],
     /// How it is put in force.
     pub apply: Apply,
+    reads: PhantomData<fn() -> T>,
 }
+
+/// The type of a knob in the table: what its settings read as is not said.
+#[derive(Clone, Copy, Debug)]
+pub enum Any {}
 
 /// How a knob is put in force.
 #[derive(Clone, Copy, Debug)]
@@ -121,168 +146,168 @@ impl Scope {
 
 /// In the order of the reference.
 pub const KNOBS: &[&Knob] = &[
-    &job::ACCESS,
-    &job::BLOCK_SIZE,
-    &job::QUEUE_DEPTH,
-    &job::BATCH,
-    &job::STREAMS,
-    &job::FILE_SIZE,
-    &job::FILES,
-    &job::DIRECTORIES,
-    &job::DIRECT,
-    &job::COLD,
-    &job::IO_ENGINE,
-    &job::STOP,
-    &job::AT_LEAST,
-    &job::AT_MOST,
-    &job::SUSTAINED,
-    &job::SECOND_PASS,
-    &job::FSYNC,
-    &job::FSYNC_IN_TIME,
-    &job::CLOSE_IN_TIME,
-    &job::FRESH_FILE,
-    &job::READ_SHARE,
-    &job::STRIDE_BLOCKS,
-    &job::UPDATE_EVERY,
-    &job::RANDOM_DISTRIBUTION,
-    &job::ZIPF_THETA,
-    &job::DATA,
-    &job::COMPRESSIBLE_SHARE,
-    &job::RATE,
-    &job::CPU_PINNING,
-    &job::HUGE_PAGES,
-    &job::POLL,
-    &verify::VERIFY,
-    &verify::VERIFY_BLOCK,
-    &integrity::REWRITE_SHARE,
-    &flush::FLUSH_LOG,
-    &flush::FLUSH_LOG_ANYWHERE,
-    &tree::OPERATION,
-    &tree::TREE_DEPTH,
-    &tree::TREE_WIDTH,
-    &tree::SHARED_DIRECTORIES,
-    &tree::ORDER,
-    &tree::NAMES,
-    &replay::WARM_UP,
-    &replay::LOADFILE,
-    &replay::RESOLVE_NAMES,
-    &replay::SYNC_OPEN,
-    &replay::SYNC_WRITES,
-    &replay::SYNC_DIRECTORIES,
-    &mail::POOL_FILES,
-    &mail::SIZE_LOW,
-    &mail::SIZE_HIGH,
-    &mail::SIZE_DISTRIBUTION,
-    &mail::READ_BIAS,
-    &mail::CREATE_BIAS,
-    &mail::TRANSACTIONS,
-    &mail::SYNC_FILES,
-    &net::WIRE,
-    &net::PEER_NAMESPACE,
-    &net::PEER,
-    &net::MTU,
-    &net::DIRECTION,
-    &net::MESSAGE_SIZE,
-    &net::SEND_PATH,
-    &net::RECEIVE_PATH,
-    &net::RECEIVE_LOW_WATER,
-    &net::SOCKET_BUFFER,
-    &net::CONGESTION_CONTROL,
-    &net::NODELAY,
-    &net::PACING,
-    &net::INTERFACES,
-    &net::DATAGRAM_SIZE,
-    &net::UDP_SEGMENTATION,
-    &net::UDP_COALESCING,
-    &database::SCALE,
-    &database::JOURNAL_MODE,
-    &database::SYNCHRONOUS,
-    &database::PAGE_SIZE,
-    &database::SHARED_DATABASE,
-    &command::COMMAND,
-    &command::SHELL,
-    &command::PREPARE,
-    &command::CLEANUP,
-    &command::SERVER,
-    &command::READY,
-    &command::COPY_BYTES,
-    &command::WORKING_DIRECTORY,
-    &command::ENVIRONMENT,
-    &command::TIMEOUT,
-    &command::EXTRACT,
-    &concat::CONCAT_WITH,
-    &concat::VARIABLES,
-    &layout::DISKS,
-    &layout::RAID,
-    &layout::VOLUMES,
-    &layout::CHUNK_SIZE,
-    &layout::FILESYSTEM,
-    &layout::MKFS_OPTIONS,
-    &layout::MOUNT_OPTIONS,
-    &layout::JOURNAL,
-    &layout::ARRAY_STATE,
-    &layout::SNAPSHOT,
-    &layout::PRECONDITION,
-    &system::READ_AHEAD,
-    &system::IO_SCHEDULER,
-    &system::NR_REQUESTS,
-    &system::MAX_SECTORS,
-    &system::DIRTY_RATIO,
-    &system::DIRTY_EXPIRE,
-    &system::SWAPPINESS,
-    &system::CPU_GOVERNOR,
-    &system::TRANSPARENT_HUGEPAGES,
-    &system::DROP_CACHES,
-    &system::MEMORY_LIMIT,
-    &system::CPUSET,
-    &system::network::TCP_BUFFER_MAX,
-    &system::network::SOCKET_BUFFER_MAX,
-    &system::network::TCP_CONGESTION,
-    &system::network::NETDEV_BACKLOG_MAX,
-    &system::mount::NFS_VERSION,
-    &system::mount::NFS_TRANSPORT,
-    &system::mount::NFS_READ_SIZE,
-    &system::mount::NFS_WRITE_SIZE,
-    &system::mount::NCONNECT,
-    &system::network::OPTMEM_MAX,
-    &system::interface::NETWORK_INTERFACE,
-    &system::interface::INTERFACE_MTU,
-    &system::interface::INTERRUPT_COALESCING,
-    &system::interface::ADAPTIVE_COALESCING,
-    &system::interface::RX_RING,
-    &system::interface::TX_RING,
-    &system::interface::TSO,
-    &system::interface::GSO,
-    &system::interface::GRO,
-    &system::interface::LRO,
-    &system::interface::RSS_QUEUES,
-    &system::interface::RPS,
-    &system::interface::INTERRUPT_CPUS,
-    &system::interface::QDISC,
-    &label::CARD,
-    &label::SLOT,
-    &label::DISK_MODEL,
-    &label::CARD_MEMORY,
-    &label::HARDWARE_RAID,
-    &label::BIOS,
-    &label::LABEL,
-    &sim::CAPACITY,
-    &sim::STREAM_RATE,
-    &sim::SERVICE_TIME,
-    &sim::COLLAPSE,
-    &sim::CONTENTION,
-    &sim::COHERENCY,
-    &sim::INEQUALITY,
-    &sim::NOISE,
-    &sim::CORRELATION,
-    &sim::CACHE,
-    &sim::CACHE_RATE,
-    &sim::PROCESSOR_CACHE,
-    &sim::PROCESSOR_CACHE_RATE,
-    &sim::DEVICE_CACHE,
-    &sim::TRIAL_NOISE,
-    &sim::WRITE_CACHE,
-    &sim::BUS,
+    &job::ACCESS.listed(),
+    &job::BLOCK_SIZE.listed(),
+    &job::QUEUE_DEPTH.listed(),
+    &job::BATCH.listed(),
+    &job::STREAMS.listed(),
+    &job::FILE_SIZE.listed(),
+    &job::FILES.listed(),
+    &job::DIRECTORIES.listed(),
+    &job::DIRECT.listed(),
+    &job::COLD.listed(),
+    &job::IO_ENGINE.listed(),
+    &job::STOP.listed(),
+    &job::AT_LEAST.listed(),
+    &job::AT_MOST.listed(),
+    &job::SUSTAINED.listed(),
+    &job::SECOND_PASS.listed(),
+    &job::FSYNC.listed(),
+    &job::FSYNC_IN_TIME.listed(),
+    &job::CLOSE_IN_TIME.listed(),
+    &job::FRESH_FILE.listed(),
+    &job::READ_SHARE.listed(),
+    &job::STRIDE_BLOCKS.listed(),
+    &job::UPDATE_EVERY.listed(),
+    &job::RANDOM_DISTRIBUTION.listed(),
+    &job::ZIPF_THETA.listed(),
+    &job::DATA.listed(),
+    &job::COMPRESSIBLE_SHARE.listed(),
+    &job::RATE.listed(),
+    &job::CPU_PINNING.listed(),
+    &job::HUGE_PAGES.listed(),
+    &job::POLL.listed(),
+    &verify::VERIFY.listed(),
+    &verify::VERIFY_BLOCK.listed(),
+    &integrity::REWRITE_SHARE.listed(),
+    &flush::FLUSH_LOG.listed(),
+    &flush::FLUSH_LOG_ANYWHERE.listed(),
+    &tree::OPERATION.listed(),
+    &tree::TREE_DEPTH.listed(),
+    &tree::TREE_WIDTH.listed(),
+    &tree::SHARED_DIRECTORIES.listed(),
+    &tree::ORDER.listed(),
+    &tree::NAMES.listed(),
+    &replay::WARM_UP.listed(),
+    &replay::LOADFILE.listed(),
+    &replay::RESOLVE_NAMES.listed(),
+    &replay::SYNC_OPEN.listed(),
+    &replay::SYNC_WRITES.listed(),
+    &replay::SYNC_DIRECTORIES.listed(),
+    &mail::POOL_FILES.listed(),
+    &mail::SIZE_LOW.listed(),
+    &mail::SIZE_HIGH.listed(),
+    &mail::SIZE_DISTRIBUTION.listed(),
+    &mail::READ_BIAS.listed(),
+    &mail::CREATE_BIAS.listed(),
+    &mail::TRANSACTIONS.listed(),
+    &mail::SYNC_FILES.listed(),
+    &net::WIRE.listed(),
+    &net::PEER_NAMESPACE.listed(),
+    &net::PEER.listed(),
+    &net::MTU.listed(),
+    &net::DIRECTION.listed(),
+    &net::MESSAGE_SIZE.listed(),
+    &net::SEND_PATH.listed(),
+    &net::RECEIVE_PATH.listed(),
+    &net::RECEIVE_LOW_WATER.listed(),
+    &net::SOCKET_BUFFER.listed(),
+    &net::CONGESTION_CONTROL.listed(),
+    &net::NODELAY.listed(),
+    &net::PACING.listed(),
+    &net::INTERFACES.listed(),
+    &net::DATAGRAM_SIZE.listed(),
+    &net::UDP_SEGMENTATION.listed(),
+    &net::UDP_COALESCING.listed(),
+    &database::SCALE.listed(),
+    &database::JOURNAL_MODE.listed(),
+    &database::SYNCHRONOUS.listed(),
+    &database::PAGE_SIZE.listed(),
+    &database::SHARED_DATABASE.listed(),
+    &command::COMMAND.listed(),
+    &command::SHELL.listed(),
+    &command::PREPARE.listed(),
+    &command::CLEANUP.listed(),
+    &command::SERVER.listed(),
+    &command::READY.listed(),
+    &command::COPY_BYTES.listed(),
+    &command::WORKING_DIRECTORY.listed(),
+    &command::ENVIRONMENT.listed(),
+    &command::TIMEOUT.listed(),
+    &command::EXTRACT.listed(),
+    &concat::CONCAT_WITH.listed(),
+    &concat::VARIABLES.listed(),
+    &layout::DISKS.listed(),
+    &layout::RAID.listed(),
+    &layout::VOLUMES.listed(),
+    &layout::CHUNK_SIZE.listed(),
+    &layout::FILESYSTEM.listed(),
+    &layout::MKFS_OPTIONS.listed(),
+    &layout::MOUNT_OPTIONS.listed(),
+    &layout::JOURNAL.listed(),
+    &layout::ARRAY_STATE.listed(),
+    &layout::SNAPSHOT.listed(),
+    &layout::PRECONDITION.listed(),
+    &system::READ_AHEAD.listed(),
+    &system::IO_SCHEDULER.listed(),
+    &system::NR_REQUESTS.listed(),
+    &system::MAX_SECTORS.listed(),
+    &system::DIRTY_RATIO.listed(),
+    &system::DIRTY_EXPIRE.listed(),
+    &system::SWAPPINESS.listed(),
+    &system::CPU_GOVERNOR.listed(),
+    &system::TRANSPARENT_HUGEPAGES.listed(),
+    &system::DROP_CACHES.listed(),
+    &system::MEMORY_LIMIT.listed(),
+    &system::CPUSET.listed(),
+    &system::network::TCP_BUFFER_MAX.listed(),
+    &system::network::SOCKET_BUFFER_MAX.listed(),
+    &system::network::TCP_CONGESTION.listed(),
+    &system::network::NETDEV_BACKLOG_MAX.listed(),
+    &system::mount::NFS_VERSION.listed(),
+    &system::mount::NFS_TRANSPORT.listed(),
+    &system::mount::NFS_READ_SIZE.listed(),
+    &system::mount::NFS_WRITE_SIZE.listed(),
+    &system::mount::NCONNECT.listed(),
+    &system::network::OPTMEM_MAX.listed(),
+    &system::interface::NETWORK_INTERFACE.listed(),
+    &system::interface::INTERFACE_MTU.listed(),
+    &system::interface::INTERRUPT_COALESCING.listed(),
+    &system::interface::ADAPTIVE_COALESCING.listed(),
+    &system::interface::RX_RING.listed(),
+    &system::interface::TX_RING.listed(),
+    &system::interface::TSO.listed(),
+    &system::interface::GSO.listed(),
+    &system::interface::GRO.listed(),
+    &system::interface::LRO.listed(),
+    &system::interface::RSS_QUEUES.listed(),
+    &system::interface::RPS.listed(),
+    &system::interface::INTERRUPT_CPUS.listed(),
+    &system::interface::QDISC.listed(),
+    &label::CARD.listed(),
+    &label::SLOT.listed(),
+    &label::DISK_MODEL.listed(),
+    &label::CARD_MEMORY.listed(),
+    &label::HARDWARE_RAID.listed(),
+    &label::BIOS.listed(),
+    &label::LABEL.listed(),
+    &sim::SIM_CAPACITY.listed(),
+    &sim::SIM_STREAM_RATE.listed(),
+    &sim::SIM_SERVICE_TIME.listed(),
+    &sim::SIM_COLLAPSE.listed(),
+    &sim::SIM_CONTENTION.listed(),
+    &sim::SIM_COHERENCY.listed(),
+    &sim::SIM_INEQUALITY.listed(),
+    &sim::SIM_NOISE.listed(),
+    &sim::SIM_CORRELATION.listed(),
+    &sim::SIM_CACHE.listed(),
+    &sim::SIM_CACHE_RATE.listed(),
+    &sim::SIM_PROCESSOR_CACHE.listed(),
+    &sim::SIM_PROCESSOR_CACHE_RATE.listed(),
+    &sim::SIM_DEVICE_CACHE.listed(),
+    &sim::SIM_TRIAL_NOISE.listed(),
+    &sim::SIM_WRITE_CACHE.listed(),
+    &sim::SIM_BUS.listed(),
 ];
 
 /// The knob of that name.
@@ -317,182 +342,28 @@ pub const ENGINES: [&str; 23] = [
     "sim",
 ];
 
-/// A value for every knob of an engine, and which engine that is: two engines that obey the same
-/// knobs would otherwise make the same cell. Copies share their values until one is changed.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    engine: &'static str,
-    values: Arc<BTreeMap<&'static str, Value>>,
-}
-
-impl PartialEq for Settings {
-    fn eq(&self, other: &Settings) -> bool {
-        // Replicates share theirs, and of thousands of trials each is held against others.
-        let shared = Arc::ptr_eq(&self.values, &other.values);
-        self.engine == other.engine && (shared || self.values == other.values)
-    }
-}
-
-impl Settings {
-    /// Every knob that `engine` obeys, at its default.
-    pub fn defaults(engine: &str) -> Settings {
-        let obeyed = KNOBS.iter().filter(|knob| knob.obeyed_by(engine));
-        let values = obeyed.map(|knob| (knob.name, knob.default_value())).collect();
-        Settings { engine: known_engine(engine), values: Arc::new(values) }
-    }
-
-    /// The name of the engine that obeys them; empty when this version knows none of that name.
-    pub fn engine(&self) -> &'static str {
-        self.engine
-    }
-
-    /// Sets the knob `name`.
-    ///
-    /// # Panics
-    /// When the engine of these settings has no such knob: presets and arguments are checked.
-    pub fn set(&mut self, name: &str, value: Value) {
-        let held = Arc::make_mut(&mut self.values).get_mut(name);
-        *held.unwrap_or_else(|| panic!("no knob `{name}` here")) = value;
-    }
-
-    /// Whether what is measured goes over a network, whose rates are told in bits.
-    pub fn is_network(&self) -> bool {
-        self.has("wire")
-    }
-
-    /// Whether these settings have the knob `name`.
-    pub fn has(&self, name: &str) -> bool {
-        self.values.contains_key(name)
-    }
-
-    /// The value of the knob `name`.
-    ///
-    /// # Panics
-    /// When the engine of these settings has no such knob.
-    pub fn get(&self, name: &str) -> &Value {
-        self.values.get(name).unwrap_or_else(|| panic!("no knob `{name}` here"))
-    }
-
-    /// The value of the knob `name`, when the engine of these settings has it.
-    pub fn find(&self, name: &str) -> Option<&Value> {
-        self.values.get(name)
-    }
-
-    /// Whether `name` says how bytes are moved and the files have none, as empty ones that a tool
-    /// makes and removes.
-    pub fn is_moot(&self, name: &str) -> bool {
-        const OF_BYTES: [&str; 5] = ["access", "block-size", "queue-depth", "direct", "io-engine"];
-        let empty = self.find("file-size") == Some(&Value::Bytes(0));
-        empty && self.has("access") && OF_BYTES.contains(&name)
-    }
-
-    /// The knob `name` as a number: bytes, ns, operations, or a plain number; not a number for
-    /// words and for what the engine does not have.
-    pub fn number(&self, name: &str) -> f64 {
-        match self.find(name) {
-            Some(
-                Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n),
-            ) => *n as f64,
-            Some(Value::Number(n)) => *n,
-            Some(Value::Flag(on)) => f64::from(u8::from(*on)),
-            Some(Value::Word(_) | Value::Words(_) | Value::Stop(_)) | None => f64::NAN,
-        }
-    }
-
-    /// The knob `name` as a whole number of its base unit; 0 for words and for what the engine does
-    /// not have.
-    pub fn whole(&self, name: &str) -> u64 {
-        match self.find(name) {
-            Some(
-                Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n),
-            ) => *n,
-            Some(Value::Flag(on)) => u64::from(*on),
-            _ => 0,
-        }
-    }
-
-    /// The switch `name`; off when the engine does not have it.
-    pub fn flag(&self, name: &str) -> bool {
-        matches!(self.find(name), Some(Value::Flag(true)))
-    }
-
-    /// The word or text `name`; empty when it is none or the engine does not have it.
-    pub fn word(&self, name: &str) -> &str {
-        match self.find(name) {
-            Some(Value::Word(word)) => word,
-            _ => "",
-        }
-    }
-
-    /// The texts `name`; none when the engine does not have it.
-    pub fn texts(&self, name: &str) -> &[String] {
-        match self.find(name) {
-            Some(Value::Words(texts)) => texts,
-            _ => &[],
-        }
-    }
-
-    /// When the timed part ends.
-    pub fn stop(&self) -> Stop {
-        match self.get("stop") {
-            Value::Stop(stop) => *stop,
-            other => unreachable!("the domain of `stop` yields no {other:?}"),
-        }
-    }
-
-    /// The directories, as the user named them; none of what was not measured in any.
-    pub fn directories(&self) -> &[String] {
-        self.texts("directories")
-    }
-
-    /// All, in alphabetical order.
-    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
-        self.values.iter().map(|(name, value)| (*name, value))
-    }
-
-    /// A number that is the same for equal settings, those of `but` left out; others seldom
-    /// share it.
-    pub fn fingerprint(&self, but: &[&str]) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        self.engine.hash(&mut hasher);
-        for (name, value) in self.iter().filter(|(name, _)| !but.contains(name)) {
-            (name, value).hash(&mut hasher);
-        }
-        hasher.finish()
-    }
-
-    /// Reads what [`Serialize`] wrote for `engine`; knobs that this version does not know are left
-    /// out.
-    pub fn from_json(engine: &str, json: &serde_json::Value) -> Settings {
-        let object = json.as_object().into_iter().flatten();
-        let known = object.filter_map(|(name, value)| {
-            let knob = find(name)?;
-            Some((knob.name, knob.value_from_json(value)?))
-        });
-        Settings { engine: known_engine(engine), values: Arc::new(known.collect()) }
-    }
-}
-
-fn known_engine(name: &str) -> &'static str {
-    ENGINES.into_iter().find(|known| *known == name).unwrap_or("")
-}
-
-impl Serialize for Settings {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_map(self.values.iter())
-    }
-}
-
 /// A job knob that `engines` alone obey, for which other tools have no word.
-const fn own(
+const fn own<T: Setting>(
     engines: &'static [&'static str],
     name: &'static str,
     domain: Domain,
     default: &'static str,
     about: &'static str,
-) -> Knob {
+) -> Knob<T> {
     let (scope, apply) = (Scope::Job, Apply::Engine);
-    Knob { name, fio: "", about, domain, default, scope, engines, apply }
+    Knob { name, fio: "", about, domain, default, scope, engines, apply, reads: PhantomData }
+}
+
+impl<T: Setting> Knob<T> {
+    /// As it stands in the table.
+    ///
+    /// # Panics
+    /// When its domain has values that do not read as `T`: then the table does not compile.
+    const fn listed(self) -> Knob {
+        assert!(T::FORM.holds(&self.domain), "a knob has the type of its domain");
+        let Knob { name, fio, about, domain, default, scope, engines, apply, .. } = self;
+        Knob { name, fio, about, domain, default, scope, engines, apply, reads: PhantomData }
+    }
 }
 
 impl Knob {
@@ -546,6 +417,7 @@ fn from_json(domain: &Domain, json: &serde_json::Value) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knob;
 
     #[test]
     fn names_are_kebab_case_and_unique() {
@@ -578,15 +450,18 @@ mod tests {
     fn programs_have_only_the_knobs_that_they_obey() {
         let settings = Settings::defaults("command");
         for knob in ["streams", "directories", "sustained", "at-least", "at-most", "command"] {
-            assert!(settings.has(knob), "{knob}");
+            assert!(settings.named(knob).is_some(), "{knob}");
         }
         for knob in ["block-size", "access", "direct", "stop", "file-size", "sim-noise"] {
-            assert!(!settings.has(knob), "{knob}");
+            assert!(settings.named(knob).is_none(), "{knob}");
         }
-        assert!(!Settings::defaults("file").has("command"));
-        let absent = (settings.word("access"), settings.whole("files"), settings.flag("direct"));
-        assert_eq!(absent, ("", 0, false));
-        assert!(settings.number("block-size").is_nan() && settings.texts("extract").is_empty());
+        assert!(!Settings::defaults("file").has(knob::COMMAND));
+        let absent =
+            (settings.get(knob::ACCESS), settings.get(knob::FILES), settings.get(knob::DIRECT));
+        assert_eq!(absent, (None, 0, false));
+        assert!(
+            settings.number(knob::BLOCK_SIZE).is_nan() && settings.get(knob::EXTRACT).is_empty()
+        );
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn distinct(plan: &Plan, disks: &[Disk]) -> Vec<(Settings, Layout, Vec<Labels>)>
         }
         let settings = plan.settings(&cell);
         let Ok(layout) = layout(&settings, disks) else { continue };
-        let setup: Labels = labels.iter().map(|name| settings.find(name).cloned()).collect();
+        let setup: Labels = labels.iter().map(|name| settings.named(name).cloned()).collect();
         match found.iter_mut().find(|(_, known, _)| *known == layout) {
             Some((_, _, setups)) if setups.contains(&setup) => {}
             Some((_, _, setups)) => setups.push(setup),
@@ -136,7 +136,7 @@ pub fn later<'a>(cells: impl Iterator<Item = &'a Settings>) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for settings in cells {
         for knob in KNOBS.iter().filter(|knob| matches!(knob.apply, Apply::Files(_))) {
-            let value = settings.find(knob.name).filter(|value| !Value::is_as_is(value));
+            let value = settings.named(knob.name).filter(|value| !Value::is_as_is(value));
             let Some(value) = value.filter(|_| OF_DEVICES.contains(&knob.name)) else { continue };
             let line = format!(
                 "{}={value}: written for the devices of each layout that has it, once it is made",

@@ -167,8 +167,8 @@ mod tests {
             assert!(!figures.is_empty() && figures.keys().all(|it| it.starts_with("reported_")));
             assert!(figures.iter().all(|(_, figure)| figure.interval.is_none()));
         }
-        assert_eq!(imported.records[0].trial.settings.word("access"), "write");
-        assert_eq!(imported.records[2].trial.settings.whole("streams"), 2);
+        assert_eq!(imported.records[0].trial.settings.get(knob::ACCESS), Some(knob::Access::Write));
+        assert_eq!(imported.records[2].trial.settings.get(knob::STREAMS), 2);
         assert_eq!(imported.inventory["imported"][0]["results"], 2);
     }
 

@@ -13,7 +13,10 @@ use serde_json::{Map, Value as Json};
 
 use crate::engine::command::{self, Spec, Start};
 use crate::engine::{Context, Engine, Error};
+use experiment::knob;
+use experiment::knob::Knob;
 use experiment::knob::Settings;
+use experiment::knob::typed::Setting;
 use experiment::measurement::reported::{Bound, Figure, Reported, Way};
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
@@ -282,7 +285,7 @@ fn spec(launch: &Launch, places: &[String], settings: &Settings) -> Spec {
         environment: vec![("LC_ALL".to_owned(), "C".to_owned())],
         directory: places.first().cloned().unwrap_or_else(|| "/".to_owned()),
     };
-    let at_most_ns = settings.whole("at-most");
+    let at_most_ns = settings.get(knob::AT_MOST);
     Spec {
         copies: vec![start(&launch.words)],
         prepare: launch.prepare.iter().map(start).collect(),
@@ -327,7 +330,7 @@ const MPIRUN: &str = "mpirun";
 /// The words that start so many tasks of a parallel program: by Open MPI's mpirun where there are
 /// several. That counts hardware threads and refuses root unless told otherwise (mpirun(1)).
 fn tasks(asked: &Asked<'_>, words: Vec<String>) -> Vec<String> {
-    let streams = asked.settings.whole("streams");
+    let streams = asked.settings.get(knob::STREAMS);
     if streams <= 1 {
         return words;
     }
@@ -342,10 +345,10 @@ fn tasks(asked: &Asked<'_>, words: Vec<String>) -> Vec<String> {
 fn one_of<'k>(
     settings: &Settings,
     tool: &str,
-    knob: &str,
+    knob: Knob<impl Setting>,
     known: &[(&str, &'k str)],
 ) -> Result<&'k str, String> {
-    let word = settings.word(knob);
+    let (knob, word) = (knob.name, settings.value(knob).to_string());
     let found = known.iter().find(|(ours, _)| *ours == word).map(|(_, theirs)| *theirs);
     found.ok_or_else(|| {
         let names: Vec<&str> = known.iter().map(|(ours, _)| *ours).collect();

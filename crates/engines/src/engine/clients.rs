@@ -12,6 +12,7 @@ use super::load::control::{Event, Gate, Phase, Shared};
 use super::load::cpus::Pinning;
 use super::load::protocol::{Failure, LoadSpec};
 use base::value::Stop;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Amount, Integrity, Note, Operation};
 use host::sys;
@@ -87,10 +88,10 @@ impl Terms {
     pub fn new(settings: &Settings) -> Result<Terms, Error> {
         let terms = Terms {
             stop: settings.stop(),
-            warm_up_ns: settings.whole("warm-up"),
-            at_least_ns: settings.whole("at-least"),
-            at_most_ns: settings.whole("at-most"),
-            sustained: settings.flag("sustained"),
+            warm_up_ns: settings.get(knob::WARM_UP),
+            at_least_ns: settings.get(knob::AT_LEAST),
+            at_most_ns: settings.get(knob::AT_MOST),
+            sustained: settings.get(knob::SUSTAINED),
         };
         let unsupported = |what: &str| Err(Error::Unsupported(what.to_owned()));
         match terms.stop {
@@ -172,8 +173,8 @@ impl Checked {
 pub fn settings(engine: &str, spec: &LoadSpec) -> Settings {
     let mut settings = Settings::defaults(engine);
     for (name, value) in Settings::from_json(engine, &spec.settings).iter() {
-        if settings.has(name) {
-            settings.set(name, value.clone());
+        if settings.named(name).is_some() {
+            settings.set_named(name, value.clone());
         }
     }
     settings
@@ -184,7 +185,7 @@ pub fn settings(engine: &str, spec: &LoadSpec) -> Settings {
 /// # Errors
 /// `Unsupported` with what would work.
 pub fn check(settings: &Settings) -> Result<Terms, Error> {
-    Pinning::parse(settings.word("cpu-pinning"))?.cpus()?;
+    Pinning::parse(settings.get(knob::CPU_PINNING))?.cpus()?;
     Terms::new(settings)
 }
 

@@ -5,6 +5,7 @@
 //! business of the process that started the worker ([`supervise`]).
 
 use crate::engine::{Context, Engine, Error};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
@@ -77,14 +78,12 @@ impl Engine for Command {
 
 /// Bytes of files that every run reads, where that is known.
 fn copy_bytes(settings: &Settings) -> Option<u64> {
-    let known = settings.find("copy-bytes").is_some_and(|value| !value.is_as_is());
-    known.then(|| settings.whole("copy-bytes"))
+    settings.get(knob::COPY_BYTES)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::value::Value;
     use experiment::knob::testing::settings;
 
     /// A plan of disks was refused when it had a program: "`target` is not an absolute path".
@@ -92,7 +91,7 @@ mod tests {
     fn a_program_may_run_where_no_directory_is_yet() {
         let mut settings = settings("command", &[("command", "true {directory}")]);
         for name in ["target", "/srv/a"] {
-            settings.set("directories", Value::Words(vec![name.to_owned()]));
+            settings.set(knob::DIRECTORIES, &[name.to_owned()]);
             assert_eq!(Command.check(&settings).map_err(|error| error.to_string()), Ok(()));
         }
     }

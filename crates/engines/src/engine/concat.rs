@@ -12,6 +12,7 @@ use std::path::Path;
 use crate::engine::command::{self, Spec, Start};
 use crate::engine::{Context, Engine, Error};
 use base::value;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
@@ -53,7 +54,7 @@ impl Engine for Concat {
         if let Some((why, hint)) = refusal(settings) {
             return Err(Error::Unsupported(format!("{why}: {hint}")));
         }
-        if settings.word("concat-with") == NCECAT && sys::command::find(NCECAT).is_none() {
+        if settings.get(knob::CONCAT_WITH) == NCECAT && sys::command::find(NCECAT).is_none() {
             return Err(Error::Unsupported(format!("ncecat is not installed here: {GET}")));
         }
         for work in context.work {
@@ -71,7 +72,7 @@ impl Engine for Concat {
             None => {
                 if let Some(programs) = &mut measured.programs {
                     let each = shape(settings).data_bytes();
-                    let all = each.saturating_mul(settings.whole("files"));
+                    let all = each.saturating_mul(settings.get(knob::FILES));
                     (programs.of_files_bytes, programs.of_timed_runs_bytes) = (Some(all), all);
                 }
                 Ok(measured)
@@ -83,15 +84,15 @@ impl Engine for Concat {
 /// Why these settings cannot be honoured, and what would do.
 fn refusal(settings: &Settings) -> Option<(String, &'static str)> {
     let several = settings.directories().len();
-    if settings.whole("streams") > 1 {
-        let why = format!("concat joins files once; streams={}", settings.whole("streams"));
+    if settings.get(knob::STREAMS) > 1 {
+        let why = format!("concat joins files once; streams={}", settings.get(knob::STREAMS));
         return Some((why, "streams=1, or several copies of any program with command="));
     }
     if several > 1 {
         let why = format!("concat reads and writes in one directory, and has {several} of them");
         return Some((why, "one --dir"));
     }
-    if settings.whole("at-least") > 0 {
+    if settings.get(knob::AT_LEAST) > 0 {
         let why = "a second time begins with the files in memory; at-least is more than 0s";
         return Some((why.to_owned(), "at-least=0s, and larger or more files"));
     }
@@ -99,12 +100,12 @@ fn refusal(settings: &Settings) -> Option<(String, &'static str)> {
 }
 
 fn shape(settings: &Settings) -> Shape {
-    Shape::of(settings.whole("file-size"), settings.whole("variables") as u32)
+    Shape::of(settings.get(knob::FILE_SIZE), settings.get(knob::VARIABLES) as u32)
 }
 
 /// Refuses what would not leave 5 % of the file system free: what is read and what is written.
 fn check_room(settings: &Settings, at: &Path) -> Result<(), Error> {
-    let files = settings.whole("files");
+    let files = settings.get(knob::FILES);
     let needed = shape(settings).data_bytes().saturating_mul(files).saturating_mul(2);
     let usable = space(at).map_err(|error| Error::Failed(error.to_string()))?.usable_bytes();
     match needed > usable {
@@ -112,7 +113,7 @@ fn check_room(settings: &Settings, at: &Path) -> Result<(), Error> {
         true => Err(Error::Unsupported(format!(
             "{files} files of {} and what they are joined into do not fit in {}: only {} may be \
              used there (5 % of the file system stay free); lower files or file-size",
-            value::bytes(settings.number("file-size")),
+            value::bytes(settings.number(knob::FILE_SIZE)),
             at.display(),
             value::bytes(usable as f64)
         ))),
@@ -130,18 +131,18 @@ fn spec(settings: &Settings, seed: u64, place: &str) -> Result<Spec, Error> {
     };
     let (folder, out) = (format!("{place}/in"), format!("{place}/joined.nc"));
     let made = [
-        format!("--files={}", settings.whole("files")),
-        format!("--file-size={}", settings.whole("file-size")),
-        format!("--variables={}", settings.whole("variables")),
+        format!("--files={}", settings.get(knob::FILES)),
+        format!("--file-size={}", settings.get(knob::FILE_SIZE)),
+        format!("--variables={}", settings.get(knob::VARIABLES)),
         format!("--seed={seed}"),
     ];
     let ours = |words: &[&str]| {
         let words = words.iter().map(|word| (*word).to_owned());
         std::iter::once(own.clone()).chain(words).collect::<Vec<_>>()
     };
-    let inputs = (0..settings.whole("files")).map(|number| format!("{folder}/{}", name(number)));
-    let block = settings.whole("block-size");
-    let (words, extract) = match settings.word("concat-with") {
+    let inputs = (0..settings.get(knob::FILES)).map(|number| format!("{folder}/{}", name(number)));
+    let block = settings.get(knob::BLOCK_SIZE);
+    let (words, extract) = match settings.get(knob::CONCAT_WITH) {
         NCECAT => (ncecat(block, &out), Vec::new()),
         _ => {
             let said = ["reading_s", "writing_s", "flushing_s"];
@@ -152,8 +153,8 @@ fn spec(settings: &Settings, seed: u64, place: &str) -> Result<Spec, Error> {
             )
         }
     };
-    let at_most_ns = settings.whole("at-most");
-    let cold = settings.flag("cold").then(|| "--cold".to_owned());
+    let at_most_ns = settings.get(knob::AT_MOST);
+    let cold = settings.get(knob::COLD).then(|| "--cold".to_owned());
     let mut prepare = [ours(&["generate", "netcdf", "--out", &folder]), made.to_vec()].concat();
     prepare.extend(cold);
     let checks = [ours(&["concat-worker", "check", "--joined", &out]), made.to_vec()].concat();
@@ -222,7 +223,7 @@ mod tests {
         assert!(why(&[("streams", "2")]).contains("streams=2"));
         assert!(why(&[("at-least", "1s")]).contains("at-least"));
         let mut two = settings("concat", &[]);
-        two.set("directories", value::Value::Words(vec!["/a".to_owned(), "/b".to_owned()]));
+        two.set(knob::DIRECTORIES, &["/a".to_owned(), "/b".to_owned()]);
         assert!(Concat.check(&two).unwrap_err().to_string().contains("one directory"));
         assert!(Concat.check(&settings("concat", &[])).is_ok());
     }

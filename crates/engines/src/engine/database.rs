@@ -15,6 +15,7 @@ use crate::engine::load::protocol::{Failure, LoadSpec};
 use crate::engine::load::room::{self, Room};
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
@@ -102,7 +103,7 @@ fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error
     let work = Work {
         rules,
         seed: spec.seed,
-        transactions: settings.whole("transactions"),
+        transactions: settings.get(knob::TRANSACTIONS),
         shared,
         committed: AtomicU64::new(0),
         left: AtomicUsize::new(spec.streams.len()),
@@ -204,7 +205,7 @@ mod tests {
     fn a_page_size_that_sqlite_has_not_is_refused_before_anything_runs() {
         let mut settings = Settings::defaults("database");
         assert!(Database.check(&settings).is_ok());
-        settings.set("page-size", base::value::Value::Bytes(1536));
+        settings.set(knob::PAGE_SIZE, 1536);
         let why = Database.check(&settings).unwrap_err().to_string();
         assert!(why.contains("page-size=1536"), "{why}");
     }

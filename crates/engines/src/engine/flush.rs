@@ -11,6 +11,7 @@ use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error, Keeps};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
@@ -44,8 +45,8 @@ impl Engine for Flush {
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         clients::check(settings).map_err(clients::refused)?;
         Work::new(settings).map_err(clients::refused)?;
-        usable(Path::new(settings.word("flush-log")))?;
-        match settings.flag("flush-log-anywhere") {
+        usable(Path::new(settings.get(knob::FLUSH_LOG)))?;
+        match settings.get(knob::FLUSH_LOG_ANYWHERE) {
             true => Ok(()),
             false => elsewhere(settings),
         }
@@ -57,7 +58,7 @@ impl Engine for Flush {
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         // What was refused leaves nothing behind, which would be kept for a log that is not there.
-        let log = Path::new(trial.settings.word("flush-log"));
+        let log = Path::new(trial.settings.get(knob::FLUSH_LOG));
         usable(log).map_err(|error| Error::Failed(error.to_string()))?;
         let mut folders: Vec<PathBuf> = Vec::new();
         for work in context.work {
@@ -67,7 +68,7 @@ impl Engine for Flush {
             let why = "cannot place a file: the trial names no directory";
             return Err(Error::Failed(why.to_owned()));
         }
-        let streams = trial.settings.whole("streams") as usize;
+        let streams = trial.settings.get(knob::STREAMS) as usize;
         let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
         let spec = LoadSpec::new(trial, context.campaign, streams)?;
         supervise::run(&Order::new("flush-worker", &spec, &trial.settings)?, context)
@@ -82,7 +83,7 @@ fn folder(work: &Path, trial: &Trial) -> Result<PathBuf, Error> {
             "{} holds what an interrupted trial wrote: `brickyard verify --flushed {}` reads it; \
              then begin anew without --resume",
             path.display(),
-            trial.settings.word("flush-log")
+            trial.settings.get(knob::FLUSH_LOG)
         )),
         why => {
             let why = std::io::Error::from(why);
@@ -133,7 +134,7 @@ fn usable(log: &Path) -> Result<(), sys::Error> {
 
 /// Refuses a log that a crash of the target would take along.
 fn elsewhere(settings: &Settings) -> Result<(), sys::Error> {
-    let log = Path::new(settings.word("flush-log"));
+    let log = Path::new(settings.get(knob::FLUSH_LOG));
     let log = std::path::absolute(log)
         .map_err(|why| sys::Error::new(format!("cannot use flush-log={}", log.display()), why))?;
     let parent = log.parent().filter(|parent| !parent.as_os_str().is_empty());

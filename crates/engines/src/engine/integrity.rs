@@ -17,6 +17,7 @@ use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error, Keeps};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
@@ -60,7 +61,7 @@ impl Engine for Integrity {
             let why = "cannot place a file: the trial names no directory";
             return Err(Error::Failed(why.to_owned()));
         }
-        let streams = trial.settings.whole("streams") as usize;
+        let streams = trial.settings.get(knob::STREAMS) as usize;
         let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
         let spec = LoadSpec::new(trial, context.campaign, streams)?;
         supervise::run(&Order::new("integrity-worker", &spec, &trial.settings)?, context)

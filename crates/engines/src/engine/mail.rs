@@ -12,6 +12,7 @@ use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::room::Room;
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
@@ -58,9 +59,9 @@ fn make(settings: &Settings, spec: &LoadSpec) -> Result<(Work, Vec<Note>), Error
     let work = Work {
         rules: Rules::new(settings)?,
         seed: spec.seed,
-        block_bytes: settings.whole("block-size") as usize,
-        transactions: settings.whole("transactions"),
-        sync_files: settings.flag("sync-files"),
+        block_bytes: settings.get(knob::BLOCK_SIZE) as usize,
+        transactions: settings.get(knob::TRANSACTIONS),
+        sync_files: settings.get(knob::SYNC_FILES),
         data: job::data(settings),
     };
     Ok((work, Vec::new()))
@@ -128,7 +129,7 @@ mod tests {
     fn sizes_that_are_upside_down_are_refused() {
         let mut settings = Settings::defaults("mail");
         assert!(Mail.check(&settings).is_ok());
-        settings.set("size-low", base::value::Value::Bytes(20_000));
+        settings.set(knob::SIZE_LOW, 20_000);
         let why = Mail.check(&settings).unwrap_err().to_string();
         assert!(why.contains("size-low=20000 is more than size-high=10000"), "{why}");
     }

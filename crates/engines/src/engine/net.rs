@@ -10,6 +10,7 @@ use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error, file};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
@@ -63,7 +64,7 @@ impl Engine for Net {
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        let streams = trial.settings.whole("streams") as usize;
+        let streams = trial.settings.get(knob::STREAMS) as usize;
         let spec = LoadSpec::new(trial, context.campaign, vec![Vec::new(); streams])?;
         supervise::run(&Order::new(WORKER, &spec, &trial.settings)?, context)
     }

@@ -13,6 +13,7 @@ use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error};
 use base::value::Stop;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
@@ -65,13 +66,13 @@ pub fn worker() -> Told {
 }
 
 fn make(settings: &Settings, _: &LoadSpec) -> Result<(Work, Vec<Note>), Error> {
-    let loadfile = settings.word("loadfile");
+    let loadfile = settings.get(knob::LOADFILE);
     let program = program(settings).map_err(|why| Error::Failed(format!("{why}")))?;
     let manner = Manner {
-        resolve_names: settings.flag("resolve-names"),
-        sync_open: settings.flag("sync-open"),
-        sync_writes: settings.flag("sync-writes"),
-        sync_directories: settings.flag("sync-directories"),
+        resolve_names: settings.get(knob::RESOLVE_NAMES),
+        sync_open: settings.get(knob::SYNC_OPEN),
+        sync_writes: settings.get(knob::SYNC_WRITES),
+        sync_directories: settings.get(knob::SYNC_DIRECTORIES),
     };
     let work = Work { program, name: loadfile.to_owned(), manner, data: job::data(settings) };
     Ok((work, Vec::new()))
@@ -92,7 +93,7 @@ fn needs(work: &Work) -> Needs {
 
 /// Reads the loadfile and makes it ready.
 fn program(settings: &Settings) -> Result<Program, sys::Error> {
-    let loadfile = settings.word("loadfile");
+    let loadfile = settings.get(knob::LOADFILE);
     let text = match loadfile {
         own::NAME => own::text(),
         path => LOADFILE.text(Path::new(path))?,

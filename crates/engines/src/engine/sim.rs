@@ -88,6 +88,7 @@ mod tests {
     use super::*;
     use crate::engine::load::testing::assert_all_have_a_class;
     use base::stats::testing::{Coverage, Random, seeds};
+    use experiment::knob;
     use experiment::measurement::figures::{cells, figures, window_disagrees};
     use experiment::measurement::origin::{Verdict, origin};
     use experiment::measurement::{Column, Record, Series, latency};
@@ -334,8 +335,8 @@ mod tests {
     fn two_directories_are_two_devices_behind_one_bus() {
         let at = |directories: &[&str], bus: &str| {
             let mut settings = settings(&[("streams", "16"), ("stop", "2s"), ("sim-bus", bus)]);
-            let words = directories.iter().map(|&word| word.to_owned()).collect();
-            settings.set("directories", base::value::Value::Words(words));
+            let words: Vec<String> = directories.iter().map(|&word| word.to_owned()).collect();
+            settings.set(knob::DIRECTORIES, &words);
             figure(&record(&settings, 1), "throughput_bytes_per_s") / 1e9
         };
         assert!((at(&["/a"], "5000MB/s") - 1.0).abs() < 0.01);

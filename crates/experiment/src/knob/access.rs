@@ -1,7 +1,36 @@
 //! What the words of `access` do with the bytes of files. Whoever wants to know asks here: a mixed
 //! load has no "read" in its word, and was told as one that writes.
 
-use super::Settings;
+use super::typed::{Form, Setting};
+use super::{ACCESS, Settings};
+use base::value::Value;
+
+/// Order and direction of the I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Access {
+    /// Block after block is read.
+    Read,
+    /// Block after block is written.
+    Write,
+    /// Blocks are read that are drawn.
+    RandomRead,
+    /// Blocks are written that are drawn.
+    RandomWrite,
+    /// Of the blocks that are drawn some are read and the others written.
+    RandomMix,
+    /// Block before block is read.
+    ReadBackward,
+    /// One block of every so many is read.
+    ReadStrided,
+    /// Block after block of files that are there is written.
+    Rewrite,
+    /// One and the same block is written.
+    RecordRewrite,
+    /// Block after block is read, and some are changed and written back.
+    Update,
+    /// Blocks that are drawn are read, and some are changed and written back.
+    RandomUpdate,
+}
 
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,20 +43,124 @@ pub enum Way {
     Both,
 }
 
-/// Which way a word of the knob `access` has them go; `None` of any other word.
-pub fn way(access: &str) -> Option<Way> {
-    match access {
-        "read" | "random-read" | "read-backward" | "read-strided" => Some(Way::Reads),
-        "write" | "random-write" | "rewrite" | "record-rewrite" => Some(Way::Writes),
-        "random-mix" | "update" | "random-update" => Some(Way::Both),
-        _ => None,
+impl Access {
+    /// In the order of the reference.
+    pub const ALL: [Access; 11] = [
+        Access::Read,
+        Access::Write,
+        Access::RandomRead,
+        Access::RandomWrite,
+        Access::RandomMix,
+        Access::ReadBackward,
+        Access::ReadStrided,
+        Access::Rewrite,
+        Access::RecordRewrite,
+        Access::Update,
+        Access::RandomUpdate,
+    ];
+
+    /// The words of all.
+    pub const NAMES: [&str; Access::ALL.len()] = {
+        let mut names = [""; Access::ALL.len()];
+        let mut at = 0;
+        while at < names.len() {
+            names[at] = Access::ALL[at].name();
+            at += 1;
+        }
+        names
+    };
+
+    /// The word, as one types it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::RandomRead => "random-read",
+            Access::RandomWrite => "random-write",
+            Access::RandomMix => "random-mix",
+            Access::ReadBackward => "read-backward",
+            Access::ReadStrided => "read-strided",
+            Access::Rewrite => "rewrite",
+            Access::RecordRewrite => "record-rewrite",
+            Access::Update => "update",
+            Access::RandomUpdate => "random-update",
+        }
+    }
+
+    /// The one of this word.
+    pub fn named(word: &str) -> Option<Access> {
+        Access::ALL.into_iter().find(|access| access.name() == word)
+    }
+
+    /// Which way its bytes go.
+    pub fn way(self) -> Way {
+        match self {
+            Access::Read | Access::RandomRead | Access::ReadBackward | Access::ReadStrided => {
+                Way::Reads
+            }
+            Access::Write | Access::RandomWrite | Access::Rewrite | Access::RecordRewrite => {
+                Way::Writes
+            }
+            Access::RandomMix | Access::Update | Access::RandomUpdate => Way::Both,
+        }
+    }
+
+    /// Whether it reads, be it beside writing.
+    pub fn reads(self) -> bool {
+        self.way() != Way::Writes
+    }
+
+    /// Whether it writes, be it beside reading.
+    pub fn writes(self) -> bool {
+        self.way() != Way::Reads
+    }
+
+    /// Whether the blocks are drawn.
+    pub fn is_random(self) -> bool {
+        matches!(
+            self,
+            Access::RandomRead | Access::RandomWrite | Access::RandomMix | Access::RandomUpdate
+        )
+    }
+
+    /// Whether each block lies right behind the one before it.
+    pub fn in_order(self) -> bool {
+        matches!(self, Access::Read | Access::Write | Access::Rewrite | Access::Update)
+    }
+}
+
+/// `None` of engines that move no bytes of files.
+impl Setting for Access {
+    type Read<'a> = Option<Access>;
+    type Given<'a> = Access;
+    const FORM: Form = Form::Word;
+
+    fn read(held: Option<&Value>) -> Option<Access> {
+        match held {
+            Some(Value::Word(word)) => Access::named(word),
+            _ => None,
+        }
+    }
+
+    fn value(given: Access) -> Value {
+        Value::Word(given.name().to_owned())
     }
 }
 
 impl Settings {
-    /// Which way their bytes go; `None` of engines that have no such knob.
+    /// Which way their bytes go; `None` of engines that move no bytes of files.
     pub fn way(&self) -> Option<Way> {
-        way(self.word("access"))
+        self.get(ACCESS).map(Access::way)
+    }
+
+    /// Whether they read, be it beside writing; not of engines that move no bytes of files.
+    pub fn reads(&self) -> bool {
+        self.get(ACCESS).is_some_and(Access::reads)
+    }
+
+    /// Whether they write, be it beside reading; not of engines that move no bytes of files.
+    pub fn writes(&self) -> bool {
+        self.get(ACCESS).is_some_and(Access::writes)
     }
 
     /// Whether they read and do not write.
@@ -39,28 +172,54 @@ impl Settings {
     pub fn only_writes(&self) -> bool {
         self.way() == Some(Way::Writes)
     }
+
+    /// Whether blocks of files are drawn.
+    pub fn is_random(&self) -> bool {
+        self.get(ACCESS).is_some_and(Access::is_random)
+    }
+
+    /// Whether files are gone through block after block.
+    pub fn in_order(&self) -> bool {
+        self.get(ACCESS).is_some_and(Access::in_order)
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knob::find;
-    use base::value::Domain;
 
     /// "The simulated device accepts 250 MB/s" was said of a load that reads 70 %: `random-mix`,
     /// `update` and `random-update` have no "read" in their words, and passed for writing.
     #[test]
     fn every_access_is_known_by_what_it_does_and_not_by_its_letters() {
-        let Some(Domain::OneOf(words)) = find("access").map(|knob| knob.domain) else {
-            panic!("`access` is one of some words")
+        let of = |is: fn(Access) -> bool| -> Vec<&str> {
+            Access::ALL.into_iter().filter(|access| is(*access)).map(Access::name).collect()
         };
-        let of = |wanted: Way| -> Vec<&str> {
-            words.iter().copied().filter(|word| way(word) == Some(wanted)).collect()
-        };
-        assert_eq!(of(Way::Reads), ["read", "random-read", "read-backward", "read-strided"]);
-        assert_eq!(of(Way::Writes), ["write", "random-write", "rewrite", "record-rewrite"]);
-        assert_eq!(of(Way::Both), ["random-mix", "update", "random-update"]);
-        assert!(words.iter().all(|word| way(word).is_some()), "{words:?}");
-        assert_eq!(Settings::defaults("mail").way(), None);
+        assert_eq!(
+            of(|access| access.way() == Way::Reads),
+            ["read", "random-read", "read-backward", "read-strided"]
+        );
+        assert_eq!(
+            of(|access| access.way() == Way::Writes),
+            ["write", "random-write", "rewrite", "record-rewrite"]
+        );
+        assert_eq!(
+            of(|access| access.reads() && access.writes()),
+            ["random-mix", "update", "random-update"]
+        );
+        assert_eq!(
+            of(Access::is_random),
+            ["random-read", "random-write", "random-mix", "random-update"]
+        );
+        assert_eq!(of(Access::in_order), ["read", "write", "rewrite", "update"]);
+        assert!(!Settings::defaults("mail").reads() && !Settings::defaults("mail").writes());
+    }
+
+    #[test]
+    fn every_word_is_found_again() {
+        for access in Access::ALL {
+            assert_eq!(Access::named(access.name()), Some(access));
+        }
+        assert_eq!(Access::named("reed"), None);
     }
 }

@@ -1,16 +1,19 @@
 //! Knobs of the engine `concat`: which program joins the files, and how many arrays they have.
 
+#![expect(missing_docs, reason = "what each knob is stands in its `about`")]
+
+use super::typed::{Count, Word};
 use super::{Knob, own};
 use base::value::Domain;
 
-pub const CONCAT_WITH: Knob = own(
+pub const CONCAT_WITH: Knob<Word> = own(
     &["concat"],
     "concat-with",
     Domain::OneOf(&["native", "ncecat"]),
     "native",
     "Which program joins the files: our own, or NCO's where it is installed",
 );
-pub const VARIABLES: Knob = own(
+pub const VARIABLES: Knob<Count> = own(
     &["concat"],
     "variables",
     Domain::Count { min: 1, max: 100 },

@@ -24,13 +24,13 @@ pub fn distinct<'a>(all: impl IntoIterator<Item = &'a Settings>) -> Vec<&'a Sett
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::value::Value;
+    use crate::knob;
 
     #[test]
     fn copies_are_one_until_one_of_them_is_changed() {
         let one = Settings::defaults("file");
         let (copy, mut changed) = (one.clone(), one.clone());
-        changed.set("streams", Value::Count(7));
+        changed.set(knob::STREAMS, 7);
         let apart = Settings::defaults("file");
         assert_eq!(distinct([&one, &copy, &changed, &apart]).len(), 3);
         assert_eq!(distinct([&one, &copy])[0], &copy);

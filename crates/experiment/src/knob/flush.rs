@@ -1,9 +1,12 @@
 //! Knobs of the engine `flush-test`.
 
+#![expect(missing_docs, reason = "what each knob is stands in its `about`")]
+
+use super::typed::Word;
 use super::{Knob, own};
 use base::value::Domain;
 
-pub const FLUSH_LOG: Knob = own(
+pub const FLUSH_LOG: Knob<Word> = own(
     &["flush-test"],
     "flush-log",
     Domain::Text,
@@ -11,7 +14,7 @@ pub const FLUSH_LOG: Knob = own(
     "The file that keeps what was acknowledged: on another device than the directories, or on \
      another host, mounted here",
 );
-pub const FLUSH_LOG_ANYWHERE: Knob = own(
+pub const FLUSH_LOG_ANYWHERE: Knob<bool> = own(
     &["flush-test"],
     "flush-log-anywhere",
     Domain::Flag,

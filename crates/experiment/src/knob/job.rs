@@ -1,7 +1,13 @@
 //! Knobs of the load itself: what one trial does.
 
+#![expect(missing_docs, reason = "what each knob is stands in its `about`")]
+
+use std::marker::PhantomData;
+
+use super::access::Access;
+use super::typed::{Bytes, Count, Nanoseconds, Number, Setting, Word, Words};
 use super::{Apply, Knob, Scope};
-use base::value::Domain;
+use base::value::{Domain, Stop};
 
 const GIB: u64 = 1 << 30;
 const DAY_NS: u64 = 86_400_000_000_000;
@@ -53,113 +59,101 @@ const OF_DIRECTORIES: &[&str] = &[
 ];
 
 /// The same knob, obeyed by all engines whose streams end by a time or what they did.
-const fn of_timed_streams(knob: Knob) -> Knob {
+const fn of_timed_streams<T: Setting>(knob: Knob<T>) -> Knob<T> {
     Knob { engines: OF_TIMED_STREAMS, ..knob }
 }
 
 /// The same knob, obeyed by all engines with files of their own.
-const fn of_own_files(knob: Knob) -> Knob {
+const fn of_own_files<T: Setting>(knob: Knob<T>) -> Knob<T> {
     Knob { engines: OF_OWN_FILES, ..knob }
 }
 
 /// The same knob, obeyed by all engines that let streams loose on files.
-const fn of_streams(knob: Knob) -> Knob {
+const fn of_streams<T: Setting>(knob: Knob<T>) -> Knob<T> {
     Knob { engines: OF_STREAMS, ..knob }
 }
 
 /// The same knob, obeyed by trees of files too.
-const fn with_trees(knob: Knob) -> Knob {
+const fn with_trees<T: Setting>(knob: Knob<T>) -> Knob<T> {
     Knob { engines: &["file", "sim", "tree"], ..knob }
 }
 
 /// The same knob, obeyed by the engines that move their bytes in blocks.
-const fn with_blocks(knob: Knob) -> Knob {
+const fn with_blocks<T: Setting>(knob: Knob<T>) -> Knob<T> {
     const ENGINES: &[&str] =
         &["file", "sim", "mail", "concat", "integrity", "flush-test", "net-file"];
     Knob { engines: ENGINES, ..knob }
 }
 
 /// The same knob, obeyed by an engine that sends what it reads.
-const fn with_reading(knob: Knob) -> Knob {
+const fn with_reading<T: Setting>(knob: Knob<T>) -> Knob<T> {
     Knob { engines: OF_READ_FILES, ..knob }
 }
 
 /// The same knob, obeyed by every engine.
-const fn everywhere(knob: Knob) -> Knob {
+const fn everywhere<T: Setting>(knob: Knob<T>) -> Knob<T> {
     Knob { engines: &[], ..knob }
 }
 
 /// A job knob of the engines that read and write files.
-const fn knob(
+const fn knob<T: Setting>(
     name: &'static str,
     fio: &'static str,
     domain: Domain,
     default: &'static str,
     about: &'static str,
-) -> Knob {
+) -> Knob<T> {
     let (scope, engines, apply) = (Scope::Job, OF_FILES, Apply::Engine);
-    Knob { name, fio, about, domain, default, scope, engines, apply }
+    Knob { name, fio, about, domain, default, scope, engines, apply, reads: PhantomData }
 }
 
 /// A job knob that real files alone obey.
-const fn file(
+const fn file<T: Setting>(
     name: &'static str,
     fio: &'static str,
     domain: Domain,
     default: &'static str,
     about: &'static str,
-) -> Knob {
+) -> Knob<T> {
     Knob { engines: &["file"], ..knob(name, fio, domain, default, about) }
 }
 
-pub const ACCESS: Knob = with_reading(knob(
+pub const ACCESS: Knob<Access> = with_reading(knob(
     "access",
     "rw",
-    Domain::OneOf(&[
-        "read",
-        "write",
-        "random-read",
-        "random-write",
-        "random-mix",
-        "read-backward",
-        "read-strided",
-        "rewrite",
-        "record-rewrite",
-        "update",
-        "random-update",
-    ]),
+    Domain::OneOf(&Access::NAMES),
     "read",
     "Order and direction of the I/O",
 ));
-pub const BLOCK_SIZE: Knob = with_blocks(knob(
+pub const BLOCK_SIZE: Knob<Bytes> = with_blocks(knob(
     "block-size",
     "bs",
     Domain::Bytes { min: 512, max: GIB, step: 512 },
     "1MiB",
     "Bytes moved by one I/O",
 ));
-pub const QUEUE_DEPTH: Knob = with_reading(knob(
+pub const QUEUE_DEPTH: Knob<Count> = with_reading(knob(
     "queue-depth",
     "iodepth",
     Domain::Count { min: 1, max: 4096 },
     "1",
     "I/Os in flight per stream",
 ));
-pub const BATCH: Knob = knob(
+pub const BATCH: Knob<Count> = knob(
     "batch",
     "iodepth_batch_complete_min",
     Domain::Count { min: 1, max: 4096 },
     "1",
     "I/Os that a stream waits for before it submits anew; above 1 saves CPU and adds latency",
 );
-pub const STREAMS: Knob = everywhere(knob(
+pub const STREAMS: Knob<Count> = everywhere(knob(
     "streams",
     "numjobs",
     Domain::Count { min: 1, max: 10_000 },
     "1",
     "Sequences of I/O at the same time, each with files of its own, or copies of a program",
 ));
-pub const FILE_SIZE: Knob = Knob {
+pub const FILE_SIZE: Knob<Bytes> = Knob {
     engines: OF_SIZED_FILES,
     ..knob(
         "file-size",
@@ -169,14 +163,14 @@ pub const FILE_SIZE: Knob = Knob {
         "Bytes of each file; to read and write in blocks, 4KiB or more, in multiples of 512",
     )
 };
-pub const FILES: Knob = of_own_files(knob(
+pub const FILES: Knob<Count> = of_own_files(knob(
     "files",
     "nrfiles",
     Domain::Count { min: 1, max: 1_000_000 },
     "1",
     "Files per stream, used one after the other; directories for `mkdir` and `rmdir`",
 ));
-pub const DIRECTORIES: Knob = Knob {
+pub const DIRECTORIES: Knob<Words> = Knob {
     engines: OF_DIRECTORIES,
     ..knob(
         "directories",
@@ -186,7 +180,7 @@ pub const DIRECTORIES: Knob = Knob {
         "Where the files are; streams are dealt to several in turn",
     )
 };
-pub const DIRECT: Knob = Knob {
+pub const DIRECT: Knob<bool> = Knob {
     engines: &["file", "sim", "integrity", "flush-test", "net-file"],
     ..knob(
         "direct",
@@ -196,14 +190,14 @@ pub const DIRECT: Knob = Knob {
         "Around the page cache (O_DIRECT); `false` goes through it",
     )
 };
-pub const COLD: Knob = of_own_files(knob(
+pub const COLD: Knob<bool> = of_own_files(knob(
     "cold",
     "invalidate",
     Domain::Flag,
     "true",
     "Starts with nothing of the files in memory, proved; `false`: with all of it",
 ));
-pub const IO_ENGINE: Knob = knob(
+pub const IO_ENGINE: Knob<Word> = knob(
     "io-engine",
     "ioengine",
     Domain::OneOf(&["uring", "aio", "sync", "mmap", "stdio", "putc"]),
@@ -211,7 +205,7 @@ pub const IO_ENGINE: Knob = knob(
     "How the kernel is asked: io_uring, io_submit, pread and pwrite, a memory map, or the C \
      library's FILE by fread and fwrite or, byte by byte, by getc and putc",
 );
-pub const STOP: Knob = of_timed_streams(knob(
+pub const STOP: Knob<Stop> = of_timed_streams(knob(
     "stop",
     "runtime",
     Domain::Stop,
@@ -220,119 +214,119 @@ pub const STOP: Knob = of_timed_streams(knob(
      (`1e14bits`), `pass` (each file once), `steady`, or when the 95 % interval of the throughput \
      is narrow enough (`interval:5%`)",
 ));
-pub const AT_LEAST: Knob = everywhere(knob(
+pub const AT_LEAST: Knob<Nanoseconds> = everywhere(knob(
     "at-least",
     "",
     Domain::Duration { min_ns: 0, max_ns: DAY_NS },
     "0s",
     "A trial that stops by bytes, passes or the end of a program goes on for at least this long",
 ));
-pub const AT_MOST: Knob = everywhere(knob(
+pub const AT_MOST: Knob<Nanoseconds> = everywhere(knob(
     "at-most",
     "",
     Domain::Duration { min_ns: 1_000_000, max_ns: 31 * DAY_NS },
     "1h",
     "No trial runs longer than this, settled or not, complete or not",
 ));
-pub const SUSTAINED: Knob = everywhere(knob(
+pub const SUSTAINED: Knob<bool> = everywhere(knob(
     "sustained",
     "",
     Domain::Flag,
     "true",
     "A stream that is done goes on untimed until all are; `false` repeats the old mistake",
 ));
-pub const SECOND_PASS: Knob = knob(
+pub const SECOND_PASS: Knob<bool> = knob(
     "second-pass",
     "",
     Domain::Flag,
     "false",
     "Reads the same blocks once more afterwards, to catch a cache behind the kernel",
 );
-pub const FSYNC: Knob = with_trees(knob(
+pub const FSYNC: Knob<Word> = with_trees(knob(
     "fsync",
     "fsync",
     Domain::OneOf(&["never", "end", "every"]),
     "end",
     "When what was changed is made durable: never, once at the end, or after every write",
 ));
-pub const FSYNC_IN_TIME: Knob = file(
+pub const FSYNC_IN_TIME: Knob<bool> = file(
     "fsync-in-time",
     "end_fsync",
     Domain::Flag,
     "true",
     "Making files durable between two rounds counts as time; `false` as in iozone without -e",
 );
-pub const CLOSE_IN_TIME: Knob = file(
+pub const CLOSE_IN_TIME: Knob<bool> = file(
     "close-in-time",
     "",
     Domain::Flag,
     "false",
     "Each round ends with closing its files, which counts as time, as in iozone -c",
 );
-pub const FRESH_FILE: Knob = file(
+pub const FRESH_FILE: Knob<bool> = file(
     "fresh-file",
     "overwrite",
     Domain::Flag,
     "false",
     "`access=write` begins every round with empty files, so that space is allocated while timed",
 );
-pub const READ_SHARE: Knob = knob(
+pub const READ_SHARE: Knob<Number> = knob(
     "read-share",
     "rwmixread",
     Domain::Number { min: 0.0, max: 1.0 },
     "0.7",
     "Share of reads in `random-mix`",
 );
-pub const STRIDE_BLOCKS: Knob = knob(
+pub const STRIDE_BLOCKS: Knob<Count> = knob(
     "stride-blocks",
     "",
     Domain::Count { min: 2, max: 1 << 20 },
     "17",
     "`read-strided` reads one block of every so many (iozone's -j, default 17)",
 );
-pub const UPDATE_EVERY: Knob = file(
+pub const UPDATE_EVERY: Knob<Count> = file(
     "update-every",
     "",
     Domain::Count { min: 1, max: 1 << 20 },
     "1",
     "`update` and `random-update` read blocks, and change and write back every so many-th",
 );
-pub const RANDOM_DISTRIBUTION: Knob = knob(
+pub const RANDOM_DISTRIBUTION: Knob<Word> = knob(
     "random-distribution",
     "random_distribution",
     Domain::OneOf(&["uniform", "zipf"]),
     "uniform",
     "How random blocks are drawn",
 );
-pub const ZIPF_THETA: Knob = knob(
+pub const ZIPF_THETA: Knob<Number> = knob(
     "zipf-theta",
     "random_distribution",
     Domain::Number { min: 0.01, max: 0.99 },
     "0.9",
     "Skew of `zipf`: block of rank k is drawn in proportion to k^-theta",
 );
-pub const DATA: Knob = of_streams(knob(
+pub const DATA: Knob<Word> = of_streams(knob(
     "data",
     "buffer_pattern",
     Domain::OneOf(&["random", "zero", "compressible"]),
     "random",
     "What is written: incompressible and unique blocks, zeros, or partly compressible blocks",
 ));
-pub const COMPRESSIBLE_SHARE: Knob = of_streams(knob(
+pub const COMPRESSIBLE_SHARE: Knob<Number> = of_streams(knob(
     "compressible-share",
     "buffer_compress_percentage",
     Domain::Number { min: 0.0, max: 1.0 },
     "0.5",
     "Share of zeros in each 4 KiB with `data=compressible`",
 ));
-pub const RATE: Knob = knob(
+pub const RATE: Knob<Count> = knob(
     "rate",
     "rate_iops",
     Domain::Count { min: 0, max: 100_000_000 },
     "0",
     "I/Os per second per stream, at fixed times whatever the server does; 0 is as fast as it can",
 );
-pub const CPU_PINNING: Knob = of_timed_streams(knob(
+pub const CPU_PINNING: Knob<Word> = of_timed_streams(knob(
     "cpu-pinning",
     "cpus_allowed",
     Domain::Cpus,
@@ -341,14 +335,14 @@ pub const CPU_PINNING: Knob = of_timed_streams(knob(
      network the sender and the receiver of each stream in turn, or numa-local: on the node of the \
      card that bytes go over",
 ));
-pub const HUGE_PAGES: Knob = knob(
+pub const HUGE_PAGES: Knob<bool> = knob(
     "huge-pages",
     "mem",
     Domain::Flag,
     "true",
     "Buffers on huge pages where the kernel gives them",
 );
-pub const POLL: Knob = knob(
+pub const POLL: Knob<bool> = knob(
     "poll",
     "hipri",
     Domain::Flag,

@@ -4,6 +4,11 @@
 //! directories all are `as-is`. What they come to is the business of `plan::layouts`; making and
 //! unmaking it, of `provision`.
 
+#![expect(missing_docs, reason = "what each knob is stands in its `about`")]
+
+use std::marker::PhantomData;
+
+use super::typed::{Bytes, Count, OrAsIs, Setting, Word};
 use super::{Apply, Knob, Scope};
 use base::value::Domain;
 
@@ -13,66 +18,76 @@ const GIB: u64 = 1 << 30;
 pub const OF_FILES: &[&str] =
     &["file", "replay", "mail", "database", "command", "concat", "net-file"];
 
-const fn knob(name: &'static str, domain: Domain, about: &'static str) -> Knob {
+const fn knob<T: Setting>(name: &'static str, domain: Domain, about: &'static str) -> Knob<T> {
     let (scope, engines, default, fio) = (Scope::Layout, OF_FILES, "as-is", "");
-    Knob { name, fio, about, domain, default, scope, engines, apply: Apply::Layout }
+    Knob {
+        name,
+        fio,
+        about,
+        domain,
+        default,
+        scope,
+        engines,
+        apply: Apply::Layout,
+        reads: PhantomData,
+    }
 }
 
-pub const DISKS: Knob = knob(
+pub const DISKS: Knob<OrAsIs<Count>> = knob(
     "disks",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 1024 }),
     "How many of the target's disks are used, the first ones; all when nothing is said",
 );
-pub const RAID: Knob = knob(
+pub const RAID: Knob<OrAsIs<Word>> = knob(
     "raid",
     Domain::OrAsIs(&Domain::OneOf(&[
         "single", "raid0", "raid1", "raid4", "raid5", "raid6", "raid10", "raid50", "raid60",
     ])),
     "How the disks are joined",
 );
-pub const VOLUMES: Knob = knob(
+pub const VOLUMES: Knob<OrAsIs<Word>> = knob(
     "volumes",
     Domain::OrAsIs(&Domain::OneOf(&["md", "btrfs", "lvm"])),
     "Who joins the disks; when nothing is said btrfs does it for itself, and md for all others",
 );
-pub const CHUNK_SIZE: Knob = knob(
+pub const CHUNK_SIZE: Knob<OrAsIs<Bytes>> = knob(
     "chunk-size",
     Domain::OrAsIs(&Domain::Bytes { min: 4096, max: GIB, step: 4096 }),
     "Bytes that lie on one disk before the next one's turn; the tool's choice when nothing is said",
 );
-pub const FILESYSTEM: Knob = knob(
+pub const FILESYSTEM: Knob<OrAsIs<Word>> = knob(
     "filesystem",
     Domain::OrAsIs(&Domain::OneOf(&[
         "ext4", "ext3", "ext2", "xfs", "btrfs", "jfs", "nilfs2", "f2fs", "reiserfs", "bcachefs",
     ])),
     "The file system that is made on the target's disks",
 );
-pub const MKFS_OPTIONS: Knob = knob(
+pub const MKFS_OPTIONS: Knob<OrAsIs<Word>> = knob(
     "mkfs-options",
     Domain::OrAsIs(&Domain::Text),
     "Words for mkfs, as typed there: \"-O ^has_journal\"",
 );
-pub const MOUNT_OPTIONS: Knob = knob(
+pub const MOUNT_OPTIONS: Knob<OrAsIs<Word>> = knob(
     "mount-options",
     Domain::OrAsIs(&Domain::Text),
     "Words for mount -o, with commas: \"noatime,nobarrier\"",
 );
-pub const JOURNAL: Knob = knob(
+pub const JOURNAL: Knob<OrAsIs<Word>> = knob(
     "journal",
     Domain::OrAsIs(&Domain::OneOf(&["internal", "external"])),
     "Where the file system's journal lies: within it, or on the last of the target's disks",
 );
-pub const ARRAY_STATE: Knob = knob(
+pub const ARRAY_STATE: Knob<OrAsIs<Word>> = knob(
     "array-state",
     Domain::OrAsIs(&Domain::OneOf(&["clean", "initialising", "degraded", "rebuilding"])),
     "What the array is doing when the trial starts",
 );
-pub const SNAPSHOT: Knob = knob(
+pub const SNAPSHOT: Knob<OrAsIs<Word>> = knob(
     "snapshot",
     Domain::OrAsIs(&Domain::OneOf(&["none", "lvm", "btrfs"])),
     "A snapshot that is held while the trial runs",
 );
-pub const PRECONDITION: Knob = knob(
+pub const PRECONDITION: Knob<OrAsIs<Word>> = knob(
     "precondition",
     Domain::OrAsIs(&Domain::OneOf(&["none", "discard", "fill", "fill-twice"])),
     "What is done to the disks before the layout is made; writing them through wears flash",

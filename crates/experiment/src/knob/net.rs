@@ -1,5 +1,8 @@
 //! Knobs of the engine `net`: what is sent over a network, and by what way of the kernel's.
 
+#![expect(missing_docs, reason = "what each knob is stands in its `about`")]
+
+use super::typed::{Bytes, BytesPerSecond, Count, OrAsIs, Word};
 use super::{Knob, own};
 use base::value::Domain;
 
@@ -18,7 +21,7 @@ const TCP_FROM_MEMORY: &[&str] = &["net"];
 /// and one that sends datagrams.
 const UDP: &[&str] = &["net-udp"];
 
-pub const WIRE: Knob = own(
+pub const WIRE: Knob<Word> = own(
     NET,
     "wire",
     Domain::OneOf(&["auto", "namespaces", "loopback"]),
@@ -26,7 +29,7 @@ pub const WIRE: Knob = own(
     "Between the two ends: a veth pair that joins two network namespaces made for the trial (takes \
      root), the loopback interface, or `auto`: the first where root allows, else the second",
 );
-pub const PEER_NAMESPACE: Knob = own(
+pub const PEER_NAMESPACE: Knob<OrAsIs<Word>> = own(
     NET,
     "peer-namespace",
     Domain::OrAsIs(&Domain::Label),
@@ -34,7 +37,7 @@ pub const PEER_NAMESPACE: Knob = own(
     "The other end is in this existing network namespace (ip-netns(8)), reached from the one that \
      brickyard runs in; its one IPv4 address is asked for there (takes root)",
 );
-pub const PEER: Knob = own(
+pub const PEER: Knob<OrAsIs<Word>> = own(
     NET,
     "peer",
     Domain::OrAsIs(&Domain::Text),
@@ -42,14 +45,14 @@ pub const PEER: Knob = own(
     "The other end is on this machine, HOST or HOST:PORT, on which `brickyard receive` waits; \
      `brickyard send HOST PLAN` sets it",
 );
-pub const MTU: Knob = own(
+pub const MTU: Knob<OrAsIs<Count>> = own(
     NET,
     "mtu",
     Domain::OrAsIs(&Domain::Count { min: 576, max: 65_535 }),
     "as-is",
     "Bytes of an IP packet at most, on the veth pair of wire=namespaces (its own: 1500)",
 );
-pub const DIRECTION: Knob = own(
+pub const DIRECTION: Knob<Word> = own(
     MEMORY,
     "direction",
     Domain::OneOf(&["send", "receive", "both"]),
@@ -57,14 +60,14 @@ pub const DIRECTION: Knob = own(
     "What the server does: bytes go from this end to the peer, from the peer to this end, or both \
      at once: of two streams the first goes to the peer and the second comes from it",
 );
-pub const MESSAGE_SIZE: Knob = own(
+pub const MESSAGE_SIZE: Knob<Bytes> = own(
     TCP_FROM_MEMORY,
     "message-size",
     Domain::Bytes { min: 1, max: 64 << 20, step: 1 },
     "128KiB",
     "Bytes that the sender hands to the kernel by one call (iperf3 -l)",
 );
-pub const SEND_PATH: Knob = own(
+pub const SEND_PATH: Knob<Word> = own(
     TCP,
     "send-path",
     Domain::OneOf(&[
@@ -85,7 +88,7 @@ pub const SEND_PATH: Knob = own(
      through a pipe of 1 MiB, write(2) from a memory map, or io_uring: reads into registered \
      buffers, queue-depth in flight, and sends from them, copied or not",
 );
-pub const RECEIVE_PATH: Knob = own(
+pub const RECEIVE_PATH: Knob<Word> = own(
     TCP,
     "receive-path",
     Domain::OneOf(&["read", "truncate", "uring-multishot"]),
@@ -93,7 +96,7 @@ pub const RECEIVE_PATH: Knob = own(
     "read(2) into a buffer, recv(2) with MSG_TRUNC, which drops the bytes without copying them, or \
      io_uring, into buffers that the kernel takes as bytes come (multishot)",
 );
-pub const SOCKET_BUFFER: Knob = own(
+pub const SOCKET_BUFFER: Knob<OrAsIs<Bytes>> = own(
     NET,
     "socket-buffer",
     Domain::OrAsIs(&Domain::Bytes { min: 4096, max: 1 << 30, step: 1 }),
@@ -101,7 +104,7 @@ pub const SOCKET_BUFFER: Knob = own(
     "SO_SNDBUF of the sender and SO_RCVBUF of the receiver (the kernel doubles what is asked, \
      socket(7)); `as-is`: the kernel tunes both",
 );
-pub const RECEIVE_LOW_WATER: Knob = own(
+pub const RECEIVE_LOW_WATER: Knob<OrAsIs<Bytes>> = own(
     TCP,
     "receive-low-water",
     Domain::OrAsIs(&Domain::Bytes { min: 1, max: 1 << 30, step: 1 }),
@@ -109,21 +112,21 @@ pub const RECEIVE_LOW_WATER: Knob = own(
     "A receiver is woken once so many bytes have come (SO_RCVLOWAT, socket(7)), instead of by the \
      first of them: fewer wake-ups, and each byte waits longer; `as-is`: 1",
 );
-pub const CONGESTION_CONTROL: Knob = own(
+pub const CONGESTION_CONTROL: Knob<OrAsIs<Word>> = own(
     TCP,
     "congestion-control",
     Domain::OrAsIs(&Domain::Label),
     "as-is",
     "Algorithm of the sender, as in net.ipv4.tcp_available_congestion_control: cubic, reno, bbr",
 );
-pub const NODELAY: Knob = own(
+pub const NODELAY: Knob<bool> = own(
     TCP,
     "nodelay",
     Domain::Flag,
     "false",
     "Small messages are sent at once (TCP_NODELAY); `false`: they are gathered (Nagle)",
 );
-pub const PACING: Knob = own(
+pub const PACING: Knob<OrAsIs<BytesPerSecond>> = own(
     NET,
     "pacing",
     Domain::OrAsIs(&Domain::BytesPerSecond),
@@ -131,14 +134,14 @@ pub const PACING: Knob = own(
     "The most that each stream sends, such as 10Gb/s: of TCP the kernel paces it \
      (SO_MAX_PACING_RATE), of datagrams the sender's clock does; `as-is`: as fast as it goes",
 );
-pub const INTERFACES: Knob = own(
+pub const INTERFACES: Knob<Count> = own(
     NET,
     "interfaces",
     Domain::Count { min: 1, max: 16 },
     "1",
     "Veth pairs between the two namespaces of wire=namespaces; streams are dealt over them in turn",
 );
-pub const DATAGRAM_SIZE: Knob = own(
+pub const DATAGRAM_SIZE: Knob<OrAsIs<Bytes>> = own(
     UDP,
     "datagram-size",
     Domain::OrAsIs(&Domain::Bytes { min: 16, max: 65_507, step: 1 }),
@@ -146,7 +149,7 @@ pub const DATAGRAM_SIZE: Knob = own(
     "Bytes of one datagram, without the headers of IP and UDP (iperf3 -u -l); `as-is`: what one \
      packet of the MTU holds, 1472 at 1500",
 );
-pub const UDP_SEGMENTATION: Knob = own(
+pub const UDP_SEGMENTATION: Knob<bool> = own(
     UDP,
     "udp-segmentation",
     Domain::Flag,
@@ -154,7 +157,7 @@ pub const UDP_SEGMENTATION: Knob = own(
     "One call hands over many datagrams as one piece, and the kernel or the card cuts them \
      (UDP_SEGMENT); `false`: each is a message of its own (sendmmsg)",
 );
-pub const UDP_COALESCING: Knob = own(
+pub const UDP_COALESCING: Knob<bool> = own(
     UDP,
     "udp-coalescing",
     Domain::Flag,

@@ -5,6 +5,9 @@
 
 #![expect(missing_docs, reason = "what each knob is stands in its `about`")]
 
+use std::marker::PhantomData;
+
+use super::typed::{Bytes, Count, Nanoseconds, OrAsIs, Setting, Word};
 use super::{Apply, Knob, Scope};
 use base::value::Domain;
 
@@ -18,18 +21,18 @@ pub use place::Place;
 
 const GIB: u64 = 1 << 30;
 
-const fn knob(
+const fn knob<T: Setting>(
     name: &'static str,
     fio: &'static str,
     domain: Domain,
     apply: Apply,
     about: &'static str,
-) -> Knob {
+) -> Knob<T> {
     let (scope, engines, default) = (Scope::System, super::layout::OF_FILES, "as-is");
-    Knob { name, fio, about, domain, default, scope, engines, apply }
+    Knob { name, fio, about, domain, default, scope, engines, apply, reads: PhantomData }
 }
 
-pub const READ_AHEAD: Knob = knob(
+pub const READ_AHEAD: Knob<OrAsIs<Bytes>> = knob(
     "read-ahead",
     "",
     // The kernel counts it in pages.
@@ -37,49 +40,49 @@ pub const READ_AHEAD: Knob = knob(
     Apply::Files(place::read_ahead),
     "What the kernel reads ahead of a buffered reader, on the devices that the file system lies on",
 );
-pub const IO_SCHEDULER: Knob = knob(
+pub const IO_SCHEDULER: Knob<OrAsIs<Word>> = knob(
     "io-scheduler",
     "",
     Domain::OrAsIs(&Domain::OneOf(&["none", "mq-deadline", "kyber", "bfq"])),
     Apply::Files(place::io_scheduler),
     "The I/O scheduler of the disks",
 );
-pub const NR_REQUESTS: Knob = knob(
+pub const NR_REQUESTS: Knob<OrAsIs<Count>> = knob(
     "nr-requests",
     "",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 1 << 20 }),
     Apply::Files(place::nr_requests),
     "Requests that the block layer holds for each disk",
 );
-pub const MAX_SECTORS: Knob = knob(
+pub const MAX_SECTORS: Knob<OrAsIs<Bytes>> = knob(
     "max-sectors",
     "",
     Domain::OrAsIs(&Domain::Bytes { min: 4096, max: GIB, step: 1024 }),
     Apply::Files(place::max_sectors),
     "Largest request that the block layer sends to each disk",
 );
-pub const DIRTY_RATIO: Knob = knob(
+pub const DIRTY_RATIO: Knob<OrAsIs<Count>> = knob(
     "dirty-ratio",
     "",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 100 }),
     Apply::Files(place::dirty_ratio),
     "Percent of available memory that writers may dirty before they must write it back themselves",
 );
-pub const DIRTY_EXPIRE: Knob = knob(
+pub const DIRTY_EXPIRE: Knob<OrAsIs<Nanoseconds>> = knob(
     "dirty-expire",
     "",
     Domain::OrAsIs(&Domain::Duration { min_ns: 10_000_000, max_ns: 86_400_000_000_000 }),
     Apply::Files(place::dirty_expire),
     "Age at which dirty memory is written back; the kernel counts in 10 ms",
 );
-pub const SWAPPINESS: Knob = knob(
+pub const SWAPPINESS: Knob<OrAsIs<Count>> = knob(
     "swappiness",
     "",
     Domain::OrAsIs(&Domain::Count { min: 0, max: 200 }),
     Apply::Files(place::swappiness),
     "How readily the kernel swaps rather than drops cached files; 100 is without preference",
 );
-pub const CPU_GOVERNOR: Knob = knob(
+pub const CPU_GOVERNOR: Knob<OrAsIs<Word>> = knob(
     "cpu-governor",
     "",
     Domain::OrAsIs(&Domain::OneOf(&[
@@ -92,28 +95,28 @@ pub const CPU_GOVERNOR: Knob = knob(
     Apply::Files(place::cpu_governor),
     "Who chooses the CPUs' frequency",
 );
-pub const TRANSPARENT_HUGEPAGES: Knob = knob(
+pub const TRANSPARENT_HUGEPAGES: Knob<OrAsIs<Word>> = knob(
     "transparent-hugepages",
     "",
     Domain::OrAsIs(&Domain::OneOf(&["always", "madvise", "never"])),
     Apply::Files(place::transparent_hugepages),
     "When anonymous memory gets huge pages without being asked for",
 );
-pub const DROP_CACHES: Knob = knob(
+pub const DROP_CACHES: Knob<OrAsIs<bool>> = knob(
     "drop-caches",
     "",
     Domain::OrAsIs(&Domain::Flag),
     Apply::DropCaches,
     "Everything clean that memory holds of files is dropped before each trial",
 );
-pub const MEMORY_LIMIT: Knob = knob(
+pub const MEMORY_LIMIT: Knob<OrAsIs<Bytes>> = knob(
     "memory-limit",
     "",
     Domain::OrAsIs(&Domain::Bytes { min: 16 << 20, max: 1 << 50, step: 4096 }),
     Apply::MemoryGroup,
     "Memory of the load, the files that it caches with it: a control group around it",
 );
-pub const CPUSET: Knob = knob(
+pub const CPUSET: Knob<OrAsIs<Word>> = knob(
     "cpuset",
     "cpus_allowed",
     Domain::OrAsIs(&Domain::CpuList),

@@ -1,9 +1,12 @@
 //! Knobs of the engine `tree`: what is done to names, and in what tree of directories.
 
+#![expect(missing_docs, reason = "what each knob is stands in its `about`")]
+
+use super::typed::{Count, Word};
 use super::{Knob, own};
 use base::value::Domain;
 
-pub const OPERATION: Knob = own(
+pub const OPERATION: Knob<Word> = own(
     &["tree"],
     "operation",
     Domain::OneOf(&[
@@ -13,28 +16,28 @@ pub const OPERATION: Knob = own(
     "create",
     "What is done to each file, or directory, and timed",
 );
-pub const TREE_DEPTH: Knob = own(
+pub const TREE_DEPTH: Knob<Count> = own(
     &["tree"],
     "tree-depth",
     Domain::Count { min: 0, max: 64 },
     "0",
     "Levels of directories below a stream's own (mdtest -z)",
 );
-pub const TREE_WIDTH: Knob = own(
+pub const TREE_WIDTH: Knob<Count> = own(
     &["tree"],
     "tree-width",
     Domain::Count { min: 1, max: 10_000 },
     "1",
     "Directories in each directory above the lowest level (mdtest -b)",
 );
-pub const SHARED_DIRECTORIES: Knob = own(
+pub const SHARED_DIRECTORIES: Knob<bool> = own(
     &["tree"],
     "shared-directories",
     Domain::Flag,
     "false",
     "All streams work in one tree; `false`: each in a unique working directory (mdtest -u)",
 );
-pub const NAMES: Knob = own(
+pub const NAMES: Knob<Word> = own(
     &["tree"],
     "names",
     Domain::OneOf(&["numbered", "bonnie"]),
@@ -42,7 +45,7 @@ pub const NAMES: Knob = own(
     "Names of files: stream and number in 12 bytes; or as bonnie++'s, 10 hexadecimal digits and 0 \
      to 12 letters or digits, which stand before the number where `order=random`",
 );
-pub const ORDER: Knob = own(
+pub const ORDER: Knob<Word> = own(
     &["tree"],
     "order",
     Domain::OneOf(&["sequential", "random"]),

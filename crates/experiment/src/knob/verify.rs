@@ -1,12 +1,17 @@
 //! Knobs of checking what was read.
 
+#![expect(missing_docs, reason = "what each knob is stands in its `about`")]
+
+use std::marker::PhantomData;
+
+use super::typed::{Bytes, Word};
 use super::{Apply, Knob, Scope};
 use base::value::Domain;
 
 /// Engines that can check what they read.
 const OF_BLOCKS: &[&str] = &["file", "integrity", "flush-test", "net-file"];
 
-pub const VERIFY: Knob = Knob {
+pub const VERIFY: Knob<Word> = Knob {
     name: "verify",
     fio: "verify",
     about: "Files are written in blocks that name themselves, and every block that is read is \
@@ -16,8 +21,9 @@ pub const VERIFY: Knob = Knob {
     scope: Scope::Job,
     engines: OF_BLOCKS,
     apply: Apply::Engine,
+    reads: PhantomData,
 };
-pub const VERIFY_BLOCK: Knob = Knob {
+pub const VERIFY_BLOCK: Knob<Bytes> = Knob {
     name: "verify-block",
     fio: "verify_interval",
     about: "Bytes of one block that names itself; `block-size` and `file-size` are multiples of it",
@@ -26,4 +32,5 @@ pub const VERIFY_BLOCK: Knob = Knob {
     scope: Scope::Job,
     engines: OF_BLOCKS,
     apply: Apply::Engine,
+    reads: PhantomData,
 };

@@ -6,8 +6,9 @@
 //! between window and naive figure is noted by who computes them.
 
 use super::{Measurement, Note, Series};
+use crate::knob;
 use crate::knob::Settings;
-use base::value::{Value, bytes, percent};
+use base::value::{bytes, percent};
 
 mod heat;
 mod others;
@@ -87,7 +88,7 @@ fn swapped(measurement: &Measurement, span: Span) -> Option<Note> {
 
 /// Pages were in memory before a trial of reads that was asked to start cold.
 fn not_cold(measurement: &Measurement, settings: &Settings) -> Option<Note> {
-    let asked = settings.has("cold") && settings.flag("cold");
+    let asked = settings.get(knob::COLD);
     let evidence = &measurement.evidence;
     if !asked || evidence.delivered.read_bytes == 0 {
         return None;
@@ -111,13 +112,11 @@ const STAYS: f64 = 0.8;
 /// shortly before it is asked for again, so that few pages more or less decide between memory and
 /// device.
 fn not_warm(measurement: &Measurement, settings: &Settings) -> Option<Note> {
-    let not = |knob: &str| settings.has(knob) && !settings.flag(knob);
-    let asked = not("cold") && not("direct");
-    let Some(Value::Bytes(limit)) = settings.find("memory-limit").filter(|_| asked) else {
-        return None;
-    };
+    let not = |knob| settings.find(knob) == Some(false);
+    let asked = not(knob::COLD) && not(knob::DIRECT);
+    let limit = settings.get(knob::MEMORY_LIMIT).filter(|_| asked)?;
     let evidence = &measurement.evidence;
-    let (files, limit) = (evidence.file_bytes as f64, *limit as f64);
+    let (files, limit) = (evidence.file_bytes as f64, limit as f64);
     let read = evidence.device_read_bytes.unwrap_or(0) as f64;
     let out = read > 0.05 * evidence.delivered.read_bytes as f64;
     (out && files >= STAYS * limit && files * STAYS <= limit).then(|| {
@@ -404,7 +403,7 @@ mod tests {
             writer.evidence.filesystem = filesystem.into();
             writer.evidence.device_write_bytes = Some(device_wrote * MIB);
             let mut settings = Settings::defaults("file");
-            settings.set("fsync", base::value::Value::Word(fsync.into()));
+            settings.set(knob::FSYNC, fsync);
             let notes = confessions(&writer, &settings);
             assert_eq!(!notes.is_empty(), confessed, "{filesystem} {device_wrote} {notes:?}");
         }
@@ -436,7 +435,7 @@ mod tests {
         warm.evidence.resident_before_bytes = Some(40 * MIB);
         confesses(&warm, "not-cold", "40.0 MiB (10 %)");
         let mut settings = Settings::defaults("file");
-        settings.set("cold", base::value::Value::Flag(false));
+        settings.set(knob::COLD, false);
         assert_eq!(confessions(&warm, &settings), []);
     }
 
@@ -449,9 +448,9 @@ mod tests {
             trial.evidence.file_bytes = file_mib * MIB;
             trial.evidence.device_read_bytes = read.then_some(trial.evidence.delivered.read_bytes);
             let mut settings = Settings::defaults("file");
-            settings.set("cold", Value::Flag(false));
-            settings.set("direct", Value::Flag(false));
-            settings.set("memory-limit", Value::Bytes(limit_mib * MIB));
+            settings.set(knob::COLD, false);
+            settings.set(knob::DIRECT, false);
+            settings.set(knob::MEMORY_LIMIT, Some(limit_mib * MIB));
             confessions(&trial, &settings).iter().any(|note| note.kind == "not-warm")
         };
         assert!(told(240, 256, true) && told(300, 256, true));

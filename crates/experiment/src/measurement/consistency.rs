@@ -19,6 +19,7 @@ use super::origin::{self, Verdict};
 use super::span::{Latencies, Span, span, timed};
 use super::stopped::stopped;
 use super::{Amount, Measurement, Note, Record};
+use crate::knob;
 use crate::knob::Settings;
 use base::stats::Estimate;
 
@@ -277,7 +278,7 @@ impl<'a> Facts<'a> {
 
     /// Whether operations begin at fixed times: then they wait before they are in flight.
     fn is_paced(&self) -> bool {
-        self.settings.has("rate") && self.settings.whole("rate") > 0
+        self.settings.has(knob::RATE) && self.settings.get(knob::RATE) > 0
     }
 }
 

@@ -24,6 +24,7 @@ mod latency;
 mod named;
 mod pooled;
 
+use crate::knob;
 pub use cells::{Cell, cells, mean_of, replicates, widened};
 pub use durable::{durable_bytes, notes as durable_notes, takes_no_memory};
 use durable::{durable_seconds_each, each_stays};
@@ -211,7 +212,7 @@ pub fn window_disagrees(record: &Record) -> Option<f64> {
 /// Whether the width of its own interval ended the trial, which the interval must make good.
 fn ended_by_interval(record: &Record) -> bool {
     let settings = &record.trial.settings;
-    settings.has("stop") && matches!(settings.stop(), Stop::Interval(_))
+    settings.has(knob::STOP) && matches!(settings.stop(), Stop::Interval(_))
 }
 
 fn window_figures(record: &Record, measurement: &Measurement, span: &Span, figures: &mut Figures) {
@@ -351,7 +352,7 @@ mod tests {
 
     fn record(measurement: Measurement, streams: u64) -> Record {
         let mut settings = Settings::defaults("file");
-        settings.set("streams", base::value::Value::Count(streams));
+        settings.set(knob::STREAMS, streams);
         let trial = Trial {
             number: 7,
             replicate: 1,
@@ -479,8 +480,8 @@ mod tests {
             measurement.durable = Some(Durable { bytes, accepted_ns: 1, durable_ns: 1 });
             measurement.evidence.device_write_bytes = device;
             let mut record = record(measurement, 2);
-            record.trial.settings.set("direct", base::value::Value::Flag(false));
-            record.trial.settings.set("file-size", base::value::Value::Bytes(1000));
+            record.trial.settings.set(knob::DIRECT, false);
+            record.trial.settings.set(knob::FILE_SIZE, 1000);
             durable_bytes(&record)
         };
         assert_eq!(durable(2000, Some(900)), Some(2000), "each byte once");
@@ -515,8 +516,8 @@ mod tests {
             }
             let mut record = record(measurement, 2);
             record.trial.settings = Settings::defaults("tree");
-            record.trial.settings.set("files", base::value::Value::Count(100));
-            record.trial.settings.set("streams", base::value::Value::Count(2));
+            record.trial.settings.set(knob::FILES, 100);
+            record.trial.settings.set(knob::STREAMS, 2);
             figures(&record).contains_key("durable_ops_per_s")
         };
         assert!(durable(100, false), "each name once");
@@ -530,7 +531,7 @@ mod tests {
         let records =
             [record(two_streams(), 4), record(two_streams(), 2), failed, record(two_streams(), 4)];
         let cells = cells(&records);
-        let streams: Vec<u64> = cells.iter().map(|cell| cell.settings.whole("streams")).collect();
+        let streams: Vec<u64> = cells.iter().map(|cell| cell.settings.get(knob::STREAMS)).collect();
         assert_eq!(streams, [4, 2]);
         assert_eq!((cells[0].trials.len(), cells[1].trials.len()), (2, 1));
         let pair = cells[0].figures["throughput_bytes_per_s"];

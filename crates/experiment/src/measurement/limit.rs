@@ -19,6 +19,7 @@ use super::origin::{Verdict, origin};
 use super::span::{NoRate, Span, span};
 use super::stopped::stopped;
 use super::{Measurement, Record};
+use crate::knob;
 use crate::knob::Settings;
 use base::value::{duration, throughput_short};
 
@@ -253,21 +254,9 @@ impl Facts<'_> {
         self.measurement.counters.iter().find(|series| series.source == source)
     }
 
-    fn flag(&self, knob: &str) -> bool {
-        self.settings.has(knob) && self.settings.flag(knob)
-    }
-
-    fn word(&self, knob: &str) -> &str {
-        if self.settings.has(knob) { self.settings.word(knob) } else { "" }
-    }
-
-    fn number(&self, knob: &str, absent: f64) -> f64 {
-        if self.settings.has(knob) { self.settings.number(knob) } else { absent }
-    }
-
     /// Operations per second that each stream was to begin; 0 when as fast as it can.
     fn rate(&self) -> f64 {
-        self.number("rate", 0.0)
+        self.settings.get(knob::RATE) as f64
     }
 
     /// Mean time of an operation, seconds.
@@ -340,12 +329,11 @@ pub fn limits(record: &Record) -> Option<Arc<Limits>> {
 pub fn in_flight(settings: &Settings) -> f64 {
     // How many segments a connection has in flight is for TCP to say; of files that are sent, what
     // counts is what is asked of the disk.
-    if settings.is_network() && !settings.has("files") {
+    if settings.is_network() && !settings.has(knob::FILES) {
         return 0.0;
     }
-    let of = |knob: &str| if settings.has(knob) { settings.number(knob).max(1.0) } else { 1.0 };
-    let deep = matches!(settings.word("io-engine"), "uring" | "aio") || settings.is_network();
-    of("streams") * if deep { of("queue-depth") } else { 1.0 }
+    let deep = matches!(settings.get(knob::IO_ENGINE), "uring" | "aio") || settings.is_network();
+    settings.how_many(knob::STREAMS) * if deep { settings.how_many(knob::QUEUE_DEPTH) } else { 1.0 }
 }
 
 /// `812 MB/s of 1000 MB/s`

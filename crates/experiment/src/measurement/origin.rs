@@ -12,6 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Measurement;
+use crate::knob;
 use crate::knob::Settings;
 use facts::Facts;
 use limits::Exceeded;
@@ -120,7 +121,7 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
     if evidence.delivered.read_bytes == 0 {
         return verdict(Verdict::None, None, "nothing was read");
     }
-    if settings.is_network() && !settings.has("files") {
+    if settings.is_network() && !settings.has(knob::FILES) {
         let reason = "the sender's memory, over the network: no storage was read";
         return verdict(Verdict::Memory, None, reason);
     }
@@ -182,7 +183,6 @@ mod tests {
 
     use super::*;
     use crate::measurement::{Amount, Ceiling, Evidence, Programs, SecondPass, Window};
-    use base::value::Value;
 
     const MIB: u64 = 1 << 20;
     pub(super) const FILE: u64 = 1000 * MIB;
@@ -555,7 +555,7 @@ mod tests {
                 [e.process_io_reliable, e.remote, e.memory, _] = flags;
             });
             let mut settings = settings(&[("access", access)]);
-            settings.set("direct", Value::Flag(flags[3]));
+            settings.set(knob::DIRECT, flags[3]);
             let origin = origin(&trial, &settings);
             if matches!(origin.verdict, Verdict::Device | Verdict::DeviceCache) {
                 let needed = 0.95 * trial.evidence.delivered.read_bytes as f64;

@@ -8,6 +8,7 @@
 //! says why. Holding figures against each other is the business of [`super::consistency`].
 
 use super::{Amount, Measurement, Note, Window, course, start};
+use crate::knob;
 use crate::knob::Settings;
 use base::value;
 
@@ -156,9 +157,9 @@ pub fn note(measurement: &Measurement, settings: &Settings) -> Option<Note> {
 
 /// Operations in flight at most: the streams, each as deep as was asked.
 pub fn in_flight(measurement: &Measurement, settings: &Settings) -> f64 {
-    let of = |knob: &str| if settings.has(knob) { settings.number(knob).max(1.0) } else { 1.0 };
-    let depth = if settings.is_moot("queue-depth") { 1.0 } else { of("queue-depth") };
-    of("streams").max(measurement.streams.len() as f64) * depth
+    let deep = !settings.is_moot(knob::QUEUE_DEPTH.name);
+    let depth = if deep { settings.how_many(knob::QUEUE_DEPTH) } else { 1.0 };
+    settings.how_many(knob::STREAMS).max(measurement.streams.len() as f64) * depth
 }
 
 /// Whether a load of ours did anything, so that one asks for its rate.
@@ -210,7 +211,7 @@ fn without(measurement: &Measurement, whole: &Span, rest: &Window) -> Option<Spa
 /// Whether a rate over the whole trial is more than its latencies allow.
 fn contradicts(measurement: &Measurement, settings: &Settings, whole: &Span) -> bool {
     // With a rate an operation waits from when it was meant to begin, in flight or not.
-    if settings.has("rate") && settings.whole("rate") > 0 {
+    if settings.has(knob::RATE) && settings.get(knob::RATE) > 0 {
         return false;
     }
     let per_s = whole.done.ops() as f64 / whole.seconds;

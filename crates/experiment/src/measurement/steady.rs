@@ -4,8 +4,9 @@ use serde::{Serialize, Serializer};
 
 use super::stopped::stopped;
 use super::{Measurement, Series, Window};
+use crate::knob;
+use crate::knob::Access;
 use crate::knob::Settings;
-use crate::knob::access::{Way, way};
 use base::stats::settled;
 use base::stats::steady::ROUNDS;
 
@@ -68,19 +69,19 @@ pub fn steady(measurement: &Measurement, settings: &Settings) -> Steady {
 /// Length of a round of a load that has run, ns: that of writing when anything was written, by
 /// whatever engine, and when names were changed, which is written in the end as well.
 pub(super) fn round_of(settings: &Settings, window: &Window) -> u64 {
-    let names = settings.word("operation");
+    let names = settings.get(knob::OPERATION);
     let changed = !matches!(names, "" | "open" | "stat" | "readdir");
     match changed || window.done.write_bytes > 0 {
         true => WRITE_ROUND_NS,
-        false => round_ns(settings.word("access")),
+        false => round_ns(settings.get(knob::ACCESS)),
     }
 }
 
 /// Length of a round for an `access`, ns.
-pub fn round_ns(access: &str) -> u64 {
-    match way(access) {
-        Some(Way::Writes | Way::Both) => WRITE_ROUND_NS,
-        Some(Way::Reads) | None => READ_ROUND_NS,
+pub fn round_ns(access: Option<Access>) -> u64 {
+    match access.is_some_and(Access::writes) {
+        true => WRITE_ROUND_NS,
+        false => READ_ROUND_NS,
     }
 }
 

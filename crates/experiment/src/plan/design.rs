@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::layouts::{self, Sense};
 use super::needs::Need;
+use crate::knob;
 use crate::knob::{Knob, Settings};
 use base::value::Value;
 
@@ -173,7 +174,7 @@ impl Load {
     pub fn takes(&self, knob: &Knob, level: &Value) -> bool {
         match self.factors.iter().find(|factor| factor.knob.name == knob.name) {
             Some(factor) => factor.levels.contains(level),
-            None => self.settings.has(knob.name) && self.settings.get(knob.name) == level,
+            None => self.settings.named(knob.name) == Some(level),
         }
     }
 
@@ -181,7 +182,7 @@ impl Load {
     pub fn at(&self, levels: &[usize]) -> Settings {
         let mut settings = self.settings.clone();
         for (factor, level) in self.factors.iter().zip(levels) {
-            settings.set(factor.knob.name, factor.levels[*level].clone());
+            settings.set_named(factor.knob.name, factor.levels[*level].clone());
         }
         settings
     }
@@ -303,8 +304,8 @@ impl Plan {
     /// Settings of a cell.
     pub fn settings(&self, cell: &Cell) -> Settings {
         let mut settings = self.loads[cell.load].at(&cell.levels);
-        if settings.has("directories") && settings.directories().is_empty() {
-            settings.set("directories", Value::Words(self.directories.clone()));
+        if settings.has(knob::DIRECTORIES) && settings.directories().is_empty() {
+            settings.set(knob::DIRECTORIES, &self.directories);
         }
         if !self.disks.is_empty() {
             layouts::resolve(&mut settings, self.disks.len() as u64);
@@ -377,8 +378,10 @@ impl Rule {
                     let of = &load.factors[place].levels;
                     places.push((place, of.iter().map(|level| levels.contains(level)).collect()));
                 }
-                None if load.settings.has(knob.name)
-                    && levels.contains(load.settings.get(knob.name)) => {}
+                None if load
+                    .settings
+                    .named(knob.name)
+                    .is_some_and(|held| levels.contains(held)) => {}
                 None => return None,
             }
         }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::design::{Design, Factor, Load, Plan};
 use super::file;
+use crate::knob::typed::{Setting, Words};
 use crate::knob::{self, Knob};
 use crate::workload::{self, Workload};
 use base::value::{Domain, Value};
@@ -67,8 +68,9 @@ impl Plan {
             // Each argument is one more text; all of them together are one level.
             if let (Domain::Texts, [Value::Words(more)]) = (knob.domain, &levels[..]) {
                 for load in self.obeying(knob) {
-                    let all = [load.settings.texts(knob.name), more].concat();
-                    load.settings.set(knob.name, Value::Words(all));
+                    let held = load.settings.named(knob.name);
+                    let all = [Words::read(held), more].concat();
+                    load.settings.set_named(knob.name, Value::Words(all));
                 }
                 continue;
             }
@@ -82,7 +84,7 @@ impl Plan {
             for load in self.obeying(knob) {
                 load.factors.retain(|factor| factor.knob.name != knob.name);
                 match &levels[..] {
-                    [level] => load.settings.set(knob.name, level.clone()),
+                    [level] => load.settings.set_named(knob.name, level.clone()),
                     _ => load.factors.push(Factor { knob, levels: levels.clone() }),
                 }
             }
@@ -93,7 +95,7 @@ impl Plan {
     fn obeying(&mut self, knob: &Knob) -> impl Iterator<Item = &mut Load> {
         let name = knob.name;
         let loads = self.loads.iter_mut();
-        loads.filter(move |load| load.settings.has(name) && !load.kept.contains(&name))
+        loads.filter(move |load| load.settings.named(name).is_some() && !load.kept.contains(&name))
     }
 
     /// Whether its design can be made of its factors, and has any cell.
@@ -156,7 +158,7 @@ impl Plan {
             });
             return Err(Refused { why: format!("there is no knob `{name}`"), hint });
         };
-        if !self.loads.iter().any(|load| load.settings.has(name)) {
+        if !self.loads.iter().any(|load| load.settings.named(name).is_some()) {
             return Err(self.has_none(knob));
         }
         let read = knob.domain.levels(levels).map_err(|unread| Refused {
@@ -180,6 +182,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knob::Access;
     use crate::knob::Settings;
 
     fn random_reads() -> Plan {
@@ -197,9 +200,9 @@ mod tests {
     fn levels_are_combined_and_what_is_typed_wins_over_the_preset() {
         let cells = expand(&["block-size=4KiB,8KiB", "queue-depth=1,8,32"]).unwrap();
         assert_eq!(cells.len(), 6);
-        let depths: Vec<u64> = cells.iter().map(|s| s.whole("queue-depth")).collect();
+        let depths: Vec<u64> = cells.iter().map(|s| s.get(knob::QUEUE_DEPTH)).collect();
         assert_eq!(depths, [1, 8, 32, 1, 8, 32]);
-        assert!(cells.iter().all(|s| s.word("access") == "random-read"));
+        assert!(cells.iter().all(|s| s.get(knob::ACCESS) == Some(Access::RandomRead)));
     }
 
     /// Commas in a command separate nothing, and a text that is given again is one more.
@@ -218,9 +221,9 @@ mod tests {
         plan.vary(&arguments).unwrap();
         let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
         assert_eq!(all.len(), 2);
-        assert_eq!(all[1].word("command"), "dd if=a,b");
-        assert_eq!(all[1].texts("extract"), ["a=(1,2)", "b=/c"]);
-        assert_eq!(all[0].texts("environment"), ["A=1,2"]);
+        assert_eq!(all[1].get(knob::COMMAND), "dd if=a,b");
+        assert_eq!(all[1].get(knob::EXTRACT), ["a=(1,2)", "b=/c"]);
+        assert_eq!(all[0].get(knob::ENVIRONMENT), ["A=1,2"]);
         let refused = command().vary(&["block-size=4KiB".into()]).unwrap_err();
         assert!(refused.why.contains("no knob `block-size`"), "{refused}");
     }
@@ -234,7 +237,7 @@ mod tests {
         assert!(refused("queue-depth=1,1").why.contains("twice"));
         assert!(refused("block-size=elephant").hint.contains("512B to 1GiB"));
         assert!(refused("sim-noise=0.1").hint.contains("--engine sim"));
-        assert_eq!(expand(&["cpu-pinning=0-1,3"]).unwrap()[0].word("cpu-pinning"), "0-1,3");
+        assert_eq!(expand(&["cpu-pinning=0-1,3"]).unwrap()[0].get(knob::CPU_PINNING), "0-1,3");
         assert_eq!(expand(&["cpu-pinning=none,spread,0-1,3"]).unwrap().len(), 3);
     }
 
@@ -287,9 +290,9 @@ mod tests {
         assert_eq!(plan.combinations(), 3);
         plan.vary(&["streams=4,8,16".to_owned(), "direct=false".to_owned()]).unwrap();
         let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
-        let streams: Vec<u64> = all.iter().map(|settings| settings.whole("streams")).collect();
+        let streams: Vec<u64> = all.iter().map(|settings| settings.get(knob::STREAMS)).collect();
         assert_eq!(streams, [4, 8, 16, 4, 8, 16]);
-        assert!(all.iter().all(|settings| !settings.flag("direct")));
+        assert!(all.iter().all(|settings| !settings.get(knob::DIRECT)));
     }
 
     #[test]

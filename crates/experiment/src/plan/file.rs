@@ -74,7 +74,7 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
             format!("leave it out: they run on {}", design::engines(&loads)),
         ));
     }
-    let timed = loads.iter().any(|load| load.settings.has("stop"));
+    let timed = loads.iter().any(|load| load.settings.has(knob::STOP));
     if let Some(entry) = stop_entry.filter(|_| !timed) {
         return Err(entry.wrong_key(
             "no workload of this plan stops by `stop`: programs end by themselves",
@@ -348,7 +348,7 @@ fn loads(
         let mut load = load(preset, engine, stop);
         let name = table.take("name");
         if let Some(entry) = table.take("directories") {
-            load.settings.set("directories", Value::Words(some_of(&entry, directories)?));
+            load.settings.set(knob::DIRECTORIES, &some_of(&entry, directories)?);
         }
         if let Some(entry) = table.take("keep") {
             load.kept = kept(&entry, &load.settings)?;
@@ -360,7 +360,7 @@ fn loads(
             own.push(knob.name);
             match &levels[..] {
                 [level] => {
-                    load.settings.set(knob.name, level.clone());
+                    load.settings.set_named(knob.name, level.clone());
                     single.push((knob, level.clone()));
                 }
                 _ => load.factors.push(Factor { knob, levels }),
@@ -435,15 +435,15 @@ pub fn load(preset: &Workload, engine: &str, stop: &[(&'static Knob, Value)]) ->
     let mut settings = Settings::defaults(engine);
     for (name, text) in preset.settings {
         let knob = knob::find(name).expect("a test checks every workload's knobs");
-        if settings.has(name) {
+        if settings.named(name).is_some() {
             let value = knob.domain.parse(text).expect("a test checks every workload's values");
-            settings.set(name, value);
+            settings.set_named(name, value);
         }
     }
     // Programs end by themselves: a compilation cut off after the time of a read is no figure.
-    let stops = settings.has("stop");
+    let stops = settings.has(knob::STOP);
     for (knob, value) in stop.iter().filter(|_| stops) {
-        settings.set(knob.name, value.clone());
+        settings.set_named(knob.name, value.clone());
     }
     Load { name: preset.name.to_owned(), settings, factors: Vec::new(), kept: Vec::new() }
 }

@@ -1,5 +1,6 @@
 //! Which files a trial uses.
 
+use crate::knob;
 use crate::knob::Settings;
 
 /// The number of the first file that is made anew in each round. Such files are removed after their
@@ -11,13 +12,13 @@ pub const FRESH_FROM: usize = 1_000_000_000;
 /// Streams are dealt to the directories in turn; those of one directory are dealt its files.
 pub fn files_of(settings: &Settings, first_file: u32) -> Vec<Vec<(usize, usize)>> {
     let places = settings.directories().len().max(1);
-    let streams = settings.whole("streams") as usize;
-    let files = settings.whole("files") as usize;
+    let streams = settings.get(knob::STREAMS) as usize;
+    let files = settings.get(knob::FILES) as usize;
     // Engines that do not read and write files in blocks have none, or make and remove their own.
-    if files == 0 || !settings.has("access") {
+    if files == 0 || !settings.has(knob::ACCESS) {
         return Vec::new();
     }
-    let first = match settings.flag("fresh-file") {
+    let first = match settings.get(knob::FRESH_FILE) {
         true => FRESH_FROM,
         false => first_file as usize,
     };

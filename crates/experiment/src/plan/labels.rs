@@ -32,7 +32,7 @@ impl Setup {
 
     /// Whether a trial with these settings is one of this set-up.
     pub fn holds(&self, settings: &Settings) -> bool {
-        self.levels.iter().all(|(name, level)| settings.find(name) == Some(level))
+        self.levels.iter().all(|(name, level)| settings.named(name) == Some(level))
     }
 
     /// The arguments that name it.
@@ -69,7 +69,7 @@ impl Plan {
             self.loads.iter().any(|load| {
                 match load.factors.iter().find(|factor| factor.knob.name == knob.name) {
                     Some(factor) => factor.levels.iter().any(|level| !level.is_as_is()),
-                    None => load.settings.find(knob.name).is_some_and(|level| !level.is_as_is()),
+                    None => load.settings.named(knob.name).is_some_and(|level| !level.is_as_is()),
                 }
             })
         };
@@ -93,7 +93,7 @@ impl Plan {
         let mut setups: Vec<Setup> = Vec::new();
         for (cell, cells) in counts.into_values() {
             let settings = self.settings(&cell);
-            let level = |name: &&'static str| Some((*name, settings.find(name)?.clone()));
+            let level = |name: &&'static str| Some((*name, settings.named(name)?.clone()));
             let levels: Vec<_> = self.labels().iter().filter_map(|k| level(&k.name)).collect();
             match setups.iter_mut().find(|setup| setup.levels == levels) {
                 Some(setup) => setup.cells += cells,
@@ -253,7 +253,7 @@ mod tests {
         let mut other = plan.loads[0].clone();
         other.factors.clear();
         other.name = "other".to_owned();
-        other.settings.set("card", Value::Word("3ware-8".to_owned()));
+        other.settings.set(knob::CARD, Some("3ware-8"));
         plan.loads.push(other);
         let setups = plan.setups(1);
         // No slot is given for the other workload: that is a set-up of its own.

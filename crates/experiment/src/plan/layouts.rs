@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use super::design::{Load, Plan};
 use super::expand::Refused;
+use crate::knob::typed::OrAsIs;
+use crate::knob::typed::Word;
 use crate::knob::{self, Knob, Scope, Settings};
 use base::value::Value;
 use host::inventory::disk::Disk;
@@ -40,38 +42,38 @@ pub const FILLED_IN: [(&str, &[&str]); 2] =
 /// Whether `name`, one of [`FILLED_IN`], is in `settings` what it comes to on a target of `disks`
 /// disks when nobody says it.
 pub fn is_filled_in(settings: &Settings, name: &str, disks: u64) -> bool {
-    let Some(held) = settings.find(name).filter(|held| !held.is_as_is()) else { return false };
+    let Some(held) = settings.named(name).filter(|held| !held.is_as_is()) else { return false };
     let mut open = settings.clone();
-    open.set(name, Value::as_is());
+    open.set_named(name, Value::as_is());
     resolve(&mut open, disks);
-    open.find(name) == Some(held)
+    open.named(name) == Some(held)
 }
 
 /// Gives the knobs of a layout that are left `as-is` the values that they come to on `disks` disks:
 /// what is stored is what was made. Options that are left to the tools stay `as-is`.
 pub fn resolve(settings: &mut Settings, disks: u64) {
-    let word = |text: &str| Value::Word(text.to_owned());
     for (name, text) in DEFAULTS {
         if is_open(settings, name) {
-            settings.set(name, word(text));
+            settings.set_named(name, Value::Word(text.to_owned()));
         }
     }
-    if is_open(settings, "volumes") {
-        let own = settings.word("filesystem") == "btrfs";
-        settings.set("volumes", word(if own { "btrfs" } else { "md" }));
+    if is_open(settings, knob::VOLUMES.name) {
+        let own = settings.get(knob::FILESYSTEM) == Some("btrfs");
+        settings.set(knob::VOLUMES, Some(if own { "btrfs" } else { "md" }));
     }
-    if is_open(settings, "disks") {
-        let journal = u64::from(settings.word("journal") == "external");
+    if is_open(settings, knob::DISKS.name) {
+        let journal = u64::from(settings.get(knob::JOURNAL) == Some("external"));
         // A file system on one disk; what btrfs and LVM spread over all without any array is
         // `single` too.
-        let one = settings.word("raid") == "single" && settings.word("volumes") == "md";
+        let one =
+            settings.get(knob::RAID) == Some("single") && settings.get(knob::VOLUMES) == Some("md");
         let count = if one { 1 } else { disks.saturating_sub(journal).max(1) };
-        settings.set("disks", Value::Count(count));
+        settings.set(knob::DISKS, Some(count));
     }
 }
 
 fn is_open(settings: &Settings, name: &str) -> bool {
-    settings.find(name).is_some_and(Value::is_as_is)
+    settings.named(name).is_some_and(Value::is_as_is)
 }
 
 /// What is made of `disks`, the target's, under settings that [`resolve`] has completed.
@@ -79,30 +81,27 @@ fn is_open(settings: &Settings, name: &str) -> bool {
 /// # Errors
 /// With why it makes no sense.
 pub fn layout(settings: &Settings, disks: &[Disk]) -> Result<Layout, String> {
-    let (count, there) = (settings.whole("disks") as usize, disks.len());
-    let word = |name: &str| match is_open(settings, name) {
-        true => String::new(),
-        false => settings.word(name).to_owned(),
-    };
+    let (count, there) = (settings.get(knob::DISKS).unwrap_or(0) as usize, disks.len());
+    let word = |knob| settings.get::<OrAsIs<Word>>(knob).unwrap_or_default().to_owned();
     if count > there {
         return Err(format!("disks={count} is more than the {there} of the target"));
     }
-    let external = settings.word("journal") == "external";
+    let external = settings.get(knob::JOURNAL) == Some("external");
     if external && count == there {
         return Err(format!("an external journal needs a disk besides the {count} of the array"));
     }
     let layout = Layout {
         disks: disks[..count].to_vec(),
-        raid: word("raid"),
-        volumes: word("volumes"),
-        chunk_bytes: Some(settings.whole("chunk-size")).filter(|bytes| *bytes > 0),
-        filesystem: word("filesystem"),
-        mkfs_options: word("mkfs-options").split_whitespace().map(str::to_owned).collect(),
-        mount_options: word("mount-options"),
+        raid: word(knob::RAID),
+        volumes: word(knob::VOLUMES),
+        chunk_bytes: settings.get(knob::CHUNK_SIZE),
+        filesystem: word(knob::FILESYSTEM),
+        mkfs_options: word(knob::MKFS_OPTIONS).split_whitespace().map(str::to_owned).collect(),
+        mount_options: word(knob::MOUNT_OPTIONS),
         journal: disks.last().filter(|_| external).cloned(),
-        array_state: word("array-state"),
-        snapshot: word("snapshot"),
-        precondition: word("precondition"),
+        array_state: word(knob::ARRAY_STATE),
+        snapshot: word(knob::SNAPSHOT),
+        precondition: word(knob::PRECONDITION),
     };
     let checked = layout.check();
     checked.map(|()| layout).map_err(|senseless| senseless.why)
@@ -125,7 +124,7 @@ pub(super) struct Sense {
 impl Sense {
     /// `None` where there are neither disks nor sizes that vary.
     pub fn of(load: &Load, disks: &[String]) -> Option<Sense> {
-        let sized = SIZES.iter().all(|knob| load.settings.has(knob));
+        let sized = SIZES.iter().all(|knob| load.settings.named(knob).is_some());
         let varies = load.factors.iter().any(|factor| SIZES.contains(&factor.knob.name));
         if disks.is_empty() && !(sized && varies) {
             return None;
@@ -144,15 +143,15 @@ impl Sense {
             for (place, step) in &places {
                 let factor = &load.factors[*place];
                 let level = &factor.levels[index / step % factor.levels.len()];
-                settings.set(factor.knob.name, level.clone());
+                settings.set_named(factor.knob.name, level.clone());
             }
-            if sized && settings.whole("block-size") > settings.whole("file-size") {
+            if sized && settings.get(knob::BLOCK_SIZE) > settings.get(knob::FILE_SIZE) {
                 return Some(TOO_LARGE.to_owned());
             }
             if !lies_on_disks {
                 return None;
             }
-            if !settings.has("disks") {
+            if !settings.has(knob::DISKS) {
                 let engine = settings.engine();
                 return Some(format!("the engine `{engine}` does not run on layouts"));
             }
@@ -189,7 +188,7 @@ impl Plan {
     /// When layouts are to be made and there are no disks, when there are disks and no file system
     /// to make on them, when nobody says how several disks are joined, or when no cell makes sense.
     pub fn check_target(&self) -> Result<(), Refused> {
-        for load in self.loads.iter().filter(|load| load.settings.has("filesystem")) {
+        for load in self.loads.iter().filter(|load| load.settings.has(knob::FILESYSTEM)) {
             if self.disks.is_empty() {
                 no_layout(load)?;
             } else {
@@ -269,10 +268,14 @@ mod tests {
             .cells()
             .map(|cell| {
                 let settings = plan.settings(&cell);
-                let word = |name: &str| settings.word(name).to_owned();
-                let disks = settings.whole("disks");
-                let (of, by) = (word("raid"), word("volumes"));
-                format!("{} {of} of {disks} by {by} {}", word("filesystem"), word("array-state"))
+                let word = |knob| settings.get::<OrAsIs<Word>>(knob).unwrap().to_owned();
+                let disks = settings.get(knob::DISKS).unwrap_or(0);
+                let (of, by) = (word(knob::RAID), word(knob::VOLUMES));
+                format!(
+                    "{} {of} of {disks} by {by} {}",
+                    word(knob::FILESYSTEM),
+                    word(knob::ARRAY_STATE)
+                )
             })
             .collect();
         assert_eq!(

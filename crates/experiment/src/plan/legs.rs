@@ -5,6 +5,7 @@
 
 use super::design::Plan;
 use super::expand::Refused;
+use crate::knob;
 use base::value::{Stop, Value};
 
 /// The engine whose trials go on where the last one stopped.
@@ -30,7 +31,11 @@ impl Plan {
         let long = |stop: &Value| matches!(stop, Value::Stop(stop) if legs(*stop).0 > 1);
         let mut stops: Vec<Option<Value>> = Vec::new();
         for load in &self.loads {
-            let own = (load.settings.engine() == ENGINE).then(|| load.settings.get("stop").clone());
+            let own = load
+                .settings
+                .named(knob::STOP.name)
+                .filter(|_| load.settings.engine() == ENGINE)
+                .cloned();
             let levels = load.factors.iter().filter(|_| own.is_some());
             let mut levels = levels.filter(|factor| factor.knob.name == "stop");
             if levels.any(|factor| factor.levels.iter().any(long)) {
@@ -50,7 +55,7 @@ impl Plan {
         self.replicates = u32::try_from(u64::from(self.replicates).saturating_mul(count))
             .map_err(|_| refused("it has more legs than can be counted"))?;
         for load in &mut self.loads {
-            load.settings.set("stop", Value::Stop(leg));
+            load.settings.set(knob::STOP, leg);
         }
         Ok(())
     }
@@ -99,7 +104,7 @@ mod tests {
 
     fn of(stop: &str) -> (u32, String) {
         let plan = cut(&[&format!("stop={stop}")]).unwrap();
-        (plan.replicates, plan.loads[0].settings.get("stop").to_string())
+        (plan.replicates, plan.loads[0].settings.value(knob::STOP).to_string())
     }
 
     #[test]

@@ -209,7 +209,7 @@ mod tests {
         let trials = plan.trials(seed);
         let of = |trial: Trial| {
             let settings = trial.settings;
-            (trial.replicate, settings.whole("streams"), settings.whole("queue-depth"))
+            (trial.replicate, settings.get(knob::STREAMS), settings.get(knob::QUEUE_DEPTH))
         };
         trials.map(of).collect()
     }
@@ -245,7 +245,8 @@ mod tests {
         let mut first: BTreeMap<(u64, u64), u32> = BTreeMap::new();
         for seed in 0..4000 {
             let trial = plan.trials(seed).next().unwrap().settings;
-            *first.entry((trial.whole("streams"), trial.whole("queue-depth"))).or_default() += 1;
+            *first.entry((trial.get(knob::STREAMS), trial.get(knob::QUEUE_DEPTH))).or_default() +=
+                1;
         }
         // Chi squared with 7 degrees of freedom: 24.3 is exceeded once in a thousand.
         let expected = 4000.0 / 8.0;
@@ -275,9 +276,10 @@ mod tests {
         let plan = crate::plan::file::read(text, "p.toml", None).unwrap();
         let said = |trial: Trial| {
             let settings = &trial.settings;
-            let whole = |knob: &str| settings.whole(knob);
-            let ahead = whole("read-ahead") >> 17;
-            format!("{}{ahead}{}{}", &trial.group[..1], whole("swappiness"), whole("streams"))
+            let ahead = settings.get(knob::READ_AHEAD).unwrap() >> 17;
+            let (swappiness, streams) =
+                (settings.get(knob::SWAPPINESS).unwrap(), settings.get(knob::STREAMS));
+            format!("{}{ahead}{swappiness}{streams}", &trial.group[..1])
         };
         let all: Vec<String> = plan.trials(7).map(said).collect();
         assert_eq!(

@@ -3,6 +3,7 @@
 //! Cells come in a fixed order, the most telling first, and are bought whole, with all their
 //! replicates. What a larger budget would buy is named with that budget.
 
+use crate::knob;
 use crate::knob::Settings;
 use base::value::{self, Stop, Value};
 
@@ -141,25 +142,25 @@ impl List<'_> {
         for directories in alone.chain(at_once) {
             let mut settings = Settings::defaults(self.shape.engine);
             for (knob, value) in set {
-                settings.set(knob, value.clone());
+                settings.set_named(knob, value.clone());
             }
-            let streams = settings.whole("streams");
+            let streams = settings.get(knob::STREAMS);
             if streams < directories.len() as u64 {
                 continue; // one stream over two directories is one over the first
             }
             let per_directory = streams.div_ceil(directories.len() as u64);
             if !set.iter().any(|(knob, _)| *knob == "files") {
-                settings.set("files", Value::Count((self.shape.files / per_directory).max(1)));
+                settings.set(knob::FILES, (self.shape.files / per_directory).max(1));
             }
-            settings.set("file-size", Value::Bytes(self.shape.file_size));
+            settings.set(knob::FILE_SIZE, self.shape.file_size);
             let name = match (all.len(), directories.len()) {
                 (1, _) => name.to_owned(),
                 (_, 1) => format!("{name} in {}", directories[0]),
                 _ => format!("{name} over all directories"),
             };
-            settings.set("directories", Value::Words(directories));
-            let fits = settings.whole("block-size") <= self.shape.file_size
-                && settings.whole("streams") <= self.shape.files * all.len() as u64;
+            settings.set(knob::DIRECTORIES, &directories);
+            let fits = settings.get(knob::BLOCK_SIZE) <= self.shape.file_size
+                && settings.get(knob::STREAMS) <= self.shape.files * all.len() as u64;
             let wish = Wish { group: group.to_owned(), settings, name };
             // A cell on two axes is bought once; the report shows it on both.
             if fits && !self.wishes.iter().any(|known| known.settings == wish.settings) {
@@ -280,19 +281,19 @@ fn cost_ns(wish: &Wish, trial_ns: u64) -> u64 {
 
 /// What a trial takes from its start to the next one's, ns; `None` when it does not stop by time.
 pub fn expected_ns(settings: &Settings) -> Option<u64> {
-    if !settings.has("stop") {
+    if !settings.has(knob::STOP) {
         return None;
     }
     match settings.stop() {
         Stop::After(ns) => Some(lasting_ns(settings, ns)),
         // When its interval is narrow enough, and that at the latest.
-        Stop::Interval(_) => Some(lasting_ns(settings, settings.whole("at-most"))),
+        Stop::Interval(_) => Some(lasting_ns(settings, settings.get(knob::AT_MOST))),
         Stop::Bytes(_) | Stop::Bits(_) | Stop::Pass | Stop::Steady => None,
     }
 }
 
 fn lasting_ns(settings: &Settings, trial_ns: u64) -> u64 {
-    let second = if settings.flag("second-pass") { SECOND_PASS_NS } else { 0 };
+    let second = if settings.get(knob::SECOND_PASS) { SECOND_PASS_NS } else { 0 };
     trial_ns.saturating_add(second + OVERHEAD_NS)
 }
 
@@ -337,13 +338,14 @@ pub fn budgets_ns(wishes: &[Wish], fixed_ns: u64) -> Vec<u64> {
 /// Sets the length of the trials.
 pub fn timed(wish: &Wish, trial_ns: u64) -> (String, Settings) {
     let mut settings = wish.settings.clone();
-    settings.set("stop", Value::Stop(Stop::After(trial_ns)));
+    settings.set(knob::STOP, Stop::After(trial_ns));
     (wish.group.clone(), settings)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::knob::Access;
 
     fn shape(directories: &[&str]) -> Shape {
         Shape {
@@ -387,12 +389,13 @@ mod tests {
         let levels = |group: &str, knob: &str| -> Vec<u64> {
             // 4 KiB at depth 16 lies on two axes and is bought once, in the group of the depths.
             let shared = |wish: &Wish| {
-                let (size, depth) = ("block-size", "queue-depth");
-                let is_at = wish.settings.whole(size) == 4096 && wish.settings.whole(depth) == 16;
+                let (size, depth) = (knob::BLOCK_SIZE, knob::QUEUE_DEPTH);
+                let is_at = wish.settings.get(size) == 4096 && wish.settings.get(depth) == 16;
                 group == "block size, random" && wish.group == "queue depth" && is_at
             };
             let of = wishes.iter().filter(|wish| wish.group == group || shared(wish));
-            let mut levels: Vec<u64> = of.map(|wish| wish.settings.whole(knob)).collect();
+            let mut levels: Vec<u64> =
+                of.map(|wish| wish.settings.named(knob).unwrap().number() as u64).collect();
             levels.sort_unstable();
             levels
         };
@@ -413,8 +416,11 @@ mod tests {
     #[test]
     fn no_cell_makes_the_files_anew_that_others_read() {
         let all = wishes(&shape(&["/srv"]));
-        assert!(all.iter().all(|wish| wish.settings.word("access") != "write"), "{all:?}");
-        assert!(all.iter().any(|wish| wish.settings.word("access") == "rewrite"));
+        assert!(
+            all.iter().all(|wish| wish.settings.get(knob::ACCESS) != Some(Access::Write)),
+            "{all:?}"
+        );
+        assert!(all.iter().any(|wish| wish.settings.get(knob::ACCESS) == Some(Access::Rewrite)));
     }
 
     /// What a larger budget would buy was told as `random-read, blocks of 16KiB`.
@@ -431,10 +437,12 @@ mod tests {
     fn no_stream_needs_more_files_than_there_are() {
         for shape in [shape(&["/a"]), shape(&["/a", "/b", "/c"])] {
             for wish in wishes(&shape) {
-                let Value::Words(directories) = wish.settings.get("directories") else { panic!() };
+                let Value::Words(directories) = wish.settings.value(knob::DIRECTORIES) else {
+                    panic!()
+                };
                 let per_directory =
-                    wish.settings.whole("streams").div_ceil(directories.len() as u64);
-                assert!(per_directory * wish.settings.whole("files") <= shape.files, "{wish:?}");
+                    wish.settings.get(knob::STREAMS).div_ceil(directories.len() as u64);
+                assert!(per_directory * wish.settings.get(knob::FILES) <= shape.files, "{wish:?}");
             }
         }
     }
@@ -444,9 +452,9 @@ mod tests {
         let wishes = wishes(&shape(&["/a", "/b"]));
         let sets = |streams: u64| -> Vec<String> {
             let of = wishes.iter().filter(|wish| {
-                wish.group == "streams, direct" && wish.settings.whole("streams") == streams
+                wish.group == "streams, direct" && wish.settings.get(knob::STREAMS) == streams
             });
-            of.map(|wish| wish.settings.get("directories").to_string()).collect()
+            of.map(|wish| wish.settings.value(knob::DIRECTORIES).to_string()).collect()
         };
         assert_eq!(sets(8), ["/a", "/b", "/a + /b"]);
         assert_eq!(sets(1), ["/a", "/b"]);
@@ -474,7 +482,7 @@ mod tests {
     fn a_file_system_without_direct_io_gets_no_direct_cell() {
         let shape = Shape { direct: false, ..shape(&["/dev/shm"]) };
         let wishes = wishes(&shape);
-        assert!(wishes.iter().all(|wish| !wish.settings.flag("direct")));
+        assert!(wishes.iter().all(|wish| !wish.settings.get(knob::DIRECT)));
         assert!(wishes.len() > 20);
     }
 }

@@ -113,6 +113,7 @@ pub const RANDOM_UNLINK: Workload = of_files(
 
 #[cfg(test)]
 mod tests {
+    use crate::knob;
     use crate::knob::Settings;
     use crate::workload::{WORKLOADS, find};
 
@@ -122,8 +123,8 @@ mod tests {
         let preset = find("bonnie-seeks").unwrap();
         let load = crate::plan::file::load(preset, "file", &[]);
         let settings: &Settings = &load.settings;
-        assert_eq!((settings.whole("queue-depth"), settings.whole("update-every")), (5, 10));
-        assert_eq!(settings.get("stop").to_string(), "10s");
+        assert_eq!((settings.get(knob::QUEUE_DEPTH), settings.get(knob::UPDATE_EVERY)), (5, 10));
+        assert_eq!(settings.value(knob::STOP).to_string(), "10s");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use super::curve::{Cell, cells, stray};
 use super::fastest::Fastest;
 use super::{Finding, Severity, operations, programs, words};
 use base::value::{self, counted, percent};
+use experiment::knob;
 use experiment::knob::access::Way;
 use experiment::measurement::figures::{rate, takes_no_memory};
 use experiment::measurement::judge::all as notes_of;
@@ -55,7 +56,7 @@ pub fn is_devices(cell: &Cell<'_>) -> bool {
                 || measurement.notes.iter().any(|note| note.kind == "direct-ignored")
         })
     };
-    (settings.flag("direct") || (reads && settings.flag("cold")))
+    (settings.get(knob::DIRECT) || (reads && settings.get(knob::COLD)))
         && cell.strays() == 0
         && !cell.records.iter().any(by_memory)
 }
@@ -99,12 +100,12 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
     let network = |cell: &Cell<'_>| cell.settings.is_network();
     let (lead, found) = if let (true, Some(found)) = (cells.iter().all(network), fastest(&network))
     {
-        match found.cell.settings.has("files") {
+        match found.cell.settings.has(knob::FILES) {
             true => ("From files over the network the most was".to_owned(), found),
             false => ("From memory to memory the most was".to_owned(), found),
         }
     } else if let Some(found) = devices(Way::Reads) {
-        if name == THROUGHPUT && found.cell.settings.number("block-size") < SMALL {
+        if name == THROUGHPUT && found.cell.settings.number(knob::BLOCK_SIZE) < SMALL {
             return of_small_blocks(&found, cells);
         }
         (format!("{} delivers", device(found.cell)), found)
@@ -144,7 +145,7 @@ fn told(name: &str, found: &Fastest<'_>) -> String {
 
 /// With how many streams, and what they do.
 fn load(cell: &Cell<'_>) -> (String, String) {
-    let streams = words::streams(cell.settings.number("streams"));
+    let streams = words::streams(cell.settings.number(knob::STREAMS));
     let load = cell.load(&["block-size", "queue-depth", "directories"]);
     match cell.settings.is_network() {
         true => (streams, load),
@@ -170,8 +171,8 @@ fn of_small_blocks(found: &Fastest<'_>, cells: &[Cell<'_>]) -> String {
     let own = format!("With {streams}, {load}, {device} delivers {rate}{}.", luck(found));
     let large = |cell: &&Cell<'_>| {
         let settings = cell.settings;
-        let path = settings.flag("direct") || settings.flag("cold");
-        settings.only_reads() && path && settings.number("block-size") >= SMALL
+        let path = settings.get(knob::DIRECT) || settings.get(knob::COLD);
+        settings.only_reads() && path && settings.number(knob::BLOCK_SIZE) >= SMALL
     };
     // A plan of this load alone asked for nothing else.
     let alone = cells.iter().all(|cell| cell.settings.way() == Some(Way::Reads));

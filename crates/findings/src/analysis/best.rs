@@ -115,7 +115,7 @@ fn combination(figure: &str, short: bool, knobs: &[Varied<'_>], all: &[Run<'_>])
     };
     let (low, high) = if short { (ends.high, ends.low) } else { (ends.low, ends.high) };
     let settings = settings[found.place];
-    let told = knobs.iter().map(|it| format!("`{}` {}", it.knob.name, setting(it.held(settings))));
+    let told = knobs.iter().map(|it| format!("`{}` {}", it.knob.name, it.held(settings)));
     let rivals = match found.rivals - 1 {
         0 => String::new(),
         others => format!("; {} may be as good", counted(others as u64, "other")),
@@ -164,6 +164,7 @@ mod tests {
     use super::*;
     use crate::analysis::effects::tests::{crossed, records};
     use base::stats::testing::{Random, seeds};
+    use experiment::knob;
 
     const FACTORS: &[(&str, &[&str])] =
         &[("io-engine", &["sync", "uring"]), ("block-size", &["4KiB", "64KiB", "1MiB"])];
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn the_best_are_told_with_their_levels_and_how_many_runs_had_each() {
         let rate = |replicate: u32, settings: &experiment::knob::Settings| {
-            let fast = settings.number("block-size") > 1e6;
+            let fast = settings.number(knob::BLOCK_SIZE) > 1e6;
             if fast { 200e6 } else { 100e6 + f64::from(replicate) * 1e3 }
         };
         let found = answer(&records(crossed(FACTORS, 20), rate));

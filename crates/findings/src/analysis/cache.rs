@@ -5,6 +5,7 @@ use super::exclusions::{Assertion, Asserts};
 use super::{Finding, Question, same, words};
 use base::stats::equivalence::{CHANCE, Likeness, likeness_of};
 use base::stats::{mean_interval, ratio_of_means};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Record;
 use experiment::measurement::origin::Verdict;
@@ -28,15 +29,15 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 }
 
 fn is_cached(settings: &Settings) -> bool {
-    settings.only_reads() && !settings.flag("direct") && !settings.flag("cold")
+    settings.only_reads() && !settings.get(knob::DIRECT) && !settings.get(knob::COLD)
 }
 
 /// The cold cell that differs in nothing else, or the direct one.
 fn counterpart<'a, 'b>(cached: &Cell<'_>, cells: &'b [Cell<'a>]) -> Option<&'b Cell<'a>> {
     let find = |direct: bool| {
         cells.iter().find(|cell| {
-            cell.settings.flag("direct") == direct
-                && (direct || cell.settings.flag("cold"))
+            cell.settings.get(knob::DIRECT) == direct
+                && (direct || cell.settings.get(knob::COLD))
                 && alike(cell.settings, cached.settings, &["direct", "cold"])
         })
     };

@@ -13,6 +13,8 @@ use base::stats::plateaus::{self, Plateaus, Step};
 use base::stats::profile::Level;
 use base::stats::{Estimate, mean_interval};
 use base::value::{Value, bytes, setting};
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::Settings;
 use experiment::measurement::Record;
 use experiment::measurement::figures::rate;
@@ -117,11 +119,15 @@ fn answer(asked: &Asked<'_>) -> Vec<Finding> {
 
 /// All bytes that a trial may touch; `None` of one that goes over one record again and again.
 fn working_set(settings: &Settings) -> Option<f64> {
-    let of = |knob: &str| if settings.has(knob) { settings.number(knob) } else { 1.0 };
-    let access = settings.word("access");
-    let stride = if access == "read-strided" { of("stride-blocks") } else { 1.0 };
-    let bytes = of("file-size") * of("files") * of("streams") / stride;
-    (access != "record-rewrite" && bytes > 0.0).then_some(bytes)
+    let access = settings.get(knob::ACCESS);
+    let stride = match access {
+        Some(Access::ReadStrided) => settings.how_many(knob::STRIDE_BLOCKS),
+        _ => 1.0,
+    };
+    let file_bytes = settings.find(knob::FILE_SIZE).map_or(1.0, |bytes| bytes as f64);
+    let files = settings.how_many(knob::FILES) * settings.how_many(knob::STREAMS);
+    let bytes = file_bytes * files / stride;
+    (access != Some(Access::RecordRewrite) && bytes > 0.0).then_some(bytes)
 }
 
 /// Trials of a curve with their working sets.
@@ -142,16 +148,16 @@ fn of_curve(curve: &Curve<'_>, known: &Known) -> Option<Regions> {
         Some(Point { working_set_bytes: level.at, throughput_bytes_per_s })
     };
     let settings = curve.settings;
-    let limit = settings.find("memory-limit").filter(|limit| !limit.is_as_is());
+    let limit = settings.get(knob::MEMORY_LIMIT);
     let label: &[&str] = match limit {
         Some(_) => &["block-size", "queue-depth", "streams", "memory-limit"],
         None => &["block-size", "queue-depth", "streams"],
     };
     Some(Regions {
         load: curve.load(label),
-        access: settings.word("access").to_owned(),
-        block_size_bytes: settings.has("block-size").then(|| settings.whole("block-size")),
-        streams: if settings.has("streams") { settings.whole("streams") } else { 1 },
+        access: settings.get(knob::ACCESS).map_or("", Access::name).to_owned(),
+        block_size_bytes: settings.find(knob::BLOCK_SIZE),
+        streams: settings.find(knob::STREAMS).unwrap_or(1),
         evidence: curve.evidence(),
         points: levels.iter().filter_map(point).collect(),
         plateaus: named(&found, &levels, &edges, &verdicts, known, settings),

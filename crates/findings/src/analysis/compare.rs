@@ -353,7 +353,7 @@ fn about(records: &[&Record]) -> &'static str {
     match () {
         () if has("transactions_per_s") => "transactions_per_s",
         () if records.iter().any(programs) => "elapsed_s",
-        () if has("ops_per_s") && (settings.has("operation") || !has(bytes)) => "ops_per_s",
+        () if has("ops_per_s") && (settings.has(knob::OPERATION) || !has(bytes)) => "ops_per_s",
         () if settings.only_writes() && has(durable) => durable,
         () => bytes,
     }
@@ -404,7 +404,7 @@ fn one_origin(sides: [&[(&Record, f64)]; 2]) -> Result<Verdict, String> {
 pub fn differences(before: (&[Record], &Json), now: (&[Record], &Json)) -> Vec<String> {
     let mut lines = Vec::new();
     let of = |records: &[Record], name: &str| {
-        let held = records.iter().map(|record| record.trial.settings.find(name).cloned());
+        let held = records.iter().map(|record| record.trial.settings.named(name).cloned());
         let all: Vec<Option<Value>> = held.collect();
         let first = all.first().cloned().flatten()?;
         all.iter().all(|one| one.as_ref() == Some(&first)).then_some(first)

@@ -14,6 +14,9 @@ use super::workloads::by_origin;
 use super::{Asked, Finding, Question, words};
 use base::stats::{Estimate, Interval, RatioOfMeans, mean_interval};
 use base::value::{Value, setting, significant};
+use experiment::knob::Access;
+use experiment::knob::typed::OrAsIs;
+use experiment::knob::typed::Word;
 use experiment::knob::{self, Scope, Settings};
 use experiment::measurement::origin::Verdict;
 use host::provision::disks_of_data;
@@ -74,10 +77,7 @@ fn disks(asked: &Asked<'_>, settings: &Settings) -> Option<f64> {
 
 /// The disks of a layout that was made for the trial.
 fn made_of(settings: &Settings) -> Option<u64> {
-    match settings.find("disks") {
-        Some(Value::Count(disks)) => Some(*disks),
-        _ => None,
-    }
+    settings.get(knob::DISKS)
 }
 
 /// Bytes that the hardware of a cell can hold: of a layout that was made, what its RAID level
@@ -90,8 +90,8 @@ pub fn usable_bytes(asked: &Asked<'_>, settings: &Settings) -> Option<f64> {
         let sizes = all.iter().take(count as usize).map(|disk| disk["size_bytes"].as_f64());
         let sizes: Vec<f64> = sizes.collect::<Option<_>>()?;
         let least = sizes.iter().copied().fold(f64::MAX, f64::min);
-        let word = |name: &str| if settings.has(name) { settings.word(name) } else { "" };
-        let worth = disks_of_data(word("raid"), word("volumes"), count)?;
+        let word = |knob| settings.get::<OrAsIs<Word>>(knob).unwrap_or_default();
+        let worth = disks_of_data(word(knob::RAID), word(knob::VOLUMES), count)?;
         return (sizes.len() as u64 == count).then_some(worth * least);
     }
     let mut sizes: Vec<(&str, f64)> = Vec::new();
@@ -126,10 +126,10 @@ fn answer(asked: &Asked<'_>) -> Vec<Finding> {
     let of = |cell| Some(Priced { price: price(asked, (cell as &Cell<'_>).settings)?, cell });
     let priced: Vec<Priced<'_>> = cells.iter().filter_map(of).collect();
     let mut findings = Vec::new();
-    findings.extend(rate(&priced, "GB/s read", THROUGHPUT, 1e9, |access| access == "read"));
-    findings.extend(rate(&priced, "GB/s written durably", DURABLE, 1e9, |it| it == "write"));
+    findings.extend(rate(&priced, "GB/s read", THROUGHPUT, 1e9, |access| access == Access::Read));
+    findings.extend(rate(&priced, "GB/s written durably", DURABLE, 1e9, |it| it == Access::Write));
     findings.extend(rate(&priced, "I/O per second of random reading", "iops", 1.0, |access| {
-        access == "random-read"
+        access == Access::RandomRead
     }));
     findings.extend(room(asked, &priced));
     findings
@@ -152,8 +152,8 @@ impl Priced<'_> {
         };
         let mut parts: Vec<String> = Vec::new();
         if let Some(disks) = made_of(settings) {
-            let raid = settings.word("raid");
-            let by = match settings.word("volumes") {
+            let raid = settings.get(knob::RAID).unwrap_or_default();
+            let by = match settings.get(knob::VOLUMES).unwrap_or_default() {
                 "" | "md" => String::new(),
                 other => format!(" of {other}"),
             };
@@ -190,10 +190,11 @@ fn rate(
     what: &str,
     figure: &str,
     unit: f64,
-    counts: impl Fn(&str) -> bool,
+    counts: impl Fn(Access) -> bool,
 ) -> Option<Finding> {
     let mut best: HashMap<String, Cheapest<'_>> = HashMap::new();
-    for one in priced.iter().filter(|one| counts(one.cell.settings.word("access"))) {
+    for one in priced.iter().filter(|one| one.cell.settings.get(knob::ACCESS).is_some_and(&counts))
+    {
         let Some(values) = one.values(figure) else { continue };
         let costs: Vec<f64> = values.iter().map(|value| one.price / (value / unit)).collect();
         let value = per(one.price, mean_interval(&values)?, unit).value;

@@ -8,6 +8,8 @@ use std::rc::Rc;
 use super::words;
 use base::stats::profile::Level;
 use base::value::Value;
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::{Settings, distinct};
 use experiment::measurement::Record;
 use experiment::measurement::figures::{rate, replicates};
@@ -64,9 +66,11 @@ struct Telling {
 type Kind = (&'static str, String, bool, bool);
 
 fn kind(settings: &Settings) -> Kind {
-    let what = if settings.has("command") { "command" } else { "access" };
-    let way = |knob: &str| settings.flag(knob);
-    (settings.engine(), settings.word(what).to_owned(), way("direct"), way("cold"))
+    let what = match settings.find(knob::COMMAND) {
+        Some(command) => command,
+        None => settings.get(knob::ACCESS).map_or("", Access::name),
+    };
+    (settings.engine(), what.to_owned(), settings.get(knob::DIRECT), settings.get(knob::COLD))
 }
 
 impl Telling {
@@ -97,17 +101,17 @@ fn apart(all: &[&Settings]) -> Vec<&'static str> {
     let said = |knob: &str| {
         let in_own_way = SAID.contains(&knob) || EXTENT.contains(&knob);
         // What a simulated server is made of is no part of its load.
-        in_own_way || knob.starts_with("sim-") || (first.has("access") && ASKED.contains(&knob))
+        in_own_way || knob.starts_with("sim-") || (first.has(knob::ACCESS) && ASKED.contains(&knob))
     };
     let differs = |(knob, held): &(&'static str, &Value)| {
-        !said(knob) && all.iter().any(|other| other.find(knob) != Some(*held))
+        !said(knob) && all.iter().any(|other| other.named(knob) != Some(*held))
     };
     let mut knobs: Vec<&'static str> = first.iter().filter(differs).map(|(knob, _)| knob).collect();
     // What nobody set, but was filled in by what is set, tells last.
     knobs.sort_by_key(|knob| FILLED_IN.iter().any(|(name, _)| name == knob));
     let number = |settings: &Settings, knob: &str| {
         let mut hasher = DefaultHasher::new();
-        settings.find(knob).hash(&mut hasher);
+        settings.named(knob).hash(&mut hasher);
         hasher.finish()
     };
     let decides = |one: &str, other: &str| {
@@ -145,9 +149,10 @@ fn in_several(records: &[Record]) -> bool {
 /// As [`words::load`], with what tells it from others.
 fn load(settings: &Settings, knobs: &[&str], told: &Told) -> String {
     let directories: &[&str] = if told.elsewhere { &["directories"] } else { &[] };
-    if settings.has("command") {
+    if settings.has(knob::COMMAND) {
         // Its command is told, and its knobs only where they tell it from another.
-        let knobs = told.apart.iter().chain(directories).filter(|knob| settings.has(knob));
+        let knobs =
+            told.apart.iter().chain(directories).filter(|knob| settings.named(knob).is_some());
         let parts: Vec<String> = knobs.map(|knob| words::knob(knob, settings)).collect();
         let command = words::load(settings, &[]);
         return match parts.is_empty() {
@@ -215,8 +220,8 @@ pub fn alike(one: &Settings, other: &Settings, free: &[&str]) -> bool {
 /// each alone, direct before buffered.
 fn rank(settings: &Settings) -> impl Ord + use<> {
     let directories = settings.directories().to_vec();
-    let access = settings.word("access").to_owned();
-    (access, Reverse(directories.len()), directories, !settings.flag("direct"))
+    let access = settings.get(knob::ACCESS).map(Access::name);
+    (access, Reverse(directories.len()), directories, !settings.get(knob::DIRECT))
 }
 
 /// The curves over `knob` among the trials that were done; curves of a single level too.
@@ -228,10 +233,10 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
     let free = [EXTENT, &[knob]].concat();
     for record in records.iter().filter(|record| record.outcome.measurement().is_some()) {
         let settings = &record.trial.settings;
-        if !settings.has(knob) || record.trial.prepares() {
+        let Some(held) = settings.named(knob).filter(|_| !record.trial.prepares()) else {
             continue;
-        }
-        let point = Point { record, at: settings.number(knob) };
+        };
+        let point = Point { record, at: held.number() };
         if let Some(place) = copies.get(&settings.copy_of()) {
             curves[*place].points.push(point);
             continue;
@@ -301,11 +306,11 @@ pub fn stray(record: &Record) -> Option<(Verdict, String)> {
     let settings = &record.trial.settings;
     // Programs, and loads that make all that they read, ask for no place that it should come from;
     // an installed tool does where it is told to go around memory.
-    if !settings.has("access") || !(settings.has("cold") || settings.flag("direct")) {
+    if !settings.has(knob::ACCESS) || !(settings.has(knob::COLD) || settings.get(knob::DIRECT)) {
         return None;
     }
     let measurement = record.outcome.measurement()?;
-    let cached = !settings.flag("direct") && !settings.flag("cold");
+    let cached = !settings.get(knob::DIRECT) && !settings.get(knob::COLD);
     let as_said = match origin::from(measurement, settings) {
         Verdict::None => true,
         Verdict::Cache => cached,
@@ -345,8 +350,8 @@ mod tests {
         let record = |sync: bool, streams: u64| {
             let mut record = Scene::default().record(1);
             record.trial.settings = Settings::defaults("mail");
-            record.trial.settings.set("sync-files", Value::Flag(sync));
-            record.trial.settings.set("streams", Value::Count(streams));
+            record.trial.settings.set(knob::SYNC_FILES, sync);
+            record.trial.settings.set(knob::STREAMS, streams);
             record
         };
         let labels = |records: &[Record]| -> Vec<String> {

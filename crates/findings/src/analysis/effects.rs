@@ -22,6 +22,8 @@ use base::stats::equivalence::{Likeness, likeness_of};
 use base::stats::main_effects::{self, CHANCE, MainEffect};
 use base::stats::{Estimate, Interval, mean};
 use base::value::Value;
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::{Knob, Scope};
 use experiment::measurement::Record;
 use experiment::measurement::origin::Verdict;
@@ -86,7 +88,7 @@ pub struct Effects {
     pub strays: usize,
     /// What the trials do, for the choice of a verb.
     #[serde(skip)]
-    access: String,
+    access: Option<Access>,
 }
 
 /// What one knob does.
@@ -277,7 +279,7 @@ impl Workload<'_> {
             trials: records.iter().map(|record| record.trial.number).collect(),
             missing: planned.len().saturating_sub(done) + (self.of(origin) - records.len()),
             strays: records.iter().filter(|record| stray(record).is_some()).count(),
-            access: self.settings.word("access").to_owned(),
+            access: self.settings.get(knob::ACCESS),
         })
     }
 

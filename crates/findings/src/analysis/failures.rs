@@ -161,7 +161,7 @@ fn plots(
     let mut plots: Vec<Plot> = Vec::new();
     for (number, record) in tried.iter().enumerate() {
         let settings = &record.trial.settings;
-        let Some(held) = settings.find(of.name).map(value::setting) else { continue };
+        let Some(held) = settings.named(of.name).map(value::setting) else { continue };
         let Some(level) = levels.iter().position(|(known, ..)| *known == held) else { continue };
         let key = match of.scope {
             _ if own == Scope::Job as usize => (number, 0, 0),
@@ -183,13 +183,12 @@ mod tests {
     use super::*;
     use crate::analysis::effects::tests::{crossed, records};
     use base::stats::testing::{Random, null_limit, seeds};
-    use base::value::Value;
     use experiment::knob::Settings;
     use experiment::plan::{LAYOUT, Trial};
 
     fn record(number: u32, streams: u64, outcome: Outcome) -> Record {
         let mut settings = Settings::defaults("file");
-        settings.set("streams", Value::Count(streams));
+        settings.set(knob::STREAMS, streams);
         let group = if number == 0 { LAYOUT } else { "g" }.to_owned();
         let planned = Some(number);
         let (replicate, first_file, seed) = (1, 0, 1);
@@ -257,7 +256,7 @@ mod tests {
         for seed in seeds() {
             let mut random = Random::new(seed);
             none += u32::from(!sure(&failing(&mut random, |_, _| 0.15), &scope).is_empty());
-            let uring = |_: u32, settings: &Settings| match settings.word("io-engine") {
+            let uring = |_: u32, settings: &Settings| match settings.get(knob::IO_ENGINE) {
                 "uring" => 0.4,
                 _ => 0.02,
             };
@@ -279,7 +278,7 @@ mod tests {
             let mut random = Random::new(seed);
             let broken: Vec<bool> = (0..12).map(|_| random.uniform() < 0.3).collect();
             let array = |replicate: u32, settings: &Settings| {
-                let engine = usize::from(settings.word("io-engine") == "uring");
+                let engine = usize::from(settings.get(knob::IO_ENGINE) == "uring");
                 f64::from(u8::from(broken[2 * (replicate as usize - 1) + engine]))
             };
             let all = failing(&mut random, array);
@@ -297,7 +296,7 @@ mod tests {
     fn trials_of_one_set_up_are_told_to_be_one() {
         let mut all = records(crossed(FACTORS, 1), |_, _| 1e8);
         for record in &mut all {
-            if record.trial.settings.word("io-engine") == "uring" {
+            if record.trial.settings.get(knob::IO_ENGINE) == "uring" {
                 record.outcome = Outcome::Failed("EIO".into());
             }
         }

@@ -4,6 +4,7 @@ use super::curve::Cell;
 use super::fastest::Fastest;
 use super::words;
 use base::value::counted;
+use experiment::knob;
 
 const OPERATIONS: &str = "ops_per_s";
 
@@ -20,8 +21,7 @@ pub fn most(cells: &[Cell<'_>]) -> Option<String> {
         }
     }
     // In the order in which the knob has its words, not in that of the trials.
-    let order = experiment::knob::find("operation").map(|knob| knob.domain);
-    if let Some(base::value::Domain::OneOf(words)) = order {
+    if let base::value::Domain::OneOf(words) = experiment::knob::OPERATION.domain {
         kinds.sort_by_key(|(operation, _)| words.iter().position(|word| word == operation));
     }
     let best: Vec<(&str, Fastest<'_>)> = kinds
@@ -45,7 +45,7 @@ pub fn most(cells: &[Cell<'_>]) -> Option<String> {
 /// `12.3k (95 % interval 12.0k to 12.6k, n 3) with 8 streams`.
 fn rate(found: &Fastest<'_>) -> String {
     let rate = words::per_s(&found.estimate, found.trials, "");
-    let streams = words::streams(found.cell.settings.number("streams"));
+    let streams = words::streams(found.cell.settings.number(knob::STREAMS));
     // Of loads that were run once nobody knows which may be as fast.
     let luck = match found.rivals {
         2.. if found.estimate.interval.is_some() => {
@@ -59,12 +59,12 @@ fn rate(found: &Fastest<'_>) -> String {
 /// What a cell counts before bytes; `None` where it counts bytes.
 fn kind<'a>(cell: &Cell<'a>) -> Option<&'a str> {
     let settings = cell.settings;
-    if settings.has("operation") {
-        return Some(settings.word("operation"));
+    if settings.has(knob::OPERATION) {
+        return Some(settings.get(knob::OPERATION));
     }
     // A rate of commits is worth what they outlive.
     let durable = !cell.values("durable_ops_per_s").is_empty();
-    settings.has("journal-mode").then_some(match durable {
+    settings.has(knob::JOURNAL_MODE).then_some(match durable {
         true => "durable transactions",
         false => "transactions that a power cut may undo",
     })

@@ -4,13 +4,14 @@ use super::curve::Cell;
 use super::fastest::Fastest;
 use super::words;
 use base::value::counted;
+use experiment::knob;
 
 /// So many programs are told by their times; more are nobody's first sentence.
 const TOLD: usize = 3;
 
 /// Whether all that was asked is how long programs take.
 pub fn are_asked(cells: &[Cell<'_>]) -> bool {
-    cells.iter().all(|cell| cell.settings.has("command"))
+    cells.iter().all(|cell| cell.settings.has(knob::COMMAND))
 }
 
 /// One sentence; `None` where no program was timed.
@@ -37,7 +38,7 @@ pub fn times(cells: &[Cell<'_>]) -> Option<String> {
 fn time(name: &str, cells: &[&Cell<'_>]) -> Option<String> {
     let found = Fastest::program(cells)?;
     let told = words::time_of(&found.estimate.times(1e9), found.trials);
-    let streams = words::streams(found.cell.settings.number("streams"));
+    let streams = words::streams(found.cell.settings.number(knob::STREAMS));
     let (least, others) = match (cells.len() as u64, found.rivals as u64) {
         (1, _) => ("", String::new()),
         (_, 1) => (" at least", String::new()),

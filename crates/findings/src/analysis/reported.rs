@@ -11,6 +11,7 @@ use serde_json::Value as Json;
 use super::path::DataPath;
 use super::{Finding, Severity};
 use base::value;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::reported::Way;
 use experiment::measurement::{Note, Record, Reported};
@@ -53,7 +54,7 @@ impl<'a> Row<'a> {
 
     /// How many disks were read.
     pub(super) fn disks(&self) -> Option<usize> {
-        match self.settings.whole("disks") {
+        match self.settings.get(knob::DISKS).unwrap_or(0) {
             0 => None,
             disks => usize::try_from(disks).ok(),
         }
@@ -209,7 +210,7 @@ fn one_disk(row: &Row<'_>, rows: &[Row<'_>]) -> Option<(f64, f64)> {
     let same = |other: &&Row<'_>| {
         other.reported.way == Way::Disks
             && other.disks() == Some(1)
-            && other.settings.find("disk-model") == row.settings.find("disk-model")
+            && other.settings.get(knob::DISK_MODEL) == row.settings.get(knob::DISK_MODEL)
     };
     let alone = rows.iter().find(same)?;
     let least = alone.load()?.bytes_per_s;

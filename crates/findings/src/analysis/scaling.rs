@@ -8,6 +8,7 @@ use base::stats::profile::Level;
 use base::stats::usl::{Law, Peak, law};
 use base::stats::{Estimate, mean_interval, ratio_of_means};
 use base::value::{percent, significant};
+use experiment::knob;
 use experiment::measurement::Record;
 use experiment::measurement::figures::rate;
 
@@ -30,7 +31,7 @@ const TRANSACTIONS: &str = "transactions_per_s";
 /// names or move no bytes, else throughput.
 fn figure(curve: &Curve<'_>) -> &'static str {
     let has = |name: &str| curve.points.iter().any(|point| rate(point.record, name).is_some());
-    match (has(TRANSACTIONS), curve.settings.has("operation") || !has(THROUGHPUT)) {
+    match (has(TRANSACTIONS), curve.settings.has(knob::OPERATION) || !has(THROUGHPUT)) {
         (true, _) => TRANSACTIONS,
         (false, true) => OPERATIONS,
         (false, false) => THROUGHPUT,

@@ -11,6 +11,8 @@ use base::stats::profile::Level;
 use base::stats::seek::{self, Bound, Described};
 use base::stats::{Estimate, Interval, mean_interval};
 use base::value::{duration, iops, significant, throughput};
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::Settings;
 use experiment::measurement::limit::in_flight;
 use experiment::measurement::origin::Verdict;
@@ -105,7 +107,7 @@ impl Fit {
 
 /// Whether operations go to places that are drawn at random, all of one kind.
 pub fn is_random(settings: &Settings) -> bool {
-    settings.has("access") && ["random-read", "random-write"].contains(&settings.word("access"))
+    matches!(settings.get(knob::ACCESS), Some(Access::RandomRead | Access::RandomWrite))
 }
 
 /// The law of a curve over `block-size`; `None` with fewer than four sizes, or none repeated.
@@ -137,7 +139,7 @@ fn of_curve(curve: &Curve<'_>, fit: Fit, drives: &[Drive]) -> SeekLaw {
     let law = fit.law();
     SeekLaw {
         load: curve.load(&["file-size", "queue-depth", "streams"]),
-        access: curve.settings.word("access").to_owned(),
+        access: curve.settings.get(knob::ACCESS).map_or("", Access::name).to_owned(),
         evidence: curve.evidence(),
         astray: curve.strays(),
         in_flight: in_flight(curve.settings),

@@ -11,6 +11,7 @@ use super::curve::{Cell, cells};
 use super::{Finding, Question, words};
 use base::stats::Estimate;
 use base::value::{bytes, counted, duration, percent};
+use experiment::knob;
 use experiment::measurement::Record;
 use experiment::measurement::settling::{Settling, settling};
 use experiment::measurement::start::{TrialStart, start};
@@ -208,7 +209,7 @@ fn falls(loads: &[Load<'_>]) -> Vec<Finding> {
             None => print(of.value),
         };
         let rate = |bytes_per_s: f64| load.rate(bytes_per_s);
-        let reason = match load.cell.settings.flag("direct") {
+        let reason = match load.cell.settings.get(knob::DIRECT) {
             true => "a fast cache of the drive or its controller was full",
             false => "what memory holds back of writes, or a fast cache of the drive, was full",
         };
@@ -283,7 +284,7 @@ impl<'a> Load<'a> {
 
     /// A rate of what it counts.
     fn rate(&self, per_s: f64) -> String {
-        let names = self.cell.settings.has("operation");
+        let names = self.cell.settings.has(knob::OPERATION);
         match names && self.cell.values("throughput_bytes_per_s").is_empty() {
             true => format!("{} operations/s", base::value::iops(per_s)),
             false => words::load_throughput(self.cell.settings, per_s),

@@ -4,8 +4,8 @@
 use super::{Asked, Finding, Severity, answer, findings};
 use base::stats::Interval;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
-use base::value::Value;
 use engines::engine::testing::{campaign, settings};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Amount, Note, Operation, Outcome, Record, latency_histogram};
 
@@ -62,9 +62,9 @@ fn knee_in(claim: &str) -> &str {
 fn of_another(engine: &str, records: &[Record]) -> Vec<Record> {
     let mut others = records.to_vec();
     for record in &mut others {
-        let streams = record.trial.settings.get("streams").clone();
+        let streams = record.trial.settings.value(knob::STREAMS).clone();
         record.trial.settings = Settings::defaults(engine);
-        record.trial.settings.set("streams", streams);
+        record.trial.settings.set_named(knob::STREAMS.name, streams);
         let Outcome::Done(measurement) = &mut record.outcome else { continue };
         let Some(window) = &mut measurement.window else { continue };
         let as_names = |of: &Amount| Amount { metadata_ops: of.bytes(), ..Amount::default() };
@@ -407,8 +407,9 @@ fn two_directories_share_a_limit_only_where_one_was_planted() {
             for directories in [&["/a"][..], &["/b"], &["/a", "/b"]] {
                 let load = [("sim-bus", bus), ("block-size", "64KiB"), ("queue-depth", "8")];
                 for (group, mut settings) in cells("streams", &["2", "8", "16"], &load) {
-                    let words = directories.iter().map(|&word| word.to_owned()).collect();
-                    settings.set("directories", Value::Words(words));
+                    let words: Vec<String> =
+                        directories.iter().map(|&word| word.to_owned()).collect();
+                    settings.set(knob::DIRECTORIES, &words);
                     all.push((group, settings));
                 }
             }
@@ -505,7 +506,7 @@ fn what_is_the_same_is_told_once() {
             let mut all = cells("block-size", &sizes, &device);
             all.extend(cells("streams", &["1", "4", "16"], LOAD));
             for (_, settings) in &mut all {
-                settings.set("directories", Value::Words(vec![(*directory).to_owned()]));
+                settings.set(knob::DIRECTORIES, &[(*directory).to_owned()]);
             }
             all
         };

@@ -2,6 +2,8 @@
 
 use base::stats::{Estimate, Interval};
 use base::value::{Value, bits, bytes, duration, iops, percent, setting, significant, throughput};
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::Settings;
 
 /// A throughput with what is known of its precision, from `replicates` runs:
@@ -187,25 +189,25 @@ pub fn streams(count: f64) -> String {
 
 /// What the load does, with a capital: `Random reading`.
 pub fn access(settings: &Settings) -> &'static str {
-    match settings.word("access") {
-        "read" => "Sequential reading",
-        "write" => "Sequential writing",
-        "random-read" => "Random reading",
-        "random-write" => "Random writing",
-        "random-mix" => "Mixed random reading and writing",
-        "read-backward" => "Backward reading",
-        "read-strided" => "Strided reading",
-        "rewrite" => "Rewriting",
-        "record-rewrite" => "Rewriting one record",
-        "update" => "Reading and writing back in order",
-        "random-update" => "Random reading with some writing back",
-        _ => "The load",
+    match settings.get(knob::ACCESS) {
+        Some(Access::Read) => "Sequential reading",
+        Some(Access::Write) => "Sequential writing",
+        Some(Access::RandomRead) => "Random reading",
+        Some(Access::RandomWrite) => "Random writing",
+        Some(Access::RandomMix) => "Mixed random reading and writing",
+        Some(Access::ReadBackward) => "Backward reading",
+        Some(Access::ReadStrided) => "Strided reading",
+        Some(Access::Rewrite) => "Rewriting",
+        Some(Access::RecordRewrite) => "Rewriting one record",
+        Some(Access::Update) => "Reading and writing back in order",
+        Some(Access::RandomUpdate) => "Random reading with some writing back",
+        None => "The load",
     }
 }
 
 /// Through what it goes: `direct`, `through the page cache, cold`, `from the page cache`.
 pub fn path(settings: &Settings) -> &'static str {
-    match (settings.flag("direct"), settings.flag("cold")) {
+    match (settings.get(knob::DIRECT), settings.get(knob::COLD)) {
         (true, _) => "direct",
         (false, _) if !settings.only_reads() => "through the page cache",
         (false, true) => "through the page cache, cold",
@@ -213,11 +215,12 @@ pub fn path(settings: &Settings) -> &'static str {
     }
 }
 
-/// A setting with its knob: `filesystem ext4`.
+/// A setting with its knob: `filesystem ext4`; the name alone where the engine has no such knob.
 pub fn knob(name: &str, settings: &Settings) -> String {
-    match settings.get(name) {
-        Value::Words(words) => format!("in {}", words.join(" + ")),
-        value => format!("{name} {}", setting(value)),
+    match settings.named(name) {
+        Some(Value::Words(words)) => format!("in {}", words.join(" + ")),
+        Some(value) => format!("{name} {}", setting(value)),
+        None => name.to_owned(),
     }
 }
 
@@ -233,32 +236,32 @@ pub fn lower(text: &str) -> String {
 
 /// Access, path, and the settings among `knobs`: `Sequential reading (direct, block-size 1 MiB)`.
 pub fn load(settings: &Settings, knobs: &[&str]) -> String {
-    if settings.has("command") {
+    if settings.has(knob::COMMAND) {
         // A script may begin with what it is.
-        let first = settings.word("command").lines().next().unwrap_or_default();
+        let first = settings.get(knob::COMMAND).lines().next().unwrap_or_default();
         let told = first.strip_prefix('#').map(str::trim).filter(|told| !told.is_empty());
         return match told {
             Some(told) => told.chars().take(60).collect(),
             None => format!("`{}`", first.chars().take(60).collect::<String>()),
         };
     }
-    let means = |knob: &str| settings.has(knob) && !settings.is_moot(knob);
-    let way = means("direct").then(|| path(settings).to_owned());
+    let means = |knob: &str| settings.named(knob).is_some() && !settings.is_moot(knob);
+    let way = means(knob::DIRECT.name).then(|| path(settings).to_owned());
     let mut parts: Vec<String> = way.into_iter().collect();
-    if settings.is_network() && settings.has("files") {
-        parts.push(format!("by {}", settings.word("send-path")));
+    if settings.is_network() && settings.has(knob::FILES) {
+        parts.push(format!("by {}", settings.get(knob::SEND_PATH)));
     }
     for knob in knobs.iter().filter(|knob| means(knob)) {
-        match settings.get(knob) {
-            Value::Words(words) if words.is_empty() => {}
+        match settings.named(knob) {
+            Some(Value::Words(words)) if words.is_empty() => {}
             _ => parts.push(self::knob(knob, settings)),
         }
     }
-    let what = match (settings.has("access"), settings.word("operation")) {
-        (true, _) if settings.is_moot("access") => "Work on empty files".to_owned(),
+    let what = match (settings.has(knob::ACCESS), settings.get(knob::OPERATION)) {
+        (true, _) if settings.is_moot(knob::ACCESS.name) => "Work on empty files".to_owned(),
         (true, _) if settings.is_network() => "Files over TCP".to_owned(),
         (true, _) => access(settings).to_owned(),
-        (false, "") if settings.has("datagram-size") => "UDP".to_owned(),
+        (false, "") if settings.has(knob::DATAGRAM_SIZE) => "UDP".to_owned(),
         (false, "") if settings.is_network() => "TCP".to_owned(),
         (false, "") => settings.engine().to_owned(),
         (false, operation) => format!("The operation {operation}"),
@@ -342,9 +345,9 @@ mod tests {
         );
         assert_eq!(load(&Settings::defaults("tree"), &[]), "The operation create");
         assert_eq!(load(&Settings::defaults("mail"), &["sync-files"]), "mail (sync-files no)");
-        settings.set("direct", Value::Flag(false));
-        settings.set("cold", Value::Flag(false));
-        settings.set("directories", Value::Words(vec!["/a".into(), "/b".into()]));
+        settings.set(knob::DIRECT, false);
+        settings.set(knob::COLD, false);
+        settings.set(knob::DIRECTORIES, &["/a".into(), "/b".into()]);
         assert_eq!(
             load(&settings, &["directories"]),
             "Sequential reading (with the files in the page cache, in /a + /b)"

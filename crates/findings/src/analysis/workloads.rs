@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use base::value::Value;
+use base::value::{Value, setting};
 use experiment::knob::{self, Knob, Settings, distinct};
 use experiment::measurement::Record;
 use experiment::measurement::figures::{rate, standing};
@@ -79,17 +79,14 @@ pub fn varied<'a>(records: &[&'a Record]) -> Vec<Varied<'a>> {
         let knob = knob::find(name)?;
         let mut levels = vec![held];
         for settings in &all {
-            let held = settings.find(name)?;
+            let held = settings.named(name)?;
             if !levels.contains(&held) {
                 levels.push(held);
             }
         }
         let number = |value: &Value| match value {
-            Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n) => {
-                *n as f64
-            }
-            Value::Number(number) => *number,
-            _ => f64::INFINITY,
+            Value::Flag(_) => f64::INFINITY,
+            other => Some(other.number()).filter(|it| !it.is_nan()).unwrap_or(f64::INFINITY),
         };
         levels.sort_by(|a, b| {
             let by_text = || a.to_string().cmp(&b.to_string());
@@ -125,15 +122,15 @@ pub fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
 }
 
 impl Varied<'_> {
-    /// The level that is set.
-    pub fn held<'s>(&self, settings: &'s Settings) -> &'s Value {
-        settings.get(self.knob.name)
+    /// The level that is set, as a finding says it.
+    pub fn held(&self, settings: &Settings) -> String {
+        settings.named(self.knob.name).map(setting).unwrap_or_default()
     }
 
     /// The place of the level that is set among the knob's levels.
     pub fn level(&self, settings: &Settings) -> usize {
-        let held = settings.get(self.knob.name);
-        self.levels.iter().position(|level| *level == held).unwrap_or(0)
+        let held = settings.named(self.knob.name);
+        self.levels.iter().position(|level| Some(*level) == held).unwrap_or(0)
     }
 }
 

@@ -11,6 +11,8 @@ use std::fmt::Write;
 use super::nature::Nature;
 use super::{Input, words};
 use base::value::{Stop, Value, counted};
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::Settings;
 use experiment::measurement::figures::Cell;
 use experiment::plan;
@@ -84,18 +86,18 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
 fn phase(settings: &Settings) -> Option<usize> {
     let name = match settings.engine() {
         "file" => {
-            let bytes = settings.word("io-engine") == "putc";
-            match settings.word("access") {
-                "write" if bytes => "putc",
-                "write" => "block write",
-                "update" if settings.whole("update-every") == 1 => "rewrite",
-                "read" if bytes => "getc",
-                "read" => "block read",
-                "random-update" => "seeks",
+            let bytes = settings.get(knob::IO_ENGINE) == "putc";
+            match settings.get(knob::ACCESS) {
+                Some(Access::Write) if bytes => "putc",
+                Some(Access::Write) => "block write",
+                Some(Access::Update) if settings.get(knob::UPDATE_EVERY) == 1 => "rewrite",
+                Some(Access::Read) if bytes => "getc",
+                Some(Access::Read) => "block read",
+                Some(Access::RandomUpdate) => "seeks",
                 _ => return None,
             }
         }
-        "tree" => match (settings.word("operation"), settings.word("order")) {
+        "tree" => match (settings.get(knob::OPERATION), settings.get(knob::ORDER)) {
             ("create", "sequential") => "sequential create",
             ("stat", "sequential") => "sequential stat",
             ("unlink", "sequential") => "sequential delete",
@@ -121,7 +123,7 @@ fn varied(cells: &[(usize, &Cell)]) -> [BTreeSet<&'static str>; 12] {
 }
 
 fn key<'a>(cell: &'a Cell, varied: &BTreeSet<&'static str>) -> Key<'a> {
-    varied.iter().map(|knob| (*knob, cell.settings.get(knob))).collect()
+    varied.iter().filter_map(|knob| Some((*knob, cell.settings.named(knob)?))).collect()
 }
 
 /// What each line is of: the keys that no other key says more of, in the order of the cells.
@@ -236,23 +238,23 @@ fn print(input: &Input<'_>, line: &Key<'_>, phases: &[Option<&Cell>; 12]) -> Vec
     fields[1] = plain(&input.campaign.version);
     fields[2] = name(&input.campaign.host, line);
     if let Some(any) = first(phases) {
-        fields[3] = any.whole("streams").to_string();
+        fields[3] = any.get(knob::STREAMS).to_string();
     }
     fields[4] = input.campaign.seed.to_string();
     if let Some(of_bytes) = first(&phases[..OF_BYTES]) {
-        fields[5] = size(of_bytes.whole("file-size"));
-        fields[6] = of_bytes.whole("block-size").to_string();
+        fields[5] = size(of_bytes.get(knob::FILE_SIZE));
+        fields[6] = of_bytes.get(knob::BLOCK_SIZE).to_string();
     }
     if let Some(seeks) = phases[5].map(|cell| &cell.settings) {
         if let Stop::Bytes(bytes) = seeks.stop() {
-            fields[7] = bytes.div_ceil(seeks.whole("block-size").max(1)).to_string();
+            fields[7] = bytes.div_ceil(seeks.get(knob::BLOCK_SIZE).max(1)).to_string();
         }
-        fields[8] = seeks.whole("queue-depth").to_string();
+        fields[8] = seeks.get(knob::QUEUE_DEPTH).to_string();
     }
     if let Some(of_files) = first(&phases[OF_BYTES..]) {
         // bonnie++ counts files in 1024.
-        fields[21] = number(of_files.whole("files") as f64 / 1024.0);
-        if let bytes @ 1.. = of_files.whole("file-size") {
+        fields[21] = number(of_files.get(knob::FILES) as f64 / 1024.0);
+        if let bytes @ 1.. = of_files.get(knob::FILE_SIZE) {
             fields[22] = bytes.to_string();
             fields[23] = bytes.to_string();
         }
@@ -396,7 +398,7 @@ mod tests {
             set("latency_ns_max", ns(recorded[WAITS + phase]));
         }
         for cell in fixture.cells.iter_mut().filter(|cell| phase(&cell.settings) == Some(5)) {
-            cell.settings.set("stop", Value::Stop(Stop::Bytes(8192 * 8192)));
+            cell.settings.set(knob::STOP, Stop::Bytes(8192 * 8192));
         }
         let text = render(&fixture.input()).unwrap();
         let printed = fields(&text);
@@ -414,8 +416,8 @@ mod tests {
     fn each_level_of_a_factor_has_its_line_and_what_it_does_not_touch_stands_in_all() {
         let mut fixture = campaign(&[("file-size", "1GiB,2GiB"), ("streams", "1,4")]);
         fixture.campaign.host = "big,server".into();
-        for cell in fixture.cells.iter_mut().filter(|cell| cell.settings.has("operation")) {
-            let streams = cell.settings.number("streams");
+        for cell in fixture.cells.iter_mut().filter(|cell| cell.settings.has(knob::OPERATION)) {
+            let streams = cell.settings.number(knob::STREAMS);
             cell.figures = Figures::new();
             cell.figures.insert("ops_per_s".into(), Estimate::bare(1000.0 * streams));
         }

@@ -205,7 +205,7 @@ pub fn keys(group: &Group<'_>) -> Vec<&'static str> {
     let cells: Vec<&Cell> = group.rows.iter().map(|row| row.cell).collect();
     let all = cells.first().into_iter().flat_map(|cell| cell.settings.iter());
     let names = all.map(|(name, _)| name);
-    told_apart(&cells, group.varying.clone(), names, |cell, knob| cell.settings.find(knob))
+    told_apart(&cells, group.varying.clone(), names, |cell, knob| cell.settings.named(knob))
 }
 
 /// `knobs`, and of `others` those without which two cells would have the same values.
@@ -308,7 +308,7 @@ pub fn varying(cells: &[&Cell]) -> Vec<&'static str> {
     let mut names: Vec<&'static str> =
         first.settings.iter().map(|(name, _)| name).filter(differs).collect();
     // Where names are worked on, how many and how large they are is what is asked.
-    let of_names = first.settings.has("operation");
+    let of_names = first.settings.has(knob::OPERATION);
     let mut left_out = Vec::new();
     if !of_names && names.iter().any(|name| !INCIDENTAL.contains(name)) {
         (left_out, names) = names.into_iter().partition(|name| INCIDENTAL.contains(name));
@@ -350,7 +350,7 @@ fn follows(cells: &[&Cell], leader: &str, follower: &str) -> bool {
 
 /// The setting `knob` of a cell, when its engine has it and it means something there.
 pub fn value<'a>(cell: &'a Cell, knob: &str) -> Option<&'a Value> {
-    cell.settings.find(knob).filter(|_| !cell.settings.is_moot(knob))
+    cell.settings.named(knob).filter(|_| !cell.settings.is_moot(knob))
 }
 
 /// Numbers by size, all else by its text.
@@ -386,16 +386,17 @@ fn rank(group: &Group<'_>) -> Rank {
         words::warm(settings),
         axis,
         words::random(settings),
-        settings.has("direct") && !settings.flag("direct"),
+        settings.find(knob::DIRECT) == Some(false),
         place_of_operation(settings),
     )
 }
 
 /// Operations on names in the order of their knob's words; whatever has none comes after.
 fn place_of_operation(settings: &Settings) -> usize {
-    let place = |words: &[&str]| words.iter().position(|word| *word == settings.word("operation"));
-    match knob::find("operation").map(|knob| knob.domain) {
-        Some(Domain::OneOf(words)) => place(words).unwrap_or(words.len()),
+    let place =
+        |words: &[&str]| words.iter().position(|word| *word == settings.get(knob::OPERATION));
+    match knob::OPERATION.domain {
+        Domain::OneOf(words) => place(words).unwrap_or(words.len()),
         _ => 0,
     }
 }
@@ -438,13 +439,13 @@ impl<'a> Group<'a> {
         let Some(first) = self.rows.first() else { return String::new() };
         const OF_NAMES: &[&str] = &["files", "tree-depth", "tree-width", "shared-directories"];
         let settings = &first.cell.settings;
-        let of_names = settings.has("operation") || settings.is_moot("access");
+        let of_names = settings.has(knob::OPERATION) || settings.is_moot(knob::ACCESS.name);
         let knobs = knobs.iter().filter(|name| of_names || !OF_NAMES.contains(name));
         let told = knobs.filter_map(|name| {
             let held = value(first.cell, name)?;
             // Nothing is cold or warm around the cache, and what is made has no cold start.
-            let makes = matches!(first.cell.settings.word("operation"), "create" | "mkdir");
-            let direct = first.cell.settings.has("direct") && first.cell.settings.flag("direct");
+            let makes = matches!(first.cell.settings.get(knob::OPERATION), "create" | "mkdir");
+            let direct = first.cell.settings.get(knob::DIRECT);
             let idle =
                 *name == "cold" && (direct || makes || words::writes_only(&first.cell.settings));
             let same = self.rows.iter().all(|row| value(row.cell, name) == Some(held));

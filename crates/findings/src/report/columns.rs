@@ -100,7 +100,7 @@ impl<'a> Column<'a> {
     pub fn cell<'t>(&self, record: &'t Record, view: &'t TrialView) -> Option<Cell<'t>> {
         let cell = match self.source {
             Source::Trial(get) => get(record, view),
-            Source::Knob(knob) => record.trial.settings.find(knob).and_then(setting),
+            Source::Knob(knob) => record.trial.settings.named(knob).and_then(setting),
             Source::Figure(name) => Some(Cell::Number(view.figures.get(name)?.value)),
             Source::End(name, end) => Some(Cell::Number(end(view.figures.get(name)?.interval?))),
             Source::LeftOut(reasons) => {
@@ -291,6 +291,7 @@ pub fn unit(figure: &str) -> &'static str {
 mod tests {
     use super::*;
     use crate::report::fixture;
+    use experiment::knob;
 
     #[test]
     fn every_figure_has_a_unit_and_every_setting_the_one_of_its_kind() {
@@ -336,7 +337,7 @@ mod tests {
     #[test]
     fn a_knob_of_words_and_numbers_is_of_words_and_loses_its_unit() {
         let mut fixture = fixture::evaluated();
-        fixture.records[0].trial.settings.set("read-ahead", Value::Bytes(131_072));
+        fixture.records[0].trial.settings.set(knob::READ_AHEAD, Some(131_072));
         let input = fixture.input();
         let columns = of(&input);
         let column = columns.iter().find(|column| column.name == "read-ahead").unwrap();

@@ -307,8 +307,8 @@ pub(crate) mod tests {
     use crate::analysis::compare::{Asked, compare};
     use crate::report::fixture;
     use crate::report::schema::check;
-    use base::value::Value;
     use engines::engine::testing::{campaign, settings};
+    use experiment::knob;
     use experiment::measurement::{Outcome, Record};
 
     const HOSTILE: &str = "</script><img src=x onerror=alert(1)>&";
@@ -358,10 +358,10 @@ pub(crate) mod tests {
         with(
             |now| {
                 now.campaign.host = HOSTILE.into();
-                let alone = |it: &Record| it.trial.settings.whole("streams") == 16;
+                let alone = |it: &Record| it.trial.settings.get(knob::STREAMS) == 16;
                 for record in now.records.iter_mut().filter(|record| alone(record)) {
                     record.trial.group.push_str(HOSTILE);
-                    record.trial.settings.set("queue-depth", Value::Count(7));
+                    record.trial.settings.set(knob::QUEUE_DEPTH, 7);
                 }
             },
             |pairs| {
@@ -420,7 +420,7 @@ pub(crate) mod tests {
                 let Outcome::Done(measurement) = &mut record.outcome else { continue };
                 let Some(window) = &mut measurement.window else { continue };
                 // Some half as fast, some twice, some as they were.
-                let streams = record.trial.settings.whole("streams");
+                let streams = record.trial.settings.get(knob::STREAMS);
                 let times = [1, 2, 4][(streams.ilog2() % 3) as usize];
                 window.done.read_bytes = window.done.read_bytes * times / 2 + place as u64;
             }

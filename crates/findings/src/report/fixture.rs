@@ -10,6 +10,7 @@ use super::{Input, TrialView, cells};
 use crate::analysis::{Asked, Finding, Severity, Shown};
 use base::stats::{Estimate, Interval};
 use base::value::Value;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::figures::{Cell, Figures};
 use experiment::measurement::origin::{Origin, Verdict};
@@ -112,16 +113,16 @@ pub fn names() -> Fixture {
         for streams in [1, 2, 4, 8] {
             let mut settings =
                 experiment::knob::testing::settings("tree", &[("operation", operation)]);
-            settings.set("directories", Value::Words(vec!["/srv/a".into()]));
-            settings.set("streams", Value::Count(streams));
+            settings.set(knob::DIRECTORIES, &["/srv/a".into()]);
+            settings.set(knob::STREAMS, streams);
             cells.push((operation.to_owned(), settings));
         }
     }
     let mut fixture = campaign_of(blocked(&cells, 1, 42), 40);
     let figures = |settings: &Settings| -> Figures {
-        let place = operations.iter().position(|name| settings.word("operation") == *name);
+        let place = operations.iter().position(|name| settings.get(knob::OPERATION) == *name);
         let one_s = 20_000.0 * (place.unwrap_or(0) + 1) as f64;
-        let value = one_s * settings.number("streams").powf(0.7);
+        let value = one_s * settings.number(knob::STREAMS).powf(0.7);
         let interval = Interval { low: value * 0.97, high: value * 1.03 };
         let rate = Estimate { value, interval: Some(interval) };
         [(super::operations::OPS.into(), rate)].into_iter().collect()
@@ -145,11 +146,11 @@ pub fn crossed() -> Fixture {
         let cold = if digit(2, 2) == 0 { "true" } else { "false" };
         let typed = [("direct", "false"), ("access", access), ("cold", cold)];
         let mut settings = experiment::knob::testing::settings("file", &typed);
-        settings.set("directories", Value::Words(vec!["/srv/a".into()]));
-        settings.set("file-size", Value::Bytes((64 << 20) << (2 * digit(5, 4))));
-        settings.set("block-size", Value::Bytes(4096 << (2 * digit(5, 20))));
-        settings.set("streams", Value::Count(1 << digit(5, 100)));
-        settings.set("queue-depth", Value::Count(1 << digit(4, 500)));
+        settings.set(knob::DIRECTORIES, &["/srv/a".into()]);
+        settings.set(knob::FILE_SIZE, (64 << 20) << (2 * digit(5, 4)));
+        settings.set(knob::BLOCK_SIZE, 4096 << (2 * digit(5, 20)));
+        settings.set(knob::STREAMS, 1 << digit(5, 100));
+        settings.set(knob::QUEUE_DEPTH, 1 << digit(4, 500));
         cells.push((access.to_owned(), settings));
     }
     campaign_of(blocked(&cells, 5, 42), 2)
@@ -201,8 +202,8 @@ pub fn planned() -> Vec<(String, Settings)> {
     let mut add = |group: &str, typed: &[(&str, &str)], knob: &str, levels: &[Value]| {
         for level in levels {
             let mut settings = experiment::knob::testing::settings("file", typed);
-            settings.set("directories", Value::Words(vec!["/srv/a".into()]));
-            settings.set(knob, level.clone());
+            settings.set(knob::DIRECTORIES, &["/srv/a".into()]);
+            settings.set_named(knob, level.clone());
             cells.push((group.to_owned(), settings));
         }
     };
@@ -225,13 +226,13 @@ pub fn planned() -> Vec<(String, Settings)> {
 
 /// The invented disk: bytes per second of a cell.
 fn law(settings: &Settings) -> f64 {
-    let parallel = settings.number("streams") * settings.number("queue-depth");
-    let block = settings.number("block-size");
+    let parallel = settings.number(knob::STREAMS) * settings.number(knob::QUEUE_DEPTH);
+    let block = settings.number(knob::BLOCK_SIZE);
     let (rate, service_s, top) = match () {
         () if super::words::warm(settings) => (4.0e9, 2e-6, 8.2e9),
         () if super::words::writes_only(settings) => (1.9e9, 30e-6, 2.1e9),
         () if super::words::random(settings) => (0.52e9, 105e-6, 1.3e9),
-        () if settings.flag("direct") => (0.56e9, 60e-6, 1.64e9),
+        () if settings.get(knob::DIRECT) => (0.56e9, 60e-6, 1.64e9),
         () => (0.44e9, 75e-6, 1.38e9),
     };
     (parallel * block / (service_s + block / rate)).min(top).min(450_000.0 * block)
@@ -302,8 +303,8 @@ fn record(trial: Trial, rows: u64) -> Record {
 fn view(record: &Record) -> TrialView {
     let settings = &record.trial.settings;
     let rate = law(settings) * (1.0 + 0.004 * (f64::from(record.trial.replicate) - 2.0));
-    let block = settings.number("block-size");
-    let parallel = settings.number("streams") * settings.number("queue-depth");
+    let block = settings.number(knob::BLOCK_SIZE);
+    let parallel = settings.number(knob::STREAMS) * settings.number(knob::QUEUE_DEPTH);
     let latency_ns = parallel * block / rate * 1e9;
     let within = Interval { low: rate * 0.985, high: rate * 1.015 };
     let mut figures: Figures = [
@@ -332,21 +333,21 @@ fn view(record: &Record) -> TrialView {
         () if super::words::warm(settings) => {
             Some(origin(Verdict::Cache, 0.0, "the files were in memory before the trial"))
         }
-        () if settings.number("streams") > 90.0 => Some(Origin {
+        () if settings.number(knob::STREAMS) > 90.0 => Some(Origin {
             verdict: Verdict::Unknown,
             device_share: None,
             reason: "the process and the devices disagree".into(),
         }),
         () => Some(origin(Verdict::Device, 1.0, "process and devices agree within 1 %")),
     };
-    if settings.number("queue-depth") > 60.0 {
+    if settings.number(knob::QUEUE_DEPTH) > 60.0 {
         let text = format!("trial {}: a core of ours was 97 % busy", record.trial.number);
         notes.push(Note::new("generator-bound", text));
     }
     TrialView {
         figures: figures.into(),
         origin,
-        steady: (settings.number("streams") < 30.0).then_some(true),
+        steady: (settings.number(knob::STREAMS) < 30.0).then_some(true),
         steady_text: "settled over 5 rounds".into(),
         notes: notes.into(),
     }
@@ -401,7 +402,10 @@ pub fn simulated() -> (Campaign, Vec<Record>) {
     let cells = bought.iter().map(|wish| {
         let (group, mut settings) = standard::timed(wish, 2_000_000_000);
         for (name, value) in truth {
-            settings.set(name, experiment::knob::find(name).unwrap().domain.parse(value).unwrap());
+            settings.set_named(
+                name,
+                experiment::knob::find(name).unwrap().domain.parse(value).unwrap(),
+            );
         }
         (group, settings)
     });

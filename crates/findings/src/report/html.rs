@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use super::Input;
 use super::nature::Nature;
-use base::value::Value;
 
 pub mod assets;
 pub mod compared;
@@ -130,10 +129,9 @@ fn title(input: &Input<'_>) -> String {
     let mut directories: Vec<&str> = Vec::new();
     for record in input.records {
         let settings = &record.trial.settings;
-        let held = settings.has("directories").then(|| settings.get("directories"));
-        if let Some(Value::Words(words)) = held {
-            let fresh: Vec<&str> = words.iter().map(String::as_str).collect();
-            directories.extend(fresh);
+        let fresh = settings.directories();
+        if !fresh.is_empty() {
+            directories.extend(fresh.iter().map(String::as_str));
             directories.sort_unstable();
             directories.dedup();
         }
@@ -149,6 +147,7 @@ fn title(input: &Input<'_>) -> String {
 mod tests {
     use super::*;
     use crate::report::fixture::{self, Fixture};
+    use experiment::knob;
     use experiment::measurement::Note;
     use experiment::plan::blocked;
 
@@ -158,11 +157,11 @@ mod tests {
     fn hostile() -> Fixture {
         let mut fixture = fixture::evaluated();
         for record in &mut fixture.records {
-            record.trial.settings.set("directories", Value::Words(vec![format!("/srv/{MARKUP}")]));
+            record.trial.settings.set(knob::DIRECTORIES, &[format!("/srv/{MARKUP}")]);
             record.trial.group.push_str(MARKUP);
         }
         for cell in &mut fixture.cells {
-            cell.settings.set("directories", Value::Words(vec![format!("/srv/{MARKUP}")]));
+            cell.settings.set(knob::DIRECTORIES, &[format!("/srv/{MARKUP}")]);
             for group in &mut cell.groups {
                 group.push_str(MARKUP);
             }
@@ -249,7 +248,7 @@ mod tests {
         let cells: Vec<_> = (1..=1000)
             .map(|streams| {
                 let mut settings = settings.clone();
-                settings.set("streams", Value::Count(streams));
+                settings.set(knob::STREAMS, streams);
                 (group.clone(), settings)
             })
             .collect();

@@ -10,6 +10,8 @@ use std::fmt::Write;
 use super::nature::Nature;
 use super::{Input, words};
 use base::value::counted;
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::Settings;
 use experiment::measurement::figures::Cell;
 use experiment::plan;
@@ -77,28 +79,27 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
 
 /// Which of [`TITLES`] a cell's load has; `None` for what is no operation of iozone's.
 fn title(settings: &Settings) -> Option<usize> {
-    if !["access", "file-size", "block-size"].iter().all(|knob| settings.has(knob)) {
+    if !settings.has(knob::FILE_SIZE) || !settings.has(knob::BLOCK_SIZE) {
         return None;
     }
-    let library =
-        settings.has("io-engine") && matches!(settings.word("io-engine"), "stdio" | "putc");
-    let again = settings.has("cold") && !settings.flag("cold") && !settings.flag("direct");
-    let found = match (settings.word("access"), library) {
-        ("write", true) => "Fwrite report",
-        ("rewrite", true) => "Re-Fwrite report",
-        ("read", true) if again => "Re-Fread report",
-        ("read", true) => "Fread report",
-        ("write", false) => "Writer report",
-        ("rewrite", false) => "Re-writer report",
-        ("read", false) if again => "Re-Reader report",
-        ("read", false) => "Reader report",
-        ("random-read", _) => "Random read report",
-        ("random-write", _) => "Random write report",
-        ("read-backward", _) => "Backward read report",
-        ("record-rewrite", _) => "Record rewrite report",
-        ("read-strided", _) => "Stride read report",
-        ("random-mix", _) => "Mixed workload report",
-        _ => return None,
+    let library = matches!(settings.get(knob::IO_ENGINE), "stdio" | "putc");
+    let again = settings.find(knob::COLD) == Some(false) && !settings.get(knob::DIRECT);
+    let found = match (settings.get(knob::ACCESS)?, library) {
+        (Access::Write, true) => "Fwrite report",
+        (Access::Rewrite, true) => "Re-Fwrite report",
+        (Access::Read, true) if again => "Re-Fread report",
+        (Access::Read, true) => "Fread report",
+        (Access::Write, false) => "Writer report",
+        (Access::Rewrite, false) => "Re-writer report",
+        (Access::Read, false) if again => "Re-Reader report",
+        (Access::Read, false) => "Reader report",
+        (Access::RandomRead, _) => "Random read report",
+        (Access::RandomWrite, _) => "Random write report",
+        (Access::ReadBackward, _) => "Backward read report",
+        (Access::RecordRewrite, _) => "Record rewrite report",
+        (Access::ReadStrided, _) => "Stride read report",
+        (Access::RandomMix, _) => "Mixed workload report",
+        (Access::Update | Access::RandomUpdate, _) => return None,
     };
     TITLES.iter().position(|title| *title == found)
 }
@@ -114,7 +115,7 @@ fn varied<'a>(all: impl Iterator<Item = &'a Settings>) -> BTreeSet<&'static str>
         places.entry(place(settings)).or_default().push(settings);
     }
     let differs = |knob: &str| {
-        let of = |settings: &&Settings| settings.find(knob).map(ToString::to_string);
+        let of = |settings: &&Settings| settings.named(knob).map(ToString::to_string);
         places.values().any(|alike| alike.iter().any(|one| of(one) != of(&alike[0])))
     };
     let several = values.into_iter().filter(|(_, values)| values.len() > 1);
@@ -126,13 +127,13 @@ type Place = (usize, u64, u64);
 
 /// Where a cell stands; `None` for what is no operation of iozone's.
 fn place(settings: &Settings) -> Option<Place> {
-    Some((title(settings)?, settings.whole("file-size"), settings.whole("block-size")))
+    Some((title(settings)?, settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE)))
 }
 
 /// The values of the varied knobs, as one would type them.
 fn others(settings: &Settings, varied: &BTreeSet<&'static str>) -> String {
-    let has = varied.iter().filter(|knob| settings.has(knob));
-    let each: Vec<String> = has.map(|knob| format!("{knob}={}", settings.get(knob))).collect();
+    let said = |knob: &&'static str| Some(format!("{knob}={}", settings.named(knob)?));
+    let each: Vec<String> = varied.iter().filter_map(said).collect();
     each.join(" ")
 }
 
@@ -219,12 +220,12 @@ mod tests {
         streams: u64,
     ) -> (String, Settings) {
         let mut settings = Settings::defaults("file");
-        settings.set("access", Value::Word(access.into()));
-        settings.set("io-engine", Value::Word(engine.into()));
-        settings.set("direct", Value::Flag(false));
-        settings.set("file-size", Value::Bytes(file));
-        settings.set("block-size", Value::Bytes(record));
-        settings.set("streams", Value::Count(streams));
+        settings.set_named(knob::ACCESS.name, Value::Word(access.into()));
+        settings.set(knob::IO_ENGINE, engine);
+        settings.set(knob::DIRECT, false);
+        settings.set(knob::FILE_SIZE, file);
+        settings.set(knob::BLOCK_SIZE, record);
+        settings.set(knob::STREAMS, streams);
         ("iozone".to_owned(), settings)
     }
 
@@ -232,7 +233,7 @@ mod tests {
         let trials: Vec<Trial> = experiment::plan::blocked(cells, 1, 1);
         let mut fixture = fixture::campaign_of(trials, 4);
         for cell in &mut fixture.cells {
-            let record = cell.settings.whole("block-size") as f64;
+            let record = cell.settings.get(knob::BLOCK_SIZE) as f64;
             let figure = cell.figures.get_mut("throughput_bytes_per_s").unwrap();
             figure.value = rate * 1024.0 + record / 4.0;
         }
@@ -272,7 +273,7 @@ mod tests {
         let accesses = ["read-strided", "record-rewrite", "read", "write", "rewrite", "random-mix"];
         let mut cells: Vec<_> = accesses.map(|access| cell(access, "sync", 65536, 4096, 1)).into();
         let mut again = cell("read", "stdio", 65536, 4096, 1);
-        again.1.set("cold", Value::Flag(false));
+        again.1.set(knob::COLD, false);
         cells.push(again);
         cells.push(cell("rewrite", "stdio", 65536, 4096, 1));
         let text = rendered(&cells, 7.0);

@@ -283,6 +283,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::fixture;
+    use experiment::knob;
 
     #[test]
     fn cached_figures_are_marked_and_rows_have_all_columns() {
@@ -326,7 +327,7 @@ mod tests {
         let cells: Vec<_> = (1..=300)
             .map(|streams| {
                 let mut settings = settings.clone();
-                settings.set("streams", base::value::Value::Count(streams));
+                settings.set(knob::STREAMS, streams);
                 (group.clone(), settings)
             })
             .collect();

@@ -4,6 +4,7 @@
 use super::cells::{self, Group, Row};
 use base::stats::Estimate;
 use base::value;
+use experiment::knob;
 use experiment::measurement::nfs;
 
 /// Operations per second.
@@ -33,8 +34,9 @@ pub const DISK: &str = "disk_throughput_bytes_per_s";
 
 /// Whether a group's cells count operations before bytes, or bits that went over a network.
 pub fn are_in(group: &Group<'_>) -> bool {
-    let is =
-        |row: &Row<'_>| row.cell.settings.has("operation") || row.cell.figures.contains_key(OPS);
+    let is = |row: &Row<'_>| {
+        row.cell.settings.has(knob::OPERATION) || row.cell.figures.contains_key(OPS)
+    };
     group.rows.iter().any(is) || network(group) || nfs(group)
 }
 

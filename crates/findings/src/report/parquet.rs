@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::report::fixture::{self, Fixture};
-    use base::value::Value;
+    use experiment::knob;
 
     fn read(bytes: Vec<u8>) -> SerializedFileReader<bytes::Bytes> {
         SerializedFileReader::new(bytes::Bytes::from(bytes)).unwrap()
@@ -201,7 +201,7 @@ mod tests {
         for (record, text) in fixture.records.iter_mut().zip(texts.iter().cycle()) {
             record.trial.group = (*text).to_owned();
         }
-        fixture.records[0].trial.settings.set("streams", Value::Count(u64::MAX));
+        fixture.records[0].trial.settings.set(knob::STREAMS, u64::MAX);
         fixture.trials[1].set("x", base::stats::Estimate::bare(f64::NAN));
         fixture.trials[2].set("x", base::stats::Estimate::bare(5e-324));
         is_as_csv(&fixture);

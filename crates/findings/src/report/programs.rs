@@ -4,6 +4,7 @@ use super::cells::{self, Group};
 use crate::report::Input;
 use base::stats::Estimate;
 use base::value;
+use experiment::knob;
 use experiment::measurement::programs::NAMES;
 
 /// Figures of every program, with the heads of their columns.
@@ -24,7 +25,7 @@ pub fn are_in(group: &Group<'_>) -> bool {
 
 /// Names of the figures that the programs of a group said themselves, in alphabetical order.
 pub fn said<'a>(input: &'a Input<'_>, group: &Group<'a>) -> Vec<&'a str> {
-    let asked = input.records.iter().flat_map(|record| record.trial.settings.texts("extract"));
+    let asked = input.records.iter().flat_map(|record| record.trial.settings.get(knob::EXTRACT));
     let asked: Vec<&str> = asked.filter_map(|text| Some(text.split_once('=')?.0)).collect();
     let of = group.rows.iter().flat_map(|row| row.cell.figures.keys());
     let mut names: Vec<&str> = of

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 pub use crate::analysis::words::figure;
 use base::value::{Value, counted, setting};
 use engines::verify::VERIFY;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::knob::access::Way;
 use experiment::measurement::figures::Cell;
@@ -169,7 +170,7 @@ pub fn mixes(settings: &Settings) -> bool {
 
 /// Whether it jumps about rather than going from one end to the other.
 pub fn random(settings: &Settings) -> bool {
-    settings.has("access") && settings.word("access").starts_with("random")
+    settings.is_random()
 }
 
 /// What a campaign is of: its plan, and the machine where that is known.
@@ -191,8 +192,8 @@ pub fn left_out(reasons: &BTreeMap<String, u64>) -> Vec<String> {
 
 /// Whether it reads what was brought into memory beforehand on purpose.
 pub fn warm(settings: &Settings) -> bool {
-    let off = |name| settings.has(name) && !settings.flag(name);
-    off("direct") && off("cold") && !writes_only(settings)
+    let off = |knob| settings.find(knob) == Some(false);
+    off(knob::DIRECT) && off(knob::COLD) && !writes_only(settings)
 }
 
 #[cfg(test)]

@@ -9,7 +9,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Adapter, Asked, Launch, Said};
-use base::value::{self, Value};
+use base::value::{self};
+use experiment::knob;
 use experiment::measurement::Note;
 
 pub const BONNIE: Adapter = Adapter {
@@ -31,33 +32,30 @@ const MIB: u64 = 1 << 20;
 
 fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
-    let (size, block) = (settings.whole("file-size"), settings.whole("block-size"));
+    let (size, block) = (settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE));
     if size % MIB != 0 {
         return Err(format!(
             "bonnie++ counts in whole MiB; file-size={} needs a multiple of 1MiB",
-            settings.get("file-size")
+            settings.value(knob::FILE_SIZE)
         ));
     }
     if !block.is_power_of_two() || !(256..=MIB).contains(&block) {
         return Err(format!(
             "bonnie++ moves blocks of 256 B to 1 MiB, powers of two; block-size={} needs \
              engine=file",
-            settings.get("block-size")
+            settings.value(knob::BLOCK_SIZE)
         ));
     }
     let place = asked.place("bonnie++")?;
     // Small files are counted in 1024; one file is the large one alone.
-    let files = settings.whole("files");
+    let files = settings.get(knob::FILES);
     if files != 1 && !files.is_multiple_of(1024) {
         return Err(format!(
             "bonnie++ counts small files in 1024; files={files} needs a multiple of it, or files=1 \
              for none"
         ));
     }
-    let limit = match settings.find("memory-limit") {
-        Some(Value::Bytes(bytes)) => Some(*bytes),
-        _ => None,
-    };
+    let limit = settings.get(knob::MEMORY_LIMIT);
     let memory = asked.memory_bytes.into_iter().chain(limit).min();
     let small = memory.filter(|memory| size / 2 < *memory);
     let size = size / MIB;

@@ -8,6 +8,7 @@ use serde_json::Map;
 
 use super::{Adapter, Asked, Launch, Said};
 use base::value::Stop;
+use experiment::knob;
 use experiment::measurement::Note;
 
 pub const DBENCH: Adapter = Adapter {
@@ -36,7 +37,7 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
         }
     };
     let place = asked.place("dbench")?.to_owned();
-    let clients = settings.whole("streams");
+    let clients = settings.get(knob::STREAMS);
     let words = ["dbench", "-D", &place, "-t", &seconds.to_string(), &clients.to_string()];
     Ok(Launch { words: words.map(str::to_owned).into(), ..Launch::default() })
 }

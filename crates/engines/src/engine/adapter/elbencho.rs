@@ -10,7 +10,11 @@ use serde_json::{Map, Value as Json};
 use super::{Adapter, Asked, Launch, Said, one_of};
 use crate::engine::load::cpus::NO_CARD;
 use base::value::{Stop, cpu_list};
+use experiment::knob;
+use experiment::knob::Access;
+use experiment::knob::Knob;
 use experiment::knob::Settings;
+use experiment::knob::typed::Count;
 
 pub const ELBENCHO: Adapter = Adapter {
     name: "elbencho",
@@ -25,7 +29,7 @@ pub const ELBENCHO: Adapter = Adapter {
 
 fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
-    let size = settings.whole("file-size");
+    let size = settings.get(knob::FILE_SIZE);
     let place = place(asked)?;
     let common = common(asked)?;
     let with = |words: &[&str], more: &[String]| {
@@ -42,8 +46,8 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
         return Ok(Launch { prepare, words, notes: Vec::new() });
     }
     let (phase, more) = moving(settings)?;
-    let lay: &[&str] = match settings.word("access") {
-        "write" => &["-d"],
+    let lay: &[&str] = match settings.get(knob::ACCESS) {
+        Some(Access::Write) => &["-d"],
         _ => &["-d", "-w", "--block=1M", "--sync"],
     };
     let prepare = vec![folder, with(lay, &[])];
@@ -61,10 +65,11 @@ fn place(asked: &Asked<'_>) -> Result<String, String> {
 
 /// What every phase is told alike.
 fn common(asked: &Asked<'_>) -> Result<Vec<String>, String> {
-    let whole = |knob: &str| asked.settings.whole(knob).to_string();
+    let whole = |knob: Knob<Count>| asked.settings.get(knob).to_string();
+    let file_bytes = asked.settings.get(knob::FILE_SIZE).to_string();
     let mut words = vec!["elbencho".to_owned(), "--nolive".to_owned(), "--lat".to_owned()];
-    words.extend(["-t".to_owned(), whole("streams"), "-n".to_owned(), "1".to_owned()]);
-    words.extend(["-N".to_owned(), whole("files"), "-s".to_owned(), whole("file-size")]);
+    words.extend(["-t".to_owned(), whole(knob::STREAMS), "-n".to_owned(), "1".to_owned()]);
+    words.extend(["-N".to_owned(), whole(knob::FILES), "-s".to_owned(), file_bytes]);
     words.extend(cores(asked)?);
     // It would keep its results in /var/tmp besides. A folder for them is made there whatever it
     // is told, and stays empty.
@@ -76,17 +81,26 @@ fn common(asked: &Asked<'_>) -> Result<Vec<String>, String> {
 /// Refuses what has no meaning for files without bytes.
 fn names(settings: &Settings) -> Result<(), String> {
     let needs = [
-        ("stop", settings.stop() == Stop::Pass, "pass"),
-        ("direct", !settings.flag("direct"), "false"),
-        ("queue-depth", settings.whole("queue-depth") == 1, "1"),
-        ("io-engine", settings.word("io-engine") == "sync", "sync"),
+        ("stop", settings.value(knob::STOP), settings.stop() == Stop::Pass, "pass"),
+        ("direct", settings.value(knob::DIRECT), !settings.get(knob::DIRECT), "false"),
+        (
+            "queue-depth",
+            settings.value(knob::QUEUE_DEPTH),
+            settings.get(knob::QUEUE_DEPTH) == 1,
+            "1",
+        ),
+        (
+            "io-engine",
+            settings.value(knob::IO_ENGINE),
+            settings.get(knob::IO_ENGINE) == "sync",
+            "sync",
+        ),
     ];
-    match needs.iter().find(|(_, is, _)| !is) {
+    match needs.iter().find(|(_, _, is, _)| !is) {
         None => Ok(()),
-        Some((knob, _, word)) => Err(format!(
-            "elbencho goes through empty files once and moves no bytes; {knob}={} needs \
-             {knob}={word}, or a file-size",
-            settings.get(knob)
+        Some((knob, value, _, word)) => Err(format!(
+            "elbencho goes through empty files once and moves no bytes; {knob}={value} needs \
+             {knob}={word}, or a file-size"
         )),
     }
 }
@@ -100,20 +114,20 @@ fn moving(settings: &Settings) -> Result<(&'static str, Vec<String>), String> {
         ("random-write", "-w --rand"),
         ("read-backward", "-r --backward"),
     ];
-    let access = one_of(settings, "elbencho", "access", &known)?;
-    let block = settings.whole("block-size");
-    if !settings.whole("file-size").is_multiple_of(block) {
+    let access = one_of(settings, "elbencho", knob::ACCESS, &known)?;
+    let block = settings.get(knob::BLOCK_SIZE);
+    if !settings.get(knob::FILE_SIZE).is_multiple_of(block) {
         return Err(format!(
             "elbencho leaves out what is less than a block; file-size={} needs to be a multiple of \
              block-size={}",
-            settings.get("file-size"),
-            settings.get("block-size")
+            settings.value(knob::FILE_SIZE),
+            settings.value(knob::BLOCK_SIZE)
         ));
     }
     let writes = access.starts_with("-w");
     let mut words: Vec<String> = access.split(' ').skip(1).map(str::to_owned).collect();
     words.extend(asking(settings, writes)?);
-    words.extend(settings.flag("direct").then(|| "--direct".to_owned()));
+    words.extend(settings.get(knob::DIRECT).then(|| "--direct".to_owned()));
     words.push(format!("--block={block}"));
     words.extend(stop(settings)?);
     Ok((if writes { "-w" } else { "-r" }, words))
@@ -121,14 +135,14 @@ fn moving(settings: &Settings) -> Result<(&'static str, Vec<String>), String> {
 
 /// How the kernel is asked.
 fn asking(settings: &Settings, writes: bool) -> Result<Option<String>, String> {
-    let depth = settings.whole("queue-depth");
-    let why = match (settings.word("io-engine"), depth) {
+    let depth = settings.get(knob::QUEUE_DEPTH);
+    let why = match (settings.get(knob::IO_ENGINE), depth) {
         ("sync", 1) => return Ok(None),
         ("aio", 2..) => return Ok(Some(format!("--iodepth={depth}"))),
         ("aio", _) => {
             "elbencho is synchronous at queue-depth=1; io-engine=aio needs 2 or more".to_owned()
         }
-        ("mmap", 1) if settings.flag("direct") => {
+        ("mmap", 1) if settings.get(knob::DIRECT) => {
             "a memory map goes through the page cache; io-engine=mmap needs direct=false".to_owned()
         }
         ("mmap", 1) if writes => {
@@ -167,7 +181,7 @@ fn stop(settings: &Settings) -> Result<Vec<String>, String> {
 
 /// Each thread on one processor of a list, in turn. `all` are those that it may use when it starts.
 fn cores(asked: &Asked<'_>) -> Result<Option<String>, String> {
-    match asked.settings.word("cpu-pinning") {
+    match asked.settings.get(knob::CPU_PINNING) {
         "none" | "" => Ok(None),
         "spread" => Ok(Some("--cores=all".to_owned())),
         "numa-local" => Err(NO_CARD.to_owned()),
@@ -438,8 +452,10 @@ mod tests {
     fn empty_files_are_gone_through_once_and_take_nothing_that_moves_bytes() {
         let settings =
             |size| experiment::knob::testing::settings("elbencho", &[("file-size", size)]);
-        assert!(settings("0").is_moot("access") && !settings("0").is_moot("files"));
-        assert!(!settings("4KiB").is_moot("access"));
+        assert!(
+            settings("0").is_moot(knob::ACCESS.name) && !settings("0").is_moot(knob::FILES.name)
+        );
+        assert!(!settings("4KiB").is_moot(knob::ACCESS.name));
         let typed = with(&[("file-size", "0"), ("direct", "false"), ("files", "10")]);
         let words = words(&ELBENCHO, &typed, &["/a"]);
         for word in ["-w", "--stat", "-r", "-F"] {

@@ -10,7 +10,11 @@ use serde_json::{Map, Value as Json};
 use super::{Adapter, Asked, Launch, one_of};
 use crate::engine::load::cpus::NO_CARD;
 use base::value::Stop;
+use experiment::knob;
+use experiment::knob::Access;
+use experiment::knob::Knob;
 use experiment::knob::Settings;
+use experiment::knob::typed::Number;
 
 mod document;
 
@@ -34,7 +38,7 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let access = one_of(
         settings,
         "fio",
-        "access",
+        knob::ACCESS,
         &[
             ("read", "read"),
             ("write", "write"),
@@ -45,38 +49,38 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     )?;
     let mut words = common(asked)?;
     words.push(format!("--rw={access}"));
-    words.push(format!("--bs={}", settings.whole("block-size")));
-    words.push(format!("--iodepth={}", settings.whole("queue-depth")));
-    let batch = settings.whole("batch");
+    words.push(format!("--bs={}", settings.get(knob::BLOCK_SIZE)));
+    words.push(format!("--iodepth={}", settings.get(knob::QUEUE_DEPTH)));
+    let batch = settings.get(knob::BATCH);
     if batch > 1 {
         // As many are handed over at once as were waited for.
         words.push(format!("--iodepth_batch_complete_min={batch}"));
         words.push(format!("--iodepth_batch={batch}"));
     }
     words.extend(pinning(asked));
-    words.push(format!("--direct={}", u8::from(settings.flag("direct"))));
+    words.push(format!("--direct={}", u8::from(settings.get(knob::DIRECT))));
     let engines = [("uring", "io_uring"), ("aio", "libaio"), ("sync", "psync"), ("mmap", "mmap")];
-    words.push(format!("--ioengine={}", one_of(settings, "fio", "io-engine", &engines)?));
-    match settings.flag("cold") {
+    words.push(format!("--ioengine={}", one_of(settings, "fio", knob::IO_ENGINE, &engines)?));
+    match settings.get(knob::COLD) {
         true => words.push("--invalidate=1".to_owned()),
         false => words.push("--pre_read=1".to_owned()),
     }
     words.extend(stop(settings)?);
     if access != "read" && access != "randread" {
-        words.extend(match settings.word("fsync") {
+        words.extend(match settings.get(knob::FSYNC) {
             "end" => Some("--end_fsync=1".to_owned()),
             "every" => Some("--fsync=1".to_owned()),
             _ => None,
         });
     }
     if access == "randrw" {
-        words.push(format!("--rwmixread={}", percent(settings, "read-share")?));
+        words.push(format!("--rwmixread={}", percent(settings, knob::READ_SHARE)?));
     }
-    if settings.word("random-distribution") == "zipf" && access.starts_with("rand") {
-        words.push(format!("--random_distribution=zipf:{}", settings.number("zipf-theta")));
+    if settings.get(knob::RANDOM_DISTRIBUTION) == "zipf" && access.starts_with("rand") {
+        words.push(format!("--random_distribution=zipf:{}", settings.number(knob::ZIPF_THETA)));
     }
-    if settings.whole("rate") > 0 {
-        words.push(format!("--rate_iops={}", settings.whole("rate")));
+    if settings.get(knob::RATE) > 0 {
+        words.push(format!("--rate_iops={}", settings.get(knob::RATE)));
     }
     words.extend(data(settings)?);
     let seen = ["--output-format=json", "--lat_percentiles=1", "--percentile_list=50:90:99:99.9"];
@@ -87,8 +91,8 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
 
 /// What no fio can do, before any word is made.
 fn refuse(settings: &Settings) -> Result<(), String> {
-    let (engine, depth) = (settings.word("io-engine"), settings.whole("queue-depth"));
-    let direct = settings.flag("direct");
+    let (engine, depth) = (settings.get(knob::IO_ENGINE), settings.get(knob::QUEUE_DEPTH));
+    let direct = settings.get(knob::DIRECT);
     if matches!(engine, "sync" | "mmap") && depth > 1 {
         return Err(format!(
             "io-engine={engine} has one I/O in flight per stream; queue-depth={depth} needs uring \
@@ -105,41 +109,41 @@ fn refuse(settings: &Settings) -> Result<(), String> {
         return Err("a memory map goes through the page cache; io-engine=mmap needs direct=false"
             .to_owned());
     }
-    let reads = matches!(settings.word("access"), "read" | "random-read" | "random-mix");
-    if direct && !settings.flag("cold") && reads {
+    let reads = settings.reads();
+    if direct && !settings.get(knob::COLD) && reads {
         return Err("direct reads go around the page cache and cannot start from it; cold=false \
                     needs direct=false"
             .to_owned());
     }
-    if settings.whole("rate") > 0 && settings.word("access") == "random-mix" {
+    if settings.get(knob::RATE) > 0 && settings.get(knob::ACCESS) == Some(Access::RandomMix) {
         return Err(
             "fio has a rate for reads and another for writes; rate= needs an access of one \
                     direction, or engine=file"
                 .to_owned(),
         );
     }
-    let batch = settings.whole("batch");
+    let batch = settings.get(knob::BATCH);
     if batch > depth {
         return Err(format!(
             "batch={batch} waits for more I/Os than queue-depth={depth} has in flight"
         ));
     }
-    if batch > 1 && settings.whole("rate") > 0 {
+    if batch > 1 && settings.get(knob::RATE) > 0 {
         return Err(format!(
             "with rate={} I/Os start at fixed times and cannot wait for a batch of {batch}; leave \
              batch at 1",
-            settings.whole("rate")
+            settings.get(knob::RATE)
         ));
     }
-    if settings.word("cpu-pinning") == "spread" && settings.word("cpuset") != "as-is" {
+    if settings.get(knob::CPU_PINNING) == "spread" && settings.get(knob::CPUSET).is_some() {
         return Err("which processors cpuset leaves is told after fio's words are made; \
                     cpu-pinning=spread needs them as a list, as cpu-pinning=0-3"
             .to_owned());
     }
-    if settings.word("cpu-pinning") == "numa-local" {
+    if settings.get(knob::CPU_PINNING) == "numa-local" {
         return Err(NO_CARD.to_owned());
     }
-    if settings.whole("file-size") < settings.whole("block-size") {
+    if settings.get(knob::FILE_SIZE) < settings.get(knob::BLOCK_SIZE) {
         return Err("a file-size under the block-size holds no block".to_owned());
     }
     Ok(())
@@ -147,7 +151,7 @@ fn refuse(settings: &Settings) -> Result<(), String> {
 
 /// Each job on one processor of a list, in turn.
 fn pinning(asked: &Asked<'_>) -> Vec<String> {
-    let list = match asked.settings.word("cpu-pinning") {
+    let list = match asked.settings.get(knob::CPU_PINNING) {
         "none" | "" => return Vec::new(),
         "spread" => asked.cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(","),
         list => list.to_owned(),
@@ -158,7 +162,7 @@ fn pinning(asked: &Asked<'_>) -> Vec<String> {
 /// How the job is called and which files it has, which what lays them out says alike.
 fn common(asked: &Asked<'_>) -> Result<Vec<String>, String> {
     let settings = asked.settings;
-    let (size, files) = (settings.whole("file-size"), settings.whole("files"));
+    let (size, files) = (settings.get(knob::FILE_SIZE), settings.get(knob::FILES));
     let total = size
         .checked_mul(files)
         .ok_or_else(|| "file-size times files is more than can be counted".to_owned())?;
@@ -169,7 +173,7 @@ fn common(asked: &Asked<'_>) -> Result<Vec<String>, String> {
         "fio".to_owned(),
         format!("--name={JOB}"),
         format!("--directory={}", places.join(":")),
-        format!("--numjobs={}", settings.whole("streams")),
+        format!("--numjobs={}", settings.get(knob::STREAMS)),
         format!("--nrfiles={files}"),
         format!("--size={total}"),
         "--file_service_type=sequential".to_owned(),
@@ -190,7 +194,7 @@ fn lay(asked: &Asked<'_>) -> Result<Vec<String>, String> {
 }
 
 fn stop(settings: &Settings) -> Result<Vec<String>, String> {
-    let alone = settings.whole("streams") == 1 || !settings.flag("sustained");
+    let alone = settings.get(knob::STREAMS) == 1 || !settings.get(knob::SUSTAINED);
     let one_by_one = |what: String| match alone {
         true => Ok(vec![what]),
         false => Err(format!(
@@ -199,7 +203,7 @@ fn stop(settings: &Settings) -> Result<Vec<String>, String> {
             settings.stop()
         )),
     };
-    let block = settings.whole("block-size").max(1);
+    let block = settings.get(knob::BLOCK_SIZE).max(1);
     match settings.stop() {
         Stop::After(ns) => {
             let length = format!("--runtime={}us", ns.div_ceil(1000));
@@ -228,11 +232,14 @@ fn stop(settings: &Settings) -> Result<Vec<String>, String> {
 
 fn data(settings: &Settings) -> Result<Vec<String>, String> {
     let fresh = "--refill_buffers=1".to_owned();
-    Ok(match settings.word("data") {
+    Ok(match settings.get(knob::DATA) {
         "zero" => vec!["--zero_buffers=1".to_owned()],
         "compressible" => vec![
             fresh,
-            format!("--buffer_compress_percentage={}", percent(settings, "compressible-share")?),
+            format!(
+                "--buffer_compress_percentage={}",
+                percent(settings, knob::COMPRESSIBLE_SHARE)?
+            ),
             "--buffer_compress_chunk=4096".to_owned(),
         ],
         _ => vec![fresh],
@@ -240,14 +247,15 @@ fn data(settings: &Settings) -> Result<Vec<String>, String> {
 }
 
 /// A share as the whole percent that fio takes.
-fn percent(settings: &Settings, knob: &str) -> Result<u64, String> {
-    let percent = settings.number(knob) * 100.0;
+fn percent(settings: &Settings, knob: Knob<Number>) -> Result<u64, String> {
+    let share = settings.get(knob);
+    let percent = share * 100.0;
     let whole = percent.round();
     match (percent - whole).abs() < 1e-6 {
         true => Ok(whole as u64),
         false => Err(format!(
-            "fio counts in whole percent; {knob}={} needs two digits, or engine=file",
-            settings.number(knob)
+            "fio counts in whole percent; {}={share} needs two digits, or engine=file",
+            knob.name
         )),
     }
 }

@@ -7,6 +7,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Adapter, Asked, Launch, Said, one_of, tasks};
+use experiment::knob;
 
 pub const IOR: Adapter = Adapter {
     name: "ior",
@@ -23,13 +24,13 @@ pub const IOR: Adapter = Adapter {
 fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
     let access = [("read", "read"), ("write", "write"), ("random-read", "random-read")];
-    let access = one_of(settings, "IOR", "access", &access)?;
-    let (size, block) = (settings.whole("file-size"), settings.whole("block-size"));
+    let access = one_of(settings, "IOR", knob::ACCESS, &access)?;
+    let (size, block) = (settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE));
     if size % block != 0 {
         return Err(format!(
             "IOR moves whole transfers; file-size={} needs to be a multiple of block-size={}",
-            settings.get("file-size"),
-            settings.get("block-size")
+            settings.value(knob::FILE_SIZE),
+            settings.value(knob::BLOCK_SIZE)
         ));
     }
     let place = asked.place("IOR")?;
@@ -37,8 +38,8 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     common.extend(["-b".to_owned(), size.to_string()]);
     common.extend(["-o".to_owned(), format!("{place}/ior")]);
     // Streams have files of their own.
-    common.extend((settings.whole("streams") > 1).then(|| "-F".to_owned()));
-    let direct = settings.flag("direct").then(|| "--posix.odirect".to_owned());
+    common.extend((settings.get(knob::STREAMS) > 1).then(|| "-F".to_owned()));
+    let direct = settings.get(knob::DIRECT).then(|| "--posix.odirect".to_owned());
     let moved = |bytes: u64| ["-t".to_owned(), bytes.to_string()];
     let mut words = common.clone();
     words.extend(moved(block));

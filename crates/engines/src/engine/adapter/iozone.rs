@@ -6,6 +6,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::{Adapter, Asked, Launch, Said};
+use experiment::knob;
 
 pub const IOZONE: Adapter = Adapter {
     name: "iozone",
@@ -22,23 +23,23 @@ const KIB: u64 = 1024;
 
 fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let settings = asked.settings;
-    let (size, block) = (settings.whole("file-size"), settings.whole("block-size"));
-    for (knob, bytes) in [("file-size", size), ("block-size", block)] {
-        if bytes % KIB != 0 {
-            let value = settings.get(knob);
-            return Err(format!("iozone counts in whole KiB; {knob}={value} needs engine=file"));
+    let (size, block) = (settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE));
+    for knob in [knob::FILE_SIZE, knob::BLOCK_SIZE] {
+        if !settings.get(knob).is_multiple_of(KIB) {
+            let (name, value) = (knob.name, settings.value(knob));
+            return Err(format!("iozone counts in whole KiB; {name}={value} needs engine=file"));
         }
     }
     if size % block != 0 {
         return Err(format!(
             "iozone moves whole records; file-size={} needs to be a multiple of block-size={}",
-            settings.get("file-size"),
-            settings.get("block-size")
+            settings.value(knob::FILE_SIZE),
+            settings.value(knob::BLOCK_SIZE)
         ));
     }
     let place = asked.place("iozone")?;
     let mut words = vec!["iozone".to_owned()];
-    words.extend(settings.flag("direct").then(|| "-I".to_owned()));
+    words.extend(settings.get(knob::DIRECT).then(|| "-I".to_owned()));
     words.extend(["-s".to_owned(), format!("{}k", size / KIB)]);
     words.extend(["-r".to_owned(), format!("{}k", block / KIB)]);
     // Writing, reading, random, backwards, record rewriting, strided, stdio both ways.

@@ -7,6 +7,7 @@
 use serde_json::Map;
 
 use super::{Adapter, Asked, Launch, Said, tasks};
+use experiment::knob;
 
 pub const MDTEST: Adapter = Adapter {
     name: "mdtest",
@@ -22,7 +23,7 @@ pub const MDTEST: Adapter = Adapter {
 
 fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     let place = asked.place("mdtest")?;
-    let files = asked.settings.whole("files").to_string();
+    let files = asked.settings.get(knob::FILES).to_string();
     let directory = format!("{place}/mdtest");
     let words = ["mdtest", "-a", "POSIX", "-F", "-u", "-d", &directory, "-n", &files];
     let words = tasks(asked, words.map(str::to_owned).into());

@@ -12,6 +12,7 @@ use crate::engine::database::not_durable;
 use crate::engine::database::reached::Commits;
 use crate::engine::{Context, Engine, Error, command};
 use base::value::Stop;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
@@ -71,7 +72,7 @@ impl Engine for Served {
         let cluster =
             Cluster::find(context.host, user, context.work).map_err(Error::Unsupported)?;
         let work = context.work.first().cloned().unwrap_or_default();
-        let (scale, clients) = (settings.whole("scale"), settings.whole("streams"));
+        let (scale, clients) = (settings.get(knob::SCALE), settings.get(knob::STREAMS));
         let mut words = Vec::new();
         let measured = command::measure(trial, context, &mut |places| {
             let launch = ask(places)?;
@@ -107,14 +108,14 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
         }
     };
     asked.place("pgbench")?;
-    let clients = settings.whole("streams");
+    let clients = settings.get(knob::STREAMS);
     if clients > CLIENTS_MAX {
         return Err(format!(
             "each client of pgbench is a process of the server, and streams={clients} are too \
              many; streams={CLIENTS_MAX} would work"
         ));
     }
-    let scale = settings.whole("scale");
+    let scale = settings.get(knob::SCALE);
     let crowded = (clients > scale).then(|| {
         let text = format!(
             "{clients} clients book on {scale} branches, and wait for each other's rows: the rate \

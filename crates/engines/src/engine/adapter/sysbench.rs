@@ -7,6 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use super::{Adapter, Asked, Launch, Said, one_of};
 use base::value::Stop;
+use experiment::knob;
 
 pub const SYSBENCH: Adapter = Adapter {
     name: "sysbench",
@@ -30,10 +31,10 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
         ("random-read", "rndrd"),
         ("random-write", "rndwr"),
     ];
-    let mode = one_of(settings, "sysbench", "access", &modes)?;
+    let mode = one_of(settings, "sysbench", knob::ACCESS, &modes)?;
     let engines = [("sync", "sync"), ("mmap", "mmap")];
-    let engine = one_of(settings, "sysbench", "io-engine", &engines)?;
-    let direct = settings.flag("direct");
+    let engine = one_of(settings, "sysbench", knob::IO_ENGINE, &engines)?;
+    let direct = settings.get(knob::DIRECT);
     if engine == "mmap" && direct {
         return Err("a memory map goes through the page cache; io-engine=mmap needs direct=false"
             .to_owned());
@@ -48,18 +49,18 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
         }
     };
     asked.place("sysbench")?;
-    let (files, size) = (settings.whole("files"), settings.whole("file-size"));
+    let (files, size) = (settings.get(knob::FILES), settings.get(knob::FILE_SIZE));
     let total = files.checked_mul(size).ok_or("file-size times files is too much to count")?;
     let common = [
         "sysbench".to_owned(),
         "fileio".to_owned(),
         format!("--file-num={files}"),
         format!("--file-total-size={total}"),
-        format!("--file-block-size={}", settings.whole("block-size")),
+        format!("--file-block-size={}", settings.get(knob::BLOCK_SIZE)),
         format!("--file-test-mode={mode}"),
         format!("--file-io-mode={engine}"),
     ];
-    let fsync = match settings.word("fsync") {
+    let fsync = match settings.get(knob::FSYNC) {
         "every" => ["--file-fsync-freq=0", "--file-fsync-all=on", "--file-fsync-end=off"],
         "end" => ["--file-fsync-freq=0", "--file-fsync-all=off", "--file-fsync-end=on"],
         _ => ["--file-fsync-freq=0", "--file-fsync-all=off", "--file-fsync-end=off"],

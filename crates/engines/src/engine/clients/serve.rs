@@ -13,6 +13,7 @@ use crate::engine::load::room::{self, Room};
 use crate::engine::load::settle;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Note;
 use host::sys::Host;
@@ -83,7 +84,7 @@ pub fn conduct<W: Send + Sync + 'static>(
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     let settings = settings(engine.name, &spec);
     let terms = check(&settings)?;
-    let cpus = Pinning::parse(settings.word("cpu-pinning"))?.cpus()?;
+    let cpus = Pinning::parse(settings.get(knob::CPU_PINNING))?.cpus()?;
     let clients = spec.streams.len();
     if clients == 0 || spec.streams.iter().any(Vec::is_empty) {
         let why = "the worker was given a client without a folder";

@@ -1,6 +1,7 @@
 //! (pure) Words in braces, filled in: `{directory}`, `{copy}`, `{cpus}`, `{brickyard}`, and knobs.
 
 use crate::engine::command::hint::Refusal;
+use experiment::knob;
 use experiment::knob::{Settings, nearest};
 
 /// What is filled in besides the knobs.
@@ -76,7 +77,7 @@ fn value(name: &str, settings: &Settings, here: Here<'_>) -> Result<String, Refu
         "brickyard" => return Ok(here.brickyard.to_owned()),
         _ => {}
     }
-    if let Some(value) = settings.find(name).filter(|_| !TEXTS.contains(&name)) {
+    if let Some(value) = settings.named(name).filter(|_| !TEXTS.contains(&name)) {
         return Ok(value.to_string());
     }
     let knobs = settings.iter().map(|(knob, _)| knob).filter(|knob| !TEXTS.contains(knob));
@@ -101,7 +102,7 @@ pub fn names_copy(text: &str) -> bool {
 /// # Errors
 /// As [`fill`], and for a quote that is not closed.
 pub fn words(text: &str, settings: &Settings, here: Here<'_>) -> Result<Vec<String>, Refusal> {
-    if settings.flag("shell") {
+    if settings.get(knob::SHELL) {
         // A value with blanks stays one word of the shell.
         let quote = |value: String| {
             shlex::try_quote(&value).map_or_else(|_| value.clone(), |quoted| quoted.into_owned())

@@ -4,45 +4,47 @@ use super::extract;
 use super::fill::{Here, fill, names_copy, words};
 use super::hint::Refusal;
 use super::protocol::{Ready, Server, Spec, Start};
-use experiment::knob::Settings;
+use experiment::knob;
+use experiment::knob::typed::Word;
+use experiment::knob::{Knob, Settings};
 
 /// What the worker is to do for these settings, in these `places`, one a directory of the trial.
 ///
 /// # Errors
 /// When a text cannot be filled in or split, or there is no command.
 pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
-    if settings.word("command").trim().is_empty() {
+    if settings.get(knob::COMMAND).trim().is_empty() {
         let why = "no command was given";
         return Err(Refusal::new(why, "command='dd if=/srv/file of=/dev/null bs=1M'"));
     }
-    for text in settings.texts("extract") {
+    for text in settings.get(knob::EXTRACT) {
         extract::parse(text)?;
     }
-    let copies = settings.whole("streams").max(1) as u32;
+    let copies = settings.get(knob::STREAMS).max(1) as u32;
     let place = |number: u32| places[(number as usize - 1) % places.len().max(1)].as_str();
     let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
     // A name that PATH may know is better than none.
     let own = std::env::current_exe().unwrap_or_else(|_| "brickyard".into()).display().to_string();
     let here = |copy: u32| Here { directory: place(copy), copy, cpus, brickyard: &own };
-    let each = |knob: &str, copies: u32| {
+    let each = |knob: Knob<Word>, copies: u32| {
         (1..=copies).map(|copy| start(settings, knob, here(copy))).collect::<Result<Vec<_>, _>>()
     };
-    let beside = |knob: &str| match settings.word(knob) {
+    let beside = |knob: Knob<Word>| match settings.get(knob) {
         "" => Ok(Vec::new()),
         text if names_copy(text) => each(knob, copies),
         _ => each(knob, copies.min(places.len() as u32)),
     };
     Ok(Spec {
-        copies: each("command", copies)?,
-        prepare: beside("prepare")?,
+        copies: each(knob::COMMAND, copies)?,
+        prepare: beside(knob::PREPARE)?,
         check: Vec::new(),
-        cleanup: beside("cleanup")?,
+        cleanup: beside(knob::CLEANUP)?,
         server: served(settings, here(1))?,
-        extract: settings.texts("extract").to_vec(),
-        timeout_ns: settings.whole("timeout"),
-        at_least_ns: settings.whole("at-least"),
-        at_most_ns: settings.whole("at-most"),
-        sustained: settings.flag("sustained"),
+        extract: settings.get(knob::EXTRACT).to_vec(),
+        timeout_ns: settings.get(knob::TIMEOUT),
+        at_least_ns: settings.get(knob::AT_LEAST),
+        at_most_ns: settings.get(knob::AT_MOST),
+        sustained: settings.get(knob::SUSTAINED),
         drains: super::copy_bytes(settings).is_some(),
         parent: std::process::id(),
     })
@@ -50,7 +52,7 @@ pub fn spec(settings: &Settings, places: &[String]) -> Result<Spec, Refusal> {
 
 /// What the copies are served by, when they are.
 fn served(settings: &Settings, here: Here<'_>) -> Result<Option<Server>, Refusal> {
-    match (settings.word("server"), settings.word("ready")) {
+    match (settings.get(knob::SERVER), settings.get(knob::READY)) {
         ("", "") => Ok(None),
         ("", _) => {
             let why = "ready says when `server` can be used, and there is none";
@@ -61,22 +63,24 @@ fn served(settings: &Settings, here: Here<'_>) -> Result<Option<Server>, Refusal
             Err(Refusal::new(why, "ready='curl --fail http://127.0.0.1:8080/', or what asks yours"))
         }
         _ => Ok(Some(Server {
-            start: start(settings, "server", here)?,
-            ready: Ready::Succeeds(start(settings, "ready", here)?),
+            start: start(settings, knob::SERVER, here)?,
+            ready: Ready::Succeeds(start(settings, knob::READY, here)?),
             ends_by: rustix::process::Signal::TERM.as_raw(),
             drops_by: rustix::process::Signal::TERM.as_raw(),
         })),
     }
 }
 
-fn start(settings: &Settings, knob: &str, here: Here<'_>) -> Result<Start, Refusal> {
+fn start(settings: &Settings, knob: Knob<Word>, here: Here<'_>) -> Result<Start, Refusal> {
     let plain = |text: &str| fill(text, settings, here, |value| value);
-    let words = words(settings.word(knob), settings, here)?;
+    let words = words(settings.get(knob), settings, here)?;
     if words.is_empty() {
-        return Err(Refusal::new(format!("{knob} names no program"), format!("leave {knob} out")));
+        let (why, hint) =
+            (format!("{} names no program", knob.name), format!("leave {} out", knob.name));
+        return Err(Refusal::new(why, hint));
     }
     let mut environment = Vec::new();
-    for text in settings.texts("environment") {
+    for text in settings.get(knob::ENVIRONMENT) {
         let set = plain(text)?;
         match set.split_once('=') {
             Some((name, value)) if !name.is_empty() => {
@@ -88,7 +92,7 @@ fn start(settings: &Settings, knob: &str, here: Here<'_>) -> Result<Start, Refus
             }
         }
     }
-    let directory = plain(settings.word("working-directory"))?;
+    let directory = plain(settings.get(knob::WORKING_DIRECTORY))?;
     if !directory.starts_with('/') {
         let why = format!("working-directory: `{directory}` is not an absolute path");
         return Err(Refusal::new(why, "working-directory={directory}, or a path from / on"));

@@ -8,6 +8,7 @@ use super::protocol::{Message, Outcome, Spec};
 use crate::engine::behind::{self, Behind};
 use crate::engine::load::quiet;
 use crate::engine::{Context, Error};
+use experiment::knob;
 use experiment::measurement::{Amount, Evidence, Measurement, Series};
 use experiment::plan::Trial;
 use experiment::progress::Progress;
@@ -49,7 +50,7 @@ pub fn run(
         let place = make_folder(directory, trial.number).map_err(failed)?;
         places.push(place.to_string_lossy().into_owned());
     }
-    let cold = trial.settings.flag("drop-caches");
+    let cold = trial.settings.get(knob::DROP_CACHES) == Some(true);
     let measured = make(&places).and_then(|spec| measure(&spec, cold, &targets, context));
     if matches!(measured, Err(Error::Hung(_))) {
         // Whoever looks into a place that hangs, hangs as well.

@@ -4,6 +4,7 @@ use crate::engine::Error;
 use crate::engine::file::job;
 use base::pattern::Data;
 use base::value::Stop;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Note;
 
@@ -76,7 +77,8 @@ impl Rules {
     /// `Unsupported` for what cannot be done as asked, with what would work.
     pub fn new(settings: &Settings) -> Result<Rules, Error> {
         let unsupported = |why: String| Err(Error::Unsupported(why));
-        let (page_bytes, shared) = (settings.whole("page-size"), settings.flag("shared-database"));
+        let (page_bytes, shared) =
+            (settings.get(knob::PAGE_SIZE), settings.get(knob::SHARED_DATABASE));
         if !page_bytes.is_power_of_two() {
             let why = format!("SQLite has no page-size={page_bytes}: it takes a power of two");
             return unsupported(why);
@@ -90,19 +92,19 @@ impl Rules {
             let why = "one database lies in one directory; shared-database=true needs one --dir";
             return unsupported(why.to_owned());
         }
-        let journal = match settings.word("journal-mode") {
+        let journal = match settings.get(knob::JOURNAL_MODE) {
             "delete" => Journal::Delete,
             "truncate" => Journal::Truncate,
             "persist" => Journal::Persist,
             _ => Journal::Wal,
         };
-        let synchronous = match settings.word("synchronous") {
+        let synchronous = match settings.get(knob::SYNCHRONOUS) {
             "off" => Synchronous::Off,
             "normal" => Synchronous::Normal,
             "extra" => Synchronous::Extra,
             _ => Synchronous::Full,
         };
-        let (branches, data) = (settings.whole("scale"), job::data(settings));
+        let (branches, data) = (settings.get(knob::SCALE), job::data(settings));
         Ok(Rules { branches, journal, synchronous, page_bytes, shared, data })
     }
 
@@ -185,9 +187,9 @@ mod tests {
         }
         let mut two = settings("database", &[("shared-database", "true")]);
         let directories = vec!["/a".to_owned(), "/b".to_owned()];
-        two.set("directories", base::value::Value::Words(directories));
+        two.set(knob::DIRECTORIES, &directories);
         assert!(Rules::new(&two).is_err());
-        two.set("shared-database", base::value::Value::Flag(false));
+        two.set(knob::SHARED_DATABASE, false);
         assert!(Rules::new(&two).is_ok());
     }
 }

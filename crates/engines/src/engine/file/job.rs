@@ -9,7 +9,8 @@ use base::hash::Checksum;
 use base::pattern::Data;
 use base::pattern::block::Format;
 use base::value::Stop;
-use experiment::knob::Settings;
+use experiment::knob;
+use experiment::knob::{Access, Settings};
 use experiment::measurement::Note;
 
 use super::protocol::LoadSpec;
@@ -198,7 +199,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
         settings: serde_json::to_value(settings).map_err(json)?,
         seed: 0,
         campaign: 0,
-        streams: vec![vec![std::path::PathBuf::new()]; settings.whole("streams") as usize],
+        streams: vec![vec![std::path::PathBuf::new()]; settings.get(knob::STREAMS) as usize],
         bench: super::protocol::Bench::default(),
         written: Vec::new(),
     };
@@ -219,7 +220,7 @@ pub fn check(settings: &Settings) -> Result<(), Error> {
         )));
     }
     unchecked::check_size(&job)?;
-    limits::check(&job, &host::sys::Host::live(), settings.whole("files"))
+    limits::check(&job, &host::sys::Host::live(), settings.get(knob::FILES))
 }
 
 impl Job {
@@ -230,37 +231,40 @@ impl Job {
     pub fn new(spec: &LoadSpec) -> Result<(Job, Vec<Note>), Error> {
         let mut settings = Settings::defaults("file");
         for (name, value) in Settings::from_json("file", &spec.settings).iter() {
-            if settings.has(name) {
-                settings.set(name, value.clone());
+            if settings.named(name).is_some() {
+                settings.set_named(name, value.clone());
             }
         }
         let (order, direction) = access(&settings);
         let mut job = Job {
             order,
             direction,
-            block_bytes: settings.whole("block-size"),
-            depth: settings.whole("queue-depth") as u32,
-            batch: settings.whole("batch") as u32,
-            file_bytes: settings.whole("file-size"),
-            direct: settings.flag("direct"),
-            cold: settings.flag("cold"),
-            limited: settings.has("memory-limit") && !settings.get("memory-limit").is_as_is(),
-            engine: io_engine(settings.word("io-engine")),
+            block_bytes: settings.get(knob::BLOCK_SIZE),
+            depth: settings.get(knob::QUEUE_DEPTH) as u32,
+            batch: settings.get(knob::BATCH) as u32,
+            file_bytes: settings.get(knob::FILE_SIZE),
+            direct: settings.get(knob::DIRECT),
+            cold: settings.get(knob::COLD),
+            limited: settings.get(knob::MEMORY_LIMIT).is_some(),
+            engine: io_engine(settings.get(knob::IO_ENGINE)),
             stop: settings.stop(),
-            at_least_ns: settings.whole("at-least"),
-            at_most_ns: settings.whole("at-most"),
-            sustained: settings.flag("sustained"),
-            second_pass: settings.flag("second-pass"),
-            fsync: fsync(settings.word("fsync")),
-            fsync_in_time: settings.flag("fsync-in-time"),
-            close_in_time: settings.flag("close-in-time"),
-            fresh: settings.flag("fresh-file"),
-            overwrite: matches!(settings.word("access"), "rewrite" | "record-rewrite"),
+            at_least_ns: settings.get(knob::AT_LEAST),
+            at_most_ns: settings.get(knob::AT_MOST),
+            sustained: settings.get(knob::SUSTAINED),
+            second_pass: settings.get(knob::SECOND_PASS),
+            fsync: fsync(settings.get(knob::FSYNC)),
+            fsync_in_time: settings.get(knob::FSYNC_IN_TIME),
+            close_in_time: settings.get(knob::CLOSE_IN_TIME),
+            fresh: settings.get(knob::FRESH_FILE),
+            overwrite: matches!(
+                settings.get(knob::ACCESS),
+                Some(Access::Rewrite | Access::RecordRewrite)
+            ),
             data: data(&settings),
-            rate: settings.whole("rate"),
-            pinning: Pinning::parse(settings.word("cpu-pinning"))?,
-            huge_pages: settings.flag("huge-pages"),
-            poll: settings.flag("poll"),
+            rate: settings.get(knob::RATE),
+            pinning: Pinning::parse(settings.get(knob::CPU_PINNING))?,
+            huge_pages: settings.get(knob::HUGE_PAGES),
+            poll: settings.get(knob::POLL),
             seed: spec.seed,
             campaign: spec.campaign,
             streams: spec.streams.len(),
@@ -411,35 +415,38 @@ fn fsync(word: &str) -> Fsync {
 
 /// What is written.
 pub fn data(settings: &Settings) -> Data {
-    match settings.word("data") {
+    match settings.get(knob::DATA) {
         "zero" => Data::Zero,
-        "compressible" => Data::Compressible(settings.number("compressible-share")),
+        "compressible" => Data::Compressible(settings.number(knob::COMPRESSIBLE_SHARE)),
         _ => Data::Random,
     }
 }
 
 /// How blocks are made and checked.
 fn verify(settings: &Settings) -> Option<Format> {
-    let checksum = Checksum::find(settings.word("verify"))?;
-    Some(Format { block_bytes: settings.whole("verify-block") as usize, checksum })
+    let checksum = Checksum::find(settings.get(knob::VERIFY))?;
+    Some(Format { block_bytes: settings.get(knob::VERIFY_BLOCK) as usize, checksum })
 }
 
 fn access(settings: &Settings) -> (Order, Direction) {
-    let random = match settings.word("random-distribution") {
-        "zipf" => Order::Zipf(settings.number("zipf-theta")),
+    let random = match settings.get(knob::RANDOM_DISTRIBUTION) {
+        "zipf" => Order::Zipf(settings.get(knob::ZIPF_THETA)),
         _ => Order::Uniform,
     };
-    match settings.word("access") {
-        "write" | "rewrite" => (Order::Forward, Direction::Write),
-        "record-rewrite" => (Order::Same, Direction::Write),
-        "random-read" => (random, Direction::Read),
-        "random-write" => (random, Direction::Write),
-        "random-mix" => (random, Direction::Mix(settings.number("read-share"))),
-        "update" => (Order::Forward, Direction::Update(settings.whole("update-every").max(1))),
-        "random-update" => (random, Direction::Update(settings.whole("update-every").max(1))),
-        "read-backward" => (Order::Backward, Direction::Read),
-        "read-strided" => (Order::Strided(settings.whole("stride-blocks")), Direction::Read),
-        _ => (Order::Forward, Direction::Read),
+    let update = || Direction::Update(settings.get(knob::UPDATE_EVERY).max(1));
+    match settings.get(knob::ACCESS) {
+        Some(Access::Read) | None => (Order::Forward, Direction::Read),
+        Some(Access::Write | Access::Rewrite) => (Order::Forward, Direction::Write),
+        Some(Access::RecordRewrite) => (Order::Same, Direction::Write),
+        Some(Access::RandomRead) => (random, Direction::Read),
+        Some(Access::RandomWrite) => (random, Direction::Write),
+        Some(Access::RandomMix) => (random, Direction::Mix(settings.get(knob::READ_SHARE))),
+        Some(Access::Update) => (Order::Forward, update()),
+        Some(Access::RandomUpdate) => (random, update()),
+        Some(Access::ReadBackward) => (Order::Backward, Direction::Read),
+        Some(Access::ReadStrided) => {
+            (Order::Strided(settings.get(knob::STRIDE_BLOCKS)), Direction::Read)
+        }
     }
 }
 

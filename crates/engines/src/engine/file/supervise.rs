@@ -7,6 +7,7 @@ use std::time::Duration;
 use super::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::{Context, Error, Written};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
@@ -83,7 +84,7 @@ fn written(
 
 /// Whether trials with these settings write and read blocks that are checked.
 pub fn checks(settings: &Settings) -> bool {
-    !matches!(settings.word("verify"), "" | "off")
+    !matches!(settings.get(knob::VERIFY), "" | "off")
 }
 
 /// The generation of the blocks that a trial of this number writes in its first round; each round
@@ -96,15 +97,15 @@ pub fn first_generation(number: u32) -> u64 {
 fn copy_rate(settings: &Settings) -> Option<f64> {
     const AT_MOST: Duration = Duration::from_millis(200);
     static RATE: OnceLock<Option<f64>> = OnceLock::new();
-    let buffered = !settings.flag("direct") && settings.only_reads();
+    let buffered = !settings.get(knob::DIRECT) && settings.only_reads();
     if buffered { *RATE.get_or_init(|| bandwidth::copy_rate(AT_MOST)) } else { None }
 }
 
 /// What memory delivers to all cores, measured once, for trials in which several streams read what
 /// is in memory: one alone is at the limit of its core first.
 fn memory_rate(settings: &Settings, context: &Context<'_>) -> Option<f64> {
-    let several = settings.number("streams") > 1.0;
-    let from_memory = several && !settings.flag("direct") && !settings.flag("cold");
+    let several = settings.number(knob::STREAMS) > 1.0;
+    let from_memory = several && !settings.get(knob::DIRECT) && !settings.get(knob::COLD);
     let measured = (from_memory && settings.only_reads())
         .then(|| bandwidth::once(context.host, context.stop))?;
     measured?.read_bytes_per_s()

@@ -16,6 +16,7 @@ use crate::engine::load::protocol::{Failure, LoadSpec};
 use crate::engine::load::room::Room;
 use base::hash::Checksum;
 use base::pattern::block::{Format, Identity};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Note, Operation};
 use host::sys::clock::unix_ns;
@@ -49,7 +50,7 @@ impl Work {
     /// `Unsupported` for what cannot be honoured, with what would work.
     pub fn new(settings: &Settings) -> Result<Work, Error> {
         let unsupported = |what: String| Err(Error::Unsupported(what));
-        let log = settings.word("flush-log");
+        let log = settings.get(knob::FLUSH_LOG);
         if log.is_empty() {
             return unsupported(
                 "what was acknowledged must be kept where the crash does not reach: give \
@@ -58,14 +59,14 @@ impl Work {
                     .to_owned(),
             );
         }
-        let Some(checksum) = Checksum::find(settings.word("verify")) else {
+        let Some(checksum) = Checksum::find(settings.get(knob::VERIFY)) else {
             return unsupported(format!(
                 "blocks that cannot be checked say nothing; verify={} should be verify=crc32c",
-                settings.word("verify")
+                settings.get(knob::VERIFY)
             ));
         };
-        let (piece, block) = (settings.whole("block-size"), settings.whole("verify-block"));
-        let file_bytes = settings.whole("file-size");
+        let (piece, block) = (settings.get(knob::BLOCK_SIZE), settings.get(knob::VERIFY_BLOCK));
+        let file_bytes = settings.get(knob::FILE_SIZE);
         let whole = |bytes: u64, of: u64| bytes > 0 && bytes.is_multiple_of(of);
         if !whole(piece, block) || !whole(file_bytes, piece) {
             return unsupported(format!(
@@ -91,7 +92,7 @@ impl Work {
             format: Format { block_bytes: block as usize, checksum },
             piece_bytes: piece as usize,
             file_bytes,
-            direct: settings.flag("direct"),
+            direct: settings.get(knob::DIRECT),
             campaign: 0,
             seed: 0,
             begin,

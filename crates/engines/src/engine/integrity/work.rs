@@ -15,6 +15,7 @@ use base::hash::Checksum;
 use base::pattern::block::Format;
 use base::pattern::generation::Rewrites;
 use base::value::Stop;
+use experiment::knob;
 use experiment::knob::Settings;
 use host::sys::{Host, beneath};
 
@@ -52,15 +53,15 @@ impl Work {
     /// `Unsupported` for what cannot be honoured, with what would work.
     pub fn new(settings: &Settings, campaign: u64) -> Result<Work, Error> {
         let unsupported = |what: String| Err(Error::Unsupported(what));
-        let verify = settings.word("verify");
+        let verify = settings.get(knob::VERIFY);
         let Some(checksum) = Checksum::find(verify) else {
             return unsupported(format!(
                 "this load is there to check what it reads; verify={verify} leaves nothing of it, \
                  verify=crc32c would work"
             ));
         };
-        let (piece, block) = (settings.whole("block-size"), settings.whole("verify-block"));
-        let file_bytes = settings.whole("file-size");
+        let (piece, block) = (settings.get(knob::BLOCK_SIZE), settings.get(knob::VERIFY_BLOCK));
+        let file_bytes = settings.get(knob::FILE_SIZE);
         if piece % block.max(1) != 0 {
             return unsupported(format!(
                 "block-size={piece} is no multiple of verify-block={block}, the unit that is \
@@ -82,8 +83,8 @@ impl Work {
             format: Format { block_bytes: block as usize, checksum },
             piece_bytes: piece as usize,
             file_bytes,
-            share: settings.number("rewrite-share"),
-            direct: settings.flag("direct"),
+            share: settings.number(knob::REWRITE_SHARE),
+            direct: settings.get(knob::DIRECT),
             campaign,
             target_bytes,
             checked_bytes: AtomicU64::new(0),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::protocol::LoadSpec;
 use super::supervise::{self, Order};
 use crate::engine::{Context, Error};
+use experiment::knob;
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys;
@@ -52,7 +53,7 @@ fn measure(
     if folders.is_empty() {
         return Err(Error::Failed("cannot place a file: the trial names no directory".to_owned()));
     }
-    let streams = trial.settings.whole("streams") as usize;
+    let streams = trial.settings.get(knob::STREAMS) as usize;
     let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
     let spec = LoadSpec::new(trial, context.campaign, streams)?;
     supervise::run(&Order::new(argument, &spec, &trial.settings)?, context)

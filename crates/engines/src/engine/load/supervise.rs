@@ -11,6 +11,7 @@ use super::watch::patience_ns;
 use crate::engine::behind::{self, Behind};
 use crate::engine::{Context, Error};
 use base::value::{self, Stop as Ending};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Evidence, Measurement, Series};
 use experiment::progress::Progress;
@@ -151,10 +152,10 @@ fn all(targets: &[Target], names: impl Fn(&Target) -> Vec<String>) -> Vec<String
 
 /// When the timed part of a trial is over at the latest, ns since its start.
 pub fn limit_ns(settings: &Settings) -> u64 {
-    let at_most_ns = settings.whole("at-most");
+    let at_most_ns = settings.get(knob::AT_MOST);
     match settings.stop() {
         Ending::After(ns) => {
-            at_most_ns.min(patience_ns(ns).saturating_add(settings.whole("warm-up")))
+            at_most_ns.min(patience_ns(ns).saturating_add(settings.get(knob::WARM_UP)))
         }
         _ => at_most_ns,
     }

@@ -4,6 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::engine::Error;
+use experiment::knob;
 use experiment::knob::Settings;
 
 /// The biases are of ten.
@@ -43,12 +44,12 @@ impl Rules {
     /// `Unsupported` when sizes are upside down.
     pub fn new(settings: &Settings) -> Result<Rules, Error> {
         let rules = Rules {
-            pool_files: settings.whole("pool-files") as usize,
-            low: settings.whole("size-low"),
-            high: settings.whole("size-high"),
-            log_normal: settings.word("size-distribution") == "log-normal",
-            read_bias: settings.whole("read-bias"),
-            create_bias: settings.whole("create-bias"),
+            pool_files: settings.get(knob::POOL_FILES) as usize,
+            low: settings.get(knob::SIZE_LOW),
+            high: settings.get(knob::SIZE_HIGH),
+            log_normal: settings.get(knob::SIZE_DISTRIBUTION) == "log-normal",
+            read_bias: settings.get(knob::READ_BIAS),
+            create_bias: settings.get(knob::CREATE_BIAS),
         };
         match rules.low <= rules.high {
             true => Ok(rules),
@@ -135,7 +136,7 @@ mod tests {
     fn rules(knobs: &[(&str, Value)]) -> Rules {
         let mut settings = Settings::defaults("mail");
         for (name, value) in knobs {
-            settings.set(name, value.clone());
+            settings.set_named(name, value.clone());
         }
         Rules::new(&settings).unwrap()
     }

@@ -25,6 +25,7 @@ use crate::engine::file::lane::forget;
 use crate::engine::file::{self, written};
 use crate::engine::load::control::{Phase, Shared};
 use crate::engine::load::protocol::{Failure, LoadSpec, Prepared, Written};
+use experiment::knob::Access;
 use experiment::measurement::Integrity;
 use host::sys::clock::{monotonic_ns, sleep_until};
 
@@ -292,7 +293,7 @@ fn no_zerocopy() -> &'static str {
 /// `Unsupported`, by name.
 pub fn refuse(
     job: &Job,
-    access: &str,
+    access: Option<Access>,
     direct: bool,
     depth: u64,
     checks: bool,
@@ -304,7 +305,8 @@ pub fn refuse(
              both ends on this machine: leave peer or verify out"
         ));
     }
-    if access != "read" {
+    if let Some(access) = access.filter(|access| *access != Access::Read) {
+        let access = access.name();
         return unsupported(format!(
             "files are sent from their first byte to their last; access={access} needs the engine \
              file, and here access=read"

@@ -5,7 +5,8 @@ use super::wire::MTU;
 use crate::engine::Error;
 use crate::engine::load::cpus::Pinning;
 use crate::fleet::Address;
-use base::value::{Stop, Value};
+use base::value::Stop;
+use experiment::knob;
 use experiment::knob::Settings;
 
 /// How bytes leave the sender.
@@ -163,48 +164,46 @@ impl Job {
     /// # Errors
     /// `Unsupported` for what this engine cannot honour, with what would work.
     pub fn new(settings: &Settings, seed: u64) -> Result<Job, Error> {
-        let set = |name: &str| settings.find(name).is_some_and(|value| !value.is_as_is());
-        let mtu = set("mtu").then(|| settings.whole("mtu") as u32);
-        let datagrams = settings.has("datagram-size").then(|| Datagrams {
-            bytes: match set("datagram-size") {
-                true => settings.whole("datagram-size") as usize,
-                false => of_mtu(mtu.unwrap_or(MTU)),
+        let mtu = settings.get(knob::MTU).map(|bytes| bytes as u32);
+        let datagrams = settings.has(knob::DATAGRAM_SIZE).then(|| Datagrams {
+            bytes: match settings.get(knob::DATAGRAM_SIZE) {
+                Some(bytes) => bytes as usize,
+                None => of_mtu(mtu.unwrap_or(MTU)),
             },
-            segmented: settings.flag("udp-segmentation"),
-            coalesced: settings.flag("udp-coalescing"),
+            segmented: settings.get(knob::UDP_SEGMENTATION),
+            coalesced: settings.get(knob::UDP_COALESCING),
         });
-        let pinning = Pinning::parse(settings.word("cpu-pinning"))?;
+        let pinning = Pinning::parse(settings.get(knob::CPU_PINNING))?;
         let numa_local = pinning == Pinning::NumaLocal;
         let job = Job {
             message_bytes: match datagrams {
                 Some(datagrams) => datagrams.bytes,
-                None if of_files(settings) => settings.whole("block-size") as usize,
-                None => settings.whole("message-size") as usize,
+                None if of_files(settings) => settings.get(knob::BLOCK_SIZE) as usize,
+                None => settings.get(knob::MESSAGE_SIZE) as usize,
             },
-            interfaces: settings.whole("interfaces").max(1) as usize,
-            pacing: set("pacing").then(|| settings.whole("pacing")),
+            interfaces: settings.get(knob::INTERFACES).max(1) as usize,
+            pacing: settings.get(knob::PACING),
             datagrams,
-            depth: settings.whole("queue-depth") as usize,
-            streams: settings.whole("streams") as usize,
-            send: SendPath::named(settings.word("send-path")),
-            receive: match settings.word("receive-path") {
+            depth: settings.get(knob::QUEUE_DEPTH) as usize,
+            streams: settings.get(knob::STREAMS) as usize,
+            send: SendPath::named(settings.get(knob::SEND_PATH)),
+            receive: match settings.get(knob::RECEIVE_PATH) {
                 "truncate" => ReceivePath::Truncate,
                 "uring-multishot" => ReceivePath::Multishot,
                 _ => ReceivePath::Read,
             },
-            reversed: settings.word("direction") == "receive",
-            both: settings.word("direction") == "both",
+            reversed: settings.get(knob::DIRECTION) == "receive",
+            both: settings.get(knob::DIRECTION) == "both",
             wire: wanted(settings)?,
             mtu,
-            socket_buffer: set("socket-buffer").then(|| settings.whole("socket-buffer")),
-            low_water: set("receive-low-water").then(|| settings.whole("receive-low-water")),
-            congestion: set("congestion-control")
-                .then(|| settings.word("congestion-control").to_owned()),
-            nodelay: settings.flag("nodelay"),
+            socket_buffer: settings.get(knob::SOCKET_BUFFER),
+            low_water: settings.get(knob::RECEIVE_LOW_WATER),
+            congestion: settings.get(knob::CONGESTION_CONTROL).map(str::to_owned),
+            nodelay: settings.get(knob::NODELAY),
             stop: settings.stop(),
-            warm_up_ns: settings.whole("warm-up"),
-            at_least_ns: settings.whole("at-least"),
-            at_most_ns: settings.whole("at-most"),
+            warm_up_ns: settings.get(knob::WARM_UP),
+            at_least_ns: settings.get(knob::AT_LEAST),
+            at_most_ns: settings.get(knob::AT_MOST),
             cpus: if numa_local { Vec::new() } else { pinning.cpus()? },
             numa_local,
             seed,
@@ -213,9 +212,9 @@ impl Job {
         super::place::check(&job)?;
         match of_files(settings) {
             true => {
-                let (access, depth) = (settings.word("access"), settings.whole("queue-depth"));
-                let checks = !matches!(settings.word("verify"), "" | "off");
-                super::files::refuse(&job, access, settings.flag("direct"), depth, checks)?;
+                let (access, depth) = (settings.get(knob::ACCESS), settings.get(knob::QUEUE_DEPTH));
+                let checks = !matches!(settings.get(knob::VERIFY), "" | "off");
+                super::files::refuse(&job, access, settings.get(knob::DIRECT), depth, checks)?;
             }
             false => job.check_path()?,
         }
@@ -316,7 +315,7 @@ impl Job {
 
 /// Whether what is sent comes from files.
 fn of_files(settings: &Settings) -> bool {
-    settings.has("files")
+    settings.has(knob::FILES)
 }
 
 /// Why bytes from memory do not go by this way.
@@ -329,18 +328,17 @@ pub fn of_files_alone(path: SendPath) -> String {
 }
 
 fn wanted(settings: &Settings) -> Result<Wanted, Error> {
-    let wire = settings.word("wire");
+    let wire = settings.get(knob::WIRE);
     if let Some(machine) = machine(settings)? {
         return Ok(machine);
     }
-    let peer = settings.word("peer-namespace");
-    if settings.get("peer-namespace") == &Value::as_is() {
+    let Some(peer) = settings.get(knob::PEER_NAMESPACE) else {
         return Ok(match wire {
             "namespaces" => Wanted::Namespaces,
             "loopback" => Wanted::Loopback,
             _ => Wanted::Auto,
         });
-    }
+    };
     if wire != "auto" {
         return Err(Error::Unsupported(format!(
             "peer-namespace={peer} says where the other end is, and so does wire={wire}; leave \
@@ -352,12 +350,10 @@ fn wanted(settings: &Settings) -> Result<Wanted, Error> {
 
 /// The other machine, when one is named.
 fn machine(settings: &Settings) -> Result<Option<Wanted>, Error> {
-    if settings.get("peer") == &Value::as_is() {
-        return Ok(None);
-    }
-    let there = Address::parse(settings.word("peer")).map_err(Error::Unsupported)?;
-    let named = settings.get("peer-namespace") != &Value::as_is();
-    let other = match (named, settings.word("wire")) {
+    let Some(peer) = settings.get(knob::PEER) else { return Ok(None) };
+    let there = Address::parse(peer).map_err(Error::Unsupported)?;
+    let named = settings.get(knob::PEER_NAMESPACE).is_some();
+    let other = match (named, settings.get(knob::WIRE)) {
         (true, _) => "peer-namespace".to_owned(),
         (false, "auto") => return Ok(Some(Wanted::Machine(there))),
         (false, wire) => format!("wire={wire}"),

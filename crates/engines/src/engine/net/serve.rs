@@ -19,6 +19,7 @@ use crate::engine::load::room;
 use crate::engine::load::talk::{Conducted, Talk};
 use crate::engine::load::watch::Watched;
 use base::value::{self, Stop};
+use experiment::knob;
 use experiment::measurement::{Amount, Note, Series, Stream};
 use host::sys::Host;
 
@@ -33,7 +34,7 @@ const SOCKETS_BYTES: u64 = 10 << 20;
 pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
     let spec: LoadSpec = serde_json::from_str(line)
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
-    if spec.settings.get("datagram-size").is_some() {
+    if spec.settings.get(knob::DATAGRAM_SIZE.name).is_some() {
         let job = Job::new(&settings(super::DATAGRAMS, &spec), spec.seed)?;
         return super::udp::conduct(job, sender, talk);
     }

@@ -8,6 +8,7 @@ use super::client::Work;
 use super::*;
 use crate::engine::clients::testing::trial;
 use crate::engine::load::protocol::{Failure, LoadResult};
+use experiment::knob;
 use experiment::measurement::Operation;
 
 const ENGINE: Clients<Work> = Clients { name: "replay", make, needs, run: client::run };
@@ -138,8 +139,8 @@ fn what_cannot_be_honoured_is_refused_with_what_would_work() {
     let refused = |name: &str, value: &str| {
         let mut settings = Settings::defaults("replay");
         let knob = experiment::knob::find(name).unwrap();
-        settings.set(name, knob.domain.parse(value).unwrap());
-        settings.set("warm-up", base::value::Value::Duration(1));
+        settings.set_named(name, knob.domain.parse(value).unwrap());
+        settings.set(knob::WARM_UP, 1);
         Replay.check(&settings).unwrap_err().to_string()
     };
     assert!(refused("stop", "steady").contains("choose a time"));
@@ -157,7 +158,7 @@ fn what_cannot_be_honoured_is_refused_with_what_would_work() {
 fn what_is_no_file_of_some_length_is_not_read() {
     let refused = |path: &str| {
         let mut settings = Settings::defaults("replay");
-        settings.set("loadfile", base::value::Value::Word(path.into()));
+        settings.set(knob::LOADFILE, path);
         Replay.check(&settings).unwrap_err().to_string()
     };
     assert!(refused("/dev/zero").contains("it is a device"));

@@ -1,9 +1,10 @@
 //! What a trial's settings plant, and what the simulated server refuses.
 
 use super::super::Error;
-use base::value::{Stop, Value};
+use base::value::Stop;
+use experiment::knob;
+use experiment::knob::Access;
 use experiment::knob::Settings;
-use experiment::knob::access::Way;
 use experiment::measurement::steady::round_ns;
 
 /// A fifth of the page cache may be dirty: the kernel's default of vm.dirty_ratio.
@@ -90,36 +91,38 @@ impl Model {
     /// [`Error::Unsupported`] for what would have to be replaced by something else.
     pub fn of(settings: &Settings) -> Result<Model, Error> {
         refuse(settings)?;
-        let access = settings.word("access");
-        let random = access.starts_with("random");
-        let read_share = match settings.way() {
-            Some(Way::Both) => settings.number("read-share"),
-            way => f64::from(u8::from(way == Some(Way::Reads))),
+        let random = settings.is_random();
+        let read_share = match (settings.reads(), settings.writes()) {
+            (true, true) => settings.get(knob::READ_SHARE),
+            (reads, _) => f64::from(u8::from(reads)),
         };
-        let streams = settings.whole("streams") as usize;
-        let (block, depth) = (settings.whole("block-size"), settings.number("queue-depth"));
-        let file_bytes = settings.whole("files") * settings.whole("file-size");
-        let stride = if access == "read-strided" { settings.whole("stride-blocks") } else { 1 };
+        let streams = settings.get(knob::STREAMS) as usize;
+        let (block, depth) = (settings.get(knob::BLOCK_SIZE), settings.number(knob::QUEUE_DEPTH));
+        let file_bytes = settings.get(knob::FILES) * settings.get(knob::FILE_SIZE);
+        let stride = match settings.get(knob::ACCESS) {
+            Some(Access::ReadStrided) => settings.get(knob::STRIDE_BLOCKS),
+            _ => 1,
+        };
         let working_set = file_bytes as f64 * streams as f64 / stride as f64;
-        let buffered = !settings.flag("direct");
-        let fits = (settings.number("sim-cache") / working_set).min(1.0);
-        let warm = buffered && read_share > 0.0 && !settings.flag("cold");
+        let buffered = !settings.get(knob::DIRECT);
+        let fits = (settings.number(knob::SIM_CACHE) / working_set).min(1.0);
+        let warm = buffered && read_share > 0.0 && !settings.get(knob::COLD);
         let pass_bytes = file_bytes.div_ceil(block * stride) * block;
         let stop = settings.stop();
         Ok(Model {
             streams,
             devices: directories(settings).max(1),
-            weights: weights(streams, settings.number("sim-inequality")),
-            capacity: settings.number("sim-capacity"),
-            bus: settings.number("sim-bus"),
-            collapse: settings.number("sim-collapse"),
-            contention: settings.number("sim-contention"),
-            coherency: settings.number("sim-coherency"),
+            weights: weights(streams, settings.number(knob::SIM_INEQUALITY)),
+            capacity: settings.number(knob::SIM_CAPACITY),
+            bus: settings.number(knob::SIM_BUS),
+            collapse: settings.number(knob::SIM_COLLAPSE),
+            contention: settings.number(knob::SIM_CONTENTION),
+            coherency: settings.number(knob::SIM_COHERENCY),
             stream_most: stream_most(settings),
             cache_rate: if warm { memory_rate(settings, working_set) } else { page_rate(settings) },
-            noise: settings.number("sim-noise"),
-            correlation: settings.number("sim-correlation"),
-            trial_noise: settings.number("sim-trial-noise"),
+            noise: settings.number(knob::SIM_NOISE),
+            correlation: settings.number(knob::SIM_CORRELATION),
+            trial_noise: settings.number(knob::SIM_TRIAL_NOISE),
             block,
             depth,
             random,
@@ -136,15 +139,15 @@ impl Model {
             resident: if warm { fits } else { 0.0 },
             returning: if buffered && random && !warm { fits } else { 0.0 },
             write_cache: write_cache(settings, buffered),
-            device_cache: settings.number("sim-device-cache"),
-            second_pass: settings.flag("second-pass"),
-            durable: read_share < 1.0 && settings.word("fsync") != "never",
+            device_cache: settings.number(knob::SIM_DEVICE_CACHE),
+            second_pass: settings.get(knob::SECOND_PASS),
+            durable: read_share < 1.0 && settings.get(knob::FSYNC) != "never",
             after_s: if let Stop::After(ns) = stop { Some(ns as f64 / 1e9) } else { None },
             until_steady: stop == Stop::Steady,
-            at_least_s: settings.number("at-least") / 1e9,
-            at_most_s: settings.number("at-most") / 1e9,
-            sustained: settings.flag("sustained"),
-            round_ns: round_ns(access),
+            at_least_s: settings.number(knob::AT_LEAST) / 1e9,
+            at_most_s: settings.number(knob::AT_MOST) / 1e9,
+            sustained: settings.get(knob::SUSTAINED),
+            round_ns: round_ns(settings.get(knob::ACCESS)),
         })
     }
 
@@ -177,60 +180,74 @@ impl Model {
 
 /// One of these knobs away from its default would have no effect here: a plan that varies it would
 /// "find" that it does not matter.
+const WITHOUT_EFFECT: [&str; 7] = [
+    knob::BATCH.name,
+    knob::IO_ENGINE.name,
+    knob::RATE.name,
+    knob::CPU_PINNING.name,
+    knob::HUGE_PAGES.name,
+    knob::POLL.name,
+    knob::DATA.name,
+];
+
+/// What would have to be replaced by something else.
 fn refuse(settings: &Settings) -> Result<(), Error> {
     let unsupported = |text: String| Err(Error::Unsupported(text));
-    for name in ["batch", "io-engine", "rate", "cpu-pinning", "huge-pages", "poll", "data"] {
-        let default = experiment::knob::find(name).map(|knob| knob.default_value());
-        if default.as_ref() != Some(settings.get(name)) {
-            let value = settings.get(name);
+    let defaults = Settings::defaults(settings.engine());
+    for name in WITHOUT_EFFECT {
+        if let Some(value) = settings.named(name).filter(|it| defaults.named(name) != Some(*it)) {
             return unsupported(format!("the simulated server has no {name}={value}"));
         }
     }
-    let access = settings.word("access");
-    if ["record-rewrite", "update", "random-update"].contains(&access) {
+    let access = settings.value(knob::ACCESS);
+    if let Some(Access::RecordRewrite | Access::Update | Access::RandomUpdate) =
+        settings.get(knob::ACCESS)
+    {
         return unsupported(format!("the simulated server has no access={access}"));
     }
     if let Stop::Interval(_) = settings.stop() {
-        let stop = settings.get("stop");
+        let stop = settings.value(knob::STOP);
         return unsupported(format!("the simulated server has no stop={stop}; use stop=steady"));
     }
     if let Stop::Bits(_) = settings.stop() {
-        let stop = settings.get("stop");
+        let stop = settings.value(knob::STOP);
         return unsupported(format!("the simulated server checks no bits, as stop={stop} needs"));
     }
-    let random = access.starts_with("random");
-    if random && !settings.flag("direct") && settings.word("random-distribution") != "uniform" {
+    let random = settings.is_random();
+    if random && !settings.get(knob::DIRECT) && settings.get(knob::RANDOM_DISTRIBUTION) != "uniform"
+    {
         return unsupported(
             "the simulated page cache knows random-distribution=uniform alone".to_owned(),
         );
     }
-    if settings.flag("second-pass") && !settings.only_reads() {
+    if settings.get(knob::SECOND_PASS) && !settings.only_reads() {
         return unsupported(format!("second-pass=true needs reading, not access={access}"));
     }
-    if !settings.flag("sustained") && settings.whole("at-least") > 0 {
+    if !settings.get(knob::SUSTAINED) && settings.get(knob::AT_LEAST) > 0 {
         return unsupported(
             "at-least needs sustained=true: a stream that stops is over".to_owned(),
         );
     }
-    if settings.whole("block-size") > settings.whole("file-size") {
-        let (block, file) = (settings.get("block-size"), settings.get("file-size"));
+    if settings.get(knob::BLOCK_SIZE) > settings.get(knob::FILE_SIZE) {
+        let (block, file) = (settings.value(knob::BLOCK_SIZE), settings.value(knob::FILE_SIZE));
         return unsupported(format!("block-size={block} does not fit into file-size={file}"));
     }
-    for name in
-        ["sim-capacity", "sim-stream-rate", "sim-cache-rate", "sim-processor-cache-rate", "sim-bus"]
-    {
-        if settings.number(name) < 1.0 {
-            return unsupported(format!("{name}=0 would never end"));
+    for rate in [
+        knob::SIM_CAPACITY,
+        knob::SIM_STREAM_RATE,
+        knob::SIM_CACHE_RATE,
+        knob::SIM_PROCESSOR_CACHE_RATE,
+        knob::SIM_BUS,
+    ] {
+        if settings.get(rate) == 0 {
+            return unsupported(format!("{}=0 would never end", rate.name));
         }
     }
     Ok(())
 }
 
 fn directories(settings: &Settings) -> usize {
-    match settings.get("directories") {
-        Value::Words(words) => words.len(),
-        _ => 0,
-    }
+    settings.directories().len()
 }
 
 /// From `inequality` down to 1 by equal ratios.
@@ -242,34 +259,34 @@ fn weights(streams: usize, inequality: f64) -> Vec<f64> {
 /// A block needs its service time (twice when it is flushed as well), then its bytes flow; so many
 /// are under way at once, and their bytes flow at no more than the stream's rate together.
 fn stream_most(settings: &Settings) -> f64 {
-    let rate = settings.number("sim-stream-rate");
-    let block = settings.number("block-size");
-    let flushed = !settings.only_reads() && settings.word("fsync") == "every";
-    let service_s = settings.number("sim-service-time") / 1e9 * if flushed { 2.0 } else { 1.0 };
-    (settings.number("queue-depth") * block / (service_s + block / rate)).min(rate)
+    let rate = settings.number(knob::SIM_STREAM_RATE);
+    let block = settings.number(knob::BLOCK_SIZE);
+    let flushed = !settings.only_reads() && settings.get(knob::FSYNC) == "every";
+    let service_s = settings.number(knob::SIM_SERVICE_TIME) / 1e9 * if flushed { 2.0 } else { 1.0 };
+    (settings.number(knob::QUEUE_DEPTH) * block / (service_s + block / rate)).min(rate)
 }
 
 fn page_rate(settings: &Settings) -> f64 {
-    settings.number("sim-cache-rate")
+    settings.number(knob::SIM_CACHE_RATE)
 }
 
 /// What memory delivers of files that are in it: a working set read in circles is answered by the
 /// processor's cache either whole or not at all, as what was used last is kept.
 fn memory_rate(settings: &Settings, working_set: f64) -> f64 {
-    let held = settings.number("sim-processor-cache").min(settings.number("sim-cache"));
+    let held = settings.number(knob::SIM_PROCESSOR_CACHE).min(settings.number(knob::SIM_CACHE));
     if working_set <= held {
-        settings.number("sim-processor-cache-rate")
+        settings.number(knob::SIM_PROCESSOR_CACHE_RATE)
     } else {
         page_rate(settings)
     }
 }
 
 fn write_cache(settings: &Settings, buffered: bool) -> f64 {
-    if settings.word("fsync") == "every" {
+    if settings.get(knob::FSYNC) == "every" {
         0.0
     } else if buffered {
-        settings.number("sim-cache") * DIRTY_SHARE
+        settings.number(knob::SIM_CACHE) * DIRTY_SHARE
     } else {
-        settings.number("sim-write-cache")
+        settings.number(knob::SIM_WRITE_CACHE)
     }
 }

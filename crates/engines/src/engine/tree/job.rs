@@ -4,6 +4,7 @@ use crate::engine::Error;
 use crate::engine::load::cpus::Pinning;
 use base::pattern::Data;
 use base::value::Stop;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::Operation;
 
@@ -170,27 +171,27 @@ impl Job {
     /// # Errors
     /// `Unsupported` for what cannot be honoured.
     pub fn of(settings: &Settings, seed: u64, campaign: u64) -> Result<Job, Error> {
-        let word = settings.word("operation");
+        let word = settings.get(knob::OPERATION);
         let work = Work::find(word)
             .ok_or_else(|| Error::Failed(format!("there is no operation `{word}`")))?;
         let job = Job {
             work,
-            files: settings.whole("files"),
-            file_bytes: settings.whole("file-size"),
-            depth: settings.whole("tree-depth") as u32,
-            width: settings.whole("tree-width"),
-            shared: settings.flag("shared-directories"),
-            random: settings.word("order") == "random",
-            bonnie_names: settings.word("names") == "bonnie",
-            cold: settings.flag("cold"),
-            flushes: settings.word("fsync") == "end" && work.changes() && work != Work::Fsync,
+            files: settings.get(knob::FILES),
+            file_bytes: settings.get(knob::FILE_SIZE),
+            depth: settings.get(knob::TREE_DEPTH) as u32,
+            width: settings.get(knob::TREE_WIDTH),
+            shared: settings.get(knob::SHARED_DIRECTORIES),
+            random: settings.get(knob::ORDER) == "random",
+            bonnie_names: settings.get(knob::NAMES) == "bonnie",
+            cold: settings.get(knob::COLD),
+            flushes: settings.get(knob::FSYNC) == "end" && work.changes() && work != Work::Fsync,
             stop: settings.stop(),
-            at_least_ns: settings.whole("at-least"),
-            at_most_ns: settings.whole("at-most"),
-            sustained: settings.flag("sustained"),
-            streams: settings.whole("streams") as usize,
+            at_least_ns: settings.get(knob::AT_LEAST),
+            at_most_ns: settings.get(knob::AT_MOST),
+            sustained: settings.get(knob::SUSTAINED),
+            streams: settings.get(knob::STREAMS) as usize,
             data: data(settings),
-            pinning: Pinning::parse(settings.word("cpu-pinning"))?,
+            pinning: Pinning::parse(settings.get(knob::CPU_PINNING))?,
             seed,
             campaign,
         };
@@ -263,7 +264,7 @@ impl Job {
                  it needs cold=false"
             ));
         }
-        if settings.word("fsync") == "every" {
+        if settings.get(knob::FSYNC) == "every" {
             let what = "fsync=every is for writes; operation=fsync makes each file durable, and \
                         fsync=end all at the end";
             return unsupported(what.to_owned());
@@ -288,9 +289,9 @@ impl Job {
 }
 
 fn data(settings: &Settings) -> Data {
-    match settings.word("data") {
+    match settings.get(knob::DATA) {
         "zero" => Data::Zero,
-        "compressible" => Data::Compressible(settings.number("compressible-share")),
+        "compressible" => Data::Compressible(settings.number(knob::COMPRESSIBLE_SHARE)),
         _ => Data::Random,
     }
 }
@@ -315,8 +316,7 @@ mod tests {
 
     #[test]
     fn every_operation_of_the_knob_is_known() {
-        let base::value::Domain::OneOf(words) = experiment::knob::find("operation").unwrap().domain
-        else {
+        let base::value::Domain::OneOf(words) = experiment::knob::OPERATION.domain else {
             panic!("operation is one of several words");
         };
         for word in words {

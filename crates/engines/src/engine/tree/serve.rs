@@ -111,8 +111,8 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
 fn job(spec: &LoadSpec) -> Result<Job, Error> {
     let mut settings = Settings::defaults("tree");
     for (name, value) in Settings::from_json("tree", &spec.settings).iter() {
-        if settings.has(name) {
-            settings.set(name, value.clone());
+        if settings.named(name).is_some() {
+            settings.set_named(name, value.clone());
         }
     }
     let job = Job::of(&settings, spec.seed, spec.campaign)?;

@@ -3,6 +3,7 @@
 use crate::engine::load::folders;
 use crate::engine::{Context, Error};
 use base::value;
+use experiment::knob;
 use experiment::measurement::{Evidence, Measurement, Note};
 use experiment::plan::Trial;
 
@@ -15,7 +16,7 @@ const WORKER: &str = "tree-worker";
 /// See [`Error`].
 pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
     let mut measurement = folders::run(WORKER, trial, context)?;
-    if trial.settings.flag("cold") {
+    if trial.settings.get(knob::COLD) {
         measurement.notes.extend(not_cold(&measurement.evidence));
     }
     Ok(measurement)

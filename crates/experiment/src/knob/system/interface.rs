@@ -6,23 +6,37 @@
 
 #![expect(missing_docs, reason = "what each knob is stands in its `about`")]
 
+use std::marker::PhantomData;
+
 use super::place::{Form, Place, of_machine};
 use super::{Apply, Knob, Scope};
+use crate::knob;
 use crate::knob::Settings;
+use crate::knob::typed::{Count, Nanoseconds, OrAsIs, Setting, Word};
 use base::value::Domain;
 use host::inventory::server::interrupt;
 use host::journal::Identity;
 use host::sys::{Error, Host, port};
 
-const fn knob(name: &'static str, domain: Domain, places: Find, about: &'static str) -> Knob {
+const fn knob<T: Setting>(
+    name: &'static str,
+    domain: Domain,
+    places: Find,
+    about: &'static str,
+) -> Knob<T> {
     named(name, domain, Apply::Interface(places), about)
 }
 
 /// Only what may use the network obeys.
-const fn named(name: &'static str, domain: Domain, apply: Apply, about: &'static str) -> Knob {
+const fn named<T: Setting>(
+    name: &'static str,
+    domain: Domain,
+    apply: Apply,
+    about: &'static str,
+) -> Knob<T> {
     let (scope, default) = (Scope::System, "as-is");
     let engines = &["file", "command", "net", "net-file", "net-udp"];
-    Knob { name, fio: "", about, domain, default, scope, engines, apply }
+    Knob { name, fio: "", about, domain, default, scope, engines, apply, reads: PhantomData }
 }
 
 /// Finds the places of a knob on an interface.
@@ -30,46 +44,46 @@ type Find = fn(&Host, &str) -> Result<Vec<Place>, Error>;
 
 const RING: Domain = Domain::Count { min: 1, max: 1 << 20 };
 
-pub const NETWORK_INTERFACE: Knob = named(
+pub const NETWORK_INTERFACE: Knob<OrAsIs<Word>> = named(
     "network-interface",
     Domain::OrAsIs(&Domain::Label),
     Apply::Name,
     "The network interface that the knobs of network cards change, such as eth0; by itself it \
      changes nothing, and without it none of them does",
 );
-pub const INTERFACE_MTU: Knob = knob(
+pub const INTERFACE_MTU: Knob<OrAsIs<Count>> = knob(
     "interface-mtu",
     Domain::OrAsIs(&Domain::Count { min: 576, max: 65_535 }),
     |host, interface| one(host, interface, "mtu", Form::Number(1)),
     "Bytes of an IP packet at most on network-interface; 9000 are jumbo frames, which all ends and \
      switches must take (`mtu` is that of a trial's own wire)",
 );
-pub const INTERRUPT_COALESCING: Knob = knob(
+pub const INTERRUPT_COALESCING: Knob<OrAsIs<Nanoseconds>> = knob(
     "interrupt-coalescing",
     Domain::OrAsIs(&Domain::Duration { min_ns: 0, max_ns: 1_000_000_000 }),
     |host, interface| one(host, interface, "rx-usecs", Form::Number(1000)),
     "How long network-interface waits with an interrupt after a packet has come (ethtool -C \
      rx-usecs), in whole microseconds",
 );
-pub const ADAPTIVE_COALESCING: Knob = knob(
+pub const ADAPTIVE_COALESCING: Knob<OrAsIs<bool>> = knob(
     "adaptive-coalescing",
     Domain::OrAsIs(&Domain::Flag),
     adaptive,
     "Whether the driver of network-interface chooses that time itself (ethtool -C adaptive-rx)",
 );
-pub const RX_RING: Knob = knob(
+pub const RX_RING: Knob<OrAsIs<Count>> = knob(
     "rx-ring",
     Domain::OrAsIs(&RING),
     |host, interface| one(host, interface, "rx-ring", Form::Number(1)),
     "Packets that the receive ring of network-interface holds (ethtool -G rx)",
 );
-pub const TX_RING: Knob = knob(
+pub const TX_RING: Knob<OrAsIs<Count>> = knob(
     "tx-ring",
     Domain::OrAsIs(&RING),
     |host, interface| one(host, interface, "tx-ring", Form::Number(1)),
     "Packets that the transmit ring of network-interface holds (ethtool -G tx)",
 );
-pub const TSO: Knob = knob(
+pub const TSO: Knob<OrAsIs<bool>> = knob(
     "tso",
     Domain::OrAsIs(&Domain::Flag),
     |host, interface| {
@@ -78,25 +92,25 @@ pub const TSO: Knob = knob(
     },
     "Whether network-interface cuts TCP's bytes into packets itself (ethtool -K tso)",
 );
-pub const GSO: Knob = knob(
+pub const GSO: Knob<OrAsIs<bool>> = knob(
     "gso",
     Domain::OrAsIs(&Domain::Flag),
     |host, interface| features(host, interface, &["tx-generic-segmentation"]),
     "Whether the kernel cuts them just before network-interface gets them (ethtool -K gso)",
 );
-pub const GRO: Knob = knob(
+pub const GRO: Knob<OrAsIs<bool>> = knob(
     "gro",
     Domain::OrAsIs(&Domain::Flag),
     |host, interface| features(host, interface, &["rx-gro"]),
     "Whether the kernel joins what network-interface received before TCP sees it (ethtool -K gro)",
 );
-pub const LRO: Knob = knob(
+pub const LRO: Knob<OrAsIs<bool>> = knob(
     "lro",
     Domain::OrAsIs(&Domain::Flag),
     |host, interface| features(host, interface, &["rx-lro"]),
     "Whether network-interface joins it itself (ethtool -K lro); not for machines that forward",
 );
-pub const RSS_QUEUES: Knob = knob(
+pub const RSS_QUEUES: Knob<OrAsIs<Count>> = knob(
     "rss-queues",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 4096 }),
     |host, interface| {
@@ -106,21 +120,21 @@ pub const RSS_QUEUES: Knob = knob(
     },
     "Queues over which network-interface spreads what it receives (ethtool -L combined, or rx)",
 );
-pub const RPS: Knob = knob(
+pub const RPS: Knob<OrAsIs<Word>> = knob(
     "rps",
     Domain::OrAsIs(&Domain::CpuList),
     rps,
     "CPUs among which the kernel spreads what each receive queue of network-interface got \
      (rps_cpus)",
 );
-pub const INTERRUPT_CPUS: Knob = knob(
+pub const INTERRUPT_CPUS: Knob<OrAsIs<Word>> = knob(
     "interrupt-cpus",
     Domain::OrAsIs(&Domain::CpuList),
     interrupts,
     "CPUs that take the interrupts of network-interface (smp_affinity); a running irqbalance(1) \
      moves them again, and drivers that manage their interrupts refuse",
 );
-pub const QDISC: Knob = knob(
+pub const QDISC: Knob<OrAsIs<Word>> = knob(
     "qdisc",
     Domain::OrAsIs(&Domain::OneOf(&[
         "fq",
@@ -142,19 +156,16 @@ pub const QDISC: Knob = knob(
 /// When it names none, there is none of that name, or the trial does not go over it.
 pub fn interface(host: &Host, settings: &Settings) -> Result<String, Error> {
     let what = "cannot change a network interface";
-    let word = |knob: &str| settings.find(knob).map(ToString::to_string);
-    let unnamed = |knob: &str| word(knob).is_none_or(|it| it == "as-is");
-    let own_wire = unnamed("peer-namespace")
-        && unnamed("peer")
-        && word("wire").is_some_and(|wire| wire != "loopback");
+    let own_wire = settings.get(knob::PEER_NAMESPACE).is_none()
+        && settings.get(knob::PEER).is_none()
+        && settings.find(knob::WIRE).is_some_and(|wire| wire != "loopback");
     if own_wire {
         let why = "this trial goes over a veth pair of its own, which has no settings of a card";
         let hint = "peer-namespace=NAME sends over an interface that is there, or leave it out";
         return Err(Error::new(what, why).hint(hint));
     }
     let there = || host.list("/sys/class/net").join(", ");
-    let named = settings.find("network-interface").filter(|name| !name.is_as_is());
-    let Some(name) = named.map(ToString::to_string) else {
+    let Some(name) = settings.get(NETWORK_INTERFACE).map(str::to_owned) else {
         let why = format!("the plan names none, and none is chosen for it (here: {})", there());
         return Err(Error::new(what, why).hint("network-interface=NAME, or leave it out"));
     };

@@ -6,64 +6,79 @@
 
 #![expect(missing_docs, reason = "what each knob is stands in its `about`")]
 
+use std::marker::PhantomData;
+
+use crate::knob::typed::{Bytes, Count, OrAsIs, Setting, Word};
 use crate::knob::{Apply, Knob, Scope, Settings};
-use base::value::{Domain, Value};
+use base::value::Domain;
 use host::provision::share::Share;
 
 const MIB: u64 = 1 << 20;
 
-const fn knob(name: &'static str, domain: Domain, about: &'static str) -> Knob {
+const fn knob<T: Setting>(name: &'static str, domain: Domain, about: &'static str) -> Knob<T> {
     let (scope, engines, default, fio) = (
         Scope::System,
         &["file", "tree", "replay", "mail", "database", "command", "concat"],
         "as-is",
         "",
     );
-    Knob { name, fio, about, domain, default, scope, engines, apply: Apply::Mount }
+    Knob {
+        name,
+        fio,
+        about,
+        domain,
+        default,
+        scope,
+        engines,
+        apply: Apply::Mount,
+        reads: PhantomData,
+    }
 }
 
-pub const NFS_VERSION: Knob = knob(
+pub const NFS_VERSION: Knob<OrAsIs<Word>> = knob(
     "nfs-version",
     Domain::OrAsIs(&Domain::OneOf(&["3", "4.0", "4.1", "4.2"])),
     "The version of NFS that SERVER:/EXPORT is mounted by; the newest of both when nothing is said",
 );
-pub const NFS_TRANSPORT: Knob = knob(
+pub const NFS_TRANSPORT: Knob<OrAsIs<Word>> = knob(
     "nfs-transport",
     Domain::OrAsIs(&Domain::OneOf(&["tcp", "udp"])),
     "What carries NFS; version 4 goes over TCP alone, and many kernels have no UDP for it",
 );
-pub const NFS_READ_SIZE: Knob = knob(
+pub const NFS_READ_SIZE: Knob<OrAsIs<Bytes>> = knob(
     "nfs-read-size",
     Domain::OrAsIs(&Domain::Bytes { min: 1024, max: 4 * MIB, step: 1024 }),
     "Most bytes that a client asks an NFS server for at a time (rsize)",
 );
-pub const NFS_WRITE_SIZE: Knob = knob(
+pub const NFS_WRITE_SIZE: Knob<OrAsIs<Bytes>> = knob(
     "nfs-write-size",
     Domain::OrAsIs(&Domain::Bytes { min: 1024, max: 4 * MIB, step: 1024 }),
     "Most bytes that a client sends to an NFS server at a time (wsize)",
 );
-pub const NCONNECT: Knob = knob(
+pub const NCONNECT: Knob<OrAsIs<Count>> = knob(
     "nconnect",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 16 }),
     "TCP connections between an NFS client and its server",
 );
 
 /// Every one.
-pub const ALL: [&Knob; 5] =
-    [&NFS_VERSION, &NFS_TRANSPORT, &NFS_READ_SIZE, &NFS_WRITE_SIZE, &NCONNECT];
+pub const ALL: [&Knob; 5] = [
+    &NFS_VERSION.listed(),
+    &NFS_TRANSPORT.listed(),
+    &NFS_READ_SIZE.listed(),
+    &NFS_WRITE_SIZE.listed(),
+    &NCONNECT.listed(),
+];
 
 /// How `settings` have `source` mounted.
 pub fn share(source: &str, settings: &Settings) -> Share {
-    let set = |knob: &Knob| settings.find(knob.name).filter(|value| !Value::is_as_is(value));
-    let word = |knob: &Knob| set(knob).map(ToString::to_string);
-    let whole = |knob: &Knob| set(knob).map(|_| settings.whole(knob.name));
     Share {
         source: source.to_owned(),
-        version: word(&NFS_VERSION),
-        transport: word(&NFS_TRANSPORT),
-        read_bytes: whole(&NFS_READ_SIZE),
-        write_bytes: whole(&NFS_WRITE_SIZE),
-        connections: whole(&NCONNECT),
+        version: settings.get(NFS_VERSION).map(str::to_owned),
+        transport: settings.get(NFS_TRANSPORT).map(str::to_owned),
+        read_bytes: settings.get(NFS_READ_SIZE),
+        write_bytes: settings.get(NFS_WRITE_SIZE),
+        connections: settings.get(NCONNECT),
     }
 }
 

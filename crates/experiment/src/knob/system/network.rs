@@ -3,43 +3,51 @@
 
 #![expect(missing_docs, reason = "what each knob is stands in its `about`")]
 
+use std::marker::PhantomData;
+
 use super::place::{Form, Place, one};
 use super::{Apply, GIB, Knob, Scope};
+use crate::knob::typed::{Bytes, Count, OrAsIs, Setting, Word};
 use base::value::Domain;
 use host::inventory::Target;
 use host::journal::Identity;
 use host::sys::{Error, Host};
 
 /// Only what may use the network obeys: files may lie on a server elsewhere.
-const fn knob(name: &'static str, domain: Domain, apply: Apply, about: &'static str) -> Knob {
+const fn knob<T: Setting>(
+    name: &'static str,
+    domain: Domain,
+    apply: Apply,
+    about: &'static str,
+) -> Knob<T> {
     let (scope, engines, default) = (Scope::System, &["file", "command"], "as-is");
-    Knob { name, fio: "", about, domain, default, scope, engines, apply }
+    Knob { name, fio: "", about, domain, default, scope, engines, apply, reads: PhantomData }
 }
 
 /// The kernel keeps these sizes in a signed number of 32 bits, and needs a page.
 const SIZES: Domain = Domain::Bytes { min: 4096, max: 2 * GIB - 1, step: 1 };
 
-pub const TCP_BUFFER_MAX: Knob = knob(
+pub const TCP_BUFFER_MAX: Knob<OrAsIs<Bytes>> = knob(
     "tcp-buffer-max",
     Domain::OrAsIs(&SIZES),
     Apply::Files(tcp_buffer_max),
     "What the kernel lets the buffers of a TCP connection grow to by itself, for reading and for \
      writing (net.ipv4.tcp_rmem, tcp_wmem); bounds the window",
 );
-pub const SOCKET_BUFFER_MAX: Knob = knob(
+pub const SOCKET_BUFFER_MAX: Knob<OrAsIs<Bytes>> = knob(
     "socket-buffer-max",
     Domain::OrAsIs(&SIZES),
     Apply::Files(socket_buffer_max),
     "The largest buffer that a program may ask for with SO_RCVBUF and SO_SNDBUF \
      (net.core.rmem_max, wmem_max)",
 );
-pub const TCP_CONGESTION: Knob = knob(
+pub const TCP_CONGESTION: Knob<OrAsIs<Word>> = knob(
     "tcp-congestion",
     Domain::OrAsIs(&Domain::Label),
     Apply::Files(tcp_congestion),
     "Congestion control of new TCP connections, one of net.ipv4.tcp_available_congestion_control",
 );
-pub const NETDEV_BACKLOG_MAX: Knob = knob(
+pub const NETDEV_BACKLOG_MAX: Knob<OrAsIs<Count>> = knob(
     "netdev-backlog-max",
     Domain::OrAsIs(&Domain::Count { min: 1, max: i32::MAX as u64 }),
     Apply::Files(netdev_backlog_max),
@@ -47,7 +55,7 @@ pub const NETDEV_BACKLOG_MAX: Knob = knob(
      (net.core.netdev_max_backlog)",
 );
 
-pub const OPTMEM_MAX: Knob = knob(
+pub const OPTMEM_MAX: Knob<OrAsIs<Bytes>> = knob(
     "optmem-max",
     Domain::OrAsIs(&SIZES),
     Apply::Files(optmem_max),

@@ -1,6 +1,7 @@
 //! (pure) Traffic of the devices that was not the load's.
 
 use super::{Span, series};
+use crate::knob;
 use crate::knob::Settings;
 use crate::measurement::{Evidence, Measurement, Note, Series};
 use base::value::{bytes, percent};
@@ -68,7 +69,7 @@ fn own_bytes(evidence: &Evidence) -> u64 {
 fn own_read(evidence: &Evidence, settings: &Settings) -> Option<u64> {
     let own = evidence.process_read_bytes.filter(|_| evidence.process_io_reliable);
     // Without the process's count, read-ahead of our own looks like others; direct I/O has none.
-    let direct = settings.has("direct") && settings.flag("direct");
+    let direct = settings.has(knob::DIRECT) && settings.get(knob::DIRECT);
     own.or(direct.then_some(evidence.delivered.read_bytes))
 }
 
@@ -86,7 +87,7 @@ fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
     }
     let rewriting = evidence.filesystem.split('+').any(|name| REWRITING.contains(&name));
     // An fsync commits the journal: several blocks for each write, however small.
-    let commits = settings.has("fsync") && settings.word("fsync") == "every";
+    let commits = settings.has(knob::FSYNC) && settings.get(knob::FSYNC) == "every";
     let metadata = (own as f64 * METADATA_SHARE) as u64 + COMMIT_BYTES;
     (!rewriting && !commits).then_some(own.saturating_add(metadata))
 }

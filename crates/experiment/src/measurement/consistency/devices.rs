@@ -1,6 +1,7 @@
 //! What a load was given, against what devices and wires moved and can carry.
 
 use super::Facts;
+use crate::knob;
 use crate::measurement::origin::{AGREEMENT, Verdict};
 use crate::measurement::span::in_flight;
 use base::value::{bytes, throughput};
@@ -39,7 +40,7 @@ pub fn reads(facts: &Facts<'_>) -> Option<String> {
 pub fn writes(facts: &Facts<'_>) -> Option<String> {
     let (settings, evidence) = (facts.settings, &facts.measurement.evidence);
     let plain = matches!(evidence.filesystem.as_str(), "ext4" | "xfs");
-    let direct = settings.has("direct") && settings.flag("direct");
+    let direct = settings.has(knob::DIRECT) && settings.get(knob::DIRECT);
     let ignored = facts.measurement.notes.iter().any(|note| note.kind == "direct-ignored");
     if !plain || !direct || ignored || evidence.is_in_memory() || evidence.remote {
         return None;

@@ -6,6 +6,7 @@
 //! is in flight then. More cannot be.
 
 use super::Facts;
+use crate::knob;
 use crate::measurement::span::{Latencies, Span, in_flight};
 use base::value::{duration, iops};
 
@@ -86,8 +87,8 @@ pub fn arrivals(facts: &Facts<'_>) -> Option<String> {
         None => measurement.streams.iter().map(|stream| stream.stopped_ns).max()?,
     };
     let streams = in_flight(measurement, facts.settings).max(1.0);
-    let of_streams = facts.settings.number("streams").max(measurement.streams.len() as f64);
-    let per_s = facts.settings.number("rate") * of_streams;
+    let of_streams = facts.settings.number(knob::STREAMS).max(measurement.streams.len() as f64);
+    let per_s = facts.settings.number(knob::RATE) * of_streams;
     let arrived = per_s * end_ns.saturating_sub(started_ns) as f64 / 1e9;
     let done = span.done.ops() as f64;
     (done > arrived * (1.0 + TOLERANCE) + streams).then(|| {

@@ -1,13 +1,13 @@
 //! Each line of the table is broken once, and healthy trials break none.
 
 use super::*;
+use crate::knob;
 use crate::knob::testing::settings;
 use crate::measurement::figures::{cells, figures, rate, standing};
 use crate::measurement::{
     Ceiling, Durable, Evidence, Operation, Outcome, Stream, Window, judge, latency_histogram,
 };
 use crate::plan::Trial;
-use base::value::Value;
 
 const SECOND: u64 = 1_000_000_000;
 const BLOCK: u64 = 4096;
@@ -65,7 +65,7 @@ fn healthy(of: fn(u64) -> Amount) -> Record {
     let access = if is_write { "write" } else { "read" };
     let knobs = [("access", access), ("streams", "4"), ("queue-depth", "8"), ("direct", "true")];
     let mut settings = settings("file", &knobs);
-    settings.set("block-size", Value::Bytes(BLOCK));
+    settings.set(knob::BLOCK_SIZE, BLOCK);
     let trial = Trial {
         number: 1,
         replicate: 1,
@@ -103,7 +103,7 @@ fn planted(name: &str) -> (Record, Option<Figures>, Option<Verdict>) {
         "median" => plain(more(3)),
         "arrivals" => {
             let mut record = healthy(reads);
-            record.trial.settings.set("rate", Value::Count(1000));
+            record.trial.settings.set(knob::RATE, 1000);
             plain(record)
         }
         "percentiles" => {
@@ -202,7 +202,7 @@ fn less_than_may_be_in_flight_is_no_contradiction() {
     assert_eq!(broken(&slow), [""; 0]);
     // Operations that wait for their turn, at a rate, are in flight before they are submitted.
     let mut paced = healthy(reads);
-    paced.trial.settings.set("rate", Value::Count(12_600));
+    paced.trial.settings.set(knob::RATE, 12_600);
     let mut histogram = latency_histogram();
     histogram.saturating_record_n(640_000_000, 100_000);
     let paced = with(paced, |it| it.latency = vec![(Operation::Read, histogram)]);

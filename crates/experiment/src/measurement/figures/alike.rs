@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Name, Record};
+use crate::knob;
+use crate::knob::Access;
 use crate::measurement::origin::{self, Verdict};
 use crate::measurement::reported::PREFIX;
 use base::stats::Estimate;
 use base::stats::alike::mean_intervals;
-use base::value::Value;
 
 /// The values of each figure over the replicates of one cell.
 pub type Values = BTreeMap<Name, Vec<f64>>;
@@ -21,8 +22,8 @@ pub type Shared = BTreeMap<Name, (Estimate, u32)>;
 struct Kind<'a> {
     group: &'a str,
     engine: &'a str,
-    access: Option<&'a Value>,
-    operation: Option<&'a Value>,
+    access: Option<Access>,
+    operation: Option<&'a str>,
     origin: Verdict,
     /// Whether the files are memory, or memory may have taken what was written: that has no origin.
     memory: bool,
@@ -33,7 +34,7 @@ impl<'a> Kind<'a> {
     fn of(records: &[&'a Record]) -> Option<Kind<'a>> {
         let first = records.first()?;
         let settings = &first.trial.settings;
-        let direct = settings.has("direct") && settings.flag("direct");
+        let direct = settings.has(knob::DIRECT) && settings.get(knob::DIRECT);
         let mut kinds = records.iter().filter_map(|record| {
             let measurement = record.outcome.measurement()?;
             let from = origin::from(measurement, settings);
@@ -49,8 +50,8 @@ impl<'a> Kind<'a> {
         one.then(|| Kind {
             group: &first.trial.group,
             engine: settings.engine(),
-            access: settings.find("access"),
-            operation: settings.find("operation"),
+            access: settings.get(knob::ACCESS),
+            operation: settings.find(knob::OPERATION),
             origin,
             memory,
         })

@@ -1,6 +1,8 @@
 //! What of a trial's writing was on the device, and how long that took.
 
 use super::{Record, Span};
+use crate::knob;
+use crate::knob::Access;
 use crate::knob::Settings;
 use crate::measurement::origin::AGREEMENT;
 use crate::measurement::{Durable, Evidence, Measurement, Note};
@@ -29,14 +31,14 @@ pub fn durable_bytes(record: &Record) -> Option<u64> {
     }
     let ignored = measurement.notes.iter().any(|note| note.kind == "direct-ignored");
     // What goes around the page cache above a loop device meets the one that holds its file.
-    let around = settings.flag("direct") && !ignored && evidence.below.caches.is_empty();
-    let one_by_one = around || settings.word("fsync") == "every";
-    let extent = match settings.word("access") {
+    let around = settings.get(knob::DIRECT) && !ignored && evidence.below.caches.is_empty();
+    let one_by_one = around || settings.get(knob::FSYNC) == "every";
+    let of_stream = match settings.get(knob::ACCESS) {
         // One record is written over and over: the last of them alone stays.
-        "record-rewrite" => &["streams", "block-size"][..],
-        _ => &["streams", "files", "file-size"],
+        Some(Access::RecordRewrite) => settings.get(knob::BLOCK_SIZE),
+        _ => settings.get(knob::FILES).saturating_mul(settings.get(knob::FILE_SIZE)),
     };
-    let of_files = extent.iter().map(|knob| settings.whole(knob)).fold(1, u64::saturating_mul);
+    let of_files = settings.get(knob::STREAMS).saturating_mul(of_stream);
     let each_stays = one_by_one || bytes <= of_files;
     let device = match each_stays {
         true => bytes,
@@ -69,7 +71,7 @@ fn at_the_bottom(evidence: &Evidence, bytes: u64, each_stays: bool) -> Option<u6
 pub fn takes_no_memory(measurement: &Measurement, settings: &Settings) -> bool {
     let (evidence, below) = (&measurement.evidence, &measurement.evidence.below);
     let wrote = evidence.delivered.write_bytes > 0;
-    let cached = !below.caches.is_empty() && settings.word("fsync") != "every";
+    let cached = !below.caches.is_empty() && settings.get(knob::FSYNC) != "every";
     !evidence.is_in_memory() && !(wrote && (cached || below.unseen.is_some()))
 }
 
@@ -89,7 +91,10 @@ pub fn notes(record: &Record) -> Vec<Note> {
         return vec![Note::new("written-to-memory", text)];
     }
     let mut notes = Vec::new();
-    if settings.flag("direct") && !below.caches.is_empty() && settings.word("fsync") != "every" {
+    if settings.get(knob::DIRECT)
+        && !below.caches.is_empty()
+        && settings.get(knob::FSYNC) != "every"
+    {
         let text = format!(
             "direct writes went into the page cache below, which holds the file behind {}: the \
              speed at which they were accepted is memory's",
@@ -157,8 +162,8 @@ pub fn each_stays(record: &Record, ops: u64) -> bool {
     let settings = &record.trial.settings;
     let memory = record.outcome.measurement().is_some_and(|it| it.evidence.is_in_memory());
     // Transactions of a database are no changes of names, and each has a row of its own.
-    let names = settings.whole("files").saturating_mul(settings.whole("streams"));
-    !memory && (!settings.has("operation") || ops <= names)
+    let names = settings.get(knob::FILES).saturating_mul(settings.get(knob::STREAMS));
+    !memory && (!settings.has(knob::OPERATION) || ops <= names)
 }
 
 #[cfg(test)]

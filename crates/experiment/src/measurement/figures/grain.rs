@@ -1,6 +1,7 @@
 //! How fine a rate can be known that is counted in whole blocks.
 
 use super::Record;
+use crate::knob;
 
 /// What one block of each stream in the window comes to in the rate `name`; `None` of what is not
 /// counted in blocks.
@@ -21,7 +22,7 @@ pub fn grain(record: &Record, name: &str) -> Option<f64> {
         _ => return None,
     };
     let settings = &record.trial.settings;
-    let streams = if settings.has("streams") { settings.whole("streams").max(1) } else { 1 };
+    let streams = if settings.has(knob::STREAMS) { settings.get(knob::STREAMS).max(1) } else { 1 };
     let each = (ops > 0).then(|| amount as f64 / ops as f64)?;
     let grain = each * streams as f64 / window.seconds();
     (grain.is_finite() && grain > 0.0).then_some(grain)

@@ -1,6 +1,7 @@
 //! (pure) Block devices, the links to them, and caches in them.
 
 use super::{Facts, Limits, Resource, Standing, Use, of_most};
+use crate::knob;
 use crate::measurement::origin::{Origin, Verdict};
 use base::value::{duration, percent};
 
@@ -111,7 +112,7 @@ fn of_names(facts: &Facts<'_>, names: &[String]) -> Option<Disks> {
 /// which a device does one after the other, is as slow as its last: 2k/(k+1) times the mean.
 pub fn above(facts: &Facts<'_>, limits: &Limits) -> Option<f64> {
     // A read through the page cache may be a read-ahead's; one at a fixed time may wait for us.
-    if !facts.flag("direct") || facts.rate() > 0.0 {
+    if !facts.settings.get(knob::DIRECT) || facts.rate() > 0.0 {
         return None;
     }
     let (latency_s, ops_per_s) = (limits.latency_s?, facts.ops_per_s?);

@@ -4,6 +4,7 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::{Facts, Limits, Resource, Standing, Use, of_most};
+use crate::knob;
 use base::value::{bytes, percent};
 
 /// A thread that ran, or could have run had it had a CPU, for a larger share of the time never
@@ -59,7 +60,7 @@ pub struct Processors {
 
 /// What was counted; `None` when nothing was.
 pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
-    let streams = (facts.number("streams", 1.0).max(1.0)) as usize;
+    let streams = facts.settings.how_many(knob::STREAMS) as usize;
     let programs = facts.measurement.programs.is_some();
     // What watches over programs is not the load.
     let counted = if programs { Vec::new() } else { threads(facts) };
@@ -270,13 +271,13 @@ fn alone(facts: &Facts<'_>, all: &Processors, hungry: bool, cached: bool) -> Use
     };
     let copy_rate = facts.measurement.evidence.copy_bytes_per_s.filter(|rate| *rate > 0.0);
     let copied = copy_rate.map(|rate| facts.bytes_per_s / rate / all.used_cpus.max(1e-9));
-    let large = facts.number("block-size", 0.0) >= COPIED_BLOCK_BYTES;
+    let large = facts.settings.get(knob::BLOCK_SIZE) as f64 >= COPIED_BLOCK_BYTES;
     let copying = match copied {
         _ if !cached => false,
         Some(share) => share >= COPIED || (large && share >= COPIED_LARGE),
         None => large,
     };
-    let streams = facts.number("streams", 1.0);
+    let streams = facts.settings.how_many(knob::STREAMS);
     let threads = if streams > 1.0 { "its threads" } else { "its thread" };
     let mut evidence = format!("{threads} used a CPU for {} of the time", percent(ran));
     if copying {
@@ -287,7 +288,7 @@ fn alone(facts: &Facts<'_>, all: &Processors, hungry: bool, cached: bool) -> Use
             ),
             None => " with nothing to do but to copy".to_owned(),
         };
-        let block = facts.number("block-size", 0.0);
+        let block = facts.settings.get(knob::BLOCK_SIZE) as f64;
         evidence += &format!(" ({} at a time, from memory)", bytes(block));
     }
     let resource = if copying { Resource::Copying } else { Resource::Core };

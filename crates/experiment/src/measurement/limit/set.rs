@@ -1,6 +1,7 @@
 //! (pure) Limits that somebody set: the load's own rate, control groups.
 
 use super::{Facts, Limits, Resource, Standing, Use, of_most};
+use crate::knob;
 use crate::measurement::datagrams;
 use base::value::{bits, iops, percent};
 use host::counters::bounds::{Bound, Bounded};
@@ -32,7 +33,7 @@ pub fn generator(facts: &Facts<'_>) -> Option<Use> {
     if let Some(paced) = paced(facts) {
         return Some(paced);
     }
-    let asked = facts.rate() * facts.number("streams", 1.0);
+    let asked = facts.rate() * facts.settings.how_many(knob::STREAMS);
     let ops_per_s = facts.ops_per_s.filter(|_| asked > 0.0)?;
     let share = ops_per_s / asked;
     let standing = if share >= KEPT_UP { Standing::Binds } else { Standing::Clear };
@@ -48,10 +49,8 @@ pub fn generator(facts: &Facts<'_>) -> Option<Use> {
 
 /// The load over a network sent all that its pace lets through, and all of it arrived.
 fn paced(facts: &Facts<'_>) -> Option<Use> {
-    let asked = facts.number("pacing", 0.0) * facts.number("streams", 1.0);
-    if !(asked.is_finite() && asked > 0.0) {
-        return None;
-    }
+    let of_one = facts.settings.get(knob::PACING).filter(|rate| *rate > 0)?;
+    let asked = of_one as f64 * facts.settings.how_many(knob::STREAMS);
     let sent = facts.per_s(datagrams::SOURCE, "sent_bytes").unwrap_or(facts.bytes_per_s);
     let lost = datagrams::Count::of(facts.measurement).map_or(0.0, |count| count.lost_share());
     let share = sent / asked;
@@ -157,9 +156,11 @@ pub fn cgroup_io(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
 /// io_uring issues without blocking at first. A request that must be split is charged, refused, and
 /// charged again when it is issued for good: half of the limit, or a little more, gets through.
 fn charged_twice(facts: &Facts<'_>, share: f64) -> bool {
-    const LARGE_BYTES: f64 = 512.0 * 1024.0;
-    let large = facts.number("block-size", 0.0) > LARGE_BYTES;
-    large && facts.word("io-engine") == "uring" && (0.42..THROTTLED.start).contains(&share)
+    const LARGE_BYTES: u64 = 512 * 1024;
+    let large = facts.settings.get(knob::BLOCK_SIZE) > LARGE_BYTES;
+    large
+        && facts.settings.get(knob::IO_ENGINE) == "uring"
+        && (0.42..THROTTLED.start).contains(&share)
 }
 
 /// What the load, or its device, took of what `bound` limits.
@@ -184,5 +185,5 @@ fn used(facts: &Facts<'_>, bound: &Bound) -> Option<f64> {
 /// Operations around the page cache are requests; others may be none.
 fn direct(facts: &Facts<'_>, ops_per_s: f64) -> f64 {
     let one_disk = facts.measurement.evidence.devices.len() == 1;
-    if facts.flag("direct") && one_disk { ops_per_s } else { 0.0 }
+    if facts.settings.get(knob::DIRECT) && one_disk { ops_per_s } else { 0.0 }
 }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "nothing but tests uses it")]
 
+use crate::knob;
 use crate::knob::Settings;
 use crate::measurement::{
     Amount, Column, Evidence, Kind, Measurement, Operation, Outcome, Record, Series, Stream,
@@ -124,11 +125,11 @@ impl Scene {
 
     fn settings(&self) -> Settings {
         let mut settings = Settings::defaults("file");
-        settings.set("streams", Value::Count(self.streams));
-        settings.set("queue-depth", Value::Count(self.depth));
-        settings.set("block-size", Value::Bytes(self.block));
+        settings.set(knob::STREAMS, self.streams);
+        settings.set(knob::QUEUE_DEPTH, self.depth);
+        settings.set(knob::BLOCK_SIZE, self.block);
         for (knob, value) in &self.changes {
-            settings.set(knob, value.clone());
+            settings.set_named(knob, value.clone());
         }
         settings
     }

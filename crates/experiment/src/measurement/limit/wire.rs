@@ -9,6 +9,7 @@
 
 use super::processors::{self, Cpu};
 use super::{Facts, Limits, Resource, Standing, Use, peer};
+use crate::knob;
 use crate::measurement::network::{SOURCE, level};
 use base::value::{duration, percent, significant};
 
@@ -116,7 +117,7 @@ fn queued(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
     let processors = limits.processors.as_ref()?;
     let series = facts.series(SOURCE)?;
     let mean = |name: &str| level(series, name, facts.start_ns, facts.end_ns);
-    let streams = facts.number("streams", 1.0).max(1.0);
+    let streams = facts.settings.how_many(knob::STREAMS);
     let busy = facts.per_s(SOURCE, "busy_ns")? / 1e9 / streams;
     let (round_ns, least_ns) = (mean("rtt_ns")?, mean("rtt_min_ns")?);
     let waits = least_ns > 0.0

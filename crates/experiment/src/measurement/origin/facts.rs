@@ -1,6 +1,7 @@
 //! (pure) The evidence on a trial's reads, and the questions that both kinds of verdict ask.
 
 use super::AGREEMENT;
+use crate::knob;
 use crate::knob::Settings;
 use crate::measurement::Evidence;
 
@@ -30,12 +31,7 @@ impl Facts<'_> {
 
     /// Whether direct I/O was asked for.
     pub fn direct(&self) -> bool {
-        self.settings.has("direct") && self.settings.flag("direct")
-    }
-
-    /// The word of a knob; empty when the engine has no such knob.
-    pub fn word(&self, knob: &str) -> &str {
-        if self.settings.has(knob) { self.settings.word(knob) } else { "" }
+        self.settings.get(knob::DIRECT)
     }
 
     /// R as a share of the files, where it is known.

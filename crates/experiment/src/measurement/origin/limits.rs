@@ -1,5 +1,6 @@
 //! (pure) What left the kernel, held against what the media could deliver.
 
+use crate::knob;
 use crate::knob::Settings;
 use crate::measurement::stopped::stopped;
 use crate::measurement::{Ceiling, Measurement, course};
@@ -70,7 +71,7 @@ fn crowd(measurement: &Measurement, settings: &Settings, length_ns: u64) -> f64 
 }
 
 fn block_bytes(settings: &Settings) -> f64 {
-    if settings.has("block-size") { settings.number("block-size") } else { 0.0 }
+    settings.get(knob::BLOCK_SIZE) as f64
 }
 
 /// What the load had devices read for each byte that it was given, where that was more: with what
@@ -122,8 +123,7 @@ fn rate(measurement: &Measurement, settings: &Settings) -> Option<(f64, f64)> {
 }
 
 fn in_flight(settings: &Settings) -> f64 {
-    let of = |knob: &str| if settings.has(knob) { settings.number(knob).max(1.0) } else { 1.0 };
-    of("streams") * of("queue-depth")
+    settings.how_many(knob::STREAMS) * settings.how_many(knob::QUEUE_DEPTH)
 }
 
 fn above_bytes(
@@ -146,10 +146,7 @@ fn above_bytes(
 /// How the reads in flight are spread over several disks is not known; that every disk may choose
 /// among all of them is the most generous.
 fn above_ops(measurement: &Measurement, settings: &Settings, ceiling: &Ceiling) -> Option<String> {
-    let random = settings.has("access") && settings.word("access").starts_with("random");
-    let zipf =
-        settings.has("random-distribution") && settings.word("random-distribution") == "zipf";
-    if !random || zipf {
+    if !settings.is_random() || settings.get(knob::RANDOM_DISTRIBUTION) == "zipf" {
         return None;
     }
     let limit = ceiling.ops_per_s.filter(|limit| *limit > 0.0)?;

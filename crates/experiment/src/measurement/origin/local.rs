@@ -2,6 +2,8 @@
 
 use super::facts::Facts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
+use crate::knob;
+use crate::knob::Access;
 use base::value::{bytes, percent};
 
 impl Facts<'_> {
@@ -167,14 +169,14 @@ impl Facts<'_> {
     fn hidden_share(&self, process: u64) -> Option<f64> {
         let ahead = self.share(process) > 1.0 + AGREEMENT;
         // Direct I/O neither reads ahead nor hits; when P exceeds D it was not direct I/O.
-        if self.direct() && self.word("io-engine") != "mmap" && !ahead {
+        if self.direct() && self.settings.get(knob::IO_ENGINE) != "mmap" && !ahead {
             return None;
         }
         // From one end to the other, unused read-ahead is what lies beyond the end: little,
         // unless it shows. Elsewhere the kernel reads ahead from the traces of earlier reads
         // (mm/readahead.c) and mmap reads around each fault, and the waste may just equal the
         // hits.
-        let in_order = matches!(self.word("access"), "read" | "update");
+        let in_order = self.settings.reads() && self.settings.in_order();
         if in_order && !ahead {
             return None;
         }
@@ -184,19 +186,19 @@ impl Facts<'_> {
         }
         let reread = match self.evidence.reread_bytes {
             Some(reread) => self.share(reread),
-            None if self.word("random-distribution") == "zipf" => 1.0,
+            None if self.settings.get(knob::RANDOM_DISTRIBUTION) == "zipf" => 1.0,
             // Drawn evenly with replacement, half of what has been covered meets it again.
-            None if self.word("access").starts_with("random") => {
-                self.delivered() / file_bytes / 2.0
-            }
+            None if self.settings.is_random() => self.delivered() / file_bytes / 2.0,
             None => (1.0 - file_bytes / self.delivered()).max(0.0),
         };
         // Pages that were there before, and pages that the load wrote itself, are hits as well; but
         // blocks that are written back were read before, and reading them again was counted above.
-        let written = match self.word("access") {
-            "update" | "random-update" if self.evidence.reread_bytes.is_some() => 0.0,
+        let written = match self.settings.get(knob::ACCESS) {
+            Some(Access::Update | Access::RandomUpdate) if self.evidence.reread_bytes.is_some() => {
+                0.0
+            }
             // It drops what it wrote before it reads; what stays is counted as read again.
-            "" if self.settings.engine() == "integrity" => 0.0,
+            None if self.settings.engine() == "integrity" => 0.0,
             _ => self.evidence.delivered.write_bytes as f64 / file_bytes,
         };
         let hidden = (reread + written + self.resident_share().unwrap_or(1.0)).min(1.0);

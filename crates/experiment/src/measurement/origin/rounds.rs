@@ -4,6 +4,7 @@
 use super::again::{Again, CROWD, again};
 use super::limits::{Exceeded, moved};
 use super::{FASTEST_CHANCE, SURELY};
+use crate::knob;
 use crate::knob::Settings;
 use crate::measurement::course::TIMED;
 use crate::measurement::{Measurement, SecondPass};
@@ -47,10 +48,10 @@ pub fn before_jump(
 /// When so many bytes had been read; `None` where that says nothing of a device.
 fn course(measurement: &Measurement, settings: &Settings) -> Option<Vec<(u64, u64)>> {
     let load = &measurement.load;
-    let paced = settings.has("rate") && settings.number("rate") > 0.0;
+    let paced = settings.has(knob::RATE) && settings.number(knob::RATE) > 0.0;
     let mixed = measurement.evidence.delivered.write_bytes > 0;
     // What a program does may have parts of its own.
-    let ours = measurement.programs.is_none() && settings.has("access");
+    let ours = measurement.programs.is_none() && settings.has(knob::ACCESS);
     // Where the clock stands between rounds, rows of it are no course.
     if !ours || paced || mixed || load.column(TIMED).is_some() {
         return None;

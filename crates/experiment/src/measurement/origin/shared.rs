@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::again::{CROWD, FASTER_AGAIN};
 use super::{FASTEST_CHANCE, Origin, SURELY, Verdict, origin};
+use crate::knob;
 use crate::measurement::{Outcome, Record};
 use crate::plan::files::files_of;
 use base::value::throughput_short;
@@ -103,10 +104,10 @@ fn finds(record: &Record) -> Option<bool> {
 
 /// Knobs of which more makes a load faster, and at most by as much: what one operation takes is
 /// never less for it.
-const IN_FLIGHT: [&str; 2] = ["block-size", "queue-depth"];
+const IN_FLIGHT: [&str; 2] = [knob::BLOCK_SIZE.name, knob::QUEUE_DEPTH.name];
 
 /// Knobs that follow from those.
-const FOLLOWS: [&str; 1] = ["batch"];
+const FOLLOWS: [&str; 1] = [knob::BATCH.name];
 
 /// How fast files were read at first.
 struct Slowest {
@@ -131,10 +132,8 @@ fn slower(records: &[Record]) -> BTreeMap<usize, String> {
     for (at, bytes_per_s) in reads {
         let trial = &records[at].trial;
         let settings = &trial.settings;
-        let in_flight = IN_FLIGHT.map(|knob| match settings.has(knob) {
-            true => settings.number(knob).max(1.0),
-            false => 1.0,
-        });
+        let block = settings.find(knob::BLOCK_SIZE).map_or(1.0, |bytes| bytes as f64);
+        let in_flight = [block, settings.how_many(knob::QUEUE_DEPTH)];
         // Equal settings and an equal first file are the same files.
         let alike = settings.fingerprint(&[&IN_FLIGHT[..], &FOLLOWS].concat());
         let all = slowest.entry((alike, devices(&records[at]), trial.first_file)).or_default();
@@ -183,9 +182,9 @@ fn read_alone(record: &Record) -> Option<f64> {
     // What a program does between its reads is its own.
     let ours = measurement.programs.is_none() && evidence.delivered.write_bytes == 0;
     let alone = device as f64 <= (1.0 + CROWD) * read as f64;
-    let paced = settings.has("rate") && settings.number("rate") > 0.0;
+    let paced = settings.has(knob::RATE) && settings.number(knob::RATE) > 0.0;
     let known = ours && alone && !paced && read > 0 && measurement.elapsed_ns > 0;
-    let again = !settings.flag("fresh-file") && settings.whole("files") > 0;
+    let again = !settings.get(knob::FRESH_FILE) && settings.get(knob::FILES) > 0;
     let is_device = || origin(measurement, settings).verdict == Verdict::Device;
     let jumped = before_jump(record).is_some();
     (known && again && (jumped || is_device()))
@@ -194,7 +193,7 @@ fn read_alone(record: &Record) -> Option<f64> {
 
 /// The files of a trial that others may read too; those that are made anew for it are removed.
 fn files(record: &Record) -> BTreeSet<(usize, usize)> {
-    if record.trial.settings.flag("fresh-file") {
+    if record.trial.settings.get(knob::FRESH_FILE) {
         return BTreeSet::new();
     }
     let of = files_of(&record.trial.settings, record.trial.first_file);

@@ -2,6 +2,8 @@
 
 use super::facts::Facts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
+use crate::knob;
+use crate::knob::Access;
 use base::value::{bytes, percent};
 
 impl Facts<'_> {
@@ -91,7 +93,7 @@ impl Facts<'_> {
         match self.evidence.reread_bytes {
             Some(reread) => self.share(reread) <= AGREEMENT,
             None => {
-                self.word("access") == "read"
+                self.settings.get(knob::ACCESS) == Some(Access::Read)
                     && self.delivered() <= (1.0 + AGREEMENT) * self.evidence.file_bytes as f64
             }
         }

@@ -51,13 +51,13 @@ fn a_plan_is_read_as_written() {
     let all: Vec<Settings> = plan.cells().map(|cell| plan.settings(&cell)).collect();
     for settings in &all {
         assert_eq!(settings.stop(), Stop::Steady);
-        assert_eq!(settings.whole("at-least"), 20_000_000_000);
-        assert_eq!(settings.whole("at-most"), 120_000_000_000);
+        assert_eq!(settings.get(knob::AT_LEAST), 20_000_000_000);
+        assert_eq!(settings.get(knob::AT_MOST), 120_000_000_000);
         assert_eq!(settings.directories(), ["/srv/a", "/srv/b"]);
     }
-    assert_eq!(all[0].whole("file-size"), 512 << 20);
-    assert_eq!(all[10].whole("streams"), 4);
-    assert_eq!(all[10].word("access"), "random-read");
+    assert_eq!(all[0].get(knob::FILE_SIZE), 512 << 20);
+    assert_eq!(all[10].get(knob::STREAMS), 4);
+    assert_eq!(all[10].get(knob::ACCESS), Some(Access::RandomRead));
 }
 
 #[test]
@@ -199,6 +199,8 @@ prepare = "make mrproper defconfig"
 disk = 310.0
 controller = 640
 "#;
+use crate::knob;
+use crate::knob::Access;
 
 /// A plan had one engine for all: reading files and compiling a kernel took two plans, whose
 /// trials were then not in one random order.
@@ -212,12 +214,17 @@ fn programs_stand_beside_workloads_each_with_the_knobs_that_it_obeys() {
     assert_eq!((of("file"), of("command"), all.len()), (12, 6, 18));
     assert_eq!((plan.prices["disk"], plan.prices["controller"]), (310.0, 640.0));
     let program = all.last().unwrap();
-    assert_eq!(program.word("command"), "make -j{streams} bzImage");
-    assert_eq!(program.whole("read-ahead"), 8 << 20);
+    assert_eq!(program.get(knob::COMMAND), "make -j{streams} bzImage");
+    assert_eq!(program.get(knob::READ_AHEAD).unwrap_or(0), 8 << 20);
     let alone = Settings::defaults("command");
-    assert_eq!(program.get("at-most"), alone.get("at-most"), "a compilation is not cut at 120 s");
+    assert_eq!(
+        program.value(knob::AT_MOST),
+        alone.value(knob::AT_MOST),
+        "a compilation is not cut at 120 s"
+    );
     // The settings of the machine that change least often are shared by both.
-    let ahead: Vec<u64> = plan.trials(7).map(|trial| trial.settings.whole("read-ahead")).collect();
+    let ahead: Vec<u64> =
+        plan.trials(7).map(|trial| trial.settings.get(knob::READ_AHEAD).unwrap_or(0)).collect();
     let changes = ahead.windows(2).filter(|pair| pair[0] != pair[1]).count();
     assert!(changes <= 3 * 3, "{ahead:?}");
 }
@@ -247,9 +254,9 @@ fn a_knob_that_is_typed_goes_to_the_workloads_that_obey_it() {
     let mut plan = read(MIXED, "p.toml", None).unwrap();
     plan.vary(&["direct=false".to_owned(), "timeout=9s".to_owned()]).unwrap();
     for settings in plan.cells().map(|cell| plan.settings(&cell)) {
-        assert_eq!(settings.has("direct"), settings.engine() == "file");
-        assert!(!settings.flag("direct"));
-        assert!(settings.engine() == "file" || settings.whole("timeout") == 9_000_000_000);
+        assert_eq!(settings.has(knob::DIRECT), settings.engine() == "file");
+        assert!(!settings.get(knob::DIRECT));
+        assert!(settings.engine() == "file" || settings.get(knob::TIMEOUT) == 9_000_000_000);
     }
     let refused = plan.vary(&["sim-noise=0.1".to_owned()]).unwrap_err();
     assert!(refused.why.contains("`file, command` has no knob"), "{refused}");

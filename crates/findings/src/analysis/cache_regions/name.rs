@@ -5,6 +5,7 @@ use serde_json::Value as Json;
 
 use super::{Edge, size};
 use base::value::bytes;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::origin::{Origin, Verdict};
 use host::inventory::server::{Memory, Processors};
@@ -114,7 +115,7 @@ impl Known {
     /// The processors' caches that may end at an edge. Each stream has a file of its own: so many
     /// caches may hold them, or one may hold them all.
     fn processors(&self, edge: &Edge, settings: &Settings) -> (String, String) {
-        let streams = if settings.has("streams") { settings.number("streams") } else { 1.0 };
+        let streams = settings.how_many(knob::STREAMS);
         let fits = |cache: &&Cache| {
             let most = cache.size_bytes * streams.min(cache.count);
             cache.size_bytes <= edge.high_bytes && most >= edge.low_bytes
@@ -150,8 +151,7 @@ impl Known {
     /// The page cache, by the evidence of where bytes came from; its size is told where it is that
     /// of something known.
     fn pages(&self, edge: &Edge, settings: &Settings) -> (String, String) {
-        let limit = settings.find("memory-limit").filter(|limit| !limit.is_as_is());
-        let limit = limit.map(|_| settings.number("memory-limit"));
+        let limit = settings.get(knob::MEMORY_LIMIT).map(|bytes| bytes as f64);
         let fits = |size: &f64| size * PAGES_LEAST <= edge.high_bytes && *size >= edge.low_bytes;
         let name = match (limit.filter(fits), self.memory_bytes.filter(fits)) {
             (Some(limit), _) => format!("the page cache, within a memory-limit of {}", size(limit)),

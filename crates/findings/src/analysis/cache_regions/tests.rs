@@ -8,6 +8,7 @@ use super::*;
 use base::stats::Interval;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing::{campaign, settings};
+use experiment::knob;
 use experiment::measurement::origin::Verdict;
 
 const MIB: f64 = 1048576.0;
@@ -214,11 +215,11 @@ fn no_plateau_is_named_by_its_size_alone() {
 #[test]
 fn one_record_again_and_again_has_no_working_set_of_its_file() {
     let mut settings = Settings::defaults("file");
-    settings.set("file-size", Value::Bytes(1 << 20));
-    settings.set("streams", Value::Count(4));
-    settings.set("files", Value::Count(2));
+    settings.set(knob::FILE_SIZE, 1 << 20);
+    settings.set(knob::STREAMS, 4);
+    settings.set(knob::FILES, 2);
     assert_eq!(working_set(&settings), Some(8.0 * MIB));
-    settings.set("access", Value::Word("record-rewrite".into()));
+    settings.set(knob::ACCESS, Access::RecordRewrite);
     assert_eq!(working_set(&settings), None);
 }
 
@@ -228,7 +229,7 @@ fn a_hundred_thousand_trials_of_as_many_sizes_are_left_alone_at_once() {
     let last = records[5].clone();
     for i in 0..20_000 {
         let mut record = last.clone();
-        record.trial.settings.set("file-size", Value::Bytes((16 << 20) + 4096 * i));
+        record.trial.settings.set(knob::FILE_SIZE, (16 << 20) + 4096 * i);
         record.outcome = record.outcome.clone();
         records.push(record);
     }

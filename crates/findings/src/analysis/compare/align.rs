@@ -85,7 +85,7 @@ pub fn align<'a>(before: &'a [Record], now: &'a [Record]) -> (Vec<Partner<'a>>, 
 /// change; but not those that a campaign itself has several levels of.
 fn free(old: &[Vec<&Record>], new: &[Vec<&Record>]) -> Vec<&'static str> {
     let several = |groups: &[Vec<&Record>], name: &str| {
-        let mut all = groups.iter().map(|group| group[0].trial.settings.find(name));
+        let mut all = groups.iter().map(|group| group[0].trial.settings.named(name));
         let first = all.next();
         all.any(|other| Some(other) != first)
     };
@@ -107,7 +107,7 @@ fn telling<'r, 'a: 'r>(
         let known = telling.entry(settings.engine()).or_default();
         for (name, value) in settings.iter() {
             let new = !free.contains(&name) && !known.contains(&name);
-            if new && first.find(name) != Some(value) {
+            if new && first.named(name) != Some(value) {
                 known.push(name);
             }
         }
@@ -120,7 +120,7 @@ fn telling<'r, 'a: 'r>(
 fn order(group: &[&Record], telling: &Telling) -> (String, Vec<(f64, String)>) {
     let trial = &group[0].trial;
     let names = telling.get(trial.settings.engine()).into_iter().flatten();
-    let place = |name: &&'static str| match trial.settings.find(name) {
+    let place = |name: &&'static str| match trial.settings.named(name) {
         Some(Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n)) => {
             (*n as f64, String::new())
         }
@@ -139,13 +139,11 @@ fn label(group: &[&Record], telling: &Telling) -> String {
     let settings = &trial.settings;
     let none = Vec::new();
     let names = telling.get(settings.engine()).unwrap_or(&none).iter();
-    let means = |name: &&&str| settings.has(name) && !settings.is_moot(name);
     let parts: Vec<String> = names
-        .filter(means)
-        .map(|name| {
-            let said = setting(settings.get(name));
+        .filter_map(|name| {
+            let said = setting(settings.named(name).filter(|_| !settings.is_moot(name))?);
             let line = said.lines().next().unwrap_or_default();
-            format!("{name} {}", line.chars().take(TEXT_MAX).collect::<String>())
+            Some(format!("{name} {}", line.chars().take(TEXT_MAX).collect::<String>()))
         })
         .collect();
     match parts.is_empty() {
@@ -160,7 +158,7 @@ fn nearest(settings: &Settings, others: &[&Vec<&Record>], free: &[&str]) -> Stri
     const AMONG_MAX: usize = 1000;
     let differing = |other: &Settings| -> Vec<String> {
         let differs = |(name, value): (&'static str, &Value)| {
-            let held = other.find(name)?;
+            let held = other.named(name)?;
             (!free.contains(&name) && held != value).then(|| format!("{name} {}", setting(held)))
         };
         settings.iter().filter_map(differs).collect()

@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 use base::stats::testing::{Coverage, null_limit, seeds};
 use engines::engine::testing::{campaign, settings};
+use experiment::knob;
 use experiment::measurement::Amount;
 
 const ASKED: Asked = Asked { threshold: 0.05, figure: None };
@@ -28,7 +29,7 @@ fn server(capacity: f64, noise: &str, seed: u64) -> Vec<Record> {
     let mut records = campaign(&["64KiB", "128KiB"].iter().map(cell).collect::<Vec<_>>(), 3, seed);
     // What the second server is worth is not asked for.
     for record in &mut records {
-        record.trial.settings.set("sim-capacity", Value::BytesPerSecond(1));
+        record.trial.settings.set(knob::SIM_CAPACITY, 1);
     }
     records
 }
@@ -105,11 +106,11 @@ fn what_cannot_be_compared_says_why() {
     // Other directories are where it ran; another queue depth is another load.
     let mut other = server(400.0, "0.02", 2);
     for record in &mut other {
-        record.trial.settings.set("directories", Value::Words(vec!["/srv/b".into()]));
+        record.trial.settings.set(knob::DIRECTORIES, &["/srv/b".into()]);
     }
     assert_eq!(compare(&base, &other, &ASKED).cells.len(), 2);
-    for record in other.iter_mut().filter(|it| it.trial.settings.whole("block-size") == 131_072) {
-        record.trial.settings.set("queue-depth", Value::Count(1));
+    for record in other.iter_mut().filter(|it| it.trial.settings.get(knob::BLOCK_SIZE) == 131_072) {
+        record.trial.settings.set(knob::QUEUE_DEPTH, 1);
     }
     let found = compare(&base, &other, &ASKED);
     assert_eq!(found.cells.len(), 1);
@@ -145,11 +146,11 @@ fn bytes_from_memory_are_not_held_against_bytes_from_the_device() {
         evidence.process_read_bytes = Some(0);
         evidence.device_read_bytes = Some(0);
         evidence.resident_before_bytes = Some(evidence.file_bytes);
-        record.trial.settings.set("direct", Value::Flag(false));
+        record.trial.settings.set(knob::DIRECT, false);
     }
     let mut base = base;
     for record in &mut base {
-        record.trial.settings.set("direct", Value::Flag(false));
+        record.trial.settings.set(knob::DIRECT, false);
     }
     let found = compare(&base, &cached, &ASKED);
     assert_eq!(found.cells.len(), 0, "{found:#?}");
@@ -187,7 +188,7 @@ fn less_of_a_time_is_better() {
 fn what_differs_besides_is_told() {
     let (base, mut other) = (server(400.0, "0.02", 1), server(400.0, "0.02", 2));
     for record in &mut other {
-        record.trial.settings.set("directories", Value::Words(vec!["/srv/b".into()]));
+        record.trial.settings.set(knob::DIRECTORIES, &["/srv/b".into()]);
         let Outcome::Done(measurement) = &mut record.outcome else { continue };
         measurement.evidence.delivered = Amount::default();
     }

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Varied;
 use base::value::Value;
+use experiment::knob;
 use experiment::knob::{Settings, distinct};
 use experiment::measurement::Record;
 use experiment::plan::layouts::{FILLED_IN, is_filled_in};
@@ -82,8 +83,11 @@ fn follows(it: usize, varied: &[Varied<'_>], all: &[&Settings]) -> Option<Vec<&'
         return Some(vec![varied[from].knob.name]);
     }
     let (_, of) = FILLED_IN.iter().find(|(name, _)| *name == own.knob.name)?;
-    let journal = |settings: &&Settings| u64::from(settings.word("journal") == "external");
-    let there = all.iter().map(|settings| settings.whole("disks") + journal(settings)).max()?;
+    let journal = |settings: &&Settings| u64::from(settings.get(knob::JOURNAL) == Some("external"));
+    let there = all
+        .iter()
+        .map(|settings| settings.get(knob::DISKS).unwrap_or(0) + journal(settings))
+        .max()?;
     if !all.iter().all(|settings| is_filled_in(settings, own.knob.name, there)) {
         return None;
     }

@@ -9,7 +9,7 @@ use crate::analysis::workloads::bytes_from;
 use base::stats::Estimate;
 use base::value::{Value, percent, setting, significant};
 use experiment::knob::Scope;
-use experiment::knob::access::{Way, way};
+use experiment::knob::access::{Access, Way};
 use experiment::measurement::Record;
 use experiment::measurement::origin::{self, Verdict};
 
@@ -202,7 +202,7 @@ impl Effects {
     }
 
     fn verb(&self) -> &'static str {
-        match (self.figure, way(&self.access)) {
+        match (self.figure, self.access.map(Access::way)) {
             ("durable_throughput_bytes_per_s", _) => "makes durable",
             (_, Some(Way::Writes)) => "accepts",
             (_, Some(Way::Reads)) if self.origin != Verdict::None => "reads",

@@ -5,6 +5,7 @@ use super::*;
 use crate::analysis::{Asked, Severity, findings};
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing as sim;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::knob::testing::settings;
 use experiment::measurement::{Amount, Measurement, Outcome, Window};
@@ -84,11 +85,11 @@ fn split_plot(seed: u64, replicates: u32) -> Vec<Record> {
     let mut plots = std::collections::BTreeMap::new();
     let cells = crossed(FACTORS, replicates);
     records(cells, |replicate, settings| {
-        let (array, data) = (settings.word("io-engine"), settings.word("data"));
+        let (array, data) = (settings.get(knob::IO_ENGINE), settings.get(knob::DATA));
         let plot = (replicate, array.to_owned(), data.to_owned());
         let worth = *plots.entry(plot).or_insert_with(|| 0.05 * random.normal());
-        let gain =
-            if array == "uring" { 4.0 } else { 1.0 } * settings.number("streams").powf(1.0 / 3.0);
+        let gain = if array == "uring" { 4.0 } else { 1.0 }
+            * settings.number(knob::STREAMS).powf(1.0 / 3.0);
         100e6 * gain * (worth + 0.01 * random.normal()).exp()
     })
 }
@@ -115,7 +116,7 @@ fn what_is_not_shown_is_not_decided_where_a_tenth_could_have_been_missed() {
     let mut random = Random::new(7);
     let factors = &[FACTORS[2], FACTORS[3]];
     let records = records(crossed(factors, 3), |_, settings| {
-        1e8 * settings.number("streams") * (0.15 * random.normal()).exp()
+        1e8 * settings.number(knob::STREAMS) * (0.15 * random.normal()).exp()
     });
     let claim = claim(&records);
     assert!(claim.contains("`read-ahead`: not decided: read-ahead "), "{claim}");
@@ -163,7 +164,7 @@ fn one_replicate_judges_by_interactions_what_has_them_and_says_so() {
     assert!(finding.claim.contains("What has no interval has too few of them."));
     let few = split_plot(2, 1).into_iter().filter(|record| {
         let settings = &record.trial.settings;
-        settings.word("io-engine") == "sync" && settings.word("data") == "zero"
+        settings.get(knob::IO_ENGINE) == "sync" && settings.get(knob::DATA) == "zero"
     });
     let few: Vec<Record> = few.collect();
     let all = of_strata(&few, &layout);
@@ -184,8 +185,8 @@ fn a_label_has_a_ratio_and_no_interval_however_many_replicates_there_are() {
     let factors: &[(&str, &[&str])] = &[("card", &["areca", "lsi"]), ("data", &["random", "zero"])];
     let mut random = Random::new(5);
     let records = records(crossed(factors, 5), |_, settings| {
-        let gain = if settings.word("card") == "lsi" { 2.0 } else { 1.0 };
-        let data = if settings.word("data") == "zero" { 1.5 } else { 1.0 };
+        let gain = if settings.get(knob::CARD) == Some("lsi") { 2.0 } else { 1.0 };
+        let data = if settings.get(knob::DATA) == "zero" { 1.5 } else { 1.0 };
         1e8 * gain * data * (0.01 * random.normal()).exp()
     });
     let all = &effects(&records)[0];
@@ -214,8 +215,8 @@ fn failed_trials_are_counted_and_allowed_for() {
 #[test]
 fn knobs_that_always_change_together_are_said_to_be_not_separable() {
     let mut cells = crossed(FACTORS, 2);
-    cells.retain(|(_, of)| (of.word("io-engine") == "sync") == (of.word("data") == "zero"));
-    let records = records(cells, |_, settings| 1e8 * settings.number("streams"));
+    cells.retain(|(_, of)| (of.get(knob::IO_ENGINE) == "sync") == (of.get(knob::DATA) == "zero"));
+    let records = records(cells, |_, settings| 1e8 * settings.number(knob::STREAMS));
     let finding = tell::tell(&of_strata(&records, &layout)[0]);
     assert!(finding.claim.contains("`data` is not separable from `io-engine`"), "{finding:?}");
     assert!(finding.claim.contains("`io-engine` is not separable from `data`"), "{finding:?}");
@@ -281,8 +282,8 @@ fn knobs_that_act_together_are_told_in_words_and_no_others_are() {
         let mut random = Random::new(seed);
         let mut rate = |both: f64| {
             records(crossed(FACTORS, 3), |_, settings| {
-                let far = settings.number("streams") == 8.0;
-                let ahead = settings.get("read-ahead").to_string() == "1MiB";
+                let far = settings.number(knob::STREAMS) == 8.0;
+                let ahead = settings.value(knob::READ_AHEAD).to_string() == "1MiB";
                 let gain = if far && ahead { both } else { 1.0 };
                 1e8 * gain * (0.01 * random.normal()).exp()
             })
@@ -319,7 +320,7 @@ fn a_knob_that_changes_repeatability_is_told_and_no_other_is() {
         let mut random = Random::new(seed);
         let mut rate = |times: f64| {
             records(crossed(FACTORS, 5), |_, settings| {
-                let ahead = settings.get("read-ahead").to_string() == "1MiB";
+                let ahead = settings.value(knob::READ_AHEAD).to_string() == "1MiB";
                 let deviation = if ahead { 0.01 * times } else { 0.01 };
                 1e8 * (deviation * random.normal()).exp()
             })
@@ -347,7 +348,7 @@ fn what_one_combination_shows_alone_is_told_as_that_and_matters_not() {
     ];
     let mut random = Random::new(11);
     let records = records(crossed(factors, 3), |_, settings| {
-        let here = settings.word("io-engine") == "sync" && settings.word("data") == "zero";
+        let here = settings.get(knob::IO_ENGINE) == "sync" && settings.get(knob::DATA) == "zero";
         1e8 * if here { 1.5 } else { 1.0 } * (0.01 * random.normal()).exp()
     });
     let all = &of_strata(&records, &layout)[0];
@@ -380,7 +381,7 @@ fn an_effect_can_be_computed_from_what_stands_beside_it() {
     let mut round = 0;
     let all = records(crossed(&[("io-engine", &["uring", "sync"])], 4), |_, settings| {
         round += 1;
-        match settings.word("io-engine") {
+        match settings.get(knob::IO_ENGINE) {
             "uring" => 21.2e6,
             _ => [4.0e6, 36.6e6][round / 2 % 2],
         }

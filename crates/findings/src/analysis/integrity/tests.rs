@@ -3,6 +3,7 @@
 use super::*;
 use base::stats::poisson::{exposure_needed, rate_upper};
 use base::value::Value;
+use experiment::knob;
 use experiment::knob::testing::settings;
 use experiment::measurement::integrity::{Fault, Integrity, Lasting};
 use experiment::measurement::{Amount, Evidence, Measurement, Outcome};
@@ -36,7 +37,7 @@ fn checked(number: u32, bytes: u64, hours: f64) -> Record {
     let integrity = Some(integrity);
     let measurement = Measurement { evidence, elapsed_ns, integrity, ..Measurement::default() };
     let mut settings = settings("file", &[("direct", "true")]);
-    settings.set("directories", Value::Words(vec!["/srv/a".into()]));
+    settings.set(knob::DIRECTORIES, &["/srv/a".into()]);
     let (group, planned) = ("integrity".to_owned(), Some(number));
     let trial =
         Trial { number, replicate: number, group, settings, first_file: 0, seed: 1, planned };
@@ -184,7 +185,7 @@ fn a_bad_place_that_is_read_again_in_a_later_trial_is_one_event() {
     assert_eq!(pool.kinds, [("stale".to_owned(), 2)].into());
     assert_eq!(pool.lasting, [("persistent", 3)].into());
     let elsewhere = Value::Words(vec!["/srv/b".into()]);
-    records[2].trial.settings.set("directories", elsewhere);
+    records[2].trial.settings.set_named(knob::DIRECTORIES.name, elsewhere);
     assert_eq!(Pool::of(&records).unwrap().unreadable(), 2, "the same name in another place");
     // Faults beyond those that were kept are counted all the same.
     integrity(&mut records[0]).unreadable += 500;

@@ -6,6 +6,7 @@ use crate::analysis::Severity;
 use crate::analysis::effects::tests::{crossed, records};
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing::{campaign, settings};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::{Note, Outcome};
 
@@ -25,7 +26,7 @@ fn planted(seed: u64, phi: f64, deviation: f64, drift: f64) -> Vec<Record> {
     cells.sort_by_cached_key(|(replicate, _)| (*replicate, random.uniform().to_bits()));
     let mut place = 0;
     records(cells, |_, settings| {
-        let rate = 1e8 * settings.number("streams").sqrt();
+        let rate = 1e8 * settings.number(knob::STREAMS).sqrt();
         let moved = drift * place as f64 / 71.0;
         place += 1;
         rate * (noise[place - 1] + moved).exp()

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Row};
 use base::value::Value;
+use experiment::knob;
 use experiment::knob::{Scope, Settings, find};
 use experiment::measurement::reported::{Bound, Way};
 
@@ -58,7 +59,7 @@ struct Point<'a> {
 
 impl Point<'_> {
     fn label(&self) -> &str {
-        self.settings.word(LABEL)
+        self.settings.get(knob::LABEL).unwrap_or_default()
     }
 }
 
@@ -152,7 +153,7 @@ fn groups<'a>(points: &[Point<'a>], figure: &'a str) -> Vec<Group<'a>> {
 fn arms<'a>(points: &[Point<'a>], knob: &'static str) -> Vec<Arm<'a>> {
     let mut arms: Vec<(Context, Way, &str, Arm<'a>)> = Vec::new();
     for point in points {
-        let Some(level) = point.settings.find(knob) else { continue };
+        let Some(level) = point.settings.named(knob) else { continue };
         let context = without(point.settings, &[knob]);
         let same = |(of, way, by, _): &&mut (Context, Way, &str, Arm<'a>)| {
             *of == context && *way == point.way && *by == point.by
@@ -244,7 +245,7 @@ fn machines<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
 
 /// Whether rows of one machine differ in that knob.
 fn varies(points: &[Point<'_>], name: &str) -> bool {
-    let level = |point: &Point<'_>| point.settings.find(name).cloned();
+    let level = |point: &Point<'_>| point.settings.named(name).cloned();
     points.iter().any(|point| level(point) != level(&points[0]))
 }
 
@@ -270,21 +271,21 @@ fn pair<'a>(
     let (_, one, other) = both.first()?;
     let (mut besides, mut told_of_one) = (Vec::new(), Vec::new());
     for (name, value) in one.settings.iter().filter(|(name, _)| *name != knob) {
-        match other.settings.find(name) {
+        match other.settings.named(name) {
             Some(level) if level != value => besides.push((name, value.clone(), level.clone())),
             Some(_) => (),
             None => told_of_one.push(name),
         }
     }
     let more = other.settings.iter().filter(|(name, _)| *name != knob);
-    told_of_one.extend(more.map(|(name, _)| name).filter(|it| one.settings.find(it).is_none()));
+    told_of_one.extend(more.map(|(name, _)| name).filter(|it| one.settings.named(it).is_none()));
     Some(Pair { knob, besides, told_of_one, both })
 }
 
 /// What a RAID over others brought: rows with one against rows of the same machine and controllers
 /// without, also where one more knob differs that only those with it have several levels of.
 fn layers<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
-    let has = |point: &&Point<'_>| point.settings.find(LAYER).is_some();
+    let has = |point: &&Point<'_>| point.settings.named(LAYER).is_some();
     let (with, plain): (Vec<Point<'a>>, Vec<Point<'a>>) =
         points.iter().filter(|it| it.way == Way::Disks).partition(|point| has(point));
     // A series of rows with the layer, by everything but what contexts may vary.
@@ -300,7 +301,7 @@ fn layers<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
     for (of, layered) in &series {
         let same = |point: &&Point<'_>| {
             point.label() == layered[0].label()
-                && point.settings.find("card") == layered[0].settings.find("card")
+                && point.settings.get(knob::CARD) == layered[0].settings.get(knob::CARD)
         };
         let alone: Vec<Point<'a>> = plain.iter().filter(same).copied().collect();
         let several = |name: &str| {
@@ -311,7 +312,7 @@ fn layers<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
             other && !varies(&alone, name)
         };
         let one_sided = |name: &str| {
-            let told = |all: &[Point<'_>]| all.iter().any(|it| it.settings.find(name).is_some());
+            let told = |all: &[Point<'_>]| all.iter().any(|it| it.settings.named(name).is_some());
             is_made_of(name) && (!told(layered) || !told(&alone))
         };
         let riding = |name: &str| several(name) || one_sided(name);

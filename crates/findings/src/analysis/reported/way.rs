@@ -7,6 +7,7 @@
 use super::Row;
 use super::judge::{Kind, Part};
 use crate::analysis::path::{self, DataPath, Paths};
+use experiment::knob;
 use experiment::measurement::reported::Way;
 use host::bandwidth::Bandwidth;
 use host::inventory::server::{Function, Server};
@@ -44,7 +45,7 @@ impl Machine {
     pub fn way(&self, row: &Row<'_>) -> Option<&DataPath> {
         match row.reported.way {
             Way::Disks => self.of_disks(row.disks()?),
-            Way::Network => self.of_slot(row.settings.word("slot")),
+            Way::Network => self.of_slot(row.settings.get(knob::SLOT).unwrap_or_default()),
             Way::Untold => None,
         }
     }

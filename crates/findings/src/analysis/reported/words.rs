@@ -3,6 +3,7 @@
 use super::judge::{FULL, Kind, Part, Reason, Standing, Verdict};
 use super::{Case, Finding, QUESTION, Row};
 use base::value;
+use experiment::knob;
 use experiment::measurement::reported::Way;
 use host::inventory::ceiling;
 
@@ -23,7 +24,11 @@ pub fn rate(row: &Row<'_>) -> String {
 pub fn lead(row: &Row<'_>, machine: Option<&str>) -> String {
     let disks = row.disks().map_or("disks".to_owned(), |disks| format!("{disks} disks"));
     let what = match row.reported.way {
-        Way::Network => format!("through slot {}{}", row.settings.word("slot"), pinned(row)),
+        Way::Network => format!(
+            "through slot {}{}",
+            row.settings.get(knob::SLOT).unwrap_or_default(),
+            pinned(row)
+        ),
         Way::Disks | Way::Untold => format!("from {disks}"),
     };
     let level = row.reported.rate().is_some_and(|(_, level)| level);
@@ -52,7 +57,7 @@ pub fn lead_of_several(rows: &[&Row<'_>]) -> String {
 
 /// ` with cpu-pinning 1-3`, where the row says.
 fn pinned(row: &Row<'_>) -> String {
-    match row.settings.word("cpu-pinning") {
+    match row.settings.get(knob::CPU_PINNING) {
         "" => String::new(),
         "none" => " without pinning".to_owned(),
         cpus => format!(" with cpu-pinning {cpus}"),
@@ -208,7 +213,7 @@ fn suspected(case: &Case<'_>, suspects: &[usize], cases: &[Case<'_>]) -> String 
 /// Names of the settings that two rows do not share.
 fn differing(case: &Case<'_>, other: &Case<'_>) -> Vec<String> {
     let held = case.row.settings.iter();
-    let differs = held.filter(|(name, value)| other.row.settings.find(name) != Some(*value));
+    let differs = held.filter(|(name, value)| other.row.settings.named(name) != Some(*value));
     differs.map(|(name, _)| format!("`{name}`")).collect()
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value as Json, json};
 use super::*;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing::{campaign, settings};
+use experiment::knob;
 use experiment::measurement::Record;
 
 const LOAD: &[(&str, &str)] = &[
@@ -108,7 +109,7 @@ fn what_does_not_follow_the_law_gets_no_numbers() {
         let cached =
             self::records(&[("sim-service-time", "100us"), ("sim-stream-rate", "300MB/s")], seed);
         for (record, other) in records.iter_mut().zip(&cached) {
-            if record.trial.settings.whole("block-size") > 65536 {
+            if record.trial.settings.get(knob::BLOCK_SIZE) > 65536 {
                 record.outcome = other.outcome.clone();
             }
         }

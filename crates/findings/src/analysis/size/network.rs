@@ -6,6 +6,7 @@ use crate::analysis::curve::Cell;
 use crate::analysis::path::DataPath;
 use crate::analysis::reported::way::Machine;
 use base::stats::mean_interval;
+use experiment::knob;
 use experiment::measurement::Record;
 
 const THROUGHPUT: &str = "throughput_bytes_per_s";
@@ -49,8 +50,8 @@ pub fn cards(cells: &[Cell<'_>], machine: &Machine) -> Vec<Rate> {
 /// From memory: what comes from files may be held by their disks.
 fn to_another_machine(cell: &Cell<'_>) -> bool {
     let settings = cell.settings;
-    let elsewhere = settings.find("peer").is_some_and(|peer| !peer.is_as_is());
-    settings.is_network() && elsewhere && !settings.has("files")
+    let elsewhere = settings.get(knob::PEER).is_some();
+    settings.is_network() && elsewhere && !settings.has(knob::FILES)
 }
 
 /// The interface that carried the bytes of a trial.

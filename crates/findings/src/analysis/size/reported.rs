@@ -6,6 +6,7 @@ use super::{Facts, Rate};
 use crate::analysis::reported::Row;
 use crate::analysis::reported::way::Machine;
 use base::value::count;
+use experiment::knob;
 use experiment::measurement::reported::Way;
 
 /// Where nothing was reported.
@@ -89,7 +90,7 @@ pub fn facts(rows: &[Row<'_>], machines: &[Machine]) -> Facts {
 fn unused(rows: &[&Row<'_>]) -> Option<String> {
     let rate = |row: &Row<'_>| row.reported.rate().map_or(0.0, |(figure, _)| figure.value);
     let most = rows.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)))?;
-    let card = match most.settings.word("card") {
+    let card = match most.settings.get(knob::CARD).unwrap_or_default() {
         "" => String::new(),
         card => format!(" with {card}"),
     };
@@ -106,7 +107,7 @@ fn unused(rows: &[&Row<'_>]) -> Option<String> {
 
 /// Whether its bytes were read, as far as the text tells.
 fn reads(row: &Row<'_>) -> bool {
-    row.settings.word("access").is_empty() || row.settings.only_reads()
+    !row.settings.writes()
 }
 
 /// A rate of a row, with the ends that its author gave.
@@ -159,7 +160,7 @@ fn card(row: &Row<'_>, machines: &[Machine]) -> Option<Rate> {
     let named = row.reported.configuration.as_deref()?;
     let place = machines.iter().position(|machine| machine.name == named)?;
     let machine = &machines[place];
-    let slots: Vec<&str> = row.settings.word("slot").split('+').collect();
+    let slots: Vec<&str> = row.settings.get(knob::SLOT).unwrap_or_default().split('+').collect();
     let lanes: Option<Vec<Option<u32>>> =
         slots.iter().map(|slot| machine.of_slot(slot).map(|path| machine.lanes(path))).collect();
     let lanes = lanes?;

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::*;
 use base::value::Value;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::measurement::limit::testing::Scene;
 use experiment::measurement::{Column, Kind, Outcome, Series};
@@ -173,7 +174,7 @@ fn trials_of_ones_own_give_intervals() {
     for name in ["sda", "sdb", "sdc", "sdd", "sde", "sdf"] {
         for mut record in measured(&[(1, 200e6)], |scene| scene) {
             record.trial.number += records.len() as u32;
-            record.trial.settings.set("directories", Value::Words(vec![name.to_owned()]));
+            record.trial.settings.set(knob::DIRECTORIES, &[name.to_owned()]);
             let Outcome::Done(of) = &mut record.outcome else { panic!("done") };
             of.evidence.disks = vec![name.to_owned()];
             records.push(record);
@@ -199,7 +200,7 @@ fn a_network_card_is_told_by_what_its_interface_counted() {
         let mut records = measured(&[(1, 1.1e9)], |scene| scene);
         for record in &mut records {
             record.trial.settings = Settings::defaults("net");
-            record.trial.settings.set("peer", Value::Word(peer.to_owned()));
+            record.trial.settings.set(knob::PEER, Some(peer));
             let Outcome::Done(of) = &mut record.outcome else { panic!("done") };
             let column = |name: &str, per_s: f64| Column {
                 name: format!("{name}.sent_bytes"),
@@ -251,7 +252,7 @@ fn what_came_from_memory_is_no_rate_of_a_disk() {
     let cached = |scene: Scene| scene.cached();
     let mut records = measured(&[(1, 200e6), (6, 900e6)], cached);
     for record in &mut records {
-        record.trial.settings.set("direct", Value::Flag(false));
+        record.trial.settings.set(knob::DIRECT, false);
     }
     let of = size(&records, &own_server(), &asked(TARGET));
     assert_eq!((of.disks.value, of.controllers.value), (None, None));

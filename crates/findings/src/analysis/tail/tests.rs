@@ -2,6 +2,7 @@
 
 use super::*;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::knob::testing::settings;
 use experiment::measurement::figures::{Figures, Rates};
@@ -105,7 +106,7 @@ fn no_percentile_is_told_that_the_operations_do_not_bound() {
 fn bytes_from_memory_are_never_compared_with_the_devices() {
     let mut records = depths(1, 10_000, |depth| if depth < 10.0 { 4.0 } else { 24.0 });
     for record in &mut records {
-        if record.trial.settings.number("queue-depth") > 10.0 {
+        if record.trial.settings.number(knob::QUEUE_DEPTH) > 10.0 {
             let Outcome::Done(measurement) = &mut record.outcome else { panic!("it was done") };
             measurement.digest.as_mut().unwrap().origin.verdict = Verdict::Cache;
         }

@@ -36,8 +36,10 @@ pub fn curves<'a>(
             }
         }
         for (key, rows) in bundles {
-            let mut points: Vec<(f64, Row<'a>)> =
-                rows.into_iter().map(|row| (row.cell.settings.number(axis), row)).collect();
+            let mut points: Vec<(f64, Row<'a>)> = rows
+                .into_iter()
+                .filter_map(|row| Some((row.cell.settings.named(axis)?.number(), row)))
+                .collect();
             points.retain(|(x, _)| x.is_finite() && *x > 0.0);
             points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
             if points.len() > 1 {

@@ -110,7 +110,7 @@ mod tests {
     use crate::report::cells;
     use crate::report::fixture::{self, Fixture};
     use base::stats::Estimate;
-    use base::value::Value;
+    use experiment::knob;
     use experiment::measurement::Outcome;
     use experiment::measurement::figures::Figures;
 
@@ -124,7 +124,7 @@ mod tests {
         let cells: Vec<_> = (1..=count)
             .map(|at| {
                 let mut settings = settings.clone();
-                settings.set("streams", Value::Count(u64::from(at % 100) + 1));
+                settings.set(knob::STREAMS, u64::from(at % 100) + 1);
                 (group.clone(), settings)
             })
             .collect();

@@ -8,6 +8,7 @@ use crate::report::cells::{self, Group, Row, Source};
 use crate::report::{Input, words};
 use base::stats::Estimate;
 use base::value;
+use experiment::knob;
 use experiment::knob::Settings;
 use experiment::plan;
 
@@ -92,7 +93,7 @@ fn missing(input: &Input<'_>, words: &[&str]) -> String {
 
 fn scaling(groups: &[Group<'_>], followed: &[Followed]) -> Planned {
     let fit = |settings: &Settings| {
-        !words::writes_only(settings) && !words::warm(settings) && !settings.has("operation")
+        !words::writes_only(settings) && !words::warm(settings) && !settings.has(knob::OPERATION)
     };
     let (curves, beyond) = curves::curves(groups, "streams", fit);
     let (unit, print) = unit(&curves);
@@ -332,6 +333,7 @@ fn panel(
 mod tests {
     use super::*;
     use crate::report::fixture;
+    use experiment::knob::Access;
 
     #[test]
     fn every_figure_of_an_evaluation_is_drawn_and_says_something() {
@@ -397,10 +399,10 @@ mod tests {
     #[test]
     fn what_was_written_is_called_accepted_and_durable() {
         let (group, mut settings) = fixture::planned().remove(0);
-        settings.set("access", base::value::Value::Word("write".into()));
+        settings.set(knob::ACCESS, Access::Write);
         let sizes = [4096, 1 << 20].map(|bytes| {
             let mut settings = settings.clone();
-            settings.set("block-size", base::value::Value::Bytes(bytes));
+            settings.set(knob::BLOCK_SIZE, bytes);
             (group.clone(), settings)
         });
         let fixture = fixture::campaign_of(experiment::plan::blocked(&sizes, 3, 1), 4);

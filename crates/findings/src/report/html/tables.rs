@@ -429,14 +429,14 @@ fn trial(
 
 /// The cell of a setting in the table of trials.
 fn held(settings: &Settings, knob: &'static str, size: bool) -> Markup {
-    let held = settings.has(knob).then(|| settings.get(knob));
+    let held = settings.named(knob);
     html! { td.size[size] data-v=[sort_key(settings, knob)] {
         @if let Some(held) = held { (value::setting(held)) }
     } }
 }
 
 fn sort_key(settings: &Settings, knob: &str) -> Option<String> {
-    let number = settings.has(knob).then(|| settings.number(knob))?;
+    let number = settings.named(knob)?.number();
     number.is_finite().then(|| number.to_string())
 }
 
@@ -449,7 +449,7 @@ pub fn varying(input: &Input<'_>) -> Vec<&'static str> {
 pub fn varying_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<&'static str> {
     let knobs = knob::KNOBS.iter().map(|knob| knob.name);
     let settings = distinct(records.map(|record| &record.trial.settings));
-    let held = |knob: &'static str| settings.iter().map(move |settings| settings.find(knob));
+    let held = |knob: &'static str| settings.iter().map(move |settings| settings.named(knob));
     let differs = |knob: &&'static str| {
         let mut all = held(knob);
         let first = all.next();

@@ -99,6 +99,7 @@ mod tests {
     use crate::analysis::effects::{Span, effects, tests};
     use crate::analysis::{Asked, findings};
     use base::stats::testing::Random;
+    use experiment::knob;
 
     /// "matters: not shown" stood in the table of effects, beside a sentence that said "no
     /// difference of 10 % or more" of the one knob and "not decided" of the other.
@@ -113,7 +114,7 @@ mod tests {
         for (seed, spread) in [(1, 0.01), (2, 0.3)] {
             let mut random = Random::new(seed);
             let all = tests::records(tests::crossed(factors, 4), |_, settings| {
-                let times = if settings.whole("queue-depth") == 8 { 20.0 } else { 1.0 };
+                let times = if settings.get(knob::QUEUE_DEPTH) == 8 { 20.0 } else { 1.0 };
                 1e8 * times * (spread * random.normal()).exp()
             });
             let claim = findings(&Asked::of(&all)).swap_remove(0).claim;

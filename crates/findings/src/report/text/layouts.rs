@@ -41,7 +41,7 @@ pub fn table(group: &Group<'_>) -> String {
     let mut grid = Grid::new(&heads);
     for (_, row) in made {
         let names = if varying.is_empty() { &["filesystem", "raid"][..] } else { &varying[..] };
-        let found = names.iter().filter_map(|name| row.cell.settings.find(name));
+        let found = names.iter().filter_map(|name| row.cell.settings.named(name));
         let label = found.map(value::setting).collect::<Vec<_>>().join(", ");
         let mut line = vec![words::clipped(&plain(&label), 26)];
         for (name, _) in STEPS {
@@ -59,7 +59,7 @@ pub fn table(group: &Group<'_>) -> String {
 /// What a cell's layout is.
 fn layout<'a>(row: &Row<'a>) -> Vec<&'a Value> {
     let knobs = knob::KNOBS.iter().filter(|knob| knob.scope == Scope::Layout);
-    knobs.filter_map(|knob| row.cell.settings.find(knob.name)).collect()
+    knobs.filter_map(|knob| row.cell.settings.named(knob.name)).collect()
 }
 
 #[cfg(test)]

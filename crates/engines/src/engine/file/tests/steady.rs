@@ -21,7 +21,7 @@ fn a_load_of_even_rate_ends_after_five_rounds_and_is_steady() {
     assert!(!note(&result, "not-settled"), "{:?}", result.notes);
     let mut settings = Settings::defaults("file");
     for (name, value) in Settings::from_json("file", &read).iter() {
-        settings.set(name, value.clone());
+        settings.set_named(name, value.clone());
     }
     let measurement = result.into_measurement().unwrap();
     let seconds = measurement.window.unwrap().seconds();

@@ -1,6 +1,7 @@
 //! What replicates say together: no finer than blocks, and of all their operations.
 
 use super::*;
+use crate::knob;
 use crate::measurement::origin::Verdict;
 use crate::measurement::{Amount, Measurement, Operation, Outcome, Window, latency_histogram};
 use crate::plan::Trial;
@@ -11,7 +12,7 @@ use base::value::Value;
 /// took so many ns.
 fn record(number: u32, blocks: u64, latencies: &[(u64, u64)]) -> Record {
     let mut settings = Settings::defaults("file");
-    settings.set("streams", Value::Count(2));
+    settings.set(knob::STREAMS, 2);
     let trial = Trial {
         number,
         replicate: number,
@@ -102,7 +103,7 @@ fn workload(cells: &[[u64; 3]]) -> Vec<Record> {
     for (place, blocks) in cells.iter().enumerate() {
         for blocks in blocks {
             let mut one = record(all.len() as u32 + 1, *blocks, &[(1000, 10)]);
-            one.trial.settings.set("streams", Value::Count(place as u64 + 1));
+            one.trial.settings.set(knob::STREAMS, place as u64 + 1);
             all.push(one.light());
         }
     }
@@ -146,7 +147,7 @@ fn cells_of_one_workload_that_scatter_alike_share_their_spread() {
     let mut restless = records.clone();
     restless.extend(workload(&[[30_000, 60_000, 45_000]; 5]).split_off(12));
     restless.push(Record { trial: record(99, 9, &[]).trial, ..record(99, 70_000, &[]) });
-    restless.last_mut().unwrap().trial.settings.set("streams", Value::Count(9));
+    restless.last_mut().unwrap().trial.settings.set(knob::STREAMS, 9);
     assert_eq!(pooled_over(&restless, "iops"), [4, 4, 4, 4, 0, 0]);
     let all = cells(&restless);
     assert_eq!(all[4].figures["iops"], mean_interval(&[15e3, 30e3, 22.5e3]).unwrap());
@@ -186,7 +187,7 @@ fn spread_is_never_shared_with_bytes_from_elsewhere_or_with_another_load() {
     let half =
         |change: &dyn Fn(&mut Record)| told(&|records| records[..6].iter_mut().for_each(change));
     let set = |knob: &'static str, value: Value| {
-        move |record: &mut Record| record.trial.settings.set(knob, value.clone())
+        move |record: &mut Record| record.trial.settings.set_named(knob, value.clone())
     };
     assert_eq!(half(&|record| record.trial.group = "other".into()), [2; 4]);
     assert_eq!(half(&|record| record.trial.group = crate::plan::LAYOUT.into()), [0, 0, 2, 2]);

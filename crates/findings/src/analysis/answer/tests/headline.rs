@@ -4,6 +4,7 @@ use super::*;
 use crate::analysis::curve::curves;
 use base::value::Value;
 use engines::engine::testing::{campaign, settings};
+use experiment::knob;
 use experiment::knob::{Settings, testing};
 use experiment::measurement::programs::{Programs, Run};
 use experiment::measurement::{Amount, Measurement, Outcome};
@@ -60,7 +61,7 @@ fn a_load_that_reads_and_writes_moves_bytes_and_accepts_none() {
     assert!(!told.contains("accepts") && !rest.contains("delivers"), "{told}");
     for access in ["update", "random-update"] {
         for record in &mut records {
-            record.trial.settings.set("access", Value::Word(access.into()));
+            record.trial.settings.set_named(knob::ACCESS.name, Value::Word(access.into()));
         }
         let told = first(&records);
         assert!(told.starts_with("The simulated device moves "), "{access}: {told}");
@@ -85,7 +86,7 @@ fn a_program_is_headed_by_its_time_whether_it_moves_bytes_or_not() {
     }
     let of = |streams: u64| {
         let mut settings = testing::settings("command", &[("command", "make")]);
-        settings.set("streams", Value::Count(streams));
+        settings.set(knob::STREAMS, streams);
         [0, 1, 2].map(|more| program(1, &settings, 1000 * streams + more, 0))
     };
     let told = first(&[of(4), of(1), of(2)].concat());
@@ -164,7 +165,7 @@ fn runs_that_differ_too_much_are_said_to_do_so() {
 /// A cell of `operation` with so many streams, which did so many operations in a second.
 fn names(operation: &str, streams: u64, ops: &[u64]) -> Vec<Record> {
     let mut settings = testing::settings("tree", &[("operation", operation)]);
-    settings.set("streams", Value::Count(streams));
+    settings.set(knob::STREAMS, streams);
     let one = |ops: &u64| {
         let done = Amount { metadata_ops: *ops, ..Amount::default() };
         let window = Some(Window { start_ns: 0, end_ns: SECOND, done });

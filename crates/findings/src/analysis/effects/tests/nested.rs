@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use experiment::knob;
 use experiment::plan::{builtin, file};
 
 /// The cells of the first workload of a plan that ships, on so many disks, so many times.
@@ -21,7 +22,8 @@ fn drawn(cells: &[(u32, Settings)], seed: u64, worth: impl Fn(&Settings) -> f64)
     let mut random = Random::new(seed);
     let mut layouts: BTreeMap<(u32, String), f64> = BTreeMap::new();
     records(cells.to_vec(), |replicate, settings| {
-        let layout = ["raid", "filesystem", "disks"].map(|it| settings.get(it).to_string());
+        let layout =
+            ["raid", "filesystem", "disks"].map(|it| settings.named(it).unwrap().to_string());
         let layout = (replicate, layout.join(" "));
         let layout = *layouts.entry(layout).or_insert_with(|| 0.03 * random.normal());
         1e8 * (worth(settings) + layout + 0.01 * random.normal()).exp()
@@ -44,9 +46,9 @@ fn claims_else(found: &Effects, real: &[&str]) -> bool {
 
 /// ext4 is the reference; XFS and btrfs are off it by these.
 fn file_systems(settings: &Settings, xfs: f64, btrfs: f64) -> f64 {
-    match settings.word("filesystem") {
-        "xfs" => xfs,
-        "btrfs" => btrfs,
+    match settings.get(knob::FILESYSTEM) {
+        Some("xfs") => xfs,
+        Some("btrfs") => btrfs,
         _ => 0.0,
     }
 }
@@ -126,8 +128,14 @@ fn what_nobody_set_never_stands_in_the_way_of_what_somebody_did() {
     // One disk without RAID, and all of them with it.
     let single = shipped("raid-filesystem", 4, &["filesystem=ext4,xfs", "raid=single,raid5"], 3);
     let found =
-        effects(&drawn(&single, 1, |of| if of.word("raid") == "single" { -1.0 } else { 0.0 }))
-            .remove(0);
+        effects(&drawn(
+            &single,
+            1,
+            |of| {
+                if of.get(knob::RAID) == Some("single") { -1.0 } else { 0.0 }
+            },
+        ))
+        .remove(0);
     assert_eq!(of(&found, "raid").matters, Some(true));
     let disks = &found.following[0];
     assert_eq!((disks.knob, &disks.from[..]), ("disks", &["raid"][..]));
@@ -148,7 +156,9 @@ fn what_nobody_set_never_stands_in_the_way_of_what_somebody_did() {
 #[test]
 fn a_number_of_disks_that_was_varied_is_a_knob_of_its_own() {
     let cells = shipped("raid-filesystem", 8, &["filesystem=ext4", "disks=4,8", "raid=raid0"], 3);
-    let found = effects(&drawn(&cells, 1, |of| 0.5 * f64::from(of.whole("disks") == 8))).remove(0);
+    let found =
+        effects(&drawn(&cells, 1, |of| 0.5 * f64::from(of.get(knob::DISKS).unwrap_or(0) == 8)))
+            .remove(0);
     assert_eq!(of(&found, "disks").matters, Some(true));
     assert!(found.following.is_empty());
 }

@@ -275,7 +275,7 @@ pub fn ranking(figure: &str, points: &[Point<'_>]) -> Finding {
 /// Two machines, or one with a layer and without; `None` where they are the same thing.
 pub fn pair(figure: &str, pair: &Pair<'_>) -> Option<Finding> {
     let (_, one, other) = pair.both.first()?;
-    let name = |of: &Point<'_>| match of.settings.find(pair.knob) {
+    let name = |of: &Point<'_>| match of.settings.named(pair.knob) {
         Some(level) => format!("{}={}", pair.knob, value::setting(level)),
         None => format!("no {LAYER}"),
     };

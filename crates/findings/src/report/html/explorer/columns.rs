@@ -230,7 +230,7 @@ fn by_word(column: Column, told: &[Option<(String, bool)>]) -> Column {
 /// A column of a knob: levels by size, or plain numbers where there are too many.
 fn by_level(name: &str, settings: &[&Settings]) -> Column {
     let held = |settings: &&Settings| -> Option<(String, Value)> {
-        let held = settings.find(name).filter(|_| !settings.is_moot(name))?;
+        let held = settings.named(name).filter(|_| !settings.is_moot(name))?;
         Some((held.to_string(), held.clone()))
     };
     let held: Vec<Option<(String, Value)>> = settings.iter().map(held).collect();

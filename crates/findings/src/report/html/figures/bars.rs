@@ -4,6 +4,7 @@ use super::super::panel::{Axis, Dash, GREY, Kind, Panel, Place, Point, Trace};
 use super::{Figure, Planned, megabytes, point};
 use crate::report::cells::{self, Group, Row};
 use crate::report::words;
+use experiment::knob;
 use experiment::plan;
 
 /// More groups of bars than this are not told apart.
@@ -30,7 +31,7 @@ pub fn cache(groups: &[Group<'_>]) -> Planned {
             let settings = &row.cell.settings;
             let kind = match () {
                 () if words::warm(settings) => 2,
-                () if settings.flag("direct") => 0,
+                () if settings.get(knob::DIRECT) => 0,
                 () => 1,
             };
             let taken = bars[kind].iter().any(|bar| bar.x == place);
@@ -60,7 +61,7 @@ pub fn cache(groups: &[Group<'_>]) -> Planned {
 
 fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
     let settings = &row.cell.settings;
-    let has = ["direct", "cold", "access"].iter().all(|knob| settings.has(knob));
+    let has = settings.has(knob::DIRECT) && settings.has(knob::COLD) && settings.has(knob::ACCESS);
     has && settings.iter().all(|(knob, held)| {
         CACHE_KNOBS.contains(&knob)
             || cells::INCIDENTAL.contains(&knob)

@@ -6,11 +6,13 @@ use crate::report::cells::Group;
 use crate::report::html::panel::count_tick;
 use crate::report::operations::OPS;
 use base::value;
+use experiment::knob;
 use experiment::knob::Settings;
 
 /// None where no two numbers of streams were measured.
 pub fn figure(groups: &[Group<'_>], followed: &[Followed]) -> Option<Figure> {
-    let counts = |settings: &Settings| settings.has("operation") || settings.has("journal-mode");
+    let counts =
+        |settings: &Settings| settings.has(knob::OPERATION) || settings.has(knob::JOURNAL_MODE);
     let (curves, beyond) = curves::curves(groups, "streams", counts);
     let traces = traces(&curves, OPS, Dash::Solid, "", per_s);
     let axis = Axis::log("operations per second", heights(&traces), count_tick);
