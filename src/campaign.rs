@@ -6,8 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use engines::engine::{self, Context, Engine, Error as EngineError, Keeps};
+use engines::engine::{self, Context, Engine, Error as EngineError};
 use experiment::knob;
+use experiment::knob::engine::Keeps;
 use experiment::measurement::{Measurement, Note, Outcome, Record, judge};
 use experiment::plan::Trial;
 use experiment::progress::{Event, Observer};
@@ -175,7 +176,7 @@ impl<'a> Run<'a> {
             complete: false,
         };
         run.make_room(directories)?;
-        run.store.repeatable(run.engine.is_simulated())?;
+        run.store.repeatable(run.engine.kind().is_simulated())?;
         Ok(run)
     }
 
@@ -190,7 +191,7 @@ impl<'a> Run<'a> {
     /// one that was kept for this run.
     fn place(&mut self, directory: &str, parent: &Path) -> Result<WorkDir, Error> {
         let uid = &self.campaign.uid;
-        let waits = match self.engine.keeps() {
+        let waits = match self.engine.kind().keeps {
             Keeps::Nothing => return WorkDir::create(parent, uid),
             Keeps::UntilComplete => {
                 let store = self.store.path().display();
@@ -298,7 +299,7 @@ impl<'a> Run<'a> {
         if let Some(why) = self.barred.why_any(names) {
             return (Outcome::Skipped(why), Vec::new());
         }
-        if self.engine.is_simulated() {
+        if self.engine.kind().is_simulated() {
             return (self.measure(trial), Vec::new());
         }
         let log = KernelLog::from_now_on(self.host);
@@ -430,7 +431,7 @@ impl<'a> Run<'a> {
         let mut behind = Vec::new();
         for (name, directory) in std::mem::take(&mut self.work) {
             let Some(why) = self.barred.why(&name) else {
-                let wanted = match self.engine.keeps() {
+                let wanted = match self.engine.kind().keeps {
                     Keeps::UntilComplete if !self.complete => "--resume; without it",
                     Keeps::UntilRemoved => "`brickyard verify --flushed LOG`; after it",
                     _ => {

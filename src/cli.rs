@@ -108,33 +108,9 @@ enum Command {
     List(list::Arguments),
     /// Manual pages, shell completions, the reference
     Generate(generate::Arguments),
-    /// Runs the load of one trial; started by brickyard itself
+    /// Runs the load of one trial of an engine; started by brickyard itself
     #[command(hide = true)]
-    Worker,
-    /// Runs the load of one trial on names; started by brickyard itself
-    #[command(hide = true)]
-    TreeWorker,
-    /// Watches over the programs of one trial; started by brickyard itself
-    #[command(hide = true)]
-    Programs,
-    /// Runs the clients of one trial; started by brickyard itself
-    #[command(hide = true)]
-    ReplayWorker,
-    /// Runs the mailboxes of one trial; started by brickyard itself
-    #[command(hide = true)]
-    MailWorker,
-    /// Runs both ends of one trial over a network; started by brickyard itself
-    #[command(hide = true)]
-    NetWorker,
-    /// Runs the streams of one trial that are checked; started by brickyard itself
-    #[command(hide = true)]
-    IntegrityWorker,
-    /// Runs the streams of one trial that are flushed; started by brickyard itself
-    #[command(hide = true)]
-    FlushWorker,
-    /// Runs the bank of one trial; started by brickyard itself
-    #[command(hide = true)]
-    DatabaseWorker,
+    Worker(worker::Arguments),
     /// Answers one statement of SQL; started by brickyard itself
     #[command(hide = true)]
     QueryWorker,
@@ -174,15 +150,7 @@ pub fn main() -> ExitCode {
         Command::Undo(arguments) => undo::run(arguments, common),
         Command::List(arguments) => list::run(arguments, common),
         Command::Generate(arguments) => generate::run(arguments),
-        Command::Worker => worker::run(),
-        Command::Programs => worker::programs(),
-        Command::TreeWorker => worker::names(),
-        Command::ReplayWorker => worker::replay(),
-        Command::MailWorker => worker::mail(),
-        Command::NetWorker => worker::net(),
-        Command::IntegrityWorker => worker::integrity(),
-        Command::FlushWorker => worker::flush(),
-        Command::DatabaseWorker => worker::database(),
+        Command::Worker(arguments) => worker::run(arguments),
         Command::QueryWorker => worker::query(),
         Command::ConcatWorker(arguments) => concat::run(arguments),
     };

@@ -117,7 +117,7 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
 
 /// Time spent so far. A simulated server's time passes faster than ours.
 fn spent_ns(run: &Run<'_>, started_ns: u64) -> u64 {
-    if run.engine.name() != "sim" {
+    if !run.engine.kind().is_simulated() {
         return clock::monotonic_ns() - started_ns;
     }
     run.measured_ns
@@ -245,7 +245,7 @@ fn file_size(
         return Err(too_small(size, files, places));
     }
     let settings = writing(run.engine.name(), &request.directories, size, files / LAYOUT_STREAMS);
-    if run.engine.name() != "sim" {
+    if !run.engine.kind().is_simulated() {
         let alone = request.directories.iter().map(|name| {
             let mut alone = settings.clone();
             alone.set(knob::DIRECTORIES, std::slice::from_ref(name));

@@ -8,9 +8,9 @@ use rustix::fs::OFlags;
 use super::Run;
 use super::checkable::{Laid, forget_written, set_format};
 use base::value::{self, Stop};
-use engines::engine;
 use experiment::knob;
 use experiment::knob::Access;
+use experiment::knob::EngineKind;
 use experiment::knob::Settings;
 use experiment::measurement::{Measurement, Outcome};
 use experiment::plan::Trial;
@@ -117,7 +117,7 @@ impl Run<'_> {
     /// The trial that writes another one's files.
     fn layout_for(&self, trial: &Trial) -> Trial {
         let (settings, size) = (&trial.settings, trial.settings.get(knob::FILE_SIZE));
-        let of = engine::find(settings.engine()).map_or(settings.engine(), |it| it.lays_with());
+        let of = settings.kind().map_or(settings.engine(), EngineKind::lays_with);
         let mut layout = Settings::defaults(of);
         for knob in ["streams", "files", "file-size", "directories", "data", "io-engine"] {
             if let Some(value) = settings.named(knob) {
@@ -142,7 +142,7 @@ impl Run<'_> {
     /// Whether a trial needs files that are not among those `laid`.
     pub(super) fn lacks_files(&self, trial: &Trial, laid: &BTreeMap<PathBuf, Laid>) -> bool {
         // Other people's programs make their files themselves, and so do loads of other kinds.
-        let made = engine::find(trial.settings.engine()).is_some_and(|it| it.makes_its_files());
+        let made = trial.settings.kind().is_some_and(EngineKind::makes_its_files);
         let of_files = trial.settings.has(knob::FILES) && trial.settings.has(knob::ACCESS) && !made;
         of_files
             && trial.settings.get(knob::ACCESS) != Some(Access::Write)
@@ -290,11 +290,11 @@ mod tests {
     const FAILS: u64 = 13;
 
     impl Engine for Slow {
-        fn name(&self) -> &'static str {
-            "file"
+        fn kind(&self) -> &'static EngineKind {
+            &experiment::knob::engines::FILE
         }
-        fn about(&self) -> &'static str {
-            ""
+        fn worker(&self) -> Option<engine::Serve> {
+            None
         }
         fn check(&self, _: &Settings) -> Result<(), Error> {
             Ok(())

@@ -7,8 +7,8 @@ use std::path::Path;
 use super::Run;
 use super::layout::bytes_needed;
 use base::value;
-use engines::engine::Keeps;
 use experiment::knob::Settings;
+use experiment::knob::engine::Keeps;
 use experiment::knob::system::mount::{self, ALL};
 use experiment::measurement::{Note, Outcome};
 use experiment::plan::Trial;
@@ -172,7 +172,7 @@ impl Run<'_> {
             if self.barred.why(&name).is_some() {
                 continue;
             }
-            let kept = match self.engine.keeps() {
+            let kept = match self.engine.kind().keeps {
                 Keeps::Nothing => false,
                 Keeps::UntilComplete => !self.complete,
                 Keeps::UntilRemoved => true,

@@ -61,9 +61,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let inputs = Inputs::of_store(&common.store);
     let kind = outputs::report(outcome::html());
     let report = inputs.output(&arguments.report, "--report", kind, arguments.force)?;
-    let directories =
-        outcome::directories(engine.name(), &arguments.directories, directory::checked)?;
-    if engine.name() != "sim" {
+    let directories = outcome::directories(engine, &arguments.directories, directory::checked)?;
+    if !engine.kind().is_simulated() {
         evaluate::check_room(&directories, space_bytes)?;
         limits::check(&Host::live(), std::iter::empty())?;
     }
@@ -91,7 +90,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let request = evaluate::Request { directories, budget_ns, space_bytes, memory_bytes };
     let done = {
         let outcome::Session { host, store, campaign, kept, talk, .. } = &mut session;
-        let work = if kept.engine.name() == "sim" { &[][..] } else { &kept.directories[..] };
+        let work = if kept.engine.kind().is_simulated() { &[][..] } else { &kept.directories[..] };
         let campaign = campaign.clone();
         let mut run = Run::begin(host, store, campaign, kept.engine, work, talk, &stop)?;
         let result = evaluate::evaluate(&mut run, &request);

@@ -96,7 +96,7 @@ pub fn rows(table: Table) -> Vec<Value> {
             .collect(),
         Table::Plans => super::plan::listed(),
         Table::Engines => {
-            engine::ENGINES.iter().map(|engine| plain(engine.name(), engine.about())).collect()
+            engine::ENGINES.iter().map(|engine| plain(engine.name(), engine.kind().about)).collect()
         }
         Table::Counters => {
             counters::SOURCES.iter().map(|source| plain(source.name, source.about)).collect()

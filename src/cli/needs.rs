@@ -14,7 +14,7 @@ use host::sys::{Error, Host};
 /// # Errors
 /// With what lies where, and what to name instead.
 pub fn check(host: &Host, plan: &Plan, disks: &[Disk]) -> Result<(), Error> {
-    if !plan.needs.contains(&Need::Nfs) || plan.runs_on("sim") {
+    if !plan.needs.contains(&Need::Nfs) || plan.is_simulated() {
         return Ok(());
     }
     let refused = |place: &str, why: String| {
@@ -38,7 +38,7 @@ pub fn check(host: &Host, plan: &Plan, disks: &[Disk]) -> Result<(), Error> {
 
 /// What a plan cannot tell here, as a note of its records; `None` where it can tell all.
 pub fn lacking(host: &Host, plan: &Plan, disks: &[Disk]) -> Option<Note> {
-    if !plan.needs.contains(&Need::Temperature) || plan.runs_on("sim") {
+    if !plan.needs.contains(&Need::Temperature) || plan.is_simulated() {
         return None;
     }
     let local = plan.directories.iter().filter(|name| !is_export(name));

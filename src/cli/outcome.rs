@@ -77,12 +77,13 @@ pub fn engine(name: &str) -> Result<&'static dyn Engine, Error> {
 /// # Errors
 /// When one of them cannot be measured in.
 pub fn directories(
-    engine: &str,
+    engine: &dyn Engine,
     named: &[String],
     check: impl Fn(&str) -> Result<String, Error>,
 ) -> Result<Vec<String>, Error> {
-    if engine == "sim" {
-        return Ok(if named.is_empty() { vec!["sim".to_owned()] } else { named.to_vec() });
+    if engine.kind().is_simulated() {
+        let own = || vec![engine.name().to_owned()];
+        return Ok(if named.is_empty() { own() } else { named.to_vec() });
     }
     let here = ["."].map(str::to_owned);
     let named = if named.is_empty() { &here[..] } else { named };
@@ -107,7 +108,7 @@ impl Session {
     pub fn open(kept: Request, common: &Common) -> Result<Session, Error> {
         let host = Host::live();
         let machine = inventory::machine(&host);
-        let unreal = kept.engine.name() == "sim" || !kept.disks.is_empty();
+        let unreal = kept.engine.kind().is_simulated() || !kept.disks.is_empty();
         let real = if unreal { &[][..] } else { &kept.directories[..] };
         let local = real.iter().filter(|name| !is_export(name));
         let targets: Result<Vec<inventory::Target>, Error> =
@@ -144,7 +145,7 @@ impl Session {
 
     /// Measures what memory can do, for the report to hold figures against.
     pub fn measure_memory(&mut self, stop: &signal::Stop) {
-        if self.kept.engine.name() != "sim"
+        if !self.kept.engine.kind().is_simulated()
             && let Some(bandwidth) = bandwidth::once(&self.host, stop)
         {
             self.campaign.inventory["bandwidth"] = serde_json::json!(bandwidth);
@@ -229,7 +230,7 @@ fn described(
 ) -> serde_json::Value {
     let mut all = serde_json::json!({ "machine": machine, "targets": targets });
     // What a simulated server is made of is not what this machine is made of.
-    if kept.engine.name() != "sim" {
+    if !kept.engine.kind().is_simulated() {
         all["server"] = serde_json::json!(inventory::server::server(host));
     }
     let disks = &kept.disks;

@@ -128,7 +128,7 @@ impl Shown {
         let (mut space, mut no_room, mut writes) = (Vec::new(), None, Vec::new());
         let layouts = layouts::preview::Preview::of(&Host::live(), plan, disks);
         takes_ns = takes_ns.saturating_add(layouts.takes_ns);
-        if plan.engine != "sim" {
+        if !plan.is_simulated() {
             let mut largest: BTreeMap<(usize, Vec<usize>), _> = BTreeMap::new();
             let mut systems: BTreeMap<(usize, Vec<usize>), _> = BTreeMap::new();
             let of_system = knob::KNOBS.iter().filter(|knob| knob.scope == Scope::System);
@@ -285,8 +285,8 @@ impl Shown {
 
     /// What would be changed on the machine.
     fn changes(&self, plan: &Plan) -> Vec<String> {
-        match plan.engine.as_str() {
-            "sim" => vec!["nothing: the server is simulated".to_owned()],
+        match plan.is_simulated() {
+            true => vec!["nothing: the server is simulated".to_owned()],
             _ if !plan.disks.is_empty() => {
                 let writes = self.writes.iter().map(|write| format!("{write}, put back after it"));
                 self.layouts.lines().into_iter().chain(writes).collect()

@@ -102,7 +102,7 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     let mut plan = find(name, named.map(|engine| engine.name()))?;
     let first = plan.loads.first().map_or("", |load| load.settings.engine());
     let engine = outcome::engine(first)?;
-    if plan.twice_memory && engine.name() != "sim" {
+    if plan.twice_memory && !engine.kind().is_simulated() {
         plan.vary(&twice_memory(&arguments.levels, Host::live().memory_bytes()))?;
     }
     plan.vary(&arguments.levels)?;
@@ -111,7 +111,7 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     plan.cut_into_legs()?;
     if !arguments.device.is_empty() {
         plan.disks.clone_from(&arguments.device);
-    } else if !arguments.dir.is_empty() || engine.name() == "sim" {
+    } else if !arguments.dir.is_empty() || engine.kind().is_simulated() {
         plan.disks.clear();
     }
     plan.check_target()?;
@@ -132,9 +132,7 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     plan.directories = match disks.is_empty() {
         false => named.clone(),
         true if !placed => Vec::new(),
-        true => {
-            outcome::directories(engine.name(), &named, campaign::directory::checked_or_export)?
-        }
+        true => outcome::directories(engine, &named, campaign::directory::checked_or_export)?,
     };
     for load in plan.loads.iter_mut().filter(|load| load.settings.has(knob::DIRECTORIES)) {
         let own = load.settings.directories();
@@ -286,7 +284,7 @@ mod tests {
             if builtin::find(workload.name).is_some() {
                 continue;
             }
-            for engine in knob::ENGINES {
+            for engine in knob::ENGINES.iter().map(|engine| engine.name) {
                 match find(workload.name, Some(engine)) {
                     Ok(plan) => {
                         assert!(workload.engines.contains(&engine), "{engine} {}", workload.name);

@@ -100,7 +100,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         let Session { host, store, campaign, kept, talk, .. } = &mut session;
         let (campaign, seed) = (campaign.clone(), campaign.seed);
         let disks = kept.disks.clone();
-        let made = engine.name() == "sim" || !disks.is_empty();
+        let made = engine.kind().is_simulated() || !disks.is_empty();
         let work = if made { &[][..] } else { &kept.directories[..] };
         let provisioner = match disks.is_empty() {
             true => None,
@@ -198,7 +198,7 @@ fn look(
     let host = Host::live();
     needs::check(&host, plan, disks)?;
     cells().try_for_each(|settings| shares::check(&settings))?;
-    if engine.name() == "sim" {
+    if engine.kind().is_simulated() {
         return arguments.dry_run.then(|| dry_run(&[], &[], common)).transpose();
     }
     let all: Vec<Settings> = cells().collect();

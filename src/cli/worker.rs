@@ -1,36 +1,28 @@
-//! `brickyard worker`: the load of one trial, in a process of its own.
+//! `brickyard worker ENGINE`: the load of one trial, in a process of its own.
 
 use std::process::ExitCode;
 
 use crate::serve;
-use engines::engine::{self, file};
-use host::sys::signal;
+use engines::engine;
+use host::sys::{Error, signal};
 
-/// Serves one trial over standard input and output.
-pub fn run() -> anyhow::Result<ExitCode> {
-    signal::leave_to_parent()?;
-    file::worker()?;
-    Ok(ExitCode::SUCCESS)
+/// What `worker` takes.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// The engine whose load it runs
+    engine: String,
 }
 
-/// Serves one trial of the engine `tree` over standard input and output.
-pub fn names() -> anyhow::Result<ExitCode> {
+/// Serves one trial of an engine over standard input and output.
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
     signal::leave_to_parent()?;
-    engine::names()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Watches over the programs of one trial.
-pub fn programs() -> anyhow::Result<ExitCode> {
-    signal::leave_to_parent()?;
-    engine::programs()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Serves one trial of the engine `replay` over standard input and output.
-pub fn replay() -> anyhow::Result<ExitCode> {
-    signal::leave_to_parent()?;
-    engine::replay_worker()?;
+    let name = &arguments.engine;
+    let Some(serve) = engine::find(name).and_then(|engine| engine.worker()) else {
+        let why = format!("there is no engine `{name}` that runs in a process of its own");
+        let hint = "nobody needs to type this: `brickyard run` starts it";
+        return Err(Error::new("cannot run a load", why).hint(hint).into());
+    };
+    serve()?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -38,40 +30,5 @@ pub fn replay() -> anyhow::Result<ExitCode> {
 pub fn query() -> anyhow::Result<ExitCode> {
     signal::leave_to_parent()?;
     serve::worker()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Serves one trial of the engine `mail` over standard input and output.
-pub fn mail() -> anyhow::Result<ExitCode> {
-    signal::leave_to_parent()?;
-    engine::mail_worker()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Serves one trial of the engine `net` over standard input and output.
-pub fn net() -> anyhow::Result<ExitCode> {
-    signal::leave_to_parent()?;
-    engine::net_worker()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Serves one trial of the engine `database` over standard input and output.
-pub fn database() -> anyhow::Result<ExitCode> {
-    signal::leave_to_parent()?;
-    engine::database_worker()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Serves one trial of the engine `integrity` over standard input and output.
-pub fn integrity() -> anyhow::Result<ExitCode> {
-    signal::leave_to_parent()?;
-    engine::integrity_worker()?;
-    Ok(ExitCode::SUCCESS)
-}
-
-/// Serves one trial of the engine `flush-test` over standard input and output.
-pub fn flush() -> anyhow::Result<ExitCode> {
-    signal::leave_to_parent()?;
-    engine::flush_worker()?;
     Ok(ExitCode::SUCCESS)
 }

@@ -11,6 +11,7 @@ use base::pattern::block::{Format, Identity, borne};
 use base::pattern::header;
 use base::pattern::judge::{Evidence, judge};
 use engines::engine::load::protocol::{read_histogram, write_histogram};
+use experiment::knob::EngineKind;
 use experiment::knob::Settings;
 use experiment::measurement::{
     Column, Kind, Measurement, Outcome, Record, Series, figures, latency, latency_histogram,
@@ -107,7 +108,9 @@ pub fn record(bytes: &[u8]) {
 
 /// Settings of every engine.
 pub fn settings() -> Vec<Vec<u8>> {
-    let json = |engine: &&str| serde_json::to_vec(&Settings::defaults(engine)).unwrap_or_default();
+    let json = |engine: &&EngineKind| {
+        serde_json::to_vec(&Settings::defaults(engine.name)).unwrap_or_default()
+    };
     experiment::knob::ENGINES.iter().map(json).collect()
 }
 

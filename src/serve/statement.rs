@@ -69,7 +69,7 @@ impl Statement {
     pub fn apart(&self) -> Result<Answer, Error> {
         let failed = |why: &str| Error::new("cannot run this query", why);
         let order = serde_json::to_string(self).map_err(|why| failed(&why.to_string()))?;
-        let mut worker = Worker::start(WORKER)?;
+        let mut worker = Worker::start(&[WORKER])?;
         worker.say(&order);
         let mut line = worker.hear(OPEN_MAX);
         if line == Heard::Line(String::new()) {

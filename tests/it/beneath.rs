@@ -15,7 +15,7 @@ use crate::program::document;
 /// says.
 fn answer(file: &Path, held: Value) -> Value {
     let mut child = Command::new(env!("CARGO_BIN_EXE_brickyard"))
-        .arg("worker")
+        .args(["worker", "file"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

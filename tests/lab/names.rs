@@ -21,7 +21,7 @@ impl Worker {
     /// Has it make ready for `operation` by two streams in `folder`.
     fn ready(folder: &Path, settings: Value) -> Worker {
         let mut child = Command::new(env!("CARGO_BIN_EXE_brickyard"))
-            .arg("tree-worker")
+            .args(["worker", "tree"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

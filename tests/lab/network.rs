@@ -255,7 +255,7 @@ fn both_ends_die_with_the_program_that_started_them() {
         let is_ours = |pid: &u32| {
             let status = std::fs::read_to_string(format!("/proc/{pid}/status"));
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            status.is_ok_and(|it| it.contains(&parent)) && line.ends_with(b"net-worker\0")
+            status.is_ok_and(|it| it.contains(&parent)) && line.ends_with(b"worker\0net\0")
         };
         pids.filter(is_ours).collect::<Vec<u32>>()
     };

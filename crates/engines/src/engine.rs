@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use experiment::knob::Settings;
+use experiment::knob::{EngineKind, Settings};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use experiment::progress::Progress;
@@ -32,31 +32,20 @@ mod tree;
 
 /// Something that can run a trial.
 pub trait Engine: Sync {
+    /// What is known of it before it runs.
+    fn kind(&self) -> &'static EngineKind;
     /// As typed after `--engine`.
-    fn name(&self) -> &'static str;
-    /// One line.
-    fn about(&self) -> &'static str;
+    fn name(&self) -> &'static str {
+        self.kind().name
+    }
     /// Whether a trial with these settings can run here, before anything is made for it.
     ///
     /// # Errors
     /// With what is wrong and what would work.
     fn check(&self, settings: &Settings) -> Result<(), sys::Error>;
-    /// Whether its trials touch no machine, so that repeating them gives the same for nothing.
-    fn is_simulated(&self) -> bool {
-        false
-    }
-    /// Whether what it runs makes the files that it reads, so that none are written for it before.
-    fn makes_its_files(&self) -> bool {
-        false
-    }
-    /// The engine that writes the files that its trials read.
-    fn lays_with(&self) -> &'static str {
-        self.name()
-    }
-    /// How long the files of its trials are wanted.
-    fn keeps(&self) -> Keeps {
-        Keeps::Nothing
-    }
+    /// How its worker is served: the process `brickyard worker NAME`, which runs the load of one
+    /// trial; `None` of an engine that runs in ours.
+    fn worker(&self) -> Option<Serve>;
     /// Runs one trial.
     ///
     /// # Errors
@@ -64,17 +53,9 @@ pub trait Engine: Sync {
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error>;
 }
 
-/// How long files are wanted that trials have made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Keeps {
-    /// As long as the run.
-    Nothing,
-    /// Until all trials are run, in this run or in one that resumes it: the next goes on where the
-    /// last one left them.
-    UntilComplete,
-    /// Until a person removes them: they are looked at after a crash.
-    UntilRemoved,
-}
+/// Serves one trial over standard input and output, to its end. An error is that the parent cannot
+/// be told: a trial that fails is told to it.
+pub type Serve = fn() -> Result<(), sys::Error>;
 
 /// What an engine is given besides the trial.
 pub struct Context<'a> {
@@ -167,17 +148,10 @@ pub fn find(name: &str) -> Option<&'static dyn Engine> {
     ENGINES.iter().copied().find(|engine| engine.name() == name)
 }
 
-pub use command::worker as programs;
-pub use database::worker as database_worker;
-pub use flush::worker as flush_worker;
-pub use integrity::worker as integrity_worker;
 pub use load::protocol::Written;
-pub use mail::worker as mail_worker;
-pub use net::{attend, worker as net_worker};
-pub use replay::worker as replay_worker;
+pub use net::attend;
 #[cfg(any(test, feature = "testing"))]
 pub use sim::testing;
-pub use tree::worker as names;
 
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,8 @@ mod command;
 mod concat;
 mod database;
 mod distinct;
+pub mod engine;
+pub mod engines;
 mod flush;
 mod integrity;
 mod job;
@@ -30,7 +32,6 @@ mod sim;
 pub mod system;
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
-pub mod tools;
 mod tree;
 pub mod typed;
 mod verify;
@@ -40,6 +41,8 @@ pub use command::*;
 pub use concat::*;
 pub use database::*;
 pub use distinct::distinct;
+pub use engine::EngineKind;
+pub use engines::ENGINES;
 pub use flush::*;
 pub use integrity::*;
 pub use job::*;
@@ -73,8 +76,6 @@ pub struct Knob<T = Any> {
     pub default: &'static str,
     /// What it takes to change it.
     pub scope: Scope,
-    /// Engines that obey it, but for installed [`tools`]; empty means every engine.
-    pub engines: &'static [&'static str],
     /// How it is put in force.
     pub apply: Apply,
     reads: PhantomData<fn() -> T>,
@@ -315,43 +316,15 @@ pub fn find(name: &str) -> Option<&'static Knob> {
     KNOBS.iter().copied().find(|knob| knob.name == name)
 }
 
-/// Names of the engines, whose code is the business of `engine`; a plan may name these.
-pub const ENGINES: [&str; 23] = [
-    "file",
-    "integrity",
-    "flush-test",
-    "tree",
-    "replay",
-    "mail",
-    "database",
-    "net",
-    "net-file",
-    "net-udp",
-    "command",
-    "concat",
-    "fio",
-    "bonnie++",
-    "iozone",
-    "dbench",
-    "sysbench",
-    "ior",
-    "mdtest",
-    "elbencho",
-    "iperf3",
-    "pgbench",
-    "sim",
-];
-
-/// A job knob that `engines` alone obey, for which other tools have no word.
+/// A job knob for which other tools have no word.
 const fn own<T: Setting>(
-    engines: &'static [&'static str],
     name: &'static str,
     domain: Domain,
     default: &'static str,
     about: &'static str,
 ) -> Knob<T> {
     let (scope, apply) = (Scope::Job, Apply::Engine);
-    Knob { name, fio: "", about, domain, default, scope, engines, apply, reads: PhantomData }
+    Knob { name, fio: "", about, domain, default, scope, apply, reads: PhantomData }
 }
 
 impl<T: Setting> Knob<T> {
@@ -361,22 +334,21 @@ impl<T: Setting> Knob<T> {
     /// When its domain has values that do not read as `T`: then the table does not compile.
     const fn listed(self) -> Knob {
         assert!(T::FORM.holds(&self.domain), "a knob has the type of its domain");
-        let Knob { name, fio, about, domain, default, scope, engines, apply, .. } = self;
-        Knob { name, fio, about, domain, default, scope, engines, apply, reads: PhantomData }
+        let Knob { name, fio, about, domain, default, scope, apply, .. } = self;
+        Knob { name, fio, about, domain, default, scope, apply, reads: PhantomData }
     }
 }
 
 impl Knob {
-    /// Whether `engine` obeys this knob.
+    /// Whether the engine of that name obeys this knob.
     pub fn obeyed_by(&self, engine: &str) -> bool {
-        let named = || self.engines.is_empty() || self.engines.contains(&engine);
-        tools::obeys(engine, self).unwrap_or_else(named)
+        EngineKind::named(engine).is_some_and(|engine| engine.obeys(self))
     }
 
     /// Names of the engines that obey this knob; none when every engine does.
     pub fn obeying(&self) -> Vec<&'static str> {
         let obeying: Vec<&str> =
-            ENGINES.into_iter().filter(|engine| self.obeyed_by(engine)).collect();
+            ENGINES.iter().filter(|engine| engine.obeys(self)).map(|engine| engine.name).collect();
         if obeying.len() == ENGINES.len() { Vec::new() } else { obeying }
     }
 
@@ -432,7 +404,7 @@ mod tests {
 
     #[test]
     fn defaults_are_in_their_domains_and_survive_the_store() {
-        for engine in ENGINES {
+        for engine in ENGINES.iter().map(|engine| engine.name) {
             let settings = Settings::defaults(engine);
             let json = serde_json::to_value(&settings).unwrap();
             for (name, value) in settings.iter() {

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 use super::asset::{self, Asked, address};
 use crate::serve::answers::Answer;
 use findings::report::html::tables::boxed;
+use findings::report::nature::Nature;
 use findings::report::words;
 use host::sys::Error;
 use store::{Overview, Store};
@@ -87,8 +88,11 @@ fn text(of: &Overview, date: &str) -> String {
     text.to_lowercase()
 }
 
-fn engine(of: &Overview) -> &str {
-    if of.engine == "sim" { "sim, simulated" } else { &of.engine }
+fn engine(of: &Overview) -> String {
+    match Nature::of(&of.engine, false) {
+        Nature::Simulated => format!("{}, simulated", of.engine),
+        Nature::Published | Nature::Imported | Nature::Measured => of.engine.clone(),
+    }
 }
 
 fn filter_form(filter: &str, shown: usize, of: usize, further: bool) -> Markup {

@@ -12,11 +12,12 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Json};
 
 use crate::engine::command::{self, Spec, Start};
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob;
 use experiment::knob::Knob;
 use experiment::knob::Settings;
 use experiment::knob::typed::Setting;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::reported::{Bound, Figure, Reported, Way};
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
@@ -43,8 +44,6 @@ mod tests;
 pub struct Adapter {
     /// The tool's name and the engine's.
     pub name: &'static str,
-    /// One line.
-    pub about: &'static str,
     /// The program that is run.
     pub program: &'static str,
     /// How to get it: what one would type on Debian, or where it is to be had.
@@ -182,36 +181,32 @@ impl Said {
 
 /// An adapter as an engine.
 #[derive(Debug)]
-pub struct Tool(pub &'static Adapter);
+pub struct Tool(pub &'static EngineKind, pub &'static Adapter);
 
 /// The tools as engines.
-pub const FIO: Tool = Tool(&fio::FIO);
+pub const FIO: Tool = Tool(&engines::FIO, &fio::FIO);
 /// See [`FIO`].
-pub const BONNIE: Tool = Tool(&bonnie::BONNIE);
+pub const BONNIE: Tool = Tool(&engines::BONNIE, &bonnie::BONNIE);
 /// See [`FIO`].
-pub const IOZONE: Tool = Tool(&iozone::IOZONE);
+pub const IOZONE: Tool = Tool(&engines::IOZONE, &iozone::IOZONE);
 /// See [`FIO`].
-pub const IOR: Tool = Tool(&ior::IOR);
+pub const IOR: Tool = Tool(&engines::IOR, &ior::IOR);
 /// See [`FIO`].
-pub const MDTEST: Tool = Tool(&mdtest::MDTEST);
+pub const MDTEST: Tool = Tool(&engines::MDTEST, &mdtest::MDTEST);
 /// See [`FIO`].
-pub const ELBENCHO: Tool = Tool(&elbencho::ELBENCHO);
+pub const ELBENCHO: Tool = Tool(&engines::ELBENCHO, &elbencho::ELBENCHO);
 /// See [`FIO`].
-pub const DBENCH: Tool = Tool(&dbench::DBENCH);
+pub const DBENCH: Tool = Tool(&engines::DBENCH, &dbench::DBENCH);
 /// See [`FIO`].
-pub const SYSBENCH: Tool = Tool(&sysbench::SYSBENCH);
+pub const SYSBENCH: Tool = Tool(&engines::SYSBENCH, &sysbench::SYSBENCH);
 /// See [`FIO`].
-pub const IPERF3: Tool = Tool(&iperf3::IPERF3);
+pub const IPERF3: Tool = Tool(&engines::IPERF3, &iperf3::IPERF3);
 /// See [`FIO`].
-pub const PGBENCH: pgbench::Served = pgbench::Served(&pgbench::PGBENCH);
+pub const PGBENCH: pgbench::Served = pgbench::Served(&engines::PGBENCH, &pgbench::PGBENCH);
 
 impl Engine for Tool {
-    fn name(&self) -> &'static str {
-        self.0.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.0.about
+    fn kind(&self) -> &'static EngineKind {
+        self.0
     }
 
     /// A trial that the tool cannot honour is skipped on its own: others of its plan can be run.
@@ -219,12 +214,12 @@ impl Engine for Tool {
         Ok(())
     }
 
-    fn makes_its_files(&self) -> bool {
-        true
+    fn worker(&self) -> Option<Serve> {
+        Some(command::worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        let adapter = self.0;
+        let adapter = self.1;
         let user = rustix::process::getuid().as_raw();
         let memory_bytes = context.host.memory_bytes();
         let cpus = sys::processors::allowed();

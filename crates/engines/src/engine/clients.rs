@@ -14,6 +14,7 @@ use super::load::protocol::{Failure, LoadSpec};
 use base::value::Stop;
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::engine::Does;
 use experiment::measurement::{Amount, Integrity, Note, Operation};
 use host::sys;
 use host::sys::clock::thread_cpu_ns;
@@ -27,9 +28,6 @@ pub mod testing;
 
 pub use super::load::folders::run;
 use tally::Tally;
-
-/// The engine whose clients check what they read.
-const INTEGRITY: &str = "integrity";
 
 /// What ends a client early, and the trial with it.
 pub type Broken = (Failure, String);
@@ -99,7 +97,7 @@ impl Terms {
                 "stop=steady and stop=interval need a load that is the same at every moment, and \
                  these operations are not; choose a time, as stop=60s, and look at its course",
             ),
-            Stop::Bits(_) if settings.engine() != INTEGRITY => unsupported(
+            Stop::Bits(_) if !settings.does(Does::ChecksAll) => unsupported(
                 "stop=...bits counts bits that were checked, which engine=integrity alone does; \
                  choose a time or bytes per stream",
             ),

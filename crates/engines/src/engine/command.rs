@@ -4,9 +4,10 @@
 //! up the load and takes the kernel's account of each; what the machine counted meanwhile is the
 //! business of the process that started the worker ([`supervise`]).
 
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys::{self, held};
@@ -31,12 +32,8 @@ pub use supervise::run as measure;
 pub struct Command;
 
 impl Engine for Command {
-    fn name(&self) -> &'static str {
-        "command"
-    }
-
-    fn about(&self) -> &'static str {
-        "Any program, timed, so many copies at once; its output is kept and read"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::COMMAND
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -61,6 +58,10 @@ impl Engine for Command {
             .filter_map(|start| start.words.first())
             .filter(anywhere)
             .try_for_each(|program| held::check_program(program))
+    }
+
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

@@ -10,10 +10,11 @@
 use std::path::Path;
 
 use crate::engine::command::{self, Spec, Start};
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Serve};
 use base::value;
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use experiment::workload::netcdf::Shape;
@@ -32,12 +33,8 @@ pub const GET: &str = "apt-get install nco";
 pub struct Concat;
 
 impl Engine for Concat {
-    fn name(&self) -> &'static str {
-        "concat"
-    }
-
-    fn about(&self) -> &'static str {
-        "Large netCDF files joined into one along a new dimension, by ncecat or our own program"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::CONCAT
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -45,8 +42,8 @@ impl Engine for Concat {
             .map_or(Ok(()), |(why, hint)| Err(sys::Error::new("cannot run this", why).hint(hint)))
     }
 
-    fn makes_its_files(&self) -> bool {
-        true
+    fn worker(&self) -> Option<Serve> {
+        Some(command::worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

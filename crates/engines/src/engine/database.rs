@@ -14,9 +14,10 @@ use crate::engine::clients::serve::{Engine as Clients, Needs};
 use crate::engine::load::protocol::{Failure, LoadSpec};
 use crate::engine::load::room::{self, Room};
 use crate::engine::load::talk::{self, Told};
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
 use host::sys::{self, Host};
@@ -36,12 +37,8 @@ use rules::Rules;
 pub struct Database;
 
 impl Engine for Database {
-    fn name(&self) -> &'static str {
-        "database"
-    }
-
-    fn about(&self) -> &'static str {
-        "Transactions of a bank on SQLite, each made durable, as TPC-B profiles them"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::DATABASE
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -49,8 +46,12 @@ impl Engine for Database {
         clients::check(settings).map(|_| ()).map_err(clients::refused)
     }
 
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
+    }
+
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        let mut measured = clients::run("database-worker", trial, context)?;
+        let mut measured = clients::run(trial, context)?;
         let commits = Commits {
             count: measured.evidence.delivered.metadata_ops,
             clients: measured.streams.len() as u64,

@@ -4,8 +4,9 @@
 //! process that started it; counting what the kernel did meanwhile is that one's business.
 
 use crate::engine::load::{control, protocol};
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys;
@@ -29,12 +30,8 @@ pub use supervise::first_generation;
 pub struct File;
 
 impl Engine for File {
-    fn name(&self) -> &'static str {
-        "file"
-    }
-
-    fn about(&self) -> &'static str {
-        "Files in a directory, by io_uring, io_submit, pread and pwrite, or a memory map"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::FILE
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -52,6 +49,10 @@ impl Engine for File {
                     .hint("`brickyard list knobs` shows what each knob takes"),
             }
         })
+    }
+
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

@@ -10,9 +10,10 @@ use crate::engine::clients::serve::Engine as Clients;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
-use crate::engine::{Context, Engine, Error, Keeps};
+use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::inventory;
@@ -34,12 +35,8 @@ use client::Work;
 pub struct Flush;
 
 impl Engine for Flush {
-    fn name(&self) -> &'static str {
-        "flush-test"
-    }
-
-    fn about(&self) -> &'static str {
-        "Writes flushed one by one, with a log elsewhere of those that were acknowledged"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::FLUSH_TEST
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -52,8 +49,8 @@ impl Engine for Flush {
         }
     }
 
-    fn keeps(&self) -> Keeps {
-        Keeps::UntilRemoved
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
@@ -71,7 +68,7 @@ impl Engine for Flush {
         let streams = trial.settings.get(knob::STREAMS) as usize;
         let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
         let spec = LoadSpec::new(trial, context.campaign, streams)?;
-        supervise::run(&Order::new("flush-worker", &spec, &trial.settings)?, context)
+        supervise::run(&Order::new(&spec, &trial.settings)?, context)
     }
 }
 

@@ -16,9 +16,10 @@ use crate::engine::clients::serve::Engine as Clients;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
-use crate::engine::{Context, Engine, Error, Keeps};
+use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys::workdir::folder_name;
@@ -37,12 +38,8 @@ use work::Work;
 pub struct Integrity;
 
 impl Engine for Integrity {
-    fn name(&self) -> &'static str {
-        "integrity"
-    }
-
-    fn about(&self) -> &'static str {
-        "Files written, read back and partly written over, again and again, every block checked"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::INTEGRITY
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -50,8 +47,8 @@ impl Engine for Integrity {
         Work::new(settings, 0).map(|_| ()).map_err(clients::refused)
     }
 
-    fn keeps(&self) -> Keeps {
-        Keeps::UntilComplete
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
@@ -64,7 +61,7 @@ impl Engine for Integrity {
         let streams = trial.settings.get(knob::STREAMS) as usize;
         let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
         let spec = LoadSpec::new(trial, context.campaign, streams)?;
-        supervise::run(&Order::new("integrity-worker", &spec, &trial.settings)?, context)
+        supervise::run(&Order::new(&spec, &trial.settings)?, context)
     }
 }
 

@@ -11,9 +11,10 @@ use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::room::Room;
 use crate::engine::load::talk::{self, Told};
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
 use host::sys;
@@ -28,12 +29,8 @@ use draw::Rules;
 pub struct Mail;
 
 impl Engine for Mail {
-    fn name(&self) -> &'static str {
-        "mail"
-    }
-
-    fn about(&self) -> &'static str {
-        "Small files of a mail server, created, appended to, read and deleted as postmark does"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::MAIL
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -41,8 +38,12 @@ impl Engine for Mail {
         Rules::new(settings).map(|_| ()).map_err(clients::refused)
     }
 
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
+    }
+
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        clients::run("mail-worker", trial, context)
+        clients::run(trial, context)
     }
 }
 

@@ -9,9 +9,10 @@ use crate::engine::clients::refused;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
-use crate::engine::{Context, Engine, Error, file};
+use crate::engine::{Context, Engine, Error, Serve, file};
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys;
@@ -33,9 +34,6 @@ mod wire;
 
 pub use far::attend;
 
-/// The worker, as an argument of ours.
-const WORKER: &str = "net-worker";
-
 /// The engines' names.
 const MEMORY: &str = "net";
 const FILES: &str = "net-file";
@@ -51,32 +49,28 @@ pub struct NetFile;
 pub struct NetUdp;
 
 impl Engine for Net {
-    fn name(&self) -> &'static str {
-        MEMORY
-    }
-
-    fn about(&self) -> &'static str {
-        "TCP from memory to memory, both ends run here: in network namespaces, or over loopback"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::NET
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         job::Job::new(settings, 0).map(|_| ()).map_err(refused)
     }
 
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
+    }
+
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         let streams = trial.settings.get(knob::STREAMS) as usize;
         let spec = LoadSpec::new(trial, context.campaign, vec![Vec::new(); streams])?;
-        supervise::run(&Order::new(WORKER, &spec, &trial.settings)?, context)
+        supervise::run(&Order::new(&spec, &trial.settings)?, context)
     }
 }
 
 impl Engine for NetFile {
-    fn name(&self) -> &'static str {
-        FILES
-    }
-
-    fn about(&self) -> &'static str {
-        "Files that are read and sent over TCP, both ends run here, as by `net`"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::NET_FILE
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -84,28 +78,28 @@ impl Engine for NetFile {
         file::File.check(settings)
     }
 
-    fn lays_with(&self) -> &'static str {
-        "file"
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
         let spec = file::supervise::spec(trial, context)?;
-        let order = Order::new(WORKER, &spec, &trial.settings)?;
+        let order = Order::new(&spec, &trial.settings)?;
         file::supervise::measured(&order, trial, context)
     }
 }
 
 impl Engine for NetUdp {
-    fn name(&self) -> &'static str {
-        DATAGRAMS
-    }
-
-    fn about(&self) -> &'static str {
-        "Datagrams (UDP) from memory to memory, both ends run here, as by `net`"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::NET_UDP
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
         job::Job::new(settings, 0).map(|_| ()).map_err(refused)
+    }
+
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

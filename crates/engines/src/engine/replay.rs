@@ -11,10 +11,11 @@ use crate::engine::clients::serve::{Engine as Clients, Needs};
 use crate::engine::file::job;
 use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::talk::{self, Told};
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Serve};
 use base::value::Stop;
 use experiment::knob;
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
 use host::sys;
@@ -38,12 +39,8 @@ const NAME_BYTES: usize = 96;
 pub struct Replay;
 
 impl Engine for Replay {
-    fn name(&self) -> &'static str {
-        "replay"
-    }
-
-    fn about(&self) -> &'static str {
-        "A loadfile of dbench, replayed by so many clients: what a file server does to its disks"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::REPLAY
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -51,8 +48,12 @@ impl Engine for Replay {
         program(settings).map(|_| ())
     }
 
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
+    }
+
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        clients::run("replay-worker", trial, context)
+        clients::run(trial, context)
     }
 }
 

@@ -22,8 +22,10 @@
 //!
 //! What it cannot honour it refuses; see [`model`].
 
-use super::{Context, Engine, Error};
+use super::{Context, Engine, Error, Serve};
+use experiment::knob::EngineKind;
 use experiment::knob::Settings;
+use experiment::knob::engines;
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use experiment::progress::Progress;
@@ -41,12 +43,8 @@ pub mod testing;
 pub struct Sim;
 
 impl Engine for Sim {
-    fn name(&self) -> &'static str {
-        "sim"
-    }
-
-    fn about(&self) -> &'static str {
-        "A simulated server whose truth is known, for testing what is above an engine"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::SIM
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -59,8 +57,9 @@ impl Engine for Sim {
         }
     }
 
-    fn is_simulated(&self) -> bool {
-        true
+    /// What it does is done by the clock of no machine.
+    fn worker(&self) -> Option<Serve> {
+        None
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

@@ -9,8 +9,9 @@ use experiment::workload::WORKLOADS;
 /// Settings that name an engine which `knob` does not know would be of no engine.
 #[test]
 fn every_engine_can_be_named_by_settings() {
-    let names: Vec<&str> = ENGINES.iter().map(|engine| engine.name()).collect();
-    assert_eq!(names, knob::ENGINES);
+    let names = |of: &mut dyn Iterator<Item = &'static str>| of.collect::<Vec<_>>();
+    let known = names(&mut knob::ENGINES.iter().map(|kind| kind.name));
+    assert_eq!(names(&mut ENGINES.iter().map(|engine| engine.name())), known);
 }
 
 /// What an engine says to settings, without a file being touched: its refusal, if any.
@@ -79,7 +80,7 @@ fn a_load_that_is_ended_before_it_begins_is_no_reason_to_skip_its_trial() {
             stop,
         };
         // This program with a test of that name, which there is not: it ends at once.
-        context.put(&mut Worker::start("no-such-worker").unwrap()).unwrap_err()
+        context.put(&mut Worker::start(&["no-such-worker"]).unwrap()).unwrap_err()
     };
     let stop = Stop::new();
     assert!(matches!(put(&stop), Error::Failed(why) if why.contains("before it began")));

@@ -5,8 +5,9 @@
 //! unlinkat(2) ...), and all names are made beforehand: no path is walked and no text is made while
 //! the clock runs.
 
-use crate::engine::{Context, Engine, Error};
+use crate::engine::{Context, Engine, Error, Serve};
 use experiment::knob::Settings;
+use experiment::knob::{EngineKind, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys;
@@ -28,12 +29,8 @@ pub use serve::worker;
 pub struct Tree;
 
 impl Engine for Tree {
-    fn name(&self) -> &'static str {
-        "tree"
-    }
-
-    fn about(&self) -> &'static str {
-        "Names in directories: create, stat, unlink and the like, by calls on directory handles"
+    fn kind(&self) -> &'static EngineKind {
+        &engines::TREE
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
@@ -44,6 +41,10 @@ impl Engine for Tree {
             sys::Error::new("cannot run this", why)
                 .hint("`brickyard list knobs` shows what each knob takes")
         })
+    }
+
+    fn worker(&self) -> Option<Serve> {
+        Some(worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {

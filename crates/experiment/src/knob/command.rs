@@ -18,8 +18,8 @@ const fn knob<T: Setting>(
     default: &'static str,
     about: &'static str,
 ) -> Knob<T> {
-    let (scope, engines, apply) = (Scope::Job, &["command"], Apply::Engine);
-    Knob { name, fio, about, domain, default, scope, engines, apply, reads: PhantomData }
+    let (scope, apply) = (Scope::Job, Apply::Engine);
+    Knob { name, fio, about, domain, default, scope, apply, reads: PhantomData }
 }
 
 pub const COMMAND: Knob<Word> = knob(

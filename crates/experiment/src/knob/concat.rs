@@ -7,14 +7,12 @@ use super::{Knob, own};
 use base::value::Domain;
 
 pub const CONCAT_WITH: Knob<Word> = own(
-    &["concat"],
     "concat-with",
     Domain::OneOf(&["native", "ncecat"]),
     "native",
     "Which program joins the files: our own, or NCO's where it is installed",
 );
 pub const VARIABLES: Knob<Count> = own(
-    &["concat"],
     "variables",
     Domain::Count { min: 1, max: 100 },
     "4",

@@ -7,35 +7,30 @@ use super::{Knob, own};
 use base::value::Domain;
 
 pub const SCALE: Knob<Count> = own(
-    &["database"],
     "scale",
     Domain::Count { min: 1, max: 100_000 },
     "1",
     "Branches of a bank, each with 10 tellers and 100 000 accounts (pgbench's -s)",
 );
 pub const JOURNAL_MODE: Knob<Word> = own(
-    &["database"],
     "journal-mode",
     Domain::OneOf(&["wal", "delete", "truncate", "persist"]),
     "wal",
     "How SQLite can undo and redo: a write-ahead log, or a journal that each commit takes away",
 );
 pub const SYNCHRONOUS: Knob<Word> = own(
-    &["database"],
     "synchronous",
     Domain::OneOf(&["full", "extra", "normal", "off"]),
     "full",
     "What SQLite flushes; with less than full, commits may be undone by a power cut",
 );
 pub const PAGE_SIZE: Knob<Bytes> = own(
-    &["database"],
     "page-size",
     Domain::Bytes { min: 512, max: 65_536, step: 512 },
     "4KiB",
     "Bytes of a page of the database, a power of two",
 );
 pub const SHARED_DATABASE: Knob<bool> = own(
-    &["database"],
     "shared-database",
     Domain::Flag,
     "false",

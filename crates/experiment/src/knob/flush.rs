@@ -7,7 +7,6 @@ use super::{Knob, own};
 use base::value::Domain;
 
 pub const FLUSH_LOG: Knob<Word> = own(
-    &["flush-test"],
     "flush-log",
     Domain::Text,
     "",
@@ -15,7 +14,6 @@ pub const FLUSH_LOG: Knob<Word> = own(
      another host, mounted here",
 );
 pub const FLUSH_LOG_ANYWHERE: Knob<bool> = own(
-    &["flush-test"],
     "flush-log-anywhere",
     Domain::Flag,
     "false",

@@ -7,7 +7,6 @@ use super::{Knob, own};
 use base::value::Domain;
 
 pub const REWRITE_SHARE: Knob<Number> = own(
-    &["integrity"],
     "rewrite-share",
     Domain::Number { min: 0.01, max: 1.0 },
     "0.25",

@@ -12,90 +12,7 @@ use base::value::{Domain, Stop};
 const GIB: u64 = 1 << 30;
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// Engines that read and write files, blocks of them at a time.
-const OF_FILES: &[&str] = &["file", "sim"];
-
-/// The same, and one that sends what it reads.
-const OF_READ_FILES: &[&str] = &["file", "sim", "net-file"];
-
-/// Engines that make files of their own, of a given number and size.
-const OF_OWN_FILES: &[&str] = &["file", "sim", "tree", "concat", "net-file"];
-
-/// The same, and one that makes one file a stream.
-const OF_SIZED_FILES: &[&str] =
-    &["file", "sim", "tree", "concat", "integrity", "flush-test", "net-file"];
-
-/// Engines that let streams loose on files.
-const OF_STREAMS: &[&str] = &["file", "sim", "tree", "replay", "mail", "database", "net-file"];
-
-/// Engines whose streams end by a time or what they did, and run where they are put.
-const OF_TIMED_STREAMS: &[&str] = &[
-    "file",
-    "sim",
-    "tree",
-    "replay",
-    "mail",
-    "database",
-    "net",
-    "net-file",
-    "net-udp",
-    "integrity",
-    "flush-test",
-];
-
-/// Engines whose trials lie in directories: all but one that touches no file.
-const OF_DIRECTORIES: &[&str] = &[
-    "file",
-    "sim",
-    "tree",
-    "replay",
-    "mail",
-    "database",
-    "integrity",
-    "flush-test",
-    "command",
-    "concat",
-    "net-file",
-];
-
-/// The same knob, obeyed by all engines whose streams end by a time or what they did.
-const fn of_timed_streams<T: Setting>(knob: Knob<T>) -> Knob<T> {
-    Knob { engines: OF_TIMED_STREAMS, ..knob }
-}
-
-/// The same knob, obeyed by all engines with files of their own.
-const fn of_own_files<T: Setting>(knob: Knob<T>) -> Knob<T> {
-    Knob { engines: OF_OWN_FILES, ..knob }
-}
-
-/// The same knob, obeyed by all engines that let streams loose on files.
-const fn of_streams<T: Setting>(knob: Knob<T>) -> Knob<T> {
-    Knob { engines: OF_STREAMS, ..knob }
-}
-
-/// The same knob, obeyed by trees of files too.
-const fn with_trees<T: Setting>(knob: Knob<T>) -> Knob<T> {
-    Knob { engines: &["file", "sim", "tree"], ..knob }
-}
-
-/// The same knob, obeyed by the engines that move their bytes in blocks.
-const fn with_blocks<T: Setting>(knob: Knob<T>) -> Knob<T> {
-    const ENGINES: &[&str] =
-        &["file", "sim", "mail", "concat", "integrity", "flush-test", "net-file"];
-    Knob { engines: ENGINES, ..knob }
-}
-
-/// The same knob, obeyed by an engine that sends what it reads.
-const fn with_reading<T: Setting>(knob: Knob<T>) -> Knob<T> {
-    Knob { engines: OF_READ_FILES, ..knob }
-}
-
-/// The same knob, obeyed by every engine.
-const fn everywhere<T: Setting>(knob: Knob<T>) -> Knob<T> {
-    Knob { engines: &[], ..knob }
-}
-
-/// A job knob of the engines that read and write files.
+/// A job knob.
 const fn knob<T: Setting>(
     name: &'static str,
     fio: &'static str,
@@ -103,42 +20,26 @@ const fn knob<T: Setting>(
     default: &'static str,
     about: &'static str,
 ) -> Knob<T> {
-    let (scope, engines, apply) = (Scope::Job, OF_FILES, Apply::Engine);
-    Knob { name, fio, about, domain, default, scope, engines, apply, reads: PhantomData }
+    let (scope, apply) = (Scope::Job, Apply::Engine);
+    Knob { name, fio, about, domain, default, scope, apply, reads: PhantomData }
 }
 
-/// A job knob that real files alone obey.
-const fn file<T: Setting>(
-    name: &'static str,
-    fio: &'static str,
-    domain: Domain,
-    default: &'static str,
-    about: &'static str,
-) -> Knob<T> {
-    Knob { engines: &["file"], ..knob(name, fio, domain, default, about) }
-}
-
-pub const ACCESS: Knob<Access> = with_reading(knob(
-    "access",
-    "rw",
-    Domain::OneOf(&Access::NAMES),
-    "read",
-    "Order and direction of the I/O",
-));
-pub const BLOCK_SIZE: Knob<Bytes> = with_blocks(knob(
+pub const ACCESS: Knob<Access> =
+    knob("access", "rw", Domain::OneOf(&Access::NAMES), "read", "Order and direction of the I/O");
+pub const BLOCK_SIZE: Knob<Bytes> = knob(
     "block-size",
     "bs",
     Domain::Bytes { min: 512, max: GIB, step: 512 },
     "1MiB",
     "Bytes moved by one I/O",
-));
-pub const QUEUE_DEPTH: Knob<Count> = with_reading(knob(
+);
+pub const QUEUE_DEPTH: Knob<Count> = knob(
     "queue-depth",
     "iodepth",
     Domain::Count { min: 1, max: 4096 },
     "1",
     "I/Os in flight per stream",
-));
+);
 pub const BATCH: Knob<Count> = knob(
     "batch",
     "iodepth_batch_complete_min",
@@ -146,57 +47,48 @@ pub const BATCH: Knob<Count> = knob(
     "1",
     "I/Os that a stream waits for before it submits anew; above 1 saves CPU and adds latency",
 );
-pub const STREAMS: Knob<Count> = everywhere(knob(
+pub const STREAMS: Knob<Count> = knob(
     "streams",
     "numjobs",
     Domain::Count { min: 1, max: 10_000 },
     "1",
     "Sequences of I/O at the same time, each with files of its own, or copies of a program",
-));
-pub const FILE_SIZE: Knob<Bytes> = Knob {
-    engines: OF_SIZED_FILES,
-    ..knob(
-        "file-size",
-        "size",
-        Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
-        "1GiB",
-        "Bytes of each file; to read and write in blocks, 4KiB or more, in multiples of 512",
-    )
-};
-pub const FILES: Knob<Count> = of_own_files(knob(
+);
+pub const FILE_SIZE: Knob<Bytes> = knob(
+    "file-size",
+    "size",
+    Domain::Bytes { min: 0, max: 1 << 50, step: 1 },
+    "1GiB",
+    "Bytes of each file; to read and write in blocks, 4KiB or more, in multiples of 512",
+);
+pub const FILES: Knob<Count> = knob(
     "files",
     "nrfiles",
     Domain::Count { min: 1, max: 1_000_000 },
     "1",
     "Files per stream, used one after the other; directories for `mkdir` and `rmdir`",
-));
-pub const DIRECTORIES: Knob<Words> = Knob {
-    engines: OF_DIRECTORIES,
-    ..knob(
-        "directories",
-        "directory",
-        Domain::Directories,
-        "",
-        "Where the files are; streams are dealt to several in turn",
-    )
-};
-pub const DIRECT: Knob<bool> = Knob {
-    engines: &["file", "sim", "integrity", "flush-test", "net-file"],
-    ..knob(
-        "direct",
-        "direct",
-        Domain::Flag,
-        "true",
-        "Around the page cache (O_DIRECT); `false` goes through it",
-    )
-};
-pub const COLD: Knob<bool> = of_own_files(knob(
+);
+pub const DIRECTORIES: Knob<Words> = knob(
+    "directories",
+    "directory",
+    Domain::Directories,
+    "",
+    "Where the files are; streams are dealt to several in turn",
+);
+pub const DIRECT: Knob<bool> = knob(
+    "direct",
+    "direct",
+    Domain::Flag,
+    "true",
+    "Around the page cache (O_DIRECT); `false` goes through it",
+);
+pub const COLD: Knob<bool> = knob(
     "cold",
     "invalidate",
     Domain::Flag,
     "true",
     "Starts with nothing of the files in memory, proved; `false`: with all of it",
-));
+);
 pub const IO_ENGINE: Knob<Word> = knob(
     "io-engine",
     "ioengine",
@@ -205,7 +97,7 @@ pub const IO_ENGINE: Knob<Word> = knob(
     "How the kernel is asked: io_uring, io_submit, pread and pwrite, a memory map, or the C \
      library's FILE by fread and fwrite or, byte by byte, by getc and putc",
 );
-pub const STOP: Knob<Stop> = of_timed_streams(knob(
+pub const STOP: Knob<Stop> = knob(
     "stop",
     "runtime",
     Domain::Stop,
@@ -213,28 +105,28 @@ pub const STOP: Knob<Stop> = of_timed_streams(knob(
     "When the timed part ends: a time, bytes per stream, bits that were checked by all of them \
      (`1e14bits`), `pass` (each file once), `steady`, or when the 95 % interval of the throughput \
      is narrow enough (`interval:5%`)",
-));
-pub const AT_LEAST: Knob<Nanoseconds> = everywhere(knob(
+);
+pub const AT_LEAST: Knob<Nanoseconds> = knob(
     "at-least",
     "",
     Domain::Duration { min_ns: 0, max_ns: DAY_NS },
     "0s",
     "A trial that stops by bytes, passes or the end of a program goes on for at least this long",
-));
-pub const AT_MOST: Knob<Nanoseconds> = everywhere(knob(
+);
+pub const AT_MOST: Knob<Nanoseconds> = knob(
     "at-most",
     "",
     Domain::Duration { min_ns: 1_000_000, max_ns: 31 * DAY_NS },
     "1h",
     "No trial runs longer than this, settled or not, complete or not",
-));
-pub const SUSTAINED: Knob<bool> = everywhere(knob(
+);
+pub const SUSTAINED: Knob<bool> = knob(
     "sustained",
     "",
     Domain::Flag,
     "true",
     "A stream that is done goes on untimed until all are; `false` repeats the old mistake",
-));
+);
 pub const SECOND_PASS: Knob<bool> = knob(
     "second-pass",
     "",
@@ -242,28 +134,28 @@ pub const SECOND_PASS: Knob<bool> = knob(
     "false",
     "Reads the same blocks once more afterwards, to catch a cache behind the kernel",
 );
-pub const FSYNC: Knob<Word> = with_trees(knob(
+pub const FSYNC: Knob<Word> = knob(
     "fsync",
     "fsync",
     Domain::OneOf(&["never", "end", "every"]),
     "end",
     "When what was changed is made durable: never, once at the end, or after every write",
-));
-pub const FSYNC_IN_TIME: Knob<bool> = file(
+);
+pub const FSYNC_IN_TIME: Knob<bool> = knob(
     "fsync-in-time",
     "end_fsync",
     Domain::Flag,
     "true",
     "Making files durable between two rounds counts as time; `false` as in iozone without -e",
 );
-pub const CLOSE_IN_TIME: Knob<bool> = file(
+pub const CLOSE_IN_TIME: Knob<bool> = knob(
     "close-in-time",
     "",
     Domain::Flag,
     "false",
     "Each round ends with closing its files, which counts as time, as in iozone -c",
 );
-pub const FRESH_FILE: Knob<bool> = file(
+pub const FRESH_FILE: Knob<bool> = knob(
     "fresh-file",
     "overwrite",
     Domain::Flag,
@@ -284,7 +176,7 @@ pub const STRIDE_BLOCKS: Knob<Count> = knob(
     "17",
     "`read-strided` reads one block of every so many (iozone's -j, default 17)",
 );
-pub const UPDATE_EVERY: Knob<Count> = file(
+pub const UPDATE_EVERY: Knob<Count> = knob(
     "update-every",
     "",
     Domain::Count { min: 1, max: 1 << 20 },
@@ -305,20 +197,20 @@ pub const ZIPF_THETA: Knob<Number> = knob(
     "0.9",
     "Skew of `zipf`: block of rank k is drawn in proportion to k^-theta",
 );
-pub const DATA: Knob<Word> = of_streams(knob(
+pub const DATA: Knob<Word> = knob(
     "data",
     "buffer_pattern",
     Domain::OneOf(&["random", "zero", "compressible"]),
     "random",
     "What is written: incompressible and unique blocks, zeros, or partly compressible blocks",
-));
-pub const COMPRESSIBLE_SHARE: Knob<Number> = of_streams(knob(
+);
+pub const COMPRESSIBLE_SHARE: Knob<Number> = knob(
     "compressible-share",
     "buffer_compress_percentage",
     Domain::Number { min: 0.0, max: 1.0 },
     "0.5",
     "Share of zeros in each 4 KiB with `data=compressible`",
-));
+);
 pub const RATE: Knob<Count> = knob(
     "rate",
     "rate_iops",
@@ -326,7 +218,7 @@ pub const RATE: Knob<Count> = knob(
     "0",
     "I/Os per second per stream, at fixed times whatever the server does; 0 is as fast as it can",
 );
-pub const CPU_PINNING: Knob<Word> = of_timed_streams(knob(
+pub const CPU_PINNING: Knob<Word> = knob(
     "cpu-pinning",
     "cpus_allowed",
     Domain::Cpus,
@@ -334,7 +226,7 @@ pub const CPU_PINNING: Knob<Word> = of_timed_streams(knob(
     "CPUs of the streams: none, spread (one after the other), or a list such as 0-3,8; over a \
      network the sender and the receiver of each stream in turn, or numa-local: on the node of the \
      card that bytes go over",
-));
+);
 pub const HUGE_PAGES: Knob<bool> = knob(
     "huge-pages",
     "mem",

@@ -15,18 +15,8 @@ use base::value::Domain;
 
 const fn knob<T: Setting>(name: &'static str, about: &'static str) -> Knob<T> {
     let domain = Domain::OrAsIs(&Domain::Label);
-    let (scope, engines, default, fio) = (Scope::Label, &[], "as-is", "");
-    Knob {
-        name,
-        fio,
-        about,
-        domain,
-        default,
-        scope,
-        engines,
-        apply: Apply::ByHand,
-        reads: PhantomData,
-    }
+    let (scope, default, fio) = (Scope::Label, "as-is", "");
+    Knob { name, fio, about, domain, default, scope, apply: Apply::ByHand, reads: PhantomData }
 }
 
 pub const CARD: Knob<OrAsIs<Word>> =

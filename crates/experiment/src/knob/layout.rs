@@ -14,23 +14,9 @@ use base::value::Domain;
 
 const GIB: u64 = 1 << 30;
 
-/// Engines whose files may lie on what is made for them, or on a machine that is set for them.
-pub const OF_FILES: &[&str] =
-    &["file", "replay", "mail", "database", "command", "concat", "net-file"];
-
 const fn knob<T: Setting>(name: &'static str, domain: Domain, about: &'static str) -> Knob<T> {
-    let (scope, engines, default, fio) = (Scope::Layout, OF_FILES, "as-is", "");
-    Knob {
-        name,
-        fio,
-        about,
-        domain,
-        default,
-        scope,
-        engines,
-        apply: Apply::Layout,
-        reads: PhantomData,
-    }
+    let (scope, default, fio) = (Scope::Layout, "as-is", "");
+    Knob { name, fio, about, domain, default, scope, apply: Apply::Layout, reads: PhantomData }
 }
 
 pub const DISKS: Knob<OrAsIs<Count>> = knob(

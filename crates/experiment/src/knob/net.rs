@@ -6,23 +6,7 @@ use super::typed::{Bytes, BytesPerSecond, Count, OrAsIs, Word};
 use super::{Knob, own};
 use base::value::Domain;
 
-/// Engines that send over a network,
-const NET: &[&str] = &["net", "net-file", "net-udp"];
-
-/// those of them over TCP,
-const TCP: &[&str] = &["net", "net-file"];
-
-/// whose bytes come from memory,
-const MEMORY: &[&str] = &["net", "net-udp"];
-
-/// both,
-const TCP_FROM_MEMORY: &[&str] = &["net"];
-
-/// and one that sends datagrams.
-const UDP: &[&str] = &["net-udp"];
-
 pub const WIRE: Knob<Word> = own(
-    NET,
     "wire",
     Domain::OneOf(&["auto", "namespaces", "loopback"]),
     "auto",
@@ -30,7 +14,6 @@ pub const WIRE: Knob<Word> = own(
      root), the loopback interface, or `auto`: the first where root allows, else the second",
 );
 pub const PEER_NAMESPACE: Knob<OrAsIs<Word>> = own(
-    NET,
     "peer-namespace",
     Domain::OrAsIs(&Domain::Label),
     "as-is",
@@ -38,7 +21,6 @@ pub const PEER_NAMESPACE: Knob<OrAsIs<Word>> = own(
      brickyard runs in; its one IPv4 address is asked for there (takes root)",
 );
 pub const PEER: Knob<OrAsIs<Word>> = own(
-    NET,
     "peer",
     Domain::OrAsIs(&Domain::Text),
     "as-is",
@@ -46,14 +28,12 @@ pub const PEER: Knob<OrAsIs<Word>> = own(
      `brickyard send HOST PLAN` sets it",
 );
 pub const MTU: Knob<OrAsIs<Count>> = own(
-    NET,
     "mtu",
     Domain::OrAsIs(&Domain::Count { min: 576, max: 65_535 }),
     "as-is",
     "Bytes of an IP packet at most, on the veth pair of wire=namespaces (its own: 1500)",
 );
 pub const DIRECTION: Knob<Word> = own(
-    MEMORY,
     "direction",
     Domain::OneOf(&["send", "receive", "both"]),
     "send",
@@ -61,14 +41,12 @@ pub const DIRECTION: Knob<Word> = own(
      at once: of two streams the first goes to the peer and the second comes from it",
 );
 pub const MESSAGE_SIZE: Knob<Bytes> = own(
-    TCP_FROM_MEMORY,
     "message-size",
     Domain::Bytes { min: 1, max: 64 << 20, step: 1 },
     "128KiB",
     "Bytes that the sender hands to the kernel by one call (iperf3 -l)",
 );
 pub const SEND_PATH: Knob<Word> = own(
-    TCP,
     "send-path",
     Domain::OneOf(&[
         "write",
@@ -89,7 +67,6 @@ pub const SEND_PATH: Knob<Word> = own(
      buffers, queue-depth in flight, and sends from them, copied or not",
 );
 pub const RECEIVE_PATH: Knob<Word> = own(
-    TCP,
     "receive-path",
     Domain::OneOf(&["read", "truncate", "uring-multishot"]),
     "read",
@@ -97,7 +74,6 @@ pub const RECEIVE_PATH: Knob<Word> = own(
      io_uring, into buffers that the kernel takes as bytes come (multishot)",
 );
 pub const SOCKET_BUFFER: Knob<OrAsIs<Bytes>> = own(
-    NET,
     "socket-buffer",
     Domain::OrAsIs(&Domain::Bytes { min: 4096, max: 1 << 30, step: 1 }),
     "as-is",
@@ -105,7 +81,6 @@ pub const SOCKET_BUFFER: Knob<OrAsIs<Bytes>> = own(
      socket(7)); `as-is`: the kernel tunes both",
 );
 pub const RECEIVE_LOW_WATER: Knob<OrAsIs<Bytes>> = own(
-    TCP,
     "receive-low-water",
     Domain::OrAsIs(&Domain::Bytes { min: 1, max: 1 << 30, step: 1 }),
     "as-is",
@@ -113,21 +88,18 @@ pub const RECEIVE_LOW_WATER: Knob<OrAsIs<Bytes>> = own(
      first of them: fewer wake-ups, and each byte waits longer; `as-is`: 1",
 );
 pub const CONGESTION_CONTROL: Knob<OrAsIs<Word>> = own(
-    TCP,
     "congestion-control",
     Domain::OrAsIs(&Domain::Label),
     "as-is",
     "Algorithm of the sender, as in net.ipv4.tcp_available_congestion_control: cubic, reno, bbr",
 );
 pub const NODELAY: Knob<bool> = own(
-    TCP,
     "nodelay",
     Domain::Flag,
     "false",
     "Small messages are sent at once (TCP_NODELAY); `false`: they are gathered (Nagle)",
 );
 pub const PACING: Knob<OrAsIs<BytesPerSecond>> = own(
-    NET,
     "pacing",
     Domain::OrAsIs(&Domain::BytesPerSecond),
     "as-is",
@@ -135,14 +107,12 @@ pub const PACING: Knob<OrAsIs<BytesPerSecond>> = own(
      (SO_MAX_PACING_RATE), of datagrams the sender's clock does; `as-is`: as fast as it goes",
 );
 pub const INTERFACES: Knob<Count> = own(
-    NET,
     "interfaces",
     Domain::Count { min: 1, max: 16 },
     "1",
     "Veth pairs between the two namespaces of wire=namespaces; streams are dealt over them in turn",
 );
 pub const DATAGRAM_SIZE: Knob<OrAsIs<Bytes>> = own(
-    UDP,
     "datagram-size",
     Domain::OrAsIs(&Domain::Bytes { min: 16, max: 65_507, step: 1 }),
     "as-is",
@@ -150,7 +120,6 @@ pub const DATAGRAM_SIZE: Knob<OrAsIs<Bytes>> = own(
      packet of the MTU holds, 1472 at 1500",
 );
 pub const UDP_SEGMENTATION: Knob<bool> = own(
-    UDP,
     "udp-segmentation",
     Domain::Flag,
     "false",
@@ -158,7 +127,6 @@ pub const UDP_SEGMENTATION: Knob<bool> = own(
      (UDP_SEGMENT); `false`: each is a message of its own (sendmmsg)",
 );
 pub const UDP_COALESCING: Knob<bool> = own(
-    UDP,
     "udp-coalescing",
     Domain::Flag,
     "false",

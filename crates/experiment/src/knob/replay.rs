@@ -10,9 +10,8 @@ use base::value::Domain;
 
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// A job knob of these engines.
+/// A job knob.
 const fn knob<T: Setting>(
-    engines: &'static [&'static str],
     name: &'static str,
     fio: &'static str,
     domain: Domain,
@@ -26,16 +25,12 @@ const fn knob<T: Setting>(
         domain,
         default,
         scope: Scope::Job,
-        engines,
         apply: Apply::Engine,
         reads: PhantomData,
     }
 }
 
-const REPLAY: &[&str] = &["replay"];
-
 pub const WARM_UP: Knob<Nanoseconds> = knob(
-    &["replay", "mail", "database", "net", "net-file", "net-udp"],
     "warm-up",
     "ramp_time",
     Domain::Duration { min_ns: 0, max_ns: DAY_NS },
@@ -43,7 +38,6 @@ pub const WARM_UP: Knob<Nanoseconds> = knob(
     "Operations are counted only after this long, and when every client has come so far",
 );
 pub const LOADFILE: Knob<Word> = knob(
-    REPLAY,
     "loadfile",
     "",
     Domain::Text,
@@ -51,23 +45,15 @@ pub const LOADFILE: Knob<Word> = knob(
     "The operations: a loadfile of dbench (its -c), or `built-in`, a day in an office",
 );
 pub const RESOLVE_NAMES: Knob<bool> = knob(
-    REPLAY,
     "resolve-names",
     "",
     Domain::Flag,
     "true",
     "A missing name is looked for in its whole directory, as Samba must (dbench's --no-resolve)",
 );
-pub const SYNC_OPEN: Knob<bool> = knob(
-    REPLAY,
-    "sync-open",
-    "sync",
-    Domain::Flag,
-    "false",
-    "Files are opened with O_SYNC (dbench's -s)",
-);
+pub const SYNC_OPEN: Knob<bool> =
+    knob("sync-open", "sync", Domain::Flag, "false", "Files are opened with O_SYNC (dbench's -s)");
 pub const SYNC_WRITES: Knob<bool> = knob(
-    REPLAY,
     "sync-writes",
     "fsync",
     Domain::Flag,
@@ -75,7 +61,6 @@ pub const SYNC_WRITES: Knob<bool> = knob(
     "Each write is followed by fsync (dbench's -F)",
 );
 pub const SYNC_DIRECTORIES: Knob<bool> = knob(
-    REPLAY,
     "sync-directories",
     "",
     Domain::Flag,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
+use super::engine::{Does, EngineKind};
 use super::typed::{Count, Setting};
-use super::{ACCESS, DIRECTORIES, ENGINES, FILE_SIZE, KNOBS, Knob, STOP, WIRE, find};
+use super::{ACCESS, DIRECTORIES, FILE_SIZE, Knob, STOP, WIRE, find};
 use base::value::{Stop, Value};
 
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same
@@ -29,9 +30,10 @@ impl PartialEq for Settings {
 impl Settings {
     /// Every knob that `engine` obeys, at its default.
     pub fn defaults(engine: &str) -> Settings {
-        let obeyed = KNOBS.iter().filter(|knob| knob.obeyed_by(engine));
+        let kind = EngineKind::named(engine);
+        let obeyed = kind.into_iter().flat_map(EngineKind::obeyed);
         let values = obeyed.map(|knob| (knob.name, knob.default_value())).collect();
-        Settings { engine: known_engine(engine), values: Arc::new(values) }
+        Settings { engine: kind.map_or("", |kind| kind.name), values: Arc::new(values) }
     }
 
     /// The name of the engine that obeys them; empty when this version knows none of that name.
@@ -83,6 +85,21 @@ impl Settings {
     /// When the engine does not obey it.
     pub fn value<T>(&self, knob: Knob<T>) -> &Value {
         self.named(knob.name).unwrap_or_else(|| panic!("no knob `{}` here", knob.name))
+    }
+
+    /// What is known of the engine that obeys them; `None` of results that others reported.
+    pub fn kind(&self) -> Option<&'static EngineKind> {
+        EngineKind::named(self.engine)
+    }
+
+    /// Whether they are obeyed by a simulated server.
+    pub fn is_simulated(&self) -> bool {
+        self.does(Does::Simulates)
+    }
+
+    /// Whether the engine that obeys them does that.
+    pub fn does(&self, what: Does) -> bool {
+        self.kind().is_some_and(|kind| kind.does.contains(&what))
     }
 
     /// Sets `knob`.
@@ -155,12 +172,11 @@ impl Settings {
             let knob = find(name)?;
             Some((knob.name, knob.value_from_json(value)?))
         });
-        Settings { engine: known_engine(engine), values: Arc::new(known.collect()) }
+        Settings {
+            engine: EngineKind::named(engine).map_or("", |kind| kind.name),
+            values: Arc::new(known.collect()),
+        }
     }
-}
-
-fn known_engine(name: &str) -> &'static str {
-    ENGINES.into_iter().find(|known| *known == name).unwrap_or("")
 }
 
 impl Serialize for Settings {

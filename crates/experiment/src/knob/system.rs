@@ -28,8 +28,8 @@ const fn knob<T: Setting>(
     apply: Apply,
     about: &'static str,
 ) -> Knob<T> {
-    let (scope, engines, default) = (Scope::System, super::layout::OF_FILES, "as-is");
-    Knob { name, fio, about, domain, default, scope, engines, apply, reads: PhantomData }
+    let (scope, default) = (Scope::System, "as-is");
+    Knob { name, fio, about, domain, default, scope, apply, reads: PhantomData }
 }
 
 pub const READ_AHEAD: Knob<OrAsIs<Bytes>> = knob(

@@ -7,7 +7,6 @@ use super::{Knob, own};
 use base::value::Domain;
 
 pub const OPERATION: Knob<Word> = own(
-    &["tree"],
     "operation",
     Domain::OneOf(&[
         "create", "open", "stat", "readdir", "rename", "link", "unlink", "mkdir", "rmdir", "fsync",
@@ -17,28 +16,24 @@ pub const OPERATION: Knob<Word> = own(
     "What is done to each file, or directory, and timed",
 );
 pub const TREE_DEPTH: Knob<Count> = own(
-    &["tree"],
     "tree-depth",
     Domain::Count { min: 0, max: 64 },
     "0",
     "Levels of directories below a stream's own (mdtest -z)",
 );
 pub const TREE_WIDTH: Knob<Count> = own(
-    &["tree"],
     "tree-width",
     Domain::Count { min: 1, max: 10_000 },
     "1",
     "Directories in each directory above the lowest level (mdtest -b)",
 );
 pub const SHARED_DIRECTORIES: Knob<bool> = own(
-    &["tree"],
     "shared-directories",
     Domain::Flag,
     "false",
     "All streams work in one tree; `false`: each in a unique working directory (mdtest -u)",
 );
 pub const NAMES: Knob<Word> = own(
-    &["tree"],
     "names",
     Domain::OneOf(&["numbered", "bonnie"]),
     "numbered",
@@ -46,7 +41,6 @@ pub const NAMES: Knob<Word> = own(
      to 12 letters or digits, which stand before the number where `order=random`",
 );
 pub const ORDER: Knob<Word> = own(
-    &["tree"],
     "order",
     Domain::OneOf(&["sequential", "random"]),
     "sequential",

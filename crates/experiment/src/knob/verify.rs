@@ -8,9 +8,6 @@ use super::typed::{Bytes, Word};
 use super::{Apply, Knob, Scope};
 use base::value::Domain;
 
-/// Engines that can check what they read.
-const OF_BLOCKS: &[&str] = &["file", "integrity", "flush-test", "net-file"];
-
 pub const VERIFY: Knob<Word> = Knob {
     name: "verify",
     fio: "verify",
@@ -19,7 +16,6 @@ pub const VERIFY: Knob<Word> = Knob {
     domain: Domain::OneOf(&["off", "crc32c", "xxh3-64", "xxh3-128", "blake3", "md5"]),
     default: "off",
     scope: Scope::Job,
-    engines: OF_BLOCKS,
     apply: Apply::Engine,
     reads: PhantomData,
 };
@@ -30,7 +26,6 @@ pub const VERIFY_BLOCK: Knob<Bytes> = Knob {
     domain: Domain::Bytes { min: 512, max: 1 << 20, step: 512 },
     default: "4KiB",
     scope: Scope::Job,
-    engines: OF_BLOCKS,
     apply: Apply::Engine,
     reads: PhantomData,
 };

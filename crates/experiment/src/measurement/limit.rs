@@ -21,6 +21,7 @@ use super::stopped::stopped;
 use super::{Measurement, Record};
 use crate::knob;
 use crate::knob::Settings;
+use crate::knob::engine::Does;
 use base::value::{duration, throughput_short};
 
 mod datagrams;
@@ -290,7 +291,7 @@ pub fn limits(record: &Record) -> Option<Arc<Limits>> {
     // Checking a block, noting that it was acknowledged, or making files durable before they are
     // written over is no part of an operation's time: meanwhile fewer are in flight.
     let pauses = measurement.integrity.is_some()
-        || record.trial.settings.engine() == "flush-test"
+        || record.trial.settings.does(Does::PausesBetween)
         || measurement.notes.iter().any(|note| note.kind == FLUSHED_AT_WRAP);
     let little = match (facts.ops_per_s, latency_s, facts.rate() > 0.0 || pauses) {
         (Some(ops), Some(latency), false) => Some(ops * latency / in_flight),

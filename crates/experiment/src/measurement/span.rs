@@ -177,7 +177,7 @@ fn is_one_batch(measurement: &Measurement, settings: &Settings, within: &Span) -
     // Bytes that arrive over a network are no operations that somebody waits for; and one stream
     // whose clock stands between rounds has an operation in flight or none.
     let paused = measurement.load.column(course::TIMED).is_some();
-    if settings.engine() == "sim" || settings.is_network() || paused {
+    if settings.is_simulated() || settings.is_network() || paused {
         return false;
     }
     let few = (within.done.ops() as f64) < EACH_MIN * in_flight(measurement, settings);

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::layouts::{self, Sense};
 use super::needs::Need;
 use crate::knob;
+use crate::knob::EngineKind;
 use crate::knob::{Knob, Settings};
 use base::value::Value;
 
@@ -226,6 +227,11 @@ impl Plan {
     /// Whether one of its loads runs on `engine`.
     pub fn runs_on(&self, engine: &str) -> bool {
         self.loads.iter().any(|load| load.settings.engine() == engine)
+    }
+
+    /// Whether its trials touch no machine.
+    pub fn is_simulated(&self) -> bool {
+        EngineKind::named(&self.engine).is_some_and(EngineKind::is_simulated)
     }
 
     /// Combinations of all loads, those that are excluded with them; saturates.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::knob::EngineKind;
 use crate::knob::{self, Knob, Settings};
 use crate::workload::{self, Workload};
 use base::value::{Domain, Stop, Value};
@@ -150,8 +151,10 @@ fn design_of(entry: Entry<'_>) -> Result<Design, Mistake> {
 
 fn engine_name(entry: &Entry<'_>) -> Result<&'static str, Mistake> {
     let name = entry.text()?;
-    let found = knob::ENGINES.into_iter().find(|known| *known == name);
-    found.ok_or_else(|| entry.unknown("engine", &name, knob::ENGINES.into_iter()))
+    let found = EngineKind::named(&name).map(|engine| engine.name);
+    found.ok_or_else(|| {
+        entry.unknown("engine", &name, knob::ENGINES.iter().map(|engine| engine.name))
+    })
 }
 
 /// `stop = "20s"`, or `{ after, until = "steady", at-most }`: knobs that every workload starts
@@ -425,7 +428,7 @@ fn runs_on<'e>(workload: &Workload, engine: &'e str) -> Option<&'e str> {
         (true, _) => Some(engine),
         // Names and programs beside real files; beside a simulated server their times would be of
         // another machine.
-        (false, [own]) if engine == "file" => Some(*own),
+        (false, [own]) if engine == knob::engines::FILE.name => Some(*own),
         (false, _) => None,
     }
 }

@@ -6,10 +6,9 @@
 use super::design::Plan;
 use super::expand::Refused;
 use crate::knob;
+use crate::knob::engine::Does;
 use base::value::{Stop, Value};
 
-/// The engine whose trials go on where the last one stopped.
-const ENGINE: &str = "integrity";
 /// What runs for longer is cut, ns.
 const LEG_NS_MIN: u64 = 600_000_000_000;
 /// A leg is not longer, ns: `at-most` is an hour where nobody says otherwise.
@@ -34,7 +33,7 @@ impl Plan {
             let own = load
                 .settings
                 .named(knob::STOP.name)
-                .filter(|_| load.settings.engine() == ENGINE)
+                .filter(|_| load.settings.does(Does::ChecksAll))
                 .cloned();
             let levels = load.factors.iter().filter(|_| own.is_some());
             let mut levels = levels.filter(|factor| factor.knob.name == "stop");

@@ -66,7 +66,7 @@ fn has(cell: &Cell<'_>, name: &str) -> bool {
 }
 
 fn simulated(cell: &Cell<'_>) -> bool {
-    cell.settings.engine() == "sim"
+    cell.settings.is_simulated()
 }
 
 /// Which way a cell's bytes went: by its access, or by what was counted of a load that has none.

@@ -50,7 +50,7 @@ const HARDWARE: &[&str] = &["disks", "raid", "volumes"];
 /// What the hardware of a cell costs: each disk of it, and one of all else that has a price. `None`
 /// without prices, and where disks have one and nobody knows how many there are.
 pub fn price(asked: &Asked<'_>, settings: &Settings) -> Option<f64> {
-    if asked.prices.is_empty() || settings.engine() == "sim" {
+    if asked.prices.is_empty() || settings.is_simulated() {
         return None;
     }
     let mut sum = 0.0;

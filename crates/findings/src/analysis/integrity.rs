@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Question, Severity};
 use base::value::{self, significant};
+use experiment::knob::engine::Does;
 use experiment::measurement::Record;
 use experiment::measurement::origin::Verdict;
 use experiment::measurement::verified::ProblemKind;
@@ -90,7 +91,7 @@ fn not_verified(records: &[Record]) -> Vec<Finding> {
 pub fn told(records: &[Record]) -> Option<(bool, String)> {
     let mut trials = records.iter().filter(|record| !record.trial.prepares()).peekable();
     let some = trials.peek().is_some();
-    let is_asked = some && trials.all(|record| record.trial.settings.engine() == "integrity");
+    let is_asked = some && trials.all(|record| record.trial.settings.does(Does::ChecksAll));
     let Some(pool) = Pool::of(records) else {
         let done = records.iter().any(|record| record.outcome.measurement().is_some());
         let none = "Whether every byte comes back is not known: none was checked.";

@@ -3,6 +3,7 @@
 //! Whoever copies the head of a report, or looks at its first line alone, must see when no server
 //! was measured. Each format says so in its first line, or in a key, as far as its readers allow.
 
+use experiment::knob::EngineKind;
 use experiment::published;
 use store::Campaign;
 
@@ -27,12 +28,12 @@ impl Nature {
 
     /// Of what these engines ran, as a campaign names them, or of what was imported.
     pub fn of(engines: &str, imported: bool) -> Nature {
-        let ran = |engine: &str| engines.split(", ").any(|one| one == engine);
-        if ran("sim") {
+        let mut names = engines.split(", ");
+        if names.clone().filter_map(EngineKind::named).any(EngineKind::is_simulated) {
             return Nature::Simulated;
         }
         match imported {
-            _ if ran(published::ENGINE) => Nature::Published,
+            _ if names.any(|name| name == published::ENGINE) => Nature::Published,
             true => Nature::Imported,
             false => Nature::Measured,
         }

@@ -42,18 +42,19 @@ pub enum Heard {
 }
 
 impl Worker {
-    /// Starts this program with one argument, in a process group of its own: Ctrl-C reaches only
+    /// Starts this program with these arguments, in a process group of its own: Ctrl-C reaches only
     /// us, who then end the load in order.
     ///
     /// # Errors
     /// When the kernel starts no more processes or threads.
     #[expect(clippy::disallowed_methods, reason = "this module is the door")]
-    pub fn start(argument: &str) -> Result<Worker, Error> {
-        let failed = |error| Error::new(format!("cannot start `brickyard {argument}`"), error);
+    pub fn start(arguments: &[&str]) -> Result<Worker, Error> {
+        let typed = arguments.join(" ");
+        let failed = |error| Error::new(format!("cannot start `brickyard {typed}`"), error);
         let mut command = Command::new("/proc/self/exe");
         command
             .arg0("brickyard")
-            .arg(argument)
+            .args(arguments)
             .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -15,7 +15,6 @@ use experiment::measurement::Note;
 
 pub const BONNIE: Adapter = Adapter {
     name: "bonnie++",
-    about: "One file through stdio and in blocks, then small files, by the installed bonnie++",
     program: "bonnie++",
     get: "apt-get install bonnie++",
     asks_version: &["-h"],

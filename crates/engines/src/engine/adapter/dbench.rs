@@ -13,7 +13,6 @@ use experiment::measurement::Note;
 
 pub const DBENCH: Adapter = Adapter {
     name: "dbench",
-    about: "Clients of a file server that replay a loadfile, by the installed dbench",
     program: "dbench",
     get: "apt-get install dbench",
     asks_version: &["--version"],

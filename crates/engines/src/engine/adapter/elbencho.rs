@@ -18,7 +18,6 @@ use experiment::knob::typed::Count;
 
 pub const ELBENCHO: Adapter = Adapter {
     name: "elbencho",
-    about: "Files, or the names of empty ones, by threads of the installed elbencho",
     program: "elbencho",
     get: "build it: github.com/breuner/elbencho",
     asks_version: &["--version"],

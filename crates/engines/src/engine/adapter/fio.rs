@@ -20,7 +20,6 @@ mod document;
 
 pub const FIO: Adapter = Adapter {
     name: "fio",
-    about: "Files, by the installed fio; its figures stand beside what the kernel counted",
     program: "fio",
     get: "apt-get install fio",
     asks_version: &["--version"],

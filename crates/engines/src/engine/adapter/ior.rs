@@ -11,7 +11,6 @@ use experiment::knob;
 
 pub const IOR: Adapter = Adapter {
     name: "ior",
-    about: "A parallel file system's files, one a task, by the installed IOR",
     program: "ior",
     get: "build it: github.com/hpc/ior (needs MPI)",
     // It has no word for it; a run that does nothing says it first.

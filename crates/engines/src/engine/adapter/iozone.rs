@@ -10,7 +10,6 @@ use experiment::knob;
 
 pub const IOZONE: Adapter = Adapter {
     name: "iozone",
-    about: "One file written and read in thirteen ways, by the installed iozone",
     program: "iozone",
     get: "build it from iozone.org; Debian has it as iozone3, in non-free",
     asks_version: &["-v"],

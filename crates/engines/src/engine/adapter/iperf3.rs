@@ -10,7 +10,6 @@ use super::{Adapter, Asked, Launch, Said, json};
 
 pub const IPERF3: Adapter = Adapter {
     name: "iperf3",
-    about: "A network, by the installed iperf3: its results can be imported, not yet measured",
     program: "iperf3",
     get: "apt-get install iperf3",
     asks_version: &["--version"],

@@ -11,7 +11,6 @@ use experiment::knob;
 
 pub const MDTEST: Adapter = Adapter {
     name: "mdtest",
-    about: "Empty files made, looked at, opened and removed, by tasks of the installed mdtest",
     program: "mdtest",
     get: "build it: github.com/hpc/ior (needs MPI)",
     // It has no word for it; a run on no file system says it first.

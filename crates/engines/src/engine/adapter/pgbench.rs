@@ -10,9 +10,10 @@ use serde_json::Map;
 use super::{Adapter, Asked, Launch, Said, finish, spec};
 use crate::engine::database::not_durable;
 use crate::engine::database::reached::Commits;
-use crate::engine::{Context, Engine, Error, command};
+use crate::engine::{Context, Engine, Error, Serve, command};
 use base::value::Stop;
 use experiment::knob;
+use experiment::knob::EngineKind;
 use experiment::knob::Settings;
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
@@ -24,7 +25,6 @@ use cluster::{Cluster, HERE};
 
 pub const PGBENCH: Adapter = Adapter {
     name: "pgbench",
-    about: "PostgreSQL on the target, by the installed pgbench: TPC-B's profile",
     program: "pgbench",
     get: "apt-get install postgresql",
     asks_version: &["--version"],
@@ -39,15 +39,11 @@ const CLIENTS_MAX: u64 = 1000;
 
 /// pgbench with a server of its own.
 #[derive(Debug)]
-pub struct Served(pub &'static Adapter);
+pub struct Served(pub &'static EngineKind, pub &'static Adapter);
 
 impl Engine for Served {
-    fn name(&self) -> &'static str {
-        self.0.name
-    }
-
-    fn about(&self) -> &'static str {
-        self.0.about
+    fn kind(&self) -> &'static EngineKind {
+        self.0
     }
 
     /// What cannot be honoured is skipped on its own: other trials of its plan can be run.
@@ -55,8 +51,8 @@ impl Engine for Served {
         Ok(())
     }
 
-    fn makes_its_files(&self) -> bool {
-        true
+    fn worker(&self) -> Option<Serve> {
+        Some(command::worker)
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
@@ -64,7 +60,7 @@ impl Engine for Served {
         let (settings, seed) = (&trial.settings, trial.seed);
         let ask = |places: &[String]| {
             let asked = Asked { settings, places, seed, user, memory_bytes: None, cpus: &[] };
-            (self.0.launch)(&asked).map_err(Error::Unsupported)
+            (self.1.launch)(&asked).map_err(Error::Unsupported)
         };
         let names: Vec<String> =
             context.work.iter().map(|work| work.to_string_lossy().into_owned()).collect();
@@ -86,7 +82,7 @@ impl Engine for Served {
             whole.server = Some(cluster.server(&data, clients));
             Ok(whole)
         })?;
-        let mut measured = finish(self.0, measured, launch.notes, &words)?;
+        let mut measured = finish(self.1, measured, launch.notes, &words)?;
         let said = measured.reported.as_ref().and_then(|said| said.figure("transactions"));
         let count = said.map_or(0, |figure| figure.value as u64);
         // Commits that wait for the same flush share the page that they write.

@@ -11,7 +11,6 @@ use experiment::knob;
 
 pub const SYSBENCH: Adapter = Adapter {
     name: "sysbench",
-    about: "Files, by the installed sysbench's fileio, one thread",
     program: "sysbench",
     get: "apt-get install sysbench",
     asks_version: &["--version"],

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use super::*;
 use crate::engine::ENGINES;
 use base::stats::testing::Random;
-use experiment::knob::{KNOBS, Scope, tools};
+use experiment::knob::{EngineKind, KNOBS, Scope};
 use experiment::{plan, workload};
 use host::sys::Host;
 
 /// The knobs that a tool obeys.
-fn honours(name: &str) -> &'static [&'static str] {
-    tools::TOOLS.iter().find(|tool| tool.name == name).map_or(&[], |tool| tool.knobs)
+fn honours(name: &str) -> Vec<&'static str> {
+    let obeyed = EngineKind::named(name).unwrap().obeyed();
+    obeyed.filter(|knob| knob.scope == Scope::Job).map(|knob| knob.name).collect()
 }
 
 /// Recorded outputs, each with the tool that its name begins with.
@@ -35,7 +36,7 @@ fn every_adapter_is_an_engine_with_knobs_and_a_recorded_output_that_only_it_know
     let fixtures = fixtures();
     for adapter in ADAPTERS {
         let engine = ENGINES.iter().find(|engine| engine.name() == adapter.name);
-        assert!(engine.is_some_and(|engine| engine.makes_its_files()), "{}", adapter.name);
+        assert!(engine.is_some_and(|engine| engine.kind().makes_its_files()), "{}", adapter.name);
         assert!(!honours(adapter.name).is_empty(), "{}", adapter.name);
         assert!(fixtures.iter().any(|(of, ..)| of.name == adapter.name), "{}", adapter.name);
     }
@@ -237,7 +238,7 @@ fn a_tool_that_is_not_installed_is_skipped_with_how_to_get_it_and_what_it_cannot
             place: &|_| panic!("nothing is started"),
             stop: &stop,
         };
-        Tool(&NONE).run(&trial, &mut context)
+        Tool(&engines::FIO, &NONE).run(&trial, &mut context)
     };
     let why = |typed: &[(&str, &str)]| match run(typed) {
         Err(Error::Unsupported(why)) => why,

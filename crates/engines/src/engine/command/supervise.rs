@@ -9,6 +9,7 @@ use crate::engine::behind::{self, Behind};
 use crate::engine::load::quiet;
 use crate::engine::{Context, Error};
 use experiment::knob;
+use experiment::knob::Settings;
 use experiment::measurement::{Amount, Evidence, Measurement, Series};
 use experiment::plan::Trial;
 use experiment::progress::Progress;
@@ -50,8 +51,8 @@ pub fn run(
         let place = make_folder(directory, trial.number).map_err(failed)?;
         places.push(place.to_string_lossy().into_owned());
     }
-    let cold = trial.settings.get(knob::DROP_CACHES) == Some(true);
-    let measured = make(&places).and_then(|spec| measure(&spec, cold, &targets, context));
+    let settings = &trial.settings;
+    let measured = make(&places).and_then(|spec| measure(&spec, settings, &targets, context));
     if matches!(measured, Err(Error::Hung(_))) {
         // Whoever looks into a place that hangs, hangs as well.
         return measured;
@@ -68,7 +69,7 @@ pub fn run(
 
 fn measure(
     spec: &Spec,
-    cold: bool,
+    settings: &Settings,
     targets: &[Target],
     context: &mut Context<'_>,
 ) -> Result<Measurement, Error> {
@@ -78,7 +79,7 @@ fn measure(
     let mut watched: Vec<String> = targets.iter().flat_map(Target::device_names).collect();
     behind.watch(&mut watched);
     let restless = quiet::wait(context.host, &on.levels(), || context.stop.asked());
-    let mut worker = Worker::start("programs").map_err(failed)?;
+    let mut worker = Worker::start(&["worker", settings.engine()]).map_err(failed)?;
     // What it starts inherits its place: the copies, and `prepare` and `cleanup` with them.
     context.put(&mut worker)?;
     on.bounds = bounds::on(context.host, worker.pid(), targets);
@@ -93,7 +94,7 @@ fn measure(
     let mut dialog = Dialog {
         worker,
         context,
-        cold,
+        cold: settings.get(knob::DROP_CACHES) == Some(true),
         watched,
         probe,
         before: Snapshot::default(),

@@ -20,7 +20,7 @@ use host::sys::workdir::file_name;
 /// # Errors
 /// See [`Error`].
 pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-    let order = Order::new("worker", &spec(trial, context)?, &trial.settings)?;
+    let order = Order::new(&spec(trial, context)?, &trial.settings)?;
     measured(&order, trial, context)
 }
 

@@ -21,12 +21,8 @@ fn failed(error: sys::Error) -> Error {
 ///
 /// # Errors
 /// See [`Error`].
-pub fn run(
-    argument: &'static str,
-    trial: &Trial,
-    context: &mut Context<'_>,
-) -> Result<Measurement, Error> {
-    let measured = measure(argument, trial, context);
+pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
+    let measured = measure(trial, context);
     if matches!(measured, Err(Error::Hung(_))) {
         // Whoever looks into a place that hangs, hangs as well.
         return measured;
@@ -41,11 +37,7 @@ pub fn run(
     }
 }
 
-fn measure(
-    argument: &'static str,
-    trial: &Trial,
-    context: &mut Context<'_>,
-) -> Result<Measurement, Error> {
+fn measure(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
     let mut folders: Vec<PathBuf> = Vec::new();
     for directory in context.work {
         folders.push(make_folder(directory, trial.number).map_err(failed)?);
@@ -56,5 +48,5 @@ fn measure(
     let streams = trial.settings.get(knob::STREAMS) as usize;
     let streams = (0..streams).map(|n| vec![folders[n % folders.len()].clone()]).collect();
     let spec = LoadSpec::new(trial, context.campaign, streams)?;
-    supervise::run(&Order::new(argument, &spec, &trial.settings)?, context)
+    supervise::run(&Order::new(&spec, &trial.settings)?, context)
 }

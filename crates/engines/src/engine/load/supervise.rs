@@ -40,27 +40,23 @@ const LATE_MAX_NS: u64 = 30_000_000_000;
 /// What a worker is started for.
 #[derive(Debug)]
 pub struct Order {
-    argument: &'static str,
+    engine: &'static str,
     line: String,
     limit_ns: u64,
     files: Vec<PathBuf>,
 }
 
 impl Order {
-    /// This load, by the worker that `brickyard ARGUMENT` is.
+    /// This load, by the worker of the engine that obeys `settings`.
     ///
     /// # Errors
     /// When it cannot be written as a line.
-    pub fn new(
-        argument: &'static str,
-        spec: &LoadSpec,
-        settings: &Settings,
-    ) -> Result<Order, Error> {
+    pub fn new(spec: &LoadSpec, settings: &Settings) -> Result<Order, Error> {
         let held = beneath::named(spec.streams.iter().flatten());
         let line = serde_json::to_string(&Sent { spec, held: Some(held) })
             .map_err(|why| Error::Failed(format!("cannot write the load's settings: {why}")))?;
         let files = spec.streams.iter().flatten().cloned().collect();
-        Ok(Order { argument, line, limit_ns: limit_ns(settings), files })
+        Ok(Order { engine: settings.engine(), line, limit_ns: limit_ns(settings), files })
     }
 }
 
@@ -79,7 +75,7 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     behind.watch(&mut watched);
     let on = behind.evidence(on);
     let restless = quiet::wait(context.host, &on.levels(), || context.stop.asked());
-    let mut worker = Worker::start(order.argument).map_err(failed)?;
+    let mut worker = Worker::start(&["worker", order.engine]).map_err(failed)?;
     context.put(&mut worker)?;
     let mut bounds = bounds::on(context.host, worker.pid(), &targets);
     bounds.extend(behind.bounds(context.host));

@@ -7,15 +7,12 @@ use experiment::knob;
 use experiment::measurement::{Evidence, Measurement, Note};
 use experiment::plan::Trial;
 
-/// The worker, as an argument of ours.
-const WORKER: &str = "tree-worker";
-
 /// Runs one trial in a worker process of its own, in folders of its own.
 ///
 /// # Errors
 /// See [`Error`].
 pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-    let mut measurement = folders::run(WORKER, trial, context)?;
+    let mut measurement = folders::run(trial, context)?;
     if trial.settings.get(knob::COLD) {
         measurement.notes.extend(not_cold(&measurement.evidence));
     }

@@ -35,8 +35,7 @@ const fn named<T: Setting>(
     about: &'static str,
 ) -> Knob<T> {
     let (scope, default) = (Scope::System, "as-is");
-    let engines = &["file", "command", "net", "net-file", "net-udp"];
-    Knob { name, fio: "", about, domain, default, scope, engines, apply, reads: PhantomData }
+    Knob { name, fio: "", about, domain, default, scope, apply, reads: PhantomData }
 }
 
 /// Finds the places of a knob on an interface.

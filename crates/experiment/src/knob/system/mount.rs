@@ -16,23 +16,8 @@ use host::provision::share::Share;
 const MIB: u64 = 1 << 20;
 
 const fn knob<T: Setting>(name: &'static str, domain: Domain, about: &'static str) -> Knob<T> {
-    let (scope, engines, default, fio) = (
-        Scope::System,
-        &["file", "tree", "replay", "mail", "database", "command", "concat"],
-        "as-is",
-        "",
-    );
-    Knob {
-        name,
-        fio,
-        about,
-        domain,
-        default,
-        scope,
-        engines,
-        apply: Apply::Mount,
-        reads: PhantomData,
-    }
+    let (scope, default, fio) = (Scope::System, "as-is", "");
+    Knob { name, fio, about, domain, default, scope, apply: Apply::Mount, reads: PhantomData }
 }
 
 pub const NFS_VERSION: Knob<OrAsIs<Word>> = knob(

@@ -20,8 +20,8 @@ const fn knob<T: Setting>(
     apply: Apply,
     about: &'static str,
 ) -> Knob<T> {
-    let (scope, engines, default) = (Scope::System, &["file", "command"], "as-is");
-    Knob { name, fio: "", about, domain, default, scope, engines, apply, reads: PhantomData }
+    let (scope, default) = (Scope::System, "as-is");
+    Knob { name, fio: "", about, domain, default, scope, apply, reads: PhantomData }
 }
 
 /// The kernel keeps these sizes in a signed number of 32 bits, and needs a page.

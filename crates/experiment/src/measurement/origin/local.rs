@@ -4,6 +4,7 @@ use super::facts::Facts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
 use crate::knob;
 use crate::knob::Access;
+use crate::knob::engine::Does;
 use base::value::{bytes, percent};
 
 impl Facts<'_> {
@@ -198,7 +199,7 @@ impl Facts<'_> {
                 0.0
             }
             // It drops what it wrote before it reads; what stays is counted as read again.
-            None if self.settings.engine() == "integrity" => 0.0,
+            None if self.settings.does(Does::ChecksAll) => 0.0,
             _ => self.evidence.delivered.write_bytes as f64 / file_bytes,
         };
         let hidden = (reread + written + self.resident_share().unwrap_or(1.0)).min(1.0);

@@ -112,7 +112,7 @@ fn bests(cells: &[Cell<'_>]) -> (Vec<Best>, usize) {
 }
 
 fn reads(cell: &Cell<'_>) -> bool {
-    let simulated = cell.settings.engine() == "sim";
+    let simulated = cell.settings.is_simulated();
     cell.settings.only_reads() && !cell.settings.is_network() && !simulated
 }
 

@@ -8,6 +8,7 @@ use super::timelines::Timeline;
 use super::{explorer, inventory, sql, tables, topology};
 use crate::analysis::{Finding, Severity};
 use crate::report::cells::{self, Source};
+use crate::report::nature::Nature;
 use crate::report::{Input, reported, words};
 use base::value::counted;
 
@@ -22,7 +23,7 @@ pub fn header(input: &Input<'_>, title: &str, checked: bool, explored: bool) -> 
                 (campaign.plan) ", " (words::date(campaign.started_unix_ns)) ", "
                 (done) " of " (counted(input.records.len() as u64, "trial")) " done. Brickyard "
                 (campaign.version) ", campaign " (campaign.id) "."
-                @if campaign.engine == "sim" {
+                @if Nature::of_campaign(campaign) == Nature::Simulated {
                     " " strong { "A simulated server, not a real one." }
                 }
             }
