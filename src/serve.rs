@@ -13,6 +13,7 @@ use host::sys::Error;
 use host::sys::signal::Stop;
 use store::Store;
 
+mod answer;
 mod answers;
 mod connection;
 mod door;
@@ -22,7 +23,7 @@ pub mod statement;
 #[cfg(test)]
 mod testing;
 
-use answers::Answer;
+use answer::Answer;
 use gate::Gate;
 use statement::Statement;
 pub use statement::worker;

@@ -8,10 +8,7 @@ use rustix::fs::OFlags;
 use super::Run;
 use super::checkable::{Laid, forget_written, set_format};
 use base::value::{self, Stop};
-use experiment::knob;
-use experiment::knob::Access;
-use experiment::knob::EngineKind;
-use experiment::knob::Settings;
+use experiment::knob::{self, Access, EngineKind, Scope, Settings};
 use experiment::measurement::{Measurement, Outcome};
 use experiment::plan::Trial;
 use experiment::plan::files::{FRESH_FROM, files_of};
@@ -124,7 +121,7 @@ impl Run<'_> {
                 layout.set_named(knob, value.clone());
             }
         }
-        super::layouts::copy(settings, &mut layout);
+        copy(settings, &mut layout);
         layout.set(knob::ACCESS, Access::Write);
         layout.set(knob::DIRECT, false);
         layout.set(knob::STOP, Stop::Pass);
@@ -271,6 +268,19 @@ fn without_first(mut trial: Trial, files: usize) -> Trial {
     trial.first_file += (skipped * per_place) as u32;
     trial.settings.set(knob::FILES, trial.settings.get(knob::FILES) - skipped);
     trial
+}
+
+/// Gives the knobs of layouts and of mounts that `from` has to `to`, for what is written in its
+/// place.
+fn copy(from: &Settings, to: &mut Settings) {
+    for knob in knob::KNOBS
+        .iter()
+        .filter(|knob| knob.scope == Scope::Layout || matches!(knob.apply, knob::Apply::Mount))
+    {
+        if let (Some(value), true) = (from.named(knob.name), to.named(knob.name).is_some()) {
+            to.set_named(knob.name, value.clone());
+        }
+    }
 }
 
 #[cfg(test)]

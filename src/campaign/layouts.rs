@@ -12,7 +12,7 @@ use super::layout::bytes_needed;
 use base::value;
 use experiment::knob::typed::OrAsIs;
 use experiment::knob::typed::Word;
-use experiment::knob::{self, Scope, Settings};
+use experiment::knob::{self, Settings};
 use experiment::measurement::{Note, Outcome, Times};
 use experiment::plan::Trial;
 use experiment::plan::layouts::{TARGET, is_layout, layout};
@@ -315,19 +315,6 @@ fn mount_point(uid: &str) -> PathBuf {
 pub(super) fn with_hint(error: &Error) -> String {
     let hint = error.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
     format!("{error}{hint}")
-}
-
-/// Gives the knobs of layouts and of mounts that `from` has to `to`, for what is written in its
-/// place.
-pub(super) fn copy(from: &Settings, to: &mut Settings) {
-    for knob in knob::KNOBS
-        .iter()
-        .filter(|knob| knob.scope == Scope::Layout || matches!(knob.apply, knob::Apply::Mount))
-    {
-        if let (Some(value), true) = (from.named(knob.name), to.named(knob.name).is_some()) {
-            to.set_named(knob.name, value.clone());
-        }
-    }
 }
 
 #[cfg(test)]

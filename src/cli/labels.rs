@@ -7,8 +7,8 @@ use super::outcome::Session;
 use super::talk;
 use experiment::measurement::Note;
 use experiment::plan::design::Plan;
-use experiment::plan::expand::Refused;
 use experiment::plan::labels::Setup;
+use experiment::plan::refused::Refused;
 use host::inventory;
 use store::Unfinished;
 

@@ -1,5 +1,7 @@
 //! What a plan needs that this machine may not have, looked at before anything runs.
 
+use engines::fleet::{Address, Call, Token};
+use experiment::knob::{self, Settings};
 use experiment::measurement::Note;
 use experiment::plan::design::Plan;
 use experiment::plan::needs::Need;
@@ -67,6 +69,24 @@ fn no_sensor((drives, processors): (bool, bool)) -> Option<&'static str> {
              drivetemp).",
         ),
     }
+}
+
+/// Calls each machine that is the other end of some cell, once: one that nobody answers on would
+/// be waited for in every trial.
+///
+/// # Errors
+/// When nobody listens there, or not to us.
+pub fn reach<'a>(cells: impl Iterator<Item = &'a Settings>) -> Result<(), Error> {
+    let mut known: Vec<&str> = Vec::new();
+    for settings in cells {
+        let Some(there) = settings.get(knob::PEER).filter(|there| !known.contains(there)) else {
+            continue;
+        };
+        known.push(there);
+        let address = Address::parse(there).map_err(|why| Error::new("cannot send", why))?;
+        Call::place(&address, Token::from_environment()?.as_ref())?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

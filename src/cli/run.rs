@@ -7,7 +7,7 @@ use super::labels::Labels;
 use super::outcome::{self, Request, Session};
 use super::outputs::{self, Force, Inputs};
 use super::planned::{self, Planned};
-use super::{Common, needs, send, talk};
+use super::{Common, needs, talk};
 use crate::campaign::apply::preview;
 use crate::campaign::layouts::{self, Provisioner};
 use crate::campaign::shares;
@@ -15,8 +15,8 @@ use crate::campaign::{Run, layout::check_space, limits};
 use experiment::knob::Settings;
 use experiment::measurement::Note;
 use experiment::plan::design::Plan;
-use experiment::plan::expand::Refused;
 use experiment::plan::labels::Setup;
+use experiment::plan::refused::Refused;
 use findings::report::words;
 use host::journal;
 use host::sys::output::Output;
@@ -232,7 +232,7 @@ fn look(
     if !journal::beside(&common.store).exists() {
         layouts::check(&host, disks, &arguments.wipe, needed)?;
     }
-    send::reach(all.iter())?;
+    needs::reach(all.iter())?;
     Ok(None)
 }
 

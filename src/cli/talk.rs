@@ -10,7 +10,7 @@ use experiment::knob;
 use experiment::knob::Access;
 use experiment::measurement::{Outcome, Record, figures};
 use experiment::plan::Trial;
-use experiment::plan::expand::Refused;
+use experiment::plan::refused::Refused;
 use experiment::progress::{Event, Observer, Progress};
 use findings::analysis::words;
 use host::sys::clock;

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::header::{self, HeaderValue};
 use axum::http::{StatusCode, Uri};
@@ -14,9 +13,10 @@ use axum::response::Response;
 use axum::routing::get;
 
 use super::Site;
-use super::door::door;
+use super::answer::{Answer, response};
+use super::door::{door, refusal};
 use super::gate::Gate;
-use super::pages::{self, asset, campaign, compared, index, query};
+use super::pages::{asset, campaign, compared, index, query};
 use super::statement::Statement;
 use host::sys::Error;
 
@@ -24,37 +24,6 @@ use host::sys::Error;
 const PAGE_MAX: Duration = Duration::from_secs(60);
 /// When who was turned away may come again, s.
 const AGAIN_S: &str = "5";
-
-/// What a request gets.
-#[derive(Debug)]
-pub struct Answer {
-    pub status: StatusCode,
-    /// Its media type.
-    pub media: &'static str,
-    /// Under which name a browser saves it, where it is not to be shown.
-    pub saved_as: Option<String>,
-    /// The policy of a page that has other scripts than ours.
-    pub policy: Option<String>,
-    pub body: Vec<u8>,
-}
-
-impl Answer {
-    /// One of our pages.
-    pub fn page(markup: maud::Markup) -> Answer {
-        Answer {
-            status: StatusCode::OK,
-            media: "text/html; charset=utf-8",
-            saved_as: None,
-            policy: None,
-            body: markup.into_string().into_bytes(),
-        }
-    }
-
-    /// The same with another status.
-    pub fn with(self, status: StatusCode) -> Answer {
-        Answer { status, ..self }
-    }
-}
 
 /// All addresses.
 pub(super) fn router(site: &Arc<Site>) -> Router {
@@ -164,31 +133,6 @@ fn nothing_there() -> Response {
     let error = Error::new("there is no such page", "nothing of the store has this address")
         .hint("all campaigns are on the first page");
     refusal(StatusCode::NOT_FOUND, &error)
-}
-
-/// A page that says why there is no other.
-pub(super) fn refusal(status: StatusCode, error: &Error) -> Response {
-    response(Answer::page(pages::wrong(error)).with(status))
-}
-
-/// The policy of our own pages.
-pub(super) fn policy() -> HeaderValue {
-    HeaderValue::try_from(asset::policy()).unwrap_or(HeaderValue::from_static("default-src 'none'"))
-}
-
-fn response(answer: Answer) -> Response {
-    let mut response = Response::new(Body::from(answer.body));
-    *response.status_mut() = answer.status;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(answer.media));
-    let put = |name: &str| HeaderValue::try_from(format!("attachment; filename=\"{name}\"")).ok();
-    if let Some(name) = answer.saved_as.as_deref().and_then(put) {
-        headers.insert(header::CONTENT_DISPOSITION, name);
-    }
-    if let Some(policy) = answer.policy.and_then(|policy| HeaderValue::try_from(policy).ok()) {
-        headers.insert(header::CONTENT_SECURITY_POLICY, policy);
-    }
-    response
 }
 
 #[cfg(test)]

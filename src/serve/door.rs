@@ -15,7 +15,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::Site;
-use super::answers::{policy, refusal};
+use super::answer::{Answer, response};
+use super::pages::{self, asset};
 use host::sys::Error;
 
 /// The longest address, bytes: a statement of SQL stands in it.
@@ -119,6 +120,16 @@ fn is_ours(host: &str, at: SocketAddr) -> bool {
     };
     let loopback = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
     address.is_some_and(|it| any || it == at.ip() || (local && loopback.contains(&it)))
+}
+
+/// A page that says why there is no other.
+pub fn refusal(status: StatusCode, error: &Error) -> Response {
+    response(Answer::page(pages::wrong(error)).with(status))
+}
+
+/// The policy of our own pages.
+fn policy() -> HeaderValue {
+    HeaderValue::try_from(asset::policy()).unwrap_or(HeaderValue::from_static("default-src 'none'"))
 }
 
 #[cfg(test)]

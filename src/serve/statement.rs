@@ -11,7 +11,7 @@ use std::time::Duration;
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use super::answers::Answer;
+use super::answer::Answer;
 use super::pages::{query, wrong};
 use base::value::duration;
 use findings::report::query::FORMATS;

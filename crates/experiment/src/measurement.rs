@@ -19,6 +19,7 @@ pub mod judge;
 pub mod latency;
 pub mod limit;
 pub mod machine;
+mod named;
 pub mod datagrams;
 pub mod network;
 pub mod nfs;

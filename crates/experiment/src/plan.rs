@@ -16,9 +16,12 @@ pub mod files;
 pub mod labels;
 pub mod layouts;
 mod legs;
+mod load;
 pub mod needs;
 pub mod order;
+pub mod refused;
 pub mod standard;
+mod target;
 
 /// One run of one cell.
 #[derive(Clone, Debug)]

@@ -14,6 +14,7 @@ use serde_json::Value as Json;
 use experiment::measurement::Record;
 
 mod answer;
+mod assertion;
 mod best;
 mod block_size;
 pub mod bottleneck;
@@ -47,9 +48,9 @@ pub mod words;
 mod workloads;
 
 pub use answer::answer;
+use assertion::Assertion;
 use cache_regions::Regions;
 use effects::Effects;
-use exclusions::Assertion;
 use scaling::Followed;
 
 /// Something that people ask of the results.

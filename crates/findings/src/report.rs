@@ -32,6 +32,7 @@ mod iozone;
 mod json;
 mod markdown;
 pub mod nature;
+pub mod pairs;
 mod operations;
 mod parquet;
 mod per_cpu;

@@ -2,7 +2,8 @@
 
 use crate::analysis::compare::{Asked, Comparison, compare, differences};
 use crate::analysis::{Finding, Severity};
-use crate::report::compare::{Format, Pair, Told};
+use crate::report::compare::Format;
+use crate::report::pairs::{Pair, Told};
 use crate::report::{Input, Samples};
 use experiment::measurement::Record;
 use host::sys::Error;

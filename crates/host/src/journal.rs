@@ -19,15 +19,15 @@ use crate::sys::fire::{Plant, planted};
 use crate::sys::place::{Links, Lost, Place};
 use crate::sys::{Error, Host, durable};
 
+mod fate;
 mod identity;
 pub mod layout;
 mod undo;
 
+pub use fate::{Fate, Said};
 pub use identity::Identity;
 pub use layout::{Act, lvm_config, mounted_at};
-#[cfg(test)]
-pub use undo::Fate;
-pub use undo::{Said, in_force, outstanding};
+pub use undo::{in_force, outstanding};
 
 /// What is appended to the store's name. SQLite has taken `-journal` for a file of its own.
 const BESIDE: &str = "-undo";

@@ -20,6 +20,7 @@ mod precondition;
 mod snapshot;
 pub mod share;
 mod step;
+mod steps;
 mod volumes;
 
 #[cfg(test)]
@@ -124,7 +125,7 @@ impl Layout {
     /// What would be run, in order, with stand-ins for what is chosen at random. Lines that begin
     /// with `#` are done without a command.
     pub fn commands(&self, at: &Path) -> Vec<String> {
-        let steps = step::all(self, &step::Ids::shown(self.disks.len()), at);
+        let steps = steps::all(self, &step::Ids::shown(self.disks.len()), at);
         steps.iter().map(|step| step.shown(self)).collect()
     }
 

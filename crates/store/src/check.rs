@@ -94,7 +94,7 @@ impl Store {
         })();
         match lines {
             Ok(lines) => Ok(lines.into_iter().filter(|line| line != "ok").collect()),
-            Err(error) if seal::is_damage(&error) => Ok(vec![error.to_string()]),
+            Err(error) if read::is_damage(&error) => Ok(vec![error.to_string()]),
             Err(error) => Err(error),
         }
     }

@@ -5,7 +5,6 @@
 //! names of files (not SQLite's URIs), a schema runs no function that could do harm
 //! (<https://www.sqlite.org/security.html>), and no answer takes for ever.
 
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,7 +15,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, Result};
 
 use super::file;
-use host::sys::{Error, clock, signal};
+use host::sys::{clock, signal};
 
 /// How long we wait for another program that is writing in the store.
 pub(super) const BUSY_MAX: Duration = Duration::from_secs(5);
@@ -32,11 +31,6 @@ const STEPS: i32 = 10_000;
 const WORK_MAX_NS: u64 = 120_000_000_000;
 /// Longer than this no [`STEPS`] take: the rest of the time was ours, not SQLite's.
 const STEPS_MAX_NS: u64 = 2_000_000;
-/// SQLite's `MAX_PATHNAME`, bytes, and what it appends to a path at most (`-journal`).
-const PATH_BYTES_MAX: usize = 512 - "-journal".len();
-/// `NAME_MAX`, bytes, less the same.
-const NAME_BYTES_MAX: usize = 255 - "-journal".len();
-
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
@@ -119,45 +113,6 @@ fn guard(connection: &mut Connection, how: How, work: &Work) -> Result<()> {
     connection.pragma_update_and_check(None, "hard_heap_limit", MEMORY_BYTES_MAX, |_| Ok(()))
 }
 
-/// Refuses what can be no file's name, or would be too long with what SQLite appends.
-///
-/// # Errors
-/// With what to type instead.
-pub(super) fn nameable(path: &Path) -> Result<(), Error> {
-    let bytes = path.as_os_str().as_bytes();
-    let refused = |why: String| {
-        let shown: String = path.display().to_string().chars().take(60).collect();
-        let shown = if shown.len() < bytes.len() { format!("{shown}...") } else { shown };
-        Err(Error::new(format!("cannot use the store {}", shown.escape_debug()), why)
-            .hint("name another file: --store brickyard.db"))
-    };
-    if bytes.is_empty() {
-        return refused("its name is empty".to_owned());
-    }
-    if bytes.contains(&0) {
-        return refused("its name has a NUL character, at which the kernel stops".to_owned());
-    }
-    let name = path.file_name().map_or(0, |name| name.as_bytes().len());
-    if name > NAME_BYTES_MAX {
-        return refused(format!(
-            "its name has {name} bytes; {NAME_BYTES_MAX} leave room for those of its log"
-        ));
-    }
-    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-    // Links are followed first, and those of the folder as well.
-    let real = whole.canonicalize().ok().or_else(|| {
-        let folder = whole.parent()?.canonicalize().ok()?;
-        Some(folder.join(whole.file_name()?))
-    });
-    let length = real.unwrap_or(whole).as_os_str().as_bytes().len();
-    if length > PATH_BYTES_MAX {
-        let why = format!("its path has {length} bytes; SQLite takes {PATH_BYTES_MAX} at most");
-        let Err(error) = refused(why) else { return Ok(()) };
-        return Err(error.hint("put it in a folder with a shorter path: --store FILE"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use rusqlite::ErrorCode;
@@ -187,25 +142,6 @@ mod tests {
             assert!(limit > 0 && limit <= MEMORY_BYTES_MAX, "{limit}");
             assert_eq!(ask("PRAGMA trusted_schema").unwrap(), 0);
             assert!(connection.execute_batch("ATTACH ':memory:' AS other").is_err());
-        }
-    }
-
-    #[test]
-    fn names_that_can_be_none_are_refused_and_all_others_are_not() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        for (path, why) in [
-            (std::path::PathBuf::new(), "empty"),
-            (at("a\0b"), "NUL"),
-            (at(&"n".repeat(NAME_BYTES_MAX + 1)), "248 bytes; 247"),
-            (at(&"d".repeat(200)).join("e".repeat(200)).join("f".repeat(200)), "504 at most"),
-        ] {
-            let error = nameable(&path).unwrap_err();
-            assert!(error.why.contains(why), "{error}");
-            assert!(error.what.len() < 300 && error.hint.unwrap().contains("--store"));
-        }
-        for name in [":memory:", "file:x?mode=memory", "é", "a%00b", "..", &"n".repeat(247)] {
-            nameable(&at(name)).unwrap();
         }
     }
 }

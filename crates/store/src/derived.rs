@@ -61,7 +61,7 @@ pub(super) fn records(
     let moment = connection.unchecked_transaction()?;
     let kept = match kept(&moment, campaign) {
         // A cache that cannot be read is none.
-        Err(error) if seal::is_damage(&error) => Vec::new(),
+        Err(error) if read::is_damage(&error) => Vec::new(),
         other => other?,
     };
     let list = seal::list(&moment, campaign)?;
@@ -216,7 +216,7 @@ pub(super) fn borrow(connection: &Connection) -> Result<()> {
         connection.execute(sql, [VERSION]).map(|_| ())
     };
     match copy() {
-        Err(error) if seal::is_damage(&error) => connection.execute_batch(EMPTY),
+        Err(error) if read::is_damage(&error) => connection.execute_batch(EMPTY),
         other => other,
     }
 }

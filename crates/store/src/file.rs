@@ -1,13 +1,14 @@
 //! The files that a store consists of, as the file system sees them. What is in them is SQLite's.
 
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use rusqlite::OpenFlags;
 use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
 
-use super::{Store, connect};
+use super::Store;
 use host::sys::limits::FILE_SIZE;
 use host::sys::place::{Links, Lost, Place};
 use host::sys::{Error, durable};
@@ -15,6 +16,10 @@ use host::sys::{Error, durable};
 /// What SQLite appends to a store's name for its log, the memory that its readers share, and the
 /// journal of the step into the log (<https://www.sqlite.org/tempfiles.html>).
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
+/// SQLite's `MAX_PATHNAME`, bytes, and what it appends to a path at most (`-journal`).
+const PATH_BYTES_MAX: usize = 512 - "-journal".len();
+/// `NAME_MAX`, bytes, less the same.
+const NAME_BYTES_MAX: usize = 255 - "-journal".len();
 /// The shared memory grows in regions of this size, the smallest thing a store needs, bytes
 /// (<https://www.sqlite.org/walformat.html>, section 2).
 const REGION_BYTES: u64 = 32 << 10;
@@ -173,7 +178,6 @@ pub(super) fn writable(path: &Path) -> bool {
 /// A path as it stands in a URI (RFC 3986): what could end it or mean something else is escaped.
 pub(super) fn escaped(path: &Path) -> String {
     use std::fmt::Write;
-    use std::os::unix::ffi::OsStrExt;
     let mut text = String::new();
     for &byte in path.as_os_str().as_bytes() {
         if byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte) {
@@ -197,12 +201,51 @@ impl Store {
     /// # Errors
     /// As [`Store::open`].
     pub fn usable(path: &Path) -> Result<(), Error> {
-        connect::nameable(path)?;
+        nameable(path)?;
         match path.metadata() {
             Ok(there) if there.len() > 0 => Store::open(path).map(drop),
             _ => can_be_made(path),
         }
     }
+}
+
+/// Refuses what can be no file's name, or would be too long with what SQLite appends.
+///
+/// # Errors
+/// With what to type instead.
+pub(super) fn nameable(path: &Path) -> Result<(), Error> {
+    let bytes = path.as_os_str().as_bytes();
+    let refused = |why: String| {
+        let shown: String = path.display().to_string().chars().take(60).collect();
+        let shown = if shown.len() < bytes.len() { format!("{shown}...") } else { shown };
+        Err(Error::new(format!("cannot use the store {}", shown.escape_debug()), why)
+            .hint("name another file: --store brickyard.db"))
+    };
+    if bytes.is_empty() {
+        return refused("its name is empty".to_owned());
+    }
+    if bytes.contains(&0) {
+        return refused("its name has a NUL character, at which the kernel stops".to_owned());
+    }
+    let name = path.file_name().map_or(0, |name| name.as_bytes().len());
+    if name > NAME_BYTES_MAX {
+        return refused(format!(
+            "its name has {name} bytes; {NAME_BYTES_MAX} leave room for those of its log"
+        ));
+    }
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    // Links are followed first, and those of the folder as well.
+    let real = whole.canonicalize().ok().or_else(|| {
+        let folder = whole.parent()?.canonicalize().ok()?;
+        Some(folder.join(whole.file_name()?))
+    });
+    let length = real.unwrap_or(whole).as_os_str().as_bytes().len();
+    if length > PATH_BYTES_MAX {
+        let why = format!("its path has {length} bytes; SQLite takes {PATH_BYTES_MAX} at most");
+        let Err(error) = refused(why) else { return Ok(()) };
+        return Err(error.hint("put it in a folder with a shorter path: --store FILE"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -237,5 +280,24 @@ mod tests {
         // In a folder of our own a link is followed.
         symlink("open/s.db", folder.path().join("link.db")).unwrap();
         Store::open_read_only(&folder.path().join("link.db")).unwrap();
+    }
+
+    #[test]
+    fn names_that_can_be_none_are_refused_and_all_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        for (path, why) in [
+            (std::path::PathBuf::new(), "empty"),
+            (at("a\0b"), "NUL"),
+            (at(&"n".repeat(NAME_BYTES_MAX + 1)), "248 bytes; 247"),
+            (at(&"d".repeat(200)).join("e".repeat(200)).join("f".repeat(200)), "504 at most"),
+        ] {
+            let error = nameable(&path).unwrap_err();
+            assert!(error.why.contains(why), "{error}");
+            assert!(error.what.len() < 300 && error.hint.unwrap().contains("--store"));
+        }
+        for name in [":memory:", "file:x?mode=memory", "é", "a%00b", "..", &"n".repeat(247)] {
+            nameable(&at(name)).unwrap();
+        }
     }
 }

@@ -157,7 +157,7 @@ impl Store {
     /// # Errors
     /// When it cannot be written, is locked, is of a newer version, or is not ours.
     pub fn open(path: &Path) -> Result<Store, Error> {
-        connect::nameable(path)?;
+        file::nameable(path)?;
         file::regular(path)?;
         let new = file::missing(path);
         match Store::opened(path) {
@@ -198,7 +198,7 @@ impl Store {
     /// # Errors
     /// When there is none, or it is not ours or newer than this program.
     pub fn open_read_only(path: &Path) -> Result<Store, Error> {
-        connect::nameable(path)?;
+        file::nameable(path)?;
         file::regular(path)?;
         if !path.exists() {
             let what = format!("cannot read the store {}", path.display());

@@ -47,7 +47,7 @@ pub(super) fn campaigns(connection: &Connection) -> Result<(Vec<Campaign>, Unrea
         match campaign(row) {
             Ok(campaign) => all.push(campaign),
             // One that is damaged must not hide the others.
-            Err(error) if super::seal::is_damage(&error) => damaged.push((id, error.to_string())),
+            Err(error) if is_damage(&error) => damaged.push((id, error.to_string())),
             Err(error) => return Err(error),
         }
     }
@@ -421,4 +421,20 @@ fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: &str) -> Result<O
 
 fn damaged(index: usize, kind: Type, why: &str) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(index, kind, why.to_owned().into())
+}
+
+/// Whether an error tells of a damaged file, not of a busy or a full one.
+pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
+    };
+    use rusqlite::ErrorCode;
+    match error {
+        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) => true,
+        Utf8Error(..) => true,
+        other => matches!(
+            other.sqlite_error_code(),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::TooBig)
+        ),
+    }
 }

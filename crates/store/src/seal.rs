@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Result, Row, Statement, params};
+use rusqlite::{Connection, OptionalExtension, Result, Row, Statement, params};
 
 use super::read::{self, Known};
 use experiment::measurement::Record;
@@ -105,7 +105,7 @@ pub(super) fn all_as_found(connection: &Connection) -> Result<()> {
         let Ok(number) = u32::try_from(number) else { continue };
         match trial(connection, of, number, id) {
             // It is none that could be read: a report says so, and opens all others.
-            Err(error) if is_damage(&error) => {}
+            Err(error) if read::is_damage(&error) => {}
             other => other?,
         }
     }
@@ -169,7 +169,7 @@ pub(super) fn damage(
     let found = match sums(connection, entry.trial) {
         Ok(found) => found,
         Err(rusqlite::Error::QueryReturnedNoRows) => return what("it is missing"),
-        Err(error) if is_damage(&error) => return what(&error.to_string()),
+        Err(error) if read::is_damage(&error) => return what(&error.to_string()),
         Err(error) => return Err(error),
     };
     match found == (own, parts) {
@@ -193,7 +193,7 @@ pub(super) fn read(
     match read::of_row(connection, entry.trial, known) {
         Ok(Some(record)) if record.trial.number == entry.number => Ok(Ok(record)),
         Ok(_) => Ok(Err(damaged("it has another number than it was kept by".to_owned()))),
-        Err(error) if is_damage(&error) => Ok(Err(damaged(error.to_string()))),
+        Err(error) if read::is_damage(&error) => Ok(Err(damaged(error.to_string()))),
         Err(error) => Err(error),
     }
 }
@@ -218,7 +218,7 @@ pub(super) fn checked(
     match read::of_row(connection, trial, known) {
         Ok(Some(record)) => Ok(Ok(record)),
         Ok(None) => Ok(Err(damaged("it is missing".to_owned()))),
-        Err(error) if is_damage(&error) => Ok(Err(damaged(error.to_string()))),
+        Err(error) if read::is_damage(&error) => Ok(Err(damaged(error.to_string()))),
         Err(error) => Err(error),
     }
 }
@@ -311,7 +311,7 @@ pub(super) fn campaigns(connection: &Connection) -> Result<Vec<Damage>> {
             Ok(found) if found == *due => {}
             Ok(_) => tell(*id, "its plan, command or inventory is not as it was kept"),
             Err(rusqlite::Error::QueryReturnedNoRows) => tell(*id, "it is missing"),
-            Err(error) if is_damage(&error) => tell(*id, &error.to_string()),
+            Err(error) if read::is_damage(&error) => tell(*id, &error.to_string()),
             Err(error) => return Err(error),
         }
     }
@@ -321,21 +321,6 @@ pub(super) fn campaigns(connection: &Connection) -> Result<Vec<Damage>> {
         }
     }
     Ok(all)
-}
-
-/// Whether an error tells of a damaged file, not of a busy or a full one.
-pub(super) fn is_damage(error: &rusqlite::Error) -> bool {
-    use rusqlite::Error::{
-        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error,
-    };
-    match error {
-        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) => true,
-        Utf8Error(..) => true,
-        other => matches!(
-            other.sqlite_error_code(),
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::TooBig)
-        ),
-    }
 }
 
 /// Of a trial's row, and of all that belongs to it.

@@ -5,7 +5,7 @@ use std::path::Path;
 use axum::http::StatusCode;
 use maud::html;
 
-use crate::serve::answers::Answer;
+use crate::serve::answer::Answer;
 use findings::report::{FORMATS, Format, html::assets};
 use findings::retrieve::{Kept, Retrieved};
 use host::sys::Error;

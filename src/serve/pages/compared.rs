@@ -7,7 +7,7 @@ use maud::html;
 
 use super::asset::{self, Asked, address};
 use super::campaign;
-use crate::serve::answers::Answer;
+use crate::serve::answer::Answer;
 use findings::analysis::compare;
 use findings::report::compare::FORMATS;
 use findings::retrieve::{Retrieved, side_by_side};

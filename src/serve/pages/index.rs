@@ -6,7 +6,7 @@ use std::path::Path;
 use maud::{Markup, html};
 
 use super::asset::{self, Asked, address};
-use crate::serve::answers::Answer;
+use crate::serve::answer::Answer;
 use findings::report::html::tables::boxed;
 use findings::report::nature::Nature;
 use findings::report::words;

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::asset::address;
 use super::campaign::media;
-use crate::serve::answers::Answer;
+use crate::serve::answer::Answer;
 use base::value;
 use findings::report::html::tables::{boxed, coded};
 use findings::report::query::{self as told, CELL_MAX, Format, shown};

@@ -13,6 +13,7 @@ use experiment::plan::Trial;
 use host::sys::{self, held};
 
 mod copies;
+mod end;
 pub mod extract;
 pub mod fill;
 mod hint;

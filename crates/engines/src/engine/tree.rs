@@ -21,6 +21,7 @@ mod outcome;
 mod place;
 mod serve;
 mod supervise;
+mod trial;
 mod verify;
 
 pub use serve::worker;

@@ -5,7 +5,6 @@
 //! Which there are is the business of [`super::engines`]. A knob that an engine has no way to
 //! obey is not among its settings: it can neither be typed for it nor stand in its records.
 
-use super::engines::ENGINES;
 use super::{KNOBS, Knob, Scope};
 
 /// What is known of an engine.
@@ -64,11 +63,6 @@ pub enum Does {
 }
 
 impl EngineKind {
-    /// The engine of that name.
-    pub fn named(name: &str) -> Option<&'static EngineKind> {
-        ENGINES.iter().copied().find(|engine| engine.name == name)
-    }
-
     /// Whether its trials touch no machine.
     pub fn is_simulated(&self) -> bool {
         self.does.contains(&Does::Simulates)

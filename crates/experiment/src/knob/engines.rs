@@ -46,6 +46,13 @@ pub const ENGINES: &[&EngineKind] = &[
     &SIM,
 ];
 
+impl EngineKind {
+    /// The engine of that name.
+    pub fn named(name: &str) -> Option<&'static EngineKind> {
+        ENGINES.iter().copied().find(|engine| engine.name == name)
+    }
+}
+
 /// What every load has.
 const LOADS: Family = knobs! {
     STREAMS, AT_LEAST, AT_MOST, SUSTAINED

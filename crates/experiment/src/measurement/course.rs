@@ -4,6 +4,7 @@
 //! `timed_ns`, and time is what that column counts.
 
 use super::{Series, Window};
+use base::stats::mean;
 
 /// The column of a load whose clock stands at times: how long it was timed, ns.
 pub const TIMED: &str = "timed_ns";
@@ -69,6 +70,15 @@ fn stretches(rows: &[(f64, f64)]) -> Vec<f64> {
     };
     let totals: Vec<f64> = (0..=moves).map(|step| at(first.0 + step as f64 * length)).collect();
     totals.windows(2).map(|two| (two[1] - two[0]).max(0.0) * 1e9 / length).collect()
+}
+
+/// The mean of a gauge's rows between two instants; `None` when there is no row.
+pub(super) fn level(series: &Series, name: &str, start_ns: i64, end_ns: i64) -> Option<f64> {
+    let column = series.column(name)?;
+    let inside = series.at_ns.iter().zip(&column.values);
+    let inside = inside.filter(|(at, _)| (start_ns..=end_ns).contains(*at));
+    let values: Vec<f64> = inside.map(|(_, value)| *value as f64).collect();
+    (!values.is_empty()).then(|| mean(&values))
 }
 
 #[cfg(test)]

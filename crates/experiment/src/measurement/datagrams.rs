@@ -1,8 +1,8 @@
 //! (pure) What a trial of datagrams says besides the bytes that arrived: what was lost, what came
 //! late or twice, and how evenly the rest came.
 
-use super::figures::Figures;
-use super::network::level;
+use super::course::level;
+use super::named::Figures;
 use super::{Kind, Measurement, Series, Window};
 use base::stats::Estimate;
 

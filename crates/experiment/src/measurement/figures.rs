@@ -21,16 +21,15 @@ mod cells;
 mod durable;
 mod grain;
 mod latency;
-mod named;
 mod pooled;
 
+pub use super::named::{Figures, Name, Rates};
 use crate::knob;
 pub use cells::{Cell, cells, mean_of, replicates, widened};
 pub use durable::{durable_bytes, notes as durable_notes, takes_no_memory};
 use durable::{durable_seconds_each, each_stays};
 use grain::grain;
 use latency::latency_figures;
-pub use named::{Figures, Name, Rates};
 pub use pooled::{LatencyCounts, latency_counts};
 
 /// The window figure and the naive one may differ by this share of the window's before the record
@@ -137,7 +136,7 @@ fn reported_figures(of: &Reported, figures: &mut Figures) {
 /// `None` when the trial has no such figure, or contradicts it. Other figures than the rates of
 /// this function are known of a record without samples alone.
 pub fn rate(record: &Record, name: &str) -> Option<f64> {
-    if let Some(kept) = named::kept(record, name) {
+    if let Some(kept) = super::named::kept(record, name) {
         return kept;
     }
     computed_rate(record, name).filter(|_| consistency::stands(record, name))

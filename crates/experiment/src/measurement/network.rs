@@ -1,9 +1,10 @@
 //! (pure) What a trial over a network says besides the bytes that arrived: what each end cost, and
 //! what TCP knew of the connections.
 
-use super::figures::Figures;
-use super::{Kind, Measurement, Series, Window, datagrams};
-use base::stats::{Estimate, mean};
+use super::course::level;
+use super::named::Figures;
+use super::{Kind, Measurement, Window, datagrams};
+use base::stats::Estimate;
 
 /// The series that the engine `net` takes beside the load.
 pub const SOURCE: &str = "tcp";
@@ -95,19 +96,10 @@ fn of_disks(measurement: &Measurement, window: &Window) -> Option<f64> {
     all.filter(|_| !devices.is_empty()).map(|bytes| bytes / window.seconds())
 }
 
-/// The mean of a gauge's rows between two instants; `None` when there is no row.
-pub(super) fn level(series: &Series, name: &str, start_ns: i64, end_ns: i64) -> Option<f64> {
-    let column = series.column(name)?;
-    let inside = series.at_ns.iter().zip(&column.values);
-    let inside = inside.filter(|(at, _)| (start_ns..=end_ns).contains(*at));
-    let values: Vec<f64> = inside.map(|(_, value)| *value as f64).collect();
-    (!values.is_empty()).then(|| mean(&values))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Amount, Column};
+    use crate::measurement::{Amount, Column, Series};
 
     fn measurement(zerocopy: [u64; 2]) -> Measurement {
         let columns = COLUMNS.iter().map(|(name, kind)| {

@@ -1,7 +1,7 @@
 //! (pure) What a trial over NFS says besides its bytes: the requests that they took, and what each
 //! end cost.
 
-use super::figures::Figures;
+use super::named::Figures;
 use super::{Measurement, Series, Window};
 use base::stats::Estimate;
 

@@ -14,12 +14,13 @@ use serde::{Deserialize, Serialize};
 use super::Measurement;
 use crate::knob;
 use crate::knob::Settings;
+use exceeded::Exceeded;
 use facts::Facts;
-use limits::Exceeded;
 pub use limits::before_jump;
 
 mod again;
 mod below;
+mod exceeded;
 mod facts;
 mod limits;
 mod local;

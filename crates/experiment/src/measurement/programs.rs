@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::figures::Figures;
+use super::named::Figures;
 use super::{Evidence, Measurement, Note};
 use base::stats::{Estimate, mean};
 use base::value::{bytes, percent};

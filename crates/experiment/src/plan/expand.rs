@@ -1,31 +1,14 @@
 //! A workload's name as a plan, and `knob=level,level` arguments on top of any plan.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use super::design::{Design, Factor, Load, Plan};
 use super::file;
+use super::refused::Refused;
 use crate::knob::typed::{Setting, Words};
 use crate::knob::{self, Knob};
 use crate::workload::{self, Workload};
 use base::value::{Domain, Value};
-
-/// Why a plan was refused; nothing has run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refused {
-    /// What is wrong.
-    pub why: String,
-    /// What to type instead.
-    pub hint: String,
-}
-
-impl fmt::Display for Refused {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.why)
-    }
-}
-
-impl std::error::Error for Refused {}
 
 /// The plan of one workload.
 pub fn of_workload(engine: &str, workload: &Workload) -> Plan {

@@ -12,8 +12,8 @@ use base::value::{Domain, Stop, Value};
 
 use super::SEED_MAX;
 use super::design::{self, Design, Exclude, Factor, Load, Plan};
-use super::expand::Refused;
 use super::needs::Need;
+use super::refused::Refused;
 
 mod table;
 

@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::design::{Cell, Plan};
-use super::expand::Refused;
 use super::order::{self, mix};
+use super::refused::Refused;
 use crate::knob::{self, KNOBS, Knob, Scope, Settings};
 use base::value::Value;
 

@@ -5,8 +5,7 @@
 
 use std::path::PathBuf;
 
-use super::design::{Load, Plan};
-use super::expand::Refused;
+use super::load::Load;
 use crate::knob::typed::OrAsIs;
 use crate::knob::typed::Word;
 use crate::knob::{self, Knob, Scope, Settings};
@@ -72,7 +71,7 @@ pub fn resolve(settings: &mut Settings, disks: u64) {
     }
 }
 
-fn is_open(settings: &Settings, name: &str) -> bool {
+pub(super) fn is_open(settings: &Settings, name: &str) -> bool {
     settings.named(name).is_some_and(Value::is_as_is)
 }
 
@@ -181,73 +180,9 @@ fn nominal(named: &str) -> Disk {
     }
 }
 
-impl Plan {
-    /// Whether what it says of layouts fits what it says of its target.
-    ///
-    /// # Errors
-    /// When layouts are to be made and there are no disks, when there are disks and no file system
-    /// to make on them, when nobody says how several disks are joined, or when no cell makes sense.
-    pub fn check_target(&self) -> Result<(), Refused> {
-        for load in self.loads.iter().filter(|load| load.settings.has(knob::FILESYSTEM)) {
-            if self.disks.is_empty() {
-                no_layout(load)?;
-            } else {
-                whole_layout(load, self.disks.len())?;
-            }
-        }
-        if !self.disks.is_empty() && self.cells().next().is_none() {
-            let reasons = self.senseless().into_keys().collect::<Vec<_>>().join("; ");
-            return Err(Refused {
-                why: format!("no cell of the plan `{}` makes sense: {reasons}", self.name),
-                hint: "name more devices, or change the levels".to_owned(),
-            });
-        }
-        Ok(())
-    }
-}
-
-/// Without disks nothing can be made.
-fn no_layout(load: &Load) -> Result<(), Refused> {
-    let asked = |knob: &&&Knob| {
-        is_layout(knob)
-            && (load.factors.iter().any(|factor| factor.knob.name == knob.name)
-                || !is_open(&load.settings, knob.name))
-    };
-    let Some(knob) = knob::KNOBS.iter().find(asked) else { return Ok(()) };
-    Err(Refused {
-        why: format!("`{}` needs disks to make a file system on, and none are named", knob.name),
-        hint: "write devices = [\"serial:...\"] under [target], or give --device serial:...; all \
-               that is on them will be destroyed"
-            .to_owned(),
-    })
-}
-
-/// On disks something must be made.
-fn whole_layout(load: &Load, disks: usize) -> Result<(), Refused> {
-    let says = |name: &str| match load.factors.iter().find(|factor| factor.knob.name == name) {
-        Some(factor) => !factor.levels.iter().any(Value::is_as_is),
-        None => !is_open(&load.settings, name),
-    };
-    if !says("filesystem") {
-        return Err(Refused {
-            why: format!("the workload `{}` has devices and no file system on them", load.name),
-            hint: "write filesystem = \"ext4\" under [factors], or give filesystem=ext4".to_owned(),
-        });
-    }
-    if disks > 1 && !["raid", "disks", "journal"].into_iter().any(says) {
-        return Err(Refused {
-            why: format!(
-                "the workload `{}` has {disks} devices, and nothing says how they are joined",
-                load.name
-            ),
-            hint: "write raid = \"raid5\" under [factors], or disks = 1".to_owned(),
-        });
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::design::Plan;
     use super::super::expand::of_workload;
     use super::*;
     use crate::workload;

@@ -4,7 +4,7 @@
 //! week as one trial would be lost whole to a power cut in its last hour.
 
 use super::design::Plan;
-use super::expand::Refused;
+use super::refused::Refused;
 use crate::knob;
 use crate::knob::engine::Does;
 use base::value::{Stop, Value};

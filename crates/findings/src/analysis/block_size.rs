@@ -1,7 +1,7 @@
 //! From which block size on does it deliver what it can?
 
+use super::assertion::{Assertion, Asserts};
 use super::curve::{Curve, Point, curves};
-use super::exclusions::{Assertion, Asserts};
 use super::{Finding, Question, same, seek_law, words};
 use base::stats::equivalence::{chance_of_more, enough_from};
 use base::stats::mean_interval;

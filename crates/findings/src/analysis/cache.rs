@@ -1,7 +1,7 @@
 //! How much faster does memory answer than the device, and did the device answer at all?
 
+use super::assertion::{Assertion, Asserts};
 use super::curve::{Cell, alike, cells, stray};
-use super::exclusions::{Assertion, Asserts};
 use super::{Finding, Question, same, words};
 use base::stats::equivalence::{CHANCE, Likeness, likeness_of};
 use base::stats::{mean_interval, ratio_of_means};

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::exclusions::{Assertion, Asserts};
+use super::assertion::{Assertion, Asserts};
 use super::workloads::{by_origin, bytes_from, response};
 use super::{Finding, Question};
 use base::stats::equivalence::out_of_reach;

@@ -4,8 +4,8 @@
 //! equivalence shows them (`stats::equivalence`). What is compared with what is left to the
 //! questions.
 
+use super::assertion::{Assertion, Asserts};
 use super::curve::Curve;
-use super::exclusions::{Assertion, Asserts};
 use super::words;
 use base::stats::equivalence::{
     CHANCE, Likeness, MARGIN, chance_of_more, geometric_mean, likeness_of, replicates_for_sameness,

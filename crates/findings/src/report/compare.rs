@@ -4,14 +4,12 @@ use serde_json::{Value as Json, json};
 
 use super::html::compared as page;
 use super::json::begins_with;
-use super::nature::{self, Nature};
-use super::programs;
+use super::nature;
+use super::pairs::{Pair, group, ratio, short, strip};
 use super::text::grid::{Grid, Side};
 use super::words;
-use crate::analysis::Finding;
 use crate::analysis::compare::{Compared, Comparison};
-use base::value::{percent, significant};
-use store::Campaign;
+use base::value::percent;
 
 /// One way to print comparisons.
 pub struct Format {
@@ -55,66 +53,6 @@ pub const FORMATS: &[Format] = &[
 
 /// How the first line of the text ends.
 const SIDE_BY_SIDE: &str = " - two campaigns side by side";
-
-/// Two campaigns, and what came of setting the second against the first.
-#[derive(Debug)]
-pub struct Pair<'a> {
-    /// What the other is held against.
-    pub before: Told<'a>,
-    /// What is held against it.
-    pub now: Told<'a>,
-    /// The cells.
-    pub comparison: &'a Comparison,
-    /// What it claims.
-    pub findings: Vec<Finding>,
-    /// What differs besides, one a line.
-    pub differences: &'a [String],
-}
-
-/// A campaign and where it is kept.
-#[derive(Clone, Copy, Debug)]
-pub struct Told<'a> {
-    /// As typed.
-    pub typed: &'a str,
-    /// The campaign.
-    pub campaign: &'a Campaign,
-}
-
-impl Told<'_> {
-    /// `streams on vm, 2026-11-24 03:42:40 UTC (campaign 1)`.
-    pub fn said(&self) -> String {
-        let of = self.campaign;
-        let date = words::date(of.started_unix_ns);
-        format!("{}, {date} (campaign {})", words::subject(of), of.id)
-    }
-
-    fn json(&self) -> Json {
-        let of = self.campaign;
-        json!({
-            "typed": self.typed, "id": of.id, "uid": of.uid, "plan": of.plan, "host": of.host,
-            "engine": of.engine, "kind": Nature::of_campaign(of).name(),
-            "started_unix_ns": of.started_unix_ns, "seed": of.seed, "brickyard": of.version,
-        })
-    }
-}
-
-/// A figure without its second unit, for a column.
-pub fn short(name: &str, value: f64) -> String {
-    let told = programs::print(name, value);
-    told.split_once(" (").map_or(told.clone(), |(first, _)| first.to_owned())
-}
-
-/// `0.921`, and `0.90 to 0.94` or nothing.
-pub fn ratio(cell: &Compared) -> (String, String) {
-    // Beyond these an end says only that nothing is known.
-    let end = |ratio: f64| match ratio {
-        ratio if ratio < 0.01 => "< 0.01".to_owned(),
-        ratio if ratio > 100.0 => "> 100".to_owned(),
-        ratio => significant(ratio),
-    };
-    let ends = cell.ratio.interval.map(|it| format!("{} to {}", end(it.low), end(it.high)));
-    (significant(cell.ratio.value), ends.unwrap_or_default())
-}
 
 /// Lines of what differs that are shown; the rest is in the document.
 const DIFFERENCES_MAX: usize = 20;
@@ -250,17 +188,6 @@ fn letter(place: usize) -> String {
     }
 }
 
-/// The group that all of these cells are of, when they are of one.
-pub fn group<'a>(mut cells: impl Iterator<Item = &'a Compared> + Clone) -> Option<&'a str> {
-    let (group, _) = cells.clone().next()?.load.split_once(": ")?;
-    cells.all(|cell| strip(&cell.load, group) != cell.load).then_some(group)
-}
-
-/// A label without its group.
-pub fn strip<'a>(load: &'a str, group: &str) -> &'a str {
-    load.strip_prefix(group).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(load)
-}
-
 /// Lines of at most 100 columns, of which those after the first are indented by two more.
 pub fn wrapped(text: &str, indent: &str) -> String {
     const WIDTH: usize = 98;
@@ -306,6 +233,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::analysis::compare::{Asked, compare};
     use crate::report::fixture;
+    use crate::report::pairs::Told;
     use crate::report::schema::check;
     use engines::engine::testing::{campaign, settings};
     use experiment::knob;

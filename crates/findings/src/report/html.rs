@@ -23,6 +23,7 @@ mod sql;
 pub mod tables;
 mod timelines;
 mod topology;
+mod varying;
 
 use explorer::Explorer;
 use panel::Panel;

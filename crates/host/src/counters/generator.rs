@@ -4,7 +4,7 @@
 //! program was held up by others, or it was stopped.
 
 use super::table::{Field, Table};
-use super::{INTERVAL_NS, Sample, Source, Subject, threads};
+use super::{INTERVAL_NS, Sample, Source, Subject, process};
 use crate::sys::reread::Reread;
 use crate::sys::{Host, clock};
 
@@ -36,7 +36,7 @@ impl Sample for Generator {
         // All rows are taken by one thread: see `sampler`.
         table.put(b"", 1, clock::thread_cpu_ns());
         let schedstat = self.0.as_mut().and_then(Reread::read);
-        if let Some(wait_ns) = schedstat.and_then(threads::wait_ns) {
+        if let Some(wait_ns) = schedstat.and_then(process::wait_ns) {
             table.put(b"", 2, wait_ns);
         }
         table.put(b"", 3, clock::suspended_ns());

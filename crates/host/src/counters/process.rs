@@ -8,7 +8,7 @@
 
 use super::table::{Field, Table};
 use super::text::{lines, number, value_of, words};
-use super::{INTERVAL_NS, Sample, Source, Subject, freezer, threads};
+use super::{INTERVAL_NS, Sample, Source, Subject, freezer};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 
@@ -71,7 +71,7 @@ impl Sample for Process {
             table.put(b"", 8, u64::from(texts.any(freezer::is_frozen)));
         }
         let schedstat = self.schedstat.as_mut().and_then(Reread::read);
-        if let Some(wait_ns) = schedstat.and_then(threads::wait_ns) {
+        if let Some(wait_ns) = schedstat.and_then(wait_ns) {
             table.put(b"", 9, wait_ns);
         }
     }
@@ -128,6 +128,11 @@ pub fn io(text: &[u8]) -> Option<Io> {
         read_bytes: value_of(text, "read_bytes:")?,
         write_bytes: value_of(text, "write_bytes:")?,
     })
+}
+
+/// The second number of /proc/PID/task/TID/schedstat: ns on a run queue without running.
+pub fn wait_ns(text: &[u8]) -> Option<u64> {
+    words(lines(text).next()?).nth(1).and_then(number)
 }
 
 #[cfg(test)]

@@ -8,9 +8,8 @@
 
 use std::fmt::Write;
 
-use super::process::stat;
+use super::process::{stat, wait_ns};
 use super::table::{Field, Table};
-use super::text::{lines, number, words};
 use super::{Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
@@ -82,11 +81,6 @@ impl Thread {
         }
         Some(stat.threads)
     }
-}
-
-/// The second number of /proc/PID/task/TID/schedstat: ns on a run queue without running.
-pub fn wait_ns(text: &[u8]) -> Option<u64> {
-    words(lines(text).next()?).nth(1).and_then(number)
 }
 
 impl Threads {

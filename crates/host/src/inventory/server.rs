@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Device, Machine, Mount};
 use crate::sys::Host;
 
+pub mod address;
 pub mod array;
 pub mod drive;
 pub mod firmware;

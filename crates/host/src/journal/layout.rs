@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::Identity;
-use super::undo::Fate;
+use super::fate::Fate;
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, block, clock, command};
 

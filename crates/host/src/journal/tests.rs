@@ -2,7 +2,8 @@
 
 #![expect(clippy::disallowed_methods, reason = "makes fixtures")]
 
-use super::undo::{Fate, outstanding};
+use super::fate::Fate;
+use super::undo::outstanding;
 use super::*;
 
 mod fire;

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::step::{Does, Ids, Phase, Step, node, signatures, words};
+use super::step::{Does, Goal, Ids, Phase, Step, node, signatures, words};
 use super::{Layout, Progress};
 use crate::inventory::disk::Disk;
 use crate::journal::Act;
@@ -20,31 +20,6 @@ const STALLED_MAX: Duration = Duration::from_secs(600);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// A rebuild begins within this time of its disk's arrival, or not at all.
 const BEGINS_MAX: Duration = Duration::from_secs(30);
-
-/// When an array is in the state asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Goal {
-    /// All members hold what they should, and nothing works in the background.
-    Clean,
-    /// At once; how far it is is noted.
-    Initialising,
-    /// One member is missing.
-    Degraded,
-    /// A member is being filled; how far it is is noted.
-    Rebuilding,
-}
-
-impl Goal {
-    /// As the end of "wait until md100 ...".
-    pub fn words(self) -> &'static str {
-        match self {
-            Goal::Clean => "is synchronised",
-            Goal::Initialising => "synchronises",
-            Goal::Degraded => "is degraded",
-            Goal::Rebuilding => "rebuilds",
-        }
-    }
-}
 
 /// The levels of the lower arrays of a nested one.
 pub fn nested(raid: &str) -> Option<&'static str> {

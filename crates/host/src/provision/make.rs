@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::step::{self, Does, Ids, Phase, Step};
+use super::steps;
 use super::{Layout, Made, Progress, Times, Volumes, array, filesystem, lacks, precondition};
 use crate::journal::{self, Journal, Line, Said};
 use crate::sys::signal::Stop;
@@ -41,7 +42,7 @@ pub fn make(
         progress: Progress::new(tell, stop),
     };
     let known = lacks::is_registered(host, &layout.filesystem);
-    let steps = step::all(layout, &ids, &at);
+    let steps = steps::all(layout, &ids, &at);
     let mut made = maker.modules();
     for step in &steps {
         made = made.and_then(|()| maker.step(step, journal));

@@ -1,8 +1,8 @@
-//! (pure) What is done in which order to make a layout: the one list that is shown and that is run.
+//! (pure) A step of making a layout, and the words for it.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use super::{Layout, array, filesystem, volumes};
+use super::Layout;
 use crate::inventory::disk::Disk;
 use crate::journal::{Act, Identity};
 use crate::sys::command;
@@ -41,11 +41,36 @@ pub enum Does {
     /// Writes every byte of all disks, so often.
     Fill(u32),
     /// Waits until an array is in the state asked for.
-    Settle(String, array::Goal),
+    Settle(String, Goal),
     /// Makes durable what was written to these nodes.
     Flush(Vec<PathBuf>),
     /// Makes a directory that only we may enter.
     Directory(PathBuf),
+}
+
+/// When an array is in the state asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// All members hold what they should, and nothing works in the background.
+    Clean,
+    /// At once; how far it is is noted.
+    Initialising,
+    /// One member is missing.
+    Degraded,
+    /// A member is being filled; how far it is is noted.
+    Rebuilding,
+}
+
+impl Goal {
+    /// As the end of "wait until md100 ...".
+    pub fn words(self) -> &'static str {
+        match self {
+            Goal::Clean => "is synchronised",
+            Goal::Initialising => "synchronises",
+            Goal::Degraded => "is degraded",
+            Goal::Rebuilding => "rebuilds",
+        }
+    }
 }
 
 /// Names that are chosen before anything is made.
@@ -137,49 +162,4 @@ pub fn signatures(disks: &[&Disk], kind: &str, mark: &str) -> Vec<Act> {
 /// What tells these disks from others.
 pub fn identities(disks: &[Disk]) -> Vec<Identity> {
     disks.iter().map(|disk| disk.identity.clone()).collect()
-}
-
-/// All steps, in their order; `at` is where it is mounted.
-pub fn all(layout: &Layout, ids: &Ids, at: &Path) -> Vec<Step> {
-    let mut steps = vec![wipe(layout)];
-    steps.extend(precondition(layout));
-    let made = match layout.volumes() {
-        super::Volumes::Md => array::steps(layout, ids, &mut steps),
-        super::Volumes::Lvm => volumes::steps(layout, ids, &mut steps),
-        super::Volumes::None | super::Volumes::Btrfs => {
-            layout.disks.iter().map(|disk| disk.node.clone()).collect()
-        }
-    };
-    filesystem::steps(layout, ids, &made, &mut steps);
-    steps.push(Step {
-        phase: Phase::None,
-        acts: vec![Act::Directory { path: at.display().to_string() }],
-        does: Does::Directory(at.to_owned()),
-    });
-    steps.push(filesystem::mount(layout, &made, at));
-    steps
-}
-
-/// What earlier owners left on the disks would be found again by udev, or by our own undo.
-fn wipe(layout: &Layout) -> Step {
-    let nodes = layout.all_disks().map(node);
-    Step::run(
-        Phase::None,
-        words(&["wipefs", "--all", "--quiet"]).into_iter().chain(nodes).collect(),
-    )
-}
-
-fn precondition(layout: &Layout) -> Vec<Step> {
-    let fill = |passes| {
-        vec![Step { phase: Phase::Precondition, acts: Vec::new(), does: Does::Fill(passes) }]
-    };
-    match layout.precondition.as_str() {
-        "discard" => {
-            let one = |disk| Step::run(Phase::Precondition, words(&["blkdiscard", &node(disk)]));
-            layout.disks.iter().map(one).collect()
-        }
-        "fill" => fill(1),
-        "fill-twice" => fill(2),
-        _ => Vec::new(),
-    }
 }

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, Result, Statement};
 
-use super::super::seal;
+use super::super::{read, seal};
 use super::{ROWS, VERSION, is_number_of, number_of, packed};
 
 /// What of the cache is damaged.
@@ -23,7 +23,7 @@ pub(super) fn wrong(connection: &Connection) -> Result<Wrong> {
         Some(mut ground) => ground.rows(connection),
     });
     match looked {
-        Err(error) if seal::is_damage(&error) => Ok(Wrong::All),
+        Err(error) if read::is_damage(&error) => Ok(Wrong::All),
         other => other,
     }
 }
@@ -187,7 +187,7 @@ pub fn count_damaged(connection: &Connection) -> Result<usize> {
         Ok(damaged)
     };
     match lights() {
-        Err(error) if seal::is_damage(&error) => Ok(rows + 1),
+        Err(error) if read::is_damage(&error) => Ok(rows + 1),
         lights => Ok(rows + lights?),
     }
 }

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 
 use super::copies::{Copies, Over, Said};
+use super::end::{End, heard};
 use super::extract::{self, Extract};
 use super::output::Kept;
 use super::protocol::{Message, Outcome, Spec, Start};
@@ -21,22 +22,6 @@ const SAMPLE_NS: u64 = 100_000_000;
 const PATIENCE_NS: u64 = 2_000_000_000;
 /// Kept of all outputs of a trial, bytes.
 const OUTPUTS_BYTES: usize = 1 << 20;
-
-/// Why there is no result.
-pub(super) enum End {
-    /// It failed, with what to say.
-    Failed(String),
-    /// A program was left behind that no signal ends, with what to say.
-    Hung(String),
-    /// Nobody waits for a result.
-    Gone,
-}
-
-impl From<Error> for End {
-    fn from(error: Error) -> End {
-        End::Failed(format!("{error}"))
-    }
-}
 
 /// Serves one trial over standard input and output.
 ///
@@ -75,18 +60,6 @@ pub fn worker() -> Result<(), Error> {
     // The process that counts reads our account in /proc once more before it lets us go.
     while copies.turn(clock::monotonic_ns() + SAMPLE_NS).1 != Some(Said::Bye) {}
     Ok(())
-}
-
-/// Whether what the parent said lets the trial go on, in the middle of `what`.
-///
-/// # Errors
-/// When it does not.
-pub(super) fn heard(said: Option<Said>, what: &str) -> Result<(), End> {
-    match said {
-        Some(Said::Bye) => Err(End::Gone),
-        Some(Said::Stop) => Err(End::Failed(format!("stopped during {what}"))),
-        Some(Said::Go | Said::Counted) | None => Ok(()),
-    }
 }
 
 fn say(message: &Message) {

@@ -1,8 +1,8 @@
 //! A server that the copies use: started before them, ended after them, part of the load.
 
 use super::copies::{Copies, Over};
+use super::end::{End, heard};
 use super::protocol::{Ready, Spec, Start};
-use super::serve::End;
 use host::sys::{clock, held};
 
 /// Its number among the copies; no copy has it.
@@ -70,7 +70,7 @@ fn asked(copies: &mut Copies, probe: &Start, began_ns: u64) -> Result<(), End> {
 /// When the server has, or when we are told to end.
 fn look(copies: &mut Copies, for_ns: u64) -> Result<Vec<Over>, End> {
     let (over, said) = copies.turn(clock::monotonic_ns() + for_ns);
-    super::serve::heard(said, "the server's start")?;
+    heard(said, "the server's start")?;
     over.iter().try_for_each(lost)?;
     Ok(over)
 }

@@ -1,6 +1,6 @@
 //! Puts together what the streams and the controller saw.
 
-use super::serve::{Trial, Yield};
+use super::trial::{Trial, Yield};
 use crate::engine::Error;
 use crate::engine::load::control::of_metadata;
 use crate::engine::load::protocol::{LoadResult, write_histogram};

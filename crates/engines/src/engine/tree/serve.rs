@@ -6,14 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
 
-use hdrhistogram::Histogram;
-
 use super::act::{self, Act};
 use super::content::Content;
 use super::entry::{self, Entry};
 use super::job::{Before, Job, Work};
 use super::lane::{Done, Fault, Lane};
 use super::place::{self, Place};
+use super::trial::{Trial, Yield};
 use super::{outcome, verify};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Gate, Shared};
@@ -33,32 +32,6 @@ use host::sys::clock::{monotonic_ns, thread_cpu_ns};
 /// As [`talk::serve`].
 pub fn worker() -> talk::Told {
     talk::worker(conduct)
-}
-
-/// What all streams of a trial are given.
-#[derive(Debug)]
-pub struct Trial {
-    /// What to do.
-    pub job: Job,
-    /// Where each stream works.
-    pub places: Vec<Place>,
-    /// Phase, counters, gate.
-    pub shared: Shared,
-    /// Processors, in turn; empty when nothing is pinned.
-    cpus: Vec<usize>,
-    /// Latency is recorded.
-    latency: bool,
-}
-
-/// What one stream yielded.
-#[derive(Debug, Default)]
-pub struct Yield {
-    /// Of the load.
-    pub done: Done,
-    /// Processor time of the thread from release to its end, ns.
-    pub cpu_ns: u64,
-    /// Latency.
-    pub latency: Option<Histogram<u64>>,
 }
 
 /// The whole trial, from the first line to its result.

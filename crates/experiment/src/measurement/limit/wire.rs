@@ -10,7 +10,8 @@
 use super::processors::{self, Cpu};
 use super::{Facts, Limits, Resource, Standing, Use, peer};
 use crate::knob;
-use crate::measurement::network::{SOURCE, level};
+use crate::measurement::course::level;
+use crate::measurement::network::SOURCE;
 use base::value::{duration, percent, significant};
 
 /// So much of what an interface can carry is all that gets through, and so much makes it a suspect.

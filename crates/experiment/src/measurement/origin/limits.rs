@@ -8,6 +8,7 @@ use base::value::{iops, throughput};
 use host::inventory::choosing_among;
 
 use super::again::{Again, again};
+use super::exceeded::{Exceeded, moved};
 use super::rounds;
 
 /// A rate is above a ceiling when it is above by more than this: ceilings are nominal, and a
@@ -17,15 +18,6 @@ pub const ABOVE_CEILING: f64 = 0.02;
 /// What is in flight excuses no more than this share of what the load was given: of a short time it
 /// could be all.
 const AHEAD_MAX: f64 = 0.1;
-
-/// What speaks against the media, as far as something does.
-#[derive(Debug)]
-pub enum Exceeded {
-    /// The bytes cannot have come from the media; why.
-    Certainly(String),
-    /// They may not have; why.
-    Perhaps(String),
-}
 
 /// Whether the bytes can have come from the media.
 pub fn exceeded(measurement: &Measurement, settings: &Settings) -> Option<Exceeded> {
@@ -81,23 +73,6 @@ fn had_read(measurement: &Measurement) -> f64 {
     let process = evidence.process_read_bytes.filter(|_| evidence.process_io_reliable);
     let delivered = evidence.delivered.read_bytes.max(1) as f64;
     process.map_or(1.0, |process| (process as f64 / delivered).max(1.0))
-}
-
-/// What the devices moved between two times. On the disks below, other partitions count too; below
-/// a page cache what is read ahead would.
-pub fn moved(measurement: &Measurement, start_ns: u64, end_ns: u64) -> Option<f64> {
-    let evidence = &measurement.evidence;
-    let names = match (evidence.below.caches.is_empty(), evidence.below.leaves.is_empty()) {
-        (false, _) => &evidence.devices,
-        (true, false) => &evidence.below.leaves,
-        (true, true) => &evidence.devices,
-    };
-    let [start_ns, end_ns] = [start_ns, end_ns].map(|ns| i64::try_from(ns).unwrap_or(i64::MAX));
-    let diskstats = measurement.counters.iter().find(|one| one.source == "diskstats")?;
-    let columns = names
-        .iter()
-        .flat_map(|name| ["read_bytes", "write_bytes"].map(|what| format!("{name}.{what}")));
-    columns.map(|column| diskstats.growth(&column, start_ns, end_ns)).sum()
 }
 
 /// Why the bytes are more than the media can deliver; `None` when they are not.

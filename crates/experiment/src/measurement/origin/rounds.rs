@@ -2,7 +2,7 @@
 //! held against the first, and a jump in the trial's own course.
 
 use super::again::{Again, CROWD, again};
-use super::limits::{Exceeded, moved};
+use super::exceeded::{Exceeded, moved};
 use super::{FASTEST_CHANCE, SURELY};
 use crate::knob;
 use crate::knob::Settings;

@@ -7,7 +7,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::knob::{self, KNOBS, Knob};
-use crate::plan::expand::Refused;
+use crate::plan::refused::Refused;
 use base::value::{Domain, Value, parse_price};
 
 /// What is wrong with a plan file, and where.

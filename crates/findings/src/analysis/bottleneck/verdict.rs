@@ -11,8 +11,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::RunnerUp;
+use crate::analysis::assertion::{Assertion, Asserts};
 use crate::analysis::curve::{Cell, EXTENT, alike};
-use crate::analysis::exclusions::{Assertion, Asserts};
 use base::stats::equivalence::{CHANCE, chance_of_more};
 use base::stats::{RatioOfMeans, mean};
 use base::value::throughput;

@@ -7,7 +7,7 @@ use super::panel::{Axis, Dash, Kind, Panel, Place, Point, Trace};
 use super::{Drawn, assets, sections, sql, tables};
 use crate::analysis::Severity;
 use crate::analysis::compare::{Change, Compared};
-use crate::report::compare::{Pair, group, ratio, short, strip};
+use crate::report::pairs::{Pair, group, ratio, short, strip};
 use crate::report::{nature, words};
 use base::value::percent;
 

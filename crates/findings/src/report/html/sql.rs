@@ -8,11 +8,11 @@ use std::collections::{BTreeSet, HashSet};
 use maud::{Markup, html};
 
 use super::panel::Panel;
-use super::{explorer, tables};
+use super::{explorer, varying};
 use crate::analysis::compare::Comparison;
 use crate::report::cells::{self, Group};
-use crate::report::compare::Told;
 use crate::report::integrity::Sheet;
+use crate::report::pairs::Told;
 use crate::report::{Input, TrialView, operations, programs, words};
 use experiment::measurement::{INTERRUPTED, Record};
 use store::query::{column, literal, typed};
@@ -243,7 +243,7 @@ pub fn of_panel(input: &Input<'_>, panel: &Panel) -> Option<Markup> {
         return None;
     }
     let own = |record: &&Record| rests.contains(&record.trial.number);
-    let knobs = tables::varying_in(input.records.iter().filter(own));
+    let knobs = varying::varying_in(input.records.iter().filter(own));
     let knobs = knobs.into_iter().map(column);
     let columns = ["trial", "replicate"].map(str::to_owned).into_iter();
     let columns: Vec<String> = columns.chain(knobs).chain(figures).collect();

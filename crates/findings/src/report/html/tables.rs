@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::panel::{self, Panel, Place};
-use super::sql;
+use super::{sql, varying};
 use crate::report::cells::{self, Group, Row, Source};
 use crate::report::{Input, TrialView, operations, per_cpu, programs, reported, words};
 use base::stats::Estimate;
@@ -335,7 +335,7 @@ pub fn panel(panel: &Panel) -> Markup {
 /// Every trial with its notes; and how many did not fit.
 pub fn trials(input: &Input<'_>) -> (Markup, usize) {
     let (sizes, varying): (Vec<_>, Vec<_>) =
-        varying(input).into_iter().partition(|knob| cells::INCIDENTAL.contains(knob));
+        varying::varying(input).into_iter().partition(|knob| cells::INCIDENTAL.contains(knob));
     let mut rows = Vec::new();
     let (mut bytes, mut some) = (0, 0);
     for (record, view) in input.records.iter().zip(&input.trials) {
@@ -440,27 +440,9 @@ fn sort_key(settings: &Settings, knob: &str) -> Option<String> {
     number.is_finite().then(|| number.to_string())
 }
 
-/// Knobs that are not the same in every trial.
-pub fn varying(input: &Input<'_>) -> Vec<&'static str> {
-    varying_in(input.records.iter())
-}
-
-/// Knobs that are not the same in all of these.
-pub fn varying_in<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<&'static str> {
-    let knobs = knob::KNOBS.iter().map(|knob| knob.name);
-    let settings = distinct(records.map(|record| &record.trial.settings));
-    let held = |knob: &'static str| settings.iter().map(move |settings| settings.named(knob));
-    let differs = |knob: &&'static str| {
-        let mut all = held(knob);
-        let first = all.next();
-        all.any(|other| Some(other) != first)
-    };
-    knobs.filter(differs).collect()
-}
-
 /// Every setting: the value that all trials have, or which values there are.
 pub fn settings(input: &Input<'_>) -> Markup {
-    let varying = varying(input);
+    let varying = varying::varying(input);
     let mut values: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
     for settings in distinct(input.records.iter().map(|record| &record.trial.settings)) {
         for (knob, held) in settings.iter() {

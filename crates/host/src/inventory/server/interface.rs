@@ -6,8 +6,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::Reading;
-use super::interrupt::{self, Names};
-use super::pci::{driver_of, function_of};
+use super::address::function_of;
+use super::interrupt::{self, Interrupt, Names};
+use super::pci::driver_of;
 use crate::inventory::ceiling::{self, Capacity};
 use crate::sys::ethtool::{self, Answer};
 use crate::sys::qdisc::Shaped;
@@ -87,18 +88,6 @@ pub struct Rings {
     pub tx: u64,
     /// Transmit, at most.
     pub tx_max: u64,
-}
-
-/// An interrupt and where it goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Interrupt {
-    /// Its number.
-    pub number: u64,
-    /// What the kernel calls it: `eth0-TxRx-3`.
-    pub name: String,
-    /// CPUs that take it now (effective_affinity_list), else that may (smp_affinity_list).
-    pub cpus: String,
 }
 
 /// ARPHRD_INFINIBAND.

@@ -1,11 +1,24 @@
 //! Interrupts of a PCI function: their names and the CPUs that take them (/proc/irq).
 
+use serde::{Deserialize, Serialize};
+
 use std::collections::BTreeMap;
 
 use super::Reading;
-use super::interface::Interrupt;
-use super::pci;
+use super::address::function_of;
 use crate::sys::Host;
+
+/// An interrupt and where it goes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Interrupt {
+    /// Its number.
+    pub number: u64,
+    /// What the kernel calls it: `eth0-TxRx-3`.
+    pub name: String,
+    /// CPUs that take it now (effective_affinity_list), else that may (smp_affinity_list).
+    pub cpus: String,
+}
 
 /// What none of the other interrupts' files tells.
 const WHAT: &str = "where interrupts go";
@@ -55,7 +68,7 @@ pub fn numbers(host: &Host, device: &str) -> Vec<u64> {
 /// `None` for what is no card on a PCI bus.
 pub fn of_card(host: &Host, interface: &str) -> Option<(String, Vec<u64>)> {
     let device = host.resolve(format!("/sys/class/net/{interface}/device"))?;
-    let function = pci::function_of(&device)?;
+    let function = function_of(&device)?;
     let numbers = numbers(host, &format!("/sys/bus/pci/devices/{function}"));
     Some((function, numbers))
 }

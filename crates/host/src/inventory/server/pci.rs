@@ -7,8 +7,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::Reading;
-use super::interface::Interrupt;
-use super::interrupt::{self, Names};
+use super::address::{function_of, is_address, is_hex};
+use super::interrupt::{self, Interrupt, Names};
 use crate::inventory::nvme_controllers;
 use crate::sys::Host;
 
@@ -244,12 +244,6 @@ fn children(reading: &Reading<'_>) -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// The address of the function that a path of /sys is of, or is below.
-pub fn function_of(path: &Path) -> Option<String> {
-    let mut parts = path.components().rev().filter_map(|part| part.as_os_str().to_str());
-    parts.find(|part| is_address(part)).map(str::to_owned)
-}
-
 /// The nearest root complex above: `pci0000:00`.
 fn root_of(path: &Path) -> Option<String> {
     let mut parts = path.components().rev().filter_map(|part| part.as_os_str().to_str());
@@ -258,19 +252,6 @@ fn root_of(path: &Path) -> Option<String> {
         numbers.is_some_and(|(domain, bus)| is_hex(domain, 4..=8) && is_hex(bus, 2..=2))
     };
     parts.find(is_root).map(str::to_owned)
-}
-
-/// Domain (4 hexadecimal digits, more behind Intel's VMD), bus, device and function.
-fn is_address(name: &str) -> bool {
-    let parts =
-        name.split_once(':').and_then(|(domain, rest)| Some((domain, rest.split_once(':')?)));
-    let Some((domain, (bus, rest))) = parts else { return false };
-    let (device, function) = rest.split_once('.').unwrap_or((rest, ""));
-    is_hex(domain, 4..=8) && is_hex(bus, 2..=2) && is_hex(device, 2..=2) && is_hex(function, 1..=1)
-}
-
-fn is_hex(text: &str, digits: std::ops::RangeInclusive<usize>) -> bool {
-    digits.contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// `0x8086`.

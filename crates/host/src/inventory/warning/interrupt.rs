@@ -74,7 +74,7 @@ fn found(server: &Server, interface: &Interface) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::server::interface::Interrupt;
+    use crate::inventory::server::interrupt::Interrupt;
     use crate::inventory::server::processors::Node;
 
     fn server(cpus_of_interrupts: &[&str]) -> Server {

@@ -2,7 +2,7 @@
 
 use super::{COMMAND_MAX, Now};
 use crate::journal::Identity;
-use crate::journal::undo::Fate;
+use crate::journal::fate::Fate;
 use crate::sys::block;
 
 /// Whether two UUIDs are the same, however they are cut: mdadm writes colons where others write

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::{COMMAND_MAX, Now};
 use crate::journal::Identity;
-use crate::journal::undo::Fate;
+use crate::journal::fate::Fate;
 use crate::sys::{Error, block, command};
 
 /// Settings for every LVM command of ours (lvm.conf(5)): it sees these nodes alone, so nobody

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{BUSY_MAX, LOOK_EVERY, Now, is_our_place, not_our_place};
 use crate::journal::Identity;
-use crate::journal::undo::Fate;
+use crate::journal::fate::Fate;
 use crate::sys::{Host, block, clock};
 
 /// Unmounting writes back what is dirty, which on a slow disk takes as long as it takes.

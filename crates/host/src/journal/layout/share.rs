@@ -2,7 +2,7 @@
 
 use super::mount::{UNMOUNT_MAX, mounted_at};
 use super::{Now, is_our_place, not_our_place};
-use crate::journal::undo::Fate;
+use crate::journal::fate::Fate;
 
 pub(super) fn undo(now: &Now<'_>, at: &str, source: &str) -> Fate {
     if !is_our_place(at) {

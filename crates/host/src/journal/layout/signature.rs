@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{BUSY_MAX, COMMAND_MAX, LOOK_EVERY, Now, node_of};
 use crate::journal::Identity;
-use crate::journal::undo::Fate;
+use crate::journal::fate::Fate;
 use crate::sys::{Error, block, clock};
 
 /// One signature that wipefs(8) sees.

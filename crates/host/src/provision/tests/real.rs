@@ -158,7 +158,7 @@ fn a_kill_between_any_two_acts_is_undone_from_the_journal_alone() {
         Layout { journal: Some(bench.disks[2].clone()), ..bench.layout("xfs", "single", 1) };
     for layout in [layout, bench.layout("btrfs", "raid1", 2)] {
         let ids = step::Ids { uuid: uuid(), ..step::Ids::shown(0) };
-        let steps = step::all(&layout, &ids, &bench.at());
+        let steps = steps::all(&layout, &ids, &bench.at());
         let boot = crate::journal::boot(&Host::live()).unwrap();
         let mut noted = 0;
         for (done, next) in steps.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Serialize, Serializer};
 
 use super::super::panel::shortened;
-use super::super::tables;
+use super::super::varying;
 use crate::report::cells::{self, Source};
 use crate::report::programs::{self, Unit};
 use crate::report::{Input, TrialView, operations, words};
@@ -106,7 +106,7 @@ pub enum Kept {
 
 /// The columns of a campaign, and the names of those that found no room.
 pub fn kept(input: &Input<'_>) -> (Vec<Kept>, Vec<String>) {
-    let mut knobs = tables::varying(input);
+    let mut knobs = varying::varying(input);
     let place = |knob: &&str| match FIRST_KNOBS.iter().position(|first| first == knob) {
         Some(place) => place,
         None if cells::INCIDENTAL.contains(knob) => FIRST_KNOBS.len() + 1,

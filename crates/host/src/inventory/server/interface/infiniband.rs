@@ -1,7 +1,7 @@
 //! The rate of an InfiniBand port, which the interface above it does not tell of every driver.
 
 use crate::inventory::server::Reading;
-use crate::inventory::server::pci::function_of;
+use crate::inventory::server::address::function_of;
 
 const CLASS: &str = "/sys/class/infiniband";
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::super::Record;
+use super::Record;
 use base::stats::Estimate;
 
 /// The name of a figure in the JSON contract, such as `throughput_bytes_per_s`.
@@ -127,7 +127,7 @@ impl Serialize for Figures {
     }
 }
 
-/// The figures that [`rate`](super::rate) gives.
+/// The figures that [`rate`](super::figures::rate) gives.
 const RATES: [&str; 7] = [
     "throughput_bytes_per_s",
     "iops",
