@@ -2,6 +2,7 @@
 
 #![expect(clippy::disallowed_methods, reason = "tests are no part of the program")]
 
+mod added;
 mod beneath;
 mod again;
 mod bounds;

@@ -1,0 +1,250 @@
+//! What adding one thing takes: a stub of each kind is put into a copy of the tree, as CONTRIBUTING
+//! says it, and the copy is built. A kind whose recipe has grown beyond three files fails.
+//!
+//! Building takes minutes, so it is of the long form; that the recipes name the files that are
+//! touched, and that all of these are there, is looked at each time.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+/// No kind may take more files.
+const FILES_MAX: usize = 3;
+
+/// One kind of thing, and how a stub of it is added.
+struct Addition {
+    /// As CONTRIBUTING begins its recipe.
+    recipe: &'static str,
+    /// New files, with their texts.
+    new: &'static [(&'static str, &'static str)],
+    /// Files that are there, the line after which something is put, and what.
+    changed: &'static [(&'static str, &'static str, &'static str)],
+    /// What the program then lists it by, and what stands in that.
+    shows: (&'static [&'static str], &'static str),
+}
+
+const ADDITIONS: &[Addition] = &[
+    Addition {
+        recipe: "A workload",
+        new: &[(
+            "crates/experiment/src/workload/stub.rs",
+            "//! A stub.\n\nuse super::Workload;\n\npub const STUB: Workload = Workload {\n    \
+             name: \"stub-load\",\n    about: \"A stub\",\n    engines: &[\"file\"],\n    \
+             settings: &[(\"access\", \"read\")],\n};\n",
+        )],
+        changed: &[
+            ("crates/experiment/src/workload.rs", "mod replay;", "mod stub;"),
+            ("crates/experiment/src/workload.rs", "    &replay::REPLAY,", "    &stub::STUB,"),
+        ],
+        shows: (&["list", "workloads"], "stub-load"),
+    },
+    Addition {
+        recipe: "A knob",
+        new: &[],
+        changed: &[
+            (
+                "crates/experiment/src/knob/job.rs",
+                "use base::value::{Domain, Stop};",
+                "pub const STUB: Knob<Count> =\n    knob(\"stub-knob\", \"\", Domain::Count { min: \
+                 1, max: 9 }, \"1\", \"A stub\");",
+            ),
+            (
+                "crates/experiment/src/knob.rs",
+                "    &job::POLL.listed(),",
+                "    &job::STUB.listed(),",
+            ),
+            (
+                "crates/experiment/src/knob/engines.rs",
+                "const BLOCKS: Family = knobs! {",
+                "    STUB,",
+            ),
+        ],
+        shows: (&["list", "knobs"], "stub-knob"),
+    },
+    Addition {
+        recipe: "An engine",
+        new: &[(
+            "crates/engines/src/engine/stub.rs",
+            "//! A stub.\n\nuse super::{Context, Engine, Error, Serve};\nuse \
+             experiment::knob::{EngineKind, Settings, engines};\nuse \
+             experiment::measurement::Measurement;\nuse experiment::plan::Trial;\nuse \
+             host::sys;\n\npub struct Stub;\n\nimpl Engine for Stub {\n    fn kind(&self) -> \
+             &'static EngineKind {\n        &engines::STUB\n    }\n\n    fn check(&self, _: \
+             &Settings) -> Result<(), sys::Error> {\n        Ok(())\n    }\n\n    fn worker(&self) \
+             -> Option<Serve> {\n        None\n    }\n\n    fn run(&self, _: &Trial, _: &mut \
+             Context<'_>) -> Result<Measurement, Error> {\n        \
+             Err(Error::Unsupported(\"a stub\".to_owned()))\n    }\n}\n",
+        )],
+        changed: &[
+            ("crates/engines/src/engine.rs", "mod sim;", "mod stub;"),
+            ("crates/engines/src/engine.rs", "    &sim::Sim,", "    &stub::Stub,"),
+            ("crates/experiment/src/knob/engines.rs", "    &SIM,", "    &STUB,"),
+            (
+                "crates/experiment/src/knob/engines.rs",
+                "use super::engine::{Does, EngineKind, Family, Files, Keeps};",
+                "\n/// A stub.\npub const STUB: EngineKind =\n    EngineKind { name: \
+                 \"stub-engine\", about: \"A stub\", knobs: &[LOADS], ..PLAIN };",
+            ),
+        ],
+        shows: (&["list", "engines"], "stub-engine"),
+    },
+    Addition {
+        recipe: "A counter source",
+        new: &[(
+            "crates/host/src/counters/stub.rs",
+            "//! A stub.\n\nuse super::table::Field;\nuse super::{INTERVAL_NS, Source};\n\npub \
+             const STUB: Source = Source {\n    name: \"stub-source\",\n    about: \"A stub\",\n    \
+             fields: &[Field::counter(\"stubs\")],\n    every_ns: INTERVAL_NS,\n    born_at_zero: \
+             false,\n    open: |_, _| None,\n};\n",
+        )],
+        changed: &[
+            ("crates/host/src/counters.rs", "mod throttling;", "mod stub;"),
+            ("crates/host/src/counters.rs", "    throttling::THROTTLING,", "    stub::STUB,"),
+        ],
+        shows: (&["list", "counters"], "stub-source"),
+    },
+    Addition {
+        recipe: "A question",
+        new: &[(
+            "crates/findings/src/analysis/stub.rs",
+            "//! (pure) A stub.\n\nuse super::Question;\n\npub const QUESTION: Question =\n    \
+             Question { name: \"stub-question\", about: \"A stub\", answer: |_| Vec::new() };\n",
+        )],
+        changed: &[
+            ("crates/findings/src/analysis.rs", "mod steadiness;", "mod stub;"),
+            ("crates/findings/src/analysis.rs", "    steadiness::QUESTION,", "    stub::QUESTION,"),
+        ],
+        shows: (&["list", "questions"], "stub-question"),
+    },
+    Addition {
+        recipe: "A report format",
+        new: &[(
+            "crates/findings/src/report/stub.rs",
+            "//! (pure) A stub.\n\nuse super::Input;\n\npub fn render(_: &Input<'_>) -> \
+             Result<String, serde_json::Error> {\n    Ok(\"stub\\n\".to_owned())\n}\n\npub fn \
+             is_ours(start: &[u8], _: &[u8]) -> bool {\n    start.starts_with(b\"stub\")\n}\n",
+        )],
+        changed: &[
+            ("crates/findings/src/report.rs", "mod script;", "mod stub;"),
+            (
+                "crates/findings/src/report.rs",
+                "pub const FORMATS: &[Format] = &[",
+                "    Format {\n        name: \"stub-format\",\n        about: \"A stub\",\n        \
+                 extension: \"stub\",\n        render: Render::Text(stub::render),\n        noun: \
+                 \"stub of brickyard\",\n        mark: stub::is_ours,\n    },",
+            ),
+        ],
+        shows: (&["list", "formats"], "stub-format"),
+    },
+    Addition {
+        recipe: "A command",
+        new: &[(
+            "src/cli/stub.rs",
+            "//! `brickyard stub-command`: a stub.\n\nuse std::process::ExitCode;\n\nuse \
+             super::talk;\n\n/// A stub.\npub fn run() -> anyhow::Result<ExitCode> {\n    \
+             talk::data(\"a stub was run\\n\")?;\n    Ok(ExitCode::SUCCESS)\n}\n",
+        )],
+        changed: &[
+            ("src/cli.rs", "mod talk;", "mod stub;"),
+            ("src/cli.rs", "    Undo(undo::Arguments),", "    /// A stub\n    StubCommand,"),
+            (
+                "src/cli.rs",
+                "        Command::Undo(arguments) => undo::run(arguments, common),",
+                "        Command::StubCommand => stub::run(),",
+            ),
+        ],
+        shows: (&["stub-command"], "a stub was run"),
+    },
+];
+
+impl Addition {
+    /// Each file that it touches, once.
+    fn touched(&self) -> Vec<&'static str> {
+        let new = self.new.iter().map(|(path, _)| *path);
+        let mut all: Vec<&str> = new.chain(self.changed.iter().map(|(path, ..)| *path)).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+fn read(path: impl AsRef<Path>) -> String {
+    let path = path.as_ref();
+    std::fs::read_to_string(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+}
+
+/// The paragraph of CONTRIBUTING that says how to add one.
+fn recipe<'a>(text: &'a str, name: &str) -> &'a str {
+    let begins = format!("**{name}**");
+    let found = text.split("\n\n").find(|part| part.starts_with(&begins));
+    found.unwrap_or_else(|| panic!("CONTRIBUTING does not say how to add {name}"))
+}
+
+#[test]
+fn nothing_takes_more_than_three_files_and_the_recipes_name_them() {
+    let contributing = read("CONTRIBUTING.md");
+    for addition in ADDITIONS {
+        let (name, touched) = (addition.recipe, addition.touched());
+        assert!(touched.len() <= FILES_MAX, "{name} takes {touched:?}");
+        let told = recipe(&contributing, name);
+        for (path, after, _) in addition.changed {
+            // A family's file is one of several in its folder.
+            let folder = Path::new(path).parent().and_then(Path::to_str).unwrap_or_default();
+            let is_told = told.contains(path) || told.contains(&format!("`{folder}/`"));
+            assert!(is_told, "the recipe of {name} does not name {path}:\n{told}");
+            assert!(read(path).lines().any(|line| line == *after), "{path} has no line {after:?}");
+        }
+        for (path, _) in addition.new {
+            let folder = Path::new(path).parent().and_then(Path::to_str).unwrap_or_default();
+            assert!(told.contains(folder), "the recipe of {name} does not name {folder}:\n{told}");
+        }
+    }
+}
+
+/// CONTRIBUTING said "one file", and adding an engine touched twenty.
+#[test]
+fn a_stub_of_every_kind_builds_and_is_listed() {
+    if std::env::var("BRICKYARD_LONG").is_ok_and(|long| long == "1") {
+        build_and_look();
+    }
+}
+
+fn build_and_look() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let copy = folder.path().join("tree");
+    let listed = Command::new("git").args(["ls-files", "-z"]).output().expect("git");
+    let names = String::from_utf8(listed.stdout).expect("names");
+    for name in names.split('\0').filter(|name| !name.is_empty()) {
+        let to = copy.join(name);
+        std::fs::create_dir_all(to.parent().expect("a folder")).expect("made");
+        std::fs::copy(name, &to).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+    let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+    for addition in ADDITIONS {
+        for (path, after, more) in addition.changed {
+            let text = texts.entry(path).or_insert_with(|| read(copy.join(path)));
+            *text = text.replacen(&format!("\n{after}\n"), &format!("\n{after}\n{more}\n"), 1);
+            assert!(text.contains(more), "{path}: nothing came after {after:?}");
+        }
+        texts.extend(addition.new.iter().map(|(path, text)| (*path, (*text).to_owned())));
+    }
+    for (path, text) in texts {
+        std::fs::write(copy.join(path), text).expect("written");
+    }
+    let target = folder.path().join("target");
+    let built = Command::new(env!("CARGO"))
+        .args(["build", "--locked", "--quiet"])
+        .current_dir(&copy)
+        .env("CARGO_TARGET_DIR", &target)
+        .status();
+    assert!(built.expect("cargo").success(), "a tree with a stub of every kind does not build");
+    for Addition { recipe, shows: (arguments, shown), .. } in ADDITIONS {
+        let output = Command::new(target.join("debug/brickyard"))
+            .args(*arguments)
+            .current_dir(folder.path())
+            .output()
+            .expect("it runs");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && said.contains(shown), "{recipe}: {said}");
+    }
+}
