@@ -93,9 +93,9 @@ const ADDITIONS: &[Addition] = &[
         new: &[(
             "crates/host/src/counters/stub.rs",
             "//! A stub.\n\nuse super::table::Field;\nuse super::{INTERVAL_NS, Source};\n\npub \
-             const STUB: Source = Source {\n    name: \"stub-source\",\n    about: \"A stub\",\n    \
-             fields: &[Field::counter(\"stubs\")],\n    every_ns: INTERVAL_NS,\n    born_at_zero: \
-             false,\n    open: |_, _| None,\n};\n",
+             const STUB: Source = Source {\n    name: \"stub-source\",\n    about: \"A \
+             stub\",\n    fields: &[Field::counter(\"stubs\")],\n    every_ns: INTERVAL_NS,\n    \
+             born_at_zero: false,\n    open: |_, _| None,\n};\n",
         )],
         changed: &[
             ("crates/host/src/counters.rs", "mod throttling;", "mod stub;"),
