@@ -45,8 +45,8 @@ const ADDITIONS: &[Addition] = &[
             (
                 "crates/experiment/src/knob/job.rs",
                 "use base::value::{Domain, Stop};",
-                "pub const STUB: Knob<Count> =\n    knob(\"stub-knob\", \"\", Domain::Count { min: \
-                 1, max: 9 }, \"1\", \"A stub\");",
+                "pub const STUB: Knob<Count> =\n    of_job(\"stub-knob\", \"\", Domain::Count { \
+                 min: 1, max: 9 }, \"1\", \"A stub\");",
             ),
             (
                 "crates/experiment/src/knob.rs",

@@ -316,15 +316,26 @@ pub fn find(name: &str) -> Option<&'static Knob> {
     KNOBS.iter().copied().find(|knob| knob.name == name)
 }
 
-/// A job knob for which other tools have no word.
+/// A job knob.
+const fn of_job<T: Setting>(
+    name: &'static str,
+    fio: &'static str,
+    domain: Domain,
+    default: &'static str,
+    about: &'static str,
+) -> Knob<T> {
+    let (scope, apply) = (Scope::Job, Apply::Engine);
+    Knob { name, fio, about, domain, default, scope, apply, reads: PhantomData }
+}
+
+/// One for which fio has no word.
 const fn own<T: Setting>(
     name: &'static str,
     domain: Domain,
     default: &'static str,
     about: &'static str,
 ) -> Knob<T> {
-    let (scope, apply) = (Scope::Job, Apply::Engine);
-    Knob { name, fio: "", about, domain, default, scope, apply, reads: PhantomData }
+    of_job(name, "", domain, default, about)
 }
 
 impl<T: Setting> Knob<T> {

@@ -335,10 +335,7 @@ fn mark_begun(folder: BorrowedFd<'_>, waits: Option<&str>) -> Result<OwnedFd, Un
         }
         Err(_) => return Err(Errno::EXIST.into()),
     };
-    let stat = rustix::fs::fstat(&marker)?;
-    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    let ours = stat.st_uid == rustix::process::geteuid().as_raw() && stat.st_nlink <= 1;
-    if !regular || !ours || !is_made_by_us(&rustix::fs::fstat(folder)?, &stat) {
+    if !is_our_marker(&rustix::fs::fstat(folder)?, &rustix::fs::fstat(&marker)?) {
         return Err(Errno::EXIST.into());
     }
     rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive)
@@ -385,6 +382,13 @@ fn is_made_by_us(folder: &Stat, file: &Stat) -> bool {
     owners.contains(&folder.st_uid) && more == 0
 }
 
+/// Whether a marker is a file of ours, under no other name, in a folder that we made.
+fn is_our_marker(folder: &Stat, marker: &Stat) -> bool {
+    let regular = FileType::from_raw_mode(marker.st_mode) == FileType::RegularFile;
+    let ours = marker.st_uid == rustix::process::geteuid().as_raw() && marker.st_nlink <= 1;
+    regular && ours && is_made_by_us(folder, marker)
+}
+
 /// Removes the directories in `parent` that earlier runs made and left: those that bear the marker,
 /// belong to us, are not locked by a run that still lives, and wait for nothing.
 pub fn sweep(parent: &Path) -> Vec<Result<Swept, Error>> {
@@ -417,10 +421,7 @@ fn abandoned(parent: &Path, name: String) -> Option<Abandoned> {
     // A lock that an NFS server keeps takes a file that may be written: flock(2).
     let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let marker = rustix::fs::openat(&folder, MARKER, flags, Mode::empty()).ok()?;
-    let stat = rustix::fs::fstat(&marker).ok()?;
-    let regular = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-    let alone = stat.st_nlink <= 1 && is_made_by_us(&rustix::fs::fstat(&folder).ok()?, &stat);
-    if !regular || !alone || stat.st_uid != rustix::process::geteuid().as_raw() {
+    if !is_our_marker(&rustix::fs::fstat(&folder).ok()?, &rustix::fs::fstat(&marker).ok()?) {
         return None;
     }
     rustix::fs::flock(&marker, FlockOperation::NonBlockingLockExclusive).ok()?;
