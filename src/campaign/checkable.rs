@@ -9,8 +9,7 @@ use std::path::PathBuf;
 
 use engines::engine::Written;
 use engines::engine::file::first_generation;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 
 /// A file that was laid out.
 #[derive(Clone, Debug, PartialEq, Eq)]

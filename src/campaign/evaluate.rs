@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Run, layout};
 use base::value::{self, Stop, Value};
-use experiment::knob;
-use experiment::knob::Access;
-use experiment::knob::Settings;
+use experiment::knob::{self, Access, Settings};
 use experiment::plan::standard::Writing;
 use experiment::plan::standard::{self, LAYOUT_STREAMS, PROBE_NS, REPLICATES, Shape, TRIAL_NS_MIN};
 use experiment::plan::{self, Trial};

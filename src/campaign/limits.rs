@@ -5,8 +5,7 @@
 //! its files may have where they are laid out.
 
 use base::value::{self, Stop};
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use host::sys::limits::{
     ADDRESSES, DATA, DESCRIPTORS, FILE_SIZE, Limit, PROCESSES, PROCESSOR_TIME, threads_of_user,
 };

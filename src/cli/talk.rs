@@ -6,8 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use base::value::{self};
-use experiment::knob;
-use experiment::knob::Access;
+use experiment::knob::{self, Access};
 use experiment::measurement::{Outcome, Record, figures};
 use experiment::plan::Trial;
 use experiment::plan::refused::Refused;

@@ -11,8 +11,7 @@ use base::pattern::block::{Format, Identity, borne};
 use base::pattern::header;
 use base::pattern::judge::{Evidence, judge};
 use engines::engine::load::protocol::{read_histogram, write_histogram};
-use experiment::knob::EngineKind;
-use experiment::knob::Settings;
+use experiment::knob::{EngineKind, Settings};
 use experiment::measurement::{
     Column, Kind, Measurement, Outcome, Record, Series, figures, latency, latency_histogram,
 };

@@ -6,6 +6,7 @@ mod added;
 mod beneath;
 mod again;
 mod bounds;
+mod circles;
 mod compare;
 mod database;
 mod drawn;

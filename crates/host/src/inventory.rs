@@ -20,11 +20,13 @@ mod leaf;
 mod limit;
 mod machine;
 pub mod mount;
+pub mod pcie;
 mod print;
 mod sas;
 pub mod sensor;
 pub mod served;
 pub mod server;
+mod sysfs;
 mod transport;
 mod usb;
 pub mod warning;
@@ -33,10 +35,11 @@ pub mod recording;
 pub use changes::changes;
 pub use device::{Device, Kind, is_wire};
 pub use leaf::{Leaf, Matter, leaves};
-pub use limit::{choosing_among, nvme_controllers, turns_allow};
+pub use limit::{choosing_among, turns_allow};
 pub use machine::{Machine, cpus, machine};
 use mount::nature;
 pub use mount::{Mount, unescape};
+pub use sysfs::nvme_controllers;
 
 /// A limit that holds whatever the software does.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

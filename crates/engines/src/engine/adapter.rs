@@ -13,10 +13,8 @@ use serde_json::{Map, Value as Json};
 
 use crate::engine::command::{self, Spec, Start};
 use crate::engine::{Context, Engine, Error, Serve};
-use experiment::knob;
-use experiment::knob::Knob;
-use experiment::knob::Settings;
 use experiment::knob::typed::Setting;
+use experiment::knob::{self, Knob, Settings};
 use experiment::knob::{EngineKind, engines};
 use experiment::measurement::reported::{Bound, Figure, Reported, Way};
 use experiment::measurement::{Measurement, Note};

@@ -5,9 +5,7 @@
 //! business of the process that started the worker ([`supervise`]).
 
 use crate::engine::{Context, Engine, Error, Serve};
-use experiment::knob;
-use experiment::knob::Settings;
-use experiment::knob::{EngineKind, engines};
+use experiment::knob::{self, EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys::{self, held};

@@ -5,8 +5,7 @@
 
 use crate::engine::load::{control, protocol};
 use crate::engine::{Context, Engine, Error, Serve};
-use experiment::knob::Settings;
-use experiment::knob::{EngineKind, engines};
+use experiment::knob::{EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys;

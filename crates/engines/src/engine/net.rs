@@ -10,27 +10,30 @@ use crate::engine::load::protocol::LoadSpec;
 use crate::engine::load::supervise::{self, Order};
 use crate::engine::load::talk::{self, Told};
 use crate::engine::{Context, Engine, Error, Serve, file};
-use experiment::knob;
-use experiment::knob::Settings;
-use experiment::knob::{EngineKind, engines};
+use experiment::knob::{self, EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys;
 
+mod asked;
 mod course;
-pub mod end;
+mod end;
 mod far;
 mod files;
 mod job;
 mod near;
+mod needs;
+mod outcome;
 pub mod pact;
 mod place;
 mod ring;
 mod serve;
+mod served;
 mod socket;
 mod udp;
 mod watch;
 mod wire;
+pub mod work;
 
 pub use far::attend;
 
@@ -54,7 +57,7 @@ impl Engine for Net {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
-        job::Job::new(settings, 0).map(|_| ()).map_err(refused)
+        asked::job(settings, 0).map(|_| ()).map_err(refused)
     }
 
     fn worker(&self) -> Option<Serve> {
@@ -74,7 +77,7 @@ impl Engine for NetFile {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
-        job::Job::new(settings, 0).map_err(refused)?;
+        asked::job(settings, 0).map_err(refused)?;
         file::File.check(settings)
     }
 
@@ -95,7 +98,7 @@ impl Engine for NetUdp {
     }
 
     fn check(&self, settings: &Settings) -> Result<(), sys::Error> {
-        job::Job::new(settings, 0).map(|_| ()).map_err(refused)
+        asked::job(settings, 0).map(|_| ()).map_err(refused)
     }
 
     fn worker(&self) -> Option<Serve> {

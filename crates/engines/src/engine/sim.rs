@@ -23,9 +23,7 @@
 //! What it cannot honour it refuses; see [`model`].
 
 use super::{Context, Engine, Error, Serve};
-use experiment::knob::EngineKind;
-use experiment::knob::Settings;
-use experiment::knob::engines;
+use experiment::knob::{EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use experiment::progress::Progress;

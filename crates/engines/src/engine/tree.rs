@@ -6,8 +6,7 @@
 //! the clock runs.
 
 use crate::engine::{Context, Engine, Error, Serve};
-use experiment::knob::Settings;
-use experiment::knob::{EngineKind, engines};
+use experiment::knob::{EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use host::sys;

@@ -6,8 +6,7 @@
 //! between window and naive figure is noted by who computes them.
 
 use super::{Measurement, Note, Series};
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use base::value::{bytes, percent};
 
 mod heat;

@@ -14,13 +14,13 @@ use std::cell::OnceCell;
 use std::fmt;
 use std::sync::OnceLock;
 
-use super::figures::{Figures, Name, computed, computed_rate};
+use super::computed::{computed, computed_rate};
+use super::named::{Figures, Name};
 use super::origin::{self, Verdict};
 use super::span::{Latencies, Span, span, timed};
 use super::stopped::stopped;
 use super::{Amount, Measurement, Note, Record};
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use base::stats::Estimate;
 
 mod counts;

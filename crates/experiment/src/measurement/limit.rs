@@ -19,9 +19,8 @@ use super::origin::{Verdict, origin};
 use super::span::{NoRate, Span, span};
 use super::stopped::stopped;
 use super::{Measurement, Record};
-use crate::knob;
-use crate::knob::Settings;
 use crate::knob::engine::Does;
+use crate::knob::{self, Settings};
 use base::value::{duration, throughput_short};
 
 mod datagrams;

@@ -12,8 +12,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Measurement;
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use exceeded::Exceeded;
 use facts::Facts;
 pub use limits::before_jump;

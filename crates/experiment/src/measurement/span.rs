@@ -8,8 +8,7 @@
 //! says why. Holding figures against each other is the business of [`super::consistency`].
 
 use super::{Amount, Measurement, Note, Window, course, start};
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use base::value;
 
 mod latencies;

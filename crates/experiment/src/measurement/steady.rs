@@ -4,9 +4,7 @@ use serde::{Serialize, Serializer};
 
 use super::stopped::stopped;
 use super::{Measurement, Series, Window};
-use crate::knob;
-use crate::knob::Access;
-use crate::knob::Settings;
+use crate::knob::{self, Access, Settings};
 use base::stats::settled;
 use base::stats::steady::ROUNDS;
 

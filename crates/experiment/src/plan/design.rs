@@ -10,9 +10,7 @@ pub use super::load::{Design, Factor, Load};
 
 use super::layouts::{self, Sense};
 use super::needs::Need;
-use crate::knob;
-use crate::knob::EngineKind;
-use crate::knob::{Knob, Settings};
+use crate::knob::{self, EngineKind, Knob, Settings};
 use base::value::Value;
 
 /// Cells that make no sense: those that have one of the levels of every knob named.

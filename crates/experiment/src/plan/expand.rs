@@ -165,8 +165,7 @@ impl Plan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::knob::Access;
-    use crate::knob::Settings;
+    use crate::knob::{Access, Settings};
 
     fn random_reads() -> Plan {
         of_workload("file", crate::workload::find("random-read").unwrap())

@@ -5,8 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::knob::EngineKind;
-use crate::knob::{self, Knob, Settings};
+use crate::knob::{self, EngineKind, Knob, Settings};
 use crate::workload::{self, Workload};
 use base::value::{Domain, Stop, Value};
 

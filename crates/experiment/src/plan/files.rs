@@ -1,7 +1,6 @@
 //! Which files a trial uses.
 
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 
 /// The number of the first file that is made anew in each round. Such files are removed after their
 /// trial, and are none of those that others read: else each `fresh-file` trial would leave a short

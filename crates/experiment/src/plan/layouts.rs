@@ -6,8 +6,7 @@
 use std::path::PathBuf;
 
 use super::load::Load;
-use crate::knob::typed::OrAsIs;
-use crate::knob::typed::Word;
+use crate::knob::typed::{OrAsIs, Word};
 use crate::knob::{self, Knob, Scope, Settings};
 use base::value::Value;
 use host::inventory::disk::Disk;

@@ -3,8 +3,7 @@
 //! Cells come in a fixed order, the most telling first, and are bought whole, with all their
 //! replicates. What a larger budget would buy is named with that budget.
 
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use base::value::{self, Stop, Value};
 
 /// Every cell is run this often.

@@ -113,8 +113,7 @@ pub const RANDOM_UNLINK: Workload = of_files(
 
 #[cfg(test)]
 mod tests {
-    use crate::knob;
-    use crate::knob::Settings;
+    use crate::knob::{self, Settings};
     use crate::workload::{WORKLOADS, find};
 
     /// A later line of a preset wins over an earlier one, as what is typed would.

@@ -5,8 +5,7 @@ use super::curve::{Cell, alike, cells, stray};
 use super::{Finding, Question, same, words};
 use base::stats::equivalence::{CHANCE, Likeness, likeness_of};
 use base::stats::{mean_interval, ratio_of_means};
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::Record;
 use experiment::measurement::origin::Verdict;
 

@@ -5,8 +5,7 @@ use super::{Asked, Finding, Severity, answer, findings};
 use base::stats::Interval;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing::{campaign, settings};
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::{Amount, Note, Operation, Outcome, Record, latency_histogram};
 
 /// Replicates differ by 2 %, and neighbours in time resemble each other.

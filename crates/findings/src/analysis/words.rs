@@ -2,9 +2,7 @@
 
 use base::stats::{Estimate, Interval};
 use base::value::{Value, bits, bytes, duration, iops, percent, setting, significant, throughput};
-use experiment::knob;
-use experiment::knob::Access;
-use experiment::knob::Settings;
+use experiment::knob::{self, Access, Settings};
 
 /// A throughput with what is known of its precision, from `replicates` runs:
 /// `1640 MB/s (1564 MiB/s; 95 % interval 1600 to 1680 MB/s, n 3)`.

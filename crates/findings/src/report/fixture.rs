@@ -10,8 +10,7 @@ use super::{Input, TrialView, cells};
 use crate::analysis::{Asked, Finding, Severity, Shown};
 use base::stats::{Estimate, Interval};
 use base::value::Value;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::figures::{Cell, Figures};
 use experiment::measurement::origin::{Origin, Verdict};
 use experiment::measurement::{

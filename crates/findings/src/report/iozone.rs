@@ -10,9 +10,7 @@ use std::fmt::Write;
 use super::nature::Nature;
 use super::{Input, words};
 use base::value::counted;
-use experiment::knob;
-use experiment::knob::Access;
-use experiment::knob::Settings;
+use experiment::knob::{self, Access, Settings};
 use experiment::measurement::figures::Cell;
 use experiment::plan;
 

@@ -10,8 +10,8 @@ use super::patient::{Patient, Put};
 use super::table::Field;
 use super::{Sample, Source, Subject};
 use crate::inventory::nvme_controllers;
+use crate::inventory::pcie::Pace;
 use crate::inventory::server::address::function_of;
-use crate::inventory::server::pci::Pace;
 use crate::sys::Host;
 
 /// The figures are those of current_link_speed and current_link_width

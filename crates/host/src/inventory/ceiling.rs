@@ -7,7 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::server::pci::Pace;
+use super::pcie::Pace;
 
 mod network;
 mod storage;

@@ -1,11 +1,12 @@
 //! Block devices under a file system, down to the disks.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
 use super::mount::{Mount, look_through, of_path};
+use super::sysfs::{bytes_of, name_of};
 use super::{Ceiling, limit, transport};
 use crate::sys::Host;
 use crate::sys::filesystem::MountIdentity;
@@ -170,11 +171,6 @@ fn named(host: &Host, source: &str) -> Option<String> {
     mapped.filter(|_| source.starts_with("/dev/mapper"))
 }
 
-/// The last part of a path in /sys is the device's name.
-pub fn name_of(path: Option<PathBuf>) -> Option<String> {
-    Some(path?.file_name()?.to_str()?.to_owned())
-}
-
 /// `on` and what lies below, upper before lower, each once; through the files of loop devices too.
 pub fn walk(host: &Host, mounts: &[Mount], on: &[String]) -> Vec<Device> {
     let mut devices: Vec<Device> = Vec::new();
@@ -311,7 +307,7 @@ fn layout(host: &Host, path: &Path) -> Option<String> {
 pub fn serial(host: &Host, whole: &Path) -> Option<String> {
     // virtio: serial; nvme: device/serial; SCSI and SATA: page 0x80 of the vital product data.
     let page = || {
-        let page = super::limit::bytes_of(host, &whole.join("device/vpd_pg80"))?;
+        let page = bytes_of(host, &whole.join("device/vpd_pg80"))?;
         let text = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
         (!text.is_empty()).then_some(text)
     };

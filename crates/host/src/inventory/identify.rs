@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::limit::bytes_of;
+use super::sysfs::bytes_of;
 use crate::sys::Host;
 
 /// The words, as far as they were read.

@@ -3,13 +3,13 @@
 //! Every limit is on the generous side: one that is too low would call honest figures a cache's.
 //! The link of a controller that several disks share is not read here.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::ceiling::{self, Capacity};
 use super::identify::{ata_port, rotation};
+use super::pcie::{self, Pace};
 use super::sas::{self, gigabits};
-use super::server::pci::{self, Pace};
+use super::sysfs::{bytes_of, nvme_controllers};
 use super::{Ceiling, Device, usb};
 use crate::sys::Host;
 
@@ -143,28 +143,13 @@ fn universal(host: &Host, path: &Path) -> Option<Link> {
     Some(Link::new(format!("USB at {} Gb/s", slowest / 1e3), &ceiling::usb(slowest)?))
 }
 
-/// The controllers of the NVMe namespace at `path`: its parent, or with native multipath those of
-/// its subsystem.
-pub fn nvme_controllers(host: &Host, path: &Path) -> Vec<PathBuf> {
-    let Some(device) = host.resolve(path.join("device")) else { return Vec::new() };
-    let is_controller = |name: &str| {
-        let number = name.strip_prefix("nvme").unwrap_or("");
-        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    if device.file_name().and_then(|name| name.to_str()).is_some_and(is_controller) {
-        return vec![device];
-    }
-    let names = host.list(&device).into_iter().filter(|name| is_controller(name));
-    names.filter_map(|name| host.resolve(device.join(name))).collect()
-}
-
 /// The PCIe links of its controllers, added up.
 fn nvme(host: &Host, path: &Path) -> Option<Link> {
     let links = nvme_controllers(host, path).into_iter().map(|controller| {
         let port = controller.ancestors().find(|up| host.exists(up.join("current_link_speed")))?;
         let speed = host.word(port.join("current_link_speed"))?;
         let width = host.word(port.join("current_link_width"))?;
-        pcie(&speed, &width, pci::payload_bytes(host, port))
+        pcie(&speed, &width, pcie::payload_bytes(host, port))
     });
     let links: Vec<Link> = links.collect::<Option<_>>()?;
     let words: Vec<&str> = links.iter().map(|link| link.words.as_str()).collect();
@@ -230,13 +215,6 @@ pub fn medium_rotation(host: &Host, path: &Path) -> Option<u16> {
     let page = bytes_of(host, &path.join("device/vpd_pgb1"))?;
     let rate = u16::from_be_bytes([*page.get(4)?, *page.get(5)?]);
     rotation(rate).filter(|_| page.get(1) == Some(&0xb1))
-}
-
-/// A small binary file of /sys.
-pub fn bytes_of(host: &Host, path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    host.open(path).ok()?.take(4096).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use super::device::name_of;
-use super::limit;
+use super::sysfs::{name_of, nvme_controllers};
 use crate::sys::Host;
 
 /// How a device is attached, by its name and its place in /sys.
@@ -46,7 +45,7 @@ pub fn of(host: &Host, path: &Path) -> String {
 
 /// `nvme`, or over which fabric.
 fn nvme_transport(host: &Host, path: &Path) -> String {
-    let controllers = limit::nvme_controllers(host, path);
+    let controllers = nvme_controllers(host, path);
     let fabric = controllers.iter().find_map(|controller| host.word(controller.join("transport")));
     match fabric.as_deref() {
         None | Some("pcie") => "nvme".to_owned(),

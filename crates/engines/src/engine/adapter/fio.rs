@@ -10,11 +10,8 @@ use serde_json::{Map, Value as Json};
 use super::{Adapter, Asked, Launch, one_of};
 use crate::engine::load::cpus::NO_CARD;
 use base::value::Stop;
-use experiment::knob;
-use experiment::knob::Access;
-use experiment::knob::Knob;
-use experiment::knob::Settings;
 use experiment::knob::typed::Number;
+use experiment::knob::{self, Access, Knob, Settings};
 
 mod document;
 

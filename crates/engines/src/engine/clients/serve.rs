@@ -13,8 +13,7 @@ use crate::engine::load::room::{self, Room};
 use crate::engine::load::settle;
 use crate::engine::load::talk::{self, Conducted, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules};
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::Note;
 use host::sys::Host;
 

@@ -1,8 +1,7 @@
 //! (pure) Words in braces, filled in: `{directory}`, `{copy}`, `{cpus}`, `{brickyard}`, and knobs.
 
 use crate::engine::command::hint::Refusal;
-use experiment::knob;
-use experiment::knob::{Settings, nearest};
+use experiment::knob::{self, Settings, nearest};
 
 /// What is filled in besides the knobs.
 #[derive(Clone, Copy, Debug)]

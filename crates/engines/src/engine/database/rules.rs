@@ -4,8 +4,7 @@ use crate::engine::Error;
 use crate::engine::file::job;
 use base::pattern::Data;
 use base::value::Stop;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::Note;
 
 /// How SQLite can undo and redo.

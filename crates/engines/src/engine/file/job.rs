@@ -9,8 +9,7 @@ use base::hash::Checksum;
 use base::pattern::Data;
 use base::pattern::block::Format;
 use base::value::Stop;
-use experiment::knob;
-use experiment::knob::{Access, Settings};
+use experiment::knob::{self, Access, Settings};
 use experiment::measurement::Note;
 
 use super::protocol::LoadSpec;

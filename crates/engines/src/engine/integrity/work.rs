@@ -15,8 +15,7 @@ use base::hash::Checksum;
 use base::pattern::block::Format;
 use base::pattern::generation::Rewrites;
 use base::value::Stop;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use host::sys::{Host, beneath};
 
 /// What all streams share.

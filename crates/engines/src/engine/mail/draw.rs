@@ -4,8 +4,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::engine::Error;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 
 /// The biases are of ten.
 const OF: u64 = 10;

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::end::Broken;
 use super::job::Job;
+use super::work::Broken;
 use crate::engine::Error;
 use crate::engine::load::control::{Gate, Phase, Shared};
 use crate::engine::load::cpus::pin;

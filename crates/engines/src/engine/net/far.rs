@@ -8,10 +8,10 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use super::course::{self, Other, Running};
-use super::end::{self, Work, Yield};
 use super::job::Job;
 use super::pact::{Order, Word, Yielded};
-use super::{place, serve, wire};
+use super::work::{self, Work, Yield};
+use super::{asked, needs, outcome, place, wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
 use crate::engine::load::control::{Event, Phase, Shared};
@@ -121,7 +121,7 @@ fn conduct(
     kept: &mut Option<Arc<Work>>,
 ) -> Result<Yielded, Stopped> {
     let mut job = allowed(order, bounds)?;
-    serve::check_room(&job)?;
+    needs::check_room(&job)?;
     let (ticket, come) = session.announce().map_err(|error| Error::Failed(error.to_string()))?;
     session.voice.say(&Word::Ticket(ticket)).map_err(|_| Stopped::Parent)?;
     let streams = streams(&come, job.streams)?;
@@ -156,7 +156,7 @@ fn conduct(
     // Whatever happened, no thread of this trial goes on.
     work.shared.end();
     let yielded = done?;
-    let notes = end::lock(&work.notes).clone();
+    let notes = work::lock(&work.notes).clone();
     Ok(Yielded { counters: sampler.stop(0), notes, ..yielded })
 }
 
@@ -172,7 +172,7 @@ fn allowed(order: &Order, bounds: &Bounds) -> Result<Job, Error> {
         }
     };
     let settings = settings(engine, &order.order);
-    let job = Job::new(&settings, order.order.seed)?;
+    let job = asked::job(&settings, order.order.seed)?;
     if job.streams > bounds.streams {
         return Err(Error::Unsupported(format!(
             "streams={} are more than the {} that the other end lets in; `brickyard receive \
@@ -249,7 +249,7 @@ fn receive(work: &Arc<Work>, voice: &Voice, talk: &mut Talk<'_>) -> Result<Yield
     let (watched, yields, samples) = course::run(work, Some(near), Prepared::default(), talk)?;
     let pairs: Vec<Yield> = yields.iter().flat_map(|one| [Yield::default(), *one]).collect();
     let load =
-        serve::gather(&work.job, &work.shared, watched, &pairs, Series::default(), Vec::new());
+        outcome::gather(&work.job, &work.shared, watched, &pairs, Series::default(), Vec::new());
     Ok(Yielded { load: Some(load), yields, samples, ..Yielded::default() })
 }
 

@@ -12,21 +12,19 @@ use std::fs::File;
 use std::io;
 use std::net::TcpStream;
 use std::os::fd::AsFd;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering::Relaxed;
 
-use super::end::{Broken, Count, Work, lock, retried};
 use super::job::{Job, ReceivePath, SendPath, Wanted};
+use super::served::{Served, UNKNOWN};
 use super::socket;
+use super::work::{Broken, Count, Work, lock, retried};
 use crate::engine::Error;
-use crate::engine::file::check::{Blocks, Check, Ground};
-use crate::engine::file::files::{self, StreamFiles};
+use crate::engine::file::check::{Blocks, Check};
+use crate::engine::file::files::StreamFiles;
 use crate::engine::file::lane::forget;
-use crate::engine::file::{self, written};
-use crate::engine::load::control::{Phase, Shared};
-use crate::engine::load::protocol::{Failure, LoadSpec, Prepared, Written};
+use crate::engine::load::control::Phase;
+use crate::engine::load::protocol::Failure;
 use experiment::knob::Access;
-use experiment::measurement::Integrity;
 use host::sys::clock::{monotonic_ns, sleep_until};
 
 mod ahead;
@@ -37,100 +35,6 @@ mod ways;
 
 /// How often a sender at the end of its files looks whether all has arrived, ns.
 const LOOK_NS: u64 = 50_000;
-/// Of a count that cannot be told.
-const UNKNOWN: u64 = u64::MAX;
-
-/// The files of a trial, and what became of them.
-#[derive(Debug)]
-pub struct Served {
-    /// How they are read.
-    pub job: file::job::Job,
-    /// Those of each stream.
-    pub streams: Vec<StreamFiles>,
-    /// What addresses of buffers must be a multiple of.
-    pub memory_align: u64,
-    written: Vec<Vec<Written>>,
-    kept: Arc<AtomicUsize>,
-    /// Bytes of each stream's files that stayed in memory although they were dropped, of all rounds
-    /// together, or [`UNKNOWN`].
-    stayed: Vec<AtomicU64>,
-    found: Mutex<Vec<Integrity>>,
-}
-
-impl Served {
-    /// Opens the files of a trial as it wants them.
-    ///
-    /// # Errors
-    /// As [`files::open`].
-    pub fn open(spec: &LoadSpec) -> Result<(Served, Prepared), Error> {
-        let mut reading = spec.clone();
-        if let Some(settings) = reading.settings.as_object_mut() {
-            // How many reads are in flight, and by what way, is our business.
-            settings.insert("io-engine".to_owned(), "sync".into());
-            settings.insert("queue-depth".to_owned(), 1.into());
-        }
-        let (job, notes) = file::job::Job::new(&reading)?;
-        let opened = files::open(&job, &spec.streams)?;
-        let mut prepared = opened.prepared;
-        prepared.notes.splice(0..0, notes);
-        let served = Served {
-            written: written(spec)?,
-            stayed: opened.streams.iter().map(|_| AtomicU64::new(0)).collect(),
-            streams: opened.streams,
-            memory_align: opened.memory_align,
-            kept: Arc::default(),
-            found: Mutex::default(),
-            job,
-        };
-        Ok((served, prepared))
-    }
-
-    fn ground<'a>(&'a self, shared: &'a Shared) -> Ground<'a> {
-        Ground {
-            shared,
-            files: &self.streams,
-            written: &self.written,
-            kept: &self.kept,
-            campaign: self.job.campaign,
-            direct: self.job.direct,
-            waits: false,
-        }
-    }
-
-    /// What the receivers found wrong; `None` where nothing was checked.
-    ///
-    /// # Errors
-    /// When blocks were to be checked, and none arrived.
-    pub fn integrity(&self) -> Result<Option<Integrity>, Error> {
-        if self.job.verify.is_none() {
-            return Ok(None);
-        }
-        let mut all = Integrity::default();
-        lock(&self.found).drain(..).for_each(|one| all.add(one));
-        all.faults.sort_by_key(|fault| fault.at_ns);
-        match all.checked_bytes {
-            0 => Err(Error::Failed("no whole block arrived that could be checked".to_owned())),
-            _ => Ok(Some(all)),
-        }
-    }
-
-    /// Bytes that were read again and may have been in memory still, of senders that read so many
-    /// each: what was dropped before, as far as it went, or all.
-    pub fn reread_bytes(&self, read: impl Iterator<Item = u64>) -> Option<u64> {
-        let dropped = self.job.at_wrap().forget;
-        let one = |((files, stayed), read): ((&StreamFiles, &AtomicU64), u64)| {
-            let later = read.saturating_sub(files.blocks() * self.job.block_bytes);
-            match (later, dropped, stayed.load(Relaxed)) {
-                (0, ..) => Some(0),
-                (_, true, UNKNOWN) => None,
-                (_, true, stayed) => Some(stayed.min(later)),
-                (_, false, _) => Some(later),
-            }
-        };
-        self.streams.iter().zip(&self.stayed).zip(read).map(one).sum()
-    }
-}
-
 /// What is to be read next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Place {
@@ -365,7 +269,7 @@ pub fn receive_checked(
         let got = retried(|| {
             rustix::io::read(socket.as_fd(), &mut buffer[filled..]).map_err(io::Error::from)
         });
-        let got = got.map_err(super::end::broken("read from a socket"))?;
+        let got = got.map_err(super::work::broken("read from a socket"))?;
         if got == 0 {
             break;
         }

@@ -1,13 +1,17 @@
 //! What a trial over a network is to do, read from its settings.
 
-use super::udp::{DATAGRAM_MAX, HEADER_BYTES};
-use super::wire::MTU;
 use crate::engine::Error;
 use crate::engine::load::cpus::Pinning;
 use crate::fleet::Address;
 use base::value::Stop;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
+
+/// Bytes of an IP packet at most, where nothing else is said.
+pub const MTU: u32 = 1500;
+/// The number and the time in each datagram, bytes.
+pub const HEADER_BYTES: usize = 16;
+/// The most that one datagram of IPv4 can hold, bytes.
+pub const DATAGRAM_MAX: usize = 65_507;
 
 /// How bytes leave the sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +163,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// Reads it.
+    /// Reads it. Whether it can be done here is told by [`super::asked::job`].
     ///
     /// # Errors
     /// `Unsupported` for what this engine cannot honour, with what would work.
@@ -209,15 +213,6 @@ impl Job {
             seed,
         };
         job.check()?;
-        super::place::check(&job)?;
-        match of_files(settings) {
-            true => {
-                let (access, depth) = (settings.get(knob::ACCESS), settings.get(knob::QUEUE_DEPTH));
-                let checks = !matches!(settings.get(knob::VERIFY), "" | "off");
-                super::files::refuse(&job, access, settings.get(knob::DIRECT), depth, checks)?;
-            }
-            false => job.check_path()?,
-        }
         Ok(job)
     }
 
@@ -238,7 +233,7 @@ impl Job {
     }
 
     /// Refuses ways that take files.
-    fn check_path(&self) -> Result<(), Error> {
+    pub fn check_path(&self) -> Result<(), Error> {
         match self.send {
             path @ (SendPath::SendfileAhead | SendPath::Splice | SendPath::Mmap) => {
                 Err(Error::Unsupported(of_files_alone(path)))
@@ -314,7 +309,7 @@ impl Job {
 }
 
 /// Whether what is sent comes from files.
-fn of_files(settings: &Settings) -> bool {
+pub fn of_files(settings: &Settings) -> bool {
     settings.has(knob::FILES)
 }
 
@@ -369,7 +364,7 @@ mod tests {
     use experiment::knob::testing::settings;
 
     fn job(knobs: &[(&str, &str)]) -> Result<Job, String> {
-        Job::new(&settings("net", knobs), 1).map_err(|error| match error {
+        crate::engine::net::asked::job(&settings("net", knobs), 1).map_err(|error| match error {
             Error::Unsupported(why) => why,
             other => panic!("{other:?}"),
         })

@@ -6,11 +6,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::course::{self, Other, Running};
-use super::end::{self, Work, Yield};
-use super::files::Served;
 use super::job::{Job, Wanted};
 use super::pact::{self, Order, Said, Word, Yielded};
-use super::{place, serve, wire};
+use super::served::Served;
+use super::work::{self, Work, Yield};
+use super::{outcome, place, wire};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Shared};
 use crate::engine::load::protocol::{Command, Failure, LoadResult, LoadSpec, Message, Prepared};
@@ -92,7 +92,7 @@ pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resu
     let clocks = far.take_leave(heard)?;
     let (yields, result) = join(&work, half, &clocks)?;
     let said = far.said(&work.job, &clocks);
-    let notes = [prepared.notes, vec![said], result.notes, end::lock(&work.notes).clone()];
+    let notes = [prepared.notes, vec![said], result.notes, work::lock(&work.notes).clone()];
     let result = LoadResult { wire: most, notes: notes.concat(), ..result };
     Ok(Whole { work, yields, result })
 }
@@ -252,7 +252,7 @@ impl Heard {
     fn cause(&self, work: &Work, error: Option<Error>) -> Error {
         let failure = work.shared.marks().failure;
         let follows = failure.as_ref().is_none_or(|(_, what)| {
-            [end::CLOSED, "os error 32", "os error 104"].iter().any(|end| what.contains(end))
+            [work::CLOSED, "os error 32", "os error 104"].iter().any(|end| what.contains(end))
         });
         if follows {
             // It closes its connections once it has said why.
@@ -392,7 +392,7 @@ fn receive(
     let theirs = heard.yielded(work)?;
     let pairs: Vec<Yield> = yields.iter().flat_map(|one| [Yield::default(), *one]).collect();
     let load =
-        serve::gather(&work.job, &work.shared, watched, &pairs, Series::default(), Vec::new());
+        outcome::gather(&work.job, &work.shared, watched, &pairs, Series::default(), Vec::new());
     Ok(Half { load: Some(load), yields, samples, theirs })
 }
 

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::end::Yield;
+use super::work::Yield;
 use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
 use crate::fleet::Alignment;
 use experiment::measurement::{Note, Series, network};

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use io_uring::{IoUring, cqueue, opcode, squeue, types};
 
-use super::end::{Broken, Count, Work, add, broken, silent};
 use super::job::SendPath;
+use super::work::{Broken, Count, Work, add, broken, silent};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::ring::{Fixed, Wish, setup};
 use crate::engine::load::control::Phase;

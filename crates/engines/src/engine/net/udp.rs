@@ -16,9 +16,9 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::course::{self, Ends};
-use super::end::{Broken, Count, Tally, Yield, broken, carry};
-use super::job::{Datagrams, Job};
+use super::job::{Datagrams, HEADER_BYTES, Job};
 use super::wire::{self, End, Wire};
+use super::work::{Broken, Count, Tally, Yield, broken, carry};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::{Failure, LoadResult, Message, Prepared};
@@ -37,7 +37,6 @@ mod tests;
 
 use account::Account;
 use pace::Pace;
-pub use socket::{DATAGRAM_MAX, HEADER_BYTES};
 use socket::{Incoming, Outgoing};
 
 /// Nothing has come for so long after the last was sent: nothing more will, ns.
@@ -102,7 +101,8 @@ pub fn conduct(mut job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Cond
         job,
     });
     let (watched, yields, series) = course::run(&work, None, Prepared::default(), talk)?;
-    let mut result = super::serve::gather(&work.job, &work.shared, watched, &yields, series, notes);
+    let mut result =
+        super::outcome::gather(&work.job, &work.shared, watched, &yields, series, notes);
     result.notes.extend(work.said(&result));
     Ok(Message::Result(Box::new(result)))
 }

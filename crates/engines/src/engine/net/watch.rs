@@ -3,9 +3,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::end::{Count, Work};
 use super::job::Job;
 use super::socket::{self, Info};
+use super::work::{Count, Work};
 use crate::engine::load::control::Shared;
 use experiment::measurement::{Kind, network};
 

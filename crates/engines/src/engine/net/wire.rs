@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use super::job::{Job, SendPath, Wanted};
+use super::job::{Job, MTU, SendPath, Wanted};
 use super::{place, socket};
 use crate::engine::Error;
 use experiment::measurement::{Ceiling, Note};
@@ -36,8 +36,6 @@ impl Place {
 const OURS: Place = Place(0);
 const PEER: Place = Place(1);
 const PREFIX: u8 = 30;
-/// Of a pair for which nothing else is said, bytes.
-pub const MTU: u32 = 1500;
 /// A connection is made in so long, or not at all.
 const CONNECTING_MAX: Duration = Duration::from_secs(10);
 /// A socket on which nothing moves for so long has failed.

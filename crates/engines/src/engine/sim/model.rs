@@ -2,9 +2,7 @@
 
 use super::super::Error;
 use base::value::Stop;
-use experiment::knob;
-use experiment::knob::Access;
-use experiment::knob::Settings;
+use experiment::knob::{self, Access, Settings};
 use experiment::measurement::steady::round_ns;
 
 /// A fifth of the page cache may be dirty: the kernel's default of vm.dirty_ratio.

@@ -4,8 +4,7 @@ use crate::engine::Error;
 use crate::engine::load::cpus::Pinning;
 use base::pattern::Data;
 use base::value::Stop;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::Operation;
 
 /// Every directory of a stream's tree is held open while it runs.

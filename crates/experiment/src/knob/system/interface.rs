@@ -10,9 +10,8 @@ use std::marker::PhantomData;
 
 use super::place::{Form, Place, of_machine};
 use super::{Apply, Knob, Scope};
-use crate::knob;
-use crate::knob::Settings;
 use crate::knob::typed::{Count, Nanoseconds, OrAsIs, Setting, Word};
+use crate::knob::{self, Settings};
 use base::value::Domain;
 use host::inventory::server::interrupt;
 use host::journal::Identity;

@@ -1,8 +1,7 @@
 //! (pure) Traffic of the devices that was not the load's.
 
 use super::{Span, series};
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use crate::measurement::{Evidence, Measurement, Note, Series};
 use base::value::{bytes, percent};
 

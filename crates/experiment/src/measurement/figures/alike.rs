@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Name, Record};
-use crate::knob;
-use crate::knob::Access;
+use crate::knob::{self, Access};
 use crate::measurement::origin::{self, Verdict};
 use crate::measurement::reported::PREFIX;
 use base::stats::Estimate;

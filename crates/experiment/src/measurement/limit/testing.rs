@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "nothing but tests uses it")]
 
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use crate::measurement::{
     Amount, Column, Evidence, Kind, Measurement, Operation, Outcome, Record, Series, Stream,
     Window, latency_histogram,

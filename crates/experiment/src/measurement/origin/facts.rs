@@ -1,8 +1,7 @@
 //! (pure) The evidence on a trial's reads, and the questions that both kinds of verdict ask.
 
 use super::AGREEMENT;
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use crate::measurement::Evidence;
 
 /// The evidence, and questions about it.

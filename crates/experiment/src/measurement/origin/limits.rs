@@ -1,7 +1,6 @@
 //! (pure) What left the kernel, held against what the media could deliver.
 
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use crate::measurement::stopped::stopped;
 use crate::measurement::{Ceiling, Measurement, course};
 use base::value::{iops, throughput};

@@ -4,8 +4,7 @@
 use super::again::{Again, CROWD, again};
 use super::exceeded::{Exceeded, moved};
 use super::{FASTEST_CHANCE, SURELY};
-use crate::knob;
-use crate::knob::Settings;
+use crate::knob::{self, Settings};
 use crate::measurement::course::TIMED;
 use crate::measurement::{Measurement, SecondPass};
 use base::value::{duration, throughput_short};

@@ -2,8 +2,7 @@
 
 use super::facts::Facts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
-use crate::knob;
-use crate::knob::Access;
+use crate::knob::{self, Access};
 use base::value::{bytes, percent};
 
 impl Facts<'_> {

@@ -199,8 +199,7 @@ prepare = "make mrproper defconfig"
 disk = 310.0
 controller = 640
 "#;
-use crate::knob;
-use crate::knob::Access;
+use crate::knob::{self, Access};
 
 /// A plan had one engine for all: reading files and compiling a kernel took two plans, whose
 /// trials were then not in one random order.

@@ -5,8 +5,7 @@ use serde_json::Value as Json;
 
 use super::{Edge, size};
 use base::value::bytes;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::origin::{Origin, Verdict};
 use host::inventory::server::{Memory, Processors};
 

@@ -10,8 +10,7 @@ use serde::Serialize;
 
 use super::Varied;
 use base::value::Value;
-use experiment::knob;
-use experiment::knob::{Settings, distinct};
+use experiment::knob::{self, Settings, distinct};
 use experiment::measurement::Record;
 use experiment::plan::layouts::{FILLED_IN, is_filled_in};
 

@@ -5,9 +5,8 @@ use super::*;
 use crate::analysis::{Asked, Severity, findings};
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing as sim;
-use experiment::knob;
-use experiment::knob::Settings;
 use experiment::knob::testing::settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::{Amount, Measurement, Outcome, Window};
 use experiment::plan::Trial;
 

@@ -6,8 +6,7 @@ use crate::analysis::Severity;
 use crate::analysis::effects::tests::{crossed, records};
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing::{campaign, settings};
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::{Note, Outcome};
 
 const FACTORS: &[(&str, &[&str])] = &[

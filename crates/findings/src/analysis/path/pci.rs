@@ -2,7 +2,7 @@
 
 use super::tree::{Kind, Node};
 use host::inventory::ceiling;
-use host::inventory::server::pci::Pace;
+use host::inventory::pcie::Pace;
 use host::inventory::server::{Function, Server};
 
 /// No tree is as deep (256 buses, two bridges for each); a malformed one may run in a circle.

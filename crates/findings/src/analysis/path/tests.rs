@@ -2,8 +2,9 @@
 
 use super::*;
 use host::bandwidth::NodeBandwidth;
+use host::inventory::pcie::Pace;
 use host::inventory::server::drive::Hop;
-use host::inventory::server::pci::{Link, Pace};
+use host::inventory::server::pci::Link;
 use host::inventory::server::{Array, Drive, Function, Interface, Usage};
 
 fn function(address: &str, parent: Option<&str>, link: Option<(f64, u32)>) -> Function {

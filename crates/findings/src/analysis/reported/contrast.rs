@@ -10,8 +10,7 @@ use std::collections::BTreeMap;
 
 use super::{Finding, Row};
 use base::value::Value;
-use experiment::knob;
-use experiment::knob::{Scope, Settings, find};
+use experiment::knob::{self, Scope, Settings, find};
 use experiment::measurement::reported::{Bound, Way};
 
 mod tell;

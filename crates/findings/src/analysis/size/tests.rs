@@ -5,8 +5,7 @@ use serde_json::json;
 
 use super::*;
 use base::value::Value;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::limit::testing::Scene;
 use experiment::measurement::{Column, Kind, Outcome, Series};
 use experiment::published;

@@ -2,9 +2,8 @@
 
 use super::*;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
-use experiment::knob;
-use experiment::knob::Settings;
 use experiment::knob::testing::settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::figures::{Figures, Rates};
 use experiment::measurement::limit::testing::Scene;
 use experiment::measurement::origin::Verdict;

@@ -8,8 +8,7 @@ use crate::report::cells::{self, Group, Row, Source};
 use crate::report::{Input, words};
 use base::stats::Estimate;
 use base::value;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::plan;
 
 mod bars;

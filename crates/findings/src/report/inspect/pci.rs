@@ -1,7 +1,7 @@
 //! (pure) The PCI tree as text, from root port to device.
 
 use super::page::{Page, few};
-use host::inventory::server::pci::Pace;
+use host::inventory::pcie::Pace;
 use host::inventory::server::{Function, Server};
 
 /// A malformed tree may run in a circle.

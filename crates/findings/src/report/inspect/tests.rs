@@ -5,9 +5,10 @@ use serde_json::Value;
 use super::*;
 use crate::analysis::path::paths;
 use crate::report::schema::check;
+use host::inventory::pcie::Pace;
 use host::inventory::recording::Recording;
 use host::inventory::server::drive::{Health, Hop};
-use host::inventory::server::pci::{Link, Pace};
+use host::inventory::server::pci::Link;
 use host::inventory::server::{self, Array, Drive, Function, Interface, Unread, Usage};
 use host::inventory::warning::{Found, warnings};
 

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::super::sysfs;
 use super::{bytes, device, follow};
 use crate::sys::Host;
 
@@ -97,7 +98,7 @@ pub fn whole_of(host: &Host, name: &str) -> Option<String> {
     if !host.exists(path.join("partition")) {
         return None;
     }
-    device::name_of(path.parent().map(Path::to_owned))
+    sysfs::name_of(path.parent().map(Path::to_owned))
 }
 
 /// What an array, a volume or a cache is made of; `None` when it is a disk.

@@ -1,7 +1,6 @@
 //! The PCI tree: functions, their links now and at most, their names (/sys/bus/pci, pci.ids).
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,9 +9,8 @@ use super::Reading;
 use super::address::{function_of, is_address, is_hex};
 use super::interrupt::{self, Interrupt, Names};
 use crate::inventory::nvme_controllers;
-use crate::sys::Host;
+use crate::inventory::pcie::{Pace, config};
 
-mod config;
 mod kind;
 mod names;
 
@@ -73,27 +71,6 @@ pub struct Link {
     pub current: Option<Pace>,
     /// What this end of it could do.
     pub max: Option<Pace>,
-}
-
-/// A speed and a width.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Pace {
-    /// Transfers per second and lane, 10^9/s.
-    pub gt_per_s: f64,
-    /// Lanes.
-    pub lanes: u32,
-}
-
-impl Pace {
-    /// From /sys: `8.0 GT/s PCIe` or `2.5 GT/s`, and `4`. `None` for `Unknown`, and for the widths
-    /// 0 (no link) and 255 (what a card that is gone says).
-    pub fn of_words(speed: &str, width: &str) -> Option<Pace> {
-        let gt_per_s = speed.trim().split_once(" GT/s")?.0.parse::<f64>().ok()?;
-        let lanes = width.trim().parse::<u32>().ok()?;
-        let sane = gt_per_s.is_finite() && gt_per_s > 0.0 && (1..=32).contains(&lanes);
-        sane.then_some(Pace { gt_per_s, lanes })
-    }
 }
 
 /// What a denied file of a function would have told.
@@ -187,14 +164,6 @@ fn state(reading: &mut Reading<'_>, place: &str, function: &mut Function) {
         function.read_request_bytes = express.read_request_bytes;
         function.aspm = express.aspm.map(str::to_owned).or(function.aspm.take());
     }
-}
-
-/// The largest payload in force of the function at `place` in /sys, bytes; takes root.
-pub fn payload_bytes(host: &Host, place: &Path) -> Option<u32> {
-    let mut bytes = Vec::new();
-    let file = host.open(place.join("config")).ok()?;
-    file.take(config::LENGTH_BYTES).read_to_end(&mut bytes).ok()?;
-    config::express(&bytes)?.payload_bytes
 }
 
 /// Active-state power management as /sys says it of endpoints, since Linux 5.5; takes no root.

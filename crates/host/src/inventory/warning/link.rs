@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{Found, is_virtual, rate};
 use crate::inventory::ceiling::pcie;
-use crate::inventory::server::pci::Pace;
+use crate::inventory::pcie::Pace;
 use crate::inventory::server::{Function, Server};
 
 /// A link with its two ends.

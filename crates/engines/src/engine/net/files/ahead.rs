@@ -18,7 +18,7 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 use super::ways::{PIPE_BYTES, pump, sendfile_at};
 use super::{Broken, Failure, Place, Round};
 use crate::engine::file::files::StreamFiles;
-use crate::engine::net::end::{Count, broken, lock, retried};
+use crate::engine::net::work::{Count, broken, lock, retried};
 use host::sys::clock::{ThreadClock, thread_cpu_ns};
 
 /// Where everybody is, in blocks since the trial began.

@@ -15,9 +15,9 @@ use io_uring::{IoUring, cqueue, opcode, types};
 use super::{Broken, Failure, Place, Round, cut};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::ring::{Fixed, setup};
-use crate::engine::net::end::{add, broken};
 use crate::engine::net::job::SendPath;
 use crate::engine::net::ring::{COPIED, DRAINING_NS, REPORT_USAGE, SILENCE_NS, wait, wish};
+use crate::engine::net::work::{add, broken};
 use host::sys::clock::monotonic_ns;
 
 /// Whose completion it is; the rest of the user data is the number of the buffer.

@@ -8,7 +8,7 @@ use rustix::pipe::{PipeFlags, SpliceFlags, fcntl_setpipe_size, pipe_with, splice
 use super::{Broken, Failure, Place, Round, cut};
 use crate::engine::file::backend::Buffers;
 use crate::engine::file::backend::mapped::Mapped;
-use crate::engine::net::end::{broken, retried};
+use crate::engine::net::work::{broken, retried};
 
 /// Bytes of the pipe that splice(2) goes through: what an ordinary user may have
 /// (/proc/sys/fs/pipe-max-size).

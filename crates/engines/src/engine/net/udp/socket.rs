@@ -1,6 +1,7 @@
 //! What the standard library does not say to a socket of datagrams: many at a time, cut and joined
 //! by the kernel, with the time at which each came.
 
+use crate::engine::net::job::{DATAGRAM_MAX, HEADER_BYTES};
 use std::io::{Error, Result};
 use std::net::UdpSocket;
 use std::os::fd::AsRawFd;
@@ -12,10 +13,6 @@ const UDP_SEGMENT: i32 = 103;
 const UDP_GRO: i32 = 104;
 const MEMINFO_DROPS: usize = 8;
 
-/// The number and the time in each datagram, bytes.
-pub const HEADER_BYTES: usize = 16;
-/// The most that one datagram of IPv4 can hold, bytes.
-pub const DATAGRAM_MAX: usize = 65_507;
 /// The kernel cuts no more than so many datagrams from one call (UDP_MAX_SEGMENTS of older ones).
 const SEGMENTS_MAX: usize = 64;
 /// Calls hand over, and take, so many datagrams at most.

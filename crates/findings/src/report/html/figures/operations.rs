@@ -6,8 +6,7 @@ use crate::report::cells::Group;
 use crate::report::html::panel::count_tick;
 use crate::report::operations::OPS;
 use base::value;
-use experiment::knob;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 
 /// None where no two numbers of streams were measured.
 pub fn figure(groups: &[Group<'_>], followed: &[Followed]) -> Option<Figure> {

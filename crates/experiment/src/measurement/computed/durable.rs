@@ -1,9 +1,7 @@
 //! What of a trial's writing was on the device, and how long that took.
 
 use super::{Record, Span};
-use crate::knob;
-use crate::knob::Access;
-use crate::knob::Settings;
+use crate::knob::{self, Access, Settings};
 use crate::measurement::origin::AGREEMENT;
 use crate::measurement::{Durable, Evidence, Measurement, Note};
 use base::value;

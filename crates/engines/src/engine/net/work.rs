@@ -1,0 +1,225 @@
+//! What the ends of all streams share, and what each of them counts.
+
+use std::cell::Cell;
+use std::io;
+use std::net::{Shutdown, TcpStream};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use serde::{Deserialize, Serialize};
+
+use super::job::Job;
+use super::served::Served;
+use crate::engine::file::files::push_once;
+use crate::engine::load::control::{Cell as Done, Event, Gate, Shared};
+use crate::engine::load::protocol::Failure;
+use experiment::measurement::Note;
+use host::sys::clock::{ThreadClock, monotonic_ns, thread_cpu_ns};
+
+/// What ended an end early, and the trial with it.
+pub type Broken = (Failure, String);
+
+/// What one thread counts, alone on its cache lines.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub struct Count {
+    /// Bytes that the kernel took.
+    pub bytes: AtomicU64,
+    /// Sends without copying that were begun,
+    pub zerocopy_sends: AtomicU64,
+    /// that are over,
+    pub zerocopy_done: AtomicU64,
+    /// and whose bytes the kernel copied after all.
+    pub zerocopy_copied: AtomicU64,
+    /// Its processor time.
+    pub clock: OnceLock<ThreadClock>,
+    /// The same at its end, ns; 0 before.
+    pub cpu_ns: AtomicU64,
+    /// Threads that work for it; only their clocks count.
+    pub helpers: OnceLock<Vec<Count>>,
+}
+
+impl Count {
+    /// Processor time of the thread and of those that work for it so far, ns.
+    pub fn cpu_ns(&self) -> u64 {
+        let running = self.clock.get().and_then(|clock| clock.now_ns());
+        let helpers = self.helpers.get().into_iter().flatten();
+        running.unwrap_or_else(|| self.cpu_ns.load(Relaxed))
+            + helpers.map(Count::cpu_ns).sum::<u64>()
+    }
+}
+
+/// What all ends share.
+#[derive(Debug)]
+pub struct Work {
+    /// What is to be done.
+    pub job: Job,
+    /// Phase, gate, and what the receivers got.
+    pub shared: Shared,
+    /// Where bytes go in, one a stream; none where the senders are on another machine.
+    pub outgoing: Vec<TcpStream>,
+    /// Where they come out, one a stream; none where the receivers are on another machine.
+    pub incoming: Vec<TcpStream>,
+    /// One a stream.
+    pub senders: Vec<Count>,
+    /// One a stream; only their clocks count.
+    pub receivers: Vec<Count>,
+    /// The files that are sent; `None` when bytes come from memory.
+    pub served: Option<Served>,
+    /// What must be said, each kind once.
+    pub notes: Mutex<Vec<Note>>,
+}
+
+/// A thread that panicked while it held the lock left whole values behind: all are plain data.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Work {
+    /// With these sockets out and in.
+    pub fn new(
+        job: Job,
+        shared: Shared,
+        sockets: (Vec<TcpStream>, Vec<TcpStream>),
+        served: Option<Served>,
+    ) -> Work {
+        let counts = || (0..job.streams).map(|_| Count::default()).collect();
+        let (outgoing, incoming) = sockets;
+        let notes = Mutex::default();
+        Work {
+            senders: counts(),
+            receivers: counts(),
+            job,
+            shared,
+            outgoing,
+            incoming,
+            served,
+            notes,
+        }
+    }
+
+    /// Closes all sockets: who waits for one of them no longer does.
+    pub fn shut(&self) {
+        for socket in self.outgoing.iter().chain(&self.incoming) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    /// Keeps what must be said, once.
+    pub fn note(&self, notes: Vec<Note>) {
+        let mut all = lock(&self.notes);
+        for note in notes {
+            push_once(&mut all, &note.kind, || note.text.clone());
+        }
+    }
+}
+
+/// What one end yielded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Yield {
+    /// Let go, monotonic clock, ns.
+    pub started_ns: u64,
+    /// Its last byte was through, monotonic clock, ns.
+    pub stopped_ns: u64,
+    /// Bytes in all.
+    pub bytes: u64,
+    /// Processor time since it was let go, ns.
+    pub cpu_ns: u64,
+}
+
+/// What a call that failed comes to.
+pub fn broken(what: &str) -> impl Fn(io::Error) -> Broken + '_ {
+    move |why| (Failure::Failed, format!("cannot {what}: {why}"))
+}
+
+/// One end, from its making to its end.
+///
+/// # Errors
+/// With what failed.
+pub fn carry(
+    shared: &Shared,
+    count: &Count,
+    run: impl FnOnce(&dyn Fn() -> bool) -> Result<u64, Broken>,
+) -> Result<Yield, Broken> {
+    if let Some(clock) = ThreadClock::own() {
+        let _ = count.clock.set(clock);
+    }
+    let started = Cell::new((0, 0));
+    let wait = || {
+        shared.tell(Event::Ready);
+        let go = shared.wait_for(Gate::Run) == Gate::Run;
+        started.set((monotonic_ns(), thread_cpu_ns()));
+        go
+    };
+    let bytes = run(&wait);
+    let now_ns = thread_cpu_ns();
+    count.cpu_ns.store(now_ns, Relaxed);
+    let (started_ns, before_ns) = started.get();
+    let cpu_ns = now_ns.saturating_sub(before_ns);
+    Ok(Yield { started_ns, stopped_ns: monotonic_ns(), bytes: bytes?, cpu_ns })
+}
+
+/// What a receiver says when no more bytes come.
+pub const CLOSED: &str = "the sender closed its side before the trial was over";
+
+/// Again after a signal; what did not move for a minute is said so.
+#[inline]
+pub fn retried(mut ask: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match ask() {
+            Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
+            Err(why) if why.kind() == io::ErrorKind::WouldBlock => return Err(silent()),
+            done => return done,
+        }
+    }
+}
+
+/// Nothing moved.
+pub fn silent() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "nothing moved for 60 s")
+}
+
+/// A counter that its own thread alone changes.
+#[inline]
+pub fn add(counter: &AtomicU64, more: u64) {
+    counter.store(counter.load(Relaxed) + more, Relaxed);
+}
+
+/// What a receiver tells of what arrives.
+pub struct Tally<'a> {
+    shared: &'a Shared,
+    cell: &'a Done,
+    message_bytes: u64,
+    warm_up_ns: u64,
+    started: bool,
+}
+
+impl Tally<'_> {
+    /// Of receiver `index`, which counts as started once it is warm and has got something.
+    pub fn new(shared: &Shared, warm_up_ns: u64, index: usize, message_bytes: u64) -> Tally<'_> {
+        Tally { shared, cell: &shared.cells[index], message_bytes, warm_up_ns, started: false }
+    }
+
+    /// Of receiver `index` of a load.
+    pub fn of(work: &Work, index: usize) -> Tally<'_> {
+        let job = &work.job;
+        Tally::new(&work.shared, job.warm_up_ns, index, job.message_bytes as u64)
+    }
+
+    /// So many bytes have arrived in all.
+    #[inline]
+    pub fn count(&mut self, bytes: u64) {
+        self.cell.read_bytes.store(bytes, Relaxed);
+        self.cell.read_ops.store(bytes / self.message_bytes, Relaxed);
+        if !self.started && self.is_warm() {
+            self.started = true;
+            self.shared.started();
+        }
+    }
+
+    fn is_warm(&self) -> bool {
+        let released_ns = self.shared.released_ns.load(Relaxed);
+        let warm_up_ns = self.warm_up_ns;
+        warm_up_ns == 0 || monotonic_ns() >= released_ns.saturating_add(warm_up_ns)
+    }
+}
