@@ -11,6 +11,7 @@
 //! | `base` | values, statistics, checksums, the pattern of blocks |
 //! | `host` | the one door to the machine: its parts, counters, settings; the journal |
 //! | `experiment` | knobs, workloads, plans, measurements and the verdicts on them |
+//! | `importers` | what other tools print, one file a tool |
 //! | `engines` | what runs a trial; the other end of one; what reads a user's own files |
 //! | `store` | campaigns in SQLite |
 //! | `findings` | measurements in, findings and reports out |

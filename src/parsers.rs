@@ -38,9 +38,9 @@ pub enum Seeds {
 pub const PARSERS: &[Parser] = &[
     Parser { name: "import", seeds: Seeds::Fixtures(&["tools", "programs"]), feed: texts::import },
     Parser {
-        name: "adapters",
+        name: "importers",
         seeds: Seeds::Fixtures(&["tools", "programs"]),
-        feed: texts::adapters,
+        feed: texts::importers,
     },
     Parser { name: "extract", seeds: Seeds::Fixtures(&["programs"]), feed: texts::extract },
     Parser { name: "extract-rule", seeds: Seeds::Texts(texts::RULES), feed: texts::rule },

@@ -114,7 +114,7 @@ impl Run<'_> {
     /// The trial that writes another one's files.
     fn layout_for(&self, trial: &Trial) -> Trial {
         let (settings, size) = (&trial.settings, trial.settings.get(knob::FILE_SIZE));
-        let of = settings.kind().map_or(settings.engine(), EngineKind::lays_with);
+        let of = settings.kind().map_or("", EngineKind::lays_with);
         let mut layout = Settings::defaults(of);
         for knob in ["streams", "files", "file-size", "directories", "data", "io-engine"] {
             if let Some(value) = settings.named(knob) {

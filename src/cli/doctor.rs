@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{Common, talk};
-use engines::engine::adapter::{ADAPTERS, Adapter};
 use engines::engine::file;
+use engines::engine::tool::{TOOLS, Tool};
 use experiment::knob::system::group;
 use host::provision::filesystem;
 use host::sys::{Error, Host, command, signal};
@@ -47,7 +47,7 @@ pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         Group {
             name: "tools",
             about: "engines whose figures stand beside ours; `import` reads what they print",
-            rows: ADAPTERS.iter().map(|adapter| tool(adapter, &stop)).collect(),
+            rows: TOOLS.iter().map(|one| tool(one, &stop)).collect(),
         },
         Group {
             name: "plans",
@@ -248,12 +248,12 @@ fn layouts() -> Vec<Row> {
 }
 
 /// An installed tool with its version, as it says it.
-fn tool(adapter: &Adapter, stop: &signal::Stop) -> Row {
-    let Some(path) = command::find(adapter.program) else {
-        return row(adapter.name, Err(("not installed".to_owned(), adapter.get)));
+fn tool(tool: &Tool, stop: &signal::Stop) -> Row {
+    let Some(path) = command::find(tool.program) else {
+        return row(tool.kind.name, Err(("not installed".to_owned(), tool.get)));
     };
     let mut words = vec![path.display().to_string()];
-    words.extend(adapter.asks_version.iter().map(|word| (*word).to_owned()));
+    words.extend(tool.asks_version.iter().map(|word| (*word).to_owned()));
     let said = |answer: command::Answer| {
         let texts = [answer.said, answer.complained].map(Option::unwrap_or_default);
         texts.iter().find_map(|text| version(text))
@@ -264,7 +264,7 @@ fn tool(adapter: &Adapter, stop: &signal::Stop) -> Row {
         Ok(None) => "says no version".to_owned(),
         Err(error) => error.to_string(),
     };
-    row(adapter.name, Ok(format!("{version}, {}", path.display())))
+    row(tool.kind.name, Ok(format!("{version}, {}", path.display())))
 }
 
 /// The first word, or part of one after `-` or `(`, that begins with digits and a point.
@@ -318,12 +318,12 @@ mod tests {
     }
 
     #[test]
-    fn every_adapter_says_how_to_get_its_tool_and_a_missing_program_is_no_error() {
-        let none = Adapter { program: "brickyard-no-such-tool", ..*ADAPTERS[0] };
+    fn every_tool_says_how_to_get_it_and_a_missing_program_is_no_error() {
+        let none = Tool { program: "brickyard-no-such-tool", ..*TOOLS[0] };
         let stop = signal::Stop::new();
         let row = tool(&none, &stop);
         assert_eq!((row.there, row.get.as_str()), (false, "apt-get install fio"));
-        assert!(ADAPTERS.iter().all(|adapter| !adapter.get.is_empty()));
+        assert!(TOOLS.iter().all(|tool| !tool.get.is_empty()));
         assert!(!program("brickyard-no-such-tool", "nothing").there);
     }
 }

@@ -178,6 +178,15 @@ pub fn pages() -> Vec<(&'static str, String)> {
         ("plans.md", table("Plans", "Plans that ship: `brickyard run NAME`.", Table::Plans)),
         ("engines.md", table("Engines", "What can run a trial: `--engine NAME`.", Table::Engines)),
         (
+            "importers.md",
+            table(
+                "Importers",
+                "Tools whose output is read: `brickyard import FILE`, with `--from NAME` where the \
+                 text does not tell.",
+                Table::Importers,
+            ),
+        ),
+        (
             "counters.md",
             table("Counters", "What the kernel is asked while a trial runs.", Table::Counters),
         ),

@@ -13,6 +13,7 @@ use findings::{analysis, report};
 use host::counters;
 use host::inventory::warning;
 use host::provision::danger;
+use importers::IMPORTERS;
 use store::{Damage, Store};
 
 /// What `list` takes.
@@ -34,6 +35,8 @@ pub enum Table {
     Plans,
     /// What can run a trial
     Engines,
+    /// Tools whose output `import` reads
+    Importers,
     /// What the kernel is asked while a trial runs
     Counters,
     /// What the analysis answers
@@ -97,6 +100,9 @@ pub fn rows(table: Table) -> Vec<Value> {
         Table::Plans => super::plan::listed(),
         Table::Engines => {
             engine::ENGINES.iter().map(|engine| plain(engine.name(), engine.kind().about)).collect()
+        }
+        Table::Importers => {
+            IMPORTERS.iter().map(|importer| plain(importer.name, importer.about)).collect()
         }
         Table::Counters => {
             counters::SOURCES.iter().map(|source| plain(source.name, source.about)).collect()

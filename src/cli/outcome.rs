@@ -61,15 +61,28 @@ pub struct Session {
 /// When there is none; with the nearest.
 pub fn engine(name: &str) -> Result<&'static dyn Engine, Error> {
     engine::find(name).ok_or_else(|| {
+        let what = format!("cannot use the engine `{name}`");
+        if let Some((why, hint)) = only_read(name) {
+            return Error::new(what, why).hint(hint);
+        }
         let names = || engine::ENGINES.iter().map(|engine| engine.name());
         let near = knob::nearest(name, names());
         let hint = near.map_or_else(
             || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
             |near| format!("did you mean --engine {near}?"),
         );
-        Error::new(format!("cannot use the engine `{name}`"), "there is none of that name")
-            .hint(hint)
+        Error::new(what, "there is none of that name").hint(hint)
     })
+}
+
+/// Of a tool whose output is read and that is never launched: why it cannot be run, and what to
+/// type instead.
+pub fn only_read(name: &str) -> Option<(String, String)> {
+    let importer = importers::find(name).filter(|_| engine::find(name).is_none())?;
+    let why = format!("{name} is not run from here: what it prints is imported");
+    let about = importer.about;
+    let hint = format!("run it yourself, and bring what it prints: brickyard import FILE. {about}");
+    Some((why, hint))
 }
 
 /// The directories to measure in, checked; this one when none was named.

@@ -254,6 +254,9 @@ fn find(name: &str, engine: Option<&str>) -> anyhow::Result<Plan> {
         }
         return Ok(expand::of_workload(engine, workload));
     }
+    if let Some((why, hint)) = outcome::only_read(name) {
+        return Err(Refused { why, hint }.into());
+    }
     let plans = builtin::PLANS.iter().map(|plan| plan.name);
     let names = || plans.clone().chain(workload::WORKLOADS.iter().map(|workload| workload.name));
     let hint = match knob::nearest(name, names()) {

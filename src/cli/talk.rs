@@ -6,7 +6,7 @@ use std::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use base::value::{self};
-use experiment::knob::{self, Access};
+use experiment::knob;
 use experiment::measurement::{Outcome, Record, figures};
 use experiment::plan::Trial;
 use experiment::plan::refused::Refused;
@@ -207,7 +207,7 @@ fn load(trial: &Trial) -> (String, &'static [&'static str]) {
         return (format!("{streams} x {files} empty files"), &["streams", "files", "file-size"]);
     }
     // An installed tool has some of these, in its own words.
-    let what = settings.get(knob::ACCESS).map_or(settings.engine(), Access::name);
+    let what = settings.get(knob::ACCESS).map_or(settings.engine(), |access| access.name());
     let mut told = vec![what.to_owned()];
     let streams = settings.find(knob::STREAMS).map(|streams| format!("{streams} x "));
     match (settings.named(knob::BLOCK_SIZE.name).map(value::setting), streams) {

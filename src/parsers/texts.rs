@@ -3,7 +3,6 @@
 use crate::cli::files;
 use base::checklist::{self, Sum};
 use base::value;
-use engines::engine::adapter::{self, ADAPTERS};
 use engines::engine::command::{extract, fill};
 use engines::engine::load::cpus::Pinning;
 use engines::engine::replay::loadfile;
@@ -13,6 +12,7 @@ use experiment::knob::{KNOBS, Settings};
 use experiment::measurement::figures;
 use experiment::{plan, published};
 use host::provision;
+use importers::IMPORTERS;
 
 /// As a command line names figures.
 pub const RULES: &[&str] = &[
@@ -94,12 +94,12 @@ pub fn import(bytes: &[u8]) {
     }
 }
 
-/// The same, to every adapter: its own output may be in there as well.
-pub fn adapters(bytes: &[u8]) {
+/// The same, to every importer: its own output may be in there as well.
+pub fn importers(bytes: &[u8]) {
     let text = text(bytes);
-    let _ = adapter::recognise(&text);
-    for adapter in ADAPTERS {
-        let _ = adapter.read(&text);
+    let _ = importers::recognise(&text);
+    for importer in IMPORTERS {
+        let _ = importer.read(&text);
     }
 }
 

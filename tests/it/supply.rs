@@ -104,7 +104,7 @@ fn the_fuzzers_are_locked_to_what_the_program_is_built_from() {
             false => name.to_owned(),
         };
         let mut asked: Vec<String> = asked.map(whole).collect();
-        assert!(asked.len() > 6, "{name}: {asked:?}");
+        assert!(asked.len() > 2, "{name}: {asked:?}");
         let head = format!("name = \"{name}\"\n");
         let entry = theirs.split("[[package]]").find(|it| it.contains(&head));
         let entry = entry.expect("it is among theirs");

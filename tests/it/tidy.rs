@@ -32,22 +32,34 @@ const CRATES: &[(&str, &str)] = &[
     ("base", "crates/base/src"),
     ("host", "crates/host/src"),
     ("experiment", "crates/experiment/src"),
+    ("importers", "crates/importers/src"),
     ("engines", "crates/engines/src"),
     ("store", "crates/store/src"),
     ("findings", "crates/findings/src"),
     ("brickyard", "src"),
 ];
 /// What a crate may be built from that gives no way to a machine.
-const HARMLESS: &[&str] =
-    &["blake3", "crc-fast", "md-5", "rand_xoshiro", "serde", "statrs", "thiserror", "twox-hash"];
+const HARMLESS: &[&str] = &[
+    "blake3",
+    "crc-fast",
+    "md-5",
+    "rand_xoshiro",
+    "serde",
+    "serde_json",
+    "statrs",
+    "thiserror",
+    "twox-hash",
+];
 
 #[test]
 fn the_source_is_tidy() {
     let mut problems = Vec::new();
     for (_, folder) in CRATES {
         let lib = Path::new(folder).join("lib.rs");
-        problems.extend(check(&lib, &read(&lib), &[], false));
         let modules = modules(folder);
+        // What holds of all modules holds of their list, which may have code of its own.
+        let pure = modules.iter().all(|(_, pure)| *pure);
+        problems.extend(check(&lib, &read(&lib), &[], pure));
         for (rank, (name, pure)) in modules.iter().enumerate() {
             let later: Vec<&str> =
                 modules[rank + 1..].iter().map(|(name, _)| name.as_str()).collect();

@@ -93,12 +93,9 @@ fn a_trial_that_a_tool_cannot_honour_is_skipped_by_the_name_of_the_knob() {
     assert!(steady["figures"].as_object().is_none_or(serde_json::Map::is_empty));
     let other = if installed("fio") { "done" } else { "skipped" };
     assert_eq!(outcome("100ms")["outcome"], other);
-    for arguments in [&["iperf3"][..], &["pgbench", "stop=steady"]] {
-        let trials = run(folder, &[arguments, &["--replicates", "1"]].concat());
-        assert_eq!(trials[0]["outcome"], "skipped");
-        let word = if arguments[0] == "iperf3" { "server" } else { "stop=steady" };
-        assert!(trials[0]["reason"].to_string().contains(word), "{:#}", trials[0]);
-    }
+    let trials = run(folder, &["pgbench", "stop=steady", "--replicates", "1"]);
+    assert_eq!(trials[0]["outcome"], "skipped");
+    assert!(trials[0]["reason"].to_string().contains("stop=steady"), "{:#}", trials[0]);
     let knob = brickyard(folder, &["run", "dbench", "--dir", ".", "block-size=4KiB"]);
     let said = String::from_utf8_lossy(&knob.stderr).into_owned();
     assert_eq!(knob.status.code(), Some(2), "{said}");
@@ -153,12 +150,47 @@ fn the_doctor_tells_what_is_there_and_how_to_get_what_is_not_and_ends_well() {
         let (name, there) = (row["name"].as_str().expect("a name"), row["there"] == true);
         assert!(text.contains(name), "{name}");
         assert_eq!(there, row["get"] == "", "{row:#}");
-        if ["fio", "bonnie++", "dbench", "sysbench", "iperf3"].contains(&name) {
+        if ["fio", "bonnie++", "dbench", "sysbench"].contains(&name) {
             assert_eq!(there, installed(name), "{row:#}");
             seen += 1;
         }
     }
-    assert_eq!(seen, 5);
+    assert_eq!(seen, 4);
+}
+
+/// iperf3 stood among the engines and refused every trial. What it printed is imported as before,
+/// under its name, and who would run it is told what to do.
+#[test]
+fn a_tool_that_is_only_read_keeps_its_name_and_is_refused_with_what_to_type() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let plan =
+        "[plan]\nname = \"x\"\nengine = \"iperf3\"\n\n[[workload]]\nname = \"random-read\"\n";
+    std::fs::write(folder.join("plan.toml"), plan).expect("a plan");
+    for arguments in [
+        &["run", "iperf3"][..],
+        &["run", "random-read", "--engine", "iperf3"],
+        &["evaluate", ".", "--engine", "iperf3"],
+        &["run", "plan.toml"],
+    ] {
+        let refused = brickyard(folder, arguments);
+        let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains("brickyard import FILE"), "{arguments:?}: {said}");
+    }
+    let listed = brickyard(folder, &["list", "engines"]);
+    assert!(!String::from_utf8_lossy(&listed.stdout).contains("iperf3"));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/tools/iperf3-3.12-tcp.txt");
+    let imported = document(&brickyard(folder, &["import", file, "--json"]));
+    let kept = document(&brickyard(folder, &["report", "1", "--format", "json"]));
+    for document in [&imported, &kept] {
+        assert_eq!(document["campaign"]["engine"], "iperf3");
+        assert_eq!(document["campaign"]["kind"], "imported");
+        let trial = &document["trials"][0];
+        assert_eq!((&trial["engine"], &trial["group"]), (&"iperf3".into(), &"iperf3".into()));
+        assert_eq!(trial["settings"]["streams"], 2);
+        assert!(trial["reported"]["by"].as_str().is_some_and(|by| by == "iperf3 3.12"));
+    }
 }
 
 /// All twelve phases, small, and the line that bonnie++ would print of them, read by its own tools.

@@ -218,7 +218,8 @@ fn a_seed_repeats_a_campaign() {
 #[test]
 fn what_is_printed_for_people_fits_a_terminal() {
     let folder = tempfile::tempdir().expect("a folder");
-    for table in ["knobs", "workloads", "engines", "counters", "questions", "formats"] {
+    for table in ["knobs", "workloads", "engines", "importers", "counters", "questions", "formats"]
+    {
         let output = brickyard(folder.path(), &["list", table]);
         assert!(output.status.success() && !output.stdout.is_empty(), "{table}");
         let json = brickyard(folder.path(), &["list", table, "--json"]);

@@ -16,7 +16,6 @@ use host::sys::{self, Host};
 
 mod behind;
 mod clients;
-pub mod adapter;
 pub mod command;
 mod database;
 pub mod concat;
@@ -29,6 +28,7 @@ pub mod net;
 pub mod replay;
 mod sim;
 mod tree;
+pub mod tool;
 
 /// Something that can run a trial.
 pub trait Engine: Sync {
@@ -130,16 +130,15 @@ pub const ENGINES: &[&dyn Engine] = &[
     &net::NetUdp,
     &command::Command,
     &concat::Concat,
-    &adapter::FIO,
-    &adapter::BONNIE,
-    &adapter::IOZONE,
-    &adapter::DBENCH,
-    &adapter::SYSBENCH,
-    &adapter::IOR,
-    &adapter::MDTEST,
-    &adapter::ELBENCHO,
-    &adapter::IPERF3,
-    &adapter::PGBENCH,
+    &tool::FIO,
+    &tool::BONNIE,
+    &tool::IOZONE,
+    &tool::DBENCH,
+    &tool::SYSBENCH,
+    &tool::IOR,
+    &tool::MDTEST,
+    &tool::ELBENCHO,
+    &tool::Served,
     &sim::Sim,
 ];
 

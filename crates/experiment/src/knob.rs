@@ -41,7 +41,7 @@ pub use command::*;
 pub use concat::*;
 pub use database::*;
 pub use distinct::distinct;
-pub use engine::EngineKind;
+pub use engine::{EngineKind, PUBLISHED};
 pub use engines::ENGINES;
 pub use flush::*;
 pub use integrity::*;
@@ -425,6 +425,18 @@ mod tests {
             assert_eq!(Settings::from_json(engine, &json), settings);
             assert_eq!(settings.engine(), engine);
         }
+    }
+
+    /// A name that no engine has was read as none: whose figures they are would have been lost.
+    #[test]
+    fn whose_output_was_imported_keeps_its_name_though_it_is_no_engine() {
+        let json = serde_json::json!({ "streams": 2 });
+        let imported = Settings::from_json("iperf3", &json);
+        assert_eq!((imported.engine(), imported.get(knob::STREAMS)), ("iperf3", 2));
+        assert!(imported.kind().is_none() && !imported.is_simulated());
+        let other = Settings::from_json("netperf", &json);
+        assert!(imported != other && imported.fingerprint(&[]) != other.fingerprint(&[]));
+        assert_eq!(Settings::from_json(PUBLISHED, &json).engine(), "", "none ran");
     }
 
     /// A trial of a program has no block size: one in its settings would be a figure that nobody

@@ -23,7 +23,7 @@ mod sara_2010;
 pub use quantity::value;
 
 /// The engine that stands in the store for campaigns of reported figures: none ran.
-pub const ENGINE: &str = "published";
+pub const ENGINE: &str = knob::PUBLISHED;
 
 /// The sets that ship, in the order of the list.
 pub const SETS: &[&Set] =

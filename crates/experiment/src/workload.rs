@@ -97,7 +97,6 @@ pub const WORKLOADS: &[&Workload] = &[
     &tools::MDTEST,
     &tools::ELBENCHO,
     &tools::ELBENCHO_NAMES,
-    &tools::IPERF3,
     &tools::PGBENCH,
 ];
 

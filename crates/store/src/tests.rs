@@ -571,9 +571,9 @@ fn every_trial_says_which_engine_ran_it() {
     program.trial.settings = Settings::defaults("command");
     store.append(id, &record(1, Outcome::Interrupted)).unwrap();
     store.append(id, &program).unwrap();
-    let engines = |store: &Store| -> Vec<&str> {
+    let engines = |store: &Store| -> Vec<String> {
         let records = store.records(id).unwrap();
-        records.iter().map(|record| record.trial.settings.engine()).collect()
+        records.iter().map(|record| record.trial.settings.engine().to_owned()).collect()
     };
     assert_eq!(engines(&store), ["file", "command"]);
     let older = "UPDATE trial SET engine = NULL; UPDATE campaign SET engine = 'sim'";

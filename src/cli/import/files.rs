@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde_json::{Value as Json, json};
 
-use engines::engine::adapter::{self, ADAPTERS, Adapter, Said};
 use experiment::knob::{self, Settings};
 use experiment::measurement::{Measurement, Outcome, Record};
 use experiment::plan::Trial;
 use host::sys::Error;
 use host::sys::input::IMPORT;
+use importers::{IMPORTERS, Importer, Said};
 
 /// What is kept of some files.
 #[derive(Debug)]
@@ -39,30 +39,30 @@ pub fn read(files: &[String], from: Option<&str>) -> Result<Imported, Error> {
 /// When one cannot be understood.
 pub fn of_texts(
     texts: Vec<(&str, String)>,
-    from: Option<&'static Adapter>,
+    from: Option<&'static Importer>,
 ) -> Result<Imported, Error> {
     let mut records: Vec<Record> = Vec::new();
     let (mut engines, mut sources) = (Vec::new(), Vec::new());
     let several = texts.len() > 1;
     for (file, text) in texts {
-        let adapter = from.map_or_else(|| recognise(file, &text), Ok)?;
-        let results = adapter.read(&text).map_err(|why| {
-            let what = format!("cannot import {file} as the output of {}", adapter.name);
+        let importer = from.map_or_else(|| recognise(file, &text), Ok)?;
+        let results = importer.read(&text).map_err(|why| {
+            let what = format!("cannot import {file} as the output of {}", importer.name);
             Error::new(what, why).hint(match from {
                 Some(_) => "leave --from out, and the tool is told by the text",
                 None => "leave that file out, or import what another run printed",
             })
         })?;
-        if !engines.contains(&adapter.name) {
-            engines.push(adapter.name);
+        if !engines.contains(&importer.name) {
+            engines.push(importer.name);
         }
-        sources.push(json!({ "file": file, "tool": adapter.name, "results": results.len() }));
+        sources.push(json!({ "file": file, "tool": importer.name, "results": results.len() }));
         // Rows of one table tell themselves apart by what was asked.
         let alike = |said: &Said| results.iter().filter(|it| it.settings == said.settings).count();
         let alike = results.iter().any(|said| alike(said) > 1);
         for (place, said) in results.into_iter().enumerate() {
             let label = (several || alike).then(|| label(file, place, &said));
-            records.push(record(adapter, file, label, said, records.len()));
+            records.push(record(importer, file, label, said, records.len()));
         }
     }
     let inventory = json!({ "imported": sources });
@@ -84,9 +84,9 @@ pub fn plan(files: &[String]) -> String {
     }
 }
 
-fn named(name: &str) -> Result<&'static Adapter, Error> {
-    adapter::find(name).ok_or_else(|| {
-        let names = || ADAPTERS.iter().map(|adapter| adapter.name);
+fn named(name: &str) -> Result<&'static Importer, Error> {
+    importers::find(name).ok_or_else(|| {
+        let names = || IMPORTERS.iter().map(|importer| importer.name);
         let hint = knob::nearest(name, names()).map_or_else(
             || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
             |near| format!("did you mean --from {near}?"),
@@ -95,9 +95,9 @@ fn named(name: &str) -> Result<&'static Adapter, Error> {
     })
 }
 
-fn recognise(file: &str, text: &str) -> Result<&'static Adapter, Error> {
-    adapter::recognise(text).map_err(|why| {
-        let names: Vec<&str> = ADAPTERS.iter().map(|adapter| adapter.name).collect();
+fn recognise(file: &str, text: &str) -> Result<&'static Importer, Error> {
+    importers::recognise(text).map_err(|why| {
+        let names: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
         Error::new(format!("cannot tell what wrote {file}"), why)
             .hint(format!("name it: --from TOOL, one of {}", names.join(", ")))
     })
@@ -122,7 +122,7 @@ fn label(file: &str, place: usize, said: &Said) -> String {
 }
 
 fn record(
-    adapter: &Adapter,
+    importer: &Importer,
     file: &str,
     label: Option<String>,
     mut said: Said,
@@ -135,14 +135,14 @@ fn record(
     let trial = Trial {
         number: before as u32 + 1,
         replicate: 1,
-        group: adapter.name.to_owned(),
-        settings: Settings::from_json(adapter.name, &Json::Object(settings)),
+        group: importer.name.to_owned(),
+        settings: Settings::from_json(importer.name, &Json::Object(settings)),
         first_file: 0,
         seed: 0,
         planned: None,
     };
     let (notes, title) = (std::mem::take(&mut said.notes), said.title.clone());
-    let reported = Some(said.reported(adapter.name, file.to_owned(), title));
+    let reported = Some(said.reported(importer.name, file.to_owned(), title));
     let measurement = Measurement { reported, notes, ..Measurement::default() };
     Record::new(trial, Outcome::Done(Box::new(measurement)))
 }

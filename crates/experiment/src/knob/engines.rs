@@ -41,7 +41,6 @@ pub const ENGINES: &[&EngineKind] = &[
     &IOR,
     &MDTEST,
     &ELBENCHO,
-    &IPERF3,
     &PGBENCH,
     &SIM,
 ];
@@ -484,23 +483,6 @@ pub const ELBENCHO: EngineKind = EngineKind {
         knobs! {
             ACCESS, BLOCK_SIZE, QUEUE_DEPTH, STREAMS, FILE_SIZE, FILES, DIRECTORIES, DIRECT,
             IO_ENGINE, AT_MOST
-        },
-    ],
-    files: Files::Own,
-    ..PLAIN
-};
-
-/// The engine `iperf3`.
-pub const IPERF3: EngineKind = EngineKind {
-    name: "iperf3",
-    about: "A network, by the installed iperf3: its results can be imported, not yet measured",
-    knobs: &[
-        UNDER_FILES,
-        MOUNTS,
-        STACK,
-        CARDS,
-        knobs! {
-            AT_MOST
         },
     ],
     files: Files::Own,

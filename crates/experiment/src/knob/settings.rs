@@ -1,12 +1,13 @@
 //! What a trial is set to: a value for every knob that its engine obeys.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-use super::engine::{Does, EngineKind};
+use super::engine::{Does, EngineKind, PUBLISHED};
 use super::typed::{Count, Setting};
 use super::{ACCESS, DIRECTORIES, FILE_SIZE, Knob, STOP, WIRE, find};
 use base::value::{Stop, Value};
@@ -15,7 +16,7 @@ use base::value::{Stop, Value};
 /// knobs would otherwise make the same cell. Copies share their values until one is changed.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    engine: &'static str,
+    engine: Cow<'static, str>,
     pub(super) values: Arc<BTreeMap<&'static str, Value>>,
 }
 
@@ -33,12 +34,13 @@ impl Settings {
         let kind = EngineKind::named(engine);
         let obeyed = kind.into_iter().flat_map(EngineKind::obeyed);
         let values = obeyed.map(|knob| (knob.name, knob.default_value())).collect();
-        Settings { engine: kind.map_or("", |kind| kind.name), values: Arc::new(values) }
+        Settings { engine: kind.map_or("", |kind| kind.name).into(), values: Arc::new(values) }
     }
 
-    /// The name of the engine that obeys them; empty when this version knows none of that name.
-    pub fn engine(&self) -> &'static str {
-        self.engine
+    /// The name of the engine that obeys them, or of the tool whose output they were imported with;
+    /// empty where nobody did.
+    pub fn engine(&self) -> &str {
+        &self.engine
     }
 
     /// What `knob` is set to; of an engine that does not obey it what its type says for nothing:
@@ -89,7 +91,7 @@ impl Settings {
 
     /// What is known of the engine that obeys them; `None` of results that others reported.
     pub fn kind(&self) -> Option<&'static EngineKind> {
-        EngineKind::named(self.engine)
+        EngineKind::named(&self.engine)
     }
 
     /// Whether they are obeyed by a simulated server.
@@ -165,17 +167,21 @@ impl Settings {
     }
 
     /// Reads what [`Serialize`] wrote for `engine`; knobs that this version does not know are left
-    /// out.
+    /// out. The name stays as it was written, for it need not be one of ours: a tool whose output
+    /// was imported is no engine. [`PUBLISHED`] is the name of nobody.
     pub fn from_json(engine: &str, json: &serde_json::Value) -> Settings {
         let object = json.as_object().into_iter().flatten();
         let known = object.filter_map(|(name, value)| {
             let knob = find(name)?;
             Some((knob.name, knob.value_from_json(value)?))
         });
-        Settings {
-            engine: EngineKind::named(engine).map_or("", |kind| kind.name),
-            values: Arc::new(known.collect()),
-        }
+        let values = Arc::new(known.collect());
+        let engine = match EngineKind::named(engine) {
+            Some(kind) => Cow::Borrowed(kind.name),
+            None if engine == PUBLISHED => Cow::Borrowed(""),
+            None => Cow::Owned(engine.to_owned()),
+        };
+        Settings { engine, values }
     }
 }
 

@@ -152,7 +152,15 @@ fn engine_name(entry: &Entry<'_>) -> Result<&'static str, Mistake> {
     let name = entry.text()?;
     let found = EngineKind::named(&name).map(|engine| engine.name);
     found.ok_or_else(|| {
-        entry.unknown("engine", &name, knob::ENGINES.iter().map(|engine| engine.name))
+        let names = || knob::ENGINES.iter().map(|engine| engine.name);
+        if knob::nearest(&name, names()).is_some() {
+            return entry.unknown("engine", &name, names());
+        }
+        // Of more tools than are launched the output is read.
+        let known = names().collect::<Vec<_>>().join(", ");
+        let hint =
+            format!("choose one of {known}; or import what it printed: brickyard import FILE");
+        entry.wrong(format!("there is no engine `{name}`"), hint)
     })
 }
 

@@ -72,13 +72,6 @@ pub const SYSBENCH: Workload = Workload {
     settings: &[("access", "random-read"), ("block-size", "16KiB"), ("io-engine", "sync")],
 };
 
-pub const IPERF3: Workload = Workload {
-    name: "iperf3",
-    about: "iperf3 to a server: imported, not yet measured",
-    engines: &["iperf3"],
-    settings: &[],
-};
-
 pub const PGBENCH: Workload = Workload {
     name: "pgbench",
     about: "Transactions of a bank on a PostgreSQL server of our own (TPC-B's profile)",

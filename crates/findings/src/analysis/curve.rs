@@ -61,14 +61,15 @@ struct Telling {
 
 /// Loads of one kind have one name but for their settings: the engine, and what they do by which
 /// way.
-type Kind = (&'static str, String, bool, bool);
+type Kind = (String, String, bool, bool);
 
 fn kind(settings: &Settings) -> Kind {
     let what = match settings.find(knob::COMMAND) {
         Some(command) => command,
         None => settings.get(knob::ACCESS).map_or("", Access::name),
     };
-    (settings.engine(), what.to_owned(), settings.get(knob::DIRECT), settings.get(knob::COLD))
+    let (engine, what) = (settings.engine().to_owned(), what.to_owned());
+    (engine, what, settings.get(knob::DIRECT), settings.get(knob::COLD))
 }
 
 impl Telling {

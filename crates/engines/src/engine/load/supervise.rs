@@ -39,7 +39,7 @@ const LATE_MAX_NS: u64 = 30_000_000_000;
 /// What a worker is started for.
 #[derive(Debug)]
 pub struct Order {
-    engine: &'static str,
+    engine: String,
     line: String,
     limit_ns: u64,
     files: Vec<PathBuf>,
@@ -55,7 +55,8 @@ impl Order {
         let line = serde_json::to_string(&Sent { spec, held: Some(held) })
             .map_err(|why| Error::Failed(format!("cannot write the load's settings: {why}")))?;
         let files = spec.streams.iter().flatten().cloned().collect();
-        Ok(Order { engine: settings.engine(), line, limit_ns: limit_ns(settings), files })
+        let engine = settings.engine().to_owned();
+        Ok(Order { engine, line, limit_ns: limit_ns(settings), files })
     }
 }
 
@@ -74,7 +75,7 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     behind.watch(&mut watched);
     let on = behind.evidence(on);
     let restless = quiet::wait(context.host, &on.levels(), || context.stop.asked());
-    let mut worker = Worker::start(&["worker", order.engine]).map_err(failed)?;
+    let mut worker = Worker::start(&["worker", &order.engine]).map_err(failed)?;
     context.put(&mut worker)?;
     let mut bounds = bounds::on(context.host, worker.pid(), &targets);
     bounds.extend(behind.bounds(context.host));

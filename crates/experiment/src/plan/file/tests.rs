@@ -74,6 +74,7 @@ fn mistakes_are_shown_where_they_are_with_what_to_write() {
         ("seed = 99999999999999999", "p.toml:3:8", "whole number from 0", "seed"),
         ("design = \"ful\"", "p.toml:3:10", "no design `ful`", "full"),
         ("engine = \"files\"", "p.toml:3:10", "no engine `files`", "file"),
+        ("engine = \"iperf3\"", "p.toml:3:10", "no engine `iperf3`", "brickyard import FILE"),
         ("stop = { until = \"20s\" }", "p.toml:3:18", "\"steady\"", "leave it out"),
         ("stop = { at-most = \"20s\" }", "p.toml:3:8", "`after` or `until`", "20s"),
         ("stop = \"20 parsecs\"", "p.toml:3:8", "stop:", "a time"),

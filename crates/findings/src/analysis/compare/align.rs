@@ -24,7 +24,7 @@ const WHERE: &[&str] =
     &["directories", "devices", "files", "second-pass", "stop", "at-least", "at-most"];
 
 /// By engine the knobs that tell its cells apart.
-type Telling = HashMap<&'static str, Vec<&'static str>>;
+type Telling = HashMap<String, Vec<&'static str>>;
 
 /// Whether a knob says where or how long a trial ran: cells that differ in it are the same load.
 pub fn is_where(name: &str) -> bool {
@@ -99,12 +99,12 @@ fn telling<'r, 'a: 'r>(
     groups: impl Iterator<Item = &'r Vec<&'a Record>>,
     free: &[&'static str],
 ) -> Telling {
-    let mut first: HashMap<&'static str, &Settings> = HashMap::new();
+    let mut first: HashMap<&str, &Settings> = HashMap::new();
     let mut telling = Telling::new();
     for group in groups {
         let settings = &group[0].trial.settings;
         let first = first.entry(settings.engine()).or_insert(settings);
-        let known = telling.entry(settings.engine()).or_default();
+        let known = telling.entry(settings.engine().to_owned()).or_default();
         for (name, value) in settings.iter() {
             let new = !free.contains(&name) && !known.contains(&name);
             if new && first.named(name) != Some(value) {

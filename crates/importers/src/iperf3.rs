@@ -1,28 +1,19 @@
 //! (pure) iperf3: its JSON (`-J`, `--json-stream`), as the client prints it.
 //!
-//! A trial of it needs a server at another machine, of which no knob tells yet: it is refused.
 //! Rates are printed in bits per second. What was sent and what arrived are two figures; of a run
 //! in both directions (`--bidir`) those of the server's data begin with `reverse_`.
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Adapter, Asked, Launch, Said, json};
+use super::{Importer, Said, json};
 
-pub const IPERF3: Adapter = Adapter {
+/// See [`Importer`].
+pub const IPERF3: Importer = Importer {
     name: "iperf3",
-    program: "iperf3",
-    get: "apt-get install iperf3",
-    asks_version: &["--version"],
-    launch,
+    about: "The JSON of iperf3's client: iperf3 -c HOST -J > FILE, or --json-stream",
     parse,
     knows,
 };
-
-fn launch(_: &Asked<'_>) -> Result<Launch, String> {
-    Err("iperf3 needs a server at the other end, of which no knob tells; run it there and here, \
-         and bring what it prints with `brickyard import FILE` (iperf3 -c HOST -J > FILE)"
-        .to_owned())
-}
 
 fn knows(text: &str) -> bool {
     text.contains("\"iperf 3") || text.contains("\"sender_tcp_congestion\"")
@@ -177,16 +168,14 @@ fn settings(document: &Json) -> Map<String, Json> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{figure, refused, rounded};
+    use crate::testing::{figure, rounded};
 
-    const TCP: &str = include_str!("../../../../../tests/fixtures/tools/iperf3-3.12-tcp.txt");
-    const UDP: &str = include_str!("../../../../../tests/fixtures/tools/iperf3-3.12-udp.txt");
-    const BOTH: &str = include_str!("../../../../../tests/fixtures/tools/iperf3-3.12-bidir.txt");
-    const EVENTS: &str =
-        include_str!("../../../../../tests/fixtures/tools/iperf3-3.17-json-stream.txt");
-    const LOSSY: &str = include_str!("../../../../../tests/fixtures/tools/iperf3-3.1.7-udp.txt");
-    const REFUSED: &str =
-        include_str!("../../../../../tests/fixtures/tools/iperf3-3.12-refused.txt");
+    const TCP: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-tcp.txt");
+    const UDP: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-udp.txt");
+    const BOTH: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-bidir.txt");
+    const EVENTS: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.17-json-stream.txt");
+    const LOSSY: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.1.7-udp.txt");
+    const REFUSED: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-refused.txt");
 
     #[test]
     fn what_was_sent_and_what_arrived_are_two_figures_in_bytes() {
@@ -285,10 +274,5 @@ mod tests {
     fn a_run_that_failed_has_no_figures_and_says_why() {
         assert!(parse(REFUSED).unwrap_err().contains("refused"), "{REFUSED}");
         assert!(parse("iperf3: error - unable to connect\n").is_err());
-    }
-
-    #[test]
-    fn a_trial_is_refused_with_what_to_do_instead() {
-        assert!(refused(&IPERF3, &[]).contains("brickyard import"));
     }
 }

@@ -5,49 +5,13 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Adapter, Asked, Launch, Said};
-use experiment::knob;
+use super::{Importer, Said};
 
-pub const IOZONE: Adapter = Adapter {
-    name: "iozone",
-    program: "iozone",
-    get: "build it from iozone.org; Debian has it as iozone3, in non-free",
-    asks_version: &["-v"],
-    launch,
-    parse,
-    knows,
-};
+/// See [`Importer`].
+pub const IOZONE: Importer =
+    Importer { name: "iozone", about: "The table of iozone 3, in kBytes/sec", parse, knows };
 
 const KIB: u64 = 1024;
-
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
-    let settings = asked.settings;
-    let (size, block) = (settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE));
-    for knob in [knob::FILE_SIZE, knob::BLOCK_SIZE] {
-        if !settings.get(knob).is_multiple_of(KIB) {
-            let (name, value) = (knob.name, settings.value(knob));
-            return Err(format!("iozone counts in whole KiB; {name}={value} needs engine=file"));
-        }
-    }
-    if size % block != 0 {
-        return Err(format!(
-            "iozone moves whole records; file-size={} needs to be a multiple of block-size={}",
-            settings.value(knob::FILE_SIZE),
-            settings.value(knob::BLOCK_SIZE)
-        ));
-    }
-    let place = asked.place("iozone")?;
-    let mut words = vec!["iozone".to_owned()];
-    words.extend(settings.get(knob::DIRECT).then(|| "-I".to_owned()));
-    words.extend(["-s".to_owned(), format!("{}k", size / KIB)]);
-    words.extend(["-r".to_owned(), format!("{}k", block / KIB)]);
-    // Writing, reading, random, backwards, record rewriting, strided, stdio both ways.
-    for way in 0..=7 {
-        words.extend(["-i".to_owned(), way.to_string()]);
-    }
-    words.extend(["-f".to_owned(), format!("{place}/iozone.tmp")]);
-    Ok(Launch { words, ..Launch::default() })
-}
 
 fn knows(text: &str) -> bool {
     text.contains("Iozone: Performance Test of File I/O")
@@ -166,11 +130,11 @@ fn row(line: &str, wide: &[usize; 13], version: &str) -> Result<Said, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{figure, launch, refused, words};
+    use crate::testing::figure;
 
-    const ONE: &str = include_str!("../../../../../tests/fixtures/tools/iozone-3.487-one.txt");
-    const AUTO: &str = include_str!("../../../../../tests/fixtures/tools/iozone-3.487-auto.txt");
-    const OLD: &str = include_str!("../../../../../tests/fixtures/tools/iozone-3.327-auto.txt");
+    const ONE: &str = include_str!("../../../tests/fixtures/tools/iozone-3.487-one.txt");
+    const AUTO: &str = include_str!("../../../tests/fixtures/tools/iozone-3.487-auto.txt");
+    const OLD: &str = include_str!("../../../tests/fixtures/tools/iozone-3.327-auto.txt");
 
     #[test]
     fn every_row_is_a_result_and_what_was_not_asked_for_is_none() {
@@ -248,16 +212,5 @@ mod tests {
         assert!(parse(&wider).unwrap_err().contains("no row"));
         let unknown = OLD.replace("freread", "pread");
         assert!(parse(&unknown).unwrap_err().contains("iozone 3.327 has other columns"));
-    }
-
-    #[test]
-    fn what_iozone_cannot_do_is_refused() {
-        assert!(refused(&IOZONE, &[("block-size", "512")]).contains("block-size=512"));
-        assert!(
-            refused(&IOZONE, &[("file-size", "5MiB"), ("block-size", "2MiB")]).contains("5MiB")
-        );
-        assert!(launch(&IOZONE, &[], &["/a", "/b"]).unwrap_err().contains("one directory"));
-        let words = words(&IOZONE, &[("file-size", "4MiB"), ("block-size", "64KiB")], &["/a"]);
-        assert!(words.contains(&"4096k".to_owned()) && words.contains(&"-I".to_owned()));
     }
 }

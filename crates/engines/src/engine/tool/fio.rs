@@ -1,28 +1,19 @@
-//! (pure) fio: the knobs of the engine `file` in the words of fio 3, and its JSON of every version.
-//!
-//! Figures are named as fio measures them: `latency_ns` from submission to completion (`lat_ns`),
-//! `completion_latency_ns` from the kernel's acceptance on (`clat_ns`). Of a trial that reads and
-//! writes each direction has its own, as fio prints no sum of both, but for `mixed`, which is one
-//! where it was asked for (`unified_rw_reporting`).
+//! (pure) fio: the knobs of the engine `file` in the words of fio 3.
 
-use serde_json::{Map, Value as Json};
-
-use super::{Adapter, Asked, Launch, one_of};
+use super::{Asked, Launch, Tool, one_of};
 use crate::engine::load::cpus::NO_CARD;
 use base::value::Stop;
 use experiment::knob::typed::Number;
-use experiment::knob::{self, Access, Knob, Settings};
+use experiment::knob::{self, Access, Knob, Settings, engines};
 
-mod document;
-
-pub const FIO: Adapter = Adapter {
-    name: "fio",
+/// fio as an engine.
+pub const FIO: Tool = Tool {
+    kind: &engines::FIO,
+    importer: &importers::fio::FIO,
     program: "fio",
     get: "apt-get install fio",
     asks_version: &["--version"],
     launch,
-    parse: document::parse,
-    knows: document::knows,
 };
 
 /// Every job is called so, and its files after it.
@@ -256,84 +247,10 @@ fn percent(settings: &Settings, knob: Knob<Number>) -> Result<u64, String> {
     }
 }
 
-/// Knobs out of the options that fio repeats; what it does not repeat stays unknown. `each` says
-/// that every job has an entry of its own, though all of them repeat how many there are.
-fn settings_of(options: &[&Map<String, Json>], each: bool) -> Map<String, Json> {
-    let option = |name: &str| {
-        let all = options.iter().rev();
-        all.filter_map(|of| of.get(name)).find_map(Json::as_str)
-    };
-    let mut known = Map::new();
-    let mut set = |knob: &str, value: Option<Json>| {
-        if let Some(value) = value {
-            known.insert(knob.to_owned(), value);
-        }
-    };
-    let count = |name: &str| option(name).and_then(|text| text.parse::<u64>().ok());
-    let access = match option("rw").or(option("readwrite")) {
-        Some("read") => Some("read"),
-        Some("write") => Some("write"),
-        Some("randread") => Some("random-read"),
-        Some("randwrite") => Some("random-write"),
-        Some("randrw") => Some("random-mix"),
-        _ => None,
-    };
-    set("access", access.map(Json::from));
-    set("block-size", option("bs").or(option("blocksize")).and_then(bytes).map(Json::from));
-    set("queue-depth", count("iodepth").map(Json::from));
-    let grouped = option("group_reporting").and_then(switch) == Some(true);
-    // One entry of several jobs that are not put together is what somebody kept of it.
-    let jobs = count("numjobs").filter(|jobs| grouped || *jobs == 1);
-    let streams = if each { Some(1) } else { jobs };
-    set("streams", streams.map(Json::from));
-    let files = count("nrfiles");
-    let size = option("size").and_then(bytes);
-    // `size` is of all files of a job.
-    let each = size.and_then(|size| Some(size / files.unwrap_or(1).max(1)).filter(|it| *it > 0));
-    set("file-size", each.map(Json::from));
-    set("files", files.map(Json::from));
-    set("direct", option("direct").and_then(switch).map(Json::from));
-    let engine = match option("ioengine") {
-        Some("io_uring") => Some("uring"),
-        Some("libaio") => Some("aio"),
-        Some("psync" | "sync") => Some("sync"),
-        Some("mmap") => Some("mmap"),
-        _ => None,
-    };
-    set("io-engine", engine.map(Json::from));
-    let share = count("rwmixread").filter(|percent| *percent <= 100);
-    set("read-share", share.map(|percent| Json::from(percent as f64 / 100.0)));
-    known
-}
-
-/// A size as fio reads it: `4k` is 4096. Longer units mean one thing or the other by `kb_base`, and
-/// are left unknown.
-fn bytes(text: &str) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let shift = match unit.to_ascii_lowercase().as_str() {
-        "" => 0,
-        "k" => 10,
-        "m" => 20,
-        "g" => 30,
-        "t" => 40,
-        _ => return None,
-    };
-    number.parse::<u64>().ok()?.checked_mul(1 << shift)
-}
-
-fn switch(text: &str) -> Option<bool> {
-    match text {
-        "1" | "true" | "" => Some(true),
-        "0" | "false" => Some(false),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{refused, words};
+    use crate::engine::tool::testing::{refused, words};
 
     #[test]
     fn knobs_become_the_words_that_a_person_would_type() {
@@ -377,7 +294,7 @@ mod tests {
     #[test]
     fn files_are_written_in_full_before_they_are_read_and_never_before_they_are_written() {
         let launch = |access| {
-            crate::engine::adapter::testing::launch(&FIO, &[("access", access)], &["/a"]).unwrap()
+            crate::engine::tool::testing::launch(&FIO, &[("access", access)], &["/a"]).unwrap()
         };
         for access in ["read", "random-read", "random-write", "random-mix"] {
             let prepared = launch(access).prepare;
@@ -409,15 +326,5 @@ mod tests {
             let why = refused(&FIO, typed);
             assert!(why.contains(knob), "{typed:?}: {why}");
         }
-    }
-
-    #[test]
-    fn sizes_mean_what_fio_means_by_them_or_nothing() {
-        assert_eq!(bytes("4k"), Some(4096));
-        assert_eq!(bytes("128M"), Some(128 << 20));
-        assert_eq!(bytes("512"), Some(512));
-        assert_eq!((bytes("4KiB"), bytes("4kb"), bytes(""), bytes("k")), (None, None, None, None));
-        assert_eq!(bytes("99999999999999999999g"), None);
-        assert_eq!(bytes("9999999999999999999t"), None);
     }
 }

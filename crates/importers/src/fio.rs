@@ -1,24 +1,29 @@
-//! (pure) What fio prints with `--output-format=json`: documents, with warnings before, between and
-//! after them.
+//! (pure) What fio prints with `--output-format=json`, of every version: documents, with warnings
+//! before, between and after them.
+//!
+//! Figures are named as fio measures them: `latency_ns` from submission to completion (`lat_ns`),
+//! `completion_latency_ns` from the kernel's acceptance on (`clat_ns`). Of a trial that reads and
+//! writes each direction has its own, as fio prints no sum of both, but for `mixed`, which is one
+//! where it was asked for (`unified_rw_reporting`).
 
 use serde_json::{Map, Value as Json};
 
-use super::settings_of;
-use crate::engine::adapter::{Said, json};
+use super::{Importer, Said, json};
+
+/// See [`Importer`].
+pub const FIO: Importer =
+    Importer { name: "fio", about: "The JSON of fio 2 and 3 (--output-format=json)", parse, knows };
 
 /// Every document of fio's has it.
 const MARK: &str = "fio version";
 
 /// Whether a text looks like fio's JSON, whole or not.
-pub fn knows(text: &str) -> bool {
+fn knows(text: &str) -> bool {
     text.contains("\"fio version\"")
 }
 
 /// One result for each job, or for each group of jobs with `group_reporting`, of every document.
-///
-/// # Errors
-/// When there is no document, or one was cut short or is broken: then none has a result.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
+fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut said = Vec::new();
     let fios = |document: &Json| document.get(MARK).is_some();
     for document in json::documents(text)?.into_iter().filter(fios) {
@@ -181,21 +186,93 @@ fn direction(said: &mut Said, before: &str, of: &Json, old: bool) {
     }
 }
 
+/// Knobs out of the options that fio repeats; what it does not repeat stays unknown. `each` says
+/// that every job has an entry of its own, though all of them repeat how many there are.
+fn settings_of(options: &[&Map<String, Json>], each: bool) -> Map<String, Json> {
+    let option = |name: &str| {
+        let all = options.iter().rev();
+        all.filter_map(|of| of.get(name)).find_map(Json::as_str)
+    };
+    let mut known = Map::new();
+    let mut set = |knob: &str, value: Option<Json>| {
+        if let Some(value) = value {
+            known.insert(knob.to_owned(), value);
+        }
+    };
+    let count = |name: &str| option(name).and_then(|text| text.parse::<u64>().ok());
+    let access = match option("rw").or(option("readwrite")) {
+        Some("read") => Some("read"),
+        Some("write") => Some("write"),
+        Some("randread") => Some("random-read"),
+        Some("randwrite") => Some("random-write"),
+        Some("randrw") => Some("random-mix"),
+        _ => None,
+    };
+    set("access", access.map(Json::from));
+    set("block-size", option("bs").or(option("blocksize")).and_then(bytes).map(Json::from));
+    set("queue-depth", count("iodepth").map(Json::from));
+    let grouped = option("group_reporting").and_then(switch) == Some(true);
+    // One entry of several jobs that are not put together is what somebody kept of it.
+    let jobs = count("numjobs").filter(|jobs| grouped || *jobs == 1);
+    let streams = if each { Some(1) } else { jobs };
+    set("streams", streams.map(Json::from));
+    let files = count("nrfiles");
+    let size = option("size").and_then(bytes);
+    // `size` is of all files of a job.
+    let each = size.and_then(|size| Some(size / files.unwrap_or(1).max(1)).filter(|it| *it > 0));
+    set("file-size", each.map(Json::from));
+    set("files", files.map(Json::from));
+    set("direct", option("direct").and_then(switch).map(Json::from));
+    let engine = match option("ioengine") {
+        Some("io_uring") => Some("uring"),
+        Some("libaio") => Some("aio"),
+        Some("psync" | "sync") => Some("sync"),
+        Some("mmap") => Some("mmap"),
+        _ => None,
+    };
+    set("io-engine", engine.map(Json::from));
+    let share = count("rwmixread").filter(|percent| *percent <= 100);
+    set("read-share", share.map(|percent| Json::from(percent as f64 / 100.0)));
+    known
+}
+
+/// A size as fio reads it: `4k` is 4096. Longer units mean one thing or the other by `kb_base`, and
+/// are left unknown.
+fn bytes(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(end);
+    let shift = match unit.to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "1" | "true" | "" => Some(true),
+        "0" | "false" => Some(false),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{figure, rounded};
+    use crate::testing::{figure, rounded};
 
-    const READ: &str = include_str!("../../../../../../tests/fixtures/tools/fio-3.33-read.txt");
-    const MIXED: &str = include_str!("../../../../../../tests/fixtures/tools/fio-3.33-mixed.txt");
-    const TWO: &str = include_str!("../../../../../../tests/fixtures/tools/fio-3.33-two-jobs.txt");
-    const OLD: &str = include_str!("../../../../../../tests/fixtures/tools/fio-2.15-readwrite.txt");
-    const OLDEST: &str =
-        include_str!("../../../../../../tests/fixtures/tools/fio-2.1.4-no-total_ios.txt");
-    const LINE: &str = include_str!("../../../../../../tests/fixtures/tools/fio-3.42-minified.txt");
-    const EACH: &str = include_str!("../../../../../../tests/fixtures/tools/fio-3.19-numjobs.txt");
-    const UNIFIED: &str =
-        include_str!("../../../../../../tests/fixtures/tools/fio-3.42-unified.txt");
+    const READ: &str = include_str!("../../../tests/fixtures/tools/fio-3.33-read.txt");
+    const MIXED: &str = include_str!("../../../tests/fixtures/tools/fio-3.33-mixed.txt");
+    const TWO: &str = include_str!("../../../tests/fixtures/tools/fio-3.33-two-jobs.txt");
+    const OLD: &str = include_str!("../../../tests/fixtures/tools/fio-2.15-readwrite.txt");
+    const OLDEST: &str = include_str!("../../../tests/fixtures/tools/fio-2.1.4-no-total_ios.txt");
+    const LINE: &str = include_str!("../../../tests/fixtures/tools/fio-3.42-minified.txt");
+    const EACH: &str = include_str!("../../../tests/fixtures/tools/fio-3.19-numjobs.txt");
+    const UNIFIED: &str = include_str!("../../../tests/fixtures/tools/fio-3.42-unified.txt");
 
     #[test]
     fn a_group_of_jobs_that_read_is_one_result_in_fios_own_words() {
@@ -382,5 +459,15 @@ mod tests {
     fn what_several_machines_did_is_refused_with_what_to_import_instead() {
         let clients = LINE.replace("\"jobs\"", "\"client_stats\"");
         assert!(parse(&clients).unwrap_err().contains("fio --client"));
+    }
+
+    #[test]
+    fn sizes_mean_what_fio_means_by_them_or_nothing() {
+        assert_eq!(bytes("4k"), Some(4096));
+        assert_eq!(bytes("128M"), Some(128 << 20));
+        assert_eq!(bytes("512"), Some(512));
+        assert_eq!((bytes("4KiB"), bytes("4kb"), bytes(""), bytes("k")), (None, None, None, None));
+        assert_eq!(bytes("99999999999999999999g"), None);
+        assert_eq!(bytes("9999999999999999999t"), None);
     }
 }

@@ -1,25 +1,19 @@
 //! Installed tools as engines: one table, one file a tool.
 //!
-//! An adapter is two pure functions: settings of a trial into the words of a command line, and
-//! what the tool printed into figures of its own. What lies between them is the machinery of the
-//! engine `command`: a worker process, the kernel's account of the run, counters, origin. The
-//! tool's figures stand beside ours as reported ones (see [`experiment::measurement::reported`]);
-//! nothing is computed of them but the change of unit. A setting that the tool cannot honour is
-//! refused by name, never replaced.
-
-use std::collections::BTreeSet;
-
-use serde_json::{Map, Value as Json};
+//! A tool is a pure function of settings into the words of a command line; what it printed is read
+//! by its [importer](importers), as it is where somebody else ran it. What lies between them is the
+//! machinery of the engine `command`: a worker process, the kernel's account of the run, counters,
+//! origin. A setting that the tool cannot honour is refused by name, never replaced.
 
 use crate::engine::command::{self, Spec, Start};
 use crate::engine::{Context, Engine, Error, Serve};
+use experiment::knob::EngineKind;
 use experiment::knob::typed::Setting;
 use experiment::knob::{self, Knob, Settings};
-use experiment::knob::{EngineKind, engines};
-use experiment::measurement::reported::{Bound, Figure, Reported, Way};
 use experiment::measurement::{Measurement, Note};
 use experiment::plan::Trial;
 use host::sys;
+use importers::{Importer, Said};
 
 mod bonnie;
 mod dbench;
@@ -27,8 +21,6 @@ mod elbencho;
 mod fio;
 mod ior;
 mod iozone;
-mod iperf3;
-mod json;
 mod mdtest;
 mod pgbench;
 mod sysbench;
@@ -37,11 +29,23 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use bonnie::BONNIE;
+pub use dbench::DBENCH;
+pub use elbencho::ELBENCHO;
+pub use fio::FIO;
+pub use ior::IOR;
+pub use iozone::IOZONE;
+pub use mdtest::MDTEST;
+pub use pgbench::{PGBENCH, Served};
+pub use sysbench::SYSBENCH;
+
 /// One tool.
 #[derive(Debug)]
-pub struct Adapter {
-    /// The tool's name and the engine's.
-    pub name: &'static str,
+pub struct Tool {
+    /// What is known of the engine that it is.
+    pub kind: &'static EngineKind,
+    /// What reads what it prints; of the same name.
+    pub importer: &'static Importer,
     /// The program that is run.
     pub program: &'static str,
     /// How to get it: what one would type on Debian, or where it is to be had.
@@ -50,57 +54,13 @@ pub struct Adapter {
     pub asks_version: &'static [&'static str],
     /// What is run for a trial, or why it cannot be honoured and what would do it.
     pub launch: fn(&Asked<'_>) -> Result<Launch, String>,
-    /// What it printed; why it cannot be understood.
-    pub parse: fn(&str) -> Result<Vec<Said>, String>,
-    /// Whether a text, of whatever origin, looks like what it prints.
-    pub knows: fn(&str) -> bool,
 }
 
 /// In the order of the reference.
-pub const ADAPTERS: &[&Adapter] = &[
-    &fio::FIO,
-    &bonnie::BONNIE,
-    &iozone::IOZONE,
-    &dbench::DBENCH,
-    &sysbench::SYSBENCH,
-    &ior::IOR,
-    &mdtest::MDTEST,
-    &elbencho::ELBENCHO,
-    &iperf3::IPERF3,
-    &pgbench::PGBENCH,
-];
+pub const TOOLS: &[&Tool] =
+    &[&FIO, &BONNIE, &IOZONE, &DBENCH, &SYSBENCH, &IOR, &MDTEST, &ELBENCHO, &PGBENCH];
 
-/// The adapter of that name.
-pub fn find(name: &str) -> Option<&'static Adapter> {
-    ADAPTERS.iter().copied().find(|adapter| adapter.name == name)
-}
-
-impl Adapter {
-    /// What it printed, where that can be: no figure is negative, and none stands in one result
-    /// twice, as it does where lines of two results, or of two tables, were put together.
-    ///
-    /// # Errors
-    /// Why it cannot be understood.
-    pub fn read(&self, text: &str) -> Result<Vec<Said>, String> {
-        let results = (self.parse)(text)?;
-        for said in &results {
-            let mut known: BTreeSet<&str> = BTreeSet::new();
-            for Figure { name, value, printed, .. } in &said.figures {
-                if *value < 0.0 {
-                    return Err(format!("its {name} is {printed}, and less than nothing"));
-                }
-                if !known.insert(name) {
-                    return Err(format!(
-                        "its {name} stands there twice, the second time {printed}"
-                    ));
-                }
-            }
-        }
-        Ok(results)
-    }
-}
-
-/// A trial as an adapter sees it.
+/// A trial as a tool sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
     /// A value for every knob that the tool obeys.
@@ -145,66 +105,9 @@ pub struct Launch {
     pub notes: Vec<Note>,
 }
 
-/// One result that a tool printed.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Said {
-    /// The tool's version, as it printed it; empty where it does not.
-    pub version: String,
-    /// What it calls this result, where it has a name for it.
-    pub title: String,
-    /// Knobs as far as the output tells them, in the form of the store.
-    pub settings: Map<String, Json>,
-    /// Its figures.
-    pub figures: Vec<Figure>,
-    /// What it could not tell, and why.
-    pub notes: Vec<Note>,
-}
-
-impl Said {
-    /// Adds a figure in the unit of its name; one that is not finite is none.
-    fn add(&mut self, name: impl Into<String>, value: f64, printed: impl Into<String>) {
-        if value.is_finite() {
-            let (name, printed) = (name.into(), printed.into());
-            self.figures.push(Figure { name, value, printed, bound: Bound::Exact });
-        }
-    }
-
-    /// As a figure of somebody else: `by` what, `says` which words.
-    pub fn reported(self, tool: &str, place: String, says: String) -> Reported {
-        let by = format!("{tool} {}", self.version).trim().to_owned();
-        let way = Way::Untold;
-        Reported { by, place, says, configuration: None, way, figures: self.figures }
-    }
-}
-
-/// An adapter as an engine.
-#[derive(Debug)]
-pub struct Tool(pub &'static EngineKind, pub &'static Adapter);
-
-/// The tools as engines.
-pub const FIO: Tool = Tool(&engines::FIO, &fio::FIO);
-/// See [`FIO`].
-pub const BONNIE: Tool = Tool(&engines::BONNIE, &bonnie::BONNIE);
-/// See [`FIO`].
-pub const IOZONE: Tool = Tool(&engines::IOZONE, &iozone::IOZONE);
-/// See [`FIO`].
-pub const IOR: Tool = Tool(&engines::IOR, &ior::IOR);
-/// See [`FIO`].
-pub const MDTEST: Tool = Tool(&engines::MDTEST, &mdtest::MDTEST);
-/// See [`FIO`].
-pub const ELBENCHO: Tool = Tool(&engines::ELBENCHO, &elbencho::ELBENCHO);
-/// See [`FIO`].
-pub const DBENCH: Tool = Tool(&engines::DBENCH, &dbench::DBENCH);
-/// See [`FIO`].
-pub const SYSBENCH: Tool = Tool(&engines::SYSBENCH, &sysbench::SYSBENCH);
-/// See [`FIO`].
-pub const IPERF3: Tool = Tool(&engines::IPERF3, &iperf3::IPERF3);
-/// See [`FIO`].
-pub const PGBENCH: pgbench::Served = pgbench::Served(&engines::PGBENCH, &pgbench::PGBENCH);
-
 impl Engine for Tool {
     fn kind(&self) -> &'static EngineKind {
-        self.0
+        self.kind
     }
 
     /// A trial that the tool cannot honour is skipped on its own: others of its plan can be run.
@@ -217,22 +120,21 @@ impl Engine for Tool {
     }
 
     fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Error> {
-        let adapter = self.1;
         let user = rustix::process::getuid().as_raw();
         let memory_bytes = context.host.memory_bytes();
         let cpus = sys::processors::allowed();
         let ask = |places: &[String]| {
             let (settings, seed) = (&trial.settings, trial.seed);
             let asked = Asked { settings, places, seed, user, memory_bytes, cpus: &cpus };
-            (adapter.launch)(&asked).map_err(Error::Unsupported)
+            (self.launch)(&asked).map_err(Error::Unsupported)
         };
         // What can be told without a folder is told first; whether it is installed comes after what
         // no installation would change.
         let names: Vec<String> =
             context.work.iter().map(|work| work.to_string_lossy().into_owned()).collect();
         let launch = ask(&names)?;
-        if sys::command::find(adapter.program).is_none() {
-            let (name, get) = (adapter.name, adapter.get);
+        if sys::command::find(self.program).is_none() {
+            let (name, get) = (self.name(), self.get);
             return Err(Error::Unsupported(format!("{name} is not installed here: {get}")));
         }
         let starts = launch.words.first().is_some_and(|program| program == MPIRUN);
@@ -247,18 +149,18 @@ impl Engine for Tool {
             words.clone_from(&launch.words);
             Ok(spec(&launch, places, &trial.settings))
         })?;
-        finish(adapter, measured, launch.notes, &words)
+        finish(self, measured, launch.notes, &words)
     }
 }
 
 /// What the tool said of a trial, beside what the kernel counted of it.
 fn finish(
-    adapter: &Adapter,
+    tool: &Tool,
     mut measured: Measurement,
     notes: Vec<Note>,
     words: &[String],
 ) -> Result<Measurement, Error> {
-    let said = one(adapter, &measured)?;
+    let said = one(tool, &measured)?;
     // What the kernel counted of the run is in `programs`, the samples and the evidence. A rate
     // of it would be over the tool's own start and end, and over all of its phases at once.
     measured.window = None;
@@ -266,7 +168,7 @@ fn finish(
     measured.notes.extend(notes);
     measured.notes.extend(said.notes.iter().cloned());
     let (place, says) = ("its own output".to_owned(), sys::command::line(words));
-    measured.reported = Some(said.reported(adapter.name, place, says));
+    measured.reported = Some(said.reported(tool.kind.name, place, says));
     Ok(measured)
 }
 
@@ -291,8 +193,8 @@ fn spec(launch: &Launch, places: &[String], settings: &Settings) -> Spec {
 }
 
 /// What the tool said of the trial.
-fn one(adapter: &Adapter, measured: &Measurement) -> Result<Said, Error> {
-    let name = adapter.name;
+fn one(tool: &Tool, measured: &Measurement) -> Result<Said, Error> {
+    let name = tool.kind.name;
     if let Some(cut) = measured.notes.iter().find(|note| note.kind == "cut-short") {
         let hint = "give it more with at-most=";
         return Err(Error::Failed(format!("{name} has no result: {} {hint}", cut.text)));
@@ -305,7 +207,8 @@ fn one(adapter: &Adapter, measured: &Measurement) -> Result<Said, Error> {
         let why = format!("{name} printed {bytes} bytes, of which the middle was not kept");
         return Err(Error::Failed(why));
     }
-    let mut all = adapter
+    let mut all = tool
+        .importer
         .read(&text)
         .map_err(|why| Error::Failed(format!("what {name} printed cannot be read: {why}")))?;
     match (all.pop(), all.len()) {
@@ -350,20 +253,4 @@ fn one_of<'k>(
             names.join(" or ")
         )
     })
-}
-
-/// The adapter whose output a text looks like.
-///
-/// # Errors
-/// When none or several do, with what to type.
-pub fn recognise(text: &str) -> Result<&'static Adapter, String> {
-    let knowing: Vec<_> = ADAPTERS.iter().filter(|adapter| (adapter.knows)(text)).collect();
-    match knowing.as_slice() {
-        [one] => Ok(one),
-        [] => Err("it looks like the output of no tool that is known".to_owned()),
-        several => {
-            let names: Vec<&str> = several.iter().map(|adapter| adapter.name).collect();
-            Err(format!("it looks like the output of {}", names.join(" and of ")))
-        }
-    }
 }

@@ -1,33 +1,15 @@
-//! (pure) mdtest 1.8 to 4: files made, looked at, opened and removed; its closing summary.
+//! (pure) mdtest 1.8 to 4: its closing summary.
 //!
-//! Each stream is a task in a directory of its own; several are started by `mpirun`.
 //! Rates are operations per second; of several iterations mdtest gives the mean, the highest and
 //! the lowest.
 
 use serde_json::Map;
 
-use super::{Adapter, Asked, Launch, Said, tasks};
-use experiment::knob;
+use super::{Importer, Said};
 
-pub const MDTEST: Adapter = Adapter {
-    name: "mdtest",
-    program: "mdtest",
-    get: "build it: github.com/hpc/ior (needs MPI)",
-    // It has no word for it; a run on no file system says it first.
-    asks_version: &["-a", "DUMMY", "-F", "-n", "1", "-d", "/"],
-    launch,
-    parse,
-    knows,
-};
-
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
-    let place = asked.place("mdtest")?;
-    let files = asked.settings.get(knob::FILES).to_string();
-    let directory = format!("{place}/mdtest");
-    let words = ["mdtest", "-a", "POSIX", "-F", "-u", "-d", &directory, "-n", &files];
-    let words = tasks(asked, words.map(str::to_owned).into());
-    Ok(Launch { words, ..Launch::default() })
-}
+/// See [`Importer`].
+pub const MDTEST: Importer =
+    Importer { name: "mdtest", about: "All that mdtest 1.8 to 4 prints", parse, knows };
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("mdtest-") && line.contains("was launched with"))
@@ -156,14 +138,12 @@ const ROUNDING: f64 = 0.001;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{figure, launch, words};
+    use crate::testing::figure;
 
-    const TWO: &str =
-        include_str!("../../../../../tests/fixtures/tools/mdtest-4.1.0-two-tasks.txt");
-    const BOTH: &str =
-        include_str!("../../../../../tests/fixtures/tools/mdtest-4.1.0-rate-and-time.txt");
+    const TWO: &str = include_str!("../../../tests/fixtures/tools/mdtest-4.1.0-two-tasks.txt");
+    const BOTH: &str = include_str!("../../../tests/fixtures/tools/mdtest-4.1.0-rate-and-time.txt");
     const OLD: &str =
-        include_str!("../../../../../tests/fixtures/tools/mdtest-1.9.3-five-iterations.txt");
+        include_str!("../../../tests/fixtures/tools/mdtest-1.9.3-five-iterations.txt");
 
     #[test]
     fn the_summary_is_read_with_its_highest_and_lowest() {
@@ -250,20 +230,5 @@ mod tests {
         assert!(parse(&low).unwrap_err().contains("between its lowest"));
         let other = TWO.replace("File stat ", "File links");
         assert!(parse(&other).unwrap_err().contains("no row"));
-    }
-
-    #[test]
-    fn several_streams_are_tasks_of_mpirun() {
-        let words = words(&MDTEST, &[("streams", "2")], &["/a"]);
-        let position = words.iter().position(|word| word == "mdtest");
-        assert_eq!((words[0].as_str(), position), ("mpirun", Some(5)), "{words:?}");
-        assert!(words.contains(&"-u".to_owned()), "each in a directory of its own");
-    }
-
-    #[test]
-    fn one_task_makes_its_files_in_one_directory() {
-        let words = words(&MDTEST, &[("files", "1000")], &["/a"]);
-        assert!(words.ends_with(&["-n".to_owned(), "1000".to_owned()]), "{words:?}");
-        assert!(launch(&MDTEST, &[], &["/a", "/b"]).unwrap_err().contains("one directory"));
     }
 }

@@ -1,4 +1,4 @@
-//! (pure) dbench 4: N clients that replay a loadfile; its closing table and its last line.
+//! (pure) dbench 4: its closing table and its last line.
 //!
 //! dbench counts bytes in millions and averages after its own warm-up, which it makes a fifth of
 //! the time limit or none, by its build; what it printed of that stands in the kept output. Waits
@@ -6,40 +6,12 @@
 
 use serde_json::Map;
 
-use super::{Adapter, Asked, Launch, Said};
-use base::value::Stop;
-use experiment::knob;
+use super::{Importer, Said};
 use experiment::measurement::Note;
 
-pub const DBENCH: Adapter = Adapter {
-    name: "dbench",
-    program: "dbench",
-    get: "apt-get install dbench",
-    asks_version: &["--version"],
-    launch,
-    parse,
-    knows,
-};
-
-const SECOND_NS: u64 = 1_000_000_000;
-
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
-    let settings = asked.settings;
-    let seconds = match settings.stop() {
-        // It takes its rate once a second, and has none of its first.
-        Stop::After(ns) if ns > SECOND_NS && ns % SECOND_NS == 0 => ns / SECOND_NS,
-        other => {
-            return Err(format!(
-                "dbench runs for whole seconds, two or more; stop={other} needs a time such as \
-                 stop=10s"
-            ));
-        }
-    };
-    let place = asked.place("dbench")?.to_owned();
-    let clients = settings.get(knob::STREAMS);
-    let words = ["dbench", "-D", &place, "-t", &seconds.to_string(), &clients.to_string()];
-    Ok(Launch { words: words.map(str::to_owned).into(), ..Launch::default() })
-}
+/// See [`Importer`].
+pub const DBENCH: Importer =
+    Importer { name: "dbench", about: "All that dbench 4 prints", parse, knows };
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("dbench version "))
@@ -156,10 +128,9 @@ fn closing(said: &mut Said, rest: &str) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{figure, launch, refused, words};
+    use crate::testing::figure;
 
-    const TWO: &str =
-        include_str!("../../../../../tests/fixtures/tools/dbench-4.00-two-clients.txt");
+    const TWO: &str = include_str!("../../../tests/fixtures/tools/dbench-4.00-two-clients.txt");
 
     #[test]
     fn the_closing_line_and_the_table_are_read() {
@@ -192,16 +163,5 @@ mod tests {
         assert!(parse("elephant\n").is_err());
         let odd = TWO.replace("MB/sec  2 clients", "MB/sec  many clients");
         assert!(parse(&odd).unwrap_err().contains("closing line"));
-    }
-
-    #[test]
-    fn what_dbench_cannot_do_is_refused() {
-        for stop in ["1s", "1500ms", "pass", "steady", "1GiB"] {
-            let why = refused(&DBENCH, &[("stop", stop)]);
-            assert!(why.contains("whole seconds") && why.contains("stop="), "{why}");
-        }
-        assert!(launch(&DBENCH, &[], &["/a", "/b"]).unwrap_err().contains("one directory"));
-        let words = words(&DBENCH, &[("streams", "4"), ("stop", "3s")], &["/a"]);
-        assert_eq!(words, ["dbench", "-D", "/a", "-t", "3", "4"]);
     }
 }

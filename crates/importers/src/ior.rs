@@ -1,58 +1,15 @@
-//! (pure) IOR 3.3 to 4: a file of each task, and its closing summary.
+//! (pure) IOR 3.3 to 4: its closing summary.
 //!
-//! A trial of one stream runs one task without `mpirun`, one of several lets `mpirun` start so
-//! many. Rates are in MiB/s and 1/s; of several repetitions IOR gives the mean, the highest and
-//! the lowest. One run may have several tests (`-f SCRIPT`): each is a result.
+//! Rates are in MiB/s and 1/s; of several repetitions IOR gives the mean, the highest and the
+//! lowest. One run may have several tests (`-f SCRIPT`): each is a result.
 
 use serde_json::{Map, Value as Json};
 
-use super::{Adapter, Asked, Launch, Said, one_of, tasks};
-use experiment::knob;
+use super::{Importer, Said};
 
-pub const IOR: Adapter = Adapter {
-    name: "ior",
-    program: "ior",
-    get: "build it: github.com/hpc/ior (needs MPI)",
-    // It has no word for it; a run that does nothing says it first.
-    asks_version: &["-a", "DUMMY", "--dryRun"],
-    launch,
-    parse,
-    knows,
-};
-
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
-    let settings = asked.settings;
-    let access = [("read", "read"), ("write", "write"), ("random-read", "random-read")];
-    let access = one_of(settings, "IOR", knob::ACCESS, &access)?;
-    let (size, block) = (settings.get(knob::FILE_SIZE), settings.get(knob::BLOCK_SIZE));
-    if size % block != 0 {
-        return Err(format!(
-            "IOR moves whole transfers; file-size={} needs to be a multiple of block-size={}",
-            settings.value(knob::FILE_SIZE),
-            settings.value(knob::BLOCK_SIZE)
-        ));
-    }
-    let place = asked.place("IOR")?;
-    let mut common = ["ior", "-a", "POSIX", "-k", "-e"].map(str::to_owned).to_vec();
-    common.extend(["-b".to_owned(), size.to_string()]);
-    common.extend(["-o".to_owned(), format!("{place}/ior")]);
-    // Streams have files of their own.
-    common.extend((settings.get(knob::STREAMS) > 1).then(|| "-F".to_owned()));
-    let direct = settings.get(knob::DIRECT).then(|| "--posix.odirect".to_owned());
-    let moved = |bytes: u64| ["-t".to_owned(), bytes.to_string()];
-    let mut words = common.clone();
-    words.extend(moved(block));
-    words.extend(direct);
-    words.push(if access == "write" { "-w" } else { "-r" }.to_owned());
-    if access == "random-read" {
-        words.push("-z".to_owned());
-    }
-    let mut lay = common;
-    lay.extend(moved(block));
-    lay.push("-w".to_owned());
-    let prepare = if access == "write" { Vec::new() } else { vec![tasks(asked, lay)] };
-    Ok(Launch { prepare, words: tasks(asked, words), notes: Vec::new() })
-}
+/// See [`Importer`].
+pub const IOR: Importer =
+    Importer { name: "ior", about: "All that IOR 3.3 to 4 prints, run by hand", parse, knows };
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("IOR-") && line.contains("MPI Coordinated Test"))
@@ -231,12 +188,11 @@ const ROUNDING: f64 = 0.01;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{figure, launch, refused, words};
+    use crate::testing::figure;
 
-    const TWO: &str = include_str!("../../../../../tests/fixtures/tools/ior-4.1.0-two-tasks.txt");
-    const TESTS: &str = include_str!("../../../../../tests/fixtures/tools/ior-3.3.0-two-tests.txt");
-    const IO500: &str =
-        include_str!("../../../../../tests/fixtures/tools/ior-4.1.0-io500-refused.txt");
+    const TWO: &str = include_str!("../../../tests/fixtures/tools/ior-4.1.0-two-tasks.txt");
+    const TESTS: &str = include_str!("../../../tests/fixtures/tools/ior-3.3.0-two-tests.txt");
+    const IO500: &str = include_str!("../../../tests/fixtures/tools/ior-4.1.0-io500-refused.txt");
 
     #[test]
     fn the_summary_is_read_with_its_highest_and_lowest() {
@@ -332,32 +288,5 @@ mod tests {
         }
         let end = TWO.find("Finished").unwrap();
         assert!(!parse(&TWO[..end]).unwrap_err().contains("IO500"));
-    }
-
-    #[test]
-    fn several_streams_are_tasks_of_mpirun_with_a_file_each() {
-        let read = launch(&IOR, &[("streams", "3")], &["/a"]).unwrap();
-        for words in [&read.prepare[0], &read.words] {
-            let start = ["mpirun", "--allow-run-as-root", "--oversubscribe", "-np", "3", "ior"];
-            assert!(words.starts_with(&start.map(str::to_owned)), "{words:?}");
-            assert!(words.contains(&"-F".to_owned()));
-        }
-        let one = words(&IOR, &[], &["/a"]);
-        assert!(one[0] == "ior" && !one.contains(&"-F".to_owned()), "{one:?}");
-    }
-
-    #[test]
-    fn what_no_task_can_do_is_refused() {
-        for access in ["random-write", "random-mix", "read-backward", "read-strided"] {
-            assert!(refused(&IOR, &[("access", access)]).contains(&format!("access={access}")));
-        }
-        assert!(refused(&IOR, &[("block-size", "3MiB")]).contains("block-size=3MiB"));
-        assert!(launch(&IOR, &[], &["/a", "/b"]).unwrap_err().contains("one directory"));
-        let read = launch(&IOR, &[("file-size", "4MiB")], &["/a"]).unwrap();
-        assert!(
-            read.prepare[0].contains(&"-w".to_owned()) && read.words.contains(&"-r".to_owned())
-        );
-        let write = words(&IOR, &[("access", "write")], &["/a"]);
-        assert!(write.contains(&"--posix.odirect".to_owned()), "{write:?}");
     }
 }

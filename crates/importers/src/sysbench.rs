@@ -1,79 +1,18 @@
-//! (pure) sysbench 1.0's `fileio`: the knobs that mean the same there, and its text.
+//! (pure) sysbench 1.0's `fileio`: its text.
 //!
-//! Its threads share one set of files, so a trial has one stream; its rates are in MiB/s and 1/s,
-//! its waits in ms.
+//! Its rates are in MiB/s and 1/s, its waits in ms.
 
 use serde_json::{Map, Value as Json};
 
-use super::{Adapter, Asked, Launch, Said, one_of};
-use base::value::Stop;
-use experiment::knob;
+use super::{Importer, Said};
 
-pub const SYSBENCH: Adapter = Adapter {
+/// See [`Importer`].
+pub const SYSBENCH: Importer = Importer {
     name: "sysbench",
-    program: "sysbench",
-    get: "apt-get install sysbench",
-    asks_version: &["--version"],
-    launch,
+    about: "All that `sysbench fileio ... run` of sysbench 1.0 prints",
     parse,
     knows,
 };
-
-const SECOND_NS: u64 = 1_000_000_000;
-
-fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
-    let settings = asked.settings;
-    // `seqwr` makes the files that it writes.
-    let modes = [
-        ("read", "seqrd"),
-        ("write", "seqwr"),
-        ("random-read", "rndrd"),
-        ("random-write", "rndwr"),
-    ];
-    let mode = one_of(settings, "sysbench", knob::ACCESS, &modes)?;
-    let engines = [("sync", "sync"), ("mmap", "mmap")];
-    let engine = one_of(settings, "sysbench", knob::IO_ENGINE, &engines)?;
-    let direct = settings.get(knob::DIRECT);
-    if engine == "mmap" && direct {
-        return Err("a memory map goes through the page cache; io-engine=mmap needs direct=false"
-            .to_owned());
-    }
-    let seconds = match settings.stop() {
-        Stop::After(ns) if ns > 0 && ns % SECOND_NS == 0 => ns / SECOND_NS,
-        other => {
-            return Err(format!(
-                "sysbench runs for whole seconds; stop={other} needs a time such as stop=10s, or \
-                 engine=file"
-            ));
-        }
-    };
-    asked.place("sysbench")?;
-    let (files, size) = (settings.get(knob::FILES), settings.get(knob::FILE_SIZE));
-    let total = files.checked_mul(size).ok_or("file-size times files is too much to count")?;
-    let common = [
-        "sysbench".to_owned(),
-        "fileio".to_owned(),
-        format!("--file-num={files}"),
-        format!("--file-total-size={total}"),
-        format!("--file-block-size={}", settings.get(knob::BLOCK_SIZE)),
-        format!("--file-test-mode={mode}"),
-        format!("--file-io-mode={engine}"),
-    ];
-    let fsync = match settings.get(knob::FSYNC) {
-        "every" => ["--file-fsync-freq=0", "--file-fsync-all=on", "--file-fsync-end=off"],
-        "end" => ["--file-fsync-freq=0", "--file-fsync-all=off", "--file-fsync-end=on"],
-        _ => ["--file-fsync-freq=0", "--file-fsync-all=off", "--file-fsync-end=off"],
-    };
-    let mut words: Vec<String> = common.to_vec();
-    words.extend(fsync.map(str::to_owned));
-    words.extend(direct.then(|| "--file-extra-flags=direct".to_owned()));
-    // Its seed is a C int.
-    words.push(format!("--rand-seed={}", asked.seed % 0x7fff_ffff));
-    words.extend(["--threads=1", "--events=0", "--percentile=99"].map(str::to_owned));
-    words.extend([format!("--time={seconds}"), "run".to_owned()]);
-    let prepare = common.into_iter().chain(["prepare".to_owned()]).collect();
-    Ok(Launch { prepare: vec![prepare], words, notes: Vec::new() })
-}
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("sysbench ")) && text.contains("file open flags:")
@@ -187,13 +126,10 @@ fn bytes(text: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::adapter::testing::{refused, words};
 
-    const READ: &str = include_str!("../../../../../tests/fixtures/tools/sysbench-1.0.20-read.txt");
-    const WRITE: &str =
-        include_str!("../../../../../tests/fixtures/tools/sysbench-1.0.20-write.txt");
-    const OLD: &str =
-        include_str!("../../../../../tests/fixtures/tools/sysbench-0.4.12-refused.txt");
+    const READ: &str = include_str!("../../../tests/fixtures/tools/sysbench-1.0.20-read.txt");
+    const WRITE: &str = include_str!("../../../tests/fixtures/tools/sysbench-1.0.20-write.txt");
+    const OLD: &str = include_str!("../../../tests/fixtures/tools/sysbench-0.4.12-refused.txt");
 
     fn value(said: &Said, name: &str) -> Option<f64> {
         said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
@@ -238,26 +174,5 @@ mod tests {
         assert!(parse(&format!("{}{READ}", &READ[..end])).unwrap_err().contains("no last line"));
         let odd = READ.replace("reads/s:  ", "reads/s: x");
         assert!(parse(&odd).unwrap_err().contains("no number"));
-    }
-
-    #[test]
-    fn what_sysbench_cannot_do_is_refused_by_the_name_of_the_knob() {
-        let fine = ("io-engine", "sync");
-        for (typed, knob) in [
-            (&[("io-engine", "uring")][..], "io-engine=uring"),
-            (&[("io-engine", "aio")], "io-engine=aio"),
-            (&[fine, ("access", "random-mix")], "access=random-mix"),
-            (&[fine, ("access", "read-backward")], "access=read-backward"),
-            (&[fine, ("access", "read-strided")], "access=read-strided"),
-            (&[fine, ("stop", "100ms")], "stop=100ms"),
-            (&[fine, ("stop", "steady")], "stop=steady"),
-            (&[fine, ("stop", "pass")], "stop=pass"),
-            (&[("io-engine", "mmap")], "io-engine=mmap"),
-        ] {
-            let why = refused(&SYSBENCH, typed);
-            assert!(why.contains(knob), "{typed:?}: {why}");
-        }
-        let words = words(&SYSBENCH, &[fine, ("stop", "2s"), ("access", "write")], &["/a"]);
-        assert!(words.contains(&"--time=2".to_owned()), "{words:?}");
     }
 }

@@ -1,0 +1,137 @@
+//! What other tools print, read into figures of theirs: one table, one file a tool.
+//!
+//! A new importer is a file beside this one, its `mod` line here and a line in [`IMPORTERS`].
+//! Whether the tool is launched as well is the business of `engines`; most need not be.
+//!
+//! An importer is a pure function of a text. The tool's figures stand beside ours as reported ones
+//! (see [`experiment::measurement::reported`]); nothing is computed of them but the change of unit.
+//! A text that was cut short, or whose numbers contradict each other, is refused: no figure is made
+//! of half a result.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value as Json};
+
+use experiment::measurement::Note;
+use experiment::measurement::reported::{Bound, Figure, Reported, Way};
+
+mod json; //         (pure) JSON documents in a text that has other lines as well
+pub mod fio; //      (pure) its JSON, of every version
+pub mod bonnie; //   (pure) its CSV line
+pub mod iozone; //   (pure) its table of one file in thirteen ways
+pub mod dbench; //   (pure) its closing table and its last line
+pub mod sysbench; // (pure) its `fileio`: its text
+pub mod ior; //      (pure) its closing summary
+pub mod mdtest; //   (pure) its closing summary
+pub mod elbencho; // (pure) its JSON
+pub mod iperf3; //   (pure) its JSON, as the client prints it
+pub mod pgbench; //  (pure) its text
+#[cfg(test)]
+mod testing; //      (pure) for tests alone: a figure by its name
+#[cfg(test)]
+mod tests; //        (pure) what holds of every importer, by outputs that were recorded
+
+/// What reads the output of one tool.
+#[derive(Debug)]
+pub struct Importer {
+    /// The tool's name, and the engine's where it is launched, too.
+    pub name: &'static str,
+    /// What is read: what to bring, in a line.
+    pub about: &'static str,
+    /// What it printed, a result of it each; why it cannot be understood.
+    pub parse: fn(&str) -> Result<Vec<Said>, String>,
+    /// Whether a text, of whatever origin, looks like what it prints.
+    pub knows: fn(&str) -> bool,
+}
+
+/// In the order of the reference.
+pub const IMPORTERS: &[&Importer] = &[
+    &fio::FIO,
+    &bonnie::BONNIE,
+    &iozone::IOZONE,
+    &dbench::DBENCH,
+    &sysbench::SYSBENCH,
+    &ior::IOR,
+    &mdtest::MDTEST,
+    &elbencho::ELBENCHO,
+    &iperf3::IPERF3,
+    &pgbench::PGBENCH,
+];
+
+/// The importer of that name.
+pub fn find(name: &str) -> Option<&'static Importer> {
+    IMPORTERS.iter().copied().find(|importer| importer.name == name)
+}
+
+/// The importer of the tool whose output a text looks like.
+///
+/// # Errors
+/// When none or several do, with what to type.
+pub fn recognise(text: &str) -> Result<&'static Importer, String> {
+    let knowing: Vec<_> = IMPORTERS.iter().filter(|importer| (importer.knows)(text)).collect();
+    match knowing.as_slice() {
+        [one] => Ok(one),
+        [] => Err("it looks like the output of no tool that is known".to_owned()),
+        several => {
+            let names: Vec<&str> = several.iter().map(|importer| importer.name).collect();
+            Err(format!("it looks like the output of {}", names.join(" and of ")))
+        }
+    }
+}
+
+impl Importer {
+    /// What the tool printed, where that can be: no figure is negative, and none stands in one
+    /// result twice, as it does where lines of two results, or of two tables, were put together.
+    ///
+    /// # Errors
+    /// Why it cannot be understood.
+    pub fn read(&self, text: &str) -> Result<Vec<Said>, String> {
+        let results = (self.parse)(text)?;
+        for said in &results {
+            let mut known: BTreeSet<&str> = BTreeSet::new();
+            for Figure { name, value, printed, .. } in &said.figures {
+                if *value < 0.0 {
+                    return Err(format!("its {name} is {printed}, and less than nothing"));
+                }
+                if !known.insert(name) {
+                    return Err(format!(
+                        "its {name} stands there twice, the second time {printed}"
+                    ));
+                }
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// One result that a tool printed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Said {
+    /// The tool's version, as it printed it; empty where it does not.
+    pub version: String,
+    /// What it calls this result, where it has a name for it.
+    pub title: String,
+    /// Knobs as far as the output tells them, in the form of the store.
+    pub settings: Map<String, Json>,
+    /// Its figures.
+    pub figures: Vec<Figure>,
+    /// What it could not tell, and why.
+    pub notes: Vec<Note>,
+}
+
+impl Said {
+    /// Adds a figure in the unit of its name; one that is not finite is none.
+    fn add(&mut self, name: impl Into<String>, value: f64, printed: impl Into<String>) {
+        if value.is_finite() {
+            let (name, printed) = (name.into(), printed.into());
+            self.figures.push(Figure { name, value, printed, bound: Bound::Exact });
+        }
+    }
+
+    /// As a figure of somebody else: `by` what, `says` which words.
+    pub fn reported(self, tool: &str, place: String, says: String) -> Reported {
+        let by = format!("{tool} {}", self.version).trim().to_owned();
+        let way = Way::Untold;
+        Reported { by, place, says, configuration: None, way, figures: self.figures }
+    }
+}

@@ -1,0 +1,150 @@
+//! What holds of every importer: what it makes of outputs that were recorded, and of whatever text.
+
+#![expect(clippy::disallowed_methods, reason = "reads fixtures")]
+
+use std::collections::BTreeSet;
+
+use super::*;
+use base::stats::testing::Random;
+use experiment::knob::{KNOBS, Settings};
+
+/// Recorded outputs, each with the tool that its name begins with.
+fn fixtures() -> Vec<(&'static Importer, String, String)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/tools");
+    let mut found: Vec<_> = std::fs::read_dir(folder).unwrap().map(Result::unwrap).collect();
+    found.sort_by_key(std::fs::DirEntry::file_name);
+    let read = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().unwrap();
+        let of = IMPORTERS.iter().find(|importer| name.starts_with(&format!("{}-", importer.name)));
+        let importer = of.unwrap_or_else(|| panic!("{name} is of no tool"));
+        (*importer, name, std::fs::read_to_string(entry.path()).unwrap())
+    };
+    found.into_iter().map(read).collect()
+}
+
+#[test]
+fn every_importer_is_named_once_says_what_it_reads_and_has_a_recorded_output_that_only_it_knows() {
+    let fixtures = fixtures();
+    for (at, importer) in IMPORTERS.iter().enumerate() {
+        let name = importer.name;
+        assert_eq!(IMPORTERS.iter().position(|other| other.name == name), Some(at), "{name}");
+        assert!(!importer.about.is_empty() && !importer.about.ends_with('.'), "{name}");
+        assert!(fixtures.iter().any(|(of, ..)| of.name == name), "{name}");
+    }
+    for (importer, name, text) in &fixtures {
+        assert_eq!(recognise(text).map(|it| it.name), Ok(importer.name), "{name}");
+        for of in IMPORTERS.iter().filter(|of| of.name != importer.name) {
+            assert!((of.parse)(text).is_err(), "{} read {name}", of.name);
+        }
+        // Nothing of the place where it was recorded.
+        for word in ["/tmp/", "/root/", "/home/", "/peers"] {
+            assert!(!text.contains(word), "{name} has {word}");
+        }
+    }
+    assert!(recognise("elephant\n").is_err());
+}
+
+#[test]
+fn every_figure_has_a_name_that_no_figure_of_ours_has_and_a_printed_form() {
+    for (importer, name, text) in fixtures() {
+        let Ok(all) = (importer.parse)(&text) else {
+            assert!(name.contains("refused"), "{name} cannot be read");
+            continue;
+        };
+        for said in all {
+            assert!(!said.figures.is_empty(), "{name}");
+            let mut seen = BTreeSet::new();
+            for figure in &said.figures {
+                assert!(seen.insert(figure.name.clone()), "{name}: {} twice", figure.name);
+                assert!(figure.value.is_finite() && !figure.printed.is_empty(), "{figure:?}");
+            }
+            let known: Vec<&str> = KNOBS.iter().map(|knob| knob.name).collect();
+            assert!(said.settings.keys().all(|key| known.contains(&key.as_str())), "{name}");
+            let told = Settings::from_json(importer.name, &Json::Object(said.settings.clone()));
+            assert_eq!(told.iter().count(), said.settings.len(), "{name}: {:?}", said.settings);
+        }
+    }
+}
+
+/// A fixture cut at every byte gives an error, or the complete results before the cut.
+#[test]
+fn no_cut_of_an_output_panics_or_yields_a_figure_that_the_whole_has_not() {
+    for (importer, name, text) in fixtures() {
+        let whole = (importer.parse)(&text).unwrap_or_default();
+        for end in 0..text.len() {
+            let cut = String::from_utf8_lossy(&text.as_bytes()[..end]);
+            if let Ok(some) = (importer.parse)(&cut) {
+                assert!(whole.starts_with(&some), "{name} cut at {end}: {some:?}");
+            }
+        }
+    }
+}
+
+/// What may stand in place of a number.
+const WORDS: [&str; 12] = [
+    "-1",
+    "1e400",
+    "-1e400",
+    "NaN",
+    "inf",
+    "0x10",
+    "",
+    "18446744073709551616",
+    "99999999999999999999g",
+    "+++++",
+    "\u{fffd}",
+    "\n{\n",
+];
+
+fn broken(text: &str, random: &mut Random) -> String {
+    let mut bytes = text.as_bytes().to_vec();
+    let below = |random: &mut Random, many: usize| {
+        ((random.uniform() * many as f64) as usize).min(many.saturating_sub(1))
+    };
+    for _ in 0..=below(random, 4) {
+        let at = below(random, bytes.len());
+        match below(random, 5) {
+            0 => bytes.truncate(at),
+            1 => bytes[at] = below(random, 256) as u8,
+            2 => {
+                let end = (at + below(random, 200)).min(bytes.len());
+                bytes.drain(at..end);
+            }
+            3 => {
+                let end = (at + below(random, 400)).min(bytes.len());
+                let piece = bytes[at..end].to_vec();
+                bytes.splice(at..at, piece);
+            }
+            _ => {
+                let is_number = |byte: &u8| byte.is_ascii_digit();
+                let Some(from) = bytes[at..].iter().position(is_number) else { continue };
+                let from = at + from;
+                let long = bytes[from..].iter().take_while(|byte| is_number(byte)).count();
+                let word = WORDS[below(random, WORDS.len())].bytes();
+                bytes.splice(from..from + long, word);
+            }
+        }
+        if bytes.is_empty() {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[test]
+fn no_broken_output_panics_or_yields_a_figure_that_is_none() {
+    const ROUNDS: usize = 300;
+    let mut random = Random::new(20_261_122);
+    for (importer, name, text) in fixtures() {
+        for round in 0..ROUNDS {
+            let text = broken(&text, &mut random);
+            let _ = recognise(&text);
+            for said in (importer.parse)(&text).unwrap_or_default() {
+                for figure in &said.figures {
+                    assert!(figure.value.is_finite(), "{name}, round {round}: {figure:?}");
+                }
+                let _ = Settings::from_json(importer.name, &Json::Object(said.settings));
+            }
+        }
+    }
+}
