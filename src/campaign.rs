@@ -7,20 +7,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use engines::engine::{self, Context, Engine, Error as EngineError};
+use experiment::campaign::Campaign;
 use experiment::knob;
 use experiment::knob::engine::Keeps;
 use experiment::measurement::{Measurement, Note, Outcome, Record, judge};
 use experiment::plan::Trial;
 use experiment::progress::{Event, Observer};
-use host::inventory;
-use host::journal;
-use host::provision::{self, share::is_export};
+use facts::share::is_export;
 use host::sys::kmsg::{KernelLog, Messages};
 use host::sys::limits::explained;
 use host::sys::signal::Stop;
 use host::sys::workdir::{Swept, WorkDir, sweep};
 use host::sys::{Error, Host, clock};
-use store::{Campaign, Store, Unfinished};
+use host::{inventory, journal, provision};
+use store::{Store, Unfinished};
 
 pub mod apply;
 mod barred;

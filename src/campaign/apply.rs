@@ -10,16 +10,19 @@ use std::path::{Path, PathBuf};
 
 use base::value::{self, Value};
 use experiment::knob;
-use experiment::knob::system::{Place, group, interface};
 use experiment::knob::{Apply, KNOBS, Knob, Settings};
 use experiment::measurement::Note;
-use host::inventory::Target;
-use host::journal::{Change, Identity, Journal, Line, Said, boot, in_force};
+use facts::inventory::Target;
+use host::inventory::group;
+use host::journal::{Change, Journal, Line, Said, boot, identity, in_force};
 use host::sys::{Error, Host, processors};
 
+mod places;
 pub mod preview;
 #[cfg(test)]
 mod tests;
+
+use places::{Place, interface};
 
 /// What a trial's system knobs have changed so far; put back when dropped.
 #[derive(Debug)]
@@ -72,9 +75,10 @@ fn wanted_of(
     let mut all = Vec::new();
     for (knob, value) in set(settings).filter(|(knob, _)| which(knob)) {
         let found = match knob.apply {
-            Apply::Files(places) => places(host, targets),
-            Apply::Interface(places) => {
-                interface::interface(host, settings).and_then(|interface| places(host, &interface))
+            Apply::Files(files) => places::find(host, files, targets),
+            Apply::Interface(holds) => {
+                let interface = interface::named(host, settings);
+                interface.and_then(|interface| interface::find(host, holds, &interface))
             }
             _ => continue,
         };
@@ -281,7 +285,7 @@ impl<'a> Applier<'a> {
             self.note(Line::Disturb(change(along, &held, "")))?;
         }
         // The device may have gone, and another come, since it was looked at.
-        if place.device.as_ref().is_some_and(|device| !Identity::still_there(device, self.host)) {
+        if place.device.as_ref().is_some_and(|device| !identity::still_there(device, self.host)) {
             let what = format!("cannot write {}", place.path);
             return Err(Error::new(what, "another device has taken that name"));
         }

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use host::inventory::Target;
+use facts::inventory::Target;
 use host::sys::{Host, clock};
 
 /// What a disk does not complete in this time after its load has ended, it holds back: longer than

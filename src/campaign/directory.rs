@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::Access;
 
-use host::provision::share::is_export;
+use facts::share::is_export;
 use host::sys::Error;
 use host::sys::filesystem::space;
 

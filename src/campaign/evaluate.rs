@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Run, layout};
 use base::value::{self, Stop, Value};
+use experiment::campaign::NotBought;
 use experiment::knob::{self, Access, Settings};
 use experiment::plan::standard::Writing;
 use experiment::plan::standard::{self, LAYOUT_STREAMS, PROBE_NS, REPLICATES, Shape, TRIAL_NS_MIN};
@@ -11,7 +12,6 @@ use experiment::plan::{self, Trial};
 use experiment::progress::Event;
 use host::sys::filesystem::space;
 use host::sys::{Error, clock, direct};
-use store::NotBought;
 
 /// The most streams of the standard evaluation.
 const STREAMS_MAX: u64 = 100;

@@ -1,9 +1,10 @@
 //! Keeps what is still on its way, again and again, and goes on when the store refuses: what is
 //! being found is worth more than what keeps it.
 
+use experiment::campaign::Campaign;
 use experiment::measurement::Record;
 use host::sys::{Error, clock};
-use store::{Campaign, Store};
+use store::Store;
 
 /// Records that wait for a store to take them again; of more, the oldest are let go.
 const WAITING_MAX: usize = 1000;

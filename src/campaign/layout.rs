@@ -12,7 +12,7 @@ use experiment::knob::{self, Access, EngineKind, Scope, Settings};
 use experiment::measurement::{Measurement, Outcome};
 use experiment::plan::Trial;
 use experiment::plan::files::{FRESH_FROM, files_of};
-use host::provision::share::is_export;
+use facts::share::is_export;
 use host::sys::filesystem::{first_hole, space};
 use host::sys::limits::FILE_SIZE;
 use host::sys::workdir::{file_name, remove_file};
@@ -287,11 +287,12 @@ fn copy(from: &Settings, to: &mut Settings) {
 mod tests {
     use super::*;
     use engines::engine::{self, Context, Engine};
+    use experiment::campaign::Campaign;
     use experiment::knob::testing::dealt;
     use experiment::measurement::{Note, Stream};
     use experiment::progress::{Event, Observer};
     use host::sys::{Host, signal};
-    use store::{Campaign, Store};
+    use store::Store;
 
     /// An engine that writes nothing, and is as slow as the tests need.
     struct Slow;

@@ -12,16 +12,18 @@ use super::layout::bytes_needed;
 use base::value;
 use experiment::knob::typed::{OrAsIs, Word};
 use experiment::knob::{self, Settings};
-use experiment::measurement::{Note, Outcome, Times};
+use experiment::measurement::{Note, Outcome};
 use experiment::plan::Trial;
 use experiment::plan::layouts::{TARGET, is_layout, layout};
 use experiment::progress::{Event, Observer};
-use host::inventory::{self, disk::Disk};
+use facts::inventory::disk::Disk;
+use facts::layout::{Layout, Times};
 use host::journal::{self, Said};
-use host::provision::{self, Held, Layout, Made, danger};
+use host::provision::{Held, Made, danger};
 use host::sys::filesystem::space;
 use host::sys::workdir::WorkDir;
 use host::sys::{Error, Host};
+use host::{inventory, provision};
 
 use super::apply;
 
@@ -126,7 +128,7 @@ pub fn check(
     let words = disks.iter().map(|disk| (disk, danger::wipe_words(host, disk)));
     let unconfirmed = unconfirmed(&words.collect::<Vec<_>>(), wipe);
     if let Err(refused) = danger::check(host, disks, wipe, needed) {
-        let error = Error::from(refused);
+        let error = danger::refused(&refused);
         let hint = error.hint.clone().unwrap_or_default();
         let whole = unconfirmed.map_or(String::new(), |(_, all)| format!("; all disks: {all}"));
         return Err(error.hint(format!("{hint}{whole}")));
@@ -161,7 +163,7 @@ pub fn never(host: &Host, disks: &[Disk]) -> Option<String> {
     let all: Vec<String> =
         disks.iter().filter_map(|disk| danger::wipe_words(host, disk).into_iter().next()).collect();
     let refused = danger::check(host, disks, &all, &[]).err()?;
-    let error = Error::from(refused);
+    let error = danger::refused(&refused);
     Some(format!("{}: {}", error.what, error.why))
 }
 
@@ -235,7 +237,7 @@ impl Run<'_> {
             let why = "what was made before on these disks could not be unmade: `brickyard undo`";
             return Err(Outcome::Failed(why.to_owned()));
         }
-        if let Some(lacks) = layout.lacks(self.host) {
+        if let Some(lacks) = provision::lacks(layout, self.host) {
             return Err(Outcome::Skipped(lacks));
         }
         let observer = &mut *self.observer;
@@ -319,7 +321,7 @@ pub(super) fn with_hint(error: &Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host::journal::Identity;
+    use facts::identity::Identity;
 
     fn disk(name: &str) -> Disk {
         let (name, known_as) = (name.to_owned(), None);

@@ -91,7 +91,7 @@ fn text(checked: &Checked, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use store::Damage;
+    use experiment::campaign::Damage;
 
     #[test]
     fn each_kind_of_damage_is_told_with_what_to_do() {

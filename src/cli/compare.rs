@@ -5,11 +5,11 @@ use std::process::ExitCode;
 
 use super::outputs::{Force, Inputs};
 use super::{Common, damage, format, talk};
+use crate::retrieve::{Retrieved, side_by_side};
 use experiment::knob;
 use experiment::measurement::figures::figures;
 use findings::analysis::compare::{Asked, Change};
 use findings::report::compare::FORMATS;
-use findings::retrieve::{Retrieved, side_by_side};
 use host::sys::Error;
 use host::sys::output::Kind;
 use store::Store;

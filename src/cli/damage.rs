@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::talk;
-use store::Damage;
+use experiment::campaign::Damage;
 
 /// More than these are counted only.
 const SHOWN: usize = 20;

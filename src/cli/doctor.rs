@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use super::{Common, talk};
 use engines::engine::file;
 use engines::engine::tool::{TOOLS, Tool};
-use experiment::knob::system::group;
-use host::provision::filesystem;
+use host::inventory::group;
 use host::sys::{Error, Host, command, signal};
 
 /// What `doctor` takes.
@@ -237,8 +236,9 @@ fn program(name: &str, package: &str) -> Row {
 /// Programs that make arrays and file systems, each once.
 fn layouts() -> Vec<Row> {
     let mut rows = vec![program("mdadm", "mdadm"), program("vgcreate", "lvm2")];
-    let makers =
-        filesystem::KINDS.iter().filter_map(|kind| Some((*kind.mkfs.first()?, kind.package)));
+    let makers = facts::layout::filesystem::KINDS
+        .iter()
+        .filter_map(|kind| Some((*kind.mkfs.first()?, kind.package)));
     for (mkfs, package) in makers {
         if rows.iter().all(|row| row.name != mkfs) {
             rows.push(program(mkfs, package));

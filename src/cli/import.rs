@@ -9,15 +9,16 @@ use serde_json::{Map, Value, json};
 use super::outputs::Inputs;
 use super::{Common, talk};
 use crate::campaign::new_uid;
+use crate::retrieve::Kept;
+use experiment::campaign::Campaign;
 use experiment::knob;
 use experiment::measurement::Record;
 use experiment::published::{self, Configuration, Set};
 use findings::report::{self, Input};
-use findings::retrieve::Kept;
 use host::inventory::recording::Recording;
 use host::inventory::server;
 use host::sys::{Error, clock};
-use store::{Campaign, Store};
+use store::Store;
 
 pub mod files;
 #[cfg(test)]

@@ -6,12 +6,14 @@ use std::time::Duration;
 
 use super::outputs::{Force, Inputs};
 use super::{Common, talk};
+use facts::bandwidth::Bandwidth;
+use facts::inventory::server::{Server, Unread};
 use findings::analysis::path;
 use findings::report::inspect::Inspection;
-use host::bandwidth::{self, Bandwidth};
+use findings::warning::warnings;
+use host::bandwidth;
 use host::inventory::recording::{self, Recording};
-use host::inventory::server::{self, Server, Unread};
-use host::inventory::warning::warnings;
+use host::inventory::server;
 use host::sys::output::{Kind, Output};
 use host::sys::{Error, Host, signal};
 

@@ -8,12 +8,14 @@ use serde_json::json;
 use super::outputs::Inputs;
 use super::{Common, talk::Talk};
 use crate::campaign::{keeper::Keeper, new_uid};
-use engines::verify::{Part, VERIFY, shown};
+use engines::verify::{Part, shown};
+use experiment::campaign::Campaign;
+use experiment::measurement::verified::outcome::VERIFY;
 use experiment::measurement::{Outcome, Record};
 use experiment::plan::Trial;
 use host::inventory;
 use host::sys::{Error, Host, block, clock};
-use store::{Campaign, Store};
+use store::Store;
 
 /// Where the store lies when nobody says where.
 pub const DEFAULT: &str = "brickyard.db";
@@ -176,7 +178,7 @@ fn campaign(read: &[PathBuf]) -> Campaign {
         let folder = if folder.as_os_str().is_empty() { here } else { folder };
         inventory::target(&host, folder).ok()
     };
-    let targets: Vec<inventory::Target> = folders.iter().filter_map(target).collect();
+    let targets: Vec<facts::inventory::Target> = folders.iter().filter_map(target).collect();
     let started_unix_ns = clock::unix_ns();
     Campaign {
         uid: new_uid(started_unix_ns ^ u64::from(std::process::id()) << 20),

@@ -9,7 +9,6 @@ use experiment::measurement::Note;
 use experiment::plan::design::Plan;
 use experiment::plan::labels::Setup;
 use experiment::plan::refused::Refused;
-use host::inventory;
 use store::Unfinished;
 
 /// Differences of inventories that are told one by one.
@@ -87,7 +86,8 @@ impl Labels {
 
     /// What a record must say of the machine that a campaign goes on with.
     pub fn note(&self, session: &Session, going_on: &Unfinished) -> Option<Note> {
-        let changes = inventory::changes(&going_on.campaign.inventory, &session.campaign.inventory);
+        let changes =
+            facts::inventory::changes(&going_on.campaign.inventory, &session.campaign.inventory);
         let (kind, text) = match changes.len() {
             0 if self.several() => (
                 "inventory-unchanged",

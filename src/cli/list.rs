@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 use super::{Common, damage, talk};
 use engines::engine;
+use experiment::campaign::Damage;
 use experiment::{knob, workload};
-use findings::{analysis, report};
+use findings::{analysis, report, warning};
 use host::counters;
-use host::inventory::warning;
 use host::provision::danger;
 use importers::IMPORTERS;
-use store::{Damage, Store};
+use store::Store;
 
 /// What `list` takes.
 #[derive(clap::Args, Debug)]

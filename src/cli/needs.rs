@@ -5,10 +5,10 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::Note;
 use experiment::plan::design::Plan;
 use experiment::plan::needs::Need;
+use facts::inventory::disk::Disk;
+use facts::share::is_export;
 use host::counters::thermometers;
-use host::inventory::disk::Disk;
 use host::inventory::{self, devices_below};
-use host::provision::share::is_export;
 use host::sys::{Error, Host};
 
 /// Refuses a plan that measures something else here than what it asks.

@@ -4,22 +4,21 @@ use std::process::ExitCode;
 
 use super::{Common, damage, talk};
 use crate::campaign::{Done, new_uid};
+use crate::retrieve::Kept;
 use base::value;
 use engines::engine::{self, Engine};
-use experiment::knob;
+use experiment::campaign::Campaign;
 use experiment::measurement::again::run_again;
 use experiment::measurement::integrity::{CORRUPT, UNREADABLE_DATA};
 use experiment::measurement::{Outcome, Record};
-use experiment::plan;
+use experiment::{knob, plan};
+use facts::inventory::disk::Disk;
+use facts::share::is_export;
 use findings::report::{self, Input};
-use findings::retrieve::Kept;
-use host::bandwidth;
-use host::inventory;
-use host::inventory::disk::Disk;
-use host::provision::share::is_export;
 use host::sys::output::Output;
 use host::sys::{Error, Host, child, clock, signal};
-use store::{Campaign, Store};
+use host::{bandwidth, inventory};
+use store::Store;
 
 /// What is asked for.
 pub struct Request {
@@ -51,8 +50,8 @@ pub struct Session {
     pub kept: Request,
     /// Who tells the user.
     pub talk: talk::Talk,
-    machine: inventory::Machine,
-    targets: Vec<inventory::Target>,
+    machine: facts::inventory::Machine,
+    targets: Vec<facts::inventory::Target>,
 }
 
 /// The engine of that name.
@@ -124,7 +123,7 @@ impl Session {
         let unreal = kept.engine.kind().is_simulated() || !kept.disks.is_empty();
         let real = if unreal { &[][..] } else { &kept.directories[..] };
         let local = real.iter().filter(|name| !is_export(name));
-        let targets: Result<Vec<inventory::Target>, Error> =
+        let targets: Result<Vec<facts::inventory::Target>, Error> =
             local.map(|name| inventory::target(&host, name.as_ref())).collect();
         let targets = targets?;
         let store = Store::open(&common.store)?;
@@ -237,8 +236,8 @@ impl Session {
 /// What the server is made of, as campaigns keep it.
 fn described(
     host: &Host,
-    machine: &inventory::Machine,
-    targets: &[inventory::Target],
+    machine: &facts::inventory::Machine,
+    targets: &[facts::inventory::Target],
     kept: &Request,
 ) -> serde_json::Value {
     let mut all = serde_json::json!({ "machine": machine, "targets": targets });

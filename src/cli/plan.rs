@@ -17,8 +17,8 @@ use experiment::plan::design::Plan;
 use experiment::plan::labels::Setup;
 use experiment::plan::standard::expected_ns;
 use experiment::plan::{builtin, file};
+use facts::inventory::disk::Disk;
 use findings::report::words;
-use host::inventory::disk::Disk;
 use host::sys::Host;
 
 /// What `plan` takes.

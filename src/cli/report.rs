@@ -6,10 +6,11 @@ use std::process::ExitCode;
 
 use super::outputs::{self, Force, Inputs};
 use super::{Common, damage, format, talk};
+use crate::retrieve::{Kept, Retrieved};
+use experiment::campaign::Campaign;
 use findings::report;
-use findings::retrieve::{Kept, Retrieved};
 use host::sys::Error;
-use store::{Campaign, Store};
+use store::Store;
 
 /// What `report` takes.
 #[derive(clap::Args, Debug)]

@@ -12,6 +12,7 @@ use crate::campaign::apply::preview;
 use crate::campaign::layouts::{self, Provisioner};
 use crate::campaign::shares;
 use crate::campaign::{Run, layout::check_space, limits};
+use experiment::campaign::Campaign;
 use experiment::knob::Settings;
 use experiment::measurement::Note;
 use experiment::plan::design::Plan;
@@ -21,7 +22,7 @@ use findings::report::words;
 use host::journal;
 use host::sys::output::Output;
 use host::sys::{Error, Host, signal, suspend};
-use store::{Again, Campaign, Elsewhere, Running, Unfinished};
+use store::{Again, Elsewhere, Running, Unfinished};
 
 /// What `run` takes.
 #[derive(clap::Args, Clone, Debug)]

@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use super::{Common, damage, talk};
 use base::value::{Domain, Value, parse_bytes, parse_price};
+use experiment::campaign::Campaign;
 use experiment::measurement::Record;
 use findings::analysis::size::{Asked, Prices, size};
 use findings::report::size::{Told, json, text};
 use host::sys::Error;
-use store::{Campaign, Store};
+use store::Store;
 
 /// What `size` takes.
 #[derive(clap::Args, Debug)]

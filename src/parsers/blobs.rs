@@ -12,11 +12,10 @@ use base::pattern::header;
 use base::pattern::judge::{Evidence, judge};
 use engines::engine::load::protocol::{read_histogram, write_histogram};
 use experiment::knob::{EngineKind, Settings};
-use experiment::measurement::{
-    Column, Kind, Measurement, Outcome, Record, Series, figures, latency, latency_histogram,
-};
+use experiment::measurement::{Measurement, Outcome, Record, figures, latency, latency_histogram};
 use experiment::plan::Trial;
 use experiment::workload::netcdf::header::{Dimension, Header, Variable};
+use facts::counters::series::{Column, Kind, Series};
 use host::sys::unpacked::Unpacked;
 use store::derived::{light, packed};
 use store::query::{Bounds, Query};

@@ -6,12 +6,14 @@ use std::path::Path;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
+use facts::inventory::Target;
 use findings::analysis::path;
 use findings::report::inspect::Inspection;
+use findings::warning::warnings;
 use host::counters::{Probe, Subject, bounds, sampler};
+use host::inventory;
 use host::inventory::recording::Recording;
-use host::inventory::warning::warnings;
-use host::inventory::{self, Target, server};
+use host::inventory::server;
 use host::journal::layout::signature;
 use host::provision::danger;
 use host::sys::{Host, tree};

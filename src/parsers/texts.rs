@@ -5,13 +5,11 @@ use base::checklist::{self, Sum};
 use base::value;
 use engines::engine::command::{extract, fill};
 use engines::engine::load::cpus::Pinning;
-use engines::engine::replay::loadfile;
 use engines::engine::replay::program::Program;
-use engines::engine::replay::wildcard;
+use engines::engine::replay::{loadfile, wildcard};
 use experiment::knob::{KNOBS, Settings};
 use experiment::measurement::figures;
 use experiment::{plan, published};
-use host::provision;
 use importers::IMPORTERS;
 
 /// As a command line names figures.
@@ -163,7 +161,7 @@ pub fn values(bytes: &[u8]) {
     let _ = (engines::fleet::Address::parse(&text), engines::fleet::Token::new(&text));
     let _ = Pinning::parse(&text);
     let _ = value::parse_price(&text);
-    if let Some(raid) = provision::filesystem::profiles(&text) {
+    if let Some(raid) = facts::layout::filesystem::profiles(&text) {
         let _ = raid.0.len();
     }
 }

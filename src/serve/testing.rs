@@ -12,10 +12,11 @@ use hyper::service::Service as _;
 use hyper_util::service::TowerToHyperService;
 
 use super::{ADDRESS, Site, answers};
+use experiment::campaign::Campaign;
 use experiment::measurement::Record;
 use experiment::plan::blocked;
 use findings::report::fixture;
-use store::{Campaign, Store};
+use store::Store;
 
 /// Markup where a name is expected.
 pub const MARKUP: &str = "</script><img src=x onerror=alert(1)>\"'&<b>";

@@ -112,10 +112,10 @@ const ADDITIONS: &[Addition] = &[
         recipe: "A counter source",
         new: &[(
             "crates/host/src/counters/stub.rs",
-            "//! A stub.\n\nuse super::table::Field;\nuse super::{INTERVAL_NS, Source};\n\npub \
-             const STUB: Source = Source {\n    name: \"stub-source\",\n    about: \"A \
-             stub\",\n    fields: &[Field::counter(\"stubs\")],\n    every_ns: INTERVAL_NS,\n    \
-             born_at_zero: false,\n    open: |_, _| None,\n};\n",
+            "//! A stub.\n\nuse super::{INTERVAL_NS, Source};\nuse \
+             facts::counters::table::Field;\n\npub const STUB: Source = Source {\n    name: \
+             \"stub-source\",\n    about: \"A stub\",\n    fields: \
+             &[Field::counter(\"stubs\")],\n    every_ns: INTERVAL_NS,\n    born_at_zero: false,\n    open: |_, _| None,\n};\n",
         )],
         changed: &[
             ("crates/host/src/counters.rs", "mod throttling;", "mod stub;"),

@@ -7,16 +7,11 @@
 //! what stays of a fault when it is read again `verify/suspect.rs`'s. The figures, their bounds and
 //! the text are `report::verify`'s.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use base::hash::Checksum;
-use experiment::measurement::Integrity;
-use experiment::measurement::origin::Origin;
-pub use experiment::measurement::verified::ProblemKind;
+
 use host::sys::Error;
 use host::sys::signal::Stop;
 
@@ -34,16 +29,11 @@ mod tests;
 mod unreadable;
 mod whole;
 
+use experiment::measurement::verified::outcome::Outcome;
 pub use part::Part;
-
-/// What campaigns of `brickyard verify` name as their plan and engine.
-pub const VERIFY: &str = "verify";
 
 /// Bytes of a request, and of a block that has a sum of its own.
 pub const BLOCK_BYTES: u64 = 1 << 20;
-
-/// Problems beyond so many are counted by kind, not kept.
-pub const PROBLEMS_MAX: usize = 1000;
 
 /// What is to be verified, and how often.
 #[derive(Debug)]
@@ -102,87 +92,6 @@ pub struct Going {
     pub bytes_per_s: f64,
     /// When it will be over, ns from now, as far as is known.
     pub left_ns: Option<u64>,
-}
-
-/// Something that kept a file from being verified, or that must be known of it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
-    /// The file, or the list.
-    pub file: String,
-    /// Which, for programs.
-    pub kind: ProblemKind,
-    /// One clause for people.
-    pub what: String,
-}
-
-/// One or several passes, and where their bytes came from.
-#[derive(Clone, Debug, Serialize)]
-pub struct Reading {
-    /// The first of its passes, from 1.
-    pub first_pass: u64,
-    /// How many passes, the last of which may be incomplete.
-    pub passes: u64,
-    /// When it began, Unix time in ns.
-    pub started_unix_ns: u64,
-    /// How long it took.
-    pub elapsed_ns: u64,
-    /// Bytes that were read and checked.
-    pub checked_bytes: u64,
-    /// Of those, bytes that were held against a sum that was known before.
-    pub compared_bytes: u64,
-    /// Where the bytes came from.
-    pub origin: Origin,
-}
-
-impl Reading {
-    /// The part of its bytes that is evidence on the device: all or a share of them where the
-    /// verdict is the device's, none where memory or a wire cannot be told from it.
-    pub fn device_share(&self) -> f64 {
-        use experiment::measurement::origin::Verdict;
-        match self.origin.verdict {
-            Verdict::Device => 1.0,
-            Verdict::Mixed => self.origin.device_share.unwrap_or(0.0).clamp(0.0, 1.0),
-            _ => 0.0,
-        }
-    }
-}
-
-/// What came of it.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Outcome {
-    /// The list, where there was one, as it was named.
-    pub list: Option<String>,
-    /// The folder that its names were taken from.
-    pub names_from: Option<String>,
-    /// When it began, Unix time in ns.
-    pub started_unix_ns: u64,
-    /// How long it took, ns.
-    pub elapsed_ns: u64,
-    /// Whether the user stopped it.
-    pub interrupted: bool,
-    /// Files and devices that were to be read.
-    pub files: u64,
-    /// Files that were read whole at least once.
-    pub files_read: u64,
-    /// Files of which something was wrong.
-    pub files_wrong: u64,
-    /// Passes that were complete.
-    pub passes: u64,
-    /// In order.
-    pub readings: Vec<Reading>,
-    /// What was wrong with the bytes.
-    pub integrity: Integrity,
-    /// What was wrong else, up to [`PROBLEMS_MAX`].
-    pub problems: Vec<Problem>,
-    /// All of that, by kind.
-    pub problem_counts: BTreeMap<ProblemKind, u64>,
-}
-
-impl Outcome {
-    /// Whether everything that was asked for was read and came back as it was.
-    pub fn is_clean(&self) -> bool {
-        self.integrity.is_clean() && !self.problem_counts.keys().any(|kind| kind.is_failure())
-    }
 }
 
 /// Reads and compares until the passes or the time are over, or the user stops it.

@@ -1,4 +1,4 @@
-//! Everything that can be varied.
+//! (pure) Everything that can be varied.
 //!
 //! A new knob is a constant in the file of its family and a line in [`KNOBS`]. Arguments, the
 //! store's settings, `list knobs`, the reference and the report's axis labels are all made from it.
@@ -6,8 +6,6 @@
 use std::marker::PhantomData;
 
 use base::value::{Domain, Value};
-use host::inventory::Target;
-use host::sys::{Error, Host};
 
 use typed::Setting;
 
@@ -90,10 +88,10 @@ pub enum Any {}
 pub enum Apply {
     /// By the engine, within the trial.
     Engine,
-    /// By writing files of the machine: these, for trials on these targets.
-    Files(fn(&Host, &[Target]) -> Result<Vec<system::Place>, Error>),
-    /// By settings of the network interface that the trial names: these.
-    Interface(fn(&Host, &str) -> Result<Vec<system::Place>, Error>),
+    /// By writing these files of the machine.
+    Files(system::lies::Files),
+    /// By these settings of the network interface that the trial names.
+    Interface(system::lies::Interface),
     /// Names what other knobs change.
     Name,
     /// By a control group around the load that may hold so many bytes of memory.

@@ -34,14 +34,13 @@ pub mod steady;
 pub mod stopped;
 pub mod verified;
 
-pub use host::counters::series::{Column, Kind, Series};
+use facts::counters::series::Series;
 
 /// What the other machine of a trial counted has a name that begins so: `peer/stat`.
 pub const PEER: &str = "peer/";
 pub use digest::Digest;
 pub use evidence::Evidence;
-pub use host::inventory::Ceiling;
-pub use host::provision::Times;
+use facts::layout::Times;
 pub use integrity::Integrity;
 pub use programs::Programs;
 pub use reported::Reported;

@@ -1,7 +1,7 @@
 //! Measurements in, findings out, and both to people.
 
+pub mod warning; //  (pure) what of a server holds it back or endangers it, before it is measured
 pub mod analysis; // (pure) measurements in, findings out, one file a question
 pub mod report; //   (pure) findings and figures out to people, one file a format
-pub mod retrieve; // campaigns out of a store, ready for a format
 #[cfg(test)]
 mod simulated; // what needs more than one crate to be tested

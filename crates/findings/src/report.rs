@@ -9,10 +9,10 @@ use std::sync::Arc;
 use ::parquet::errors::ParquetError;
 
 use crate::analysis::{Finding, Shown};
+use experiment::campaign::Campaign;
 use experiment::measurement::figures::{Cell, Figures};
 use experiment::measurement::origin::Origin;
 use experiment::measurement::{Note, Record};
-use store::Campaign;
 
 mod bonnie;
 mod cells;

@@ -7,59 +7,19 @@
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use crate::inventory::cpus;
-use crate::inventory::server::processors::{Node, last_level_bytes};
-use crate::inventory::server::{self, Processors};
+use crate::inventory::server;
+use crate::inventory::server::processors::last_level_bytes;
 use crate::sys::clock::monotonic_ns;
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, processors};
+use facts::bandwidth::{Bandwidth, NodeBandwidth};
+use facts::inventory::cpus;
+use facts::inventory::server::{Node, Processors};
 
 mod copy;
 mod kernel;
 mod room;
 mod team;
-
-/// Bandwidths that were measured. All bytes are counted as the program sees them: a triad moves
-/// three words for each of its steps (McCalpin, STREAM, 1995), what the caches fetch in order to
-/// write is not counted. In a build without optimisation they are the compiler's, not the memory's.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Bandwidth {
-    /// By NUMA node; nodes without CPUs that we may use are left out.
-    pub nodes: Vec<NodeBandwidth>,
-    /// Bytes per second that one core copies from memory into a buffer of 256 KiB that it uses
-    /// again and again, as a buffered read does from the page cache; bytes copied, not moved twice.
-    pub copy_bytes_per_s: Option<f64>,
-    /// The same into memory that no cache holds: what a program that keeps all it reads may get.
-    pub copy_to_memory_bytes_per_s: Option<f64>,
-}
-
-/// Bandwidth of the memory of a node to the CPUs of that node.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct NodeBandwidth {
-    /// The node's number.
-    pub node: u32,
-    /// Threads that ran, one a core.
-    pub threads: u64,
-    /// Size of each of the three arrays, bytes, all threads together.
-    pub array_bytes: u64,
-    /// a = b + s c, bytes per second.
-    pub triad_bytes_per_s: Option<f64>,
-    /// Reading alone, bytes per second.
-    pub read_bytes_per_s: Option<f64>,
-}
-
-impl Bandwidth {
-    /// What all nodes together deliver to their own cores, bytes per second, where each was
-    /// measured.
-    pub fn read_bytes_per_s(&self) -> Option<f64> {
-        let each: Option<Vec<f64>> = self.nodes.iter().map(|node| node.read_bytes_per_s).collect();
-        each.filter(|each| !each.is_empty()).map(|each| each.iter().sum())
-    }
-}
 
 /// A node gets no more than this.
 const NODE_AT_MOST: Duration = Duration::from_millis(1500);
@@ -201,7 +161,8 @@ mod tests {
     use super::*;
     use crate::inventory::recording::Recording;
     use crate::inventory::server::Reading;
-    use crate::inventory::server::processors::{Cache, read};
+    use crate::inventory::server::processors::read;
+    use facts::inventory::server::Cache;
 
     fn processors(l3: u64, sharing: u64, of_node: &str) -> Processors {
         let cache =

@@ -10,8 +10,6 @@ pub mod bounds;
 pub mod errors;
 pub mod probe;
 pub mod sampler;
-pub mod series;
-pub mod table;
 
 mod card_interrupts;
 mod cpu_temperature;
@@ -40,11 +38,9 @@ mod throttling;
 mod transport;
 mod vmstat;
 
-pub use probe::{Probe, Snapshot};
+use facts::counters::table::{Field, Table};
+pub use probe::Probe;
 pub use sampler::Sampler;
-use table::{Field, Table};
-pub use temperature::ZERO_CELSIUS_MILLIKELVIN;
-pub use threads::MOST_THREADS;
 
 /// Whether one of these block devices, and one of the processors, has a sensor of temperature that
 /// the kernel can ask.
@@ -155,7 +151,7 @@ fn two_rows(
     host: &Host,
     devices: &[&str],
     between: impl Fn(),
-) -> Option<series::Series> {
+) -> Option<facts::counters::series::Series> {
     let devices: Vec<String> = devices.iter().map(|name| (*name).to_owned()).collect();
     let mut sample = (source.open)(host, &Subject::new(std::process::id(), &devices))?;
     let mut table = Table::new(source.name, source.fields, source.born_at_zero);

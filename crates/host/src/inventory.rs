@@ -6,22 +6,17 @@
 
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use crate::sys::filesystem::{Space, mount_identity, space};
 use crate::sys::{Error, Host};
 
-mod changes;
 mod device;
-pub mod ceiling;
 pub mod disk;
+pub mod group;
 mod identify;
-mod leaf;
 mod limit;
 mod machine;
 pub mod mount;
 pub mod pcie;
-mod print;
 mod sas;
 pub mod sensor;
 pub mod served;
@@ -29,85 +24,13 @@ pub mod server;
 mod sysfs;
 mod transport;
 mod usb;
-pub mod warning;
 pub mod recording;
 
-pub use changes::changes;
-pub use device::{Device, Kind, is_wire};
-pub use leaf::{Leaf, Matter, leaves};
-pub use limit::{choosing_among, turns_allow};
-pub use machine::{Machine, cpus, machine};
-use mount::nature;
-pub use mount::{Mount, unescape};
+use facts::inventory::Target;
+use facts::inventory::device::Device;
+use facts::inventory::mount::{Mount, nature};
+pub use machine::machine;
 pub use sysfs::nvme_controllers;
-
-/// A limit that holds whatever the software does.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Ceiling {
-    /// Bytes per second; `None` when only operations are bounded. On the generous side: what the
-    /// line code leaves.
-    pub bytes_per_s: Option<f64>,
-    /// What headers leave of that for data, where the size of packets is known.
-    #[serde(default)]
-    pub data_bytes_per_s: Option<f64>,
-    /// Random reads per second, with one operation at a time in flight on each disk; `None` when
-    /// only bytes are bounded.
-    pub ops_per_s: Option<f64>,
-    /// Where the limit comes from, as a clause: "the link runs at 6 Gb/s".
-    pub why: String,
-}
-
-/// What a directory lies on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Target {
-    /// The directory, absolute and without links.
-    pub directory: String,
-    /// Its file system's type, as in /proc/self/mountinfo.
-    pub filesystem: String,
-    /// The type of the file system that holds the files: on overlay, that of the upper directory,
-    /// or of the uppermost lower one where nothing can be written. Else the same. Empty when it
-    /// cannot be seen from here, as in a container.
-    pub holding_filesystem: String,
-    /// Where it is mounted.
-    pub mount_point: String,
-    /// Options of the mount and of the file system, comma separated.
-    pub mount_options: String,
-    /// What is mounted: a device, a server's directory, a word.
-    pub source: String,
-    /// Kernel names of the block devices that the file system lies on directly; several on btrfs;
-    /// none on FUSE, ZFS, tmpfs and network file systems.
-    pub on: Vec<String>,
-    /// Kernel names of the disks at the bottom of `on`. A loop device counts as a disk.
-    pub disks: Vec<String>,
-    /// `on`, what these lie on, and so on down to the disks; each once, upper before lower.
-    pub devices: Vec<Device>,
-    /// Room; `None` on a recording, or when the kernel cannot say.
-    pub total_bytes: Option<u64>,
-    /// What we may fill, bytes.
-    pub available_bytes: Option<u64>,
-    /// Mounted read-only.
-    pub read_only: bool,
-    /// Whether /proc/PID/io counts what its process reads here.
-    pub process_io_reliable: bool,
-    /// Whether the bytes come over a wire: a network file system, or only network block devices.
-    pub remote: bool,
-    /// Whether the files are memory.
-    pub memory: bool,
-    /// What the disks together cannot exceed, where that is known of each.
-    pub ceiling: Option<Ceiling>,
-}
-
-impl Target {
-    /// Kernel names of all devices, for the counters.
-    pub fn device_names(&self) -> Vec<String> {
-        self.devices.iter().map(|device| device.name.clone()).collect()
-    }
-
-    /// The hardware at the bottom of all that it lies on.
-    pub fn leaves(&self) -> Vec<Leaf> {
-        leaves(&self.devices, &self.on)
-    }
-}
 
 /// These block devices, by the kernel's names, and what lies below them down to the disks; without
 /// those that are not there.
@@ -178,7 +101,7 @@ fn describe(
     let holding = mount::look_through(host, mounts, mount);
     let on = holding.map_or(Vec::new(), |holding| device::of_mount(host, holding));
     let devices = device::walk(host, mounts, &on);
-    let disks = device::disks(&devices, &on);
+    let disks = facts::inventory::device::disks(&devices, &on);
     let nature = nature(holding.map_or("", |holding| &holding.filesystem));
     let is_remote =
         |name: &String| devices.iter().any(|device| device.name == *name && device.over_a_wire());
@@ -190,7 +113,7 @@ fn describe(
         mount_point: mount.point.clone(),
         mount_options: mount.all_options(),
         source: mount.source.clone(),
-        ceiling: limit::together(&devices, &on),
+        ceiling: facts::inventory::limit::together(&devices, &on),
         on,
         disks,
         devices,
@@ -207,6 +130,7 @@ fn describe(
 mod tests {
     use super::recording::Recording;
     use super::*;
+    use facts::inventory::Kind;
 
     fn on(recording: &str, directory: &str) -> Target {
         let recording = Recording::open(recording);
@@ -370,6 +294,26 @@ mod tests {
         let error = |path: &str| target(&recording.host(), Path::new(path)).unwrap_err();
         assert_eq!(error("/none").hint.as_deref(), Some("mkdir -p /none"));
         assert_eq!(error("/var/image").why, "it is not a directory");
+    }
+
+    #[test]
+    fn recorded_machines_end_where_their_disks_are() {
+        let on = |recording: &str, directory: &str| -> Target {
+            let recording = Recording::open(recording);
+            target(&recording.host(), Path::new(directory)).unwrap()
+        };
+        let names = |recording, directory| {
+            let leaves = on(recording, directory).leaves();
+            leaves.into_iter().map(|leaf| leaf.name).collect::<Vec<String>>()
+        };
+        assert_eq!(names("sata", "/srv/loop"), ["sda"]);
+        assert_eq!(names("sata", "/srv/memory"), ["loop1"]);
+        assert_eq!(names("nvme", "/srv/crypt"), ["nvme0n1"]);
+        assert_eq!(names("md-raid5", "/srv/array"), ["sda", "sdb", "sdc"]);
+        assert_eq!(names("btrfs", "/srv/data"), ["sda", "sdb"]);
+        assert_eq!(names("nvme", "/srv/nfs"), [""; 0]);
+        let through = on("sata", "/srv/loop").leaves();
+        assert_eq!(through[0].caches, ["loop0"], "it does not say that it goes around");
     }
 
     #[test]

@@ -20,12 +20,12 @@ use crate::sys::place::{Links, Lost, Place};
 use crate::sys::{Error, Host, durable};
 
 mod fate;
-mod identity;
+pub mod identity;
 pub mod layout;
 mod undo;
 
+use facts::identity::Identity;
 pub use fate::{Fate, Said};
-pub use identity::Identity;
 pub use layout::{Act, lvm_config, mounted_at};
 pub use undo::{in_force, outstanding};
 

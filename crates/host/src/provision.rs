@@ -5,13 +5,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::inventory::disk::Disk;
 use crate::journal::{Journal, Said};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, clock};
 
 mod array;
-mod check;
 pub mod danger;
 pub mod filesystem;
 mod lacks;
@@ -24,66 +22,11 @@ mod steps;
 mod volumes;
 
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;
 
-pub use array::disks_of_data;
-pub use check::Senseless;
+use facts::layout::{Layout, Times};
 pub use make::make;
 pub use snapshot::Held;
-
-/// What is made of the target's disks before a trial.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// The disks it takes, in the order of the target.
-    pub disks: Vec<Disk>,
-    /// `single`, `raid0`, `raid1`, `raid4`, `raid5`, `raid6`, `raid10`, `raid50`, `raid60`,
-    /// and for btrfs its own levels when `volumes` is `btrfs`.
-    pub raid: String,
-    /// Who makes the array: `md`, `btrfs` or `lvm`.
-    pub volumes: String,
-    /// Bytes that lie on one disk before the next one's turn; `None` for the tool's default.
-    pub chunk_bytes: Option<u64>,
-    /// `ext4`, `xfs`, `btrfs`, ...
-    pub filesystem: String,
-    /// Words for mkfs, as the plan gives them.
-    pub mkfs_options: Vec<String>,
-    /// Words for mount -o, without spaces; empty for the defaults.
-    pub mount_options: String,
-    /// `internal`, or the disk that holds an external journal.
-    pub journal: Option<Disk>,
-    /// `clean`, `initialising`, `degraded`, `rebuilding`.
-    pub array_state: String,
-    /// `none`, `lvm`, `btrfs`.
-    pub snapshot: String,
-    /// `none`, `discard`, `fill`, `fill-twice`, `random`.
-    pub precondition: String,
-}
-
-/// How long each step took, ns: measured figures of every trial on the layout.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(default)]
-pub struct Times {
-    /// Filling or discarding the disks; 0 without.
-    pub precondition_ns: u64,
-    /// Making the array, until it was in the state asked for; 0 without.
-    pub array_ns: u64,
-    /// mkfs, until its bytes were durable.
-    pub mkfs_ns: u64,
-    /// mount.
-    pub mount_ns: u64,
-}
-
-/// Who makes an array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Volumes {
-    /// Nobody: one disk.
-    None,
-    Md,
-    Btrfs,
-    Lvm,
-}
 
 /// A layout that is made and mounted. Dropping it unmakes nothing: the journal holds what is to be
 /// undone.
@@ -105,53 +48,6 @@ impl Made {
     /// Unmakes it, newest first; what could not be unmade stays in the journal.
     pub fn unmake(self, host: &Host, journal: &mut Journal) -> Vec<Said> {
         journal.undo_layout(host, self.since)
-    }
-}
-
-impl Layout {
-    /// Whether it makes sense at all, on any machine.
-    ///
-    /// # Errors
-    /// Says why not.
-    pub fn check(&self) -> Result<(), Senseless> {
-        check::check(self)
-    }
-
-    /// What this machine lacks for it, with what would bring it: then the trial is skipped.
-    pub fn lacks(&self, host: &Host) -> Option<String> {
-        lacks::first(self, host)
-    }
-
-    /// What would be run, in order, with stand-ins for what is chosen at random. Lines that begin
-    /// with `#` are done without a command.
-    pub fn commands(&self, at: &Path) -> Vec<String> {
-        let steps = steps::all(self, &step::Ids::shown(self.disks.len()), at);
-        steps.iter().map(|step| step.shown(self)).collect()
-    }
-
-    /// How much preconditioning writes to the disks, bytes.
-    pub fn precondition_bytes(&self) -> u64 {
-        let passes = match self.precondition.as_str() {
-            "fill" => 1,
-            "fill-twice" => 2,
-            _ => 0,
-        };
-        let sizes = self.disks.iter().map(|disk| disk.size_bytes);
-        sizes.fold(0u64, u64::saturating_add).saturating_mul(passes)
-    }
-
-    /// The disks, and that of an external journal.
-    fn all_disks(&self) -> impl Iterator<Item = &Disk> {
-        self.disks.iter().chain(&self.journal)
-    }
-
-    fn volumes(&self) -> Volumes {
-        match self.volumes.as_str() {
-            "lvm" => Volumes::Lvm,
-            _ if self.raid == "single" && self.disks.len() < 2 => Volumes::None,
-            "btrfs" => Volumes::Btrfs,
-            _ => Volumes::Md,
-        }
     }
 }
 
@@ -190,4 +86,16 @@ impl<'a> Progress<'a> {
             false => Ok(()),
         }
     }
+}
+
+/// What this machine lacks for a layout, with what would bring it: then the trial is skipped.
+pub fn lacks(layout: &Layout, host: &Host) -> Option<String> {
+    lacks::first(layout, host)
+}
+
+/// What would be run for a layout, in order, with stand-ins for what is chosen at random. Lines
+/// that begin with `#` are done without a command.
+pub fn commands(layout: &Layout, at: &Path) -> Vec<String> {
+    let steps = steps::all(layout, &step::Ids::shown(layout.disks.len()), at);
+    steps.iter().map(|step| step.shown(layout)).collect()
 }

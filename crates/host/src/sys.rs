@@ -3,6 +3,7 @@
 //! Readers of /proc and /sys ask a [`Host`], which a test can root at a recorded tree. Nothing here
 //! interprets what it reads.
 
+pub use facts::error::Error;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -45,38 +46,6 @@ pub mod unpacked;
 pub mod workdir;
 pub mod direct;
 pub mod pages;
-
-/// What was tried, why it failed in the kernel's words, and what to type next.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Error {
-    /// "cannot read /proc/stat"
-    pub what: String,
-    /// "Permission denied (os error 13)"
-    pub why: String,
-    /// "run as root"
-    pub hint: Option<String>,
-}
-
-impl Error {
-    /// An error without a hint.
-    pub fn new(what: impl Into<String>, why: impl fmt::Display) -> Error {
-        Error { what: what.into(), why: why.to_string(), hint: None }
-    }
-
-    /// The same error with the next thing to type.
-    #[must_use]
-    pub fn hint(self, hint: impl Into<String>) -> Error {
-        Error { hint: Some(hint.into()), ..self }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.what, self.why)
-    }
-}
-
-impl std::error::Error for Error {}
 
 /// The machine, or a recording of one.
 #[derive(Clone, Debug)]

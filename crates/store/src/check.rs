@@ -1,8 +1,8 @@
 //! A whole store looked at: SQLite's own structures, every checksum, every trial decoded.
 
 use super::read::{self, Known};
-use super::seal::{self, Damage};
-use super::{Store, derived, refused};
+use super::{Store, derived, refused, seal};
+use experiment::campaign::Damage;
 use host::sys::Error;
 
 /// What was found.

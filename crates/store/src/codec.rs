@@ -11,7 +11,7 @@ use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
 
-use experiment::measurement::{Column, Kind, Series};
+use facts::counters::series::{Column, Kind, Series};
 
 const VERSION: u64 = 1;
 /// Nothing honest inflates to more; a damaged or hostile blob stops here.

@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 use rayon::prelude::*;
 use rusqlite::{Connection, OptionalExtension, Result, TransactionBehavior, params};
 
-use super::read;
-use super::seal::{self, Damage};
+use super::{read, seal};
+use experiment::campaign::Damage;
 use experiment::knob::Settings;
 use experiment::measurement::figures::Name;
 use experiment::measurement::origin::{self, Verdict};

@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
-use serde::{Deserialize, Serialize};
 
 use experiment::measurement::Record;
 #[cfg(test)]
@@ -24,7 +23,6 @@ pub mod derived;
 mod file;
 #[cfg(test)]
 mod fire;
-mod not_bought;
 pub mod query;
 mod read;
 mod refusal;
@@ -36,10 +34,9 @@ mod write;
 pub use again::Again;
 pub use check::Checked;
 use connect::{BUSY_MAX, How, Work, connect};
-pub use not_bought::NotBought;
+use experiment::campaign::{Campaign, Damage};
 use refusal::{no_room, refused};
 pub use running::{Elsewhere, Running};
-pub use seal::Damage;
 
 /// "BRKY": tells our files from other people's databases.
 const APPLICATION_ID: i32 = 0x4252_4b59;
@@ -81,45 +78,6 @@ pub struct Store {
     synchronous: &'static str,
     /// Whether the connection may still promise less than that.
     unsure: bool,
-}
-
-/// One execution of a plan on one server.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Campaign {
-    /// Its number in this store; 1 for the first.
-    pub id: u64,
-    /// Names its work directories, and tells it from the campaigns of other stores.
-    pub uid: String,
-    /// The plan's name: `evaluate`, or a workload's.
-    pub plan: String,
-    /// The engine that ran it; `file, command` where two did: each trial's settings know theirs.
-    pub engine: String,
-    /// The machine's name.
-    pub host: String,
-    /// Unix time in ns.
-    pub started_unix_ns: u64,
-    /// Decided the order of its trials and the blocks that they touched.
-    pub seed: u64,
-    /// Of the program.
-    pub version: String,
-    /// The command, as typed.
-    pub argv: Vec<String>,
-    /// What the server is made of; see `inventory`.
-    pub inventory: serde_json::Value,
-    /// Cells that the budget did not buy, each with the budget that would.
-    pub not_bought: Vec<NotBought>,
-    /// The plan as it was run, which a campaign that goes on must have too; `None` for `evaluate`.
-    #[serde(default)]
-    pub plan_json: Option<String>,
-    /// What parts of the server cost, as the plan says; none where it does not.
-    #[serde(default)]
-    pub prices: BTreeMap<String, f64>,
-    /// What the prices are in, as written; empty where they have none.
-    #[serde(default)]
-    pub currency: String,
-    /// Why cells of the plan were left out, and how many for each reason.
-    #[serde(default)]
-    pub left_out: BTreeMap<String, u64>,
 }
 
 /// A campaign in a list: without what is large in it.

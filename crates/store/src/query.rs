@@ -10,15 +10,15 @@ use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::ValueRef;
 use rusqlite::{Batch, Connection};
 
-use super::seal::{self, Damage};
-use super::{Store, derived, file, refused};
+use super::{Store, derived, file, refused, seal};
+use experiment::campaign::Damage;
 use experiment::knob;
 use host::sys::Error;
 
 mod guard;
 mod views;
 
-pub use views::{Kind, Relation, column, literal, typed};
+use experiment::query::{Answer, Cell, Kind, Ran, Relation, quoted};
 
 /// No answer takes more memory than this.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -38,47 +38,6 @@ pub struct Bounds {
     pub time: Duration,
     /// Rows beyond these are left out.
     pub rows: usize,
-}
-
-/// What a query gave.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// Names, as SQLite gives them; two may be the same.
-    pub columns: Vec<String>,
-    /// As many cells as there are columns, each.
-    pub rows: Vec<Vec<Cell>>,
-    /// Whether there were more rows.
-    pub truncated: bool,
-    /// What of the store is damaged: it has no figures, and its counts may be any.
-    pub damage: Vec<Damage>,
-    /// Whose the figures may be: all campaigns of the store, by their numbers.
-    pub ran: Vec<Ran>,
-}
-
-/// What ran a campaign.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Ran {
-    /// Its number.
-    pub campaign: i64,
-    /// The engines, as the campaign names them.
-    pub engines: String,
-    /// Whether another tool did, and its output was imported.
-    pub imported: bool,
-}
-
-/// One value.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
-    /// Nothing.
-    Null,
-    /// A whole number.
-    Integer(i64),
-    /// Any other number; perhaps an infinite one.
-    Real(f64),
-    /// Text; bytes that are no UTF-8 were replaced.
-    Text(String),
-    /// Bytes.
-    Blob(Vec<u8>),
 }
 
 impl Query {
@@ -250,7 +209,7 @@ fn answer(connection: &Connection, sql: &str, bounds: Bounds) -> Result<Answer, 
         for column in 0..answer.columns.len() {
             let value = row.get_ref(column)?;
             bytes += size_of::<Cell>() + cell_bytes(&value);
-            cells.push(Cell::from(value));
+            cells.push(cell(value));
         }
         answer.rows.push(cells);
     }
@@ -264,15 +223,13 @@ fn cell_bytes(value: &ValueRef<'_>) -> usize {
     }
 }
 
-impl From<ValueRef<'_>> for Cell {
-    fn from(value: ValueRef<'_>) -> Cell {
-        match value {
-            ValueRef::Null => Cell::Null,
-            ValueRef::Integer(number) => Cell::Integer(number),
-            ValueRef::Real(number) => Cell::Real(number),
-            ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
-            ValueRef::Blob(bytes) => Cell::Blob(bytes.to_owned()),
-        }
+fn cell(value: ValueRef<'_>) -> Cell {
+    match value {
+        ValueRef::Null => Cell::Null,
+        ValueRef::Integer(number) => Cell::Integer(number),
+        ValueRef::Real(number) => Cell::Real(number),
+        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => Cell::Blob(bytes.to_owned()),
     }
 }
 
@@ -301,11 +258,11 @@ fn hint(why: &str, relations: &[Relation]) -> String {
     if let Some(name) = why.strip_prefix("no such table: ") {
         let near = knob::nearest(name, relations.iter().map(|relation| relation.name.as_str()));
         if let Some(near) = near {
-            return format!("did you mean {}? {LISTED}", views::quoted(near));
+            return format!("did you mean {}? {LISTED}", quoted(near));
         }
         let starts = |relation: &&Relation| relation.name.starts_with(&format!("{name}-"));
         if let Some(whole) = of_views().find(starts) {
-            return format!("did you mean {}? {LISTED}", views::quoted(&whole.name));
+            return format!("did you mean {}? {LISTED}", quoted(&whole.name));
         }
     }
     if let Some(name) = why.strip_prefix("no such column: ") {
@@ -313,7 +270,7 @@ fn hint(why: &str, relations: &[Relation]) -> String {
         // It is there, and not in what was asked.
         let has = |relation: &&Relation| relation.names().any(|own| own == name);
         let holders: Vec<String> =
-            relations.iter().filter(has).take(4).map(|it| views::quoted(&it.name)).collect();
+            relations.iter().filter(has).take(4).map(|it| quoted(&it.name)).collect();
         if !holders.is_empty() {
             return format!("`{name}` is a column of {}; {LISTED}", holders.join(", "));
         }

@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, HashMap};
 use rusqlite::types::{Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Result, Row};
 
-use super::{Campaign, Overview, codec};
+use super::{Overview, codec};
+use experiment::campaign::Campaign;
 use experiment::knob::Settings;
 use experiment::measurement::integrity::{Fault, Lasting};
 use experiment::measurement::programs::Output;
 use experiment::measurement::verified::Problem;
 use experiment::measurement::{
-    Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Series, Verified,
-    Window, latency,
+    Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Verified, Window,
+    latency,
 };
 use experiment::plan::Trial;
+use facts::counters::series::Series;
 
 /// All campaigns together are shorter than this, bytes: inventories are some hundred KiB.
 const CAMPAIGNS_BYTES_MAX: usize = 1 << 30;

@@ -9,12 +9,12 @@
 //! finds what disks, memory and programs do by mistake, not who forges results on purpose.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Result, Row, Statement, params};
 
 use super::read::{self, Known};
+use experiment::campaign::Damage;
 use experiment::measurement::Record;
 
 /// Tables with rows of a trial.
@@ -24,28 +24,6 @@ pub(super) const TABLES: [&str; 8] =
     ["campaign", "trial", "sample", "histogram", "note", "output", "fault", "problem"];
 /// A kept column more than a checksum's own.
 const OWN: &str = "seal";
-
-/// Something that is not as it was kept.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
-pub struct Damage {
-    /// Of which campaign; 0 where it is the file.
-    pub campaign: u64,
-    /// Which trial; `None` where it is the campaign itself, or the file.
-    pub trial: Option<u32>,
-    /// What of it, as the end of a sentence.
-    pub what: String,
-}
-
-impl fmt::Display for Damage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (campaign, what) = (self.campaign, &self.what);
-        match self.trial {
-            None if campaign == 0 => write!(f, "the file is damaged: {what}"),
-            Some(number) => write!(f, "trial {number} of campaign {campaign} is damaged: {what}"),
-            None => write!(f, "campaign {campaign} is damaged: {what}"),
-        }
-    }
-}
 
 /// A trial of a campaign's list; `None` where it has no checksum.
 #[derive(Clone, Copy, Debug)]

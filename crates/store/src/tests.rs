@@ -1,16 +1,19 @@
 //! What the store promises: what went in comes out, and refusals say what to do.
 
 use super::*;
+use experiment::campaign::NotBought;
 use experiment::knob::Settings;
 use experiment::measurement::integrity::{Fault, Lasting, Reread};
 use experiment::measurement::programs::{Output, Run};
 use experiment::measurement::verified::Problem;
 use experiment::measurement::{
     Amount, Durable, Evidence, Integrity, Measurement, Note, Operation, Outcome, Programs,
-    Reported, SecondPass, Series, Stream, Times, Verified, Window, latency_histogram,
+    Reported, SecondPass, Stream, Verified, Window, latency_histogram,
 };
 use experiment::plan::Trial;
-use host::counters::errors::Counted;
+use facts::counters::errors::Counted;
+use facts::counters::series::Series;
+use facts::layout::Times;
 
 fn record(number: u32, outcome: Outcome) -> Record {
     let trial = Trial {

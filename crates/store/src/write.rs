@@ -3,7 +3,8 @@
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 use rusqlite::{Connection, Params, Result, Transaction, TransactionBehavior, params};
 
-use super::{Campaign, codec, seal};
+use super::{codec, seal};
+use experiment::campaign::Campaign;
 use experiment::measurement::{Integrity, Measurement, Note, Outcome, Programs, Record, Verified};
 #[cfg(test)]
 use host::sys::fire::{Plant, planted};

@@ -2,9 +2,9 @@
 
 use super::{leave_out, set, wanted_of};
 use base::value::Value;
-use experiment::knob::system::group;
 use experiment::knob::{Apply, Knob, Settings};
-use host::inventory::Target;
+use facts::inventory::Target;
+use host::inventory::group;
 use host::journal::in_force;
 use host::sys::{Error, Host};
 

@@ -6,8 +6,9 @@ use base::value::{self, Value};
 use experiment::knob::{Apply, KNOBS, Settings};
 use experiment::plan::design::Plan;
 use experiment::plan::layouts::{is_layout, layout};
-use host::inventory::disk::Disk;
-use host::provision::Layout;
+use facts::inventory::disk::Disk;
+use facts::layout::Layout;
+use host::provision;
 use host::sys::Host;
 
 use super::mount_point;
@@ -51,7 +52,7 @@ impl Preview {
         let mut preview = Preview { destroyed: destroyed.collect(), ..Preview::default() };
         for (settings, layout, setups) in distinct(plan, disks) {
             let name = super::called(&settings);
-            if let Some(lacks) = layout.lacks(host) {
+            if let Some(lacks) = provision::lacks(&layout, host) {
                 preview.skipped.push(format!("{name}: {lacks}"));
                 continue;
             }
@@ -62,7 +63,7 @@ impl Preview {
             preview.written_bytes =
                 preview.written_bytes.saturating_add(written_bytes.saturating_mul(times));
             if preview.layouts.len() < SHOWN {
-                preview.layouts.push((name, layout.commands(&mount_point("..."))));
+                preview.layouts.push((name, provision::commands(&layout, &mount_point("..."))));
             }
         }
         preview

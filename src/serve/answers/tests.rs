@@ -144,7 +144,7 @@ fn the_filter_shows_those_with_all_words_and_pages_go_on_where_one_ends() {
         for number in 5..=230 {
             let plan = format!("many {}", number % 7);
             let uid = format!("n{number}");
-            let campaign = store::Campaign { uid, plan, ..Default::default() };
+            let campaign = experiment::campaign::Campaign { uid, plan, ..Default::default() };
             store.begin(&campaign).unwrap();
         }
     }

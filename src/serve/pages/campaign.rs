@@ -5,9 +5,9 @@ use std::path::Path;
 use axum::http::StatusCode;
 use maud::html;
 
+use crate::retrieve::{Kept, Retrieved};
 use crate::serve::answer::Answer;
 use findings::report::{FORMATS, Format, html::assets};
-use findings::retrieve::{Kept, Retrieved};
 use host::sys::Error;
 use store::Store;
 

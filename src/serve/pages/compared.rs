@@ -7,10 +7,10 @@ use maud::html;
 
 use super::asset::{self, Asked, address};
 use super::campaign;
+use crate::retrieve::{Retrieved, side_by_side};
 use crate::serve::answer::Answer;
 use findings::analysis::compare;
 use findings::report::compare::FORMATS;
-use findings::retrieve::{Retrieved, side_by_side};
 use host::sys::Error;
 use store::Store;
 

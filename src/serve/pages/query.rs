@@ -10,11 +10,12 @@ use super::asset::address;
 use super::campaign::media;
 use crate::serve::answer::Answer;
 use base::value;
+use experiment::query::{Answer as Found, Cell, Kind, Relation, typed};
 use findings::report::html::tables::{boxed, coded};
 use findings::report::query::{self as told, CELL_MAX, Format, shown};
 use findings::report::words::clipped;
 use host::sys::Error;
-use store::query::{Answer as Found, Bounds, Cell, Kind, Query, Relation, typed};
+use store::query::{Bounds, Query};
 
 /// Rows beyond these are left out, and said to be.
 const ROWS_MAX: usize = 1000;

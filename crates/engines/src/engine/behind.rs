@@ -7,10 +7,11 @@
 
 use std::path::{Path, PathBuf};
 
-use experiment::measurement::{Ceiling, Evidence};
-use host::counters::bounds::{self, Bound};
-use host::counters::{Probe, nfs_server};
-use host::inventory::{Target, served};
+use experiment::measurement::Evidence;
+use facts::counters::bounds::Bound;
+use facts::inventory::{Ceiling, Target};
+use host::counters::{Probe, bounds, nfs_server};
+use host::inventory::served;
 use host::sys::Host;
 
 /// The directories that the mounts of a trial show; none when another machine serves them, or

@@ -88,7 +88,8 @@ mod tests {
     use experiment::knob;
     use experiment::measurement::figures::{cells, figures, window_disagrees};
     use experiment::measurement::origin::{Verdict, origin};
-    use experiment::measurement::{Column, Record, Series, latency};
+    use experiment::measurement::{Record, latency};
+    use facts::counters::series::{Column, Series};
 
     /// A figure of a record.
     fn figure(record: &Record, name: &str) -> f64 {

@@ -4,9 +4,11 @@ use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use super::shown;
 use super::source::{Stamp, stamp_of};
-use super::{Problem, ProblemKind, shown};
 use base::checklist::{Checklist, Entry};
+use experiment::measurement::verified::ProblemKind;
+use experiment::measurement::verified::outcome::Problem;
 use host::sys::signal::Stop;
 
 /// Folders nest no deeper than the kernel's longest path has parts.

@@ -9,9 +9,13 @@ use super::find::Target;
 use experiment::knob::Settings;
 use experiment::measurement::origin::{Origin, origin};
 use experiment::measurement::{Amount, Evidence, Measurement};
-use host::counters::errors::{Before, Counted};
-use host::counters::{Probe, Snapshot};
-use host::inventory::{self, Device, is_wire, transport_of};
+use facts::counters::Snapshot;
+use facts::counters::errors::Counted;
+use facts::inventory::{Device, is_wire};
+use host::counters::Probe;
+use host::counters::errors::Before;
+use host::inventory;
+use host::inventory::transport_of;
 use host::sys::{Host, block};
 
 /// What is known beforehand of the places that are read.
@@ -61,7 +65,7 @@ impl Ground {
         }
         let mut known = Evidence::on(&targets);
         let mut devices: Vec<String> =
-            targets.iter().flat_map(inventory::Target::device_names).collect();
+            targets.iter().flat_map(facts::inventory::Target::device_names).collect();
         if !bare.is_empty() && (targets.is_empty() || !known.devices.is_empty()) {
             known.process_io_reliable |= targets.is_empty();
             known.remote = wire && (targets.is_empty() || known.remote);

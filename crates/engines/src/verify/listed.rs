@@ -12,8 +12,10 @@ use std::path::{Path, PathBuf};
 
 use super::find::{Found, List, find as walk, kind_of};
 use super::source::stamp_of;
-use super::{Problem, ProblemKind, Request, shown};
+use super::{Request, shown};
 use base::checklist::{Entry, Sum, parse};
+use experiment::measurement::verified::ProblemKind;
+use experiment::measurement::verified::outcome::Problem;
 use host::sys::Error;
 use host::sys::input::CHECKLIST;
 use host::sys::signal::Stop;

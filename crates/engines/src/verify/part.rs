@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use super::ground::Ground;
 use super::shared::Shared;
-use super::{Outcome, ProblemKind};
 use experiment::knob::Settings;
 use experiment::measurement::integrity::Fault;
-use experiment::measurement::verified::{PASSES_MAX, Problem};
+use experiment::measurement::verified::outcome::Outcome;
+use experiment::measurement::verified::{PASSES_MAX, Problem, ProblemKind, outcome};
 use experiment::measurement::{Integrity, Measurement, Verified};
-use host::counters::errors::Counted;
+use facts::counters::errors::Counted;
 use host::sys::clock::monotonic_ns;
 
 /// What was found new is told after so long.
@@ -142,7 +142,7 @@ impl Going {
         let mut integrity = self.since(&tally.integrity, shared.started_ns);
         integrity.checked_bytes = checked_bytes;
         integrity.unheld_bytes = checked_bytes.saturating_sub(compared_bytes);
-        let problem = |problem: &super::Problem| Problem {
+        let problem = |problem: &outcome::Problem| Problem {
             path: problem.file.clone(),
             kind: problem.kind.name().to_owned(),
             why: problem.what.clone(),

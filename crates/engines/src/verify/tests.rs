@@ -10,6 +10,7 @@ use super::shared::{Said, Shared, lock};
 use super::suspect::Suspect;
 use super::*;
 use experiment::measurement::integrity::Lasting;
+use experiment::measurement::verified::ProblemKind;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 

@@ -7,14 +7,15 @@ use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 
 use sha2::Digest as _;
 
+use super::BLOCK_BYTES;
 use super::find::kind_of;
 use super::shared::{Shared, lock};
 use super::source::{Aligned, Source, Way};
 use super::suspect::{self, MISMATCH, lasting, ways};
 use super::unreadable::{in_pieces, is_of_the_device};
-use super::{BLOCK_BYTES, ProblemKind};
 use base::checklist::{Entry, Sum};
 use experiment::measurement::integrity::{Fault, Reread};
+use experiment::measurement::verified::ProblemKind;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
 /// Buffers between the thread that reads and the one that hashes.

@@ -1,7 +1,7 @@
 //! Knobs of the machine: files of /proc and /sys, and the control group of the load.
 //!
-//! Each defaults to `as-is`, which leaves alone what is in force. Where a knob lies hangs off its
-//! constant; writing, noting and restoring is the business of `campaign::apply` and `journal`.
+//! Each defaults to `as-is`, which leaves alone what is in force. Where a knob lies is said by its
+//! constant; finding, writing, noting and restoring is for `campaign::apply` and the journal.
 
 #![expect(missing_docs, reason = "what each knob is stands in its `about`")]
 
@@ -10,16 +10,17 @@ use std::marker::PhantomData;
 use super::typed::{Bytes, Count, Nanoseconds, OrAsIs, Setting, Word};
 use super::{Apply, Knob, Scope};
 use base::value::Domain;
+use lies::{Devices, Files, Form};
 
-pub mod group;
 pub mod interface;
+pub mod lies;
 pub mod mount;
 pub mod network;
-mod place;
-
-pub use place::Place;
 
 const GIB: u64 = 1 << 30;
+
+/// Whole numbers.
+const ONES: Form = Form::Number(1);
 
 const fn knob<T: Setting>(
     name: &'static str,
@@ -37,49 +38,68 @@ pub const READ_AHEAD: Knob<OrAsIs<Bytes>> = knob(
     "",
     // The kernel counts it in pages.
     Domain::OrAsIs(&Domain::Bytes { min: 0, max: GIB, step: 4096 }),
-    Apply::Files(place::read_ahead),
+    Apply::Files(Files::ReadAhead),
     "What the kernel reads ahead of a buffered reader, on the devices that the file system lies on",
 );
 pub const IO_SCHEDULER: Knob<OrAsIs<Word>> = knob(
     "io-scheduler",
     "",
     Domain::OrAsIs(&Domain::OneOf(&["none", "mq-deadline", "kyber", "bfq"])),
-    Apply::Files(place::io_scheduler),
+    Apply::Files(Files::Queue {
+        file: "scheduler",
+        form: Form::Word,
+        of: Devices::Disks,
+        disturbs: Some("nr_requests"),
+    }),
     "The I/O scheduler of the disks",
 );
 pub const NR_REQUESTS: Knob<OrAsIs<Count>> = knob(
     "nr-requests",
     "",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 1 << 20 }),
-    Apply::Files(place::nr_requests),
+    Apply::Files(Files::Queue {
+        file: "nr_requests",
+        form: ONES,
+        of: Devices::Disks,
+        disturbs: None,
+    }),
     "Requests that the block layer holds for each disk",
 );
 pub const MAX_SECTORS: Knob<OrAsIs<Bytes>> = knob(
     "max-sectors",
     "",
     Domain::OrAsIs(&Domain::Bytes { min: 4096, max: GIB, step: 1024 }),
-    Apply::Files(place::max_sectors),
+    Apply::Files(Files::Queue {
+        file: "max_sectors_kb",
+        form: lies::KIB,
+        of: Devices::Stack,
+        disturbs: None,
+    }),
     "Largest request that the block layer sends to each disk",
 );
 pub const DIRTY_RATIO: Knob<OrAsIs<Count>> = knob(
     "dirty-ratio",
     "",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 100 }),
-    Apply::Files(place::dirty_ratio),
+    Apply::Files(Files::Machine {
+        path: "/proc/sys/vm/dirty_ratio",
+        form: ONES,
+        instead: Some("/proc/sys/vm/dirty_bytes"),
+    }),
     "Percent of available memory that writers may dirty before they must write it back themselves",
 );
 pub const DIRTY_EXPIRE: Knob<OrAsIs<Nanoseconds>> = knob(
     "dirty-expire",
     "",
     Domain::OrAsIs(&Domain::Duration { min_ns: 10_000_000, max_ns: 86_400_000_000_000 }),
-    Apply::Files(place::dirty_expire),
+    Apply::Files(Files::machine("/proc/sys/vm/dirty_expire_centisecs", Form::Number(10_000_000))),
     "Age at which dirty memory is written back; the kernel counts in 10 ms",
 );
 pub const SWAPPINESS: Knob<OrAsIs<Count>> = knob(
     "swappiness",
     "",
     Domain::OrAsIs(&Domain::Count { min: 0, max: 200 }),
-    Apply::Files(place::swappiness),
+    Apply::Files(Files::machine("/proc/sys/vm/swappiness", ONES)),
     "How readily the kernel swaps rather than drops cached files; 100 is without preference",
 );
 pub const CPU_GOVERNOR: Knob<OrAsIs<Word>> = knob(
@@ -92,14 +112,14 @@ pub const CPU_GOVERNOR: Knob<OrAsIs<Word>> = knob(
         "ondemand",
         "conservative",
     ])),
-    Apply::Files(place::cpu_governor),
+    Apply::Files(Files::Governors),
     "Who chooses the CPUs' frequency",
 );
 pub const TRANSPARENT_HUGEPAGES: Knob<OrAsIs<Word>> = knob(
     "transparent-hugepages",
     "",
     Domain::OrAsIs(&Domain::OneOf(&["always", "madvise", "never"])),
-    Apply::Files(place::transparent_hugepages),
+    Apply::Files(Files::machine("/sys/kernel/mm/transparent_hugepage/enabled", Form::Word)),
     "When anonymous memory gets huge pages without being asked for",
 );
 pub const DROP_CACHES: Knob<OrAsIs<bool>> = knob(

@@ -6,11 +6,12 @@ use super::reported::{PREFIX, Reported};
 use super::span::{Span, span};
 use super::stopped::stopped;
 use super::{
-    Amount, Measurement, Operation, Record, Stream, Times, Window, course, network, nfs, programs,
+    Amount, Measurement, Operation, Record, Stream, Window, course, network, nfs, programs,
 };
 use crate::knob;
 use base::stats::{Estimate, Interval, batch_means, mean, sequential};
 use base::value::Stop;
+use facts::layout::Times;
 
 pub mod durable;
 mod latency;

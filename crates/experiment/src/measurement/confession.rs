@@ -5,9 +5,10 @@
 //! processors that were too hot (`heat`). A disk that fills up fails its trial; the difference
 //! between window and naive figure is noted by who computes them.
 
-use super::{Measurement, Note, Series};
+use super::{Measurement, Note};
 use crate::knob::{self, Settings};
 use base::value::{bytes, percent};
+use facts::counters::series::Series;
 
 mod heat;
 mod others;
@@ -136,7 +137,8 @@ fn not_warm(measurement: &Measurement, settings: &Settings) -> Option<Note> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Amount, Column, Evidence, Kind, Stream, Window};
+    use crate::measurement::{Amount, Evidence, Stream, Window};
+    use facts::counters::series::{Column, Kind};
 
     const SECOND: u64 = 1_000_000_000;
     const MIB: u64 = 1 << 20;

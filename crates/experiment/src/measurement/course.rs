@@ -3,8 +3,9 @@
 //! A trial that times whole rounds lets the clock stand between them; its load then has the column
 //! `timed_ns`, and time is what that column counts.
 
-use super::{Series, Window};
+use super::Window;
 use base::stats::mean;
+use facts::counters::series::Series;
 
 /// The column of a load whose clock stands at times: how long it was timed, ns.
 pub const TIMED: &str = "timed_ns";
@@ -84,7 +85,8 @@ pub(super) fn level(series: &Series, name: &str, start_ns: i64, end_ns: i64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Amount, Column, Kind};
+    use crate::measurement::Amount;
+    use facts::counters::series::{Column, Kind};
 
     fn load(at_ms: &[i64], bytes: &[u64], timed_ms: Option<&[u64]>) -> Series {
         let column = |name: &str, values: Vec<u64>| Column {

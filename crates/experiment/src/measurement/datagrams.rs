@@ -3,8 +3,9 @@
 
 use super::course::level;
 use super::named::Figures;
-use super::{Kind, Measurement, Series, Window};
+use super::{Measurement, Window};
 use base::stats::Estimate;
+use facts::counters::series::{Kind, Series};
 
 /// The series that the engine `net-udp` takes beside the load.
 pub const SOURCE: &str = "udp";
@@ -112,7 +113,8 @@ pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Amount, Column};
+    use crate::measurement::Amount;
+    use facts::counters::series::Column;
 
     fn measurement(sent: u64, received: u64, dropped: u64) -> Measurement {
         let column = |name: String, kind, values| Column { name, kind, values };

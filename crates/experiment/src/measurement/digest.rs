@@ -13,7 +13,8 @@ use super::origin::{Origin, before_jump, origin};
 use super::settling::{Settling, settling};
 use super::start::{TrialStart, later, start};
 use super::steady::{Steady, steady};
-use super::{Note, Outcome, Record, Series, consistency, judge, machine};
+use super::{Note, Outcome, Record, consistency, judge, machine};
+use facts::counters::series::Series;
 
 /// Figures and verdicts of a trial whose samples were let go.
 #[derive(Clone, Debug)]
@@ -101,7 +102,8 @@ impl Record {
 mod tests {
     use super::*;
     use crate::measurement::figures::{cells, rate, window_disagrees};
-    use crate::measurement::{Amount, Column, Kind, Measurement, Operation, Stream, Window};
+    use crate::measurement::{Amount, Measurement, Operation, Stream, Window};
+    use facts::counters::series::{Column, Kind};
 
     const SECOND: u64 = 1_000_000_000;
 

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Amount, Ceiling};
-use host::counters::Snapshot;
-use host::counters::bounds::Bound;
-use host::inventory::{Leaf, Matter, Target};
+use super::Amount;
+use facts::counters::Snapshot;
+use facts::counters::bounds::Bound;
+use facts::inventory::{Ceiling, Leaf, Matter, Target};
 
 /// What the machine says about the bytes of a trial. Device counts cover the same time as the
 /// process's: from just before the streams are let go to just after the last has stopped.
@@ -156,8 +156,8 @@ impl Evidence {
     /// What these devices, with all that lies below them, lie on at the very bottom; for trials on
     /// bare devices.
     #[must_use]
-    pub fn lying_on(self, devices: &[host::inventory::Device], on: &[String]) -> Evidence {
-        let leaves = host::inventory::leaves(devices, on);
+    pub fn lying_on(self, devices: &[facts::inventory::Device], on: &[String]) -> Evidence {
+        let leaves = facts::inventory::leaves(devices, on);
         let remote = self.remote || are_remote(&leaves);
         Evidence { below: Below::of(&leaves, on), remote, ..self }
     }
@@ -392,7 +392,7 @@ mod tests {
     /// and were "device".
     #[test]
     fn a_disk_of_another_machine_is_remote_below_a_mirror_and_a_bare_volume_naive_device() {
-        use host::inventory::{Device, Kind};
+        use facts::inventory::{Device, Kind};
         let over = |transport: &str| {
             let mut disk = Device::bare("sdx", Kind::Disk);
             transport.clone_into(&mut disk.transport);
@@ -417,7 +417,7 @@ mod tests {
     /// What of the hardware is known of several directories is known of all of them, or of none.
     #[test]
     fn leaves_are_told_where_they_are_not_the_devices_themselves() {
-        use host::inventory::{Device, Kind};
+        use facts::inventory::{Device, Kind};
         let below = |made: &[(&str, Kind, &[&str], &str)]| {
             let mut here = target("ext4", &[made[0].0], None);
             here.devices = made

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Note;
 use base::value;
-use host::counters::errors::Counted;
+use facts::counters::errors::Counted;
 
 /// Faults beyond so many are counted by kind, not kept.
 pub const FAULTS_MAX: usize = 1000;

@@ -8,8 +8,9 @@
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 
-use super::{Measurement, Series};
-use host::counters::table::{Field, Table};
+use super::Measurement;
+use facts::counters::series::Series;
+use facts::counters::table::{Field, Table};
 
 /// The name of the series.
 pub const SOURCE: &str = "latency";

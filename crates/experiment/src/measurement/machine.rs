@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Measurement, Series};
+use super::Measurement;
+use facts::counters::series::Series;
 
 /// What there can be, by name.
 pub const COUNTERS: [&str; 3] = ["cpu_busy_share", "interrupts_per_s", "context_switches_per_s"];
@@ -50,8 +51,9 @@ fn busy_share(stat: &Series, start_ns: i64, end_ns: i64) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Column, Kind, Window};
+    use super::super::Window;
     use super::*;
+    use facts::counters::series::{Column, Kind};
 
     fn measured(columns: &[(&str, [u64; 3])]) -> Measurement {
         let columns = columns.iter().map(|(name, values)| Column {

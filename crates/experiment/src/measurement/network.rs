@@ -3,8 +3,9 @@
 
 use super::course::level;
 use super::named::Figures;
-use super::{Kind, Measurement, Window, datagrams};
+use super::{Measurement, Window, datagrams};
 use base::stats::Estimate;
+use facts::counters::series::Kind;
 
 /// The series that the engine `net` takes beside the load.
 pub const SOURCE: &str = "tcp";
@@ -99,7 +100,8 @@ fn of_disks(measurement: &Measurement, window: &Window) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Amount, Column, Series};
+    use crate::measurement::Amount;
+    use facts::counters::series::{Column, Series};
 
     fn measurement(zerocopy: [u64; 2]) -> Measurement {
         let columns = COLUMNS.iter().map(|(name, kind)| {

@@ -2,8 +2,9 @@
 //! end cost.
 
 use super::named::Figures;
-use super::{Measurement, Series, Window};
+use super::{Measurement, Window};
 use base::stats::Estimate;
+use facts::counters::series::Series;
 
 /// The series that a client counts.
 pub const CLIENT: &str = "mountstats";
@@ -83,7 +84,8 @@ fn grown(series: &Series, column: &str, start_ns: i64, end_ns: i64) -> Option<f6
 mod tests {
     use super::*;
     use crate::measurement::evidence::Served;
-    use crate::measurement::{Amount, Column, Evidence, Kind};
+    use crate::measurement::{Amount, Evidence};
+    use facts::counters::series::{Column, Kind};
 
     fn series(source: &str, columns: &[(&str, u64)]) -> Series {
         let column = |(name, last): &(&str, u64)| Column {

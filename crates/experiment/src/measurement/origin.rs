@@ -182,7 +182,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::measurement::{Amount, Ceiling, Evidence, Programs, SecondPass, Window};
+    use crate::measurement::{Amount, Evidence, Programs, SecondPass, Window};
+    use ::facts::inventory::Ceiling;
 
     const MIB: u64 = 1 << 20;
     pub(super) const FILE: u64 = 1000 * MIB;

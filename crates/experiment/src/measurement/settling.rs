@@ -136,7 +136,8 @@ fn moved(of: &Estimate, to: impl Fn(f64) -> Option<f64>) -> Option<Estimate> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Amount, Column, Kind, Series};
+    use crate::measurement::Amount;
+    use facts::counters::series::{Column, Kind, Series};
 
     /// A load that moves `rates[i]` bytes in each tenth of a second.
     fn measured(rates: &[u64], column: &str) -> Measurement {

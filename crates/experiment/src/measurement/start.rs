@@ -8,9 +8,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::stopped::stopped;
-use super::{Amount, Measurement, Note, Series, Window, course};
+use super::{Amount, Measurement, Note, Window, course};
 use base::stats::head::{self, Head};
 use base::value::{duration, iops, percent, throughput};
+use facts::counters::series::Series;
 
 /// A first phase up to so long is left out.
 const LEFT_OUT_NS: u64 = 1_000_000_000;

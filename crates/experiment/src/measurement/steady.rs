@@ -3,10 +3,11 @@
 use serde::{Serialize, Serializer};
 
 use super::stopped::stopped;
-use super::{Measurement, Series, Window};
+use super::{Measurement, Window};
 use crate::knob::{self, Access, Settings};
 use base::stats::settled;
 use base::stats::steady::ROUNDS;
+use facts::counters::series::Series;
 
 /// A round of reading, ns.
 pub const READ_ROUND_NS: u64 = 1_000_000_000;
@@ -102,7 +103,7 @@ pub fn rounds(load: &Series, window: &Window, round_ns: u64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::{Column, Kind};
+    use facts::counters::series::{Column, Kind};
 
     /// A load that moves `rates[i]` bytes in second i, and a window over all of it.
     fn measured(rates: &[u64], column: &str) -> Measurement {

@@ -7,8 +7,9 @@
 //! or ready and waiting for a processor. A load that was only *late* was starved, which is another
 //! note and takes no figure away.
 
-use super::{Measurement, Note, PEER, Series};
+use super::{Measurement, Note, PEER};
 use base::value::{duration, percent};
+use facts::counters::series::Series;
 
 mod gaps;
 

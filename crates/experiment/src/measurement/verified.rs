@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub mod outcome;
+
 /// Times of single passes beyond so many are in the sum alone.
 pub const PASSES_MAX: usize = 1000;
 

@@ -9,9 +9,9 @@ use super::load::Load;
 use crate::knob::typed::{OrAsIs, Word};
 use crate::knob::{self, Knob, Scope, Settings};
 use base::value::Value;
-use host::inventory::disk::Disk;
-use host::journal::Identity;
-use host::provision::Layout;
+use facts::identity::Identity;
+use facts::inventory::disk::Disk;
+use facts::layout::Layout;
 
 /// The only directory of trials on a plan's disks: wherever the layout of the trial is mounted.
 pub const TARGET: &str = "target";

@@ -18,7 +18,7 @@ use experiment::knob::{self, Scope, Settings};
 use experiment::measurement::figures::{rate, replicates, standing};
 use experiment::measurement::origin::{Verdict, origin};
 use experiment::measurement::{Outcome, Record, judge};
-use host::inventory;
+use facts::inventory::changes;
 
 mod align;
 #[cfg(test)]
@@ -417,7 +417,7 @@ pub fn differences(before: (&[Record], &Json), now: (&[Record], &Json)) -> Vec<S
             lines.push(format!("{}: {}, was {}", knob.name, setting(&new), setting(&old)));
         }
     }
-    lines.extend(inventory::changes(before.1, now.1));
+    lines.extend(changes(before.1, now.1));
     lines
 }
 

@@ -18,7 +18,7 @@ use experiment::knob::Access;
 use experiment::knob::typed::{OrAsIs, Word};
 use experiment::knob::{self, Scope, Settings};
 use experiment::measurement::origin::Verdict;
-use host::provision::disks_of_data;
+use facts::layout::disks_of_data;
 
 #[cfg(test)]
 mod tests;

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use base::value;
-use host::bandwidth::Bandwidth;
-use host::inventory::server::Server;
+use facts::bandwidth::Bandwidth;
+use facts::inventory::server::Server;
 
 mod grow;
 mod link;

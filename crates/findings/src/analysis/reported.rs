@@ -10,12 +10,12 @@ use serde_json::Value as Json;
 
 use super::path::DataPath;
 use super::{Finding, Severity};
+use crate::warning;
 use base::value;
 use experiment::knob::{self, Settings};
 use experiment::measurement::reported::Way;
 use experiment::measurement::{Note, Record, Reported};
-use host::inventory::server::Server;
-use host::inventory::warning;
+use facts::inventory::server::Server;
 use judge::{Load, Part, Standing, Verdict, judge};
 use way::Machine;
 

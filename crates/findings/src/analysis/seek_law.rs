@@ -14,8 +14,8 @@ use base::value::{duration, iops, significant, throughput};
 use experiment::knob::{self, Access, Settings};
 use experiment::measurement::limit::in_flight;
 use experiment::measurement::origin::Verdict;
-use host::inventory::server::Drive;
-use host::inventory::{choosing_among, turns_allow};
+use facts::inventory::server::Drive;
+use facts::inventory::{choosing_among, turns_allow};
 
 /// Its line in the table of questions.
 pub const QUESTION: Question = Question {

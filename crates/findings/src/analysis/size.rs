@@ -13,8 +13,8 @@ use serde_json::Value as Json;
 use super::reported::way::Machine;
 use super::reported::{Row, machines};
 use experiment::measurement::Record;
-use host::bandwidth::Bandwidth;
-use host::inventory::server::Server;
+use facts::bandwidth::Bandwidth;
+use facts::inventory::server::Server;
 
 mod binds;
 mod cost;

@@ -4,11 +4,11 @@ use rayon::prelude::*;
 
 use super::{Input, Samples, TrialView, prices};
 use crate::analysis::{self, Asked};
+use experiment::campaign::Campaign;
 use experiment::measurement::figures::{cells, figures};
 use experiment::measurement::origin::{Verdict, origin};
 use experiment::measurement::steady::{Steady, steady};
 use experiment::measurement::{Record, judge};
-use store::Campaign;
 
 /// The questions that a verification of a user's own files answers.
 const TELL_OF_FILES: [&str; 3] = ["integrity", "notes", "failures"];

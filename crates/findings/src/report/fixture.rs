@@ -10,14 +10,13 @@ use super::{Input, TrialView, cells};
 use crate::analysis::{Asked, Finding, Severity, Shown};
 use base::stats::{Estimate, Interval};
 use base::value::Value;
+use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::{self, Settings};
 use experiment::measurement::figures::{Cell, Figures};
 use experiment::measurement::origin::{Origin, Verdict};
-use experiment::measurement::{
-    Amount, Column, Kind, Measurement, Note, Outcome, Record, Series, Window,
-};
+use experiment::measurement::{Amount, Measurement, Note, Outcome, Record, Window};
 use experiment::plan::{Trial, blocked, standard};
-use store::{Campaign, NotBought};
+use facts::counters::series::{Column, Kind, Series};
 
 mod damaged;
 

@@ -7,9 +7,9 @@
 use serde::Serialize;
 
 use crate::analysis::path::Paths;
-use host::bandwidth::Bandwidth;
-use host::inventory::server::Server;
-use host::inventory::warning::Warning;
+use crate::warning::Warning;
+use facts::bandwidth::Bandwidth;
+use facts::inventory::server::Server;
 
 mod machine;
 mod network;

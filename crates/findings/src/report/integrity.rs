@@ -12,7 +12,7 @@ use base::value;
 use experiment::measurement::Verified;
 use experiment::measurement::integrity::{Fault, Integrity, Lasting};
 use experiment::measurement::verified::Problem;
-use host::counters::errors::DRIVES;
+use facts::counters::errors::DRIVES;
 
 /// Faults of which the excerpt is shown.
 pub const DUMPS_MAX: usize = 20;
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn counters_of_which_none_grew_are_quiet_and_none_is_claimed_where_none_was_read() {
-        let counted = |before, after| host::counters::errors::Counted {
+        let counted = |before, after| facts::counters::errors::Counted {
             of: "mc0".into(),
             what: "corrected memory errors".into(),
             from: "ce_count".into(),

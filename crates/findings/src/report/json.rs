@@ -13,12 +13,12 @@ use super::{Input, TrialView};
 use crate::analysis::Finding;
 use crate::analysis::effects::Effects;
 use crate::analysis::integrity::{Part, Pool, Promise, Rate};
+use experiment::campaign::NotBought;
 use experiment::knob::Settings;
 use experiment::measurement::again::run_again;
 use experiment::measurement::figures::{Figures, Name};
 use experiment::measurement::origin::Verdict;
 use experiment::measurement::{Integrity, Note, Outcome, Record, Reported, Verified, machine};
-use store::NotBought;
 
 /// Prints the document, indented, with a line end.
 ///

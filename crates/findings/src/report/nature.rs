@@ -3,9 +3,9 @@
 //! Whoever copies the head of a report, or looks at its first line alone, must see when no server
 //! was measured. Each format says so in its first line, or in a key, as far as its readers allow.
 
+use experiment::campaign::Campaign;
 use experiment::knob::EngineKind;
 use experiment::published;
-use store::Campaign;
 
 /// Whose figures they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use super::{programs, words};
 use crate::analysis::Finding;
 use crate::analysis::compare::{Compared, Comparison};
 use base::value::significant;
-use store::Campaign;
+use experiment::campaign::Campaign;
 
 /// Two campaigns, and what came of setting the second against the first.
 #[derive(Debug)]

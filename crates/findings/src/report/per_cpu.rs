@@ -2,7 +2,8 @@
 //! alone, as interrupts do it in nobody's thread.
 
 use super::{Input, cells, operations};
-use experiment::measurement::{PEER, Record, Series};
+use experiment::measurement::{PEER, Record};
+use facts::counters::series::Series;
 
 /// Kinds of time, in the order of the columns.
 pub const KINDS: [&str; 7] = ["user", "system", "irq", "softirq", "iowait", "steal", "idle"];

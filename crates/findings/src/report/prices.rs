@@ -57,8 +57,8 @@ mod tests {
 
     use super::*;
     use crate::report::fixture;
+    use experiment::campaign::Campaign;
     use experiment::knob::testing::settings;
-    use store::Campaign;
 
     fn prices(campaign: &mut Campaign) {
         campaign.prices = [("disk".to_owned(), 310.0), ("controller".to_owned(), 640.0)].into();

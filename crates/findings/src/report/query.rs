@@ -8,7 +8,7 @@ use super::text::grid::{Grid, Side};
 pub use super::text::plain;
 use super::text::{WIDTH, wrapped};
 use super::{csv, words};
-use store::query::{Answer, Cell, Kind, Relation, typed};
+use experiment::query::{Answer, Cell, Kind, Relation, typed};
 
 /// One way to print an answer.
 pub struct Format {
@@ -289,7 +289,7 @@ pub fn example_of(view: &Relation) -> String {
 mod tests {
     use super::*;
     use crate::report::schema::check;
-    use store::query::Ran;
+    use experiment::query::Ran;
 
     fn answer(columns: &[&str], rows: Vec<Vec<Cell>>) -> Answer {
         let columns = columns.iter().map(|name| (*name).to_owned()).collect();

@@ -1,9 +1,8 @@
 //! (pure) What tables of reported figures show: each with its author's words, in our units and as
 //! printed. No interval, origin or verdict of ours stands beside one.
 
-use super::Input;
 use super::cells::Group;
-use super::programs;
+use super::{Input, programs};
 use experiment::measurement::Reported;
 use experiment::measurement::reported::{Figure, PREFIX};
 
@@ -95,8 +94,8 @@ fn head(name: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::{FORMATS, cells};
+    use experiment::campaign::Campaign;
     use experiment::published;
-    use store::Campaign;
 
     /// Every format says who reported a figure, and none gives it an interval or an origin.
     #[test]

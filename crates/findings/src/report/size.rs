@@ -7,7 +7,7 @@ use super::nature::Nature;
 use super::words;
 use crate::analysis::size::{Basis, Cost, Expected, Need, Rate, Sizing, Slots};
 use base::value::{bits, significant, throughput};
-use store::Campaign;
+use experiment::campaign::Campaign;
 
 /// A sizing and the campaign that it rests on.
 #[derive(Clone, Copy, Debug)]

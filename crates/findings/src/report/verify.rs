@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 
 use base::stats::poisson::{exposure_needed_with, rate_upper};
 use base::value;
-use engines::verify::{Outcome, ProblemKind};
 use experiment::measurement::integrity::Fault;
+use experiment::measurement::verified::ProblemKind;
+use experiment::measurement::verified::outcome::Outcome;
 
 #[cfg(test)]
 mod tests;

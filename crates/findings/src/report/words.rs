@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 pub use crate::analysis::words::figure;
 use base::value::{Value, counted, setting};
-use engines::verify::VERIFY;
+use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::access::Way;
 use experiment::knob::{self, Settings};
 use experiment::measurement::figures::Cell;
+use experiment::measurement::verified::outcome::VERIFY;
 use experiment::published;
-use store::{Campaign, NotBought};
 
 /// Of how many cells the spread behind an interval is pooled; nothing where each has its own.
 pub fn pooled<'a>(cells: impl Iterator<Item = &'a Cell>) -> Option<String> {

@@ -5,7 +5,8 @@ use base::stats::testing::{Coverage, Random, seeds};
 use engines::engine::testing::{record, settings};
 use experiment::measurement::figures::{cells, figures, rate, window_disagrees};
 use experiment::measurement::start::{note, start};
-use experiment::measurement::{Amount, Column, Kind, Measurement, Outcome, Record, Series, Window};
+use experiment::measurement::{Amount, Measurement, Outcome, Record, Window};
+use facts::counters::series::{Column, Kind, Series};
 
 const RATE: &str = "throughput_bytes_per_s";
 

@@ -4,41 +4,10 @@
 //! See Documentation/admin-guide/cgroup-v1/blkio-controller.rst, cgroup-v2.rst and
 //! Documentation/scheduler/sched-bwc.rst.
 
-use serde::{Deserialize, Serialize};
-
 use super::groups;
-use crate::inventory::Target;
 use crate::sys::Host;
-
-/// What is bounded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Bounded {
-    /// Bytes read from a device, per second.
-    ReadBytes,
-    /// Bytes written to a device, per second.
-    WriteBytes,
-    /// Read operations of a device, per second.
-    ReadOps,
-    /// Write operations of a device, per second.
-    WriteOps,
-    /// Processor time, in CPUs: seconds a second.
-    CpuTime,
-}
-
-/// A limit, and where it stands.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Bound {
-    /// Of what.
-    pub what: Bounded,
-    /// The block device that it is for, by its kernel name.
-    #[serde(default)]
-    pub device: Option<String>,
-    /// In the unit of `what`.
-    pub most: f64,
-    /// The file and what it says.
-    pub from: String,
-}
+use facts::counters::bounds::{Bound, Bounded};
+use facts::inventory::Target;
 
 /// A device as limits name it: its kernel name, and its number such as `8:0`.
 type Numbered = (String, String);

@@ -6,12 +6,12 @@
 
 use std::collections::BTreeMap;
 
-use super::table::{Field, Table};
 use super::text::{lines, number, words};
 use super::{Sample, Source, Subject};
 use crate::inventory::server::interrupt;
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const CARD_INTERRUPTS: Source = Source {
     name: "card-interrupts",

@@ -3,12 +3,11 @@
 //! See Documentation/scheduler/sched-bwc.rst and cgroup-v2.rst. A group without a quota counts no
 //! periods and has no column; the columns of a group bear its folder's name, each level its own.
 
-use super::groups;
-use super::table::{Field, Table};
 use super::text::value_of;
-use super::{INTERVAL_NS, Sample, Source, Subject};
+use super::{INTERVAL_NS, Sample, Source, Subject, groups};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const CGROUP_CPU: Source = Source {
     name: "cgroup-cpu",

@@ -7,10 +7,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::table::{Field, Table};
 use super::{Sample, Source, Subject};
 use crate::inventory::sensor;
 use crate::sys::Host;
+use facts::counters::table::{Field, Table};
 
 /// `critical` is where the processor stops itself, as far as the sensor states it.
 pub const CPU: Source = Source {

@@ -3,11 +3,11 @@
 //! See Documentation/admin-guide/iostats.rst. Sectors are 512 bytes whatever the device's are.
 //! A request that a cgroup throttles waits before it is counted here, so times do not show it.
 
-use super::table::{Field, Table};
 use super::text::{lines, number, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 /// Bytes of a sector in every count of the block layer.
 pub const SECTOR_BYTES: u64 = 512;

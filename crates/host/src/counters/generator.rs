@@ -3,10 +3,10 @@
 //! Clocks and the wait for a processor say afterwards why a row is missing: the machine slept, this
 //! program was held up by others, or it was stopped.
 
-use super::table::{Field, Table};
 use super::{INTERVAL_NS, Sample, Source, Subject, process};
 use crate::sys::reread::Reread;
 use crate::sys::{Host, clock};
+use facts::counters::table::{Field, Table};
 
 pub const GENERATOR: Source = Source {
     name: "generator",

@@ -7,11 +7,11 @@
 use std::fs::File;
 
 use super::patient::{AT_THE_ENDS_NS, Patient};
-use super::table::Field;
 use super::temperature::controllers;
 use super::{Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::nvme::health_log;
+use facts::counters::table::Field;
 
 pub const HEALTH: Source = Source {
     name: "nvme-health",
@@ -79,9 +79,9 @@ fn counts(page: &[u8]) -> Option<[u64; PLACES.len()]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::table::Table;
     use crate::inventory::recording::Recording;
     use crate::sys::nvme::HEALTH_LOG_BYTES;
+    use facts::counters::table::Table;
 
     /// A health log whose bytes are all told apart, built from the specification's offsets.
     fn page() -> [u8; HEALTH_LOG_BYTES] {

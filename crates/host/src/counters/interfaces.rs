@@ -5,11 +5,11 @@
 //! (GRO, TSO) counts what was on the wire, an interface without a wire (veth, lo) what it was
 //! handed.
 
-use super::table::{Field, Table};
 use super::text::{lines, number, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const INTERFACES: Source = Source {
     name: "interfaces",

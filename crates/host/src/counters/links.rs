@@ -7,12 +7,12 @@
 use std::path::{Path, PathBuf};
 
 use super::patient::{Patient, Put};
-use super::table::Field;
 use super::{Sample, Source, Subject};
 use crate::inventory::nvme_controllers;
-use crate::inventory::pcie::Pace;
 use crate::inventory::server::address::function_of;
 use crate::sys::Host;
+use facts::counters::table::Field;
+use facts::inventory::pcie::Pace;
 
 /// The figures are those of current_link_speed and current_link_width
 /// (Documentation/ABI/testing/sysfs-bus-pci).
@@ -91,9 +91,9 @@ impl Port {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::series::Series;
     use crate::counters::two_rows;
     use crate::inventory::recording::Recording;
+    use facts::counters::series::Series;
 
     fn columns(series: &Series) -> Vec<(&str, &[u64])> {
         let columns = series.columns.iter();
@@ -112,7 +112,7 @@ mod tests {
             ("0000:40:01.1.lanes", &[16, 16][..]),
         ];
         assert_eq!(columns(&series), expected);
-        assert_eq!(series.columns[0].kind, crate::counters::series::Kind::Gauge);
+        assert_eq!(series.columns[0].kind, facts::counters::series::Kind::Gauge);
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! /proc/meminfo: how much memory is left, holds files, waits to be written.
 
-use super::table::{Field, Table};
 use super::text::value_of;
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const MEMINFO: Source = Source {
     name: "meminfo",

@@ -7,11 +7,11 @@
 //! around them are its execution. Bytes of requests are those of whole RPC messages, heads with
 //! them.
 
-use super::table::{Field, Table};
 use super::text::{lines, number, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const MOUNTSTATS: Source = Source {
     name: "mountstats",

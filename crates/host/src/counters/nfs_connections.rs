@@ -6,12 +6,12 @@
 //! read from /proc/net/tcp, whose reading takes long; what waits in each is asked of it alone.
 //! They are known by the port 2049 (RFC 7530, 3.1): one over another port is not counted.
 
-use super::table::{Field, Table};
 use super::text::{lines, words};
 use super::{INTERVAL_NS, Sample, Source, Subject, mountstats, nfs_server};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use crate::sys::sockets::{Asker, Connection};
+use facts::counters::table::{Field, Table};
 
 pub const NFS_CONNECTIONS: Source = Source {
     name: "nfs-connections",

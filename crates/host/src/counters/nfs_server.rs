@@ -6,11 +6,11 @@
 //! others. The numbers of operations are those of RFC 1813 and RFC 7862 (fs/nfsd/stats.c).
 
 use super::process::{Io, io, stat};
-use super::table::{Field, Table};
 use super::text::{lines, number, value_of, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 /// What an NFS server here has sent and received.
 pub const NFS_SERVER: Source = Source {

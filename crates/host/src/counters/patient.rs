@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use super::Sample;
-use super::table::Table;
+use facts::counters::table::Table;
 
 /// A row waits for answers no longer than two rows of the other sources, which wait with it.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -73,8 +73,8 @@ impl Sample for Patient {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::series::Series;
-    use crate::counters::table::Field;
+    use facts::counters::series::Series;
+    use facts::counters::table::Field;
 
     const FIELDS: &[Field] = &[Field::gauge("level")];
 

@@ -3,11 +3,11 @@
 //! See Documentation/accounting/psi.rst. Only the totals are kept: averages can be made of them.
 //! Kernels without PSI, or booted with psi=0, have no such files.
 
-use super::table::{Field, Table};
 use super::text::{lines, number, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const PRESSURE: Source = Source {
     name: "pressure",

@@ -6,11 +6,11 @@
 //! Whether it was let run at all is here too: stopped by a signal, frozen with its control group,
 //! or ready and waiting for a processor (the run delay of its main thread, schedstat).
 
-use super::table::{Field, Table};
 use super::text::{lines, number, value_of, words};
 use super::{INTERVAL_NS, Sample, Source, Subject, freezer};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const PROCESS: Source = Source {
     name: "process",

@@ -7,10 +7,10 @@
 
 use std::collections::BTreeMap;
 
-use super::table::{Field, Table};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::qdisc::{Asker, Counts};
 use crate::sys::{Host, link};
+use facts::counters::table::{Field, Table};
 
 pub const QDISCS: Source = Source {
     name: "qdiscs",

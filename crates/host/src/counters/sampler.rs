@@ -4,10 +4,10 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::series::Series;
-use super::table::Table;
 use super::{INTERVAL_NS, SOURCES, Sample, Subject};
 use crate::sys::{Error, Host, clock};
+use facts::counters::series::Series;
+use facts::counters::table::Table;
 
 /// Counts until it is stopped; dropping it stops it too.
 #[derive(Debug)]

@@ -4,11 +4,11 @@
 //! a packet that found `netdev_max_backlog` packets waiting, a squeeze a round that ended with
 //! work left because `netdev_budget` or its time was used up.
 
-use super::table::{Field, Table};
 use super::text::{lines, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const SOFTNET: Source = Source {
     name: "softnet",

@@ -3,11 +3,11 @@
 //! See proc_stat(5). Times are in ticks of USER_HZ, 10 ms, however fast the kernel ticks inside;
 //! `user` includes guests' time. An offline CPU is not listed.
 
-use super::table::{Field, Table};
 use super::text::{lines, number, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const STAT: Source = Source {
     name: "stat",

@@ -11,12 +11,10 @@
 use std::path::{Path, PathBuf};
 
 use super::patient::{Patient, Put};
-use super::table::Field;
 use super::{Sample, Source, Subject};
 use crate::inventory::{nvme_controllers, sensor};
 use crate::sys::Host;
-
-pub use crate::inventory::sensor::ZERO_CELSIUS_MILLIKELVIN;
+use facts::counters::table::Field;
 
 /// `warning` is the threshold of the drive's own alarm, by default its Warning Composite
 /// Temperature; `critical` its Critical Composite Temperature (NVM Express Base 2.0, 5.17.2.1).
@@ -129,9 +127,9 @@ impl Sensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::counters::series::Series;
     use crate::counters::{parse_whole_and_truncated, two_rows};
     use crate::inventory::recording::Recording;
+    use facts::counters::series::Series;
 
     fn columns(series: &Series) -> Vec<(&str, u64)> {
         let last = |values: &[u64]| *values.last().unwrap();
@@ -151,7 +149,7 @@ mod tests {
             ("nvme1.temperature_millikelvin", 273_150 + 35_850),
         ];
         assert_eq!(columns(&series), expected);
-        assert_eq!(series.columns[0].kind, crate::counters::series::Kind::Gauge);
+        assert_eq!(series.columns[0].kind, facts::counters::series::Kind::Gauge);
     }
 
     /// `soak` ran a night on disks without a sensor, and never said that it could not tell how warm

@@ -5,11 +5,11 @@
 //! throttling ends, so one that lasts the whole trial shows in neither. Other makers' processors,
 //! and most virtual machines, have no such files.
 
-use super::table::{Field, Table};
 use super::text::{lines, number};
 use super::{Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const THROTTLING: Source = Source {
     name: "cpu-throttling",
@@ -74,8 +74,8 @@ fn count(text: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::counters::parse_whole_and_truncated;
-    use crate::counters::series::Series;
     use crate::inventory::recording::Recording;
+    use facts::counters::series::Series;
 
     fn row(recording: &str) -> Option<Series> {
         let machine = Recording::open(recording);

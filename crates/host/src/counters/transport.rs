@@ -3,11 +3,11 @@
 //! Counts of the network namespace that we are in, of RFC 4022 and RFC 4113 with the kernel's own
 //! beside them. TCP counts both versions of IP there, UDP version 4 alone.
 
-use super::table::{Field, Table};
 use super::text::{lines, number, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const TRANSPORT: Source = Source {
     name: "transport",

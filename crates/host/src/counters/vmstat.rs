@@ -1,10 +1,10 @@
 //! /proc/vmstat: signs that memory is short.
 
-use super::table::{Field, Table};
 use super::text::{lines, number, words};
 use super::{INTERVAL_NS, Sample, Source, Subject};
 use crate::sys::Host;
 use crate::sys::reread::Reread;
+use facts::counters::table::{Field, Table};
 
 pub const VMSTAT: Source = Source {
     name: "vmstat",

@@ -4,31 +4,17 @@
 //! rules that any package may install, from what the disk says of itself: it is followed, not
 //! believed.
 
+use crate::journal::identity;
 use std::path::{Component, Path, PathBuf};
 
 use super::device;
-use crate::journal::Identity;
 use crate::sys::{Error, Host, block};
 use base::value::bytes;
 
 mod name;
 
+use facts::inventory::disk::Disk;
 pub use name::{list, name_for_plan, serials, unshared_serials};
-
-/// A disk that a plan may destroy, once confirmed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Disk {
-    /// As the plan names it: `serial:S4EVNX0R12345`, `/dev/disk/by-id/...`, `loop:/srv/a.img`.
-    pub named: String,
-    /// The kernel's name now, such as `sdb`; another one at the next boot.
-    pub name: String,
-    /// Its node now, such as `/dev/sdb`.
-    pub node: PathBuf,
-    /// Size, bytes.
-    pub size_bytes: u64,
-    /// What tells it from another disk that takes its name.
-    pub identity: Identity,
-}
 
 /// Finds the whole disk that a plan names: `serial:` and its serial number or world-wide name;
 /// a link in /dev/disk/by-id; `loop:` and the file that a loop device shows; and for a disk that
@@ -90,7 +76,7 @@ fn describe(host: &Host, named: &str, name: &str) -> Result<Disk, Problem> {
             "mount /sys, or run outside the container",
         )
     };
-    let identity = Identity::of_device(host, name).ok_or_else(missing)?;
+    let identity = identity::of_device(host, name).ok_or_else(missing)?;
     let size_bytes = name::size_bytes(host, name).ok_or_else(missing)?;
     if host.is_live() && block::number_of(&node) != identity.number {
         return Err(Problem::new(

@@ -3,14 +3,11 @@
 //!
 //! Reading `temp1_input` is a command to the drive: when to do so is left to the caller.
 
+use facts::counters::ZERO_CELSIUS_MILLIKELVIN;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use crate::sys::Host;
-
-/// The series of counters hold whole numbers without sign, so temperatures are in thousandths of a
-/// kelvin.
-pub const ZERO_CELSIUS_MILLIKELVIN: u64 = 273_150;
 
 /// The directory of the sensor of the NVMe controller at `controller` in /sys. It hangs below the
 /// controller, on older kernels below the controller's PCI device.

@@ -9,10 +9,11 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::mount::unescape;
-use super::{Target, target};
+use super::target;
 use crate::sys::Host;
 use crate::sys::workdir::MARKER;
+use facts::inventory::Target;
+use facts::inventory::mount::unescape;
 
 /// What the kernel exports, of its own network namespace and of ours; see exports(5).
 const EXPORTS: [&str; 3] = [

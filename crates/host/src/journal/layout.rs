@@ -9,15 +9,16 @@
 //! stopped when it has our UUID and lies on our disks. A loop device is gone, and its file, which
 //! is the user's, keeps what was written in it. Directories stay, and are removed when empty.
 
+use crate::journal::identity;
 use std::path::Path;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::Identity;
 use super::fate::Fate;
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, block, clock, command};
+use facts::identity::Identity;
 
 mod array;
 mod group;
@@ -135,8 +136,8 @@ impl Now<'_> {
     /// What that very disk is called now; `None` when it is not there, or not to be recognised.
     fn name(&self, disk: &Identity) -> Option<String> {
         match self.same_boot {
-            true => disk.still_there(self.host).then(|| disk.name.clone()),
-            false => disk.name_after_reboot(self.host),
+            true => identity::still_there(disk, self.host).then(|| disk.name.clone()),
+            false => identity::name_after_reboot(disk, self.host),
         }
     }
 
@@ -230,13 +231,13 @@ fn node_of(now: &Now<'_>, disk: &Identity) -> Result<std::path::PathBuf, Fate> {
     let Some(name) = now.name(disk) else {
         let known = |kind: &str| disk.known_as.as_ref().is_some_and(|word| word.starts_with(kind));
         return Err(match now.same_boot {
-            true if Identity::of_device(now.host, &disk.name).is_some() => Fate::AnotherDevice,
+            true if identity::of_device(now.host, &disk.name).is_some() => Fate::AnotherDevice,
             false if !known("serial:") && !known("wwid:") && !known("file:") => Fate::Unrecognised,
             _ => Fate::Gone,
         });
     };
     let node = block::node(&name);
-    let number = Identity::of_device(now.host, &name).and_then(|device| device.number);
+    let number = identity::of_device(now.host, &name).and_then(|device| device.number);
     match number.is_some_and(|number| block::is(&node, &number)) {
         true => Ok(node),
         false => {

@@ -5,6 +5,7 @@
 use super::fate::Fate;
 use super::undo::outstanding;
 use super::*;
+use crate::journal::identity;
 
 mod fire;
 
@@ -61,7 +62,7 @@ impl Machine {
     fn line(&self, path: &str, written: &str) -> Change {
         Change {
             path: path.to_owned(),
-            device: Identity::of_device(&self.host(), "loop7"),
+            device: identity::of_device(&self.host(), "loop7"),
             boot: boot(&self.host()).unwrap(),
             before: self.host().word(path).unwrap(),
             written: written.to_owned(),

@@ -3,12 +3,14 @@
 //! Nothing is written that somebody else has changed meanwhile, that belongs to another device by
 //! now, or that an earlier boot held; a value counts as back only when it was read back.
 
+use crate::journal::identity;
 use std::time::Duration;
 
 use super::fate::{Fate, Said};
 use super::layout::Act;
-use super::{Change, Identity, Journal, Line, boot};
+use super::{Change, Journal, Line, boot};
 use crate::sys::{Error, Host, port};
+use facts::identity::Identity;
 
 /// Folders in which settings lie. A journal that tells of others was not written by us.
 const SETTINGS: [&str; 9] = [
@@ -195,14 +197,14 @@ impl Outstanding {
         }
         // Another namespace may have nothing of that name: that does not say that it is gone.
         let namespace = change.device.as_ref().and_then(Identity::network);
-        let here = Identity::of_network(host).map(|here| here.name);
+        let here = identity::of_network(host).map(|here| here.name);
         if let Some(namespace) = namespace.filter(|name| here.as_deref() != Some(name)) {
             return elsewhere(&self.path, namespace);
         }
         if !host.has_setting(&self.path) {
             return Fate::Gone;
         }
-        if change.device.as_ref().is_some_and(|device| !device.still_there(host)) {
+        if change.device.as_ref().is_some_and(|device| !identity::still_there(device, host)) {
             return Fate::AnotherDevice;
         }
         let present = match host.setting(&self.path) {

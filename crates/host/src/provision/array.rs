@@ -7,11 +7,13 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::Progress;
 use super::step::{Does, Goal, Ids, Phase, Step, node, signatures, words};
-use super::{Layout, Progress};
-use crate::inventory::disk::Disk;
 use crate::journal::Act;
 use crate::sys::{Error, Host, clock};
+use facts::inventory::disk::Disk;
+use facts::layout::Layout;
+use facts::layout::level::{is_redundant, nested};
 
 /// An array that gets no further for so long never will: the kernel keeps even one that others use
 /// at 1 MB/s at least (md(4), sync_speed_min).
@@ -20,37 +22,6 @@ const STALLED_MAX: Duration = Duration::from_secs(600);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// A rebuild begins within this time of its disk's arrival, or not at all.
 const BEGINS_MAX: Duration = Duration::from_secs(30);
-
-/// The levels of the lower arrays of a nested one.
-pub fn nested(raid: &str) -> Option<&'static str> {
-    match raid {
-        "raid50" => Some("raid5"),
-        "raid60" => Some("raid6"),
-        _ => None,
-    }
-}
-
-/// How many disks' worth of data a level keeps on so many `disks`, joined by `volumes` (`btrfs`
-/// keeps two copies where md keeps one on every disk); `None` of a level that is not known, or that
-/// leaves nothing on so few.
-pub fn disks_of_data(raid: &str, volumes: &str, disks: u64) -> Option<f64> {
-    let all = disks as f64;
-    let data = match raid {
-        "single" | "raid0" => all,
-        "raid1" if volumes != "btrfs" => 1.0,
-        "raid1" | "raid10" => all / 2.0,
-        "raid4" | "raid5" => all - 1.0,
-        "raid6" | "raid50" => all - 2.0,
-        "raid60" => all - 4.0,
-        _ => return None,
-    };
-    (data > 0.0).then_some(data)
-}
-
-/// Whether a level can lose a disk, so that its array has states.
-pub fn is_redundant(raid: &str) -> bool {
-    !matches!(raid, "single" | "raid0")
-}
 
 /// Adds the steps that make the array, and gives its node.
 pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) -> Vec<PathBuf> {

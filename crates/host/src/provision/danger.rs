@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::inventory::disk::{self, Disk};
+use crate::inventory::disk;
 use crate::sys::{Error, Host};
+use facts::inventory::disk::Disk;
 
 mod bearing;
 mod claim;
@@ -307,16 +308,14 @@ fn wiped_elsewhere(host: &Host, disks: &[Disk], word: &str) -> Option<Refusal> {
 }
 
 /// All refusals as one error, a line each.
-impl From<Vec<Refusal>> for Error {
-    fn from(refusals: Vec<Refusal>) -> Error {
-        let line = |refusal: &Refusal| {
-            let Refusal { disk, danger, why, hint } = refusal;
-            format!("\n  {disk}: {why} ({danger})\n    {hint}")
-        };
-        let why: String = refusals.iter().map(line).collect();
-        Error::new("cannot write on the disks of this plan", why)
-            .hint("nothing was written; the lines above say what would allow each disk")
-    }
+pub fn refused(refusals: &[Refusal]) -> Error {
+    let line = |refusal: &Refusal| {
+        let Refusal { disk, danger, why, hint } = refusal;
+        format!("\n  {disk}: {why} ({danger})\n    {hint}")
+    };
+    let why: String = refusals.iter().map(line).collect();
+    Error::new("cannot write on the disks of this plan", why)
+        .hint("nothing was written; the lines above say what would allow each disk")
 }
 
 /// Finds the disks that a plan names.

@@ -8,162 +8,18 @@
 use std::path::{Path, PathBuf};
 
 use super::step::{Does, Ids, Phase, Step, identities, node, signatures, words};
-use super::{Layout, Volumes};
-use crate::inventory::disk::Disk;
 use crate::journal::Act;
+use facts::inventory::disk::Disk;
+use facts::layout::filesystem::{Kind, kind, profiles};
+use facts::layout::{Layout, Volumes};
 
 /// An external journal takes at most so much of its disk, bytes: XFS has no log over 2 GiB, and
 /// nobody gains by more.
 const JOURNAL_BYTES_MAX: u64 = 1 << 30;
 
-/// One kind of file system.
-#[derive(Debug)]
-pub struct Kind {
-    /// As plans, mount(8) and blkid(8) call it.
-    pub name: &'static str,
-    /// The program that makes it, and its first words.
-    pub mkfs: &'static [&'static str],
-    /// The Debian package that brings the program.
-    pub package: &'static str,
-    /// The kernel's module.
-    pub module: &'static str,
-    /// The kernel's setting for it.
-    pub config: &'static str,
-    /// How mkfs is told not to discard; empty when it never does.
-    pub keep: &'static [&'static str],
-    /// Before the UUID.
-    pub uuid: Option<&'static str>,
-    /// Before the label.
-    pub label: &'static str,
-    /// Words of the plan that would undo ours.
-    pub taken: &'static [&'static str],
-}
-
-const EXT: Kind = Kind {
-    name: "ext4",
-    mkfs: &["mkfs.ext4", "-q", "-F"],
-    package: "e2fsprogs",
-    module: "ext4",
-    config: "EXT4_FS",
-    // In -E, with others.
-    keep: &[],
-    uuid: Some("-U"),
-    label: "-L",
-    taken: &["-U", "-L", "-J", "-n"],
-};
-
-/// All that can be made.
-pub const KINDS: [Kind; 10] = [
-    EXT,
-    Kind { name: "ext3", mkfs: &["mkfs.ext3", "-q", "-F"], ..EXT },
-    Kind { name: "ext2", mkfs: &["mkfs.ext2", "-q", "-F"], ..EXT },
-    Kind {
-        name: "xfs",
-        mkfs: &["mkfs.xfs", "-q", "-f"],
-        package: "xfsprogs",
-        module: "xfs",
-        config: "XFS_FS",
-        keep: &["-K"],
-        // As a part of -m.
-        uuid: Some("-m"),
-        label: "-L",
-        taken: &["-L", "-N", "uuid=", "logdev="],
-    },
-    Kind {
-        name: "btrfs",
-        mkfs: &["mkfs.btrfs", "-q", "-f"],
-        package: "btrfs-progs",
-        module: "btrfs",
-        config: "BTRFS_FS",
-        keep: &["-K"],
-        uuid: Some("-U"),
-        label: "-L",
-        taken: &["-U", "--uuid", "-L", "--label", "-d", "--data"],
-    },
-    Kind {
-        name: "jfs",
-        mkfs: &["mkfs.jfs", "-q"],
-        package: "jfsutils",
-        module: "jfs",
-        config: "JFS_FS",
-        keep: &[],
-        uuid: None,
-        label: "-L",
-        taken: &["-L", "-j", "-J"],
-    },
-    Kind {
-        name: "nilfs2",
-        mkfs: &["mkfs.nilfs2", "-q", "-f"],
-        package: "nilfs-tools",
-        module: "nilfs2",
-        config: "NILFS2_FS",
-        keep: &["-K"],
-        uuid: None,
-        label: "-L",
-        taken: &["-L", "-n"],
-    },
-    Kind {
-        name: "f2fs",
-        mkfs: &["mkfs.f2fs", "-q", "-f"],
-        package: "f2fs-tools",
-        module: "f2fs",
-        config: "F2FS_FS",
-        keep: &["-t", "0"],
-        uuid: None,
-        label: "-l",
-        taken: &["-l", "-U", "-c"],
-    },
-    Kind {
-        name: "reiserfs",
-        mkfs: &["mkfs.reiserfs", "-q", "-f", "-f"],
-        package: "reiserfsprogs",
-        module: "reiserfs",
-        config: "REISERFS_FS",
-        keep: &[],
-        uuid: Some("-u"),
-        label: "-l",
-        taken: &["-u", "-l", "-j"],
-    },
-    Kind {
-        name: "bcachefs",
-        mkfs: &["bcachefs", "format", "--quiet", "--force"],
-        package: "bcachefs-tools",
-        module: "bcachefs",
-        config: "BCACHEFS_FS",
-        keep: &[],
-        uuid: Some("--uuid"),
-        label: "--fs_label",
-        taken: &["--uuid", "--fs_label", "-U", "-L"],
-    },
-];
-
-/// The kind of that name.
-pub fn kind(name: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.name == name)
-}
-
-impl Kind {
-    /// What its superblock bears, by which it is known to be ours.
-    fn mark<'a>(&self, ids: &'a Ids) -> &'a str {
-        if self.uuid.is_some() { &ids.uuid } else { &ids.label }
-    }
-
-    fn is_ext(&self) -> bool {
-        self.module == "ext4"
-    }
-}
-
-/// Profiles for mkfs.btrfs, of data and of metadata: metadata as btrfs(5) advises, since its own
-/// RAID 5 and 6 are not for metadata. `None` where btrfs has no such level.
-pub fn profiles(raid: &str) -> Option<(&'static str, &'static str)> {
-    Some(match raid {
-        "single" | "raid0" => (if raid == "raid0" { "raid0" } else { "single" }, "raid1"),
-        "raid1" => ("raid1", "raid1"),
-        "raid10" => ("raid10", "raid10"),
-        "raid5" => ("raid5", "raid1"),
-        "raid6" => ("raid6", "raid1c3"),
-        _ => return None,
-    })
+/// What the superblock of a kind bears, by which it is known to be ours.
+fn mark<'a>(kind: &Kind, ids: &'a Ids) -> &'a str {
+    if kind.uuid.is_some() { &ids.uuid } else { &ids.label }
 }
 
 /// Adds the steps that make it on these nodes, until its bytes are durable.
@@ -172,7 +28,7 @@ pub fn steps(layout: &Layout, ids: &Ids, made: &[PathBuf], steps: &mut Vec<Step>
     let mut acts = Vec::new();
     if matches!(layout.volumes(), Volumes::None | Volumes::Btrfs) {
         let disks: Vec<&Disk> = layout.disks.iter().collect();
-        acts = signatures(&disks, kind.name, kind.mark(ids));
+        acts = signatures(&disks, kind.name, mark(kind, ids));
     }
     if let Some(journal) = &layout.journal {
         match kind.name {

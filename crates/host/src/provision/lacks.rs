@@ -3,13 +3,13 @@
 //! Looks and changes nothing; a module that can be loaded counts as there. The kernel is asked
 //! first, as no package helps where it has no such file system.
 
-use super::filesystem::{self, Kind};
-use super::{Layout, Volumes, array};
 use crate::sys::{Host, command};
+use facts::layout::filesystem::Kind;
+use facts::layout::{Layout, Volumes};
 
 /// The first thing that is missing, as a sentence without its end.
 pub fn first(layout: &Layout, host: &Host) -> Option<String> {
-    let kind = filesystem::kind(&layout.filesystem)?;
+    let kind = facts::layout::filesystem::kind(&layout.filesystem)?;
     of_volumes(layout, host)
         .or_else(|| of_filesystem(kind, host))
         .or_else(|| of_disks(layout, host))
@@ -48,7 +48,7 @@ fn of_volumes(layout: &Layout, host: &Host) -> Option<String> {
             if !host.exists("/proc/mdstat") && !has_module(host, "md-mod") {
                 return lacks("md", "CONFIG_MD");
             }
-            let levels = [Some(layout.raid.as_str()), array::nested(&layout.raid)];
+            let levels = [Some(layout.raid.as_str()), facts::layout::level::nested(&layout.raid)];
             levels.into_iter().flatten().find_map(|level| {
                 let (module, config) = personality(level);
                 let text = host.read("/proc/mdstat").unwrap_or_default();
@@ -138,8 +138,8 @@ fn has_module(host: &Host, module: &str) -> bool {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "makes fixtures")]
 mod tests {
-    use super::super::testing::layout;
     use super::*;
+    use facts::layout::testing::layout;
 
     fn machine(files: &[(&str, &str)]) -> (tempfile::TempDir, Host) {
         let root = tempfile::tempdir().unwrap();

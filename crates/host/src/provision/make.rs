@@ -1,14 +1,15 @@
 //! Makes a layout step by step: noted before, looked at again, done, timed.
 
+use crate::journal::identity;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::step::{self, Does, Ids, Phase, Step};
-use super::steps;
-use super::{Layout, Made, Progress, Times, Volumes, array, filesystem, lacks, precondition};
+use super::{Made, Progress, array, lacks, precondition, steps};
 use crate::journal::{self, Journal, Line, Said};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, block, clock, command};
+use facts::layout::{Layout, Times, Volumes};
 
 /// mkfs of a large array, with all its inode tables, takes minutes; a day means that it hangs.
 const AT_MOST: Duration = Duration::from_secs(24 * 3600);
@@ -71,7 +72,7 @@ pub fn make(
 fn check(host: &Host, layout: &Layout, journal: &Journal, at: &Path) -> Result<PathBuf, Error> {
     let what = || format!("cannot make {}", layout.brief());
     layout.check().map_err(|senseless| Error::new(what(), senseless))?;
-    if let Some(lacks) = layout.lacks(host) {
+    if let Some(lacks) = super::lacks(layout, host) {
         return Err(Error::new(what(), lacks));
     }
     let place = || format!("cannot mount at {}", at.display());
@@ -91,7 +92,7 @@ fn check(host: &Host, layout: &Layout, journal: &Journal, at: &Path) -> Result<P
         let hint = format!("brickyard undo; or rmdir {}", real.display());
         return Err(Error::new(place(), "it is there already").hint(hint));
     }
-    let busy = |disk: &&crate::inventory::disk::Disk| {
+    let busy = |disk: &&facts::inventory::disk::Disk| {
         journal.acts().iter().any(|act| act.disks().iter().any(|held| held.name == disk.name))
     };
     match layout.all_disks().find(busy) {
@@ -188,7 +189,7 @@ impl Maker<'_> {
     fn still_there(&self, shown: &str) -> Result<(), Error> {
         let lost = self.layout.all_disks().find(|disk| {
             let number = disk.identity.number.as_deref().unwrap_or_default();
-            !disk.identity.still_there(self.host) || !block::is(&disk.node, number)
+            !identity::still_there(&disk.identity, self.host) || !block::is(&disk.node, number)
         });
         match lost {
             None => Ok(()),
@@ -221,18 +222,5 @@ impl Maker<'_> {
                 })
             }
         }
-    }
-}
-
-impl Layout {
-    /// In a few words, for messages.
-    pub fn brief(&self) -> String {
-        let disks = self.disks.len();
-        let who = match self.volumes() {
-            Volumes::None => String::new(),
-            _ => format!(" of {disks} disks by {}", self.volumes),
-        };
-        let kind = filesystem::kind(&self.filesystem).map_or("?", |kind| kind.name);
-        format!("{kind} on {}{who}", self.raid)
     }
 }

@@ -8,9 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::Progress;
-use crate::inventory::disk::Disk;
 use crate::sys::{Error, block};
 use base::pattern::{self, Data, Header};
+use facts::inventory::disk::Disk;
 
 const BLOCK_BYTES: usize = 1 << 20;
 /// Direct I/O wants its buffers at multiples of a page at most (open(2)).

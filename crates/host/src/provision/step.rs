@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::Layout;
-use crate::inventory::disk::Disk;
-use crate::journal::{Act, Identity};
+use crate::journal::Act;
 use crate::sys::command;
+use facts::identity::Identity;
+use facts::inventory::disk::Disk;
+use facts::layout::Layout;
 
 /// Which measured time a step belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

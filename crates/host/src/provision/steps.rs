@@ -3,17 +3,18 @@
 use std::path::Path;
 
 use super::step::{Does, Ids, Phase, Step, node, words};
-use super::{Layout, array, filesystem, volumes};
+use super::{array, filesystem, volumes};
 use crate::journal::Act;
+use facts::layout::{Layout, Volumes};
 
 /// All steps, in their order; `at` is where it is mounted.
 pub fn all(layout: &Layout, ids: &Ids, at: &Path) -> Vec<Step> {
     let mut steps = vec![wipe(layout)];
     steps.extend(precondition(layout));
     let made = match layout.volumes() {
-        super::Volumes::Md => array::steps(layout, ids, &mut steps),
-        super::Volumes::Lvm => volumes::steps(layout, ids, &mut steps),
-        super::Volumes::None | super::Volumes::Btrfs => {
+        Volumes::Md => array::steps(layout, ids, &mut steps),
+        Volumes::Lvm => volumes::steps(layout, ids, &mut steps),
+        Volumes::None | Volumes::Btrfs => {
             layout.disks.iter().map(|disk| disk.node.clone()).collect()
         }
     };

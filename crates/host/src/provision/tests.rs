@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::testing::layout;
 use super::*;
+use facts::layout::testing::layout;
 
 mod real;
 
@@ -12,7 +12,7 @@ const AT: &str = "/mnt/brickyard-1";
 /// Without the steps that are the same everywhere: wiping, the directory.
 fn commands(layout: &Layout) -> Vec<String> {
     assert_eq!(layout.check(), Ok(()), "{layout:?}");
-    let all = layout.commands(Path::new(AT));
+    let all = super::commands(layout, Path::new(AT));
     let nodes: Vec<String> =
         layout.all_disks().map(|disk| disk.node.display().to_string()).collect();
     assert_eq!(all[0], format!("wipefs --all --quiet {}", nodes.join(" ")));
@@ -47,7 +47,7 @@ fn every_kind_is_made_with_a_mark_that_was_chosen_before() {
         ];
         assert_eq!(on_one_disk(kind), expected);
     }
-    assert_eq!(filesystem::KINDS.len(), 10, "each is above");
+    assert_eq!(facts::layout::filesystem::KINDS.len(), 10, "each is above");
 }
 
 fn create(number: u32, level: &str, nodes: &str) -> String {

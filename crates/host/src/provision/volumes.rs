@@ -4,9 +4,9 @@
 
 use std::path::PathBuf;
 
-use super::Layout;
 use super::step::{Ids, Phase, Step, identities, node, signatures, words};
 use crate::journal::{Act, lvm_config};
+use facts::layout::Layout;
 
 /// Our volume in its group.
 const VOLUME: &str = "data";

@@ -9,7 +9,7 @@ use std::os::unix::net::UnixDatagram;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::qdisc::Shaped;
+use facts::inventory::qdisc::Shaped;
 
 /// What an interface answers; also the form in which it is recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{Read, Write};
 
-use serde::{Deserialize, Serialize};
-
 use super::{Error, link, netlink};
+use facts::inventory::qdisc::Shaped;
 
 // linux/netlink.h and linux/rtnetlink.h.
 const DONE: u16 = 3;
@@ -58,19 +57,6 @@ pub struct Discipline {
     pub handle: u32,
     /// The rate at which it lets packets go, of a token bucket (tc-tbf(8)).
     pub shaped: Option<Shaped>,
-}
-
-/// The rate of a token bucket.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Shaped {
-    /// Bytes per second, of frames as the kernel has them: with their headers, without preamble,
-    /// checksum and gap.
-    pub bytes_per_s: u64,
-    /// Bytes that it counts for each packet besides its own (`overhead`).
-    pub overhead_bytes: i16,
-    /// A packet counts as this many bytes at least (`mpu`).
-    pub least_bytes: u16,
 }
 
 /// The disciplines by the interfaces' numbers (/sys/class/net/*/ifindex), of the network namespace

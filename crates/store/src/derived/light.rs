@@ -22,9 +22,10 @@ use experiment::measurement::start::TrialStart;
 use experiment::measurement::steady::Steady;
 use experiment::measurement::{
     Digest, Durable, Evidence, Integrity, Measurement, Note, Outcome, Programs, Record, Reported,
-    SecondPass, Times, Verified, Window, machine,
+    SecondPass, Verified, Window, machine,
 };
 use experiment::plan::Trial;
+use facts::layout::Times;
 
 /// A trial, but for its settings.
 #[derive(Serialize, Deserialize)]

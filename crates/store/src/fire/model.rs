@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::serialization::{Serializer, V2Serializer};
 
-use crate::{Campaign, Store, derived, read};
+use crate::{Store, derived, read};
+use experiment::campaign::Campaign;
 use experiment::measurement::{Outcome, Record};
 use host::sys::Error;
 

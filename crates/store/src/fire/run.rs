@@ -12,7 +12,8 @@ use rusqlite::config::DbConfig;
 use super::model::{State, Step, sound};
 use super::trials;
 use crate::connect::{How, connect};
-use crate::{APPLICATION_ID, Campaign, MIGRATIONS, SEALED, Store, derived, schema, seal, write};
+use crate::{APPLICATION_ID, MIGRATIONS, SEALED, Store, derived, schema, seal, write};
+use experiment::campaign::Campaign;
 use experiment::measurement::{Outcome, Record};
 use host::sys::fire::{Act, Disk, Draws, Fails, Fault, Mounted, Plant, Shortage, planted};
 

@@ -1,15 +1,16 @@
 //! Campaigns and trials that a number decides, small and large, of every outcome.
 
-use crate::Campaign;
+use experiment::campaign::Campaign;
 use experiment::knob::Settings;
 use experiment::measurement::integrity::{Fault, Lasting};
 use experiment::measurement::programs::Output;
 use experiment::measurement::verified::Problem;
 use experiment::measurement::{
-    Amount, Column, Integrity, Kind, Measurement, Note, Operation, Outcome, Programs, Record,
-    Series, Stream, Verified, Window, latency_histogram,
+    Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Stream, Verified,
+    Window, latency_histogram,
 };
 use experiment::plan::Trial;
+use facts::counters::series::{Column, Kind, Series};
 use host::sys::fire::Draws;
 
 /// The plan of all these campaigns, as it was run.

@@ -1,13 +1,15 @@
 //! What a query gives, and what it refuses.
 
 use super::*;
-use crate::Campaign;
+use experiment::campaign::Campaign;
 use experiment::knob::Settings;
 use experiment::measurement::figures::figures;
 use experiment::measurement::{
-    Amount, Measurement, Operation, Outcome, Record, Series, Window, latency_histogram,
+    Amount, Measurement, Operation, Outcome, Record, Window, latency_histogram,
 };
 use experiment::plan::Trial;
+use experiment::query::typed;
+use facts::counters::series::Series;
 
 const BOUNDS: Bounds = Bounds { time: Duration::from_secs(60), rows: 1000 };
 

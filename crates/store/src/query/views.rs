@@ -10,6 +10,7 @@ use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::super::derived::{self, Held};
+use experiment::query::{Column, Kind, Relation, column_name, is_bare, quoted};
 
 /// The view of all workloads.
 const ALL: &str = "trials";
@@ -17,90 +18,6 @@ const ALL: &str = "trials";
 const COLUMNS_MAX: usize = 1900;
 /// Our function in SQL: the value of a name in what was packed.
 const UNPACK: &str = "brickyard_unpack";
-
-/// What a relation is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// One row a trial, with settings and figures.
-    View,
-    /// Raw counts.
-    Table,
-}
-
-impl Kind {
-    /// The word for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::View => "view",
-            Kind::Table => "table",
-        }
-    }
-}
-
-/// Something that can be asked.
-#[derive(Clone, Debug)]
-pub struct Relation {
-    /// Its name; with a dash it needs double quotes.
-    pub name: String,
-    /// What it is.
-    pub kind: Kind,
-    /// The same in another spelling, which needs no quotes.
-    pub alias: Option<String>,
-    columns: Vec<Column>,
-    /// Of what rows the view is made; nothing for a table.
-    rows: String,
-}
-
-#[derive(Clone, Debug)]
-struct Column {
-    name: String,
-    sql: String,
-}
-
-impl Relation {
-    /// Names of its columns, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.columns.iter().map(|column| column.name.as_str())
-    }
-
-    fn sql(&self, name: &str) -> String {
-        let columns = self.columns.iter();
-        let columns: Vec<String> =
-            columns.map(|column| format!("{} AS {}", column.sql, quoted(&column.name))).collect();
-        let name = quoted(name);
-        let (columns, rows) = (columns.join(", "), &self.rows);
-        // An index that is damaged may lead to a row twice.
-        let from = "FROM derived AS d NOT INDEXED";
-        format!("CREATE TEMP VIEW {name} AS SELECT {columns} {from} WHERE {rows}")
-    }
-}
-
-/// A name as it stands in SQL.
-pub(super) fn quoted(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// A text as it stands in SQL.
-pub fn literal(text: &str) -> String {
-    match text.contains('\0') {
-        // A statement ends at the first.
-        true => {
-            let bytes: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
-            format!("CAST(x'{bytes}' AS TEXT)")
-        }
-        false => format!("'{}'", text.replace('\'', "''")),
-    }
-}
-
-/// The column of a knob or figure in the views, as a person types it.
-pub fn column(name: &str) -> String {
-    typed(&column_name(name))
-}
-
-/// A name as a person types it in SQL: with quotes where it needs them.
-pub fn typed(name: &str) -> String {
-    if is_bare(name) { name.to_owned() } else { quoted(name) }
-}
 
 /// The views of the store, then its tables.
 pub(super) fn relations(connection: &Connection) -> Result<Vec<Relation>> {
@@ -228,17 +145,6 @@ impl Names {
         }
         columns
     }
-}
-
-/// Whether SQL takes a name without quotes (but for its own words).
-fn is_bare(name: &str) -> bool {
-    let bare = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    name.chars().all(bare) && !name.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// The name of a knob or figure as a column: nothing in it that SQL would want quoted.
-fn column_name(name: &str) -> String {
-    name.replace(['-', ' '], "_")
 }
 
 /// `throughput` for `throughput_bytes_per_s`, `ops` for `ops_per_s`.

@@ -5,7 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use experiment::measurement::{Note, Programs, Series, Stream, Window};
+use experiment::measurement::{Note, Programs, Stream, Window};
+use facts::counters::series::Series;
 
 /// A program and what it is started with.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

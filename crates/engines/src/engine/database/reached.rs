@@ -2,7 +2,8 @@
 //!
 //! Necessary, not sufficient: a disk that lies about its own cache is believed.
 
-use experiment::measurement::{Measurement, Note, Series};
+use experiment::measurement::{Measurement, Note};
+use facts::counters::series::Series;
 
 /// The least that a device writes, bytes.
 pub const SECTOR_BYTES: u64 = 512;
@@ -64,7 +65,8 @@ pub fn flushes(counters: &[Series], disks: &[String]) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use experiment::measurement::{Column, Evidence, Kind};
+    use experiment::measurement::Evidence;
+    use facts::counters::series::{Column, Kind};
 
     fn commits(count: u64, clients: u64) -> Commits {
         Commits { count, clients, bytes_each: SECTOR_BYTES }

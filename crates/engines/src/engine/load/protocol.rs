@@ -15,10 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::Error;
 use experiment::measurement::{
-    Amount, Durable, Evidence, Integrity, Measurement, Note, Operation, SecondPass, Series, Stream,
-    Window, latency,
+    Amount, Durable, Evidence, Integrity, Measurement, Note, Operation, SecondPass, Stream, Window,
+    latency,
 };
 use experiment::plan::Trial;
+use facts::counters::series::Series;
 use host::sys::beneath::Named;
 
 /// What the worker is to do: the first line it is sent.
@@ -232,7 +233,7 @@ pub struct LoadResult {
     pub reread_bytes: Option<u64>,
     /// As [`Evidence::wire`].
     #[serde(default)]
-    pub wire: Option<experiment::measurement::Ceiling>,
+    pub wire: Option<facts::inventory::Ceiling>,
     /// What the load itself counted besides, ns since the release.
     #[serde(default)]
     pub counters: Vec<Series>,

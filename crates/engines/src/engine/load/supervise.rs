@@ -12,16 +12,16 @@ use crate::engine::behind::{self, Behind};
 use crate::engine::{Context, Error};
 use base::value::{self, Stop as Ending};
 use experiment::knob::{self, Settings};
-use experiment::measurement::{Evidence, Measurement, Series};
+use experiment::measurement::{Evidence, Measurement};
 use experiment::progress::Progress;
-use host::counters::{Probe, Sampler, Snapshot, bounds};
-use host::inventory::{self, Target};
-use host::sys;
-use host::sys::beneath;
+use facts::counters::Snapshot;
+use facts::counters::series::Series;
+use facts::inventory::Target;
+use host::counters::{Probe, Sampler, bounds};
 use host::sys::child::{Heard, Worker};
-use host::sys::clock;
-use host::sys::pages;
 use host::sys::signal::Stop;
+use host::sys::{beneath, clock, pages};
+use host::{inventory, sys};
 
 /// How often we look whether the user wants to stop.
 const LOOK_EVERY: Duration = Duration::from_millis(50);

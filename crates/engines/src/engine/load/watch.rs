@@ -11,7 +11,8 @@ use super::talk::{Stopped, Talk};
 use crate::engine::Error;
 use base::stats::{sequential, settled};
 use base::value::Stop;
-use experiment::measurement::{Amount, Column, Kind, Series, Window, course, latency};
+use experiment::measurement::{Amount, Window, course, latency};
+use facts::counters::series::{Column, Kind, Series};
 use host::sys::clock::{monotonic_ns, unix_ns};
 
 const SAMPLE_NS: u64 = 100_000_000;

@@ -15,7 +15,7 @@ use crate::engine::load::protocol::{Failure, Message, Prepared};
 use crate::engine::load::talk::{self, Stopped, Talk};
 use crate::engine::load::watch::{self, Rules, Watched};
 use experiment::measurement::steady::READ_ROUND_NS;
-use experiment::measurement::{Column, Kind, Series};
+use facts::counters::series::{Column, Kind, Series};
 use host::sys::clock::monotonic_ns;
 
 const SAMPLE: Duration = Duration::from_millis(100);

@@ -16,14 +16,14 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
 use super::course::Ends;
-use super::files;
 use super::job::{Job, ReceivePath, SendPath, of_files_alone};
 use super::socket::{self, Completed};
 use super::work::{Broken, CLOSED, Count, Tally, Work, Yield, add, broken, carry, retried};
-use super::{ring, watch};
+use super::{files, ring, watch};
 use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::Failure;
-use experiment::measurement::{Kind, network};
+use experiment::measurement::network;
+use facts::counters::series::Kind;
 use host::sys::clock::monotonic_ns;
 
 /// The receiver asks for so many bytes at once, or for a message when that is more.

@@ -20,7 +20,7 @@ use crate::engine::load::supervise::limit_ns;
 use crate::engine::load::talk::{self, Stopped, Talk};
 use crate::fleet::{Bounds, Link, Session, Tick, Voice};
 use base::value;
-use experiment::measurement::Series;
+use facts::counters::series::Series;
 use host::counters::Sampler;
 use host::sys::Host;
 use host::sys::clock::monotonic_ns;

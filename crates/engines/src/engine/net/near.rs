@@ -18,7 +18,8 @@ use crate::engine::load::talk::{Stopped, Talk};
 use crate::engine::load::watch::stops;
 use crate::fleet::{Address, Alignment, Call, Host, Link, Offset, Token, Voice};
 use base::value;
-use experiment::measurement::{Note, PEER, Series};
+use experiment::measurement::{Note, PEER};
+use facts::counters::series::Series;
 use host::sys;
 use host::sys::clock::{monotonic_ns, unix_ns};
 

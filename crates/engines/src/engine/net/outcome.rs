@@ -6,7 +6,8 @@ use crate::engine::load::control::Shared;
 use crate::engine::load::protocol::LoadResult;
 use crate::engine::load::watch::Watched;
 use base::value::Stop;
-use experiment::measurement::{Amount, Note, Series, Stream};
+use experiment::measurement::{Amount, Note, Stream};
+use facts::counters::series::Series;
 
 /// Puts together what both ends and the controller saw.
 pub fn gather(

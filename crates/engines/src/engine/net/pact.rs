@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use super::work::Yield;
 use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
 use crate::fleet::Alignment;
-use experiment::measurement::{Note, Series, network};
+use experiment::measurement::{Note, network};
+use facts::counters::series::Series;
 
 /// What the far end is to do its half of.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::serve::conduct;
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
-use experiment::measurement::{Series, network};
+use experiment::measurement::network;
+use facts::counters::series::Series;
 
 fn run(knobs: &[(&str, Value)]) -> Said {
     let mut settings = json!({ "wire": "loopback", "stop": "100ms", "streams": 2 });

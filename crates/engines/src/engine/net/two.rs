@@ -9,7 +9,8 @@ use super::serve::conduct;
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
 use crate::fleet::{Bounds, Listener};
-use experiment::measurement::{PEER, Series, network};
+use experiment::measurement::{PEER, network};
+use facts::counters::series::Series;
 use host::sys::signal::Stop;
 
 /// Wide enough for every trial here.

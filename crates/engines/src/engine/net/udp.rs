@@ -25,7 +25,8 @@ use crate::engine::load::protocol::{Failure, LoadResult, Message, Prepared};
 use crate::engine::load::room;
 use crate::engine::load::talk::{Conducted, Talk};
 use base::value;
-use experiment::measurement::{Kind, Note, datagrams};
+use experiment::measurement::{Note, datagrams};
+use facts::counters::series::Kind;
 use host::sys::Host;
 use host::sys::clock::{monotonic_ns, sleep_until, unix_ns};
 

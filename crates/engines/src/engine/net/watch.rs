@@ -7,7 +7,8 @@ use super::job::Job;
 use super::socket::{self, Info};
 use super::work::{Count, Work};
 use crate::engine::load::control::Shared;
-use experiment::measurement::{Kind, network};
+use experiment::measurement::network;
+use facts::counters::series::Kind;
 
 impl Job {
     /// More columns of a trial that sends both ways at once.

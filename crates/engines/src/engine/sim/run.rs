@@ -11,10 +11,9 @@ use super::noise::Noise;
 use super::rates::Rates;
 use base::stats::draws::Draws;
 use base::stats::settled;
-use experiment::measurement::{
-    Amount, Column, Kind, Series, Window, latency, latency_histogram, steady,
-};
+use experiment::measurement::{Amount, Window, latency, latency_histogram, steady};
 use experiment::progress::Progress;
+use facts::counters::series::{Column, Kind, Series};
 
 /// Length of a tick, s.
 const TICK_S: f64 = 0.01;

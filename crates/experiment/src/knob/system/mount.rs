@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use crate::knob::typed::{Bytes, Count, OrAsIs, Setting, Word};
 use crate::knob::{Apply, Knob, Scope, Settings};
 use base::value::Domain;
-use host::provision::share::Share;
+use facts::share::Share;
 
 const MIB: u64 = 1 << 20;
 

@@ -4,8 +4,9 @@
 //! more than that it was reached. What has no sensor is not judged.
 
 use super::{Span, series};
-use crate::measurement::{Measurement, Note, Series};
-use host::counters::ZERO_CELSIUS_MILLIKELVIN;
+use crate::measurement::{Measurement, Note};
+use facts::counters::ZERO_CELSIUS_MILLIKELVIN;
+use facts::counters::series::Series;
 
 /// No drive works when it is hotter: such a reading, of 150 degrees Celsius, is a sensor's error.
 const HOTTEST_MILLIKELVIN: u64 = ZERO_CELSIUS_MILLIKELVIN + 150_000;
@@ -217,7 +218,7 @@ mod tests {
     use super::*;
     use crate::knob::Settings;
     use crate::measurement::confession::confessions;
-    use crate::measurement::{Column, Kind};
+    use facts::counters::series::{Column, Kind};
 
     const ZERO: u64 = ZERO_CELSIUS_MILLIKELVIN;
 

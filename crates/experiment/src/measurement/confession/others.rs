@@ -2,8 +2,9 @@
 
 use super::{Span, series};
 use crate::knob::{self, Settings};
-use crate::measurement::{Evidence, Measurement, Note, Series};
+use crate::measurement::{Evidence, Measurement, Note};
 use base::value::{bytes, percent};
+use facts::counters::series::Series;
 
 /// A larger share of the device's bytes, moved by others, makes the figure a shared one (DESIGN
 /// rule 6).

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Span, series};
-use crate::measurement::{Measurement, Note, Series, datagrams, network};
+use crate::measurement::{Measurement, Note, datagrams, network};
 use base::value::percent;
-use host::counters::MOST_THREADS;
+use facts::counters::MOST_THREADS;
+use facts::counters::series::Series;
 
 /// A core that ran our threads, or a thread of ours, that was busy for a larger share of the time
 /// leaves it open whether the storage could have done more (DESIGN rule 6).

@@ -5,9 +5,10 @@ use crate::knob;
 use crate::knob::testing::settings;
 use crate::measurement::figures::{cells, figures, rate, standing};
 use crate::measurement::{
-    Ceiling, Durable, Evidence, Operation, Outcome, Stream, Window, judge, latency_histogram,
+    Durable, Evidence, Operation, Outcome, Stream, Window, judge, latency_histogram,
 };
 use crate::plan::Trial;
+use facts::inventory::Ceiling;
 
 const SECOND: u64 = 1_000_000_000;
 const BLOCK: u64 = 4096;

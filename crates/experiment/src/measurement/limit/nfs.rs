@@ -86,9 +86,8 @@ mod tests {
     use super::super::{Limits, limits};
     use super::*;
     use crate::measurement::evidence::Served;
-    use crate::measurement::{
-        Amount, Column, Evidence, Kind, Measurement, Outcome, Record, Series,
-    };
+    use crate::measurement::{Amount, Evidence, Measurement, Outcome, Record};
+    use facts::counters::series::{Column, Kind, Series};
 
     /// Samples of a connection lie so far apart, ns: 17 of them in the four seconds of a scene.
     const SAMPLE_NS: i64 = 250_000_000;

@@ -4,7 +4,7 @@ use super::{Facts, Limits, Resource, Standing, Use, of_most};
 use crate::knob;
 use crate::measurement::datagrams;
 use base::value::{bits, iops, percent};
-use host::counters::bounds::{Bound, Bounded};
+use facts::counters::bounds::{Bound, Bounded};
 
 /// A load at a fixed rate that did so much of what it was to do kept up.
 const KEPT_UP: f64 = 0.97;

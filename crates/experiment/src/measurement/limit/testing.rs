@@ -4,13 +4,13 @@
 
 use crate::knob::{self, Settings};
 use crate::measurement::{
-    Amount, Column, Evidence, Kind, Measurement, Operation, Outcome, Record, Series, Stream,
-    Window, latency_histogram,
+    Amount, Evidence, Measurement, Operation, Outcome, Record, Stream, Window, latency_histogram,
 };
 use crate::plan::Trial;
 use base::value::Value;
-use host::counters::bounds::{Bound, Bounded};
-use host::inventory::Ceiling;
+use facts::counters::bounds::{Bound, Bounded};
+use facts::counters::series::{Column, Kind, Series};
+use facts::inventory::Ceiling;
 
 const SECOND: u64 = 1_000_000_000;
 

@@ -4,8 +4,8 @@ use super::testing::{Scene, group, link};
 use super::{FLUSHED_AT_WRAP, Limits, Resource, Standing, limits};
 use crate::measurement::{Evidence, Note, Operation, Outcome, latency_histogram};
 use base::value::Value;
-use host::counters::bounds::Bounded;
-use host::inventory::Ceiling;
+use facts::counters::bounds::Bounded;
+use facts::inventory::Ceiling;
 
 fn of(scene: &Scene) -> Limits {
     limits(&scene.record(1)).expect("a window").as_ref().clone()

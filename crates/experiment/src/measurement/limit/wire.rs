@@ -206,11 +206,10 @@ mod tests {
     use super::super::{Limits, limits};
     use super::*;
     use crate::knob::Settings;
-    use crate::measurement::{
-        Amount, Column, Evidence, Kind, Measurement, Outcome, Record, Series, Stream, Window,
-    };
+    use crate::measurement::{Amount, Evidence, Measurement, Outcome, Record, Stream, Window};
     use crate::plan::Trial;
-    use host::inventory::Ceiling;
+    use facts::counters::series::{Column, Kind, Series};
+    use facts::inventory::Ceiling;
 
     const SECOND: u64 = 1_000_000_000;
 

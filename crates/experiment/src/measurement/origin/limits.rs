@@ -2,9 +2,10 @@
 
 use crate::knob::{self, Settings};
 use crate::measurement::stopped::stopped;
-use crate::measurement::{Ceiling, Measurement, course};
+use crate::measurement::{Measurement, course};
+use ::facts::inventory::Ceiling;
+use ::facts::inventory::choosing_among;
 use base::value::{iops, throughput};
-use host::inventory::choosing_among;
 
 use super::again::{Again, again};
 use super::exceeded::{Exceeded, moved};

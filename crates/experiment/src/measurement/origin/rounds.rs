@@ -197,7 +197,8 @@ fn jump(rows: &[(u64, u64)]) -> Option<Jump> {
 mod tests {
     use super::super::tests::{judge, with};
     use super::super::{Origin, Verdict};
-    use crate::measurement::{Amount, Column, Kind, Measurement, Series};
+    use crate::measurement::{Amount, Measurement};
+    use ::facts::counters::series::{Column, Kind, Series};
     use base::stats::testing::{Random, seeds};
 
     const SLOT_NS: i64 = 100_000_000;

@@ -103,8 +103,8 @@ impl Facts<'_> {
 mod tests {
     use super::super::tests::{BUFFERED, FILE, judge, with};
     use super::*;
-    use crate::measurement::Ceiling;
     use crate::measurement::evidence::Served;
+    use ::facts::inventory::Ceiling;
 
     /// A server's threads read for another client all the while: their count covered what ours got
     /// from the server's memory, and it was "device, share 1.0".

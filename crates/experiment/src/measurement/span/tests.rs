@@ -3,7 +3,8 @@
 use super::testing::*;
 use super::*;
 use crate::measurement::figures::{figures, rate};
-use crate::measurement::{Column, Durable, Kind, Record, Series, judge};
+use crate::measurement::{Durable, Record, judge};
+use facts::counters::series::{Column, Kind, Series};
 
 fn notes(record: &Record) -> Vec<String> {
     judge::notes(record).iter().map(|note| format!("{}: {}", note.kind, note.text)).collect()

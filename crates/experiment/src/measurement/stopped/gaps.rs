@@ -1,7 +1,8 @@
 //! (pure) Where rows are missing, and what the rows around say of that time.
 
 use super::GAP_NS;
-use crate::measurement::{Measurement, PEER, Series};
+use crate::measurement::{Measurement, PEER};
+use facts::counters::series::Series;
 
 /// A row is missing only where the next one comes after so many times the usual.
 const TIMES_USUAL: i64 = 3;

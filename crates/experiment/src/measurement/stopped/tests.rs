@@ -3,7 +3,8 @@
 use super::*;
 use crate::measurement::figures::{figures, rate};
 use crate::measurement::steady::{Steady, steady};
-use crate::measurement::{Amount, Column, Durable, Kind, Outcome, Programs, Record, Window};
+use crate::measurement::{Amount, Durable, Outcome, Programs, Record, Window};
+use facts::counters::series::{Column, Kind};
 
 const SECOND: i64 = 1_000_000_000;
 const STEP: i64 = 100_000_000;

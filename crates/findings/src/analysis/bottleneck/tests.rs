@@ -5,7 +5,7 @@ use base::stats::testing::{Random, seeds};
 use base::value::Value;
 use experiment::measurement::limit::testing::{Scene, group};
 use experiment::measurement::{Evidence, Record};
-use host::counters::bounds::Bounded;
+use facts::counters::bounds::Bounded;
 
 /// Each scene three times, with a scatter of 0.3 %: what is the same, and what is not, is shown.
 fn ask(scenes: &[Scene]) -> Vec<Finding> {

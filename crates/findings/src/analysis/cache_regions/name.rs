@@ -7,7 +7,7 @@ use super::{Edge, size};
 use base::value::bytes;
 use experiment::knob::{self, Settings};
 use experiment::measurement::origin::{Origin, Verdict};
-use host::inventory::server::{Memory, Processors};
+use facts::inventory::server::{Memory, Processors};
 
 /// The name of a plateau of which nothing says whose it is.
 pub const UNKNOWN: &str = "unknown";

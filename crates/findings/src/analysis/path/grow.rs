@@ -3,9 +3,9 @@
 use super::tree::{Kind, Node, Tree};
 use super::{link, pci};
 use base::value;
-use host::bandwidth::Bandwidth;
-use host::inventory::ceiling::Capacity;
-use host::inventory::server::{Drive, Interface, Server};
+use facts::bandwidth::Bandwidth;
+use facts::inventory::ceiling::Capacity;
+use facts::inventory::server::{Drive, Interface, Server};
 
 /// A triad counts three words for two that are read; what is further above reading than this is a
 /// measurement that was disturbed.

@@ -1,8 +1,8 @@
 //! What the links of disks and of network ports carry, of what the inventory says of them.
 
-use host::inventory::ceiling::{self, Capacity};
-use host::inventory::server::Interface;
-use host::inventory::server::drive::Hop;
+use facts::inventory::ceiling;
+use facts::inventory::ceiling::Capacity;
+use facts::inventory::server::{Hop, Interface};
 
 /// A link between a controller and a disk, at the rate that it negotiated.
 pub fn hop(hop: &Hop, transport: &str) -> Option<Capacity> {

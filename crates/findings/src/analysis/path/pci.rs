@@ -1,9 +1,9 @@
 //! From a PCI function up to the root: every link that its data passes.
 
 use super::tree::{Kind, Node};
-use host::inventory::ceiling;
-use host::inventory::pcie::Pace;
-use host::inventory::server::{Function, Server};
+use facts::inventory::ceiling;
+use facts::inventory::pcie::Pace;
+use facts::inventory::server::{Function, Server};
 
 /// No tree is as deep (256 buses, two bridges for each); a malformed one may run in a circle.
 const DEEPEST: usize = 64;

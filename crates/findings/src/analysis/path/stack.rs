@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::grow::Grown;
-use host::inventory::server::Server;
+use facts::inventory::server::Server;
 
 /// An array or a file system.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

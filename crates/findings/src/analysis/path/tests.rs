@@ -1,11 +1,9 @@
 //! Servers made by hand, whose narrowest part is known.
 
 use super::*;
-use host::bandwidth::NodeBandwidth;
-use host::inventory::pcie::Pace;
-use host::inventory::server::drive::Hop;
-use host::inventory::server::pci::Link;
-use host::inventory::server::{Array, Drive, Function, Interface, Usage};
+use facts::bandwidth::NodeBandwidth;
+use facts::inventory::pcie::Pace;
+use facts::inventory::server::{Array, Drive, Function, Hop, Interface, Link, Usage};
 
 fn function(address: &str, parent: Option<&str>, link: Option<(f64, u32)>) -> Function {
     let pace = link.map(|(gt_per_s, lanes)| Pace { gt_per_s, lanes });

@@ -2,7 +2,7 @@
 //!
 //! Every figure is an upper bound, so that what is not known bounds nothing.
 
-use host::inventory::ceiling::Capacity;
+use facts::inventory::ceiling::Capacity;
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,9 +4,9 @@ use serde_json::json;
 
 use super::*;
 use experiment::published;
-use host::inventory::pcie::Pace;
+use facts::inventory::pcie::Pace;
+use facts::inventory::server::Link;
 use host::inventory::recording::Recording;
-use host::inventory::server::pci::Link;
 use host::inventory::server::server;
 
 /// The set's records, and an inventory of its machines in which `change` changed each.

@@ -9,8 +9,8 @@ use super::judge::{Kind, Part};
 use crate::analysis::path::{self, DataPath, Paths};
 use experiment::knob;
 use experiment::measurement::reported::Way;
-use host::bandwidth::Bandwidth;
-use host::inventory::server::{Function, Server};
+use facts::bandwidth::Bandwidth;
+use facts::inventory::server::{Function, Server};
 
 /// A machine that figures were measured on.
 pub struct Machine {

@@ -5,7 +5,7 @@ use super::{Case, Finding, QUESTION, Row};
 use base::value;
 use experiment::knob;
 use experiment::measurement::reported::Way;
-use host::inventory::ceiling;
+use facts::inventory::ceiling;
 
 /// A change of throughput below this share is none.
 const MORE: f64 = 0.05;

@@ -6,11 +6,12 @@ use serde_json::json;
 use super::*;
 use base::value::Value;
 use experiment::knob::{self, Settings};
+use experiment::measurement::Outcome;
 use experiment::measurement::limit::testing::Scene;
-use experiment::measurement::{Column, Kind, Outcome, Series};
 use experiment::published;
+use facts::counters::series::{Column, Kind, Series};
+use facts::inventory::server::Slot;
 use host::inventory::recording::Recording;
-use host::inventory::server::firmware::Slot;
 use host::inventory::server::server;
 
 const TARGET: f64 = 5e9;

@@ -6,8 +6,9 @@ use crate::analysis::Severity;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
 use engines::engine::testing::{campaign, settings as simulated};
 use experiment::knob::testing::settings;
-use experiment::measurement::{Amount, Column, Kind, Measurement, Outcome, Series, Window};
+use experiment::measurement::{Amount, Measurement, Outcome, Window};
 use experiment::plan::Trial as Planned;
+use facts::counters::series::{Column, Kind, Series};
 
 /// Trial `number` of a load that moved so many bytes in each tenth of a second.
 fn record(number: u32, access: &str, rates: &[f64]) -> Record {

@@ -11,7 +11,7 @@ use crate::report::integrity::{DRIVES_WHEN, DUMPS_MAX, Sheet, lasting, rereads, 
 use crate::report::{Input, words};
 use base::value;
 use experiment::measurement::integrity::Fault;
-use host::counters::errors::DRIVES;
+use facts::counters::errors::DRIVES;
 
 /// Rows of the table of faults; all that were kept are in the store.
 const FAULTS_MAX: usize = 200;

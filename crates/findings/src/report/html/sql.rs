@@ -15,7 +15,7 @@ use crate::report::integrity::Sheet;
 use crate::report::pairs::Told;
 use crate::report::{Input, TrialView, operations, programs, words};
 use experiment::measurement::{INTERRUPTED, Record};
-use store::query::{column, literal, typed};
+use experiment::query::{column, literal, typed};
 
 /// A statement, folded away.
 fn shown(statement: &str, about: &str) -> Markup {

@@ -15,7 +15,8 @@ pub use faults::of_faults;
 
 use super::panel::shortened;
 use crate::report::{Input, words};
-use experiment::measurement::{Measurement, Record, Series, network};
+use experiment::measurement::{Measurement, Record, network};
+use facts::counters::series::Series;
 
 /// Trials that no finding cites but that are shown all the same.
 const UNCITED_MAX: usize = 100;
@@ -332,7 +333,7 @@ fn ends(series: &Series, rows: &[usize]) -> Vec<f64> {
 mod tests {
     use super::*;
     use crate::report::fixture;
-    use experiment::measurement::{Column, Kind};
+    use facts::counters::series::{Column, Kind};
 
     #[test]
     fn thinning_keeps_the_totals() {

@@ -5,10 +5,10 @@ use maud::{Markup, html};
 
 use crate::analysis::path::{DataPath, Part, Paths, paths};
 use crate::report::inspect::{Inspection, cut};
+use crate::warning::warnings;
 use base::value;
-use host::bandwidth::Bandwidth;
-use host::inventory::server::Server;
-use host::inventory::warning::warnings;
+use facts::bandwidth::Bandwidth;
+use facts::inventory::server::Server;
 
 /// Height of one way, px.
 const ROW: usize = 96;

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use super::Inspection;
 use crate::analysis::path::paths;
+use crate::warning::warnings;
 use base::stats::testing::{Random, long};
+use facts::inventory::server::Server;
 use host::inventory::recording::Recording;
-use host::inventory::server::{self, Server};
-use host::inventory::warning::warnings;
+use host::inventory::server;
 
 /// A whole number below `below`.
 fn whole(random: &mut Random, below: usize) -> usize {

@@ -2,11 +2,8 @@
 
 use super::page::{Page, few};
 use base::value;
-use host::bandwidth::Bandwidth;
-use host::inventory::server::firmware::Slot;
-use host::inventory::server::memory::Module;
-use host::inventory::server::processors::Cache;
-use host::inventory::server::{Memory, Processors, Server, Setting};
+use facts::bandwidth::Bandwidth;
+use facts::inventory::server::{Cache, Memory, Module, Processors, Server, Setting, Slot};
 
 /// Kernel, board, firmware, slots.
 pub fn machine(page: &mut Page, server: &Server) {

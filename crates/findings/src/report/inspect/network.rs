@@ -2,7 +2,7 @@
 
 use super::page::{Page, few};
 use base::value;
-use host::inventory::server::Interface;
+use facts::inventory::server::Interface;
 
 /// Every interface: its link, its queues, where its interrupts go.
 pub fn interfaces(page: &mut Page, interfaces: &[Interface]) {

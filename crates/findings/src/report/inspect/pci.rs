@@ -1,8 +1,8 @@
 //! (pure) The PCI tree as text, from root port to device.
 
 use super::page::{Page, few};
-use host::inventory::pcie::Pace;
-use host::inventory::server::{Function, Server};
+use facts::inventory::pcie::Pace;
+use facts::inventory::server::{Function, Server};
 
 /// A malformed tree may run in a circle.
 const DEEPEST: usize = 32;

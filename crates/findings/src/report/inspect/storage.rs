@@ -2,9 +2,8 @@
 
 use super::page::{Page, few};
 use base::value;
-use host::inventory::Device;
-use host::inventory::server::drive::{Health, Hop};
-use host::inventory::server::{Array, Drive, Server, Usage};
+use facts::inventory::Device;
+use facts::inventory::server::{Array, Drive, Health, Hop, Server, Usage};
 
 /// A malformed stack may run in a circle.
 const DEEPEST: usize = 12;

@@ -5,12 +5,13 @@ use serde_json::Value;
 use super::*;
 use crate::analysis::path::paths;
 use crate::report::schema::check;
-use host::inventory::pcie::Pace;
+use crate::warning::{Found, warnings};
+use facts::inventory::pcie::Pace;
+use facts::inventory::server::{
+    Array, Drive, Function, Health, Hop, Interface, Link, Unread, Usage,
+};
 use host::inventory::recording::Recording;
-use host::inventory::server::drive::{Health, Hop};
-use host::inventory::server::pci::Link;
-use host::inventory::server::{self, Array, Drive, Function, Interface, Unread, Usage};
-use host::inventory::warning::{Found, warnings};
+use host::inventory::server;
 
 fn of(server: Server) -> Inspection {
     Inspection {

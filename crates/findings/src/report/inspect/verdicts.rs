@@ -2,9 +2,9 @@
 
 use super::page::{Page, few};
 use crate::analysis::path::{DataPath, Part, Paths, Stack};
+use crate::warning::Warning;
 use base::value;
-use host::inventory::server::Unread;
-use host::inventory::warning::Warning;
+use facts::inventory::server::Unread;
 
 /// Every way of data with the capacity of each part; alike ones together.
 pub fn paths(page: &mut Page, paths: &Paths) {

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::report::schema::check;
-use engines::verify::{Problem, Reading};
 use experiment::measurement::integrity::{Lasting, Reread};
 use experiment::measurement::origin::{Origin, Verdict};
+use experiment::measurement::verified::outcome::{Problem, Reading};
 
 const SCHEMA: &str = include_str!("../../../../../docs/reference/verify.schema.json");
 

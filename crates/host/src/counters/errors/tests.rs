@@ -153,7 +153,7 @@ fn what_drives_say_themselves_is_read_as_for_the_inventory() {
     let host = machine.host();
     let mut targets = target(&["sda"]);
     targets[0].devices[0].transport = "sata".into();
-    targets[0].devices[0].kind = crate::inventory::Kind::Disk;
+    targets[0].devices[0].kind = facts::inventory::Kind::Disk;
     let before = Before::read(&host, &targets);
     host.write("/.brickyard/smartctl/sda.json", &smart(5)).unwrap();
     let (counted, uncounted) = before.and_after();
@@ -173,7 +173,7 @@ fn what_drives_say_themselves_is_read_as_for_the_inventory() {
 
 #[test]
 fn every_counter_of_a_drive_is_one_of_the_inventory() {
-    let health = serde_json::to_value(drive::Health::default()).unwrap();
+    let health = serde_json::to_value(facts::inventory::server::Health::default()).unwrap();
     for (key, _) in DRIVES {
         assert!(health.get(key).is_some(), "{key}");
     }

@@ -3,53 +3,14 @@
 //! What the kernel does not show in files (the RAID of LVM, the disks of a ZFS pool) is remembered
 //! as not read.
 
-use serde::{Deserialize, Serialize};
-
 use super::Reading;
-use crate::inventory::device::disks;
-use crate::inventory::{Device, Mount};
+use facts::inventory::device::disks;
+use facts::inventory::server::Array;
+use facts::inventory::{Device, Mount};
 
 mod mapped;
 mod md;
 mod pool;
-
-/// An array of disks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Array {
-    /// The kernel's name (`md0`, `dm-3`), or the UUID of a btrfs.
-    pub name: String,
-    /// What the administrator calls it: `/dev/mapper/vg-data`, a btrfs label.
-    pub alias: Option<String>,
-    /// `md`, `btrfs`, `lvm`, `crypt`, ...
-    pub kind: String,
-    /// RAID level or profile: `raid5`, `raid1c3`, `linear`.
-    pub level: Option<String>,
-    /// Chunk, bytes.
-    pub chunk_bytes: Option<u64>,
-    /// Kernel names of its members: those that are there, spares and failed ones among them.
-    pub members: Vec<String>,
-    /// How many members it has when it is whole, without spares; `None` where that is not told.
-    pub whole: Option<u64>,
-    /// Kernel names of the disks at the bottom.
-    pub disks: Vec<String>,
-    /// `clean`, `active`, `inactive`, ...
-    pub state: Option<String>,
-    /// Members that are missing or failed.
-    pub missing: Option<u64>,
-    /// Errors of its members, as the array counts them: on btrfs since its counters were last
-    /// reset, on md since it was started.
-    pub errors: Option<u64>,
-    /// What it is busy with: `resync`, `recover`, `check`, `reshape`, on btrfs `balance` and its
-    /// like; `None` when idle or unknown.
-    pub busy_with: Option<String>,
-    /// How far that is, 0 to 1.
-    pub done_share: Option<f64>,
-    /// The file that says whether it is whole.
-    pub place: String,
-    /// What that file says, where it is more than that it is there.
-    pub said: Option<String>,
-}
 
 /// Reads them: md, device mapper, bcache, then btrfs and ZFS.
 pub fn read(reading: &mut Reading<'_>, devices: &[Device], mounts: &[Mount]) -> Vec<Array> {

@@ -1,24 +1,11 @@
 //! Interrupts of a PCI function: their names and the CPUs that take them (/proc/irq).
 
-use serde::{Deserialize, Serialize};
-
 use std::collections::BTreeMap;
 
 use super::Reading;
 use super::address::function_of;
 use crate::sys::Host;
-
-/// An interrupt and where it goes.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Interrupt {
-    /// Its number.
-    pub number: u64,
-    /// What the kernel calls it: `eth0-TxRx-3`.
-    pub name: String,
-    /// CPUs that take it now (effective_affinity_list), else that may (smp_affinity_list).
-    pub cpus: String,
-}
+use facts::inventory::server::Interrupt;
 
 /// What none of the other interrupts' files tells.
 const WHAT: &str = "where interrupts go";

@@ -4,25 +4,11 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
-
 use crate::sys::Host;
+use facts::inventory::server::Unread;
 
 /// Files here are words and short tables; a longer one is not what it should be, bytes.
 const LONGEST_BYTES: u64 = 1 << 20;
-
-/// Something that was not read.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Unread {
-    /// What it would have told: `the memory modules`.
-    pub what: String,
-    /// The file, or the command.
-    pub place: String,
-    /// The kernel's words, or what is missing.
-    pub why: String,
-    /// What to type to have it; empty when nothing helps.
-    pub hint: String,
-}
 
 /// A machine that is being read.
 pub struct Reading<'a> {

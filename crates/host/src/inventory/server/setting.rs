@@ -1,20 +1,7 @@
 //! Settings of the kernel that matter to a storage server (/proc/sys, tuned).
 
-use serde::{Deserialize, Serialize};
-
 use super::Reading;
-
-/// A setting of the kernel.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Setting {
-    /// As sysctl(8) names it: `vm.dirty_ratio`; `tuned profile` for that of tuned(8).
-    pub name: String,
-    /// As the kernel prints it, blanks made one.
-    pub value: String,
-    /// Where it was read.
-    pub place: String,
-}
+use facts::inventory::server::Setting;
 
 /// What is asked, in the order in which it is told (the kernel's Documentation/admin-guide/sysctl
 /// and Documentation/networking/ip-sysctl). A kernel that lacks one is not blamed.

@@ -3,6 +3,7 @@
 
 use super::*;
 use crate::inventory::recording::Recording;
+use facts::inventory::server::Function;
 
 mod broken;
 
@@ -17,7 +18,7 @@ fn function<'a>(server: &'a Server, address: &str) -> &'a Function {
 /// Speed and width now, and at most.
 fn link(server: &Server, address: &str) -> ((f64, u32), (f64, u32)) {
     let link = function(server, address).link.unwrap();
-    let pace = |pace: Option<crate::inventory::pcie::Pace>| {
+    let pace = |pace: Option<facts::inventory::pcie::Pace>| {
         pace.map_or((0.0, 0), |pace| (pace.gt_per_s, pace.lanes))
     };
     (pace(link.current), pace(link.max))

@@ -7,31 +7,12 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{Reading, patient};
-use crate::inventory::Mount;
 use crate::inventory::device::of_mount;
-use crate::inventory::mount::nature;
 use crate::sys::filesystem::{Space, mount_identity, space};
 use crate::sys::{Error, command};
-
-/// A mounted file system that holds files of people: on block devices, in memory, or from a server.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Usage {
-    /// Where.
-    pub mount_point: String,
-    /// Type.
-    pub filesystem: String,
-    /// What is mounted.
-    pub source: String,
-    /// Options of the mount and of the file system, comma separated.
-    pub options: String,
-    /// Kernel names of the block devices that it lies on directly.
-    pub on: Vec<String>,
-    /// Size, bytes; `None` when it did not answer in time, or on a recording that lacks it.
-    pub total_bytes: Option<u64>,
-    /// What may still be written, bytes.
-    pub available_bytes: Option<u64>,
-}
+use facts::inventory::Mount;
+use facts::inventory::mount::nature;
+use facts::inventory::server::Usage;
 
 /// How long all file systems together are waited for.
 pub const PATIENCE: Duration = Duration::from_millis(300);
@@ -180,8 +161,8 @@ mod tests {
     use super::*;
     use crate::inventory::mounts;
     use crate::inventory::recording::Recording;
-    use crate::inventory::server::Unread;
     use crate::sys::Host;
+    use facts::inventory::server::Unread;
 
     const MACHINE: &str = "\
 /proc/self/mountinfo:

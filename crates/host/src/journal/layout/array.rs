@@ -1,9 +1,9 @@
 //! md arrays of ours, stopped.
 
 use super::{COMMAND_MAX, Now};
-use crate::journal::Identity;
 use crate::journal::fate::Fate;
 use crate::sys::block;
+use facts::identity::Identity;
 
 /// Whether two UUIDs are the same, however they are cut: mdadm writes colons where others write
 /// hyphens.

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use super::{COMMAND_MAX, Now};
-use crate::journal::Identity;
 use crate::journal::fate::Fate;
 use crate::sys::{Error, block, command};
+use facts::identity::Identity;
 
 /// Settings for every LVM command of ours (lvm.conf(5)): it sees these nodes alone, so nobody
 /// else's volumes are touched; it makes nodes itself, with or without udev; it keeps no copies in

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use super::{BUSY_MAX, LOOK_EVERY, Now, is_our_place, not_our_place};
-use crate::journal::Identity;
 use crate::journal::fate::Fate;
 use crate::sys::{Host, block, clock};
+use facts::identity::Identity;
 
 /// Unmounting writes back what is dirty, which on a slow disk takes as long as it takes.
 pub(super) const UNMOUNT_MAX: Duration = Duration::from_secs(3600);

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{BUSY_MAX, COMMAND_MAX, LOOK_EVERY, Now, node_of};
-use crate::journal::Identity;
 use crate::journal::fate::Fate;
 use crate::sys::{Error, block, clock};
+use facts::identity::Identity;
 
 /// One signature that wipefs(8) sees.
 #[derive(Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@
 
 use super::super::{Journal, Line};
 use super::*;
+use crate::journal::identity;
 
 const BOOT: &str = "6c6e0348-2966-4c69-92fb-ea307cf78b99";
 const UUID: &str = "28286680-4404-430b-b260-bd3e14170301";
@@ -56,7 +57,7 @@ impl Machine {
     }
 
     fn disk(&self, name: &str) -> Identity {
-        Identity::of_device(&self.host(), name).unwrap()
+        identity::of_device(&self.host(), name).unwrap()
     }
 
     fn undo(&self, act: &Act) -> Fate {
@@ -187,13 +188,13 @@ fn a_disk_is_known_after_a_reboot_by_its_serial_number_alone() {
     let host = machine.host();
     let (one, two) = (machine.disk("sda"), machine.disk("sdb"));
     std::fs::rename(host.path("/sys/block/sda"), host.path("/sys/block/sdz")).unwrap();
-    assert_eq!(one.name_after_reboot(&host).as_deref(), Some("sdz"));
-    assert!(!one.still_there(&host));
+    assert_eq!(identity::name_after_reboot(&one, &host).as_deref(), Some("sdz"));
+    assert!(!identity::still_there(&one, &host));
     machine.put("/sys/block/sdc/dev", "8:32");
     machine.put("/sys/block/sdc/serial", "B");
-    assert_eq!(two.name_after_reboot(&host), None, "two paths to one disk, or a copy");
+    assert_eq!(identity::name_after_reboot(&two, &host), None, "two paths to one disk, or a copy");
     let looped = Identity { known_as: Some("file:/image".into()), ..one.clone() };
-    assert_eq!(looped.name_after_reboot(&host), None);
+    assert_eq!(identity::name_after_reboot(&looped, &host), None);
     let of = |disk: Identity| {
         let act = Act::Signature { disk, kind: "ext4".into(), mark: UUID.into() };
         act.undo(&host, false, true)

@@ -4,10 +4,9 @@ use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
 use super::{Found, Seen};
-use crate::inventory::disk::Disk;
-use crate::sys::command;
 use crate::sys::signal::Stop;
-use crate::sys::{Error, Host, block};
+use crate::sys::{Error, Host, block, command};
+use facts::inventory::disk::Disk;
 
 /// A disk that does not answer within this time is not healthy.
 const BLKID_MAX: Duration = Duration::from_secs(30);
@@ -115,7 +114,7 @@ pub fn unreadable(seen: &Seen<'_>) -> Option<Found> {
 /// Another host may have it mounted, which nothing here can see.
 pub fn network_disk(seen: &Seen<'_>) -> Option<Found> {
     let transport = crate::inventory::transport_of(seen.scene.host, &seen.disk.name);
-    if !crate::inventory::is_wire(&transport) {
+    if !facts::inventory::is_wire(&transport) {
         return None;
     }
     Found::new(format!(

@@ -6,13 +6,13 @@
 //! which keeps out mounts, arrays and mkfs: it would keep out our own as well, so it is let go
 //! right before a tool runs, and that tool takes O_EXCL itself.
 
+use crate::journal::identity;
 use std::fs::File;
 use std::path::PathBuf;
 
-use crate::inventory::disk::Disk;
-use crate::journal::Identity;
 use crate::sys::block::{self, How};
 use crate::sys::{Error, Host};
+use facts::inventory::disk::Disk;
 
 /// A disk that is ours until this is dropped.
 #[derive(Debug)]
@@ -111,7 +111,7 @@ fn same(host: &Host, disk: &Disk, file: &File) -> Result<(), Error> {
     let size = block::size_bytes(file).map_err(|error| what(disk, error))?;
     let sequence = block::sequence(file).map(|sequence| sequence.to_string());
     let identity = &disk.identity;
-    let now = Identity::of_device(host, &disk.name);
+    let now = identity::of_device(host, &disk.name);
     let known_as = now.as_ref().map(|now| &now.known_as);
     let why = match () {
         () if number.is_none() || number != identity.number => "its node is another device",

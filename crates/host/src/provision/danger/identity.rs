@@ -2,6 +2,7 @@
 
 use super::{Found, Seen};
 use crate::inventory::disk::{find, name_for_plan};
+use crate::journal::identity;
 use crate::sys::block;
 
 /// The smallest disk that is taken: less than any of the file systems needs, bytes.
@@ -66,7 +67,7 @@ pub fn wrong_serial(seen: &Seen<'_>) -> Option<Found> {
 
 pub fn swapped(seen: &Seen<'_>) -> Option<Found> {
     let (host, disk) = (seen.scene.host, seen.disk);
-    if !disk.identity.still_there(host) {
+    if !identity::still_there(&disk.identity, host) {
         return Found::new(format!("{} is another disk than when it was found", disk.name));
     }
     let size = host.word(format!("/sys/block/{}/size", disk.name))?.parse::<u64>().ok()?;
@@ -81,7 +82,7 @@ pub fn swapped(seen: &Seen<'_>) -> Option<Found> {
 /// which are two paths.
 pub fn named_twice(seen: &Seen<'_>) -> Option<Found> {
     let earlier = seen.scene.disks[..seen.at].iter();
-    let same = |one: &&crate::inventory::disk::Disk| {
+    let same = |one: &&facts::inventory::disk::Disk| {
         one.identity.number == seen.disk.identity.number || one.name == seen.disk.name
     };
     let other = earlier.into_iter().find(same)?;

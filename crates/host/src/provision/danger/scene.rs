@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use super::absolute;
 use super::bearing::Bearing;
-use crate::inventory::disk::{Disk, name_for_plan, serials, unshared_serials};
-use crate::inventory::{self, Mount};
+use crate::inventory;
+use crate::inventory::disk::{name_for_plan, serials, unshared_serials};
 use crate::sys::{Error, Host, block, gate};
+use facts::inventory::Mount;
+use facts::inventory::disk::Disk;
 
 /// A mount, and who sees it.
 pub struct Mounted {
@@ -224,8 +226,9 @@ fn swaps(host: &Host) -> Result<Vec<PathBuf>, Error> {
 
 /// The first column of /proc/swaps; blanks are written as octal escapes, as in mountinfo.
 pub fn swapped_to(text: &str) -> Vec<PathBuf> {
-    let first =
-        |line: &str| Some(PathBuf::from(inventory::unescape(line.split([' ', '\t']).next()?)));
+    let first = |line: &str| {
+        Some(PathBuf::from(facts::inventory::mount::unescape(line.split([' ', '\t']).next()?)))
+    };
     text.lines().filter(|line| line.starts_with('/')).filter_map(first).collect()
 }
 

@@ -372,7 +372,7 @@ fn all_that_is_against_a_disk_is_told_at_once() {
     let refusals = lab.refusals(&[]);
     let names: Vec<&str> = refusals.iter().map(|refusal| refusal.danger).collect();
     assert_eq!(names, ["read-only", "md-member", "raid-member"]);
-    let error = Error::from(refusals);
+    let error = refused(&refusals);
     for text in ["serial:TARGET (sdb): md0 holds it (md-member)", "mdadm --stop /dev/md0"] {
         assert!(error.why.contains(text), "{error}");
     }

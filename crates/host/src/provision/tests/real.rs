@@ -1,13 +1,15 @@
 //! On loop devices over files in memory; only for root.
 
+use crate::journal::identity;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard};
 
 use super::*;
-use crate::journal::{Fate, Identity};
+use crate::journal::Fate;
 use crate::sys::{block, gate};
+use facts::inventory::disk::Disk;
 
 const MIB: u64 = 1 << 20;
 
@@ -64,7 +66,7 @@ impl Bench {
             let image = image.to_str().unwrap().to_owned();
             let node = attach(&image);
             let name = node.trim_start_matches("/dev/").to_owned();
-            let identity = Identity::of_device(&Host::live(), &name).unwrap();
+            let identity = identity::of_device(&Host::live(), &name).unwrap();
             let named = format!("loop:{image}");
             let node = node.into();
             bench.disks.push(Disk { named, name, node, size_bytes: bytes, identity });
@@ -358,7 +360,7 @@ fn arrays_are_made_in_the_state_asked_for_and_undone_from_the_journal() {
         let mut layout = bench.layout("ext4", raid, disks);
         (layout.volumes, layout.array_state) = (volumes.into(), state.into());
         layout.snapshot = if volumes == "lvm" { "lvm" } else { "none" }.into();
-        if let Some(lacks) = layout.lacks(&host) {
+        if let Some(lacks) = super::super::lacks(&layout, &host) {
             eprintln!("SKIP {volumes} {raid} {state}: {lacks}");
             continue;
         }

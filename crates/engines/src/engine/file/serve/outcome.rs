@@ -12,9 +12,8 @@ use crate::engine::load::watch::Watched;
 use base::value;
 use base::value::Stop;
 use experiment::measurement::limit::FLUSHED_AT_WRAP;
-use experiment::measurement::{
-    Amount, Durable, Integrity, Note, Operation, SecondPass, Series, Stream,
-};
+use experiment::measurement::{Amount, Durable, Integrity, Note, Operation, SecondPass, Stream};
+use facts::counters::series::Series;
 
 /// The result of a trial that has ended.
 pub fn gather(

@@ -3,12 +3,11 @@
 use super::*;
 use crate::knob;
 use crate::measurement::origin::Verdict;
-use crate::measurement::{
-    Amount, Column, Kind, Measurement, Operation, Outcome, Window, latency_histogram,
-};
+use crate::measurement::{Amount, Measurement, Operation, Outcome, Window, latency_histogram};
 use crate::plan::Trial;
 use base::stats::testing::{Coverage, Random};
 use base::value::Value;
+use facts::counters::series::{Column, Kind};
 
 /// Trial `number` of two streams that read blocks of 1 MiB for 2 s, so many of them, each of which
 /// took so many ns.

@@ -2,14 +2,15 @@
 //! throttled.
 
 use super::{Line, ends, kept, rate, shortened, source};
-use experiment::measurement::{Measurement, Series};
+use experiment::measurement::Measurement;
+use facts::counters::series::Series;
 
 /// Drives and processors that are drawn, the hottest first.
 const SENSORS_MAX: usize = 12;
 /// An upper bound on the lines of a trial.
 pub const LINES_MAX: usize = SENSORS_MAX + 4;
 /// 0 degrees Celsius, thousandths of a kelvin.
-const ZERO_MILLIKELVIN: i64 = host::counters::ZERO_CELSIUS_MILLIKELVIN as i64;
+const ZERO_MILLIKELVIN: i64 = facts::counters::ZERO_CELSIUS_MILLIKELVIN as i64;
 
 /// Adds them.
 pub fn lines(measurement: &Measurement, points: usize, lines: &mut Vec<Line>) {
@@ -66,7 +67,7 @@ fn throttled(cpus: &Series, points: usize, what: &str) -> Vec<Line> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use experiment::measurement::{Column, Kind};
+    use facts::counters::series::{Column, Kind};
 
     fn column(name: &str, kind: Kind, values: Vec<u64>) -> Column {
         Column { name: name.into(), kind, values }

@@ -4,8 +4,9 @@ use serde::Serialize;
 
 use super::{growths, kept, shortened};
 use base::value::duration;
+use experiment::measurement::Measurement;
 use experiment::measurement::latency::{class_of, from_ns, of};
-use experiment::measurement::{Measurement, Series};
+use facts::counters::series::Series;
 
 /// Intervals of one map: more than a screen has room for are of no use.
 const INTERVALS_MAX: usize = 240;

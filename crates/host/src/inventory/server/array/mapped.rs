@@ -3,10 +3,10 @@
 //! The tables of the device mapper are not in /sys: the level of an LVM RAID and how it is are told
 //! by `lvs`.
 
-use super::Array;
-use crate::inventory::Device;
 use crate::inventory::server::Reading;
 use crate::sys::Host;
+use facts::inventory::Device;
+use facts::inventory::server::Array;
 
 /// Those among `devices`.
 pub fn read(reading: &mut Reading<'_>, devices: &[Device]) -> Vec<Array> {

@@ -1,8 +1,8 @@
 //! Arrays of the md driver; see Documentation/admin-guide/md.rst.
 
-use super::Array;
 use crate::inventory::server::Reading;
 use crate::sys::Host;
+use facts::inventory::server::Array;
 
 /// All of them; also one that was not started, which has no size.
 pub fn read(reading: &mut Reading<'_>) -> Vec<Array> {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::Array;
-use crate::inventory::Mount;
 use crate::inventory::server::Reading;
+use facts::inventory::Mount;
+use facts::inventory::server::Array;
 
 /// Mounted btrfs of several devices, or with devices missing. A disk that died since it was mounted
 /// is not missing for btrfs: it counts errors on it.

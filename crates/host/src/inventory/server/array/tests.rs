@@ -4,8 +4,8 @@ mod real;
 
 use super::*;
 use crate::inventory::recording::Recording;
-use crate::inventory::server::Unread;
 use crate::inventory::{device, mounts};
+use facts::inventory::server::Unread;
 
 fn arrays(text: &str) -> (Vec<Array>, Vec<Unread>) {
     let machine = Recording::unpack(text);

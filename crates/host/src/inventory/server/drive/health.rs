@@ -4,14 +4,17 @@
 //! they are asked by threads of their own and waited for a short time, all together. A recording is
 //! read without any.
 
+use facts::counters::ZERO_CELSIUS_MILLIKELVIN;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{Health, Reading, log, smartctl};
+use super::{Reading, log, smartctl};
 use crate::inventory::server::patient;
-use crate::inventory::{Device, nvme_controllers, sensor};
+use crate::inventory::{nvme_controllers, sensor};
 use crate::sys::{Host, command};
+use facts::inventory::Device;
+use facts::inventory::server::Health;
 
 /// How long all drives together are waited for.
 pub const PATIENCE: Duration = Duration::from_millis(700);
@@ -244,7 +247,7 @@ fn sensed(host: &Host, directory: &str) -> Answer {
     let directory = PathBuf::from(directory);
     let celsius = |file: &str| {
         let millikelvin = sensor::millikelvin(host, &directory.join(file))?;
-        let milli = i64::try_from(millikelvin).ok()? - sensor::ZERO_CELSIUS_MILLIKELVIN as i64;
+        let milli = i64::try_from(millikelvin).ok()? - ZERO_CELSIUS_MILLIKELVIN as i64;
         Some(milli as f64 / 1000.0).filter(|celsius| *celsius < 1000.0)
     };
     let input = celsius("temp1_input");

@@ -5,11 +5,11 @@
 
 use std::path::Path;
 
-use super::Hop;
 use crate::inventory::identify::{Identify, ata_port};
 use crate::inventory::sas::{self, gigabits};
 use crate::inventory::usb;
 use crate::sys::Host;
+use facts::inventory::server::Hop;
 
 /// The links on the way to the disk at `whole` (in /sys, without symbolic links), from the
 /// controller's side.

@@ -3,9 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Health;
 use crate::sys::nvme::{HEALTH_LOG_BYTES, health_log};
 use crate::sys::{Error, Host};
+use facts::inventory::server::Health;
 
 /// The log as a recording keeps it.
 #[derive(Serialize, Deserialize)]

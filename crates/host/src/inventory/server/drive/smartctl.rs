@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::Health;
 use crate::sys::signal::Stop;
 use crate::sys::{Error, command};
+use facts::inventory::server::Health;
 
 /// No drive is waited for longer: one that is being repaired may take minutes.
 const ASKED_MAX: Duration = Duration::from_secs(2);

@@ -3,9 +3,10 @@
 use super::*;
 use crate::inventory::recording::Recording;
 use crate::inventory::{device, mounts};
+use facts::inventory::server::Hop;
 
 /// The drives of a machine, and what was not read.
-fn drives(machine: &Recording) -> (Vec<Drive>, Vec<super::super::Unread>) {
+fn drives(machine: &Recording) -> (Vec<Drive>, Vec<facts::inventory::server::Unread>) {
     let host = machine.host();
     let mounts = mounts(&host).unwrap_or_default();
     let devices = device::all(&host, &mounts);

@@ -59,7 +59,8 @@ fn bits_per_s(text: &str) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::inventory::recording::Recording;
-    use crate::inventory::server::interface::{Interface, read};
+    use crate::inventory::server::interface::read;
+    use facts::inventory::server::Interface;
 
     fn interfaces(text: &str) -> Vec<Interface> {
         let recording = Recording::unpack(text);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::inventory::recording::Recording;
-use crate::inventory::server::Unread;
+use facts::inventory::server::{Interrupt, Unread};
 
 /// Written by hand: a card of 10 Gb/s with what it answers, a bond on it and on a port without
 /// cable, a VLAN on that, a bridge, a veth, a virtio card.

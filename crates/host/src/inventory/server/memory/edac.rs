@@ -1,9 +1,9 @@
 //! What the memory controllers count and know (/sys/devices/system/edac; the kernel's
 //! Documentation/admin-guide/RAS). It takes no root.
 
-use super::Module;
 use crate::inventory::server::Reading;
 use crate::inventory::server::smbios::said;
+use facts::inventory::server::Module;
 
 /// Where they are.
 pub const MC: &str = "/sys/devices/system/edac/mc";

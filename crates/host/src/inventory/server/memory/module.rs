@@ -1,8 +1,8 @@
 //! Memory modules as SMBIOS describes them (types 16 and 17; DSP0134, 7.17 and 7.18), and the
 //! channel that the names of their places tell.
 
-use super::Module;
 use crate::inventory::server::smbios::{self, Structure};
+use facts::inventory::server::Module;
 
 /// Sockets of the system's memory in the order of the table, empty ones too. `vendor` is the maker
 /// of the system: what a letter in a place means depends on it.

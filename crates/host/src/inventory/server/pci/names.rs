@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Function, Reading};
+use super::Reading;
+use facts::inventory::server::Function;
 
 /// Where distributions put it: Debian, Fedora and SUSE, Slackware.
 const PLACES: [&str; 3] =

@@ -1,10 +1,10 @@
 //! Recorded and broken PCI trees.
 
 use super::*;
-use crate::inventory::ceiling;
 use crate::inventory::recording::Recording;
-use crate::inventory::server::Unread;
 use crate::sys::Host;
+use facts::inventory::ceiling;
+use facts::inventory::server::{Interrupt, Unread};
 
 /// Written by hand: a RAID card of PCI Express 1 in a slot of its own, below a root port, with a
 /// disk; a network card behind Intel's VMD; a device of plain PCI.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::inventory::device;
 use crate::inventory::recording::Recording;
-use crate::inventory::server::Unread;
+use facts::inventory::server::Unread;
 
 fn health(text: &str) -> (Vec<Device>, Vec<Option<Health>>, Vec<Unread>) {
     let machine = Recording::unpack(text);
