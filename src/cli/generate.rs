@@ -191,6 +191,15 @@ pub fn pages() -> Vec<(&'static str, String)> {
             table("Counters", "What the kernel is asked while a trial runs.", Table::Counters),
         ),
         ("questions.md", table("Questions", "What the analysis answers.", Table::Questions)),
+        (
+            "subsystems.md",
+            table(
+                "Subsystems",
+                "What the inventory of a server is read from, and what a subsystem without a key \
+                 of its own in the document of `inspect` tells under `server.parts`.",
+                Table::Subsystems,
+            ),
+        ),
         ("warnings.md", table("Warnings", "What `brickyard inspect` warns of.", Table::Warnings)),
         (
             "formats.md",
@@ -226,9 +235,11 @@ fn row_text(text: &mut String, row: &Value) {
         ("scope", "Scope"),
         ("fio", "fio calls it"),
         ("settings", "Stands for"),
+        ("facts", "Tells"),
     ] {
         if let Some(value) = word(key) {
-            let quoted = if key == "takes" { value.to_owned() } else { format!("`{value}`") };
+            let plain = ["takes", "facts"].contains(&key);
+            let quoted = if plain { value.to_owned() } else { format!("`{value}`") };
             let _ = writeln!(text, "- {label}: {quoted}");
         }
     }

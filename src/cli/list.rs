@@ -9,9 +9,12 @@ use serde_json::{Value, json};
 use super::{Common, damage, talk};
 use engines::engine;
 use experiment::campaign::Damage;
+use experiment::knob::Knob;
+use experiment::workload::Workload;
 use experiment::{knob, workload};
 use findings::{analysis, report, warning};
 use host::counters;
+use host::inventory::server::{self, Read, Subsystem};
 use host::provision::danger;
 use importers::IMPORTERS;
 use store::Store;
@@ -45,6 +48,8 @@ pub enum Table {
     Formats,
     /// Situations in which a disk is not written
     Dangers,
+    /// What the inventory of a server is read from
+    Subsystems,
     /// What `inspect` warns of
     Warnings,
     /// What the store holds
@@ -70,33 +75,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 pub fn rows(table: Table) -> Vec<Value> {
     let plain = |name: &str, about: &str| json!({ "name": name, "about": about });
     match table {
-        Table::Knobs => knob::KNOBS
-            .iter()
-            .map(|knob| {
-                json!({
-                    "name": knob.name,
-                    "about": knob.about,
-                    "takes": knob.domain.describe(),
-                    "default": knob.default,
-                    "scope": knob.scope.name(),
-                    "fio": knob.fio,
-                    "engines": knob.obeying(),
-                })
-            })
-            .collect(),
-        Table::Workloads => workload::WORKLOADS
-            .iter()
-            .map(|workload| {
-                let pairs = workload.settings.iter();
-                let settings: Vec<String> =
-                    pairs.map(|(name, value)| format!("{name}={value}")).collect();
-                json!({
-                    "name": workload.name,
-                    "about": workload.about,
-                    "settings": settings.join(" "),
-                })
-            })
-            .collect(),
+        Table::Knobs => knob::KNOBS.iter().map(|knob| of_knob(knob)).collect(),
+        Table::Workloads => workload::WORKLOADS.iter().map(of_workload).collect(),
         Table::Plans => super::plan::listed(),
         Table::Engines => {
             engine::ENGINES.iter().map(|engine| plain(engine.name(), engine.kind().about)).collect()
@@ -132,11 +112,40 @@ pub fn rows(table: Table) -> Vec<Value> {
                 })
             })
             .collect(),
+        Table::Subsystems => server::SUBSYSTEMS.iter().map(of_subsystem).collect(),
         Table::Warnings => {
             warning::WARNINGS.iter().map(|kind| plain(kind.name, kind.about)).collect()
         }
         Table::Campaigns => Vec::new(),
     }
+}
+
+fn of_knob(knob: &Knob) -> Value {
+    json!({
+        "name": knob.name,
+        "about": knob.about,
+        "takes": knob.domain.describe(),
+        "default": knob.default,
+        "scope": knob.scope.name(),
+        "fio": knob.fio,
+        "engines": knob.obeying(),
+    })
+}
+
+fn of_workload(workload: &&Workload) -> Value {
+    let pairs = workload.settings.iter();
+    let settings: Vec<String> = pairs.map(|(name, value)| format!("{name}={value}")).collect();
+    json!({ "name": workload.name, "about": workload.about, "settings": settings.join(" ") })
+}
+
+fn of_subsystem(subsystem: &Subsystem) -> Value {
+    let facts: &[(&str, &str)] = match subsystem.read {
+        Read::Field(_) => &[],
+        Read::Part { facts, .. } => facts,
+    };
+    let told: Vec<String> =
+        facts.iter().map(|(name, about)| format!("`{name}` ({about})")).collect();
+    json!({ "name": subsystem.name, "about": subsystem.about, "facts": told.join(", ") })
 }
 
 fn campaigns(common: &Common, damaged: &mut Vec<Damage>) -> anyhow::Result<Vec<Value>> {

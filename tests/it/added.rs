@@ -115,13 +115,34 @@ const ADDITIONS: &[Addition] = &[
             "//! A stub.\n\nuse super::{INTERVAL_NS, Source};\nuse \
              facts::counters::table::Field;\n\npub const STUB: Source = Source {\n    name: \
              \"stub-source\",\n    about: \"A stub\",\n    fields: \
-             &[Field::counter(\"stubs\")],\n    every_ns: INTERVAL_NS,\n    born_at_zero: false,\n    open: |_, _| None,\n};\n",
+             &[Field::counter(\"stubs\")],\n    every_ns: INTERVAL_NS,\n    \
+             born_at_zero: false,\n    open: |_, _| None,\n};\n",
         )],
         changed: &[
             ("crates/host/src/counters.rs", "mod throttling;", "mod stub;"),
             ("crates/host/src/counters.rs", "    throttling::THROTTLING,", "    stub::STUB,"),
         ],
         shows: (&["list", "counters"], "stub-source"),
+    },
+    Addition {
+        recipe: "An inventory subsystem",
+        new: &[(
+            "crates/host/src/inventory/server/stub.rs",
+            "//! A stub.\n\nuse super::{Read, Subsystem};\n\npub const STUB: Subsystem = Subsystem \
+             {\n    name: \"stub-subsystem\",\n    about: \"A stub\",\n    read: \
+             Read::Part {\n        \
+             title: \"Stubs\",\n        facts: &[(\"stubs\", \"How many\")],\n        things: \
+             |_| Vec::new(),\n    },\n};\n",
+        )],
+        changed: &[
+            ("crates/host/src/inventory/server.rs", "mod smbios;", "mod stub;"),
+            (
+                "crates/host/src/inventory/server.rs",
+                "    fibre_channel::FIBRE_CHANNEL,",
+                "    stub::STUB,",
+            ),
+        ],
+        shows: (&["list", "subsystems"], "stub-subsystem"),
     },
     Addition {
         recipe: "A question",

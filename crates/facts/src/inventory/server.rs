@@ -9,6 +9,7 @@ mod firmware;
 mod interface;
 mod interrupt;
 mod memory;
+mod part;
 mod pci;
 mod processors;
 mod setting;
@@ -21,6 +22,7 @@ pub use firmware::{Firmware, Slot};
 pub use interface::{Interface, Rings};
 pub use interrupt::Interrupt;
 pub use memory::{Memory, Module};
+pub use part::{Fact, Part, Thing};
 pub use pci::{Function, Link};
 pub use processors::{Cache, Node, Processors};
 pub use setting::Setting;
@@ -53,6 +55,9 @@ pub struct Server {
     pub interfaces: Vec<Interface>,
     /// Settings of the kernel that matter to a storage server.
     pub settings: Vec<Setting>,
+    /// What else was read, each by the name of its subsystem; nothing of those that are not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
     /// What could not be read, and why.
     pub unread: Vec<Unread>,
 }

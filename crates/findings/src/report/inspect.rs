@@ -51,6 +51,10 @@ impl Inspection {
         storage::disks(&mut page, server);
         storage::stacks(&mut page, server);
         network::interfaces(&mut page, &server.interfaces);
+        for part in &server.parts {
+            page.title(&part.title);
+            part.things.iter().for_each(|thing| page.item(1, &thing.name, &thing.texts()));
+        }
         machine::settings(&mut page, &server.settings);
         verdicts::paths(&mut page, &self.paths);
         verdicts::warnings(&mut page, &self.warnings);

@@ -1,15 +1,21 @@
 //! The whole server: what it is made of, one file a subsystem.
 //!
+//! A new subsystem is a file beside this one and a line in [`SUBSYSTEMS`]. What it tells as a
+//! [`Part`] is kept, printed and documented by that alone; a field of [`Server`] is for what an
+//! analysis computes with.
+//!
 //! Facts only. What is measured, and what joins facts with measurements, is left to `bandwidth` and
 //! `analysis`. Nothing here needs root: what only root may read is listed as not read, with the
 //! reason. What a file says that is no number becomes none.
 
 use crate::sys::Host;
-use facts::inventory::Mount;
+use facts::inventory::server::{Part, Processors, Server, Thing};
+use facts::inventory::{Device, Mount};
 
 pub mod address;
 pub mod array;
 pub mod drive;
+mod fibre_channel;
 pub mod firmware;
 pub mod interface;
 pub mod interrupt;
@@ -22,8 +28,99 @@ pub mod setting;
 mod smbios;
 pub mod usage;
 
-use facts::inventory::server::{Processors, Server};
 pub use reading::Reading;
+
+/// A subsystem.
+#[derive(Debug)]
+pub struct Subsystem {
+    /// Kebab-case.
+    pub name: &'static str,
+    /// One line.
+    pub about: &'static str,
+    /// Reads it.
+    pub read: Read,
+}
+
+/// How a subsystem is read.
+#[derive(Clone, Copy, Debug)]
+pub enum Read {
+    /// Into a field of [`Server`], of which the schema of `inspect` knows the form.
+    Field(fn(&mut Reading<'_>, &Known, &mut Server)),
+    /// As a part that tells of itself.
+    Part {
+        /// As a heading.
+        title: &'static str,
+        /// Each fact that it may tell, and what that is.
+        facts: &'static [(&'static str, &'static str)],
+        /// Everything of it that is there.
+        things: fn(&mut Reading<'_>) -> Vec<Thing>,
+    },
+}
+
+/// What several subsystems look at, read once.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// What is mounted.
+    pub mounts: Vec<Mount>,
+    /// Every block device.
+    pub devices: Vec<Device>,
+}
+
+/// In the order in which they are read.
+pub const SUBSYSTEMS: &[Subsystem] = &[
+    Subsystem {
+        name: "firmware",
+        about: "Board, chassis and firmware, by SMBIOS",
+        read: Read::Field(|reading, _, server| server.firmware = firmware::read(reading)),
+    },
+    Subsystem {
+        name: "processors",
+        about: "Processors with their caches and NUMA nodes",
+        read: Read::Field(|reading, _, server| server.processors = processors::read(reading)),
+    },
+    Subsystem {
+        name: "memory",
+        about: "Memory, its modules and their errors",
+        read: Read::Field(|reading, _, server| server.memory = memory::read(reading)),
+    },
+    Subsystem {
+        name: "pci",
+        about: "Every PCI function, with its link and its interrupts",
+        read: Read::Field(|reading, _, server| server.pci = pci::read(reading)),
+    },
+    Subsystem {
+        name: "drives",
+        about: "Whole disks: their links and their health",
+        read: Read::Field(|reading, known, server| {
+            server.drives = drive::read(reading, &known.devices);
+        }),
+    },
+    Subsystem {
+        name: "arrays",
+        about: "State of md arrays, btrfs, LVM, multipath and ZFS",
+        read: Read::Field(|reading, known, server| {
+            server.arrays = array::read(reading, &known.devices, &known.mounts);
+        }),
+    },
+    Subsystem {
+        name: "filesystems",
+        about: "Mounted file systems, and how full they are",
+        read: Read::Field(|reading, known, server| {
+            server.filesystems = usage::read(reading, &known.mounts);
+        }),
+    },
+    Subsystem {
+        name: "interfaces",
+        about: "Network interfaces: their links, queues and offloads",
+        read: Read::Field(|reading, _, server| server.interfaces = interface::read(reading)),
+    },
+    Subsystem {
+        name: "settings",
+        about: "Settings of the kernel that matter to a storage server",
+        read: Read::Field(|reading, _, server| server.settings = setting::read(reading)),
+    },
+    fibre_channel::FIBRE_CHANNEL,
+];
 
 /// Reads about the processors alone.
 pub fn processors(host: &Host) -> Processors {
@@ -35,20 +132,19 @@ pub fn server(host: &Host) -> Server {
     let mut reading = Reading::new(host);
     let mounts: Vec<Mount> = super::mounts(host).unwrap_or_default();
     let devices = super::device::all(host, &mounts);
-    let mut server = Server {
-        machine: super::machine(host),
-        firmware: firmware::read(&mut reading),
-        processors: processors::read(&mut reading),
-        memory: memory::read(&mut reading),
-        pci: pci::read(&mut reading),
-        drives: drive::read(&mut reading, &devices),
-        arrays: array::read(&mut reading, &devices, &mounts),
-        filesystems: usage::read(&mut reading, &mounts),
-        interfaces: interface::read(&mut reading),
-        settings: setting::read(&mut reading),
-        devices,
-        unread: Vec::new(),
-    };
+    let known = Known { mounts, devices };
+    let mut server = Server { machine: super::machine(host), ..Server::default() };
+    for Subsystem { name, read, .. } in SUBSYSTEMS {
+        match read {
+            Read::Field(read) => read(&mut reading, &known, &mut server),
+            Read::Part { title, things, .. } => {
+                let (name, title) = ((*name).to_owned(), (*title).to_owned());
+                let things = things(&mut reading);
+                server.parts.extend((!things.is_empty()).then_some(Part { name, title, things }));
+            }
+        }
+    }
+    server.devices = known.devices;
     server.unread = reading.into_unread();
     server
 }

@@ -24,7 +24,7 @@ impl Page {
         if !self.text.is_empty() {
             self.text.push('\n');
         }
-        self.text.push_str(title);
+        self.text.push_str(&cut(&clean(title).replace('\n', " "), COLUMNS));
         self.text.push('\n');
     }
 

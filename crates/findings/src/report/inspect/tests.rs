@@ -8,7 +8,7 @@ use crate::report::schema::check;
 use crate::warning::{Found, warnings};
 use facts::inventory::pcie::Pace;
 use facts::inventory::server::{
-    Array, Drive, Function, Health, Hop, Interface, Link, Unread, Usage,
+    Array, Drive, Fact, Function, Health, Hop, Interface, Link, Part, Thing, Unread, Usage,
 };
 use host::inventory::recording::Recording;
 use host::inventory::server;
@@ -124,6 +124,14 @@ fn hostile_names_neither_steer_the_terminal_nor_widen_the_page() {
             name: text(),
             offloads: vec![text()],
             ..Interface::default()
+        }],
+        parts: vec![Part {
+            name: text(),
+            title: text(),
+            things: vec![Thing {
+                name: text(),
+                facts: vec![Fact { name: text(), value: text().into(), text: text() }],
+            }],
         }],
         unread: vec![Unread { what: text(), place: text(), why: text(), hint: text() }],
         ..Server::default()

@@ -207,3 +207,34 @@ fn every_fixture_that_is_no_recording_says_so_in_its_first_line() {
     }
     assert!(count >= 12, "{count}");
 }
+
+/// A fact that nobody documents is a number that nobody can use.
+#[test]
+fn every_subsystem_has_a_name_of_its_own_and_its_parts_tell_what_they_say_they_do() {
+    let mut seen = std::collections::BTreeSet::new();
+    for Subsystem { name, about, read } in SUBSYSTEMS {
+        assert!(seen.insert(name), "{name} is listed twice");
+        assert!(!about.ends_with('.'), "{name}: one line, no full stop");
+        let Read::Part { title, facts, .. } = read else { continue };
+        assert!(!title.is_empty() && !facts.is_empty(), "{name}");
+        let named: std::collections::BTreeSet<_> = facts.iter().map(|(fact, _)| fact).collect();
+        assert_eq!(named.len(), facts.len(), "{name} tells a fact twice");
+    }
+    // As a machine with such ports has them.
+    let machine = Recording::unpack(
+        "/sys/class/fc_host/host7/port_state = Online\n/sys/class/fc_host/host7/speed = 8 Gbit\n\
+         /sys/class/fc_host/host7/supported_speeds = 16 Gbit\n\
+         /sys/class/fc_host/host7/statistics/link_failure_count = 0x0\n",
+    );
+    let server = server(&machine.host());
+    assert_eq!(server.parts.len(), 1, "{:?}", server.parts);
+    for part in &server.parts {
+        let named = SUBSYSTEMS.iter().find(|subsystem| subsystem.name == part.name);
+        let Some(Subsystem { read: Read::Part { facts, .. }, .. }) = named else {
+            panic!("{} is in no table", part.name)
+        };
+        for fact in part.things.iter().flat_map(|thing| &thing.facts) {
+            assert!(facts.iter().any(|(name, _)| *name == fact.name), "{}", fact.name);
+        }
+    }
+}
