@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 const FORMULAE: [&str; 9] = [
     "../base/src/value",
     "../base/src/stats",
-    "../host/src/inventory",
-    "../host/src/counters",
-    "../host/src/provision",
+    "../facts/src/inventory",
+    "../facts/src/counters",
+    "../facts/src/layout",
     "../experiment/src/knob",
     "../experiment/src/plan",
     "../experiment/src/measurement",

@@ -45,6 +45,7 @@ const HARMLESS: &[&str] = &[
     "base64",
     "blake3",
     "crc-fast",
+    "flate2",
     "hdrhistogram",
     "maud",
     "md-5",

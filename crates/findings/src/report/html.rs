@@ -93,7 +93,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
                 }
                 (sections::footer(input))
                 script type="application/json" id="data" { (PreEscaped(data)) }
-                script { (PreEscaped(assets::PLOTLY)) }
+                script { (PreEscaped(assets::plotly())) }
                 script { (PreEscaped(assets::SCRIPT)) }
                 @if explorer.is_some() {
                     @for script in assets::EXPLORER { script { (PreEscaped(script)) } }
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn the_page_asks_nothing_of_anybody() {
         let page = page(&fixture::evaluated());
-        let ours = page.replace(assets::PLOTLY, "");
+        let ours = page.replace(assets::plotly(), "");
         for asking in ["http://", "https://", "src=", "@import", "url(", "<link"] {
             // The one allowed: where the palette comes from, in a comment.
             let found = ours.matches(asking).count();

@@ -1,17 +1,22 @@
 //! (pure) The fixed parts of the page, and the policy that lets only them run.
 
+use std::io::Read;
+use std::sync::OnceLock;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use flate2::read::ZlibDecoder;
 
-/// Draws figures: built from npm by `plotly/build.mjs` and committed.
-pub const PLOTLY: &str = include_str!("plotly/plotly-custom.min.js");
+/// Draws figures: built from npm by `plotly/build.mjs`, committed, and packed by this crate's
+/// `build.rs`.
+static PLOTLY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/plotly.zlib"));
 /// Puts figures on the page; sorts and filters its tables.
 pub const SCRIPT: &str = include_str!("page.js");
 /// The scripts that draw and brush all trials at once, in the order in which they must run.
 pub const EXPLORER: [&str; 3] =
     [include_str!("explorer.js"), include_str!("scatter.js"), include_str!("grid.js")];
 /// How the page looks.
-pub const STYLE: &str = include_str!("page.css");
+pub static STYLE: &str = include_str!("page.css");
 /// SHA-256 of all scripts, as `sha256sum` prints them.
 const CHECKSUMS: &str = include_str!("assets.sha256");
 
@@ -31,6 +36,17 @@ fn hash(line: &str) -> Option<String> {
     let byte = |place: usize| u8::from_str_radix(hex.get(place..place + 2)?, 16).ok();
     let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(byte).collect();
     Some(format!(" 'sha256-{}'", STANDARD.encode(bytes?)))
+}
+
+/// The library that draws figures, unpacked.
+pub fn plotly() -> &'static str {
+    static PLAIN: OnceLock<String> = OnceLock::new();
+    PLAIN.get_or_init(|| {
+        let mut text = String::new();
+        let read = ZlibDecoder::new(PLOTLY).read_to_string(&mut text);
+        read.expect("it was packed when this was built, and a test unpacks it");
+        text
+    })
 }
 
 /// JSON that cannot end the `<script>` it stands in, nor open a comment.
@@ -63,6 +79,12 @@ mod tests {
         );
     }
 
+    /// What its hash allows is what the page has.
+    #[test]
+    fn the_library_that_draws_comes_out_as_it_was_committed() {
+        assert_eq!(plotly(), include_str!("plotly/plotly-custom.min.js"));
+    }
+
     #[test]
     fn the_policy_names_every_script_and_allows_no_evaluation() {
         let policy = policy();
@@ -77,7 +99,7 @@ mod tests {
 
     #[test]
     fn the_scripts_cannot_end_their_own_elements() {
-        for text in [PLOTLY, SCRIPT].into_iter().chain(EXPLORER) {
+        for text in [plotly(), SCRIPT].into_iter().chain(EXPLORER) {
             let lower = text.to_ascii_lowercase();
             assert!(!lower.contains("</script"));
             assert!(!lower.contains("<!--"));

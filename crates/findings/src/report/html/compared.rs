@@ -77,7 +77,7 @@ pub fn render(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
                     @for pair in pairs { (rest(pair)) }
                 }
                 script type="application/json" id="data" { (PreEscaped(data)) }
-                script { (PreEscaped(assets::PLOTLY)) }
+                script { (PreEscaped(assets::plotly())) }
                 script { (PreEscaped(assets::SCRIPT)) }
             }
         }
