@@ -145,7 +145,6 @@ fn queues(
     Ok(places)
 }
 
-/// Where read-ahead is counted in: files, KiB.
 /// The kernel reads ahead by what the file system's own backing device says: the queue of the
 /// device that it lies on directly, never of those below; on btrfs, the file system's.
 fn read_ahead(host: &Host, targets: &[Target]) -> Result<Vec<Place>, Error> {
