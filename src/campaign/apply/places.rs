@@ -41,9 +41,9 @@ pub fn find(host: &Host, files: Files, targets: &[Target]) -> Result<Vec<Place>,
                 Devices::Stack => stack(target),
             };
             let mut places = queues(host, targets, file, form, names)?;
-            for (place, along) in places.iter_mut().zip(std::iter::repeat(disturbs)) {
+            for place in &mut places {
                 let folder = place.path.strip_suffix(file).unwrap_or_default();
-                let along = along.map(|along| format!("{folder}{along}"));
+                let along = disturbs.map(|along| format!("{folder}{along}"));
                 place.disturbs.extend(along.filter(|path| host.exists(path)));
             }
             Ok(places)

@@ -86,7 +86,6 @@ impl Figures {
     }
 
     /// Whether there is none.
-    #[cfg(any(test, feature = "testing"))]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
