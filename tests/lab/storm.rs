@@ -24,6 +24,8 @@ const ENDS: [i32; 23] =
 const MINDED_NOT: [i32; 3] = [13, 25, 32];
 /// The longest that a run which was told to end may take on a busy machine.
 const ENDING_MAX: Duration = Duration::from_secs(60);
+/// How often a run is asked whether it is over.
+const POLL: Duration = Duration::from_millis(2);
 
 /// Kills, and moments of each signal, of a storm over one ground; `None` deals the signals over all
 /// grounds.
@@ -123,16 +125,29 @@ impl Ground {
     }
 
     /// Begins or goes on, ends that after so long by `end`, and gives what came of it.
-    fn cut(&self, after: Duration, end: impl FnOnce(&mut Child)) -> Output {
+    ///
+    /// The first run of all, on a machine that others kept busy, took longer than those after it by
+    /// so much that 21 signals of 22 were drawn for when the run was over. So a whole run that is
+    /// over before its moment says how long one takes.
+    fn cut(&mut self, after: Duration, end: impl FnOnce(&mut Child)) -> Output {
         let before = self.report(&self.store());
         let command = &mut self.command(&self.store(), before.is_some());
+        let began = Instant::now();
         let mut child = command.spawn().expect("brickyard can be started");
-        std::thread::sleep(after);
+        while began.elapsed() < after {
+            if child.try_wait().expect("waited for").is_some() {
+                if before.is_none() {
+                    self.takes = self.takes.min(began.elapsed());
+                }
+                break;
+            }
+            std::thread::sleep(after.saturating_sub(began.elapsed()).min(POLL));
+        }
         end(&mut child);
         let asked = Instant::now();
         while child.try_wait().expect("waited for").is_none() {
             assert!(asked.elapsed() < ENDING_MAX, "{}: it does not end", self.name);
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(POLL);
         }
         let output = child.wait_with_output().expect("waited for");
         let now = self.report(&self.store());
@@ -193,23 +208,9 @@ impl Ground {
             let run = PathBuf::from(format!("/run/brickyard-{uid}"));
             all.extend(run.exists().then(|| (run.display().to_string(), "left".to_owned())));
         }
-        let running = self.processes().into_iter();
+        let running = processes(&self.mark).into_iter();
         all.extend(running.map(|(pid, line)| (format!("process {pid}"), line)));
         all
-    }
-
-    /// Processes of these runs, and their command lines.
-    fn processes(&self) -> Vec<(i32, String)> {
-        let names = Path::new("/proc").read_dir().expect("proc").flatten();
-        let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
-        let of = |pid: i32| {
-            let read = |what: &str| std::fs::read(format!("/proc/{pid}/{what}"));
-            let environment = read("environ").ok()?;
-            let marked = environment.split(|byte| *byte == 0).any(|it| it == self.mark.as_bytes());
-            let line = String::from_utf8_lossy(&read("cmdline").ok()?).replace('\0', " ");
-            marked.then_some((pid, line))
-        };
-        pids.filter_map(of).collect()
     }
 
     /// Whether the machine is as it was; a worker whose parent was killed needs a moment to see it.
@@ -272,8 +273,9 @@ impl Ground {
         let minded = ENDS.contains(&signal);
         let all = minded && (moment + signal as u64) % 2 == 1 && self.name != "layouts";
         let after = self.after(&what);
+        let mark = self.mark.clone();
         let output = self.cut(after, |child| {
-            let others = if all { self.processes() } else { Vec::new() };
+            let others = if all { processes(&mark) } else { Vec::new() };
             let own = child.id() as i32;
             for pid in [own].into_iter().chain(others.into_iter().map(|(pid, _)| pid)) {
                 if pid != own || child.try_wait().expect("waited for").is_none() {
@@ -328,6 +330,20 @@ const TOO_LATE: &str = "came to its end";
 
 /// How many grounds there are, for dealing signals over them.
 const GROUNDS: usize = 6;
+
+/// Processes that have this in their environment, and their command lines.
+fn processes(mark: &str) -> Vec<(i32, String)> {
+    let names = Path::new("/proc").read_dir().expect("proc").flatten();
+    let pids = names.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let of = |pid: i32| {
+        let read = |what: &str| std::fs::read(format!("/proc/{pid}/{what}"));
+        let environment = read("environ").ok()?;
+        let marked = environment.split(|byte| *byte == 0).any(|it| it == mark.as_bytes());
+        let line = String::from_utf8_lossy(&read("cmdline").ok()?).replace('\0', " ");
+        marked.then_some((pid, line))
+    };
+    pids.filter_map(of).collect()
+}
 
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
