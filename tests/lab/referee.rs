@@ -142,11 +142,13 @@ const REWRITE: [&str; 3] = ["rewrite", "bonnie-rewrite", "durable_throughput_byt
 const READ: [&str; 3] = ["block_read", "bonnie-read", "throughput_bytes_per_s"];
 
 /// Writing, rewriting and reading blocks through the page cache, bonnie++'s and ours, with less
-/// memory than the file has: then both measure the disk. For rewriting the disk writes twice as
-/// fast as it reads, and little waits to be written, so that reading alone holds it up: else its
+/// memory than the file has: then both measure the disk. For rewriting the disk writes six times
+/// as fast as it reads, and little waits to be written, so that reading alone holds it up: else its
 /// rate depends on when the kernel, out of memory, writes back, and two runs of one tool differ by
-/// a tenth. For writing nothing is held, and reading hardly: the pauses that the kernel gives a
-/// writer then left the disk idle for up to a sixth of ours, and not of bonnie++'s.
+/// a tenth. Where it wrote twice as fast, the kernel made ours wait for its writes in three runs of
+/// seven: they came to 0.94 of the limit where the others came to 0.99. For writing nothing is
+/// held, and reading hardly: the pauses that the kernel gives a writer then left the disk idle for
+/// up to a sixth of ours, and not of bonnie++'s.
 ///
 /// The median of five rounds failed on a machine that others kept busy: see [`Rounds`].
 #[test]
@@ -168,7 +170,7 @@ fn bonnie_agrees_on_blocks_where_the_file_does_not_fit_into_memory() {
         return;
     }
     let limit = draw("limit of reading, MB/s", 18, 22) * 1_000_000;
-    assert!(disk.limit(limit, 2 * limit));
+    assert!(disk.limit(limit, 6 * limit));
     check_agreement(&mount.name(), limit, &[REWRITE, READ]);
 }
 
