@@ -4,7 +4,7 @@
 use super::{Asked, Finding, Severity, answer, findings};
 use base::stats::Interval;
 use base::stats::testing::{Coverage, Random, null_limit, seeds};
-use engines::engine::testing::{campaign, settings};
+use engines::engine::testing::{campaign, light_campaign, settings};
 use experiment::knob::{self, Settings};
 use experiment::measurement::{Amount, Note, Operation, Outcome, Record, latency_histogram};
 
@@ -121,7 +121,7 @@ fn a_planted_collapse_is_a_warning() {
         let planted = [("sim-stream-rate", "50MB/s"), ("sim-capacity", "300MB/s")];
         let collapse = [("sim-collapse", "0.008")];
         let changes = [LOAD, &planted, &collapse].concat();
-        let records = campaign(&cells("streams", STREAMS, &changes), 3, seed);
+        let records = light_campaign(&cells("streams", STREAMS, &changes), 3, seed);
         let found = findings(&Asked::of(&records));
         let warned = of(&found, "scaling").into_iter().any(|finding| {
             finding.severity == Severity::Warning && finding.claim.contains("collapses beyond")
@@ -156,7 +156,7 @@ fn law(seed: u64, contention: f64, coherency: f64) -> Option<String> {
         ("sim-contention", &contention),
         ("sim-coherency", &coherency),
     ];
-    let records = campaign(&cells("streams", STREAMS, &[LOAD, &planted].concat()), 3, seed);
+    let records = light_campaign(&cells("streams", STREAMS, &[LOAD, &planted].concat()), 3, seed);
     let found = findings(&Asked::of(&records));
     let mut scaling = of(&found, "scaling").into_iter();
     Some(scaling.find(|finding| finding.claim.contains("Universal Scalability"))?.claim.clone())
@@ -207,7 +207,7 @@ fn a_law_without_a_peak_gets_none() {
 fn a_flat_curve_gets_no_law_and_no_cost_is_negative() {
     for seed in seeds() {
         let flat = [("sim-stream-rate", "50MB/s"), ("sim-capacity", "40MB/s")];
-        let records = campaign(&cells("streams", STREAMS, &[LOAD, &flat].concat()), 3, seed);
+        let records = light_campaign(&cells("streams", STREAMS, &[LOAD, &flat].concat()), 3, seed);
         let found = findings(&Asked::of(&records));
         let scaling = of(&found, "scaling");
         let has = |word: &str| scaling.iter().any(|finding| finding.claim.contains(word));
@@ -226,7 +226,7 @@ fn where_the_data_bound_no_knee_none_is_claimed() {
             (1, "40MB/s", "1 stream already"),
         ] {
             let changes = [LOAD, &[("sim-stream-rate", "50MB/s"), ("sim-capacity", capacity)]];
-            let records = campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
+            let records = light_campaign(&cells("streams", STREAMS, &changes.concat()), 3, seed);
             let found = findings(&Asked::of(&records));
             let said = &of(&found, "scaling")[0].claim;
             let flat = place == 1 && said.contains("more with more than 1 stream is not decided");
@@ -257,7 +257,7 @@ fn one_stream_gives_all_it_has_where_that_is_shown_and_nowhere_else() {
             let noise = [("sim-noise", "0.01"), ("sim-trial-noise", spread)];
             let changes = [LOAD, &limits, &noise].concat();
             let plan = cells("streams", &["1", "2", "4", "8", "32"], &changes);
-            let records = campaign(&plan, replicates, seed);
+            let records = light_campaign(&plan, replicates, seed);
             let found = findings(&Asked::of(&records));
             of(&found, "scaling")[0].claim.contains("1 stream already")
         };
@@ -281,7 +281,7 @@ fn the_depth_from_which_only_latency_grows_is_found() {
         let load = [("access", "random-read"), ("block-size", "4KiB"), ("sim-capacity", &capacity)];
         let levels = ["1", "2", "4", "8", "16", "32", "64", "128"];
         let records =
-            campaign(&cells("queue-depth", &levels, &[&device[..], &load].concat()), 3, seed);
+            light_campaign(&cells("queue-depth", &levels, &[&device[..], &load].concat()), 3, seed);
         let found = findings(&Asked::of(&records));
         let claim = &of(&found, "depth")[0].claim;
         coverage.add(printed(claim, "up to depth "), depth);
@@ -305,7 +305,7 @@ fn the_half_bandwidth_block_size_is_found() {
         let rate = mb_per_s(half * 1024.0 / 1e-3 / 1e6);
         let device = [("sim-service-time", "1ms"), ("sim-stream-rate", &rate)];
         let levels = ["4KiB", "16KiB", "64KiB", "256KiB", "1MiB"];
-        let records = campaign(&cells("block-size", &levels, &device), 3, seed);
+        let records = light_campaign(&cells("block-size", &levels, &device), 3, seed);
         let found = findings(&Asked::of(&records));
         let claim = &of(&found, "block-size")[0].claim;
         let interval = printed_bytes(claim).map(|(low, high)| Interval { low, high });
@@ -356,7 +356,7 @@ fn what_memory_gains_is_found_and_no_gain_is_claimed_where_there_is_none() {
                 [("direct", "false"), ("sim-cache-rate", cache_rate), ("queue-depth", "8")];
             let changes = [&load[..], &planted].concat();
             let plan = cells("cold", &["true", "false"], &changes);
-            let records = campaign(&plan, replicates, seed);
+            let records = light_campaign(&plan, replicates, seed);
             of(&findings(&Asked::of(&records)), "cache")[0].claim.clone()
         };
         coverage.add(printed(&compare(&mb_per_s(truth * 1000.0), 3), " times"), truth);
@@ -377,7 +377,7 @@ fn the_gap_between_accepted_and_durable_is_found_where_a_cache_was_planted() {
     for seed in seeds() {
         let write = |cache: &str| {
             let load = [("access", "write"), ("streams", "8"), ("sim-write-cache", cache)];
-            let records = campaign(&cells("queue-depth", &["4"], &load), 3, seed);
+            let records = light_campaign(&cells("queue-depth", &["4"], &load), 3, seed);
             of(&findings(&Asked::of(&records)), "durability")[0].clone()
         };
         // 100 to 500 MB are still in the cache after 0.5 s, and drain at 1 GB/s.
@@ -412,7 +412,7 @@ fn two_directories_share_a_limit_only_where_one_was_planted() {
                     all.push((group, settings));
                 }
             }
-            let found = findings(&Asked::of(&campaign(&all, 3, seed)));
+            let found = findings(&Asked::of(&light_campaign(&all, 3, seed)));
             let scaling = of(&found, "scaling");
             let claim = scaling.iter().find(|finding| finding.claim.contains("at once gives"));
             wrong[place] += u32::from(claim.unwrap().claim.contains("share a limit") != shared);

@@ -3,7 +3,7 @@
 use super::*;
 use base::stats::testing::{Coverage, seeds};
 use base::stats::{Interval, mean_interval};
-use engines::engine::testing::{campaign, settings};
+use engines::engine::testing::{campaign, light_campaign, settings};
 use experiment::knob::Settings;
 
 mod headline;
@@ -44,7 +44,7 @@ fn the_highest_of_eight_equal_loads_is_announced_with_an_interval_that_holds() {
     let (mut told, mut before) = (Coverage::default(), Coverage::default());
     let (mut off, mut said) = (0.0, 0);
     for seed in seeds() {
-        let records = campaign(&cells_of(&streams, &[]), 3, seed);
+        let records = light_campaign(&cells_of(&streams, &[]), 3, seed);
         let [first, ..] = answer(&records, &[]);
         told.add(printed(&first), 1000.0);
         before.add(Some(naive(&records)), 1000.0);
@@ -66,7 +66,7 @@ fn one_load_that_is_clearly_the_fastest_pays_nothing_for_the_others() {
     let rates = [("sim-stream-rate", "50MB/s"), ("sim-capacity", "5000MB/s")];
     let (mut told, mut wide, mut own) = (Coverage::default(), 0.0, 0.0);
     for seed in seeds() {
-        let records = campaign(&cells_of(&["1", "2", "4", "6", "8", "16"], &rates), 3, seed);
+        let records = light_campaign(&cells_of(&["1", "2", "4", "6", "8", "16"], &rates), 3, seed);
         let [first, ..] = answer(&records, &[]);
         let ends = printed(&first).unwrap();
         told.add(Some(ends), 800.0);

@@ -251,7 +251,7 @@ fn bytes_from_memory_and_from_the_device_are_never_in_one_effect() {
             cells.push(("scan".to_owned(), sim::settings(&load)));
         }
     }
-    let mut records = sim::campaign(&cells, 2, 1);
+    let mut records = sim::light_campaign(&cells, 2, 1);
     for record in &mut records {
         record.trial.planned = Some(record.trial.number);
     }

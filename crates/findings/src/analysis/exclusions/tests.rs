@@ -5,7 +5,7 @@ use crate::analysis::{Asked, QUESTIONS, Severity, answer, answers, findings, sca
 use crate::report::fixture;
 use base::stats::testing::{Random, seeds};
 use base::value::Value;
-use engines::engine::testing::{campaign, settings};
+use engines::engine::testing::{light_campaign, settings};
 use experiment::measurement::Record;
 use experiment::measurement::limit::testing::Scene;
 
@@ -120,7 +120,7 @@ fn drawn(seed: u64) -> Vec<Record> {
     for cold in ["true", "false"] {
         cell("cache", &[&buffered[..], &[("cold", cold)]].concat());
     }
-    campaign(&cells, replicates, seed)
+    light_campaign(&cells, replicates, seed)
 }
 
 /// A disk that gives some more, or none, to more in flight, as the kernel counts it.

@@ -17,7 +17,7 @@ fn campaign(
         .iter()
         .map(|cell| ("scan".to_owned(), sim::settings(cell)))
         .collect();
-    let mut records = sim::campaign(&cells, replicates, seed);
+    let mut records = sim::light_campaign(&cells, replicates, seed);
     for record in &mut records {
         record.trial.planned = Some(record.trial.number);
     }
