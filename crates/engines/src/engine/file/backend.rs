@@ -10,6 +10,7 @@ use host::sys::Error;
 use host::sys::arena::{Arena, Pages};
 
 pub mod aio;
+pub mod any;
 pub mod mapped;
 pub mod ring;
 pub mod single;
@@ -50,9 +51,9 @@ pub enum Seen {
 
 /// A way to ask the kernel. One thread uses one backend.
 pub trait Backend {
-    /// An operation from memory may cost less than a microsecond: then the order of its blocks is
-    /// compiled into the loop, and where a block is checked or an operation dearer it is not.
-    const IS_LIGHT: bool = false;
+    /// Latencies are recorded always; the one that may do without is measured so beside a peer that
+    /// records none.
+    const IS_TIMED: bool = true;
 
     /// Bytes that a whole I/O moves, as `result` tells them: 0 for NOPs.
     fn whole(&self) -> i32;

@@ -1,9 +1,10 @@
 //! The loop of one stream: draw a block, queue it, wait, count what came.
 //!
-//! Compiled once for every backend, address generator, direction, and for latency on or off, so
-//! that inside the loop there is no map, no `dyn`, no allocation, no lock and no system call but
-//! the I/O itself. What a pass is, and when everybody stops, is decided in `control`; what a stream
-//! does at the end of its files, before it begins again, in `wrap`.
+//! Compiled once for every backend and direction, checked or not; and, for those that read or
+//! write as fast as they go, for every address generator. So inside the loop there is no map, no
+//! `dyn`, no allocation, no lock and no system call but the I/O itself. What a pass is, and when
+//! everybody stops, is decided in `control`; what a stream does at the end of its files, before it
+//! begins again, in `wrap`.
 
 use std::fs::File;
 use std::sync::Arc;

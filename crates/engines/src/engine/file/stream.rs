@@ -10,6 +10,7 @@ use hdrhistogram::Histogram;
 
 use super::address::{Address, Any, Shuffle, Walk, Zipf, below, mix};
 use super::backend::aio::Aio;
+use super::backend::any::AnyMedium;
 use super::backend::mapped::Mapped;
 use super::backend::ring::{Ring, Wish};
 use super::backend::single::Single;
@@ -125,24 +126,32 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
                 (Failure::Failed, format!("cannot make an io_uring for stream {index}: {why}"))
             })?;
             stream.notes.extend(notes);
-            stream.with_address(ring)
+            match stream.is_plain() {
+                true => stream.plainly(ring),
+                false => stream.any_way(ring),
+            }
         }
         IoEngine::Aio => {
             let aio = Aio::new(files, buffers, job.depth).map_err(|why| {
                 let what = format!("cannot set up aio for stream {index}: {}", no_aio(job, &why));
                 (Failure::Unsupported, what)
             })?;
-            stream.with_address(aio)
+            stream.any_way(aio)
         }
         IoEngine::Sync if job.close_in_time => {
             let (paths, writes) = (&trial.files[index].paths, job.direction.writes());
             let closing = Closing::new(paths, writes, job.direct);
             let closing = closing.map_err(|why| stream.cannot_open(&why))?;
-            stream.with_address(Single::new(closing, buffers))
+            stream.any_way(Single::new(AnyMedium::Closing(closing), buffers))
         }
-        IoEngine::Sync => stream.with_address(Single::new(Blocking(files), buffers)),
-        IoEngine::Stdio => stream.through_library::<false>(block),
-        IoEngine::Putc => stream.through_library::<true>(block),
+        IoEngine::Sync if stream.is_plain() => {
+            stream.plainly(Single::new(Blocking(files), buffers))
+        }
+        IoEngine::Sync => {
+            stream.any_way(Single::new(AnyMedium::Blocking(Blocking(files)), buffers))
+        }
+        IoEngine::Stdio => stream.through_library(AnyMedium::Blocks),
+        IoEngine::Putc => stream.through_library(AnyMedium::Bytes),
         IoEngine::Mmap => {
             let bytes = trial.files[index].blocks_per_file * job.block_bytes;
             let random = matches!(job.order, Order::Uniform | Order::Zipf(_));
@@ -150,7 +159,10 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
             let mapped = mapped.map_err(|why| {
                 (Failure::Failed, format!("cannot map the files of stream {index}: {why}"))
             })?;
-            stream.with_address(Single::new(mapped, buffers))
+            match stream.is_plain() {
+                true => stream.plainly(Single::new(mapped, buffers)),
+                false => stream.any_way(Single::new(AnyMedium::Mapped(mapped), buffers)),
+            }
         }
     }
 }
@@ -195,13 +207,16 @@ impl Stream<'_> {
     }
 
     /// By the C library's FILE, whole blocks or byte by byte.
-    fn through_library<const BYTES: bool>(self, block: usize) -> Result<Yield, Broken> {
+    fn through_library<const BYTES: bool>(
+        self,
+        medium: impl FnOnce(Stdio<BYTES>) -> AnyMedium<'static>,
+    ) -> Result<Yield, Broken> {
         let (paths, writes) =
             (&self.trial.files[self.index].paths, self.trial.job.direction.writes());
-        let stdio = Stdio::<BYTES>::new(paths, writes, block);
+        let stdio = Stdio::<BYTES>::new(paths, writes, self.buffers.block());
         let stdio = stdio.map_err(|why| self.cannot_open(&why))?;
         let buffers = self.buffers.clone();
-        self.with_address(Single::new(stdio, buffers))
+        self.any_way(Single::new(medium(stdio), buffers))
     }
 
     fn cannot_open(&self, why: &std::io::Error) -> Broken {
@@ -212,21 +227,33 @@ impl Stream<'_> {
         mix(self.trial.job.seed ^ mix(self.index as u64 + 1))
     }
 
-    fn with_address<B: Backend>(self, backend: B) -> Result<Yield, Broken> {
-        let address = self.address();
-        if let Some(format) = self.trial.job.verify {
+    /// Whether it reads or writes as fast as it goes, and nothing is checked: of such a loop each
+    /// of the fastest backends has copies.
+    fn is_plain(&self) -> bool {
+        let job = &self.trial.job;
+        let one_way = matches!(job.direction, Direction::Read | Direction::Write);
+        one_way && job.rate == 0 && job.verify.is_none()
+    }
+
+    /// All that a backend may be asked for.
+    fn any_way<B: Backend>(self, backend: B) -> Result<Yield, Broken> {
+        let (job, address) = (&self.trial.job, self.address());
+        if let Some(format) = job.verify {
             let check = Blocks::new(self.trial.ground(), format, self.index);
             let of = (backend, address, check);
-            return match self.trial.job.direction {
-                Direction::Write => self.drive::<_, _, _, false, true, true>(of),
+            return match job.direction {
+                Direction::Write => self.drive::<_, _, _, false, true, true, true>(of),
                 // Those that do both are refused.
-                _ => self.drive::<_, _, _, true, false, true>(of),
+                _ => self.drive::<_, _, _, true, false, true, true>(of),
             };
         }
-        match address {
-            Any::Walk(walk) if B::IS_LIGHT => self.with_direction(backend, walk),
-            Any::Shuffle(shuffle) if B::IS_LIGHT => self.with_direction(backend, shuffle),
-            address => self.with_direction(backend, address),
+        let of = (backend, address, Off);
+        match job.direction {
+            Direction::Read => self.drive::<_, _, _, true, false, true, true>(of),
+            Direction::Write => self.drive::<_, _, _, false, true, true, true>(of),
+            Direction::Mix(_) | Direction::Update(_) => {
+                self.drive::<_, _, _, true, true, true, true>(of)
+            }
         }
     }
 
@@ -248,20 +275,22 @@ impl Stream<'_> {
         }
     }
 
-    fn with_direction<B: Backend, G: Address>(
-        self,
-        backend: B,
-        address: G,
-    ) -> Result<Yield, Broken> {
+    /// A load that [`Self::is_plain`].
+    fn plainly<B: Backend>(self, backend: B) -> Result<Yield, Broken> {
+        match self.address() {
+            Any::Walk(walk) => self.plainly_in(backend, walk),
+            Any::Shuffle(shuffle) => self.plainly_in(backend, shuffle),
+            address => self.plainly_in(backend, address),
+        }
+    }
+
+    fn plainly_in<B: Backend, G: Address>(self, backend: B, address: G) -> Result<Yield, Broken> {
         let job = &self.trial.job;
         let of = (backend, address, Off);
-        match (job.direction, job.latency) {
-            (Direction::Read, true) => self.drive::<_, _, _, true, false, true>(of),
-            (Direction::Read, false) => self.drive::<_, _, _, true, false, false>(of),
-            (Direction::Write, _) => self.drive::<_, _, _, false, true, true>(of),
-            (Direction::Mix(_) | Direction::Update(_), _) => {
-                self.drive::<_, _, _, true, true, true>(of)
-            }
+        match job.direction {
+            Direction::Write => self.drive::<_, _, _, false, true, true, false>(of),
+            _ if B::IS_TIMED || job.latency => self.drive::<_, _, _, true, false, true, false>(of),
+            _ => self.drive::<_, _, _, true, false, false, false>(of),
         }
     }
 
@@ -297,8 +326,8 @@ impl Stream<'_> {
         }
     }
 
-    /// From the gate to the end.
-    fn drive<B, G, C, const R: bool, const W: bool, const LATENCY: bool>(
+    /// From the gate to the end; `PACED` where there may be a rate.
+    fn drive<B, G, C, const R: bool, const W: bool, const LATENCY: bool, const PACED: bool>(
         self,
         (backend, address, check): (B, G, C),
     ) -> Result<Yield, Broken>
@@ -324,9 +353,9 @@ impl Stream<'_> {
             return Ok(Yield { notes: self.notes, ..Yield::default() });
         }
         let cpu_ns = thread_cpu_ns();
-        let ran = match job.rate {
-            0 => lane.run::<R, W, LATENCY>(),
-            _ => lane.run_paced::<R, W>(),
+        let ran = match PACED && job.rate > 0 {
+            true => lane.run_paced::<R, W>(),
+            false => lane.run::<R, W, LATENCY>(),
         };
         let mut yielded = Yield { notes: self.notes, ..Yield::default() };
         yielded.done = ran.map_err(|fault| broken(&fault, files))?;
@@ -343,7 +372,7 @@ impl Stream<'_> {
             yielded.durable_ns = flush(job, files, &yielded.done)?;
             shared.tell(Event::Flushed);
         }
-        if job.second_pass && shared.wait_for(Gate::SecondPass) == Gate::SecondPass {
+        if R && !W && job.second_pass && shared.wait_for(Gate::SecondPass) == Gate::SecondPass {
             let operations = self.trial.second.get().map_or(0, |all| all[self.index]);
             let again = lane.again(first, operations);
             yielded.second = Some(again.map_err(|fault| broken(&fault, files))?);

@@ -126,8 +126,6 @@ impl Mapped<'_> {
 }
 
 impl Medium for Mapped<'_> {
-    const IS_LIGHT: bool = true;
-
     #[inline]
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
         let length = buffer.len();

@@ -160,7 +160,7 @@ impl Ring {
 }
 
 impl Backend for Ring {
-    const IS_LIGHT: bool = true;
+    const IS_TIMED: bool = false;
 
     #[inline]
     fn whole(&self) -> i32 {

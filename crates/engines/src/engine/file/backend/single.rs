@@ -8,9 +8,6 @@ use host::sys::clock;
 
 /// Moves the bytes of one I/O.
 pub trait Medium {
-    /// As [`Backend::IS_LIGHT`].
-    const IS_LIGHT: bool = false;
-
     /// Does one I/O between `buffer` and a place in a file; the bytes moved.
     ///
     /// # Errors
@@ -77,8 +74,6 @@ impl<M: Medium> Single<M> {
 }
 
 impl<M: Medium> Backend for Single<M> {
-    const IS_LIGHT: bool = M::IS_LIGHT;
-
     #[inline]
     fn whole(&self) -> i32 {
         self.buffers.block() as i32

@@ -16,8 +16,6 @@ use host::sys::beneath::Spot;
 pub struct Blocking<'a>(pub &'a [File]);
 
 impl Medium for Blocking<'_> {
-    const IS_LIGHT: bool = true;
-
     #[inline]
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
         act(self.0, kind, buffer, file, offset)
