@@ -63,18 +63,51 @@ fn word(text: &str) -> &str {
     &text[..text.find(ends).unwrap_or(text.len())]
 }
 
-/// The words of a path: `a::b::C` of `a::b::C::new()`.
-fn path(mut text: &str) -> Vec<String> {
-    let mut words = Vec::new();
+/// All paths of the tree of a `use`, or the one path that `text` begins with: `a::b` and `a::c::D`
+/// of `a::{b, c::D}`. What is renamed goes by the name that it has there.
+fn paths(text: &str) -> Vec<Vec<String>> {
+    let (found, _) = tree(text);
+    found
+}
+
+/// The paths, and what comes after them.
+fn tree(mut text: &str) -> (Vec<Vec<String>>, &str) {
+    let mut lead = Vec::new();
     loop {
-        let word = word(text);
-        if word.is_empty() {
-            return words;
+        if let Some(inner) = text.strip_prefix('{') {
+            let (found, rest) = branches(inner);
+            return (found.into_iter().map(|path| [&lead[..], &path].concat()).collect(), rest);
         }
-        words.push(word.to_owned());
+        let word = match text.starts_with('*') {
+            true => "*",
+            false => word(text),
+        };
+        if word.is_empty() {
+            return (vec![lead], text);
+        }
+        lead.push(word.to_owned());
         match text[word.len()..].strip_prefix("::") {
             Some(rest) => text = rest,
-            None => return words,
+            None => return (vec![lead], &text[word.len()..]),
+        }
+    }
+}
+
+/// What stands between braces, the first of which is gone.
+fn branches(mut text: &str) -> (Vec<Vec<String>>, &str) {
+    let mut found = Vec::new();
+    loop {
+        text = text.trim_start_matches([' ', '\n', ',']);
+        match text.chars().next() {
+            None => return (found, text),
+            Some('}') => return (found, &text[1..]),
+            Some(c) if c == '{' || c == '*' || c == '_' || c.is_alphanumeric() => {
+                let (more, rest) = tree(text);
+                found.extend(more);
+                // A new name after `as` is none of ours.
+                text = rest.trim_start_matches(|c| c != ',' && c != '}');
+            }
+            Some(c) => text = &text[c.len_utf8()..],
         }
     }
 }
@@ -97,25 +130,78 @@ fn named(module: &Module, text: &str) -> Vec<Module> {
                 rest = above;
                 base.pop();
             }
-            let many = rest.strip_prefix('{').map(|inner| &inner[..inner.find('}').unwrap_or(0)]);
-            let paths: Vec<Vec<String>> = match many {
-                Some(inner) => inner.split([',', '{']).map(|one| path(one.trim())).collect(),
-                None => vec![path(rest)],
-            };
-            found.extend(paths.into_iter().map(|path| [&base[..], &path].concat()));
+            found.extend(paths(rest).into_iter().map(|path| [&base[..], &path].concat()));
         }
     }
     found
 }
 
-/// Which siblings need which.
-fn needs(sources: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
-    let mut needs: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
-    for (module, text) in sources {
-        for mut there in named(module, &plain(module, text)) {
-            while there.len() > 1 && !sources.contains_key(&there) {
-                there.pop();
+/// Where what a module has from its own submodules comes from: by each name, and by those of which
+/// it takes all.
+#[derive(Default)]
+struct Given {
+    by_name: BTreeMap<String, Module>,
+    wholly: Vec<Module>,
+}
+
+fn given(module: &Module, text: &str, sources: &BTreeMap<Module, String>) -> Given {
+    let mut given = Given::default();
+    let uses = text.match_indices("use ").filter(|(at, _)| {
+        let before = text[..*at].rsplit('\n').next().unwrap_or_default().trim_start();
+        before.is_empty() || before.starts_with("pub")
+    });
+    for (at, _) in uses {
+        for path in paths(text[at + "use ".len()..].trim_start_matches("self::")) {
+            let mut there = [&module[..], &path].concat();
+            let name = there.pop().unwrap_or_default();
+            let nearest = (module.len() + 1..=there.len()).rev().map(|end| &there[..end]);
+            let Some(from) = nearest.into_iter().find(|it| sources.contains_key(*it)) else {
+                continue;
+            };
+            match name.as_str() {
+                "*" => given.wholly.push(from.to_vec()),
+                _ => drop(given.by_name.insert(name, from.to_vec())),
             }
+        }
+    }
+    given
+}
+
+/// Whether a module defines a name.
+fn defines(text: &str, name: &str) -> bool {
+    ["const", "static", "fn", "struct", "enum", "trait", "type", "macro_rules!"].iter().any(
+        |kind| {
+            text.match_indices(&format!("{kind} {name}")).any(|(at, found)| {
+                !text[at + found.len()..].starts_with(|c: char| c.is_alphanumeric() || c == '_')
+            })
+        },
+    )
+}
+
+/// Which siblings need which. A name that their parent has from one of them is that one's.
+fn needs(sources: &BTreeMap<Module, String>) -> BTreeMap<Module, BTreeSet<Module>> {
+    let plain: BTreeMap<&Module, String> =
+        sources.iter().map(|(module, text)| (module, plain(module, text))).collect();
+    let given: BTreeMap<&Module, Given> =
+        plain.iter().map(|(module, text)| (*module, given(module, text, sources))).collect();
+    let home = |mut there: Module| {
+        let mut name = String::new();
+        while there.len() > 1 && !sources.contains_key(&there) {
+            name = there.pop().unwrap_or_default();
+        }
+        // From one hand to the next: a parent may have it from a parent.
+        while let Some(given) = given.get(&there) {
+            let all = || given.wholly.iter().find(|from| defines(&plain[*from], &name));
+            match given.by_name.get(&name).or_else(all) {
+                Some(from) if !defines(&plain[&there], &name) => there.clone_from(from),
+                _ => break,
+            }
+        }
+        there
+    };
+    let mut needs: BTreeMap<Module, BTreeSet<Module>> = BTreeMap::new();
+    for (module, text) in &plain {
+        for there in named(module, text).into_iter().map(home) {
             let common = module.iter().zip(&there).take_while(|(a, b)| a == b).count();
             if common > 0 && common < module.len() && common < there.len() {
                 let (from, to) = (module[..=common].to_vec(), there[..=common].to_vec());
@@ -180,6 +266,15 @@ fn a_circle_is_seen_whatever_way_it_is_written() {
     assert_eq!(used("fn f() {\n    super::b::c::f()\n}\n"), 2);
     assert_eq!(used("// super::b\nuse mysuper::b;\n"), 0);
     assert_eq!(used("#[cfg(test)]\nmod tests {\n    use super::super::b;\n}\n"), 0);
+    // By way of the parent, which has it from one of them: by name, with another's, or all of it.
+    let by_parent = |parent: &str, used: &str| {
+        circles(&[("x", parent), ("x::a", used), ("x::b", "pub struct B;\nuse super::a::A;\n")])
+    };
+    assert_eq!(by_parent("mod a;\npub use b::B;\n", "use super::B;\n"), 2);
+    assert_eq!(by_parent("use b::{B, C};\n", "use super::{D, B};\n"), 2);
+    assert_eq!(by_parent("pub use b::*;\n", "use crate::B;\n"), 2);
+    assert_eq!(by_parent("pub use b::C;\npub struct B;\n", "use super::B;\n"), 0);
+    assert_eq!(used("use crate::{e::{F, G}, b::c};\n"), 2);
     let three = [("x::a", "use super::b;"), ("x::b", "use super::c;"), ("x::c", "use super::a;")];
     assert_eq!(circles(&three), 3);
     assert_eq!(circles(&three[..2]), 0);

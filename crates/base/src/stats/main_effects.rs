@@ -20,7 +20,7 @@ use super::{Estimate, holm_weighted};
 pub use alone::Rest;
 use columns::{COLUMNS_MAX, Columns};
 pub use interactions::Interaction;
-use shares::Term;
+use term::Term;
 
 mod alone;
 mod columns;
@@ -28,6 +28,7 @@ mod interactions;
 mod nested;
 mod shares;
 mod spread;
+mod term;
 
 /// Less than this is no chance: the claim is made.
 pub const CHANCE: f64 = 0.05;

@@ -2,7 +2,6 @@
 //! load has no "read" in its word, and was told as one that writes.
 
 use super::typed::{Form, Setting};
-use super::{ACCESS, Settings};
 use base::value::Value;
 
 /// Order and direction of the I/O.
@@ -147,43 +146,6 @@ impl Setting for Access {
     }
 }
 
-impl Settings {
-    /// Which way their bytes go; `None` of engines that move no bytes of files.
-    pub fn way(&self) -> Option<Way> {
-        self.get(ACCESS).map(Access::way)
-    }
-
-    /// Whether they read, be it beside writing; not of engines that move no bytes of files.
-    pub fn reads(&self) -> bool {
-        self.get(ACCESS).is_some_and(Access::reads)
-    }
-
-    /// Whether they write, be it beside reading; not of engines that move no bytes of files.
-    pub fn writes(&self) -> bool {
-        self.get(ACCESS).is_some_and(Access::writes)
-    }
-
-    /// Whether they read and do not write.
-    pub fn only_reads(&self) -> bool {
-        self.way() == Some(Way::Reads)
-    }
-
-    /// Whether they write and do not read.
-    pub fn only_writes(&self) -> bool {
-        self.way() == Some(Way::Writes)
-    }
-
-    /// Whether blocks of files are drawn.
-    pub fn is_random(&self) -> bool {
-        self.get(ACCESS).is_some_and(Access::is_random)
-    }
-
-    /// Whether files are gone through block after block.
-    pub fn in_order(&self) -> bool {
-        self.get(ACCESS).is_some_and(Access::in_order)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,7 +174,6 @@ mod tests {
             ["random-read", "random-write", "random-mix", "random-update"]
         );
         assert_eq!(of(Access::in_order), ["read", "write", "rewrite", "update"]);
-        assert!(!Settings::defaults("mail").reads() && !Settings::defaults("mail").writes());
     }
 
     #[test]

@@ -12,6 +12,8 @@ use super::typed::{Count, Setting};
 use super::{ACCESS, DIRECTORIES, FILE_SIZE, Knob, STOP, WIRE, find};
 use base::value::{Stop, Value};
 
+mod way;
+
 /// A value for every knob of an engine, and which engine that is: two engines that obey the same
 /// knobs would otherwise make the same cell. Copies share their values until one is changed.
 #[derive(Clone, Debug, Default)]
@@ -107,8 +109,8 @@ impl Settings {
     /// Sets `knob`.
     ///
     /// # Panics
-    /// When the engine does not obey it, or when a value is not in its domain: what comes from
-    /// people is checked, and set by [`set_named`](Settings::set_named).
+    /// When the engine does not obey it. That the value is in the knob's domain is not looked at:
+    /// what comes from people is checked, and set by [`set_named`](Settings::set_named).
     pub fn set<T: Setting>(&mut self, knob: Knob<T>, to: T::Given<'_>) {
         self.set_named(knob.name, T::value(to));
     }

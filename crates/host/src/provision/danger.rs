@@ -11,6 +11,7 @@ use crate::sys::{Error, Host};
 use facts::inventory::disk::Disk;
 
 mod bearing;
+mod borne;
 mod claim;
 mod identity;
 mod in_use;
@@ -211,32 +212,32 @@ pub const DANGERS: &[Danger] = &[
         "unreadable",
         "what it bears cannot be found out",
         "`blkid`, and a disk that can be read",
-        bearing::unreadable,
+        borne::unreadable,
     ),
     unless_wiped(
         "network-disk",
         "it lies on another machine, which may give it to others",
-        bearing::network_disk,
+        borne::network_disk,
     ),
-    unless_wiped("partitions", "it has partitions", bearing::partitions),
-    unless_wiped("partition-table", "it bears a partition table", bearing::partition_table),
+    unless_wiped("partitions", "it has partitions", borne::partitions),
+    unless_wiped("partition-table", "it bears a partition table", borne::partition_table),
     unless_wiped(
         "raid-member",
         "it bears the mark of an array of md that does not run",
-        bearing::raid_member,
+        borne::raid_member,
     ),
     unless_wiped(
         "raid-card",
         "it bears the mark of a RAID card, or of a mainboard's RAID",
-        bearing::raid_card,
+        borne::raid_card,
     ),
-    unless_wiped("lvm-member", "it bears the mark of LVM", bearing::lvm_member),
-    unless_wiped("zfs-member", "it bears the mark of a ZFS pool", bearing::zfs_member),
-    unless_wiped("bcache-member", "it bears the mark of bcache", bearing::bcache_member),
-    unless_wiped("encrypted", "it bears the mark of an encrypted volume", bearing::encrypted),
-    unless_wiped("ambiguous", "it bears more than one mark", bearing::ambiguous),
-    unless_wiped("signature", "it bears a file system, or swap space", bearing::signature),
-    unless_wiped("data", "it bears no mark, and is not empty", bearing::data),
+    unless_wiped("lvm-member", "it bears the mark of LVM", borne::lvm_member),
+    unless_wiped("zfs-member", "it bears the mark of a ZFS pool", borne::zfs_member),
+    unless_wiped("bcache-member", "it bears the mark of bcache", borne::bcache_member),
+    unless_wiped("encrypted", "it bears the mark of an encrypted volume", borne::encrypted),
+    unless_wiped("ambiguous", "it bears more than one mark", borne::ambiguous),
+    unless_wiped("signature", "it bears a file system, or swap space", borne::signature),
+    unless_wiped("data", "it bears no mark, and is not empty", borne::data),
 ];
 
 /// Looks at disks that are to be written; an error tells all that is against it, not only what was

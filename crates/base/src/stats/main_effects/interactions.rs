@@ -4,7 +4,7 @@
 //! fours the largest difference of differences is told, and judged as one picked among all of them.
 
 use super::columns::Columns;
-use super::shares::Term;
+use super::term::Term;
 use super::{CHANCE, Factor, Judged, Table, alone, around, t_interval};
 use crate::stats::{Estimate, mean};
 

@@ -1,9 +1,8 @@
-//! What a disk bears: partitions, signatures, or bytes that nobody knows. All that `--wipe` allows.
+//! What a disk bears, as blkid(8) and a look at its bytes find it.
 
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-use super::{Found, Seen};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, block, command};
 use facts::inventory::disk::Disk;
@@ -21,9 +20,9 @@ const PLACES: u64 = 126;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bearing {
     /// What blkid(8) says, as keys and values of udev.
-    tags: Vec<(String, String)>,
+    pub tags: Vec<(String, String)>,
     /// Where the first byte is that is not zero, of those that were looked at.
-    data_at: Option<u64>,
+    pub data_at: Option<u64>,
 }
 
 impl Bearing {
@@ -61,13 +60,14 @@ impl Bearing {
         }
     }
 
-    fn tag(&self, name: &str) -> Option<&str> {
+    /// What blkid says under a key.
+    pub fn tag(&self, name: &str) -> Option<&str> {
         let found = self.tags.iter().find(|(key, _)| key == name);
         found.map(|(_, value)| value.as_str())
     }
 
     /// The kind of signature, such as `ext4`.
-    fn kind(&self) -> Option<&str> {
+    pub fn kind(&self) -> Option<&str> {
         self.tag("ID_FS_TYPE")
     }
 }
@@ -105,115 +105,6 @@ fn data_at(host: &Host, disk: &Disk) -> Result<Option<u64>, Error> {
     Ok(None)
 }
 
-pub fn unreadable(seen: &Seen<'_>) -> Option<Found> {
-    let error = seen.bearing.as_ref().err()?;
-    let hint = error.hint.clone().unwrap_or_else(|| "run as root, on a disk in health".to_owned());
-    Found::hint(format!("what it bears cannot be found out: {error}"), hint)
-}
-
-/// Another host may have it mounted, which nothing here can see.
-pub fn network_disk(seen: &Seen<'_>) -> Option<Found> {
-    let transport = crate::inventory::transport_of(seen.scene.host, &seen.disk.name);
-    if !facts::inventory::is_wire(&transport) {
-        return None;
-    }
-    Found::new(format!(
-        "it comes over a wire ({transport}): another machine may use it, unseen from here"
-    ))
-}
-
-pub fn partitions(seen: &Seen<'_>) -> Option<Found> {
-    let partitions = &seen.names[1..];
-    (!partitions.is_empty()).then_some(())?;
-    Found::new(format!("it has the partitions {}", partitions.join(", ")))
-}
-
-pub fn partition_table(seen: &Seen<'_>) -> Option<Found> {
-    let table = seen.bearing.as_ref().ok()?.tag("ID_PART_TABLE_TYPE")?;
-    Found::new(format!("it bears a partition table ({table})"))
-}
-
-pub fn ambiguous(seen: &Seen<'_>) -> Option<Found> {
-    let bearing = seen.bearing.as_ref().ok()?;
-    bearing.tag("AMBIVALENT")?;
-    let said = bearing.tag("ID_FS_AMBIVALENT").unwrap_or("blkid does not say which");
-    Found::new(format!("it bears more than one signature: {said}"))
-}
-
-/// What a signature stands for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Md,
-    Card,
-    Lvm,
-    Zfs,
-    Bcache,
-    Encrypted,
-    Other,
-}
-
-/// As libblkid names them (its superblocks.c).
-fn mark(kind: &str) -> Mark {
-    match kind {
-        "linux_raid_member" => Mark::Md,
-        "LVM1_member" | "LVM2_member" => Mark::Lvm,
-        "zfs_member" => Mark::Zfs,
-        "bcache" => Mark::Bcache,
-        "crypto_LUKS" | "BitLocker" | "cs_fvault2" => Mark::Encrypted,
-        // ddf, isw, lsi_mega, via, silicon_medley, nvidia, promise, highpoint, adaptec, jmicron.
-        _ if kind.ends_with("_raid_member") => Mark::Card,
-        _ => Mark::Other,
-    }
-}
-
-fn marked(seen: &Seen<'_>, wanted: Mark) -> Option<Found> {
-    let bearing = seen.bearing.as_ref().ok()?;
-    let kind = bearing.kind().filter(|kind| mark(kind) == wanted)?;
-    let id = bearing.tag("ID_FS_LABEL").or(bearing.tag("ID_FS_UUID"));
-    Found::new(match id {
-        Some(id) => format!("it bears {kind} ({id})"),
-        None => format!("it bears {kind}"),
-    })
-}
-
-pub fn raid_member(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Md)
-}
-
-pub fn raid_card(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Card)
-}
-
-pub fn lvm_member(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Lvm)
-}
-
-pub fn zfs_member(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Zfs)
-}
-
-pub fn bcache_member(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Bcache)
-}
-
-pub fn encrypted(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Encrypted)
-}
-
-pub fn signature(seen: &Seen<'_>) -> Option<Found> {
-    marked(seen, Mark::Other)
-}
-
-/// Databases, virtual machines and encryption without a header write on raw disks.
-pub fn data(seen: &Seen<'_>) -> Option<Found> {
-    let bearing = seen.bearing.as_ref().ok()?;
-    if !bearing.tags.is_empty() || seen.names.len() > 1 {
-        return None;
-    }
-    let at = bearing.data_at?;
-    Found::new(format!("it bears no signature, but bytes that are not zero (the first at {at})"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -226,11 +117,5 @@ mod tests {
         for end in 0..text.len() {
             tags(&text[..end]);
         }
-    }
-
-    #[test]
-    fn marks_of_cards_are_told_from_marks_of_md() {
-        assert!(mark("linux_raid_member") == Mark::Md && mark("isw_raid_member") == Mark::Card);
-        assert!(mark("ddf_raid_member") == Mark::Card && mark("xfs") == Mark::Other);
     }
 }
