@@ -131,8 +131,9 @@ const ADDITIONS: &[Addition] = &[
             "//! A stub.\n\nuse super::{Read, Subsystem};\n\npub const STUB: Subsystem = Subsystem \
              {\n    name: \"stub-subsystem\",\n    about: \"A stub\",\n    read: \
              Read::Part {\n        \
-             title: \"Stubs\",\n        facts: &[(\"stubs\", \"How many\")],\n        things: \
-             |_| Vec::new(),\n    },\n};\n",
+             title: \"Stubs\",\n        facts: &[(\"stubs\", \"How many\")],\n        identity: \
+             \"\",\n        moving: &[],\n        private: &[],\n        things: |_| \
+             Vec::new(),\n    },\n};\n",
         )],
         changed: &[
             ("crates/host/src/inventory/server.rs", "mod smbios;", "mod stub;"),

@@ -52,6 +52,13 @@ pub enum Read {
         title: &'static str,
         /// Each fact that it may tell, and what that is.
         facts: &'static [(&'static str, &'static str)],
+        /// The fact by which one of them is known when the kernel names it anew; empty where
+        /// there is none.
+        identity: &'static str,
+        /// Facts that load, wear and reboots move: a part of which they differ is the same part.
+        moving: &'static [&'static str],
+        /// Files whose text says whose machine it is: a recording has a stand-in for it.
+        private: &'static [&'static str],
         /// Everything of it that is there.
         things: fn(&mut Reading<'_>) -> Vec<Thing>,
     },
@@ -122,6 +129,14 @@ pub const SUBSYSTEMS: &[Subsystem] = &[
     fibre_channel::FIBRE_CHANNEL,
 ];
 
+/// Whether the text of a file of this name says whose machine it is, by some subsystem's entry.
+pub fn is_private(file: &str) -> bool {
+    SUBSYSTEMS.iter().any(|subsystem| match subsystem.read {
+        Read::Part { private, .. } => private.contains(&file),
+        Read::Field(_) => false,
+    })
+}
+
 /// Reads about the processors alone.
 pub fn processors(host: &Host) -> Processors {
     processors::read(&mut Reading::new(host))
@@ -137,9 +152,10 @@ pub fn server(host: &Host) -> Server {
     for Subsystem { name, read, .. } in SUBSYSTEMS {
         match read {
             Read::Field(read) => read(&mut reading, &known, &mut server),
-            Read::Part { title, things, .. } => {
+            Read::Part { title, identity, moving, things, .. } => {
                 let (name, title) = ((*name).to_owned(), (*title).to_owned());
-                let things = things(&mut reading);
+                let mut things = things(&mut reading);
+                things.iter_mut().for_each(|thing| thing.know(identity, moving));
                 server.parts.extend((!things.is_empty()).then_some(Part { name, title, things }));
             }
         }

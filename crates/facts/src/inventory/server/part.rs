@@ -22,6 +22,9 @@ pub struct Part {
 pub struct Thing {
     /// The kernel's name.
     pub name: String,
+    /// What it is known by when the kernel names it anew; empty where nothing is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub identity: String,
     /// What is known of it; what is not is left out.
     pub facts: Vec<Fact>,
 }
@@ -36,12 +39,15 @@ pub struct Fact {
     pub value: Value,
     /// The same for people: `8 Gb/s of 16 Gb/s`.
     pub text: String,
+    /// Load, wear and reboots move it: that it differs is no sign of another part.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub moves: bool,
 }
 
 impl Thing {
     /// A thing of which nothing is known yet.
     pub fn new(name: impl Into<String>) -> Thing {
-        Thing { name: name.into(), facts: Vec::new() }
+        Thing { name: name.into(), ..Thing::default() }
     }
 
     /// Adds what was read; nothing where it was not.
@@ -53,8 +59,18 @@ impl Thing {
     ) {
         self.facts.extend(value.map(|value| {
             let text = text(&value);
-            Fact { name: name.to_owned(), value: value.into(), text }
+            Fact { name: name.to_owned(), value: value.into(), text, moves: false }
         }));
+    }
+
+    /// By which of its facts it is known, and which of them are moved by use.
+    pub fn know(&mut self, identity: &str, moving: &[&str]) {
+        for fact in &mut self.facts {
+            fact.moves = moving.contains(&fact.name.as_str());
+            if fact.name == identity {
+                self.identity = fact.value.as_str().unwrap_or_default().to_owned();
+            }
+        }
     }
 
     /// What is known of it, for people.

@@ -130,7 +130,8 @@ fn hostile_names_neither_steer_the_terminal_nor_widen_the_page() {
             title: text(),
             things: vec![Thing {
                 name: text(),
-                facts: vec![Fact { name: text(), value: text().into(), text: text() }],
+                identity: text(),
+                facts: vec![Fact { name: text(), value: text().into(), text: text(), moves: true }],
             }],
         }],
         unread: vec![Unread { what: text(), place: text(), why: text(), hint: text() }],

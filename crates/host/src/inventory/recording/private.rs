@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::walk::Kept;
+use crate::inventory::server;
 
 mod firmware;
 
@@ -27,7 +28,7 @@ const SERIALS: &[&str] = &[
 ];
 /// Files whose whole text is a world wide name or another identifier in hexadecimal digits.
 const IDENTIFIERS: &[&str] =
-    &["enclosure_identifier", "host_sas_address", "node_name", "port_name", "sas_address", "wwid"];
+    &["enclosure_identifier", "host_sas_address", "node_name", "sas_address", "wwid"];
 /// Files that are nothing but identifiers, and that nothing else is read from.
 const LEFT_OUT: &[&str] = &["eui", "nguid", "uuid", "vpd_pg83"];
 /// Members of what programs say in JSON.
@@ -105,7 +106,9 @@ impl Private {
         let text = || String::from_utf8_lossy(&bytes).trim().to_owned();
         match name {
             _ if SERIALS.contains(&name) => Some(line(&self.serial(&text()))),
-            _ if IDENTIFIERS.contains(&name) => Some(line(&self.identifier(&text()))),
+            _ if IDENTIFIERS.contains(&name) || server::is_private(name) => {
+                Some(line(&self.identifier(&text())))
+            }
             "hostname" if path == "/proc/sys/kernel/hostname" => Some(line("server")),
             "vpd_pg80" => Some(self.unit_serial(bytes)),
             "id" if path.contains("/ata_device/") => Some(line(&identify(&text()))),

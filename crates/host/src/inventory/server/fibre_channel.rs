@@ -21,6 +21,9 @@ pub const FIBRE_CHANNEL: Subsystem = Subsystem {
             ("link_failures", "Times that the link failed since the driver counts"),
             ("invalid_crc", "Frames that came damaged since the driver counts"),
         ],
+        identity: "port_name",
+        moving: &["state", "type", "bits_per_s", "targets", "link_failures", "invalid_crc"],
+        private: &["port_name", "fabric_name"],
         things: ports,
     },
 };

@@ -2,7 +2,7 @@
 //! may hold breaks the reading.
 
 use super::*;
-use crate::inventory::recording::Recording;
+use crate::inventory::recording::{self, Recording};
 use facts::inventory::server::Function;
 
 mod broken;
@@ -236,5 +236,38 @@ fn every_subsystem_has_a_name_of_its_own_and_its_parts_tell_what_they_say_they_d
         for fact in part.things.iter().flat_map(|thing| &thing.facts) {
             assert!(facts.iter().any(|(name, _)| *name == fact.name), "{}", fact.name);
         }
+    }
+}
+
+/// The fabric's world wide name went out with recordings that promise stand-ins.
+#[test]
+fn a_recording_has_stand_ins_for_what_a_part_calls_private_and_all_else_of_it() {
+    let machine = Recording::unpack(
+        "/sys/class/fc_host/host7/port_state = Online\n\
+         /sys/class/fc_host/host7/port_type = NPort (fabric via point-to-point)\n\
+         /sys/class/fc_host/host7/port_name = 0x21000024ff4ee9a0\n\
+         /sys/class/fc_host/host7/fabric_name = 0x1000000533b4f9c1\n\
+         /sys/class/fc_host/host7/statistics/link_failure_count = 0x3\n",
+    );
+    let facts = |host: &Host| -> Vec<(String, String, bool)> {
+        let things = server(host).parts.into_iter().flat_map(|part| part.things);
+        let told = things.flat_map(|thing| {
+            assert_eq!(thing.identity, thing.facts[2].value, "its port's name");
+            thing.facts
+        });
+        told.map(|fact| (fact.name, fact.text, fact.moves)).collect()
+    };
+    let before = facts(&machine.host());
+    let moving: Vec<&str> =
+        before.iter().filter(|it| it.2).map(|(name, ..)| name.as_str()).collect();
+    assert_eq!(moving, ["state", "type", "targets", "link_failures"]);
+    let recorded = recording::record(&machine.host(), false).unwrap();
+    for name in ["21000024ff4ee9a0", "1000000533b4f9c1"] {
+        assert!(!recorded.contains(name), "{recorded}");
+    }
+    let after = facts(&Recording::unpack(&recorded).host());
+    assert_eq!(after.len(), before.len(), "{recorded}");
+    for (one, other) in before.iter().zip(&after).filter(|(one, _)| !one.0.ends_with("_name")) {
+        assert_eq!(one, other);
     }
 }
