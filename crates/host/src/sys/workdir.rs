@@ -182,18 +182,20 @@ impl WorkDir {
     }
 
     /// Takes up again a directory that was kept, by the name that it was made under; `None` where
-    /// there is none.
+    /// there is none, or one that its run was killed before it had marked.
     ///
     /// # Errors
     /// When it is not ours, or somebody uses it.
-    pub fn take_up(parent: &Path, name: &str) -> Result<Option<WorkDir>, Error> {
-        let name = format!("{PREFIX}{name}");
+    pub fn take_up(parent: &Path, asked: &str) -> Result<Option<WorkDir>, Error> {
+        let name = format!("{PREFIX}{asked}");
         let path = parent.join(&name);
         if rustix::fs::lstat(&path).is_err_and(|why| why == Errno::NOENT) {
             return Ok(None);
         }
         match abandoned(parent, name) {
             Some(Abandoned { work, .. }) => Ok(Some(work)),
+            // Its making takes it for just made.
+            None if is_begun(parent, &format!("{PREFIX}{asked}")) => Ok(None),
             None => {
                 let what = format!("cannot go on in {}", path.display());
                 let why = "another run uses it, or it does not bear our marker";
@@ -435,6 +437,26 @@ fn abandoned(parent: &Path, name: String) -> Option<Abandoned> {
     let waits = lines.next().and_then(|line| line.strip_prefix(WAITS)).map(str::to_owned);
     let held = beneath::hold_in(above.as_fd(), &name, &parent.join(&name), folder).ok()?;
     Some(Abandoned { work: WorkDir { held, above, name, marker: file.into() }, waits })
+}
+
+/// Whether a directory is one that its run had not marked yet: with nothing in it but the beginning
+/// of a mark.
+fn is_begun(parent: &Path, name: &str) -> bool {
+    let begun = || {
+        let folder = open_folder(open_above(parent)?.as_fd(), name)?;
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let mut said = Vec::new();
+        match &names(folder.as_fd())?[..] {
+            [] => {}
+            [only] if only.to_bytes() == MARKER.as_bytes() => {
+                let marker = rustix::fs::openat(&folder, MARKER, flags, Mode::empty())?;
+                File::from(marker).take(4096).read_to_end(&mut said).map_err(|_| Errno::IO)?;
+            }
+            _ => return Err(Errno::NOTEMPTY),
+        }
+        Ok(said.len() < MAGIC.len() && MAGIC.as_bytes().starts_with(&said))
+    };
+    begun().unwrap_or(false)
 }
 
 /// Whether a directory is a work directory of somebody's run.

@@ -88,6 +88,33 @@ fn a_directory_that_a_killed_run_had_not_marked_yet_is_taken_for_just_made() {
     }
 }
 
+/// Where the directory outlives its run, as of `integrity`, such a run still could not go on: "it
+/// does not bear our marker".
+#[test]
+fn a_directory_that_is_kept_and_was_not_marked_yet_is_made_and_not_taken_up() {
+    let parent = tempfile::tempdir().unwrap();
+    for (number, begun) in [None, Some(""), Some("This dir")].iter().enumerate() {
+        let (path, name) = (parent.path().join(format!("brickyard-{number}")), number.to_string());
+        std::fs::create_dir(&path).unwrap();
+        std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .unwrap();
+        if let Some(begun) = begun {
+            std::fs::write(path.join(MARKER), begun).unwrap();
+        }
+        assert!(WorkDir::take_up(parent.path(), &name).unwrap().is_none(), "{begun:?}");
+        let work = WorkDir::create_kept(parent.path(), &name, "for a test").unwrap();
+        assert_eq!(work.rest(), path);
+        assert!(WorkDir::take_up(parent.path(), &name).unwrap().is_some(), "{begun:?}");
+    }
+    // Somebody else's.
+    for (name, file) in [("theirs", "a"), ("named", MARKER)] {
+        let path = parent.path().join(format!("brickyard-{name}"));
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join(file), "anything else").unwrap();
+        assert!(WorkDir::take_up(parent.path(), name).is_err(), "{name}");
+    }
+}
+
 #[test]
 fn no_other_directory_is_taken_for_just_made() {
     let parent = tempfile::tempdir().unwrap();
