@@ -14,9 +14,11 @@ pub fn job(settings: &Settings, seed: u64) -> Result<Job, Error> {
     place::check(&job)?;
     match of_files(settings) {
         true => {
-            let (access, depth) = (settings.get(knob::ACCESS), settings.get(knob::QUEUE_DEPTH));
+            // As it is written: another machine may ask for one that is not known here.
+            let access = settings.named(knob::ACCESS.name).map(ToString::to_string);
+            let (access, depth) = (access.unwrap_or_default(), settings.get(knob::QUEUE_DEPTH));
             let checks = !matches!(settings.get(knob::VERIFY), "" | "off");
-            files::refuse(&job, access, settings.get(knob::DIRECT), depth, checks)?;
+            files::refuse(&job, &access, settings.get(knob::DIRECT), depth, checks)?;
         }
         false => job.check_path()?,
     }

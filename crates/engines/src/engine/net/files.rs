@@ -197,7 +197,7 @@ fn no_zerocopy() -> &'static str {
 /// `Unsupported`, by name.
 pub fn refuse(
     job: &Job,
-    access: Option<Access>,
+    access: &str,
     direct: bool,
     depth: u64,
     checks: bool,
@@ -209,8 +209,7 @@ pub fn refuse(
              both ends on this machine: leave peer or verify out"
         ));
     }
-    if let Some(access) = access.filter(|access| *access != Access::Read) {
-        let access = access.name();
+    if access != Access::Read.name() {
         return unsupported(format!(
             "files are sent from their first byte to their last; access={access} needs the engine \
              file, and here access=read"

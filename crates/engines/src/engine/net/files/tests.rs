@@ -196,6 +196,8 @@ fn what_cannot_be_honoured_is_refused_by_name_with_what_would_work() {
         (&[("send-path", json!("splice")), ("queue-depth", json!(2))], "send-path=uring"),
         (&[("send-path", json!("sendfile-ahead")), ("direct", json!(true))], "needs direct=false"),
         (&[("access", json!("write"))], "access=read"),
+        // Of a newer version at the other end; it was sent in order.
+        (&[("access", json!("spiral"))], "access=spiral"),
         (&[("receive-path", json!("truncate"))], "receive-path=read"),
         (&[("stop", json!("pass"))], "stop=10s"),
     ] {
