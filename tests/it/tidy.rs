@@ -107,7 +107,11 @@ fn every_source_file_belongs_to_a_module_of_the_map() {
 fn crates_are_built_from_what_stands_above_them() {
     for (rank, (name, folder)) in CRATES.iter().enumerate() {
         let manifest = Path::new(folder).parent().expect("a folder").join("Cargo.toml");
-        let wanted = dependencies(&read(&manifest));
+        let manifest = read(&manifest);
+        // Other ways to name what a crate is built from, which are not looked through.
+        let other = ["[target.", "[dependencies.", "\ndefault ="].map(|way| manifest.contains(way));
+        assert_eq!(other, [false; 3], "{name}: say it in `[dependencies]`, and for all");
+        let wanted = dependencies(&manifest);
         assert!(!wanted.is_empty(), "{name} is built from something");
         let later = CRATES[rank..].iter().find(|(later, _)| wanted.iter().any(|it| it == later));
         assert!(later.is_none(), "{name} depends on {later:?}");
@@ -209,10 +213,11 @@ fn check(path: &Path, text: &str, later: &[&str], pure: bool) -> Vec<String> {
         problems.push(format!("{name}: opens without `//!`"));
     }
     // Files of tests: `tests.rs`, `tests/`, and `testing.rs`, compiled for tests alone.
-    let mut in_tests = ["tests", "testing.rs", "/simulated"].iter().any(|it| name.contains(it));
+    let of_tests = ["tests", "testing.rs", "/simulated"].iter().any(|it| name.contains(it));
+    let for_tests = for_tests(text);
     for (number, line) in text.lines().enumerate() {
         let at = format!("{name}:{}", number + 1);
-        in_tests |= line.trim() == "#[cfg(test)]";
+        let in_tests = of_tests || for_tests[number];
         if line.chars().count() > COLUMNS_MAX {
             problems.push(format!("{at}: longer than {COLUMNS_MAX} columns"));
         }
@@ -236,6 +241,66 @@ fn check(path: &Path, text: &str, later: &[&str], pure: bool) -> Vec<String> {
         }
     }
     problems
+}
+
+/// Of each line, whether it is compiled for tests alone: what stands behind an attribute that says
+/// so, up to its own end. All that followed the first of them in a file was taken for tests once,
+/// and of 48 files nobody looked at 10 000 lines.
+fn for_tests(text: &str) -> Vec<bool> {
+    let depth = |line: &str| line.len() - line.trim_start().len();
+    let mut found = Vec::new();
+    // How deep the item stands, and whether it is one in braces, once that is known.
+    let mut item: Option<(usize, Option<bool>)> = None;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        let asks = trimmed.starts_with("#[cfg(test)]") || trimmed.starts_with("#[cfg(any(test,");
+        if item.is_none() && asks {
+            item = Some((depth(line), None));
+        }
+        found.push(item.is_some());
+        let Some((at, braces)) = &mut item else { continue };
+        if braces.is_none() && !trimmed.starts_with(['#', '/']) && !trimmed.is_empty() {
+            *braces = Some(trimmed.ends_with('{'));
+        }
+        let closed = depth(line) == *at && trimmed.starts_with('}');
+        let over = match braces {
+            None => false,
+            Some(true) => closed,
+            Some(false) => {
+                trimmed.ends_with(';') || (depth(line) == *at && trimmed.ends_with([',', '}']))
+            }
+        };
+        if over {
+            item = None;
+        }
+    }
+    found
+}
+
+#[test]
+fn only_what_is_for_tests_is_taken_for_it() {
+    let text = [
+        "#[cfg(test)]",
+        "use a::b;",
+        "fn f() {",
+        "    #[cfg(test)]",
+        "    hook(",
+        "        1,",
+        "    );",
+        "    g();",
+        "}",
+        "#[cfg(test)]",
+        "#[expect(x)]",
+        "mod tests {",
+        "    fn h() {",
+        "    }",
+        "}",
+        "fn i() {}",
+    ]
+    .join("\n");
+    let kept: Vec<&str> =
+        text.lines().zip(for_tests(&text)).filter(|(_, it)| !it).map(|(line, _)| line).collect();
+    assert_eq!(kept, ["fn f() {", "    g();", "}", "fn i() {}"]);
 }
 
 /// A setting that is looked up by the name in a literal: a misspelt one is silently off, and
