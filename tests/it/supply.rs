@@ -16,6 +16,7 @@ fn every_build_that_is_told_or_scripted_keeps_to_the_lock_file() {
         "CONTRIBUTING.md",
         "test",
         "bench",
+        "house",
         ".ci/run",
         "tests/browser/run",
         "fuzz/run",
