@@ -4,8 +4,8 @@
 //! Data flows one way, down this list of crates, and down the list of modules that each of them
 //! opens with. A crate may use those above it alone, which the compiler sees to; a module those
 //! above it, and one marked (pure) touches no file, socket, process or clock, which
-//! `tests/it/tidy.rs` sees to. `base`, `facts`, `experiment` and `findings` are built from nothing
-//! that could.
+//! `tests/it/tidy.rs` sees to. `base`, `facts`, `experiment`, `importers` and `findings` are
+//! built from nothing that could.
 //!
 //! | crate | what it is |
 //! |---|---|

@@ -33,7 +33,6 @@ const fn named<T: Setting>(
     Knob { name, fio: "", about, domain, default, scope, apply, reads: PhantomData }
 }
 
-/// Finds the places of a knob on an interface.
 const RING: Domain = Domain::Count { min: 1, max: 1 << 20 };
 
 pub const NETWORK_INTERFACE: Knob<OrAsIs<Word>> = named(
