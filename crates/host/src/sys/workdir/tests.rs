@@ -195,6 +195,7 @@ fn a_directory_that_is_kept_outlives_its_run_and_is_taken_up_by_its_name_alone()
     assert_eq!(work.remove().unwrap(), Swept::Removed(path));
     // A directory of that name which is not ours is neither used nor removed.
     std::fs::create_dir(parent.path().join("brickyard-c")).unwrap();
+    File::create(parent.path().join("brickyard-c/thesis.doc")).unwrap();
     assert!(WorkDir::take_up(parent.path(), "c").is_err());
 }
 
