@@ -346,7 +346,7 @@ fn mark_begun(folder: BorrowedFd<'_>, waits: Option<&str>) -> Result<OwnedFd, Un
     let file = File::from(marker);
     (&file).take(4096).read_to_end(&mut said).map_err(|_| Errno::EXIST)?;
     // A whole first line is the mark of a directory that is used, or that was left on purpose.
-    if said.len() > MAGIC.len() || !MAGIC.as_bytes().starts_with(&said) {
+    if !MAGIC.as_bytes().starts_with(&said) {
         return Err(Errno::EXIST.into());
     }
     let begin_anew = file.set_len(0).and_then(|()| (&file).rewind());
@@ -454,7 +454,7 @@ fn is_begun(parent: &Path, name: &str) -> bool {
             }
             _ => return Err(Errno::NOTEMPTY),
         }
-        Ok(said.len() < MAGIC.len() && MAGIC.as_bytes().starts_with(&said))
+        Ok(MAGIC.as_bytes().starts_with(&said))
     };
     begun().unwrap_or(false)
 }

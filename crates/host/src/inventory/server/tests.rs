@@ -215,10 +215,13 @@ fn every_subsystem_has_a_name_of_its_own_and_its_parts_tell_what_they_say_they_d
     for Subsystem { name, about, read } in SUBSYSTEMS {
         assert!(seen.insert(name), "{name} is listed twice");
         assert!(!about.ends_with('.'), "{name}: one line, no full stop");
-        let Read::Part { title, facts, .. } = read else { continue };
+        let Read::Part { title, facts, identity, moving, .. } = read else { continue };
         assert!(!title.is_empty() && !facts.is_empty(), "{name}");
         let named: std::collections::BTreeSet<_> = facts.iter().map(|(fact, _)| fact).collect();
         assert_eq!(named.len(), facts.len(), "{name} tells a fact twice");
+        // A misspelt one would be taken for a fixed one, and its change for another part.
+        let asked = moving.iter().chain((!identity.is_empty()).then_some(identity));
+        asked.for_each(|fact| assert!(named.contains(fact), "{name} has no fact {fact}"));
     }
     // As a machine with such ports has them.
     let machine = Recording::unpack(

@@ -50,10 +50,7 @@ impl Medium for AnyMedium<'_> {
         offset: u64,
         right: impl FnOnce(&[u8]) -> bool,
     ) -> Option<io::Result<bool>> {
-        match self {
-            AnyMedium::Mapped(mapped) => mapped.see(length, file, offset, right),
-            _ => None,
-        }
+        each!(self, medium => medium.see(length, file, offset, right))
     }
 
     fn let_go(&mut self) {
