@@ -220,7 +220,12 @@ mod tests {
     #[test]
     fn this_machine_has_a_bandwidth_on_every_node_and_a_copy_rate() {
         let host = Host::live();
-        let found = read(&mut Reading::new(&host));
+        let mut found = read(&mut Reading::new(&host));
+        // A guest may see all of its host's cache, and have too little memory for four times that.
+        let fits = room::bytes(&host) / 2 / 3 / TIMES_CACHES;
+        for cache in &mut found.caches {
+            cache.size_bytes = cache.size_bytes.min(fits / found.nodes.len() as u64);
+        }
         let got = measure(&host, &found, Duration::from_secs(1), &Stop::new()).unwrap();
         let measured: Vec<u32> = got.nodes.iter().map(|node| node.node).collect();
         let there: Vec<u32> = found.nodes.iter().map(|node| node.number).collect();

@@ -115,6 +115,18 @@ fn a_directory_that_is_kept_and_was_not_marked_yet_is_made_and_not_taken_up() {
     }
 }
 
+/// Whoever starts a program forks first, and the child has all our files open until it executes
+/// it: "another run uses it" was said of a directory that nobody used any more.
+#[test]
+fn a_directory_that_is_let_go_of_is_free_whoever_else_has_its_marker_open() {
+    let parent = tempfile::tempdir().unwrap();
+    let work = WorkDir::create_kept(parent.path(), "kept", "for a test").unwrap();
+    let of_child = rustix::io::dup(&work.marker).unwrap();
+    work.rest();
+    assert!(WorkDir::take_up(parent.path(), "kept").unwrap().is_some());
+    drop(of_child);
+}
+
 #[test]
 fn no_other_directory_is_taken_for_just_made() {
     let parent = tempfile::tempdir().unwrap();
