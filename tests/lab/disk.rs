@@ -3,7 +3,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{
+    Condvar, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+};
 
 use crate::watchdog::{self, Watchdog};
 
@@ -35,6 +37,25 @@ static HERE: RwLock<()> = RwLock::new(());
 /// Held by a test for as long as it runs a guest.
 static GUEST: Mutex<()> = Mutex::new(());
 
+/// How many tests wait for disks of their own at once.
+static WAITING: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
+
+/// So many may: each of them leaves a processor idle nearly all the time.
+const WAITING_MAX: u32 = 2;
+
+/// One of those places.
+#[derive(Debug)]
+pub struct Waiting(#[expect(dead_code, reason = "nobody uses the machine alone meanwhile")] Storm);
+
+type Storm = Place<RwLockReadGuard<'static, ()>>;
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        *WAITING.0.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        WAITING.1.notify_one();
+    }
+}
+
 /// One of these, and who watches that it is let go of.
 type Place<Held> = (Watchdog, Held);
 
@@ -63,8 +84,19 @@ pub fn beside_this_machine() -> Guest {
     watched(GUEST.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// For a test that measures a throttled disk of its own and hardly uses a processor: another one
+/// that does runs beside it.
+pub fn beside_another_disk() -> Waiting {
+    let waiting = WAITING.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let free = |waiting: &mut u32| *waiting >= WAITING_MAX;
+    let mut waiting = WAITING.1.wait_while(waiting, free).unwrap_or_else(PoisonError::into_inner);
+    *waiting += 1;
+    drop(waiting);
+    Waiting(beside_a_storm())
+}
+
 /// For a storm, which measures nothing, and knows its own from all others' by marks.
-pub fn beside_a_storm() -> Place<RwLockReadGuard<'static, ()>> {
+pub fn beside_a_storm() -> Storm {
     watched(HERE.read().unwrap_or_else(PoisonError::into_inner))
 }
 

@@ -1,7 +1,7 @@
 //! The standard evaluation as a whole, on a disk whose limit is known, and on places where it must
 //! refuse to begin.
 
-use crate::disk::{Disk, Mount, alone, sh, usable};
+use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
 use crate::run::{brickyard, draw, figure, json, trials};
 
 /// Every reading figure of the evaluation is the planted limit's or below it; only those that say
@@ -11,7 +11,7 @@ fn an_evaluation_finds_the_limit_and_marks_what_memory_delivers() {
     if !usable("an evaluation of a limited disk", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let limit = draw("limit, MB/s", 60, 200) * 1_000_000;
     // Large enough that no buffered trial comes to a block twice.
     let mut disk = Disk::new(3000);
@@ -68,7 +68,7 @@ fn read_only_and_full_file_systems_and_stores_are_refused_before_anything_is_mad
     if !usable("read-only and full file systems", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let folder = tempfile::tempdir().expect("a folder");
     let refused = |arguments: &[&str], word: &str| {
         let output = brickyard(folder.path(), arguments).output().expect("it starts");

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, alone, sh, usable};
+use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
 use crate::run::{draw, figure, json, trials};
 
 /// fio's figures for the same reading: bytes per second and operations per second.
@@ -40,7 +40,7 @@ fn fio_agrees_on_disks_with_a_limit_and_the_limit_is_the_truth() {
     if !usable("fio as referee", &["fio", "mkfs.ext4", "mkfs.xfs"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let loads = [("sequential-read", "read", "256k", 8), ("random-read", "randread", "4k", 32)];
     let long = std::env::var_os("BRICKYARD_LONG").is_some();
     let swapped = draw("which load is on which file system", 0, 2) as usize;
@@ -92,7 +92,7 @@ fn a_disk_without_a_limit_is_not_given_one() {
     if !usable("a disk without a limit", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
     let folder = tempfile::tempdir().expect("a folder");
@@ -156,7 +156,7 @@ fn bonnie_agrees_on_blocks_where_the_file_does_not_fit_into_memory() {
     if !usable("bonnie++ as referee", &["bonnie++", "mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
     let limit = draw("limit of writing, MB/s", 32, 40) * 1_000_000;
@@ -260,7 +260,7 @@ fn bonnie_at_a_small_r_reads_memory_and_ours_reads_the_disk() {
     if !usable("bonnie++ at a small -r", &["bonnie++", "mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let limit = draw("limit of reading, MB/s", 32, 40) * 1_000_000;
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
@@ -298,7 +298,7 @@ fn fio_as_an_engine_agrees_with_the_kernels_count_of_it() {
     if !usable("fio as an engine", &["fio", "mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let limit = draw("limit, MB/s", 30, 120) * 1_000_000;
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
