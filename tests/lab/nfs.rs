@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::disk::alone;
+use crate::disk::beside_this_machine;
 use crate::guest::{Disks, Guest, bootable};
 use crate::run::{draw, figure, noted, trials};
 
@@ -57,7 +57,7 @@ fn nfs_delivers_what_its_disk_does_or_its_link_and_which_it_was_is_named() {
     if !bootable("NFS in a guest", &tools) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_this_machine();
     let mb = draw("MB/s of the server's disk", 19, 24);
     let link = draw("Mb/s of the link", 90, 110);
     let disks = Disks { count: 1, mib: 400, bytes_per_s: mb * 1_000_000 };

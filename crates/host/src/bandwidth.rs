@@ -236,6 +236,10 @@ mod tests {
             assert!(node.threads > 0 && node.array_bytes > 0, "{node:?}");
             assert!(sane(node.read_bytes_per_s) && sane(node.triad_bytes_per_s), "{node:?}");
         }
-        assert!(sane(copy_rate(Duration::from_millis(50))));
+        // What a processor of so much cache copies is known where it can be filled in time.
+        let cache = Some(8 << 20);
+        let time = Duration::from_millis(50);
+        assert!(sane(copy::to_a_warm_buffer(copy::source_bytes(cache), cache, time)));
+        assert!(copy_rate(time).is_none_or(|rate| sane(Some(rate))));
     }
 }

@@ -207,8 +207,7 @@ impl WorkDir {
     /// Ends the use of a directory that is kept: it stays, and can be taken up again.
     pub fn rest(self) -> PathBuf {
         // A child that was forked a moment ago has the marker open until it executes its program,
-        // and a lock lasts as long as any descriptor of it: flock(2). Whether it can be told or not,
-        // closing it comes next.
+        // and a lock lasts as long as any descriptor of it: flock(2). Closing it comes next anyway.
         let _ = rustix::fs::flock(&self.marker, FlockOperation::Unlock);
         self.path().to_owned()
     }
