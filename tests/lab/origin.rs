@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
+use crate::disk::{Disk, Mount, alone, sh, usable};
 use crate::run::{brickyard, draw, figure, noted, parse, reading, trials, verdict};
 
 /// One reading trial of 64 MiB in `directory`, with further knobs.
@@ -24,7 +24,7 @@ fn reads_of_local_file_systems_come_from_the_device_and_reads_from_memory_do_not
     if !usable("origin on ext4, xfs and btrfs", &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     for kind in ["ext4", "xfs", "btrfs"] {
         let disk = Disk::new(512);
         let mount = Mount::format(&disk, kind);
@@ -46,7 +46,7 @@ fn a_cold_reader_that_goes_round_its_files_reads_the_device_each_time() {
     if !usable("origin of a reader that goes round", &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     for kind in ["ext4", "xfs", "btrfs"] {
         let disk = Disk::new(512);
         let mount = Mount::format(&disk, kind);
@@ -66,7 +66,7 @@ fn a_cold_reader_that_goes_round_its_files_reads_the_device_each_time() {
 
 #[test]
 fn a_file_system_in_memory_is_never_a_device_and_refuses_direct_io_aloud() {
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let folder = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let name = folder.path().display().to_string();
     let buffered = read(&name, &["direct=false"]);
@@ -84,7 +84,7 @@ fn an_overlay_is_looked_through_and_fuse_is_not_guessed_at() {
     if !usable("origin on overlay and FUSE", &["mkfs.ext4", "bindfs"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let disk = Disk::new(512);
     let mount = Mount::format(&disk, "ext4");
     let below = |name: &str| {
@@ -114,7 +114,7 @@ fn another_reader_of_the_same_disk_is_named_and_does_not_lend_its_sectors() {
     if !usable("origin with another reader", &["mkfs.ext4"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let disk = Disk::new(512);
     let mount = Mount::format(&disk, "ext4");
     let stop = Arc::new(AtomicBool::new(false));
@@ -142,7 +142,7 @@ fn a_cache_behind_the_kernel_is_found_by_reading_twice() {
     if !usable("a device that caches", &["mkfs.ext4"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let rate = draw("backing disk, MB/s", 40, 90) * 1_000_000;
     let mut backing = Disk::new(700);
     let below = Mount::format(&backing, "ext4");
