@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
+use crate::disk::{Disk, Mount, alone, beside_another_disk, sh, usable};
 use crate::run::{draw, figure, json, trials};
 
 /// fio's figures for the same reading: bytes per second and operations per second.
@@ -92,7 +92,7 @@ fn a_disk_without_a_limit_is_not_given_one() {
     if !usable("a disk without a limit", &["mkfs.ext4"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
     let folder = tempfile::tempdir().expect("a folder");
