@@ -38,16 +38,30 @@ const DIGITS_MAX: u32 = 4;
 /// No trial has so many operations, and two thousand streams of them can still be counted.
 const OPERATIONS_MAX: u64 = 1 << 53;
 
+/// How such a histogram begins, and where its counts do: HdrHistogram's format V2, not deflated.
+const COOKIE: [u8; 4] = [0x1c, 0x84, 0x93, 0x13];
+const HEAD_BYTES: usize = 40;
+
 /// A histogram as stores and workers keep it (HdrHistogram's format V2).
 ///
 /// # Errors
 /// Why it is none, in words, or one that no trial can have: its head asks for more room than ours,
-/// or its counts are more than can be added up.
+/// or for more than there is, or its counts are more than can be added up.
 pub fn decode(bytes: &[u8]) -> Result<Histogram<u64>, String> {
-    // Its head says for how many counts there must be room: four numbers of four bytes each.
-    let digits = bytes.get(12..16).and_then(|bytes| bytes.first_chunk());
-    if digits.is_none_or(|digits| u32::from_be_bytes(*digits) > DIGITS_MAX) {
+    // Its head says how many bytes of counts follow, and for how many counts there must be room:
+    // numbers of four bytes each, which are believed before anything else is looked at.
+    let told = |at: usize| Some(u32::from_be_bytes(*bytes.get(at..)?.first_chunk()?));
+    let follow = bytes.len().saturating_sub(HEAD_BYTES);
+    let fits = told(4).is_some_and(|length| length as usize <= follow);
+    let digits = told(12).is_some_and(|digits| digits <= DIGITS_MAX);
+    if !bytes.starts_with(&COOKIE) || !fits || !digits {
         return Err("its head makes no sense".to_owned());
+    }
+    // A number of nine bytes is larger than any count, and the library turns its sign unasked.
+    let nine = |bytes: &[u8]| bytes.iter().all(|byte| *byte >= 0x80);
+    let counts = bytes.get(HEAD_BYTES..).unwrap_or_default();
+    if counts.windows(8).any(nine) {
+        return Err("its counts make no sense".to_owned());
     }
     let read = Deserializer::new().deserialize(&mut &*bytes);
     let histogram: Histogram<u64> = read.map_err(|error| error.to_string())?;
@@ -179,6 +193,37 @@ mod tests {
         let mut greedy = packed([1, 1]);
         greedy[15] = 5;
         assert_eq!(decode(&greedy), Err("its head makes no sense".to_owned()));
+    }
+
+    /// A fuzzer wrote a histogram of 43 bytes whose head said that 1.5 GiB of counts follow. The
+    /// library made room for them before it looked for the first.
+    #[test]
+    fn a_head_that_tells_of_more_counts_than_follow_takes_no_memory_and_no_count_is_endless() {
+        let mut bytes = Vec::new();
+        V2Serializer::new().serialize(&Histogram::<u64>::new(3).unwrap(), &mut bytes).unwrap();
+        assert!(decode(&bytes).is_ok());
+        let senseless = Err("its head makes no sense".to_owned());
+        for length in [u32::try_from(bytes.len() - HEAD_BYTES + 1).unwrap(), 0x6000_0003, u32::MAX]
+        {
+            let mut greedy = bytes.clone();
+            greedy[4..8].copy_from_slice(&length.to_be_bytes());
+            assert_eq!(decode(&greedy), senseless, "{length}");
+        }
+        // The least of all numbers has no opposite: debug builds of the library panicked.
+        let counts = [[0xff; 9].as_slice(), &[0xff; 7], &[2]].concat();
+        let length = u32::try_from(counts.len()).unwrap().to_be_bytes();
+        let least = [&bytes[..4], &length, &bytes[8..HEAD_BYTES], &counts].concat();
+        assert_eq!(decode(&least), Err("its counts make no sense".to_owned()));
+        // Deflated, what the head says would stand where nobody has looked.
+        bytes[3] += 1;
+        assert_eq!(decode(&bytes), senseless);
+        bytes[3] -= 1;
+        for end in 0..bytes.len() {
+            let mut short = bytes[..end].to_vec();
+            assert!(decode(&short).is_err(), "{end}");
+            short.iter_mut().take(8).skip(4).for_each(|byte| *byte = 0);
+            assert!(end >= HEAD_BYTES || decode(&short).is_err(), "{end}, no counts told");
+        }
     }
 
     #[test]
