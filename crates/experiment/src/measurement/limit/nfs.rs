@@ -54,22 +54,21 @@ fn queued(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
     let count = samples.len() as f64;
     let waiting = samples.iter().filter(|queue| **queue > 0).count() as f64 / count;
     let mean = samples.iter().map(|queue| *queue as f64).sum::<f64>() / count;
-    let spare = limits.processors.as_ref().is_some_and(|all| {
-        all.wanted < AWAKE
-            && all.softirq.0 < AWAKE
-            && all.full.is_none_or(|full| full < super::processors::FULL)
-    });
+    let short = short_of_processors(limits);
     let standing = match waiting {
-        share if share >= ALWAYS && spare => Standing::Binds,
+        share if share >= ALWAYS && short.is_none() => Standing::Binds,
         share if share >= OFTEN => Standing::Near,
         _ => Standing::Clear,
     };
-    let evidence = format!(
+    let mut evidence = format!(
         "bytes that {who} had to send waited in TCP in {} of {} samples, {} on average",
         percent(waiting),
         samples.len(),
         bytes(mean)
     );
+    if let Some(short) = short.filter(|_| standing == Standing::Near) {
+        evidence += &format!(", but {short}");
+    }
     Some(Use {
         resource: Resource::Network,
         standing,
@@ -78,6 +77,22 @@ fn queued(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
         at_least: false,
         evidence,
     })
+}
+
+/// Why a queue may have been emptied late for want of a processor, as a clause; `None` when the
+/// processors had time to spare.
+fn short_of_processors(limits: &Limits) -> Option<String> {
+    let Some(all) = &limits.processors else { return Some("processors were not counted".into()) };
+    let (softirq, cpu) = all.softirq;
+    let full = all.full.filter(|full| *full >= super::processors::FULL);
+    if let Some(full) = full {
+        return Some(format!("the CPUs were {} busy", percent(full)));
+    }
+    if softirq >= AWAKE {
+        return Some(format!("CPU {cpu} spent {} of its time on interrupts", percent(softirq)));
+    }
+    (all.wanted >= AWAKE)
+        .then(|| format!("a thread wanted a CPU for {} of the time", percent(all.wanted)))
 }
 
 #[cfg(test)]
@@ -185,9 +200,15 @@ mod tests {
     #[test]
     fn a_queue_that_full_processors_empty_late_proves_nothing() {
         let waits = nfs(true).queue("server", 1.0);
-        waits.clone().with(|it| it.thread = Some((0.85, 0.0))).stands(Standing::Near);
-        waits.clone().with(|it| it.cpus[0] = (0.95, 0.82, 0.0)).stands(Standing::Near);
-        waits.with(|it| it.cpus = vec![(0.97, 0.0, 0.0); 2]).stands(Standing::Near);
+        let near = |why: &str, change: &dyn Fn(&mut Scene)| {
+            let used = waits.clone().with(change).stands(Standing::Near);
+            assert!(used.evidence.ends_with(why), "{}", used.evidence);
+        };
+        near("but a thread wanted a CPU for 85 % of the time", &|it| it.thread = Some((0.85, 0.0)));
+        near("but CPU 0 spent 82 % of its time on interrupts", &|it| {
+            it.cpus[0] = (0.95, 0.82, 0.0);
+        });
+        near("but the CPUs were 97 % busy", &|it| it.cpus = vec![(0.97, 0.0, 0.0); 2]);
     }
 
     #[test]

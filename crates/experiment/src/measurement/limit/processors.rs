@@ -126,10 +126,12 @@ fn own_account(stream: &crate::measurement::Stream) -> Option<(f64, f64)> {
 
 /// The counted threads, none below what the streams say of themselves. Threads are looked at once a
 /// second, so a thread that begins or ends between two looks seems idle for a part of that second;
-/// both its times are short by the same share then.
+/// both its times are short by the same share then. Which thread is a stream's is not counted: the
+/// one that ran the most is taken for that of the stream that did, as one that mostly waited would
+/// have its waiting multiplied.
 fn completed(mut counted: Vec<(f64, f64)>, mut own: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
-    counted.sort_by(busier);
-    own.sort_by(busier);
+    counted.sort_by(ran_more);
+    own.sort_by(ran_more);
     counted.resize(counted.len().max(own.len()), (0.0, 0.0));
     for ((ran, waited), (own, _)) in counted.iter_mut().zip(own) {
         if own > *ran {
@@ -138,6 +140,11 @@ fn completed(mut counted: Vec<(f64, f64)>, mut own: Vec<(f64, f64)>) -> Vec<(f64
         }
     }
     counted
+}
+
+/// The one that ran for more of the time first.
+fn ran_more(a: &(f64, f64), b: &(f64, f64)) -> Ordering {
+    b.0.total_cmp(&a.0)
 }
 
 /// The one that wanted a CPU more of the time first.

@@ -32,6 +32,8 @@ pub struct Scene {
     pub disks: Vec<(f64, f64, f64)>,
     /// Each thread: shares of the time in which it ran, and waited for a CPU.
     pub thread: Option<(f64, f64)>,
+    /// The same of threads that the kernel has for the load, none of them a stream's.
+    pub workers: Vec<(f64, f64)>,
     /// Share of their times that the counters saw; the rest lies between two rows.
     pub seen: f64,
     /// Each CPU: busy, interrupts, stolen; shares.
@@ -59,6 +61,7 @@ impl Default for Scene {
             bytes_per_s: 100e6,
             disks: vec![(0.05, 0.05, 400.0)],
             thread: Some((0.05, 0.0)),
+            workers: Vec::new(),
             seen: 1.0,
             cpus: vec![(0.2, 0.01, 0.0), (0.1, 0.0, 0.0)],
             bounds: Vec::new(),
@@ -199,8 +202,9 @@ impl Scene {
             }
         }
         let mut threads = Vec::new();
-        for thread in 0..self.thread.map_or(0, |_| self.streams) {
-            let (ran, waited) = self.thread.unwrap_or_default();
+        let streams =
+            self.thread.iter().cycle().take(self.thread.map_or(0, |_| self.streams as usize));
+        for (thread, (ran, waited)) in streams.chain(&self.workers).enumerate() {
             threads.push((format!("t{thread}.cpu_ns"), self.seen * ran * 1e9));
             threads.push((format!("t{thread}.wait_ns"), self.seen * waited * 1e9));
         }

@@ -181,6 +181,20 @@ fn a_thread_that_begins_and_ends_between_two_looks_is_as_busy_as_its_own_clock_s
     assert_eq!((unseen.wanted, unseen.waited), (0.5, 0.0), "waiting is never made up");
 }
 
+/// A reader over NFS that a link held up was `unknown` now and then: on a busy machine one of
+/// io_uring's workers had waited for a CPU a little longer than the stream's thread ran, passed for
+/// it, and had its waiting multiplied until it seemed to want a CPU all the time.
+#[test]
+fn a_worker_that_waited_more_than_the_stream_ran_is_not_taken_for_the_stream() {
+    let scene = Scene {
+        thread: Some((0.020, 0.004)),
+        workers: vec![(0.0005, 0.030), (0.0, 0.010)],
+        ..Scene::default()
+    };
+    let found = of(&scene).processors.expect("threads were counted");
+    assert!((found.wanted - 0.0305).abs() < 0.001, "{found:?}");
+}
+
 #[test]
 fn a_cached_read_is_copying_unless_its_blocks_are_small() {
     let hot = Scene { thread: Some((0.98, 0.0)), bytes_per_s: 5e9, ..Scene::default() }.cached();
