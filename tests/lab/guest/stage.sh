@@ -15,6 +15,7 @@ for disk in /sys/block/ubd*; do
   done
 done
 cd /root || exit 1
+bash @HERE@/watch.sh > /dev/null 2>&1 &
 bash @HERE@/script.sh > /mnt/out/said 2>&1
 echo $? > /mnt/out/status
 sync
