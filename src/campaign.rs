@@ -29,6 +29,7 @@ mod counted;
 pub mod directory;
 pub mod evaluate;
 mod forecast;
+pub mod idle;
 pub mod keeper;
 pub mod layout;
 pub mod layouts;

@@ -21,6 +21,7 @@ mod evaluate;
 mod flushed;
 mod format;
 mod generate;
+mod groups;
 mod hint;
 mod inspect;
 mod import;
@@ -47,7 +48,7 @@ mod worker;
 /// Evaluates a storage server: how fast, to how many at once, and whether to believe it.
 #[derive(Debug, Parser)]
 #[command(name = "brickyard", version, about, max_term_width = 100)]
-#[command(after_help = "Start with: brickyard evaluate DIR")]
+#[command(help_template = groups::TEMPLATE, after_help = groups::text())]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -55,11 +56,14 @@ pub struct Cli {
     common: Common,
 }
 
+/// Where the store lies when nobody says where.
+const STORE: &str = "brickyard.db";
+
 /// What every command takes.
 #[derive(Args, Clone, Debug)]
 struct Common {
     /// The file that keeps all results
-    #[arg(long, global = true, value_name = "FILE", default_value = "brickyard.db")]
+    #[arg(long, global = true, value_name = "FILE", default_value = STORE)]
     store: PathBuf,
     /// Print one JSON document instead of text
     #[arg(long, global = true)]
@@ -69,42 +73,42 @@ struct Common {
     quiet: bool,
 }
 
-/// The commands, in the order of the help. A new one is a file under `cli/` and a line here.
+/// The commands. A new one is a file under `cli/`, a line here, and its name in `cli/groups.rs`.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// The standard evaluation of the storage under DIR, start to report
+    /// The standard evaluation of the storage under DIR, with a report
     Evaluate(evaluate::Arguments),
-    /// Measure: a workload's name, a plan that ships or a plan file, and knob=level,level
+    /// A workload, a plan that ships or a plan file, and knob=level,level
     Run(run::Arguments),
-    /// List plans; or show trials, order, time and space of one, without touching anything
+    /// List plans, or show what one would do, without touching anything
     Plan(plan::Arguments),
     /// What the server is made of, and what each part can do at most
     Inspect(inspect::Arguments),
-    /// Read existing files over and over against their checksums; writes nothing to them
+    /// Read files over and over against checksums; writes nothing to them
     Verify(verify::Arguments),
-    /// Wait for another machine's network trials, and be their other end; changes nothing here
+    /// Be the other end of another machine's network trials
     Receive(receive::Arguments),
-    /// Measure the network to a machine on which `brickyard receive` waits
+    /// Measure the network to a machine where `brickyard receive` waits
     Send(send::Arguments),
     /// Draw the report of a campaign that was measured before
     Report(report::Arguments),
-    /// Campaigns side by side: what became better or worse, and what else differs
+    /// Campaigns side by side: what became better or worse
     Compare(compare::Arguments),
-    /// What a throughput would take: disks, controllers, network cards, and what binds first
+    /// What a throughput would take: disks, controllers, network cards
     Size(size::Arguments),
-    /// Ask the store by SQL that only reads: a view of each workload, a column a knob or figure
+    /// Ask the store by SQL that only reads
     Query(query::Arguments),
-    /// Whether a store is still what was kept in it: checksums of every trial; changes nothing
+    /// Whether a store is still what was kept in it; changes nothing
     Check(check::Arguments),
-    /// The store in a browser of this machine: reports, comparisons, SQL; changes nothing
+    /// The store in a browser of this machine; changes nothing
     Serve(serve::Arguments),
-    /// Results of other tools, and tables of papers that ship, into the store
+    /// Results of other tools, and tables of published papers
     Import(import::Arguments),
-    /// What this machine lets us do, what is missing, and how to get it
+    /// What this machine lets us do, and how to get what is missing
     Doctor(doctor::Arguments),
     /// Put back what a killed run has left changed on this machine
     Undo(undo::Arguments),
-    /// What there is: knobs, workloads, engines, counters, questions, formats, campaigns
+    /// Knobs, workloads, engines, counters, questions, formats, campaigns
     List(list::Arguments),
     /// Manual pages, shell completions, the reference
     Generate(generate::Arguments),

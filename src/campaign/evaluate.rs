@@ -2,19 +2,25 @@
 
 use std::collections::BTreeMap;
 
+use self::spending::{Core, Spending};
 use super::{Run, layout};
 use base::value::{self, Stop, Value};
-use experiment::campaign::NotBought;
+use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::{self, Access, Settings};
-use experiment::plan::standard::Writing;
-use experiment::plan::standard::{self, LAYOUT_STREAMS, PROBE_NS, REPLICATES, Shape, TRIAL_NS_MIN};
+use experiment::measurement::confession;
+use experiment::plan::standard::{
+    self, Bought, LAYOUT_STREAMS, PROBE_NS, Phase, REPLICATES, STREAMS_MAX, Shape, TRIAL_NS_MIN,
+    Wish, Writing,
+};
 use experiment::plan::{self, Trial};
 use experiment::progress::Event;
+use host::inventory;
 use host::sys::filesystem::space;
 use host::sys::{Error, clock, direct};
+use store::Store;
 
-/// The most streams of the standard evaluation.
-const STREAMS_MAX: u64 = 100;
+mod spending;
+
 /// Files of the probe; together they bound what a probe can leave dirty in memory.
 const PROBE_FILE_BYTES_MAX: u64 = 256 << 20;
 /// Files of each stream of a probe through memory, which together may take as much as may be used.
@@ -34,8 +40,42 @@ pub struct Request {
     pub budget_ns: u64,
     /// How much room its files may take in all, bytes; `None` leaves it to the probe.
     pub space_bytes: Option<u64>,
+    /// How large the files of the last evaluation of the same directories were, bytes: with the
+    /// same sizes two of them can be held against each other.
+    pub file_bytes: Option<u64>,
     /// Available memory, bytes.
     pub memory_bytes: u64,
+}
+
+/// How large the files of the newest evaluation of these directories are, bytes; `None` where there
+/// was none.
+///
+/// # Errors
+/// When the store cannot be read.
+pub fn last_file_bytes(
+    store: &Store,
+    engine: &str,
+    directories: &[String],
+) -> Result<Option<u64>, Error> {
+    // Older ones of other directories are of no use, and each has to be read.
+    const LOOKED_AT: usize = 20;
+    let of = |it: &Campaign| it.plan == "evaluate" && it.engine == engine;
+    let campaigns = store.campaigns()?;
+    for campaign in campaigns.iter().rev().filter(|it| of(it)).take(LOOKED_AT) {
+        let records = store.light_records(campaign.id)?;
+        let mut measured = records.iter().filter(|record| !record.trial.prepares());
+        let Some(first) = measured.next() else { continue };
+        let mut had: Vec<&String> =
+            records.iter().flat_map(|record| record.trial.settings.directories()).collect();
+        had.sort();
+        had.dedup();
+        let mut asked: Vec<&String> = directories.iter().collect();
+        asked.sort();
+        if had == asked {
+            return Ok(Some(first.trial.settings.get(knob::FILE_SIZE)));
+        }
+    }
+    Ok(None)
 }
 
 /// Refuses what there is no room for, before anything is made or kept.
@@ -109,8 +149,7 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
     if run.stopped() {
         return Ok(());
     }
-    let spent_ns = spent_ns(run, started_ns);
-    read(run, request, &shape, spent_ns)
+    read(run, request, &shape, started_ns)
 }
 
 /// Time spent so far. A simulated server's time passes faster than ours.
@@ -238,7 +277,15 @@ fn file_size(
         None => in_time.min(quarter_of_free.unwrap_or(0)),
     };
     let size = each / files;
-    let size = if size >= 4 << 20 { size >> 20 << 20 } else { size >> 16 << 16 };
+    let size = match request.space_bytes {
+        Some(_) if size >= 4 << 20 => size >> 20 << 20,
+        Some(_) => size >> 16 << 16,
+        // Two evaluations of one disk have the same sizes, though no two probes are the same.
+        None => match request.file_bytes.filter(|had| (size / 4..=size * 2).contains(had)) {
+            Some(had) => had,
+            None => (size + 1).next_power_of_two() / 2,
+        },
+    };
     if size < FILE_BYTES_MIN {
         return Err(too_small(size, files, places));
     }
@@ -300,34 +347,108 @@ fn write(run: &mut Run<'_>, shape: &Shape, gets: &Writing) -> Result<(), Error> 
     Ok(())
 }
 
-/// Buys cells with what is left, says which, and runs them.
-fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, spent_ns: u64) -> Result<(), Error> {
-    let wishes = standard::wishes(shape);
-    let left_ns = request.budget_ns.saturating_sub(spent_ns);
-    let bought = standard::buy(&wishes, left_ns);
+/// Buys cells with what is left, says which, and runs them: phase by phase, and in each of them one
+/// replicate of every cell after the other, shuffled.
+fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, started_ns: u64) -> Result<(), Error> {
+    let mut spending = Spending::new(request.budget_ns, started_ns);
+    let mut wishes = standard::wishes(shape);
+    let bought = standard::buy(&wishes, spending.left_ns(run), spending.overhead_ns());
+    not_bought(run, request, shape, &wishes[bought.cells..])?;
+    say(run, &wishes, &bought);
+    let whole = wishes.iter().take_while(|wish| wish.is_core()).count();
+    let curves = wishes.split_off(bought.cells.min(whole));
+    let mut core = Core { spare_ns: bought.spare_ns, wishes, length_ns: bought.core_ns };
+    // Where what is written over goes elsewhere it leaves files in pieces, and reading them in
+    // order is another load afterwards.
+    let phases = match writes_elsewhere(run) {
+        true => [Phase::CoreReads, Phase::Curves, Phase::CoreWrites, Phase::MixedLoads],
+        false => [Phase::CoreReads, Phase::CoreWrites, Phase::Curves, Phase::MixedLoads],
+    };
+    // Curves are bought again when it is known what the core set took.
+    let (mut chosen, mut trial_ns) = (None, bought.trial_ns);
+    for (place, phase) in phases.iter().enumerate() {
+        if run.stopped() {
+            break;
+        }
+        let seed = run.campaign.seed.rotate_left(17 + place as u32);
+        if matches!(phase, Phase::CoreReads | Phase::CoreWrites) {
+            let mut left_out = core.run(run, &mut spending, &phases[place..], seed)?;
+            if !left_out.is_empty() {
+                say_left_out(run, &left_out);
+                left_out.extend(curves.iter().cloned());
+                not_bought(run, request, shape, &left_out)?;
+            }
+            continue;
+        }
+        if chosen.is_none() && core.wishes.len() == whole {
+            let still_ns = core.still_ns(&phases[place..], spending.overhead_ns());
+            let left_ns = spending.left_ns(run).saturating_sub(still_ns);
+            let again = standard::buy(&curves, left_ns, spending.overhead_ns());
+            not_bought(run, request, shape, &curves[again.cells..])?;
+            trial_ns = again.trial_ns;
+            chosen = Some(again.cells);
+        }
+        let of = curves[..chosen.unwrap_or(0)].iter().filter(|wish| wish.phase == *phase);
+        let cells = of.map(|wish| standard::timed(wish, trial_ns)).collect::<Vec<_>>();
+        spending.run(run, &cells, seed, |_| ())?;
+    }
+    run.complete = !run.stopped();
+    Ok(())
+}
+
+/// Keeps what a longer budget would buy, with that budget.
+fn not_bought(
+    run: &mut Run<'_>,
+    request: &Request,
+    shape: &Shape,
+    rest: &[Wish],
+) -> Result<(), Error> {
     // Probes are what the budget pays besides writing, which gets a quarter of it.
     let probes_ns = shape.directories.len() as u64 * TRIAL_NS_MIN;
-    let budgets = standard::budgets_ns(&wishes, probes_ns);
-    let rest = wishes.iter().zip(&budgets).skip(bought.cells);
-    run.campaign.not_bought = rest
+    let mut all = standard::wishes(shape);
+    let mut missing = Vec::new();
+    for wish in &mut all {
+        let of = rest.iter().find(|one| one.settings == wish.settings);
+        wish.least_ns = of.map_or(0, |one| one.least_ns);
+        missing.push(of.is_some());
+    }
+    let budgets = standard::budgets_ns(&all, probes_ns);
+    run.campaign.not_bought = all
+        .iter()
+        .zip(&budgets)
+        .zip(missing)
+        .filter_map(|(of, missing)| missing.then_some(of))
         .map(|(wish, &budget)| NotBought {
             cell: wish.name.clone(),
             // Writing may have taken longer than its quarter; never name less than was given.
             budget_ns: budget.max(request.budget_ns + 10_000_000_000),
         })
         .collect();
-    run.store.update(&run.campaign)?;
-    let names: Vec<&str> = wishes[..bought.cells].iter().map(|wish| wish.name.as_str()).collect();
-    run.observer.tell(&Event::Say(format!(
-        "{} of {} cells, {REPLICATES} trials of {} each, about {}: {}",
-        bought.cells,
-        wishes.len(),
-        value::duration(bought.trial_ns as f64),
-        value::duration(bought.total_ns as f64),
-        if names.is_empty() { "none within the budget".to_owned() } else { names.join("; ") },
-    )));
-    let cells: Vec<(String, Settings)> =
-        wishes[..bought.cells].iter().map(|wish| standard::timed(wish, bought.trial_ns)).collect();
-    let trials = plan::blocked(&cells, REPLICATES, run.campaign.seed.rotate_left(17));
-    run.trials(trials.into_iter())
+    run.store.update(&run.campaign)
+}
+
+fn say(run: &mut Run<'_>, wishes: &[Wish], bought: &Bought) {
+    let what = match bought.cells {
+        0 => "no load is within the budget".to_owned(),
+        cells => format!("{cells} of {} loads", wishes.len()),
+    };
+    let about = value::duration(bought.total_ns as f64);
+    run.observer.tell(&Event::Say(format!("{what}, about {about} from here")));
+}
+
+fn say_left_out(run: &mut Run<'_>, cells: &[Wish]) {
+    let names: Vec<&str> = cells.iter().map(|wish| wish.name.as_str()).collect();
+    let names = names.join(", ");
+    run.observer.tell(&Event::Say(format!("left out, as they take too long here: {names}")));
+}
+
+/// Whether one of its file systems puts what is written over in another place.
+fn writes_elsewhere(run: &Run<'_>) -> bool {
+    run.work.values().any(|work| {
+        let target = inventory::target(run.host, work.path());
+        target.is_ok_and(|target| {
+            let names = [&target.filesystem, &target.holding_filesystem];
+            names.iter().any(|name| confession::writes_elsewhere(name))
+        })
+    })
 }

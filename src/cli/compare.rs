@@ -137,9 +137,7 @@ fn known(figure: Option<&str>, sides: &[Retrieved]) -> Result<(), Error> {
         return Ok(());
     }
     let names = all.iter().flat_map(|of| of.keys().map(AsRef::as_ref));
-    let hint = match knob::nearest(name, names) {
-        Some(near) => format!("did you mean --figure {near}?"),
-        None => "`brickyard report --format csv` shows all figures".to_owned(),
-    };
+    let hint = knob::meant(name, names, |near| format!("--figure {near}"))
+        .unwrap_or_else(|| "`brickyard report --format csv` shows all figures".to_owned());
     Err(Error::new(format!("cannot compare by `{name}`"), "no trial has such a figure").hint(hint))
 }

@@ -3,16 +3,20 @@
 //! Looks and changes nothing. Nothing that is missing is a failure: the standard evaluation needs
 //! nothing but a directory.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use super::{Common, talk};
+use base::value::counted;
 use engines::engine::file;
 use engines::engine::tool::{TOOLS, Tool};
+use experiment::measurement::judge::all as notes_of;
 use host::inventory::group;
 use host::sys::{Error, Host, command, signal};
+use store::Store;
 
 /// What `doctor` takes.
 #[derive(clap::Args, Debug)]
@@ -40,7 +44,7 @@ struct Group {
 pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let host = Host::live();
     let stop = signal::stop()?;
-    let groups = [
+    let mut groups = vec![
         Group { name: "rights", about: "who we are, and what may be written", rows: rights(&host) },
         Group { name: "kernel", about: "what the load is made with", rows: kernel(&host) },
         Group {
@@ -60,6 +64,12 @@ pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
             rows: vec![program("smartctl", "smartmontools")],
         },
     ];
+    let lacked = last_run(&common.store).filter(|rows| !rows.is_empty());
+    groups.extend(lacked.map(|rows| Group {
+        name: "last run",
+        about: "what the newest campaign in the store here did without",
+        rows,
+    }));
     if stop.asked() {
         return Ok(ExitCode::from(130));
     }
@@ -68,6 +78,29 @@ pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         false => text(&groups),
     })?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// What a trial may do without, by the note that says so, and how to get it.
+const LACKS: [(&str, &str, &str); 3] = [
+    ("memlock", "locked memory", "ulimit -l unlimited, or LimitMEMLOCK=infinity of the service"),
+    ("uring-fallback", "io_uring", "allow io_uring in the container's filter, or io-engine=aio"),
+    ("no-huge-pages", "huge pages", "sysctl vm.nr_hugepages=64"),
+];
+
+/// A row for each thing that the newest campaign lacked; none where there is no store to read.
+fn last_run(store: &Path) -> Option<Vec<Row>> {
+    let store = store.exists().then(|| Store::open_read_only(store).ok())??;
+    let newest = store.campaigns().ok()?.pop()?;
+    let records = store.light_records(newest.id).ok()?;
+    let lacked = |(kind, name, get): &(&str, &str, &str)| {
+        let of = |record| notes_of(record).iter().find(|note| note.kind == *kind).cloned();
+        let texts: Vec<String> = records.iter().filter_map(of).map(|note| note.text).collect();
+        let first = texts.first()?.trim_end_matches('.').to_owned();
+        let trials = counted(texts.len() as u64, "trial");
+        let found = format!("campaign {}, {trials}: {first}", newest.id);
+        Some(row(name, Err((found, *get))))
+    };
+    Some(LACKS.iter().filter_map(lacked).collect())
 }
 
 fn document(groups: &[Group]) -> Value {

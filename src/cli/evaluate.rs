@@ -32,8 +32,11 @@ pub struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=plan::SEED_MAX))]
     seed: Option<u64>,
     /// Where the report goes
-    #[arg(long, value_name = "FILE", default_value = "brickyard-report.html")]
+    #[arg(long, short = 'o', value_name = "FILE", default_value = "brickyard-report.html")]
     report: PathBuf,
+    /// Begins only when nobody else uses the machine and its disk
+    #[arg(long)]
+    wait_idle: bool,
     #[command(flatten)]
     force: Force,
 }
@@ -48,6 +51,12 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         let what = format!("cannot evaluate with the engine `{}`", engine.name());
         let why = "the standard evaluation reads and writes files of its own";
         return Err(Error::new(what, why).hint("brickyard run command command='...'").into());
+    }
+    if arguments.directories.is_empty() && !engine.kind().is_simulated() {
+        let why = "it writes files of its own there, measures, and removes them";
+        return Err(Error::new("cannot evaluate without a directory", why)
+            .hint("brickyard evaluate /srv, or `brickyard evaluate .` for this one")
+            .into());
     }
     let wrong = |name: &str, why: String| Error::new(format!("cannot use {name}"), why);
     let budget_ns = value::parse_duration_ns(&arguments.budget)
@@ -79,7 +88,14 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     suspend::together()?;
     let mut session = outcome::Session::open(kept, common)?;
     session.introduce();
-    let began_ns = clock::monotonic_ns();
+    let mut began_ns = clock::monotonic_ns();
+    if !engine.kind().is_simulated() {
+        session.look_for_others(arguments.wait_idle, &stop);
+        if arguments.wait_idle {
+            // The user's waiting is none of what it takes.
+            began_ns = clock::monotonic_ns();
+        }
+    }
     session.measure_memory(&stop);
     // That is a part of the evaluation, too.
     let budget_ns = budget_ns.saturating_sub(clock::monotonic_ns() - began_ns);
@@ -87,7 +103,10 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     if directories.len() > 1 {
         session.talk.tell_apart_by(vec!["directories"]);
     }
-    let request = evaluate::Request { directories, budget_ns, space_bytes, memory_bytes };
+    let file_bytes = evaluate::last_file_bytes(&session.store, engine.name(), &directories)?;
+    let request =
+        evaluate::Request { directories, budget_ns, space_bytes, file_bytes, memory_bytes };
+    session.talk.tell_the_whole();
     let done = {
         let outcome::Session { host, store, campaign, kept, talk, .. } = &mut session;
         let work = if kept.engine.kind().is_simulated() { &[][..] } else { &kept.directories[..] };

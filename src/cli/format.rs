@@ -18,10 +18,8 @@ pub fn chosen<'a, F>(
     let wanted = typed.unwrap_or(if common.json { "json" } else { usual });
     all.iter().find(|format| name(format) == wanted).ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(name).collect();
-        let hint = match knob::nearest(wanted, names.iter().copied()) {
-            Some(near) => format!("did you mean --format {near}?"),
-            None => format!("choose one of {}", names.join(", ")),
-        };
+        let hint = knob::meant(wanted, names.iter().copied(), |near| format!("--format {near}"))
+            .unwrap_or_else(|| format!("choose one of {}", names.join(", ")));
         Error::new(format!("cannot print as `{wanted}`"), "there is no such format").hint(hint)
     })
 }

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{CommandFactory, Subcommand};
 use clap_complete::Shell;
 use serde_json::Value;
@@ -13,8 +14,11 @@ use super::concat::Numbers;
 use super::list::{self, Table};
 use super::outputs::{Force, Inputs};
 use super::{Cli, talk};
+use engines::engine::ENGINES;
 use engines::engine::concat::check;
+use experiment::knob;
 use experiment::measurement::consistency::{INVARIANTS, Invariant};
+use experiment::workload::WORKLOADS;
 use experiment::workload::sources::{FILES_MAX, tree};
 use host::sys::output::{Folder, Kind, Output};
 use host::sys::{Error, Host};
@@ -90,14 +94,88 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         What::Sources { out, files, seed } => sources(out, *files, *seed)?,
         What::Netcdf { out, numbers, cold } => check::make(out, &numbers.made(), *cold)?,
         What::Completions { shell } => {
-            let mut text = Vec::new();
-            clap_complete::generate(*shell, &mut Cli::command(), "brickyard", &mut text);
-            talk::data(&String::from_utf8_lossy(&text))?;
+            talk::data(&completions(*shell))?;
         }
         What::Reference { out, check: true, .. } => return current(out),
         What::Reference { out, force, .. } => reference(out, *force)?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A shell's script that completes commands, and the names of plans, workloads, knobs and engines.
+fn completions(shell: Shell) -> String {
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut with_names(), "brickyard", &mut text);
+    let text = String::from_utf8_lossy(&text).into_owned();
+    match shell {
+        // A knob wants its level right behind it.
+        Shell::Bash => {
+            let ours = "complete -F _brickyard_without_space ";
+            format!("{BASH_WITHOUT_SPACE}{}", text.replace("complete -F _brickyard ", ours))
+        }
+        // What stands in no flag is not told by clap.
+        Shell::Fish => text + &names_for_fish(),
+        _ => text,
+    }
+}
+
+const BASH_WITHOUT_SPACE: &str = "_brickyard_without_space() {
+    _brickyard \"$@\"
+    if [[ ${#COMPREPLY[@]} -gt 0 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi
+}
+
+";
+
+fn names_for_fish() -> String {
+    let quoted = |text: &str| text.replace('\\', "\\\\").replace('\'', "\\'");
+    let line = |of: &str, value: &PossibleValue| {
+        let (name, about) = (value.get_name(), value.get_help());
+        let about = quoted(&about.map(ToString::to_string).unwrap_or_default());
+        let when = format!("__fish_brickyard_using_subcommand {of}");
+        format!("complete -c brickyard -n \"{when}\" -a '{}' -d '{about}'\n", quoted(name))
+    };
+    let mut lines = String::new();
+    for of in NAMING {
+        plans().iter().chain(&knobs()).for_each(|value| lines.push_str(&line(of, value)));
+    }
+    lines
+}
+
+/// Commands that take the name of a plan or a workload, and knobs.
+const NAMING: [&str; 2] = ["run", "plan"];
+
+/// Names of plans and workloads.
+fn plans() -> Vec<PossibleValue> {
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    let plans = super::plan::listed().into_iter();
+    let plans = plans.map(|row| PossibleValue::new(text(&row, "name")).help(text(&row, "about")));
+    let workloads = WORKLOADS.iter();
+    let workloads = workloads.map(|it| PossibleValue::new(it.name).help(it.about));
+    plans.chain(workloads).collect()
+}
+
+/// Knobs, as they are begun.
+fn knobs() -> Vec<PossibleValue> {
+    let begun = |knob: &&knob::Knob| PossibleValue::new(format!("{}=", knob.name)).help(knob.about);
+    knob::KNOBS.iter().map(|knob| begun(&&**knob)).collect()
+}
+
+/// The commands, with the names that the tables hold. Any other word may be typed as well, so the
+/// program itself does not know them as the only ones.
+fn with_names() -> clap::Command {
+    let engines = ENGINES.iter();
+    let engines = engines.map(|engine| PossibleValue::new(engine.name()).help(engine.kind().about));
+    let engines = PossibleValuesParser::new(engines);
+    let (plans, knobs) = (PossibleValuesParser::new(plans()), PossibleValuesParser::new(knobs()));
+    NAMING.into_iter().fold(Cli::command(), |commands, of| {
+        let (plans, knobs, engines) = (plans.clone(), knobs.clone(), engines.clone());
+        commands.mut_subcommand(of, |command| {
+            command
+                .mut_arg("plan", |typed| typed.value_parser(plans))
+                .mut_arg("levels", |typed| typed.value_parser(knobs))
+                .mut_arg("engine", |typed| typed.value_parser(engines))
+        })
+    })
 }
 
 /// Writes the tree. Nothing that is there is touched.

@@ -76,10 +76,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 fn find(name: &str) -> Result<&'static Set, Error> {
     published::find(name).ok_or_else(|| {
         let names = || published::SETS.iter().map(|set| set.name);
-        let hint = knob::nearest(name, names()).map_or_else(
-            || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean --published {near}?"),
-        );
+        let hint = knob::meant(name, names(), |near| format!("--published {near}"))
+            .unwrap_or_else(|| format!("choose one of {}", names().collect::<Vec<_>>().join(", ")));
         Error::new(format!("cannot import `{name}`"), "there is no such published set").hint(hint)
     })
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 
 use super::outputs::Inputs;
-use super::{Common, talk::Talk};
+use super::{Common, STORE, talk::Talk};
 use crate::campaign::{keeper::Keeper, new_uid};
 use engines::verify::{Part, shown};
 use experiment::campaign::Campaign;
@@ -16,9 +16,6 @@ use experiment::plan::Trial;
 use host::inventory;
 use host::sys::{Error, Host, block, clock};
 use store::Store;
-
-/// Where the store lies when nobody says where.
-pub const DEFAULT: &str = "brickyard.db";
 
 /// A verification as the store keeps it.
 #[derive(Debug)]
@@ -63,7 +60,7 @@ impl Kept {
         } else if let Some(why) = kept.within() {
             const HINT: &str = "keep it elsewhere with --store FILE, or nothing with --no-store";
             let store = shown(&kept.store);
-            if kept.store != Path::new(DEFAULT) {
+            if kept.store != Path::new(STORE) {
                 return Err(Error::new(format!("cannot keep this in {store}"), why).hint(HINT));
             }
             talk.say(&format!("not kept in {store}: {why}; {HINT}"));

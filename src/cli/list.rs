@@ -16,6 +16,7 @@ use findings::{analysis, report, warning};
 use host::counters;
 use host::inventory::server::{self, Read, Subsystem};
 use host::provision::danger;
+use host::sys::Error;
 use importers::IMPORTERS;
 use store::Store;
 
@@ -25,6 +26,8 @@ pub struct Arguments {
     /// Which table
     #[arg(value_enum, default_value_t = Table::Workloads)]
     table: Table,
+    /// Only what mentions this word
+    word: Option<String>,
 }
 
 /// The tables that can be listed.
@@ -59,16 +62,33 @@ pub enum Table {
 /// Prints a table.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let mut damaged = Vec::new();
-    let rows = match arguments.table {
+    let mut rows = match arguments.table {
         Table::Campaigns => campaigns(common, &mut damaged)?,
         table => rows(table),
     };
+    if let Some(word) = &arguments.word {
+        rows.retain(|row| mentions(row, word));
+        if rows.is_empty() {
+            let table = arguments.table.to_possible_value();
+            let table = table.as_ref().map_or("", |value| value.get_name());
+            let what = format!("no {table} to list");
+            let why = format!("none mentions \"{word}\" in its name or in what is said of it");
+            return Err(Error::new(what, why).hint(format!("brickyard list {table}")).into());
+        }
+    }
     if common.json {
         talk::data(&serde_json::to_string_pretty(&rows)?)?;
     } else {
         talk::data(&text(&rows))?;
     }
     Ok(damage::told(&damaged, &common.store, ExitCode::SUCCESS))
+}
+
+/// Whether a row has this word in its name, in what is said of it, or in what others call it.
+fn mentions(row: &Value, word: &str) -> bool {
+    let word = word.to_lowercase();
+    let told = ["name", "about", "takes", "fio", "settings"].iter();
+    told.filter_map(|key| row[key].as_str()).any(|text| text.to_lowercase().contains(&word))
 }
 
 /// One JSON object a row; the first two keys are `name` and `about`.
@@ -192,4 +212,23 @@ fn text(rows: &[Value]) -> String {
         }
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 162 knobs are seven screens; who looks for one knows a word of it.
+    #[test]
+    fn a_word_finds_the_knobs_that_mention_it_by_whatever_name() {
+        let found = |word: &str| -> Vec<String> {
+            let rows = rows(Table::Knobs).into_iter().filter(|row| mentions(row, word));
+            rows.filter_map(|row| Some(row["name"].as_str()?.to_owned())).collect()
+        };
+        assert!(found("READ-AHEAD").contains(&"read-ahead".to_owned()));
+        assert!(found("iodepth").contains(&"queue-depth".to_owned()), "by fio's name");
+        assert!(found("fdatasync").contains(&"datasync".to_owned()));
+        assert!(found("no such word").is_empty());
+        assert!(found("").len() == knob::KNOBS.len());
+    }
 }

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use super::{Common, damage, talk};
+use super::{Common, STORE, damage, talk};
+use crate::campaign::idle::Others;
 use crate::campaign::{Done, new_uid};
 use crate::retrieve::Kept;
 use base::value;
@@ -14,7 +15,7 @@ use experiment::measurement::{Outcome, Record};
 use experiment::{knob, plan};
 use facts::inventory::disk::Disk;
 use facts::share::is_export;
-use findings::report::{self, Input};
+use findings::report::{self, Input, screen, words};
 use host::sys::output::Output;
 use host::sys::{Error, Host, child, clock, signal};
 use host::{bandwidth, inventory};
@@ -65,11 +66,8 @@ pub fn engine(name: &str) -> Result<&'static dyn Engine, Error> {
             return Error::new(what, why).hint(hint);
         }
         let names = || engine::ENGINES.iter().map(|engine| engine.name());
-        let near = knob::nearest(name, names());
-        let hint = near.map_or_else(
-            || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean --engine {near}?"),
-        );
+        let hint = knob::meant(name, names(), |near| format!("--engine {near}"))
+            .unwrap_or_else(|| format!("choose one of {}", names().collect::<Vec<_>>().join(", ")));
         Error::new(what, "there is none of that name").hint(hint)
     })
 }
@@ -155,6 +153,25 @@ impl Session {
         self.machine.memory_available_bytes.unwrap_or(0)
     }
 
+    /// Says who else uses the machine; with `wait`, comes back when nobody does.
+    pub fn look_for_others(&self, wait: bool, stop: &signal::Stop) {
+        let disks: Vec<String> = self.targets.iter().flat_map(|it| it.disks.clone()).collect();
+        let mut said = false;
+        while let Some(others) = Others::look(&self.host, &disks, stop) {
+            if others.are_idle() {
+                return;
+            }
+            if !said {
+                let what = if wait { "waiting until they do not" } else { "--wait-idle waits" };
+                self.talk.say(&format!("{others}: figures are theirs, too; {what}"));
+                said = true;
+            }
+            if !wait {
+                return;
+            }
+        }
+    }
+
     /// Measures what memory can do, for the report to hold figures against.
     pub fn measure_memory(&mut self, stop: &signal::Stop) {
         if !self.kept.engine.kind().is_simulated()
@@ -184,6 +201,19 @@ impl Session {
         self.talk.say(&format!("seed {}", self.campaign.seed));
     }
 
+    /// Where the rest is, and how to run it again.
+    fn ends(&self, done: &Done, common: &Common) -> Vec<String> {
+        let store = match common.store.to_str() {
+            Some(STORE) => String::new(),
+            _ => format!(" --store {}", common.store.display()),
+        };
+        let id = done.campaign.id;
+        let page = self.kept.report.as_ref().map(|it| format!("Report: {}", it.path().display()));
+        let tables = format!("All tables: brickyard report {id} --format text{store}");
+        let again = format!("Again: {}", words::repeat(&done.campaign, &done.records));
+        page.into_iter().chain([tables, again]).collect()
+    }
+
     /// Prints what came of it, draws the report, and gives the exit status.
     ///
     /// # Errors
@@ -192,9 +222,6 @@ impl Session {
         self.talk.end();
         let samples = Kept { store: &self.store, campaign: done.campaign.id };
         let input = Input::new(&done.campaign, &done.records).with(&samples);
-        let format = report::find(if common.json { "json" } else { "text" });
-        let format = format.expect("the formats include text and json");
-        talk::bytes(&format.bytes(&input)?)?;
         if let Some(report) = &self.kept.report {
             report.write(&html().bytes(&input)?)?;
             self.talk.say(&format!("report: {}", report.path().display()));
@@ -205,6 +232,12 @@ impl Session {
             done.campaign.id,
             common.store.display()
         ));
+        // The last that stands in a terminal is the answer.
+        let ends = self.ends(&done, common);
+        talk::bytes(&match common.json {
+            true => json().bytes(&input)?,
+            false => screen::render(&input, talk::size(), &ends).into_bytes(),
+        })?;
         for one in corrupt(&done.records) {
             self.talk.say(&format!("warning: {one}"));
         }
@@ -231,6 +264,11 @@ impl Session {
             None => Ok(damage::told(&damage, &common.store, status(&done))),
         }
     }
+}
+
+/// What other programs read.
+fn json() -> &'static report::Format {
+    report::find("json").expect("the formats include json")
 }
 
 /// What the server is made of, as campaigns keep it.

@@ -259,8 +259,8 @@ fn find(name: &str, engine: Option<&str>) -> anyhow::Result<Plan> {
     }
     let plans = builtin::PLANS.iter().map(|plan| plan.name);
     let names = || plans.clone().chain(workload::WORKLOADS.iter().map(|workload| workload.name));
-    let hint = match knob::nearest(name, names()) {
-        Some(near) => format!("did you mean `{near}`? `brickyard plan` shows all"),
+    let hint = match knob::meant(name, names(), |near| format!("`{near}`")) {
+        Some(meant) => format!("{meant} `brickyard plan` shows all"),
         None => format!("choose one of {}, or FILE.toml", names().collect::<Vec<_>>().join(", ")),
     };
     Err(Refused { why: format!("there is no plan or workload `{name}`"), hint }.into())

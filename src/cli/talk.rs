@@ -11,7 +11,10 @@ use experiment::measurement::{Outcome, Record, figures};
 use experiment::plan::Trial;
 use experiment::plan::refused::Refused;
 use experiment::progress::{Event, Observer, Progress};
+use findings::analysis::summary::{self, SummaryFigure};
 use findings::analysis::words;
+use findings::report::screen;
+use findings::report::words::clipped;
 use host::sys::clock;
 
 /// Prints data. A reader that has seen enough is no error.
@@ -35,6 +38,12 @@ pub fn bytes(data: &[u8]) -> anyhow::Result<()> {
         }
         _ => Ok(()),
     }
+}
+
+/// How much a terminal shows at once; what is usual where standard output is none.
+pub fn size() -> screen::Size {
+    let told = host::sys::terminal::size();
+    told.map_or(screen::USUAL, |(columns, rows)| screen::Size { columns, rows })
 }
 
 /// Prints a line of talk.
@@ -71,7 +80,25 @@ pub struct Talk {
     in_bits: bool,
     /// Knobs that tell trials apart.
     varying: Vec<&'static str>,
+    /// Of what is told as one thing and not trial by trial.
+    whole: Option<Whole>,
 }
+
+/// How far a campaign is that is told as one.
+#[derive(Default)]
+struct Whole {
+    /// The trial that runs, and how many there will be.
+    at: (u32, u32),
+    /// Trials that carry notes.
+    noted: u32,
+    /// Those that are done, without their samples.
+    done: Vec<Record>,
+    /// The figures of the core set so far, in lines.
+    figures: Vec<String>,
+}
+
+/// What is left is never cut, however narrow a terminal is: the bar takes what room there is.
+const WHOLE: &str = "{spinner} {prefix} {wide_bar}\n{msg}";
 
 impl Talk {
     /// A talker; `quiet` says nothing at all.
@@ -85,7 +112,18 @@ impl Talk {
             bar
         });
         let (doing, varying) = (String::new(), Vec::new());
-        Talk { bar, quiet, doing, ends_at_ns: None, said_ns: 0, in_bits: false, varying }
+        let whole = None;
+        Talk { bar, quiet, doing, ends_at_ns: None, said_ns: 0, in_bits: false, varying, whole }
+    }
+
+    /// From now on tells a campaign as one thing: a line that is renewed, and none for each trial
+    /// but those that came to nothing.
+    pub fn tell_the_whole(&mut self) {
+        self.whole = Some(Whole::default());
+        self.said_ns = clock::monotonic_ns();
+        if let (Some(bar), Ok(style)) = (&self.bar, ProgressStyle::with_template(WHOLE)) {
+            bar.set_style(style.progress_chars("=> "));
+        }
     }
 
     /// From now on says of each trial what levels it has of these knobs.
@@ -128,18 +166,77 @@ impl Talk {
         self.show(now);
     }
 
+    /// What is left comes first: a terminal cuts a line at its end.
     fn show(&mut self, now: &str) {
-        let left = self.ends_at_ns.map_or(String::new(), |end_ns| {
-            let left_ns = end_ns.saturating_sub(clock::monotonic_ns());
-            format!(", {} left", value::duration((left_ns / 1_000_000_000) as f64 * 1e9))
-        });
-        let text = format!("{}: {now}{left}", self.doing);
-        if let Some(bar) = &self.bar {
+        let now_ns = clock::monotonic_ns();
+        let left = self.ends_at_ns.map_or(String::new(), |end_ns| left(now_ns, end_ns));
+        let far = self.whole.as_ref().map_or(String::new(), Whole::told);
+        let text = format!("{left}{far}{}: {now}", self.doing);
+        if let (Some(bar), Some(whole)) = (&self.bar, &self.whole) {
+            bar.set_prefix(format!("{left}{far}").trim_end_matches([',', ' ']).to_owned());
+            let run_ns = u64::try_from(bar.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            let left_ns = self.ends_at_ns.map_or(0, |end_ns| end_ns.saturating_sub(now_ns));
+            bar.set_length(run_ns.saturating_add(left_ns));
+            bar.set_position(run_ns);
+            bar.set_message(whole.below(&format!("{}: {now}", self.doing), size().columns));
+        } else if let Some(bar) = &self.bar {
             bar.set_message(text);
         } else if !self.quiet && clock::monotonic_ns() - self.said_ns > PLAIN_EVERY_NS {
             self.said_ns = clock::monotonic_ns();
             line(&text);
         }
+    }
+}
+
+/// A figure in a few words. One that may be a cache's never stands without saying so.
+fn in_brief(figure: &SummaryFigure) -> String {
+    let doubt = if figure.caveat.is_empty() { "" } else { " (cached?)" };
+    format!("{} {}{doubt}", figure.label, screen::told(figure))
+}
+
+/// The time that is left, in whole seconds: `2 min 9 s left, `. The last second is not "0 ns left".
+fn left(now_ns: u64, end_ns: u64) -> String {
+    match end_ns.saturating_sub(now_ns) / 1_000_000_000 {
+        0 => "nearly done, ".to_owned(),
+        seconds @ ..60 => format!("{seconds} s left, "),
+        seconds => format!("{} min {} s left, ", seconds / 60, seconds % 60),
+    }
+}
+
+impl Whole {
+    fn told(&self) -> String {
+        let (number, of) = self.at;
+        let noted = match self.noted {
+            0 => String::new(),
+            some => format!(" ({some} with notes)"),
+        };
+        format!("{number} of {of}{noted}, ")
+    }
+
+    /// One more trial is over.
+    fn add(&mut self, record: &Record) {
+        let is_noted = record.outcome.measurement().is_some_and(|it| !it.notes.is_empty());
+        self.noted += u32::from(is_noted && !record.trial.prepares());
+        self.done.push(record.clone().light());
+        let figures = summary::so_far(&self.done);
+        self.figures = figures.iter().map(in_brief).collect();
+    }
+
+    /// What is done now, and the figures so far: as many in a line as there is room for.
+    fn below(&self, now: &str, columns: usize) -> String {
+        let width = columns.saturating_sub(1);
+        let mut lines = vec![format!("  {now}")];
+        let mut line = String::new();
+        for figure in &self.figures {
+            if line.chars().count() + 3 + figure.chars().count() > width && !line.is_empty() {
+                lines.push(std::mem::take(&mut line));
+            }
+            line.push_str(if line.is_empty() { "  " } else { "   " });
+            line.push_str(figure);
+        }
+        lines.push(line);
+        let lines: Vec<String> = lines.iter().map(|line| clipped(line, width)).collect();
+        lines.join("\n")
     }
 }
 
@@ -149,10 +246,16 @@ impl Observer for Talk {
             Event::Say(text) => self.say(text),
             Event::Begin { trial, of, left_ns } => {
                 let told = described(trial, &self.varying);
-                self.doing = format!("[{}/{}] {told}", trial.number, of);
+                let now_ns = clock::monotonic_ns();
+                match &mut self.whole {
+                    Some(whole) => (whole.at, self.doing) = ((trial.number, *of), load(trial).0),
+                    None => {
+                        self.doing = format!("[{}/{}] {told}", trial.number, of);
+                        self.said_ns = now_ns;
+                    }
+                }
                 self.in_bits = trial.settings.is_network();
-                self.said_ns = clock::monotonic_ns();
-                self.ends_at_ns = left_ns.map(|left_ns| self.said_ns.saturating_add(left_ns));
+                self.ends_at_ns = left_ns.map(|left_ns| now_ns.saturating_add(left_ns));
                 self.show("preparing");
             }
             Event::During(Progress::Preparing) => self.show("preparing"),
@@ -171,6 +274,13 @@ impl Observer for Talk {
                 value::throughput(*bytes_per_s),
                 value::iops(*ops_per_s)
             )),
+            Event::End(record)
+                if self.whole.is_some() && record.outcome.measurement().is_some() =>
+            {
+                if let Some(whole) = &mut self.whole {
+                    whole.add(record);
+                }
+            }
             Event::End(_) if self.quiet => {}
             Event::End(record) => self.say(&ended(record, &self.doing)),
         }
@@ -192,7 +302,7 @@ fn load(trial: &Trial) -> (String, &'static [&'static str]) {
     let settings = &trial.settings;
     if settings.has(knob::COMMAND) {
         let (streams, command) = (settings.get(knob::STREAMS), settings.get(knob::COMMAND));
-        let command = findings::report::words::clipped(command, 60);
+        let command = clipped(command, 60);
         return (format!("{streams} x {command}"), &["streams", "command"]);
     }
     let shown = |name| settings.named(name).map(value::setting).unwrap_or_default();
@@ -295,6 +405,27 @@ mod tests {
         assert!(told.starts_with("create: create, 1 x 1 file of "), "{told}");
         let layout = described(&trial("layout", "file", &xfs), &varying);
         assert!(!layout.contains("filesystem"), "{layout}");
+    }
+
+    /// "0 ns left" stood beside a bar that still ran.
+    #[test]
+    fn the_last_second_is_no_number() {
+        assert_eq!(left(0, 999_999_999), "nearly done, ");
+        assert_eq!(left(5_000_000_000, 0), "nearly done, ");
+        assert_eq!(left(0, 129_000_000_000), "2 min 9 s left, ");
+        assert_eq!(left(0, 12_900_000_000), "12 s left, ");
+    }
+
+    #[test]
+    fn the_figures_so_far_fit_the_terminal() {
+        let figures = ["read 1900 MB/s", "write about 350 MB/s", "4K read 40.1k IOPS"];
+        let whole = Whole { figures: figures.map(str::to_owned).to_vec(), ..Whole::default() };
+        for columns in [20, 40, 80, 200] {
+            let text = whole.below("random-read, 1 x 4 KiB, depth 32: 171 MB/s", columns);
+            assert!(text.lines().all(|line| line.chars().count() < columns), "{columns}: {text}");
+            assert!(figures.iter().all(|it| text.contains(&it[..8])), "{columns}: {text}");
+        }
+        assert_eq!(whole.below("one", 200).lines().count(), 2);
     }
 
     /// Two streams that were not cold made `(not-cold, not-cold)` of one trial.

@@ -6,7 +6,8 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use super::kept::{DEFAULT, Kept};
+use super::STORE;
+use super::kept::Kept;
 use super::{Common, flushed, talk};
 use base::checklist::{Sum, parse};
 use base::hash::Checksum;
@@ -117,7 +118,7 @@ fn read(request: &Request) -> Vec<PathBuf> {
 /// files of the store's own name that the list has, as nothing else beside it is read.
 fn untouched(request: &Request, store: &Path) -> Vec<PathBuf> {
     let Against::List { file, .. } = &request.against else { return read(request) };
-    if !request.paths.is_empty() || store == Path::new(DEFAULT) {
+    if !request.paths.is_empty() || store == Path::new(STORE) {
         return read(request);
     }
     // What can be read once is left to whoever verifies by it.

@@ -60,6 +60,8 @@ async function open(url, width = 1280) {
   await browser.call('Page.navigate', {url: 'about:blank'});
   const start = Date.now();
   await browser.call('Page.navigate', {url});
+  await browser.until('document.documentElement?.dataset.drawn', 'the page is open', 180);
+  await browser.evaluate('window.brickyard.unfold().then(() => true)');
   await browser.until("document.documentElement?.dataset.painted", 'the explorer is drawn', 180);
   const painted = Date.now() - start;
   await browser.until('document.documentElement.dataset.drawn', 'all figures are drawn', 180);

@@ -9,6 +9,9 @@ import {pathToFileURL} from 'node:url';
 import {begin, must} from './harness.mjs';
 
 const WIDTHS = [360, 768, 1280];
+const HEIGHT = 900;
+/** So many screens a page takes as it opens. */
+const SCREENS = 6;
 const DEEPEST = 9000;
 const harness = await begin('node tests/browser/report.mjs [--shots DIR] REPORT.html...');
 const {args, browser, shots} = harness;
@@ -50,6 +53,21 @@ async function figures() {
     ...must(plot.svg > 0 && plot.traces > 0 && plot.points > 0, `${plot.id} is empty`),
     ...must(plot.inside, `${plot.id} is wider than its place`),
   ]).concat(must(plots.length >= placed, 'a place without a plot')));
+  check('every figure is a table as well, and the first chart a picture', await browser.evaluate(`(() => {
+    const {csv, core} = window.brickyard;
+    const bad = [...document.querySelectorAll('.js-plotly-plot')].filter((plot) => {
+      const lines = csv(plot).trimEnd().split('\\n');
+      const points = plot.data.reduce((sum, of) => sum + (of.z ? of.z.flat().length : (of.x ?? []).length), 0);
+      return lines[0] !== 'series,x,y,low,high,value' || lines.length - 1 !== points;
+    }).map((plot) => plot.id + ' is no table');
+    if (!document.querySelector('figure.core')) return bad;
+    const bars = document.querySelectorAll('.core rect').length;
+    if (core('csv').trimEnd().split('\\n').length !== bars + 1) bad.push('the chart is no table');
+    const drawn = new DOMParser().parseFromString(core('svg'), 'image/svg+xml');
+    const fills = new Set([...drawn.querySelectorAll('rect')].map((bar) => bar.style.fill));
+    if (drawn.querySelector('parsererror') || fills.has('') || fills.has('rgb(0, 0, 0)')) bad.push('the chart has no colours');
+    return bad;
+  })()`));
   // One was drawn over its caption, into the element that happened to have the same name.
   check('no two elements have the same name', await browser.evaluate(`(() => {
     const ids = [...document.querySelectorAll('[id]')].map((element) => element.id);
@@ -165,11 +183,115 @@ const OUTSIDE = `[...document.querySelectorAll('.plot')].flatMap((plot) => {
   });
 })`;
 
+// Every text that can be seen: where it is, whose it is, and whether somebody may scroll it.
+const TEXTS = `(() => {
+  // What a closed fold holds has boxes in some browsers, and is not seen; rows are like the first ones.
+  const unseen = (node) => node.nodeType === Node.ELEMENT_NODE
+    && (node.matches('script, style, noscript, select, .hidden, .skip')
+      || (node.parentElement.matches('details:not([open])') && node.tagName !== 'SUMMARY')
+      || (node.tagName === 'TR' && node.rowIndex > 60));
+  const acceptNode = (node) => (unseen(node) ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT);
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT, {acceptNode});
+  const texts = [];
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const of = node.parentElement;
+    if (node.nodeType !== Node.TEXT_NODE || !node.textContent.trim()) continue;
+    if (!of.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    // The box of what is written aslant is larger than what is written.
+    const turned = of.getScreenCTM?.();
+    if (turned && Math.abs(turned.a * turned.b) > 0.01) continue;
+    const scrolls = Boolean(of.closest('nav, pre, .scroll, .canvas, .wide, td, .modebar'));
+    for (const {left, right, top, bottom} of range.getClientRects()) {
+      if (right - left > 1 && bottom - top > 1) texts.push({
+        left: left + scrollX, right: right + scrollX, top: top + scrollY, bottom: bottom + scrollY, scrolls,
+        says: node.textContent.trim().slice(0, 40), of,
+      });
+    }
+  }
+  return texts;
+})()`;
+
+// Texts that lie on each other: of the boxes of two, more than a hair is common. A line's box is a
+// little higher than its letters.
+const OVERLAPS = `(() => {
+  const texts = ${TEXTS}.filter((text) => !text.scrolls).sort((a, b) => a.top - b.top);
+  const bad = [];
+  texts.forEach((one, at) => {
+    for (let next = at + 1; next < texts.length && texts[next].top < one.bottom; next++) {
+      const other = texts[next];
+      const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+      const line = Math.min(one.bottom - one.top, other.bottom - other.top);
+      if (wide > 2 && high > 0.35 * line) bad.push(one.says + ' on ' + other.says);
+    }
+  });
+  return bad;
+})()`;
+
+// What the first screen promises: verdict, figures and the first chart are seen without scrolling.
+const FIRST = `(() => {
+  const bottom = (selector) => {
+    const place = document.querySelector(selector);
+    return place ? place.getBoundingClientRect().bottom + scrollY : 0;
+  };
+  const chart = document.querySelector('.core svg');
+  const bad = [];
+  if (!document.querySelector('.answer')) return bad;
+  for (const part of ['.answer .trust', 'table.summary']) {
+    if (bottom(part) > innerHeight) bad.push(part + ' ends at ' + Math.round(bottom(part)));
+  }
+  const box = chart?.getBoundingClientRect();
+  if (box && box.top + scrollY + box.height / 2 > innerHeight) bad.push('the chart is too low: ' + Math.round(box.top + scrollY));
+  const screens = document.documentElement.scrollHeight / innerHeight;
+  if (screens > ${SCREENS}) bad.push(screens.toFixed(1) + ' screens');
+  const outside = ${TEXTS}.filter((text) => !text.scrolls && (text.left < -1 || text.right > innerWidth + 1));
+  return bad.concat(outside.map((text) => text.says + ' is outside'));
+})()`;
+
+/**
+ * Each link at the head of the page, as somebody would press it on a page that was just opened; of the
+ * page with most figures on a machine a twelfth as fast. There the browser had gone to where the place
+ * was before the figures above it were drawn: one landed 99 px off on a busy machine, here they were
+ * 2362 px off.
+ */
+async function links() {
+  await browser.call('Emulation.setCPUThrottlingRate', {rate: harness.subject === 'crossed' ? 12 : 1});
+  const names = await browser.evaluate(`[...document.querySelectorAll('nav a')].map((link) => link.hash)`);
+  const bad = [];
+  for (const name of names) {
+    const top = await browser.evaluate(`(async () => {
+      scrollTo({top: 0, behavior: 'instant'});
+      document.querySelector('nav a[href=${JSON.stringify(name)}]').click();
+      const place = document.querySelector(${JSON.stringify(name)});
+      let [before, still] = [NaN, 0];
+      for (let frames = 0; still < 20 && frames < 400; frames++) {
+        await new Promise((done) => requestAnimationFrame(done));
+        await window.brickyard.settled();
+        const now = place.getBoundingClientRect().top;
+        still = now === before ? still + 1 : 0;
+        before = now;
+      }
+      const end = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+      return end && before >= 0 && before < innerHeight ? 0 : before;
+    })()`);
+    bad.push(...must(top > -2 && top < 150, `${name} lands at ${Math.round(top)} px`));
+  }
+  await browser.call('Emulation.setCPUThrottlingRate', {rate: 1});
+  check('links land where they say', bad);
+}
+
 async function widths(url, name) {
   const bad = [];
   const outside = [];
   for (const width of WIDTHS) {
     await open(url, width);
+    check(`the first screen holds the answer at ${width} px`, await browser.evaluate(FIRST));
+    check(`no text lies on another at ${width} px`, await browser.evaluate(OVERLAPS));
+    await shot(`${name}-first-${width}`);
+    if (width === WIDTHS.at(-1)) await links();
+    await browser.evaluate('window.brickyard.unfold().then(() => true)');
     const parts = await browser.evaluate(OUTSIDE);
     outside.push(...parts.map((part) => `${part} at ${width}`));
     const over = await browser.evaluate(`document.documentElement.scrollWidth - innerWidth`);
@@ -184,6 +306,7 @@ async function dark(url, name) {
   const features = [{name: 'prefers-color-scheme', value: 'dark'}];
   await browser.call('Emulation.setEmulatedMedia', {features});
   await open(url, 1280);
+  await shot(`${name}-first-dark`);
   const colours = await browser.evaluate(`(() => {
     const light = (colour) => colour.match(/[0-9.]+/g).slice(0, 3).reduce((sum, part) => sum + Number(part), 0) / 3;
     const text = document.querySelector('.plot text');
@@ -197,16 +320,50 @@ async function dark(url, name) {
   await browser.call('Emulation.setEmulatedMedia', {features: []});
 }
 
+// What is shared: a block of text, and a picture drawn of it.
+async function share(name) {
+  // A comparison has no first screen.
+  if (!(await browser.evaluate("Boolean(document.getElementById('share-block'))"))) return;
+  const told = await browser.evaluate(`(() => {
+    const card = brickyard.card();
+    const pixels = card.getContext('2d').getImageData(0, 0, card.width, card.height).data;
+    const dark = (x, y) => pixels[4 * (y * card.width + x)] < 160;
+    const rows = [...Array(card.height).keys()].filter((y) =>
+      [...Array(card.width).keys()].some((x) => dark(x, y)));
+    const margins = [...Array(card.height).keys()].filter((y) => dark(card.width - 20, y) || dark(20, y));
+    return {size: [card.width, card.height], png: card.toDataURL('image/png'), first: rows[0],
+      last: rows.at(-1), rows: rows.length, margins: margins.length,
+      lines: document.getElementById('share-block').textContent.trimEnd().split('\\n').length};
+  })()`);
+  const drawn = told.first > 40 && told.last < 1240 && told.rows > 80 && told.margins === 0;
+  check('what is shared is a block of few lines and a picture', [
+    ...must(told.lines >= 2 && told.lines <= 20, `${told.lines} lines`),
+    ...must(drawn && told.size.join() === '2400,1260', JSON.stringify({...told, png: ''})),
+    ...must(told.png.startsWith('data:image/png;base64,iVBOR'), told.png.slice(0, 40)),
+  ]);
+  if (shots) writeFileSync(join(shots, `${name}-card.png`), Buffer.from(told.png.slice(22), 'base64'));
+}
+
 async function print(url, name) {
   await open(url, 1280);
   await browser.call('Emulation.setEmulatedMedia', {media: 'print'});
   await browser.evaluate("window.dispatchEvent(new Event('beforeprint'))");
   const wide = await browser.evaluate(`[...document.querySelectorAll('.plot .main-svg')]
     .map((svg) => svg.getBoundingClientRect().width).filter((width) => width > 700).map(String)`);
+  check('every fold is open on paper', await browser.evaluate(
+    "[...document.querySelectorAll('details.fold:not([open])')].map((fold) => fold.textContent.slice(0, 20))"));
   const background = await browser.evaluate('getComputedStyle(document.body).backgroundColor');
   check('prints light, and figures fit the paper',
     wide.concat(must(background === 'rgb(255, 255, 255)', background)));
   await harness.size(720, 1000);
+  check('no text lies on another in print', await browser.evaluate(OVERLAPS));
+  // US Letter with the margins that Chromium leaves.
+  await harness.size(739, 979);
+  const pages = await browser.evaluate(
+    "((document.querySelector('.appendix')?.getBoundingClientRect().top ?? 0) + scrollY) / 979");
+  // Names of hundreds of letters, and figures of sixteen lines, may take a third.
+  const most = ['hostile', 'crossed'].includes(name) ? 3 : 2;
+  check('two pages come before the appendix on paper', must(pages <= most, `${pages.toFixed(2)} pages`));
   await shot(`${name}-print`);
   await browser.call('Emulation.setEmulatedMedia', {media: ''});
   const {data} = await browser.call('Page.printToPDF', {});
@@ -220,12 +377,13 @@ await harness.run(async () => {
     const url = pathToFileURL(resolve(file)).href;
     harness.subject = basename(file, '.html');
     [harness.requests, harness.complaints] = [[], []];
-    await open(url, 1280);
+    // It leaves the page as it opens at the last of them.
+    await widths(url, harness.subject);
     await figures();
     await page();
     await timelines();
     await table();
-    await widths(url, harness.subject);
+    await share(harness.subject);
     await dark(url, harness.subject);
     await print(url, harness.subject);
     check('no request but for the page itself', harness.requests.filter((asked) => asked !== url));

@@ -137,7 +137,7 @@ async function compared() {
   const [a, b] = [await side('A'), await side('B')];
   check('two that were ticked are compared, the older first', must(
     a?.includes('(campaign 1)') && b?.includes('(campaign 2)'), `${a}; ${b}`));
-  await go(link('Hold against 2 instead'));
+  await go(link('Use 2 as the baseline'));
   check('and the other way round', must((await side('A'))?.includes('(campaign 2)'), await side('A')));
   await go(link('Campaign 1'));
   check('and each has its report', must(/^SIMULATED, no server was measured: Storage of/.test(await title()), await title()));

@@ -46,8 +46,8 @@ fn the_second_source_is_imported_and_its_limits_are_named() {
     assert!(html.contains("x4 PCIe 1.0 link of") && html.contains("813 MiByte/s"));
 
     let document: Value = serde_json::from_str(&of("json")).expect("one document");
-    assert_eq!(limit(&document, "(813 MiB/s) from 5 disks"), "link");
-    assert_eq!(limit(&document, "(980 MiB/s) from 6 disks"), "unknown");
+    assert_eq!(limit(&document, "852 MB/s from 5 disks"), "link");
+    assert_eq!(limit(&document, "1028 MB/s from 6 disks"), "unknown");
     let all = document["findings"].to_string();
     assert!(all.contains("First suspect: the controller"), "{all}");
     let slow = all.matches("too slow for its port").count();
@@ -134,6 +134,6 @@ fn a_recording_of_ones_own_takes_the_place_of_one_that_ships() {
     std::fs::write(at.join("mine.txt"), text.replace("2.5 GT/s", "5.0 GT/s")).expect("written");
     let import = ["import", "--published", "sara-2010", "--root", "x4=mine.txt", "--json"];
     let document: Value = serde_json::from_str(&printed(at, &import)).expect("one document");
-    assert_eq!(limit(&document, "(813 MiB/s) from 5 disks"), "unknown");
+    assert_eq!(limit(&document, "852 MB/s from 5 disks"), "unknown");
     assert_eq!(document["inventory"]["configurations"]["x4"]["about"], "mine.txt");
 }

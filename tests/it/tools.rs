@@ -158,6 +158,32 @@ fn the_doctor_tells_what_is_there_and_how_to_get_what_is_not_and_ends_well() {
     assert_eq!(seen, 4);
 }
 
+/// That locked memory was too little stood in a note of 62 trials, and `doctor` said that nothing
+/// was missing.
+#[test]
+fn the_doctor_tells_what_the_last_run_did_without() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lacked = || {
+        let told = document(&brickyard(folder.path(), &["doctor", "--json"]));
+        let groups = told["groups"].as_array().expect("groups").clone();
+        groups.into_iter().find(|group| group["name"] == "last run")
+    };
+    assert_eq!(lacked(), None, "nothing has run");
+    let run = ["run", "random-read", "file-size=4MiB", "stop=100ms", "--json", "--quiet"];
+    let ran = document(&brickyard(folder.path(), &run));
+    let trials = ran["trials"].as_array().expect("trials").iter();
+    let notes = trials.flat_map(|trial| trial["notes"].as_array().cloned().unwrap_or_default());
+    let kinds: Vec<String> =
+        notes.filter_map(|note| note["kind"].as_str().map(str::to_owned)).collect();
+    for (kind, name) in [("no-huge-pages", "huge pages"), ("memlock", "locked memory")] {
+        let rows = lacked().map(|group| group["rows"].clone());
+        let told = rows.is_some_and(|rows| {
+            rows.as_array().is_some_and(|rows| rows.iter().any(|row| row["name"] == name))
+        });
+        assert_eq!(told, kinds.iter().any(|it| it == kind), "{kind} of {kinds:?}");
+    }
+}
+
 /// iperf3 stood among the engines and refused every trial. What it printed is imported as before,
 /// under its name, and who would run it is told what to do.
 #[test]

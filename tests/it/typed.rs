@@ -228,11 +228,41 @@ fn what_is_printed_for_people_fits_a_terminal() {
     }
     for shell in ["bash", "zsh", "fish"] {
         let output = brickyard(folder.path(), &["generate", "completions", shell]);
-        assert!(String::from_utf8_lossy(&output.stdout).contains("brickyard"), "{shell}");
+        let script = String::from_utf8_lossy(&output.stdout).into_owned();
+        for name in ["sequential-read", "io-scheduler", "block-size="] {
+            assert!(script.contains(name), "{shell} knows no {name}");
+        }
+        std::fs::write(folder.path().join(format!("completions.{shell}")), script).expect("kept");
     }
     let output = brickyard(folder.path(), &["generate", "man", "--out", "."]);
     assert!(output.status.success());
     assert!(folder.path().join("brickyard-evaluate.1").exists());
+}
+
+/// What bash offers for the last of these words.
+fn offered(at: &std::path::Path, words: &str) -> String {
+    let script = format!(
+        "source <(\"$0\" generate completions bash); COMP_WORDS=({words}); \
+         COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 )); \
+         compopt() {{ echo \"without space\"; }}; \
+         _brickyard_without_space brickyard \"${{COMP_WORDS[-1]}}\" \"${{COMP_WORDS[-2]}}\"; \
+         echo \"${{COMPREPLY[*]}}\""
+    );
+    let program = env!("CARGO_BIN_EXE_brickyard");
+    let mut bash = std::process::Command::new("bash");
+    let output = bash.args(["-c", &script, program]).current_dir(at).output().expect("bash");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+}
+
+/// Completions knew commands and flags, and none of the 200 names that nobody remembers.
+#[test]
+fn bash_completes_workloads_and_knobs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    assert_eq!(offered(at, "brickyard run sequential-r"), "sequential-read");
+    assert_eq!(offered(at, "brickyard run random-read queue-d"), "without space\nqueue-depth=");
+    assert_eq!(offered(at, "brickyard eval"), "evaluate");
 }
 
 /// No root, no disk and no name of a PCI device is needed; what was not read is said.

@@ -89,7 +89,7 @@ fn md_stripes_deliver_what_their_disks_do_and_not_the_file_system_is_what_matter
          brickyard run plan.toml{wiped} --json > /mnt/out/json\n\
          cat /proc/mdstat; blkid -p /dev/ubd[abcd] && exit 1; test -z \"$(ls -d /run/brickyard-*)\""
     );
-    let guest = Guest::run(disks, 640, &script, Duration::from_secs(1500));
+    let guest = Guest::run(disks, 640, &script, Duration::from_secs(if long { 1500 } else { 700 }));
     let document = serde_json::from_str(&guest.wrote("json")).expect("JSON");
     let cells = filesystems.len() * levels.len() * 2;
     check_stripes(&document, mb, replicates as usize * cells);

@@ -1,10 +1,8 @@
 //! Commits on a disk whose flushes take a known time, against what the kernel and the disk counted.
 
-use std::process::Command;
-
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, alone, sh, usable};
+use crate::disk::{Disk, Mount, alone, beside_another_disk, sh, usable};
 use crate::model::{Model, Modelled};
 use crate::run::{draw, figure, json, noted, trials};
 
@@ -41,7 +39,7 @@ fn one_client_commits_as_fast_as_flushes_come_back_and_each_commit_has_its_own()
     if !usable("commits on a disk of known flushes", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     // Long beside what the requests between two flushes take on this machine.
     let flush_us = draw("flush, us", 20_000, 40_000);
     let mut made = flushing(flush_us);
@@ -75,7 +73,7 @@ fn commits_of_a_mount_without_barriers_are_never_called_durable() {
     if !usable("commits without barriers", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let mut made = flushing(5000);
     let device = made.disk().device.clone();
     drop(Mount::format(made.disk(), "ext4"));
@@ -92,21 +90,23 @@ fn commits_of_a_mount_without_barriers_are_never_called_durable() {
     assert!(trial["figures"]["durable_ops_per_s"].is_null(), "{trial:#}");
 }
 
-/// The sqlite3 program, with the same tables and the same statements by hand, one client.
+/// The sqlite3 program, with the same tables and the same statements by hand, one client. Beside
+/// three other disks its start and its end took 0.8 s of 5.8 s, and ours was 1.13 of its rate: the
+/// rate is that of more commits against fewer.
 #[test]
 fn sqlite3_by_hand_commits_at_the_same_rate() {
     if !usable("sqlite3 as referee", &["mkfs.ext4", "sqlite3"]) {
         return;
     }
     let _alone = alone();
-    // Long beside what starting sqlite3 takes, and copying its log when it ends.
     let mut made = flushing(20_000);
     let mount = Mount::format(made.disk(), "ext4");
     let ours = figure(
         &sqlite(&mount.name(), &["stop=4s", "warm-up=1s", "streams=1"]),
         "transactions_per_s",
     );
-    const COMMITS: u32 = 120;
+    const COMMITS: u32 = 100;
+    const FEW: u32 = 20;
     let mut script = "PRAGMA journal_mode=wal; PRAGMA synchronous=full;\n".to_owned();
     script += "CREATE TABLE a (id INTEGER PRIMARY KEY, balance INTEGER, filler BLOB);\n";
     script += "CREATE TABLE h (id INTEGER, delta INTEGER, filler BLOB);\n";
@@ -119,19 +119,22 @@ fn sqlite3_by_hand_commits_at_the_same_rate() {
         sh("sqlite3", &[&made_at, &read]);
     };
     run(&script);
-    let mut transfers = "PRAGMA synchronous=full;\n".to_owned();
-    for number in 0..COMMITS {
-        let account = 1 + (u64::from(number) * 7919) % 100_000;
-        transfers += &format!(
-            "BEGIN IMMEDIATE; UPDATE a SET balance = balance + 5 WHERE id = {account}; \
-             SELECT balance FROM a WHERE id = {account}; UPDATE a SET balance = balance + 5 \
-             WHERE id = 1; INSERT INTO h VALUES ({account}, 5, randomblob(36)); COMMIT;\n"
-        );
-    }
-    let begun = std::time::Instant::now();
-    run(&transfers);
-    let theirs = f64::from(COMMITS) / begun.elapsed().as_secs_f64();
+    // What starting sqlite3 takes, and copying its log when it ends, is in both.
+    let timed = |commits: u32| {
+        let mut transfers = "PRAGMA synchronous=full;\n".to_owned();
+        for number in 0..commits {
+            let account = 1 + (u64::from(number) * 7919) % 100_000;
+            transfers += &format!(
+                "BEGIN IMMEDIATE; UPDATE a SET balance = balance + 5 WHERE id = {account}; \
+                 SELECT balance FROM a WHERE id = {account}; UPDATE a SET balance = balance + 5 \
+                 WHERE id = 1; INSERT INTO h VALUES ({account}, 5, randomblob(36)); COMMIT;\n"
+            );
+        }
+        let begun = std::time::Instant::now();
+        run(&transfers);
+        begun.elapsed().as_secs_f64()
+    };
+    let theirs = f64::from(COMMITS) / (timed(FEW + COMMITS) - timed(FEW));
     println!("ours is {:.3} of sqlite3's {theirs:.1} commits per second", ours / theirs);
     assert!((0.9..1.1).contains(&(ours / theirs)), "{ours} {theirs}");
-    let _ = Command::new("sync").status();
 }

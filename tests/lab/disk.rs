@@ -41,7 +41,7 @@ static GUEST: Mutex<()> = Mutex::new(());
 static WAITING: (Mutex<u32>, Condvar) = (Mutex::new(0), Condvar::new());
 
 /// So many may: seven of them used a fifth of one processor between them.
-const WAITING_MAX: u32 = 4;
+const WAITING_MAX: u32 = 3;
 
 /// One of those places.
 #[derive(Debug)]
@@ -111,12 +111,14 @@ pub fn sh(program: &str, arguments: &[&str]) -> String {
         .args(arguments)
         .output()
         .unwrap_or_else(|error| panic!("{program}: {error}"));
+    let said = String::from_utf8_lossy(&output.stdout);
     assert!(
         output.status.success(),
-        "{program} {arguments:?}: {}",
+        "{program} {arguments:?}: {}: {}{said}",
+        output.status,
         String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    said.trim().to_owned()
 }
 
 fn try_sh(program: &str, arguments: &[&str]) {

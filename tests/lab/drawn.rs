@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::disk::{Disk, Mount, beside_a_guest, usable};
+use crate::disk::{Disk, Mount, beside_another_disk, usable};
 use crate::run::draw;
 
 #[path = "../it/drawn/held.rs"]
@@ -32,7 +32,7 @@ fn nothing_that_is_printed_of_a_slow_disk_contradicts_what_was_counted() {
     if !usable(test, &["mkfs.ext4"]) {
         return;
     }
-    let _beside = beside_a_guest();
+    let _beside = beside_another_disk();
     let mut disk = Disk::new(600);
     let mount = Mount::format(&disk, "ext4");
     let rate = draw("disk of drawn plans, MB/s", 20, 60) * 1_000_000;

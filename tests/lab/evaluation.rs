@@ -1,8 +1,21 @@
 //! The standard evaluation as a whole, on a disk whose limit is known, and on places where it must
 //! refuse to begin.
 
+use serde_json::Value;
+
 use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
 use crate::run::{brickyard, draw, figure, json, trials};
+
+/// What a trial may read through the throttle, of its limit: up to 0.2 s worth of bytes pass at
+/// once, see `referee`, on 2 s. A pilot, on which no figure rests, may be shorter: one of 1.25 s
+/// with 60 streams, all of which count from the first, was above what holds for 2 s.
+fn most(trial: &Value) -> f64 {
+    let seconds = match trial["group"] == "probe" {
+        true => (trial["elapsed_ns"].as_f64().expect("a time") / 1e9).min(2.0),
+        false => 2.0,
+    };
+    1.02 + 0.2 / seconds
+}
 
 /// Every reading figure of the evaluation is the planted limit's or below it; only those that say
 /// `cache` are above.
@@ -22,12 +35,18 @@ fn an_evaluation_finds_the_limit_and_marks_what_memory_delivers() {
     }
     let folder = tempfile::tempdir().expect("a folder");
     let name = mount.name();
-    let document = json(folder.path(), &["evaluate", &name, "--budget", "90s", "--quiet"]);
+    // What the core set leaves of it buys the first curve.
+    let document = json(folder.path(), &["evaluate", &name, "--budget", "160s", "--quiet"]);
     let mut cached = 0;
     let mut highest: f64 = 0.0;
     for trial in trials(&document) {
         assert_eq!(trial["outcome"], "done", "{trial:#}");
-        if ["write", "rewrite", "probe", "layout"].iter().any(|group| trial["group"] == *group) {
+        if trial["settings"]["access"].as_str().is_some_and(|it| it.contains("write")) {
+            continue;
+        }
+        // A pilot may be too short to tell anything; no figure rests on it.
+        let told = !trial["figures"]["throughput_bytes_per_s"].is_null();
+        if trial["group"] == "probe" && !told {
             continue;
         }
         // The throttle counts each direction by itself.
@@ -41,8 +60,7 @@ fn an_evaluation_finds_the_limit_and_marks_what_memory_delivers() {
                 cached += 1;
                 assert!(share > 2.0, "memory is faster than this disk: {trial:#}");
             }
-            // 0.2 s of burst on 2 s: the throttle's, see `referee`.
-            Some("device") => assert!(share < 1.12, "above the limit: {trial:#}"),
+            Some("device") => assert!(share < most(trial), "{share:.3} of the limit: {trial:#}"),
             other => panic!("{other:?} in {trial:#}"),
         }
         if trial["origin"]["verdict"] == "device" {
@@ -51,6 +69,20 @@ fn an_evaluation_finds_the_limit_and_marks_what_memory_delivers() {
     }
     assert_eq!(cached, 3, "the cached cell has three replicates, and no other trial is cached");
     assert!(highest > 0.9, "some load reaches the limit: {highest}");
+    let figures = document["summary"]["figures"].as_array().expect("figures");
+    let names: Vec<&str> = figures.iter().filter_map(|it| it["name"].as_str()).collect();
+    let wanted = [
+        "sequential_read",
+        "sequential_write",
+        "random_read_4k",
+        "random_write_4k",
+        "read_latency_4k",
+        "commit_latency_4k",
+    ];
+    assert_eq!(names, wanted, "{figures:#?}");
+    let read = figures[0]["value"].as_f64().expect("a rate") / limit as f64;
+    println!("the first screen says {read:.4} of the limit, {}", document["summary"]["confidence"]);
+    assert!((0.97..1.03).contains(&read), "{:#}", document["summary"]);
     let first = document["answer"][0].as_str().unwrap_or_default();
     assert!(first.contains("he device delivers"), "{first}");
     assert!(
@@ -98,4 +130,83 @@ fn read_only_and_full_file_systems_and_stores_are_refused_before_anything_is_mad
     let output = brickyard(folder.path(), &report).output().expect("it starts");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
+}
+
+/// Figures of the first screen that a disk's limit decides, with what one of them moves, bytes.
+const LIMITED: [(&str, f64); 4] = [
+    ("sequential_read", 1.0),
+    ("sequential_write", 1.0),
+    ("random_read_4k", 4096.0),
+    ("random_write_4k", 4096.0),
+];
+
+/// The cell of the core set that lasts longest on a slow disk.
+const MANY: &str = "60 streams, direct";
+
+/// How far the figures of an evaluation are from what the disk gives, and how wide their intervals.
+fn off(document: &Value, limit: u64) -> Vec<(String, f64, f64)> {
+    let figures = document["summary"]["figures"].as_array().expect("figures");
+    let of = |(name, bytes): &(&str, f64)| {
+        let figure = figures.iter().find(|it| it["name"] == *name).expect(name);
+        let [value, low, high] = ["value", "low", "high"]
+            .map(|key| figure[key].as_f64().unwrap_or_else(|| panic!("{key} of {figure:#}")));
+        let half = (high / low).sqrt() - 1.0;
+        ((*name).to_owned(), value * bytes / limit as f64 - 1.0, half)
+    };
+    LIMITED.iter().map(of).collect()
+}
+
+/// Core figures of six short trials were 4 to 10 % above the limit of their disk, in every repeat
+/// alike: windows opened with the first of a lot that a throttle had let go.
+///
+/// Two in a row on one disk have the same cells and no regression.
+#[test]
+fn core_figures_are_the_disks_and_two_evaluations_in_a_row_compare() {
+    if !usable("evaluations in a row", &["mkfs.ext4"]) {
+        return;
+    }
+    let _beside = beside_another_disk();
+    let disks = if std::env::var_os("BRICKYARD_LONG").is_some() { 10 } else { 1 };
+    let (mut near, mut narrow, mut all) = (0, 0, 0);
+    for at in 0..disks {
+        let limit = draw(&format!("disk {at}: limit, MB/s"), 40, 110) * 1_000_000;
+        let mut disk = Disk::new(2500);
+        let mount = Mount::format(&disk, "ext4");
+        if !disk.limit(limit, limit) {
+            println!("SKIP evaluations in a row: no cgroup v1 block throttle");
+            return;
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let name = mount.name();
+        let mut left_out = false;
+        for _ in 0..2 {
+            let words = ["evaluate", &name, "--budget", "2m", "--quiet"];
+            let document = json(folder.path(), &words);
+            let not_bought = document["not_bought"].as_array().expect("what was left out");
+            left_out |= not_bought.iter().any(|it| it["cell"] == MANY);
+            for (figure, off, half) in off(&document, limit) {
+                let [off_percent, half_percent] = [100.0 * off, 100.0 * half];
+                println!("{figure}: {off_percent:+.2} %, known within {half_percent:.2} %");
+                all += 1;
+                near += u32::from(off.abs() <= 0.02);
+                narrow += u32::from(half <= 0.05);
+                assert!(off.abs() <= 0.10, "{figure} is {off:+.4} of the limit off");
+            }
+        }
+        let output = brickyard(folder.path(), &["compare", "1", "2", "--json"]).output();
+        let output = output.expect("it starts");
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text} {}", String::from_utf8_lossy(&output.stderr));
+        // The core set and the writing of the files; of curves one may have bought another than
+        // the other. At 40 MB/s one of two had no time for what has 60 MiB in flight, and said so.
+        let compared: Value = serde_json::from_str(&text).expect("JSON");
+        let cells = compared["comparisons"][0]["cells"].as_array().map_or(0, Vec::len);
+        let least = 12 - usize::from(left_out);
+        assert!(cells >= least, "{cells} cells are compared: {text}");
+    }
+    println!("{near} of {all} figures within 2 %, {narrow} of {all} half widths within 5 %");
+    // Of a program that is right 19 times in 20, three of 8 are off in 0.6 % of runs, and ten of
+    // 80 in 0.9 % (binomial).
+    let most = if all > 8 { 9 } else { 2 };
+    assert!(all - near <= most, "{near} of {all} figures lie within 2 % of the limit");
 }

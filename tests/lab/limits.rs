@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 
 use crate::disk::{alone, usable};
-use crate::run::{draw, figure, parse, trials};
+use crate::run::{draw, figure, parse, said, trials};
 
 mod groups;
 mod of_disks;
@@ -110,7 +110,7 @@ impl Answer {
             limit: finding["limit"].as_str().expect("a limit").to_owned(),
             next: next.map(|(limit, rate)| (limit.to_owned(), rate)),
             bytes_per_s: figure(trial, "throughput_bytes_per_s"),
-            claim: finding["claim"].as_str().expect("a claim").to_owned(),
+            claim: said(finding),
         }
     }
 }

@@ -8,6 +8,7 @@
 
 mod arrays;
 mod concat;
+mod confidence;
 mod daemon;
 mod database;
 mod disk;

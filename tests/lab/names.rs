@@ -160,7 +160,10 @@ fn a_cold_stat_reads_the_disk_and_a_warm_one_does_not() {
         let document =
             run(folder.path(), &[&["run", "stat", "--dir", directory], &knobs[..]].concat());
         let trial = trials(&document)[0].clone();
-        assert!(figure(&trial, "ops_per_s") > 0.0);
+        // In memory one of the streams may be through its files before the other has begun.
+        if directory != "/dev/shm" || !noted(&trial, "no-common-time") {
+            assert!(figure(&trial, "ops_per_s") > 0.0);
+        }
         noted(&trial, "not-cold")
     };
     assert!(!told(&mount.name()), "it was cold");

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::disk::{alone, sh, usable};
-use crate::run::{draw, figure, noted, parse, trials};
+use crate::run::{draw, figure, noted, parse, said, trials};
 
 /// Bytes that a shaped end lets go at once when nothing was sent for a while.
 pub const BUCKET: u64 = 2 << 20;
@@ -197,8 +197,9 @@ pub fn limit(document: &Value) -> (String, String) {
     let found = findings.iter().find(|finding| finding["question"] == "bottleneck");
     let found = found.unwrap_or_else(|| panic!("no bottleneck: {document:#}"));
     let word = |key: &str| found[key].as_str().unwrap_or_default().to_owned();
-    println!("{}", word("claim"));
-    (word("limit"), word("claim"))
+    let said = said(found);
+    println!("{said}");
+    (word("limit"), said)
 }
 
 /// A full link is the network's doing, be it one that says its rate or one that nobody can ask; a

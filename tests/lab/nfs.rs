@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::disk::beside_this_machine;
 use crate::guest::{Disks, Guest, bootable};
-use crate::run::{draw, figure, noted, trials};
+use crate::run::{draw, figure, noted, said, trials};
 
 /// Frames of a link with an MTU of 1500 as a token bucket counts them, and the payload of TCP in
 /// each, with time stamps.
@@ -44,7 +44,7 @@ fn bottleneck(document: &Value) -> Vec<(String, String)> {
     let found = findings.iter().filter(|finding| finding["question"] == "bottleneck");
     let word = |finding: &Value, key: &str| finding[key].as_str().unwrap_or_default().to_owned();
     let all: Vec<(String, String)> =
-        found.map(|finding| (word(finding, "limit"), word(finding, "claim"))).collect();
+        found.map(|finding| (word(finding, "limit"), said(finding))).collect();
     all.iter().for_each(|(_, claim)| println!("{claim}"));
     all
 }

@@ -17,7 +17,7 @@ mod accused;
 mod counts;
 mod interval;
 mod kept;
-mod neighbour;
+pub mod neighbour;
 mod nodes;
 mod quiet;
 
@@ -150,9 +150,15 @@ impl Slow {
     }
 
     fn with(number: u64, mib: u64, filesystems: &[&'static str]) -> Slow {
+        Slow::at_least(20, number, mib, filesystems)
+    }
+
+    /// One of so many MB/s or more, and of any in the long form.
+    fn at_least(least: u64, number: u64, mib: u64, filesystems: &[&'static str]) -> Slow {
+        let least = if std::env::var_os("BRICKYARD_LONG").is_some() { 20 } else { least };
         let mut disk = Disk::new(mib);
         let mount = Mount::format(&disk, choose(number, "file system", filesystems));
-        let bytes_per_s = amount(number, "disk, MB/s", 20, 60) * 1_000_000;
+        let bytes_per_s = amount(number, "disk, MB/s", least, 60) * 1_000_000;
         assert!(disk.limit(bytes_per_s, 400_000_000), "a throttle");
         Slow { mount, disk, bytes_per_s }
     }

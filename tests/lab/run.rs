@@ -28,6 +28,13 @@ pub fn parse(output: &Output) -> Value {
     })
 }
 
+/// All that a finding says: its claim, and below it what it rests on.
+pub fn said(finding: &Value) -> String {
+    let details = finding["details"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let claim = finding["claim"].as_str().expect("a claim");
+    std::iter::once(claim).chain(details).collect::<Vec<_>>().join(" ")
+}
+
 /// The trials that measured something other than making the files.
 pub fn trials(document: &Value) -> Vec<&Value> {
     let all = document["trials"].as_array().expect("trials are an array");

@@ -2,12 +2,16 @@
 
 use serde_json::Value;
 
-use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
+use crate::disk::{Disk, Mount, alone, sh, usable};
 use crate::run::{draw, figure, json, trials};
 
 /// Two streams over one limited disk. One reads a file system on it; the other one on a loop device
 /// over it whose queue is kept short, so that it has little in flight and gets a small share for as
 /// long as the first competes, and all of it afterwards.
+///
+/// The throttle serves what waits in order, so shares are those of the bytes in flight. Beside
+/// three other tests the first has less of them in flight than it was given: the sum of the
+/// streams' rates came to 1.05 of the truth there, and failed CI; alone it is 1.39 to 1.43.
 struct Unequal {
     slow: Mount,
     _inner: Disk,
@@ -18,7 +22,7 @@ struct Unequal {
 fn unequal(limit: u64) -> Option<Unequal> {
     let mut outer = Disk::new(700);
     let fast = Mount::format(&outer, "ext4");
-    let inner = Disk::over(&fast.path, 200, &["--direct-io=on"]);
+    let inner = Disk::over(&fast.path, 250, &["--direct-io=on"]);
     let name = inner.device.trim_start_matches("/dev/").to_owned();
     for (file, value) in [("max_sectors_kb", "32"), ("nr_requests", "4")] {
         let path = format!("/sys/block/{name}/queue/{file}");
@@ -45,7 +49,7 @@ fn measure(lab: &Unequal, sustained: bool) -> Value {
             "--replicates",
             "1",
             "streams=2",
-            "file-size=96MiB",
+            "file-size=160MiB",
             "block-size=128KiB",
             "queue-depth=8",
             "stop=pass",
@@ -60,7 +64,7 @@ fn the_window_is_right_where_the_naive_figure_and_the_sum_of_streams_are_not() {
     if !usable("sustained load on throttled disks", &["mkfs.ext4"]) {
         return;
     }
-    let _beside = beside_another_disk();
+    let _alone = alone();
     let limit = draw("limit shared by both streams, MB/s", 50, 90) * 1_000_000;
     let Some(lab) = unequal(limit) else {
         println!("SKIP sustained load: this kernel has no cgroup v1 block throttle");

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 pub mod alike;
+pub mod allocation;
 pub mod batch_means;
 pub mod edge;
 pub mod equivalence;
@@ -71,6 +72,19 @@ impl Estimate {
         Estimate { value, interval: Some(Interval { low, high }) }
     }
 
+    /// A positive value that is known to within `half` on either side, on a logarithmic scale: as
+    /// many times less as more, and never nothing or below. What is not positive is on a plain one.
+    ///
+    /// The error of a logarithm is the relative error (delta method): Oehlert, "A note on the delta
+    /// method", The American Statistician 46 (1992).
+    pub fn on_a_log_scale(value: f64, half: f64) -> Estimate {
+        if value <= 0.0 {
+            return Estimate::within(value, value - half, value + half);
+        }
+        let times = (half / value).exp();
+        Estimate::within(value, value / times, value * times)
+    }
+
     /// The estimate of something so many times as large; `factor` is positive.
     #[must_use]
     pub fn times(self, factor: f64) -> Estimate {
@@ -81,8 +95,11 @@ impl Estimate {
     /// The same, where it cannot be known better than within `step` on either side.
     #[must_use]
     pub fn no_finer(self, step: f64) -> Estimate {
-        let (low, high) = (self.value - step, self.value + step);
-        let widen = |ends: Interval| Interval { low: ends.low.min(low), high: ends.high.max(high) };
+        let Some(least) = Estimate::on_a_log_scale(self.value, step).interval else { return self };
+        let widen = |ends: Interval| Interval {
+            low: ends.low.min(least.low),
+            high: ends.high.max(least.high),
+        };
         Estimate { interval: self.interval.map(widen), ..self }
     }
 

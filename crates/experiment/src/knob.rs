@@ -47,7 +47,7 @@ pub use job::*;
 pub use label::*;
 pub use layout::*;
 pub use mail::*;
-pub use near::nearest;
+pub use near::{meant, nearest};
 pub use net::*;
 pub use replay::*;
 pub use settings::Settings;
@@ -162,6 +162,7 @@ pub const KNOBS: &[&Knob] = &[
     &job::SUSTAINED.listed(),
     &job::SECOND_PASS.listed(),
     &job::FSYNC.listed(),
+    &job::DATASYNC.listed(),
     &job::FSYNC_IN_TIME.listed(),
     &job::CLOSE_IN_TIME.listed(),
     &job::FRESH_FILE.listed(),

@@ -71,16 +71,26 @@ pub fn exact_in_json(seed: u64) -> u64 {
 
 /// Cells, expanded into trials: each replicate is a random permutation of all cells.
 pub fn blocked(cells: &[(String, Settings)], replicates: u32, seed: u64) -> Vec<Trial> {
+    let each = cells.iter().map(|(group, settings)| (group.clone(), settings.clone(), replicates));
+    blocked_each(&each.collect::<Vec<_>>(), seed)
+}
+
+/// The same, with a number of replicates of its own for each cell: those of the cells that have
+/// fewer are spread over the time of all.
+pub fn blocked_each(cells: &[(String, Settings, u32)], seed: u64) -> Vec<Trial> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
-    let mut trials = Vec::with_capacity(cells.len() * replicates as usize);
-    for replicate in 1..=replicates {
-        let mut order: Vec<usize> = (0..cells.len()).collect();
+    let rounds = cells.iter().map(|(_, _, replicates)| *replicates).max().unwrap_or(0);
+    let by = |round: u32, index: usize| round * cells[index].2 / rounds;
+    let mut trials = Vec::new();
+    for round in 0..rounds {
+        let runs = |index: &usize| by(round, *index) < by(round + 1, *index);
+        let mut order: Vec<usize> = (0..cells.len()).filter(runs).collect();
         shuffle(&mut order, &mut random);
         for index in order {
-            let (group, settings) = &cells[index];
+            let (group, settings, _) = &cells[index];
             trials.push(Trial {
                 number: trials.len() as u32 + 1,
-                replicate,
+                replicate: by(round + 1, index),
                 group: group.clone(),
                 settings: settings.clone(),
                 first_file: 0,

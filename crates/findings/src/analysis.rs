@@ -41,6 +41,7 @@ pub mod scaling;
 pub mod seek_law;
 pub mod size;
 mod steadiness;
+pub mod summary;
 mod tail;
 #[cfg(test)]
 mod tests;
@@ -190,8 +191,11 @@ fn answers(asked: &Asked<'_>) -> Vec<Finding> {
 pub struct Finding {
     /// Which question: `scaling`, `cache`, `durability`, ...
     pub question: &'static str,
-    /// One or two sentences with figures and their units.
+    /// One to three sentences with figures and their units, 40 words at most.
     pub claim: String,
+    /// What it rests on and what belongs to it, a sentence or a line each, for whoever wants more.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
     /// Numbers of the trials that it rests on.
     pub evidence: Vec<u32>,
     /// How much it matters.
@@ -217,6 +221,9 @@ pub struct Finding {
     /// What is not decided where another finding of the same question on the same trials is not.
     #[serde(skip)]
     pub leans: Option<String>,
+    /// It tells that something is not decided, and nothing else: no news for a first screen.
+    #[serde(skip)]
+    pub open: bool,
 }
 
 /// How much a finding matters.
@@ -238,6 +245,7 @@ impl Finding {
         Finding {
             question,
             claim,
+            details: Vec::new(),
             evidence,
             severity,
             limit: None,
@@ -247,7 +255,22 @@ impl Finding {
             assertions: Vec::new(),
             cells: Vec::new(),
             leans: None,
+            open: false,
         }
+    }
+
+    /// The same with what belongs to it, each made a sentence.
+    fn detailed(mut self, details: impl IntoIterator<Item = String>) -> Finding {
+        let details = details.into_iter().filter(|it| !it.is_empty());
+        self.details.extend(details.map(|it| words::sentence(&it)));
+        self
+    }
+
+    /// All that it says, in one line.
+    pub fn whole(&self) -> String {
+        let all =
+            std::iter::once(self.claim.as_str()).chain(self.details.iter().map(String::as_str));
+        all.collect::<Vec<_>>().join(" ")
     }
 
     /// The same, to be read before the figures are used.
@@ -261,10 +284,8 @@ impl Finding {
             return self;
         }
         let which = match count {
-            1 => "this trial did not surely read from where it should".to_owned(),
-            _ => format!(
-                "{strays} of these {count} trials did not surely read from where they should"
-            ),
+            1 => "this trial may have come from a cache".to_owned(),
+            _ => format!("{strays} of these {count} trials may have come from a cache"),
         };
         let claim = format!("{} But {which}.", self.claim);
         Finding { claim, ..self }.warn()
@@ -280,6 +301,11 @@ impl Finding {
     /// else `subject` is not decided.
     fn leaning(self, subject: String) -> Finding {
         Finding { leans: Some(subject), ..self }
+    }
+
+    /// The same, of what is not decided, if `open`.
+    fn left_open(self, open: bool) -> Finding {
+        Finding { open, ..self }
     }
 
     /// The same, with what to do about it.

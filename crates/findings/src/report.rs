@@ -8,12 +8,14 @@ use std::sync::Arc;
 
 use ::parquet::errors::ParquetError;
 
+use crate::analysis::summary::Summary;
 use crate::analysis::{Finding, Shown};
 use experiment::campaign::Campaign;
 use experiment::measurement::figures::{Cell, Figures};
 use experiment::measurement::origin::Origin;
 use experiment::measurement::{Note, Record};
 
+mod bars;
 mod bonnie;
 mod cells;
 mod columns;
@@ -30,6 +32,7 @@ pub mod inspect;
 mod integrity;
 mod iozone;
 mod json;
+mod lines;
 mod markdown;
 pub mod nature;
 pub mod pairs;
@@ -39,10 +42,13 @@ mod per_cpu;
 mod prices;
 mod programs;
 pub mod query;
+mod reach;
 #[cfg(test)]
 mod schema;
 mod reported;
+pub mod screen;
 mod script;
+mod share;
 pub mod size;
 mod text;
 pub mod verify;
@@ -119,6 +125,14 @@ pub const FORMATS: &[Format] = &[
         render: Render::Text(text::render),
         noun: "text report of brickyard",
         mark: text::is_ours,
+    },
+    Format {
+        name: "share",
+        about: "Twelve lines for a forum, without the names of the machine and of directories",
+        extension: "share.txt",
+        render: Render::Text(share::render),
+        noun: "block of brickyard to share",
+        mark: share::is_ours,
     },
     Format {
         name: "json",
@@ -216,6 +230,8 @@ pub struct Input<'a> {
     pub findings: Vec<Finding>,
     /// The answer to "how fast is it, and what holds it back", in sentences.
     pub answer: Vec<String>,
+    /// What stands on the first screen.
+    pub summary: Summary,
 }
 
 /// What was computed of one trial.
@@ -299,7 +315,9 @@ mod tests {
             let text = String::from_utf8_lossy(&bytes);
             let ends = ["\n", "</html>", "PAR1"].iter().any(|end| text.ends_with(end));
             assert!(ends, "{}", format.name);
-            assert!(text.contains("cache"), "{}: the origin is told", format.name);
+            // What is shared is the first screen alone, whose caveats are tested by themselves.
+            let whole = format.name != "share";
+            assert!(!whole || text.contains("cache"), "{}: the origin is told", format.name);
         }
         assert!(find("docx").is_none());
     }

@@ -40,6 +40,7 @@ pub mod reread;
 pub mod signal;
 pub mod sockets;
 pub mod suspend;
+pub mod terminal;
 pub mod swap;
 pub mod tree;
 pub mod unpacked;

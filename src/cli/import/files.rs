@@ -87,10 +87,8 @@ pub fn plan(files: &[String]) -> String {
 fn named(name: &str) -> Result<&'static Importer, Error> {
     importers::find(name).ok_or_else(|| {
         let names = || IMPORTERS.iter().map(|importer| importer.name);
-        let hint = knob::nearest(name, names()).map_or_else(
-            || format!("choose one of {}", names().collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean --from {near}?"),
-        );
+        let hint = knob::meant(name, names(), |near| format!("--from {near}"))
+            .unwrap_or_else(|| format!("choose one of {}", names().collect::<Vec<_>>().join(", ")));
         Error::new(format!("cannot import from `{name}`"), "no such tool is known").hint(hint)
     })
 }

@@ -71,7 +71,7 @@ fn drawn(sides: &[(String, Retrieved)]) -> Result<Answer, Error> {
             a href=(format!("/campaign/{id}")) { "Campaign " (id) } " "
         }
         @for (id, _) in others {
-            a href=(against(id)) { "Hold against " (id) " instead" } " "
+            a href=(against(id)) { "Use " (id) " as the baseline" } " "
         }
     };
     Ok(Answer {

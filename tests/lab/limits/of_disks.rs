@@ -170,7 +170,9 @@ pub fn charged_twice(number: u64, _: bool) -> Case {
     Case { right: &["cgroup-io"], answer: load.run(), lifted: None }
 }
 
-/// A disk that does many at once, asked for one at a time; a group allows a few at once.
+/// A disk that does many at once, asked for one at a time; a group allows a few at once. Of 64 KiB
+/// the kernel may make two requests, which the group counts: of 297 that it allowed 145 reads a
+/// second made 292, and it was the group that kept them back, not the one at a time.
 pub fn latency(number: u64, _: bool) -> Case {
     let takes_us = amount(number, "request, us", 2000, 8000);
     let model = Model { request_us: takes_us, bytes_per_s: 4_000_000_000, slots: 16 };
@@ -179,7 +181,7 @@ pub fn latency(number: u64, _: bool) -> Case {
     let group = Group::new("blkio", number);
     let most = (1e6 / takes_us as f64 * factor(number)) as u64;
     group.limit(&made.disk().device, "read_iops", most);
-    let block = choose(number, "block", SMALL);
+    let block = choose(number, "block", &SMALL[..2]);
     let knobs = [block, "queue-depth=1,4", "stop=3s"];
     let load = Load::new(mount.name(), "random-read", &knobs, 1).within(&group);
     let lifted = Some((most * bytes_of(block)) as f64);

@@ -165,5 +165,5 @@ pub fn mean_intervals(samples: &[Vec<f64>]) -> Vec<Option<(Estimate, Option<Shar
 fn within(centre: f64, n: usize, spread: Spread) -> Estimate {
     let error = centre * (spread.relative / n as f64).sqrt();
     let half = t_quantile(0.975, spread.freedom) * error;
-    Estimate::within(centre, centre - half, centre + half)
+    Estimate::on_a_log_scale(centre, half)
 }

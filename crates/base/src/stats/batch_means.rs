@@ -1,7 +1,7 @@
 //! The mean of a series whose neighbours resemble each other, with an honest interval.
 
-use super::Interval;
 use super::interval::{mean, sample_variance, t_quantile};
+use super::{Estimate, Interval};
 
 /// Fewer batches than this say too little about their own scatter.
 const BATCHES_MIN: usize = 10;
@@ -28,8 +28,8 @@ const CORRECTION_WANTED: f64 = 1.05;
 ///
 /// The length of a batch follows from the lag-1 autocorrelation of the series at several scales,
 /// and is then doubled while the means themselves still show some. `None` when that leaves fewer
-/// than ten batches, or
-/// when the series is too short to tell.
+/// than ten batches, or when the series is too short to tell. Of what is never negative it is on a
+/// logarithmic scale ([`Estimate::on_a_log_scale`]).
 ///
 /// Source: Law, "Simulation Modeling and Analysis" (5th ed., 2015), 9.5.3; Alexopoulos and Seila,
 /// "Output data analysis", in Banks (ed.), "Handbook of Simulation" (1998), for the bias.
@@ -66,7 +66,10 @@ pub fn batch_means(values: &[f64]) -> Option<Interval> {
     let count = means.len() as f64;
     let half = t_quantile(0.975, count - 1.0) * (factor * sample_variance(&means) / count).sqrt();
     let centre = mean(values);
-    Some(Interval { low: centre - half, high: centre + half })
+    Some(match values.iter().any(|value| *value < 0.0) {
+        true => Interval { low: centre - half, high: centre + half },
+        false => Estimate::on_a_log_scale(centre, half).interval?,
+    })
 }
 
 /// The phi of the series at scale 1, 2, 4, ...: of the means of so many neighbours. A slow wave

@@ -73,8 +73,10 @@ pub fn largest(samples: &[Vec<f64>]) -> Option<Largest> {
         let spread = spread(of)?;
         Some(t_quantile(chance, spread.freedom) * of.error(&spread))
     };
-    let low = rivals.iter().filter_map(|it| Some(it.mean - end(it, once)?));
-    let high = rivals.iter().filter_map(|it| Some(it.mean + end(it, END)?));
+    let ends =
+        |it: &Sample, chance: f64| Estimate::on_a_log_scale(it.mean, end(it, chance)?).interval;
+    let low = rivals.iter().filter_map(|it| Some(ends(it, once)?.low));
+    let high = rivals.iter().filter_map(|it| Some(ends(it, END)?.high));
     let low = low.fold(f64::MIN, f64::max);
     let high = high.fold(best.mean, f64::max);
     let errors: Vec<f64> =

@@ -29,7 +29,10 @@ pub fn next_look(values: usize) -> usize {
 pub fn interval(values: &[f64]) -> Option<Interval> {
     let ends = batch_means(values)?;
     let centre = mean(values);
-    let widened = |end: f64| centre + (end - centre) * WIDENED;
+    let widened = |end: f64| match centre > 0.0 && end > 0.0 {
+        true => centre * (end / centre).powf(WIDENED),
+        false => centre + (end - centre) * WIDENED,
+    };
     Some(Interval { low: widened(ends.low), high: widened(ends.high) })
 }
 

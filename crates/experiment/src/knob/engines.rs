@@ -70,8 +70,8 @@ const CHECKED: Family = knobs! {
 /// Of loads that read and write files, blocks of them at a time.
 const BLOCKS: Family = knobs! {
     ACCESS, BLOCK_SIZE, QUEUE_DEPTH, BATCH, FILE_SIZE, FILES, DIRECT, COLD, IO_ENGINE,
-    SECOND_PASS, FSYNC, READ_SHARE, STRIDE_BLOCKS, RANDOM_DISTRIBUTION, ZIPF_THETA, DATA,
-    COMPRESSIBLE_SHARE, RATE, HUGE_PAGES, POLL
+    SECOND_PASS, FSYNC, DATASYNC, READ_SHARE, STRIDE_BLOCKS, RANDOM_DISTRIBUTION, ZIPF_THETA,
+    DATA, COMPRESSIBLE_SHARE, RATE, HUGE_PAGES, POLL
 };
 
 /// Of work on names.
@@ -150,7 +150,7 @@ pub const FILE: EngineKind = EngineKind {
         STACK,
         CARDS,
         knobs! {
-            DIRECTORIES, FSYNC_IN_TIME, CLOSE_IN_TIME, FRESH_FILE, UPDATE_EVERY
+            DIRECTORIES, FSYNC_IN_TIME, CLOSE_IN_TIME, FRESH_FILE, UPDATE_EVERY, WARM_UP
         },
     ],
     ..PLAIN
@@ -359,8 +359,8 @@ pub const FIO: EngineKind = EngineKind {
         CARDS,
         knobs! {
             ACCESS, BLOCK_SIZE, QUEUE_DEPTH, BATCH, STREAMS, FILE_SIZE, FILES, DIRECTORIES,
-            DIRECT, COLD, IO_ENGINE, AT_MOST, SUSTAINED, FSYNC, READ_SHARE, RANDOM_DISTRIBUTION,
-            ZIPF_THETA, DATA, COMPRESSIBLE_SHARE, RATE
+            DIRECT, COLD, IO_ENGINE, AT_MOST, SUSTAINED, FSYNC, DATASYNC, READ_SHARE,
+            RANDOM_DISTRIBUTION, ZIPF_THETA, DATA, COMPRESSIBLE_SHARE, RATE
         },
     ],
     files: Files::Own,
@@ -516,7 +516,7 @@ pub const SIM: EngineKind = EngineKind {
         BLOCKS,
         SIMULATED,
         knobs! {
-            DIRECTORIES
+            DIRECTORIES, WARM_UP
         },
     ],
     does: &[Does::Simulates],

@@ -127,6 +127,13 @@ pub const FSYNC: Knob<Word> = of_job(
     "end",
     "When what was changed is made durable: never, once at the end, or after every write",
 );
+pub const DATASYNC: Knob<bool> = of_job(
+    "datasync",
+    "fdatasync",
+    Domain::Flag,
+    "false",
+    "What `fsync` asks for is done by fdatasync(2): data, and of the rest what reading them takes",
+);
 pub const FSYNC_IN_TIME: Knob<bool> = of_job(
     "fsync-in-time",
     "end_fsync",

@@ -13,7 +13,7 @@ pub const WARM_UP: Knob<Nanoseconds> = of_job(
     "ramp_time",
     Domain::Duration { min_ns: 0, max_ns: DAY_NS },
     "0s",
-    "Operations are counted only after this long, and when every client has come so far",
+    "Operations are counted only after this long, and when every stream or client has begun",
 );
 pub const LOADFILE: Knob<Word> = of_job(
     "loadfile",

@@ -16,7 +16,9 @@ use facts::layout::Times;
 pub mod durable;
 mod latency;
 
-use durable::{durable_bytes, durable_seconds_each, each_stays};
+use durable::{
+    accepted_bytes_per_s, durable_bytes, durable_bytes_per_s, durable_seconds_each, each_stays,
+};
 use latency::latency_figures;
 
 /// The figures of a record with samples, whether it contradicts them or not.
@@ -83,11 +85,19 @@ pub(super) fn computed_rate(record: &Record, name: &str) -> Option<f64> {
             sum / parts.map(|part| part.len()).sum::<u64>() as f64
         }
         "accepted_throughput_bytes_per_s" => {
-            durable.map(|it| it.bytes as f64 * 1e9 / it.accepted_ns as f64)?
+            let settings = &record.trial.settings;
+            durable.map(|it| accepted_bytes_per_s(settings, &it, span().as_ref()))?
         }
         "durable_throughput_bytes_per_s" => {
             let bytes = durable_bytes(record)?;
-            durable.map(|it| bytes as f64 * 1e9 / it.durable_ns as f64)?
+            durable.map(|it| {
+                durable_bytes_per_s(
+                    (measurement, &record.trial.settings),
+                    &it,
+                    bytes,
+                    span().as_ref(),
+                )
+            })?
         }
         _ => return None,
     };
@@ -156,8 +166,9 @@ fn within_trial(
         false => batch_means(&rates)?,
     };
     // The window has parts of intervals at both ends, so its value is not quite their mean.
-    let shift = value - mean(&rates);
-    Some(Interval { low: (ends.low + shift).max(0.0), high: ends.high + shift })
+    let factor = value / mean(&rates);
+    let ends = Interval { low: ends.low * factor, high: ends.high * factor };
+    factor.is_finite().then_some(ends)
 }
 
 /// When a stream's timed part ended: its pass was complete, or the trial was over.
@@ -212,10 +223,12 @@ fn other_figures(
         }
     };
     if let Some(durable) = measurement.durable {
-        let bytes = durable.bytes as f64;
-        add("accepted_throughput_bytes_per_s", bytes, durable.accepted_ns as f64 / 1e9);
+        let settings = &record.trial.settings;
+        let accepted = accepted_bytes_per_s(settings, &durable, span);
+        add("accepted_throughput_bytes_per_s", accepted, 1.0);
         if let Some(bytes) = durable_bytes(record) {
-            add("durable_throughput_bytes_per_s", bytes as f64, durable.durable_ns as f64 / 1e9);
+            let rate = durable_bytes_per_s((measurement, settings), &durable, bytes, span);
+            add("durable_throughput_bytes_per_s", rate, 1.0);
         }
     }
     if let Some(pass) = &measurement.second_pass {

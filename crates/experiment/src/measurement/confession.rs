@@ -14,6 +14,8 @@ mod heat;
 mod others;
 mod processors;
 
+pub use others::writes_elsewhere;
+
 /// Every note that the evidence of `measurement` calls for, in a fixed order; none is good.
 pub fn confessions(measurement: &Measurement, settings: &Settings) -> Vec<Note> {
     let span = Span::of(measurement);
@@ -248,8 +250,26 @@ mod tests {
 
     #[test]
     fn a_core_of_ours_that_is_busy_is_confessed_though_the_machine_is_half_idle() {
-        let busy = replaced(stat([980, 50], 5));
+        let mut busy = replaced(stat([980, 50], 5));
+        uses(&mut busy, 900);
         confesses(&busy, "generator-bound", "CPU 0, which ran our threads, was 98 % busy");
+    }
+
+    /// The load uses so many ms of a CPU in each second.
+    fn uses(measurement: &mut Measurement, ms: u64) {
+        let process =
+            sampled("process", &[("cpu_ns", ms * 1_000_000)], &[("threads", 1), ("swap_bytes", 0)]);
+        measurement.counters.retain(|series| series.source != "process");
+        measurement.counters.push(process);
+    }
+
+    /// In 56 of 62 trials of an evaluation the load was accused of a busy core, of which it had
+    /// used 0.004 to 0.16.
+    #[test]
+    fn a_busy_core_of_which_the_load_used_little_was_used_by_others() {
+        let mut busy = replaced(stat([980, 50], 5));
+        uses(&mut busy, 160);
+        confesses(&busy, "others-cpu", "was 98 % busy, and the load used 0.160 of a CPU");
     }
 
     #[test]
@@ -264,13 +284,13 @@ mod tests {
         let mut moved = replaced(stat([300, 980], 5));
         moved.counters.retain(|series| series.source != "threads");
         moved.counters.push(threads(250, 1));
-        confesses(&moved, "generator-bound", "CPU 1");
+        confesses(&moved, "others-cpu", "CPU 1");
     }
 
     #[test]
     fn when_nobody_knows_where_our_threads_ran_any_busy_core_may_have_been_ours() {
         let mut blind = replaced(stat([300, 980], 5));
-        blind.counters.retain(|series| series.source != "threads");
+        blind.counters.retain(|series| !["threads", "process"].contains(&series.source.as_str()));
         confesses(&blind, "generator-bound", "not known where all our threads ran");
     }
 

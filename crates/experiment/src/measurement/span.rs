@@ -19,6 +19,10 @@ pub use latencies::Latencies;
 /// late, are more than 5 % of it on either side.
 const EACH_MIN: f64 = 10.0;
 
+/// The same of a window that opened at a moment that was drawn ([`is_drawn`]): its ends may be a
+/// batch early or late just as often, and what repeats of it differ by tells how much that is.
+const DRAWN_MIN: f64 = 3.0;
+
 /// A window that lasts so many mean latencies has seen as many batches come and go, however many
 /// were asked to be in flight: those of the page cache are done as soon as they are handed over.
 const LATENCIES_MIN: f64 = 10.0;
@@ -154,6 +158,12 @@ pub fn note(measurement: &Measurement, settings: &Settings) -> Option<Note> {
     }
 }
 
+/// Whether the window opened at a moment that was drawn, and not with an operation: that of a load
+/// of blocks that was warmed up.
+pub fn is_drawn(settings: &Settings) -> bool {
+    settings.has(knob::QUEUE_DEPTH) && settings.find(knob::WARM_UP).is_some_and(|ns| ns > 0)
+}
+
 /// Operations in flight at most: the streams, each as deep as was asked.
 pub fn in_flight(measurement: &Measurement, settings: &Settings) -> f64 {
     let deep = !settings.is_moot(knob::QUEUE_DEPTH.name);
@@ -179,7 +189,8 @@ fn is_one_batch(measurement: &Measurement, settings: &Settings, within: &Span) -
     if settings.is_simulated() || settings.is_network() || paused {
         return false;
     }
-    let few = (within.done.ops() as f64) < EACH_MIN * in_flight(measurement, settings);
+    let least = if is_drawn(settings) { DRAWN_MIN } else { EACH_MIN };
+    let few = (within.done.ops() as f64) < least * in_flight(measurement, settings);
     few && Latencies::of(measurement).is_none_or(|latencies| {
         // An operation that took longer than the window had begun before it.
         let batches_ns = LATENCIES_MIN * latencies.at_least_ns();

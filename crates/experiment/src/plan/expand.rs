@@ -135,10 +135,10 @@ impl Plan {
             });
         };
         let Some(knob) = knob::find(name) else {
-            let near = knob::nearest(name, knob::KNOBS.iter().map(|knob| knob.name));
-            let hint = near.map_or("`brickyard list knobs` shows all".to_owned(), |near| {
-                format!("did you mean `{near}`? `brickyard list knobs` shows all")
-            });
+            let names = knob::KNOBS.iter().map(|knob| knob.name);
+            let meant = knob::meant(name, names, |near| format!("`{near}`"));
+            let meant = meant.map_or(String::new(), |meant| format!("{meant} "));
+            let hint = format!("{meant}`brickyard list knobs` shows all");
             return Err(Refused { why: format!("there is no knob `{name}`"), hint });
         };
         if !self.loads.iter().any(|load| load.settings.named(name).is_some()) {

@@ -97,6 +97,7 @@ const ADDED: &[&str] = &[
     "rps",
     "interrupt-cpus",
     "qdisc",
+    "datasync",
     "sim-contention",
     "sim-coherency",
 ];
@@ -115,7 +116,10 @@ impl Names {
             let varied = load.factors.iter().any(|factor| factor.knob.name == name);
             let scope = knob::find(name).map(|knob| knob.scope);
             let default = |knob: &Knob| knob.default_value() == *value;
-            if ADDED.contains(&name) && knob::find(name).is_some_and(default) {
+            // Clients were warmed up before loads of blocks were.
+            let blocks = name == knob::WARM_UP.name && load.settings.has(knob::QUEUE_DEPTH);
+            let added = ADDED.contains(&name) || blocks;
+            if added && knob::find(name).is_some_and(default) {
                 continue;
             }
             // A label that nobody gave is as it is in plans that know of no labels.

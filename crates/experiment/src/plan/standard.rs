@@ -1,21 +1,42 @@
 //! The standard evaluation: which cells there are, and which of them a budget buys.
 //!
 //! Cells come in a fixed order, the most telling first, and are bought whole, with all their
-//! replicates. What a larger budget would buy is named with that budget.
+//! replicates. Time that is there beyond the core set makes its trials longer, then more of them
+//! where pilots say that this narrows an interval (`standard/pilots.rs`), then buys curves. What a
+//! larger budget would buy is named with that budget.
 
 use crate::knob::{self, Settings};
-use base::value::{self, Stop, Value};
+use base::value::Stop;
 
-/// Every cell is run this often.
+mod pilots;
+mod wishes;
+
+pub use pilots::{PILOTS, lengthen, of_each_kind, pay, pilot, repeated};
+pub use wishes::{Phase, Shape, Wish, wishes};
+
+/// Every cell of a curve is run this often.
 pub const REPLICATES: u32 = 3;
-/// No trial is shorter, ns.
+/// Every cell of the core set is: the range of six runs covers their median 97 times in 100.
+pub const CORE_REPLICATES: u32 = 6;
+/// No trial of a curve is shorter, ns.
 pub const TRIAL_NS_MIN: u64 = 2_000_000_000;
+/// No trial of the core set is shorter, ns.
+pub const CORE_NS_MIN: u64 = 800_000_000;
+/// So long is untimed before each trial, ns: what a throttle or a cache had saved up is spent then.
+/// No multiple of a tenth of a second, after which many throttles let go the next lot.
+pub const WARM_UP_NS: u64 = 150_000_000;
+/// The core set is bought whole before its trials grow; they grow up to this, ns.
+pub const CORE_NS_MAX: u64 = 5_000_000_000;
 /// With time to spare trials grow up to this, ns: five rounds of SNIA's criterion and some.
 pub const TRIAL_NS_MAX: u64 = 20_000_000_000;
 /// Starting a worker, opening files, proving them cold, and storing: what a trial costs on top.
 pub const OVERHEAD_NS: u64 = 180_000_000;
 /// A second pass reads again for at most this long, ns.
 pub const SECOND_PASS_NS: u64 = 2_000_000_000;
+/// It ends when a part tells that it is not faster, which takes it so much of that on average.
+const SECOND_PASS_PART: f64 = 0.4;
+/// The most streams of the standard evaluation.
+pub const STREAMS_MAX: u64 = 100;
 /// Streams that write the files; each replicate writes a third of them.
 pub const LAYOUT_STREAMS: u64 = 4;
 
@@ -57,42 +78,18 @@ pub fn writing(budget_ns: u64, places: u64, bytes_per_s: f64) -> Writing {
     }
 }
 
-/// What the cells are made for.
-#[derive(Clone, Debug)]
-pub struct Shape {
-    /// The engine.
-    pub engine: &'static str,
-    /// Directories as the user named them.
-    pub directories: Vec<String>,
-    /// Whether all of them take O_DIRECT.
-    pub direct: bool,
-    /// Bytes of each file.
-    pub file_size: u64,
-    /// Files in each directory.
-    pub files: u64,
-    /// What the cached cells may keep in memory, bytes.
-    pub cache_bytes: u64,
-}
-
-/// One cell of the standard evaluation.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Wish {
-    /// Which curve it belongs to.
-    pub group: String,
-    /// Its settings; `stop` is set when the length of trials is known.
-    pub settings: Settings,
-    /// In words: `8 streams`.
-    pub name: String,
-}
-
 /// A budget divided up.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bought {
     /// How many of the wishes, from the first, are bought.
     pub cells: usize,
-    /// Length of each trial, ns.
+    /// Length of each trial of the core set, ns.
+    pub core_ns: u64,
+    /// Length of each trial of a curve, ns.
     pub trial_ns: u64,
-    /// What they will take, ns.
+    /// For more trials of the core set, where pilots say that they pay, ns.
+    pub spare_ns: u64,
+    /// What all will take when that is used up, ns.
     pub total_ns: u64,
 }
 
@@ -103,179 +100,10 @@ pub fn files(streams_max: u64) -> u64 {
     streams_max.div_ceil(part) * part
 }
 
-/// Every cell of the standard evaluation, in the order in which a budget buys them.
-pub fn wishes(shape: &Shape) -> Vec<Wish> {
-    let mut list = List { shape, wishes: Vec::new() };
-    let direct = shape.direct;
-    list.sequential("sequential read", direct, 1, 16, true);
-    list.streams(&[1, 8, 60], true);
-    list.depths(&[1, 32]);
-    list.cached();
-    list.streams(&[1, 8], false);
-    list.streams(&[16, 4, 2, 32], true);
-    list.depths(&[8, 128]);
-    list.sequential_blocks(&[4, 64, 256, 4096]);
-    list.random_blocks(&[64, 1024]);
-    list.mixed();
-    list.rewrite();
-    list.streams(&[60, 16], false);
-    list.depths(&[2, 4, 16, 64]);
-    list.random_blocks(&[16, 256, 4096, 8, 32, 128, 512, 2048, 4]);
-    list.sequential_blocks(&[16, 8, 32, 128, 512, 2048, 1024]);
-    list.streams(&[100], true);
-    list.streams(&[4, 2, 32, 100], false);
-    list.wishes
-}
-
-struct List<'a> {
-    shape: &'a Shape,
-    wishes: Vec<Wish>,
-}
-
-impl List<'_> {
-    /// Adds a cell for each directory alone, and for all of them at once.
-    fn add(&mut self, group: &str, name: &str, set: &[(&str, Value)]) {
-        let all = &self.shape.directories;
-        let alone = all.iter().map(|directory| vec![directory.clone()]);
-        let at_once = (all.len() > 1).then(|| all.clone());
-        for directories in alone.chain(at_once) {
-            let mut settings = Settings::defaults(self.shape.engine);
-            for (knob, value) in set {
-                settings.set_named(knob, value.clone());
-            }
-            let streams = settings.get(knob::STREAMS);
-            if streams < directories.len() as u64 {
-                continue; // one stream over two directories is one over the first
-            }
-            let per_directory = streams.div_ceil(directories.len() as u64);
-            if !set.iter().any(|(knob, _)| *knob == "files") {
-                settings.set(knob::FILES, (self.shape.files / per_directory).max(1));
-            }
-            settings.set(knob::FILE_SIZE, self.shape.file_size);
-            let name = match (all.len(), directories.len()) {
-                (1, _) => name.to_owned(),
-                (_, 1) => format!("{name} in {}", directories[0]),
-                _ => format!("{name} over all directories"),
-            };
-            settings.set(knob::DIRECTORIES, &directories);
-            let fits = settings.get(knob::BLOCK_SIZE) <= self.shape.file_size
-                && settings.get(knob::STREAMS) <= self.shape.files * all.len() as u64;
-            let wish = Wish { group: group.to_owned(), settings, name };
-            // A cell on two axes is bought once; the report shows it on both.
-            if fits && !self.wishes.iter().any(|known| known.settings == wish.settings) {
-                self.wishes.push(wish);
-            }
-        }
-    }
-
-    fn sequential(&mut self, group: &str, direct: bool, streams: u64, depth: u64, twice: bool) {
-        let name = format!("sequential read, 1 MiB, depth {depth}");
-        self.add(
-            group,
-            &name,
-            &[
-                ("access", Value::Word("read".into())),
-                ("direct", Value::Flag(direct)),
-                ("streams", Value::Count(streams)),
-                ("queue-depth", Value::Count(depth)),
-                ("second-pass", Value::Flag(twice)),
-            ],
-        );
-    }
-
-    fn streams(&mut self, levels: &[u64], direct: bool) {
-        if direct && !self.shape.direct {
-            return;
-        }
-        let group = if direct { "streams, direct" } else { "streams, cold-buffered" };
-        for &streams in levels {
-            let count =
-                if streams == 1 { "1 stream".to_owned() } else { format!("{streams} streams") };
-            let name = format!("{count}, {}", if direct { "direct" } else { "buffered" });
-            let set = [
-                ("access", Value::Word("read".into())),
-                ("direct", Value::Flag(direct)),
-                ("streams", Value::Count(streams)),
-            ];
-            self.add(group, &name, &set);
-        }
-    }
-
-    fn depths(&mut self, levels: &[u64]) {
-        for &depth in levels {
-            let set = [
-                ("access", Value::Word("random-read".into())),
-                ("direct", Value::Flag(self.shape.direct)),
-                ("block-size", Value::Bytes(4096)),
-                ("queue-depth", Value::Count(depth)),
-                ("second-pass", Value::Flag(depth == 32)),
-            ];
-            self.add("queue depth", &format!("random 4 KiB read, depth {depth}"), &set);
-        }
-    }
-
-    fn sequential_blocks(&mut self, kib: &[u64]) {
-        self.blocks("block size, sequential", "read", kib);
-    }
-
-    fn random_blocks(&mut self, kib: &[u64]) {
-        self.blocks("block size, random", "random-read", kib);
-    }
-
-    fn blocks(&mut self, group: &str, access: &str, kib: &[u64]) {
-        for &kib in kib {
-            let size = Value::Bytes(kib << 10);
-            let order = if access == "read" { "sequential read" } else { "random read" };
-            let name = format!("{order}, blocks of {}", value::setting(&size));
-            let set = [
-                ("access", Value::Word(access.into())),
-                ("direct", Value::Flag(self.shape.direct)),
-                ("queue-depth", Value::Count(16)),
-                ("block-size", size),
-            ];
-            self.add(group, &name, &set);
-        }
-    }
-
-    fn cached(&mut self) {
-        let files = (self.shape.cache_bytes / self.shape.file_size).clamp(1, self.shape.files);
-        if self.shape.file_size > self.shape.cache_bytes {
-            return; // not even one file may stay in memory
-        }
-        let set = [
-            ("access", Value::Word("read".into())),
-            ("direct", Value::Flag(false)),
-            ("cold", Value::Flag(false)),
-            ("files", Value::Count(files)),
-        ];
-        self.add("cache", "the same files from memory", &set);
-    }
-
-    fn mixed(&mut self) {
-        let set = [
-            ("access", Value::Word("random-mix".into())),
-            ("direct", Value::Flag(self.shape.direct)),
-            ("block-size", Value::Bytes(4096)),
-            ("queue-depth", Value::Count(32)),
-        ];
-        self.add("mixed", "random 4 KiB, 70 % reads, depth 32", &set);
-    }
-
-    fn rewrite(&mut self) {
-        // Not `write`, which makes files anew: two seconds of it leave most of them unwritten, and
-        // the trials after it would read holes.
-        let set = [
-            ("access", Value::Word("rewrite".into())),
-            ("direct", Value::Flag(self.shape.direct)),
-            ("queue-depth", Value::Count(16)),
-        ];
-        self.add("rewrite", "sequential rewrite, 1 MiB, depth 16", &set);
-    }
-}
-
-/// What a cell takes, ns, when its trials last `trial_ns`.
-fn cost_ns(wish: &Wish, trial_ns: u64) -> u64 {
-    u64::from(REPLICATES) * lasting_ns(&wish.settings, trial_ns)
+/// What a cell takes, ns, when its trials last `trial_ns`, and each `overhead_ns` besides.
+fn cost_ns(wish: &Wish, trial_ns: u64, overhead_ns: u64) -> u64 {
+    let trial_ns = trial_ns.max(wish.least_ns);
+    u64::from(wish.replicates) * lasting_ns(&wish.settings, trial_ns, overhead_ns)
 }
 
 /// What a trial takes from its start to the next one's, ns; `None` when it does not stop by time.
@@ -284,41 +112,85 @@ pub fn expected_ns(settings: &Settings) -> Option<u64> {
         return None;
     }
     match settings.stop() {
-        Stop::After(ns) => Some(lasting_ns(settings, ns)),
+        Stop::After(ns) => Some(lasting_ns(settings, ns, OVERHEAD_NS)),
         // When its interval is narrow enough, and that at the latest.
-        Stop::Interval(_) => Some(lasting_ns(settings, settings.get(knob::AT_MOST))),
+        Stop::Interval(_) => Some(lasting_ns(settings, settings.get(knob::AT_MOST), OVERHEAD_NS)),
         Stop::Bytes(_) | Stop::Bits(_) | Stop::Pass | Stop::Steady => None,
     }
 }
 
-fn lasting_ns(settings: &Settings, trial_ns: u64) -> u64 {
-    let second = if settings.get(knob::SECOND_PASS) { SECOND_PASS_NS } else { 0 };
-    trial_ns.saturating_add(second + OVERHEAD_NS)
+fn lasting_ns(settings: &Settings, trial_ns: u64, overhead_ns: u64) -> u64 {
+    let second = match settings.get(knob::SECOND_PASS) {
+        true => (SECOND_PASS_NS.min(trial_ns) as f64 * SECOND_PASS_PART) as u64,
+        false => 0,
+    };
+    // It is drawn, and a third longer on average.
+    let warm_up_ns = settings.get(knob::WARM_UP).saturating_mul(4) / 3;
+    trial_ns.saturating_add(warm_up_ns).saturating_add(second + overhead_ns)
 }
 
-/// Buys as many cells as `left_ns` allows, in order, at the shortest trials; then, if all were
-/// bought, lengthens the trials with what is left.
-pub fn buy(wishes: &[Wish], left_ns: u64) -> Bought {
-    let mut total_ns = 0;
-    let mut cells = 0;
-    for wish in wishes {
-        let cost = cost_ns(wish, TRIAL_NS_MIN);
+/// The core set gets no more than this part of what is left, where that buys it whole.
+const CORE_SHARE: f64 = 0.75;
+/// Its trials grow up to this part; what is between goes to more of them.
+const GROWN_SHARE: f64 = 0.5;
+
+/// Buys as many cells as `left_ns` allows, in order, at the shortest trials, each of which takes
+/// `overhead_ns` besides. Where that is the whole core set, its trials grow first; then, if all
+/// curves were bought, theirs with what is left. A core set that has run already is told by wishes
+/// without it.
+pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> Bought {
+    let (core, curves) = wishes.split_at(wishes.iter().take_while(|wish| wish.is_core()).count());
+    let total_ns = |wishes: &[Wish], trial_ns| total_ns(wishes, trial_ns, overhead_ns);
+    let affordable =
+        |wishes: &[Wish], trial_ns, left_ns| affordable(wishes, trial_ns, overhead_ns, left_ns);
+    let part = |share: f64| (left_ns as f64 * share) as u64;
+    let mut core_ns = CORE_NS_MIN;
+    let mut cells = affordable(core, core_ns, left_ns);
+    if cells == core.len() {
+        // Whole tenths of a second read better.
+        let longer = (core_ns / TENTH_NS..=CORE_NS_MAX / TENTH_NS).map(|tenths| tenths * TENTH_NS);
+        let share = part(GROWN_SHARE);
+        core_ns = longer.filter(|ns| total_ns(core, *ns) <= share).max().unwrap_or(core_ns);
+    } else {
         // The first is always bought: an evaluation that read nothing would be of no use.
-        if total_ns + cost > left_ns && cells > 0 {
-            break;
-        }
-        total_ns += cost;
-        cells += 1;
+        cells = cells.max(1).min(wishes.len());
     }
+    let mut total = total_ns(&wishes[..cells.min(core.len())], core_ns);
+    let mut spare_ns = 0;
     let mut trial_ns = TRIAL_NS_MIN;
-    if cells == wishes.len() && cells > 0 {
-        let trials = cells as u64 * u64::from(REPLICATES);
-        let longer = trial_ns + left_ns.saturating_sub(total_ns) / trials;
-        // Whole tenths of a second read better, and the rest is kept as a reserve.
-        trial_ns = (longer / 100_000_000 * 100_000_000).clamp(TRIAL_NS_MIN, TRIAL_NS_MAX);
-        total_ns = wishes.iter().map(|wish| cost_ns(wish, trial_ns)).sum();
+    if cells == core.len() && !curves.is_empty() {
+        if !core.is_empty() {
+            spare_ns = part(CORE_SHARE).saturating_sub(total).min(2 * total);
+            total += spare_ns;
+        }
+        let more = affordable(curves, trial_ns, left_ns.saturating_sub(total));
+        cells += more;
+        if more == curves.len() {
+            let trials: u32 = curves.iter().map(|wish| wish.replicates).sum();
+            let spare = left_ns.saturating_sub(total + total_ns(curves, trial_ns));
+            let longer = trial_ns + spare / u64::from(trials);
+            trial_ns = (longer / TENTH_NS * TENTH_NS).clamp(TRIAL_NS_MIN, TRIAL_NS_MAX);
+        }
+        total += total_ns(&curves[..cells - core.len()], trial_ns);
     }
-    Bought { cells, trial_ns, total_ns }
+    Bought { cells, core_ns, trial_ns, spare_ns, total_ns: total }
+}
+
+/// A tenth of a second, ns.
+const TENTH_NS: u64 = 100_000_000;
+
+/// How many cells, from the first, fit into so much time.
+fn affordable(wishes: &[Wish], trial_ns: u64, overhead_ns: u64, left_ns: u64) -> usize {
+    let mut total = 0;
+    let fits = |wish: &&Wish| {
+        total += cost_ns(wish, trial_ns, overhead_ns);
+        total <= left_ns
+    };
+    wishes.iter().take_while(fits).count()
+}
+
+fn total_ns(wishes: &[Wish], trial_ns: u64, overhead_ns: u64) -> u64 {
+    wishes.iter().map(|wish| cost_ns(wish, trial_ns, overhead_ns)).sum()
 }
 
 /// The least budget that buys each wish, ns, when `fixed_ns` goes to other things and a quarter of
@@ -326,162 +198,37 @@ pub fn buy(wishes: &[Wish], left_ns: u64) -> Bought {
 pub fn budgets_ns(wishes: &[Wish], fixed_ns: u64) -> Vec<u64> {
     const TEN_SECONDS: u64 = 10_000_000_000;
     let mut sum = fixed_ns;
+    let mut core = 0;
     let mut budgets = Vec::with_capacity(wishes.len());
     for wish in wishes {
-        sum += cost_ns(wish, TRIAL_NS_MIN);
-        budgets.push((sum * 4 / 3).div_ceil(TEN_SECONDS) * TEN_SECONDS);
+        // The core set has grown to its share before a curve is bought.
+        match wish.is_core() {
+            true => core += cost_ns(wish, CORE_NS_MIN, OVERHEAD_NS),
+            false => sum += cost_ns(wish, TRIAL_NS_MIN, OVERHEAD_NS),
+        }
+        let grown = ((sum - fixed_ns) as f64 * CORE_SHARE / (1.0 - CORE_SHARE)) as u64;
+        let most: u64 = 3 * total_ns(&of_core(wishes), CORE_NS_MAX, OVERHEAD_NS);
+        let core = core.max(grown.min(most));
+        budgets.push(((sum + core) * 4 / 3).div_ceil(TEN_SECONDS) * TEN_SECONDS);
     }
     budgets
 }
 
-/// Sets the length of the trials.
-pub fn timed(wish: &Wish, trial_ns: u64) -> (String, Settings) {
+/// What wishes of the core set take, ns, when their trials last `core_ns`.
+pub fn taken_ns<'a>(wishes: impl Iterator<Item = &'a Wish>, core_ns: u64, overhead_ns: u64) -> u64 {
+    wishes.map(|wish| cost_ns(wish, core_ns, overhead_ns)).sum()
+}
+
+fn of_core(wishes: &[Wish]) -> Vec<Wish> {
+    wishes.iter().filter(|wish| wish.is_core()).cloned().collect()
+}
+
+/// The group and the settings of a wish, with the length of its trials, and how many.
+pub fn timed(wish: &Wish, trial_ns: u64) -> (String, Settings, u32) {
     let mut settings = wish.settings.clone();
-    settings.set(knob::STOP, Stop::After(trial_ns));
-    (wish.group.clone(), settings)
+    settings.set(knob::STOP, Stop::After(trial_ns.max(wish.least_ns)));
+    (wish.group.clone(), settings, wish.replicates)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::knob::Access;
-
-    fn shape(directories: &[&str]) -> Shape {
-        Shape {
-            engine: "file",
-            directories: directories.iter().map(|name| (*name).to_owned()).collect(),
-            direct: true,
-            file_size: 64 << 20,
-            files: files(100),
-            cache_bytes: 512 << 20,
-        }
-    }
-
-    const SECOND: u64 = 1_000_000_000;
-
-    #[test]
-    fn files_serve_a_hundred_streams_and_divide_into_three_parts() {
-        assert_eq!(files(60), 60);
-        assert_eq!(files(100), 108);
-        assert_eq!(files(100) % (3 * LAYOUT_STREAMS), 0);
-    }
-
-    /// On a disk whose cache took 5 GB/s, 30 s bought 10 GB of files. The last of four streams
-    /// found memory full of what the others wrote over and over: the writing took five minutes.
-    #[test]
-    fn writing_is_bounded_to_its_quarter_of_the_budget() {
-        for (seconds, places) in [(20, 1), (30, 1), (40, 1), (180, 1), (3600, 1), (180, 8)] {
-            let (budget_ns, trials) = (seconds * SECOND, u64::from(REPLICATES) * places);
-            let writing = writing(budget_ns, places, 5e9);
-            assert!((writing.at_most_ns + OVERHEAD_NS) * trials <= budget_ns / 4, "{writing:?}");
-            assert!(writing.at_least_ns < writing.at_most_ns, "{writing:?}");
-            // It stood among the settings as 1014872979ns.
-            assert_eq!((writing.at_least_ns % TEN_MS, writing.at_most_ns % TEN_MS), (0, 0));
-            assert!(writing.files_bytes as f64 / 5e9 < seconds as f64 / 4.0, "{writing:?}");
-        }
-        assert_eq!(writing(180 * SECOND, 1, 1e8).at_least_ns, TRIAL_NS_MIN);
-    }
-
-    #[test]
-    fn everything_that_the_evaluation_promises_is_on_the_list() {
-        let wishes = wishes(&shape(&["/srv"]));
-        let levels = |group: &str, knob: &str| -> Vec<u64> {
-            // 4 KiB at depth 16 lies on two axes and is bought once, in the group of the depths.
-            let shared = |wish: &Wish| {
-                let (size, depth) = (knob::BLOCK_SIZE, knob::QUEUE_DEPTH);
-                let is_at = wish.settings.get(size) == 4096 && wish.settings.get(depth) == 16;
-                group == "block size, random" && wish.group == "queue depth" && is_at
-            };
-            let of = wishes.iter().filter(|wish| wish.group == group || shared(wish));
-            let mut levels: Vec<u64> =
-                of.map(|wish| wish.settings.named(knob).unwrap().number() as u64).collect();
-            levels.sort_unstable();
-            levels
-        };
-        let streams = [1, 2, 4, 8, 16, 32, 60, 100];
-        assert_eq!(levels("streams, direct", "streams"), streams);
-        assert_eq!(levels("streams, cold-buffered", "streams"), streams);
-        assert_eq!(levels("queue depth", "queue-depth"), [1, 2, 4, 8, 16, 32, 64, 128]);
-        let sizes: Vec<u64> = (12..=22).map(|power| 1 << power).collect();
-        assert_eq!(levels("block size, sequential", "block-size"), sizes);
-        assert_eq!(levels("block size, random", "block-size"), sizes);
-        for group in ["cache", "mixed", "rewrite"] {
-            assert_eq!(levels(group, "streams"), [1], "{group}");
-        }
-    }
-
-    /// Two seconds of `write` made all files anew and filled some: 61 of 74 trials of an evaluation
-    /// read holes, and the most of all streams was 48 GB/s.
-    #[test]
-    fn no_cell_makes_the_files_anew_that_others_read() {
-        let all = wishes(&shape(&["/srv"]));
-        assert!(
-            all.iter().all(|wish| wish.settings.get(knob::ACCESS) != Some(Access::Write)),
-            "{all:?}"
-        );
-        assert!(all.iter().any(|wish| wish.settings.get(knob::ACCESS) == Some(Access::Rewrite)));
-    }
-
-    /// What a larger budget would buy was told as `random-read, blocks of 16KiB`.
-    #[test]
-    fn names_are_for_people_to_read() {
-        let all = wishes(&shape(&["/srv"]));
-        let names: Vec<&str> = all.iter().map(|wish| wish.name.as_str()).collect();
-        assert!(names.contains(&"random read, blocks of 16 KiB"), "{names:?}");
-        assert!(names.contains(&"sequential read, blocks of 4 MiB"), "{names:?}");
-        assert!(names.iter().all(|name| !name.contains("random-read")), "{names:?}");
-    }
-
-    #[test]
-    fn no_stream_needs_more_files_than_there_are() {
-        for shape in [shape(&["/a"]), shape(&["/a", "/b", "/c"])] {
-            for wish in wishes(&shape) {
-                let Value::Words(directories) = wish.settings.value(knob::DIRECTORIES) else {
-                    panic!()
-                };
-                let per_directory =
-                    wish.settings.get(knob::STREAMS).div_ceil(directories.len() as u64);
-                assert!(per_directory * wish.settings.get(knob::FILES) <= shape.files, "{wish:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn several_directories_are_measured_alone_and_all_at_once() {
-        let wishes = wishes(&shape(&["/a", "/b"]));
-        let sets = |streams: u64| -> Vec<String> {
-            let of = wishes.iter().filter(|wish| {
-                wish.group == "streams, direct" && wish.settings.get(knob::STREAMS) == streams
-            });
-            of.map(|wish| wish.settings.value(knob::DIRECTORIES).to_string()).collect()
-        };
-        assert_eq!(sets(8), ["/a", "/b", "/a + /b"]);
-        assert_eq!(sets(1), ["/a", "/b"]);
-    }
-
-    #[test]
-    fn a_budget_buys_whole_cells_in_order_and_the_named_budget_buys_the_next() {
-        let wishes = wishes(&shape(&["/srv"]));
-        let three_minutes = buy(&wishes, 130 * SECOND);
-        assert!((15..25).contains(&three_minutes.cells), "{three_minutes:?}");
-        assert_eq!(three_minutes.trial_ns, TRIAL_NS_MIN);
-        assert!(three_minutes.total_ns <= 130 * SECOND);
-        let fixed = 3 * SECOND;
-        for (index, budget) in budgets_ns(&wishes, fixed).into_iter().enumerate() {
-            let bought = buy(&wishes, budget * 3 / 4 - fixed);
-            assert!(bought.cells > index, "{index} is not bought with {budget}");
-        }
-        let hour = buy(&wishes, 2600 * SECOND);
-        assert_eq!(hour.cells, wishes.len());
-        assert!(hour.trial_ns > 5 * SECOND && hour.total_ns <= 2600 * SECOND, "{hour:?}");
-        assert_eq!(buy(&wishes, 0).cells, 1, "something is always read");
-    }
-
-    #[test]
-    fn a_file_system_without_direct_io_gets_no_direct_cell() {
-        let shape = Shape { direct: false, ..shape(&["/dev/shm"]) };
-        let wishes = wishes(&shape);
-        assert!(wishes.iter().all(|wish| !wish.settings.get(knob::DIRECT)));
-        assert!(wishes.len() > 20);
-    }
-}
+mod tests;

@@ -247,7 +247,7 @@ fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Findin
         n => format!("each cell run at least {n} times"),
     };
     let steadiness = match tested.len() {
-        0 => "none was long enough to test whether it had settled".to_owned(),
+        0 => "all were too short to check for steady state".to_owned(),
         n => format!("{settled} of the {n} that were long enough to tell had settled"),
     };
     let noted = done.iter().filter(|record| !notes_of(record).is_empty()).count();
@@ -255,12 +255,8 @@ fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Findin
     let failed = records.len() - done.len();
     let mut doubts = Vec::new();
     for (count, one, several) in [
-        (noted, "carries notes", "carry notes"),
-        (
-            astray,
-            "did not surely read from where it should",
-            "did not surely read from where they should",
-        ),
+        (noted, "has notes", "have notes"),
+        (astray, "may have come from a cache", "may have come from a cache"),
         (failed, "has no result", "have no result"),
     ] {
         if count > 0 {

@@ -73,22 +73,24 @@ fn tell(workload: &Workload<'_>, verdict: Verdict, records: &[&Record]) -> Optio
     let (first, last) = (figures[0], figures[TOP - 1]);
     let of = |value: f64| amount(figure, value);
     let claim = format!(
-        "In {place}: the {TOP} best of {} runs have {} +- {} (mean and its standard error), from \
-         {} to {}{}. Among them: {}.{}",
+        "In {place}: the {TOP} best of {} runs have {} +- {} (mean and its standard error).",
         runs.len(),
         of(middle),
         of(error),
-        of(first),
-        of(last),
-        again(best, &runs).map_or(String::new(), |rate| {
-            format!("; other runs of the same cells have {} in the mean", of(rate))
-        }),
-        knobs.iter().map(|knob| counts(knob, best, &runs)).collect::<Vec<_>>().join("; "),
-        combination(figure, short, &knobs, &runs).unwrap_or_default(),
     );
+    let counts: Vec<String> = knobs.iter().map(|knob| counts(knob, best, &runs)).collect();
+    let details = [
+        format!("they have {} to {}", of(first), of(last)),
+        again(best, &runs).map_or(String::new(), |rate| {
+            format!("other runs of the same cells have {} in the mean", of(rate))
+        }),
+        format!("among them: {}", counts.join("; ")),
+        combination(figure, short, &knobs, &runs).unwrap_or_default(),
+    ];
     let evidence = best.iter().map(|(record, _)| record.trial.number).collect();
     let strays = best.iter().filter(|(record, _)| stray(record).is_some()).count();
-    Some(Finding::info(QUESTION.name, claim, evidence).doubted(strays, TOP))
+    let finding = Finding::info(QUESTION.name, claim, evidence).detailed(details);
+    Some(finding.doubted(strays, TOP))
 }
 
 /// The best combination of settings with what it gives, without the luck of being picked; `None`
@@ -121,7 +123,7 @@ fn combination(figure: &str, short: bool, knobs: &[Varied<'_>], all: &[Run<'_>])
         others => format!("; {} may be as good", counted(others as u64, "other")),
     };
     Some(format!(
-        " The best combination ({}) has {} (95 % interval {} to {}, without the luck of the \
+        " The best combination ({}) has {} ({} to {}, without the luck of the \
          choice){rivals}.",
         told.collect::<Vec<_>>().join(", "),
         of(found.estimate.value),
@@ -177,13 +179,13 @@ mod tests {
         };
         let found = answer(&records(crossed(FACTORS, 20), rate));
         let [finding] = &found[..] else { panic!("{found:?}") };
-        let claim = &finding.claim;
+        let claim = finding.whole();
         assert!(claim.contains("the 20 best of 120 runs have 200 MB/s"), "{claim}");
         assert!(claim.contains("`block-size` 1 MiB 20 (of 40), 4 KiB 0 (of 40)"), "{claim}");
-        assert!(claim.contains("other runs of the same cells have 200 MB/s"), "{claim}");
+        assert!(claim.contains("Other runs of the same cells have 200 MB/s"), "{claim}");
         // Two engines are equal at this size.
         assert!(claim.contains("The best combination (`") && claim.contains("`block-size` 1 MiB"));
-        assert!(claim.contains("has 200 MB/s (95 %"), "{claim}");
+        assert!(claim.contains("has 200 MB/s ("), "{claim}");
         assert!(claim.ends_with("; 1 other may be as good."), "{claim}");
         assert_eq!(finding.evidence.len(), TOP);
     }
@@ -195,7 +197,7 @@ mod tests {
         let many = ["1", "2", "3", "4", "5", "6", "7", "8"];
         let once = crossed(&[FACTORS[0], FACTORS[1], ("streams", &many), ("files", &many[..2])], 1);
         assert_eq!(once.len(), 96);
-        let claim = answer(&records(once, rate)).remove(0).claim;
+        let claim = answer(&records(once, rate)).remove(0).whole();
         assert!(!claim.contains("other runs"), "{claim}");
     }
 

@@ -35,12 +35,12 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
     let label = curve.load(&["queue-depth", "streams"]);
     let already = enough == levels[0].at;
     let reached = if already {
-        format!("gives 90 % of its most with blocks of {} already", size(enough))
+        format!("reaches 90 % of its peak with blocks of {} already", size(enough))
     } else if half == enough {
-        format!("gives half of its most, and 90 % of it, with blocks of {}", size(half))
+        format!("reaches half its peak, and 90 % of it, with blocks of {}", size(half))
     } else {
         format!(
-            "gives half of its most with blocks of {} and 90 % with blocks of {}",
+            "reaches half its peak with blocks of {} and 90 % with blocks of {}",
             size(half),
             size(enough)
         )
@@ -48,7 +48,7 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
     let (open, advice) = if already { open(&levels).unzip() } else { (None, None) };
     let stated = (already && open.is_none()).then(|| stated(curve, &levels, &label));
     let claim = format!(
-        "{label} {reached}, of the sizes measured; the most was {most} with {}.{}{}",
+        "{label} {reached}. The most was {most} with {}.{}{}",
         size(top.at),
         open.unwrap_or_default(),
         law(curve).unwrap_or_default()

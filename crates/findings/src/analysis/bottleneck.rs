@@ -82,6 +82,11 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     groups.into_iter().map(tell::finding).collect()
 }
 
+/// A limit by its name in JSON, as a noun: `the device`.
+pub fn in_words(name: &str) -> String {
+    tell::named(name)
+}
+
 /// A finding on several cells as two: one on those that stay, and one on those that leave, which
 /// are those whose assertions stand at these places. `None` where all leave.
 pub fn split(finding: &Finding, leaving: &BTreeSet<usize>) -> Option<(Finding, Finding)> {

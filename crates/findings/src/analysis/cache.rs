@@ -50,7 +50,7 @@ fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
     let of = |values: &[f64]| Some(words::rate(&mean_interval(values)?, values.len()));
     let label = cached.load(&["block-size", "queue-depth", "streams"]);
     let claim = format!(
-        "{label} gives {}, and {} {}: {}.",
+        "{label} gives {}. Read cold ({}), it gives {}: {}.",
         of(&fast)?,
         words::path(device.settings),
         of(&slow)?,
@@ -94,8 +94,8 @@ struct Strays {
 fn tell_strays(strays: &Strays) -> Finding {
     let Strays { verdict, cached, trials } = strays;
     let what = match verdict {
-        Verdict::Cache => "got bytes from memory, not from the device",
-        Verdict::Mixed => "got bytes partly from memory, partly from the device",
+        Verdict::Cache => "got bytes from memory",
+        Verdict::Mixed => "got bytes partly from memory",
         Verdict::DeviceCache => {
             "got bytes from a cache behind the kernel (of a controller, a drive or a hypervisor)"
         }
@@ -103,14 +103,15 @@ fn tell_strays(strays: &Strays) -> Finding {
         Verdict::Device | Verdict::Remote => "got bytes that did not come from memory",
         Verdict::Unknown | Verdict::None => "got bytes of unknown origin",
     };
-    let meant = if *cached { "from memory" } else { "by the device" };
+    let meant = if *cached { "memory" } else { "the device" };
     let (first, reason) = &trials[0];
     let count = trials.len();
     let claim = format!(
-        "{count} reading {} meant to be answered {meant} {what}: such figures are not those of \
-         what was asked for. Trial {first}: {reason}.",
+        "{count} reading {} meant for {meant} {what}. The figures are not those that were asked \
+         for.",
         if count == 1 { "trial that was" } else { "trials that were" },
     );
     let evidence = trials.iter().map(|(number, _)| *number).collect();
-    Finding::info(QUESTION.name, claim, evidence).warn()
+    let first = format!("trial {first}: {reason}");
+    Finding::info(QUESTION.name, claim, evidence).detailed([first]).warn()
 }

@@ -12,7 +12,7 @@ use base::stats::edge::{Place, Shape};
 use base::stats::plateaus::{self, Plateaus, Step};
 use base::stats::profile::Level;
 use base::stats::{Estimate, mean_interval};
-use base::value::{Value, bytes, setting};
+use base::value::{Value, bytes, setting, throughput_short};
 use experiment::knob::{self, Access, Settings};
 use experiment::measurement::Record;
 use experiment::measurement::figures::rate;
@@ -111,7 +111,10 @@ fn answer(asked: &Asked<'_>) -> Vec<Finding> {
     // What only rises is no cache's doing.
     let falls = |regions: &Regions| regions.edges.iter().any(|edge| edge.left.value < 1.0);
     let told = asked.regions().iter().filter(|regions| falls(regions));
-    let finding = |of: &Regions| Finding::info(QUESTION.name, describe(of), of.evidence.clone());
+    let finding = |of: &Regions| {
+        let (claim, details) = describe(of);
+        Finding::info(QUESTION.name, claim, of.evidence.clone()).detailed(details)
+    };
     told.map(finding).collect()
 }
 
@@ -245,7 +248,8 @@ fn size(bytes: f64) -> String {
     setting(&Value::Bytes(bytes as u64))
 }
 
-fn describe(of: &Regions) -> String {
+/// How many plateaus there are and what they give, and then each with the edges between them.
+fn describe(of: &Regions) -> (String, Vec<String>) {
     let last = of.points.last().map_or(0.0, |point| point.working_set_bytes);
     let plateau = |plateau: &Plateau| {
         let rate = words::rate(&plateau.throughput_bytes_per_s, plateau.trials);
@@ -255,13 +259,16 @@ fn describe(of: &Regions) -> String {
         };
         format!("{rate} with working sets {sizes} ({})", told_name(plateau))
     };
-    let plateaus: Vec<String> = of.plateaus.iter().map(plateau).collect();
-    let edges: Vec<String> = of.edges.iter().map(|edge| told_edge(edge, of)).collect();
+    let plateaus = of.plateaus.iter().map(plateau);
+    let edges = of.edges.iter().map(|edge| told_edge(edge, of));
+    let rates = of.plateaus.iter().map(|it| throughput_short(it.throughput_bytes_per_s.value));
+    let rates: Vec<String> = rates.collect();
     let count = match of.plateaus.len() {
         1 => "one plateau".to_owned(),
         many => format!("{many} plateaus"),
     };
-    format!("{} has {count}: {}. {}", of.load, plateaus.join("; "), edges.join(" "))
+    let claim = format!("{} has {count}: {}.", of.load, rates.join(", "));
+    (claim, plateaus.chain(edges).collect())
 }
 
 fn told_name(plateau: &Plateau) -> String {
@@ -279,7 +286,7 @@ fn told_edge(edge: &Edge, of: &Regions) -> String {
         (false, _) => "rises",
     };
     let where_it_is = match edge.confident {
-        true => format!("{} and {} (95 % interval)", bytes(edge.low_bytes), bytes(edge.high_bytes)),
+        true => format!("{} and {}", bytes(edge.low_bytes), bytes(edge.high_bytes)),
         false => format!(
             "{} and {}, sizes that were measured; nothing tells closer",
             size(edge.low_bytes),

@@ -245,7 +245,7 @@ impl Compared {
         kinds.iter().map(|kind| format!("{kind} ({})", sides(kind))).collect::<Vec<_>>().join(", ")
     }
 
-    /// Of more or less: `8.1 % less (95 % interval 6.0 % to 10 % less)`.
+    /// Of more or less: `8.1 % less (6.0 % to 10 % less)`.
     pub fn said(&self) -> String {
         let side = |ratio: f64| match ratio < 1.0 {
             true => format!("{} less", percent(1.0 - ratio)),
@@ -253,13 +253,10 @@ impl Compared {
             false => format!("{} more", percent(ratio - 1.0)),
         };
         match self.ratio.interval {
-            Some(ends) => format!(
-                "{} (95 % interval {} to {})",
-                side(self.ratio.value),
-                side(ends.low),
-                side(ends.high)
-            ),
-            None => format!("{} (one run, no interval)", side(self.ratio.value)),
+            Some(ends) => {
+                format!("{} ({} to {})", side(self.ratio.value), side(ends.low), side(ends.high))
+            }
+            None => format!("{} (one run)", side(self.ratio.value)),
         }
     }
 }
@@ -284,7 +281,7 @@ impl Comparison {
                 );
                 let claim = match cell.noted() {
                     none if none.is_empty() => claim,
-                    notes => format!("{claim} But its trials carry notes: {notes}."),
+                    notes => format!("{claim} But its trials have notes: {notes}."),
                 };
                 Finding::info(QUESTION, claim, cell.trials[1].clone()).warn()
             })

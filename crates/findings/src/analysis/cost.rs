@@ -211,7 +211,7 @@ fn rate(
     let ((name, first), others) = all.split_first()?;
     let cell = first.priced.cell;
     let moved = mean_interval(&first.priced.values(figure)?)?;
-    let told = of_money(&per(first.priced.price, moved, unit), cell.records.len());
+    let told = of_money(&per(first.priced.price, moved, unit));
     let load = cell.load(&["block-size", "queue-depth", "streams"]);
     let place = if name.is_empty() { String::new() } else { format!(" on {name}") };
     let (lead, next, mut evidence) = match others.first() {
@@ -245,14 +245,10 @@ fn against(first: &Cheapest<'_>, next: &(String, Cheapest<'_>), others: usize) -
 }
 
 /// Money with its interval.
-fn of_money(price: &Estimate, replicates: usize) -> String {
+fn of_money(price: &Estimate) -> String {
     let value = significant(price.value);
     match price.interval {
-        Some(ends) => format!(
-            "{value} (95 % interval {} to {}, n {replicates})",
-            significant(ends.low),
-            significant(ends.high)
-        ),
+        Some(ends) => format!("{value} ({} to {})", significant(ends.low), significant(ends.high)),
         None => format!("{value} (no interval)"),
     }
 }

@@ -359,9 +359,9 @@ mod tests {
         let both = [record(false, 1), record(true, 1), record(false, 2), record(true, 2)];
         let mut told = labels(&both);
         told.sort();
-        let wanted = ["no", "yes"].map(|it| format!("mail (block-size 1 MiB, sync-files {it})"));
+        let wanted = ["no", "yes"].map(|it| format!("mail (1 MiB, sync-files {it})"));
         assert_eq!(told, wanted);
-        assert_eq!(labels(&both[..1]), ["mail (block-size 1 MiB)"], "nothing to tell it from");
+        assert_eq!(labels(&both[..1]), ["mail (1 MiB)"], "nothing to tell it from");
     }
 
     /// Three findings were named "Sequential reading (direct, block-size 1 MiB, queue-depth 16,

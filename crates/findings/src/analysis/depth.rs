@@ -30,10 +30,10 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     };
     let (first, last) = (latency.first()?.at, latency.last()?.at);
     let most = rate(scaling, curve.replicates(scaling.peak_at, "iops"));
-    let mut advice = None;
+    let (mut advice, mut left_open) = (None, false);
     let grows = match scaling.knee {
         Knee::At(at) => {
-            format!("{label} grows with the queue up to depth {}", words::whole(&at, ""))
+            format!("{label} grows up to queue depth {}", words::whole(&at, ""))
         }
         Knee::Between(below, above) => {
             format!("{label} stops growing between queue depth {below} and {above}")
@@ -41,13 +41,13 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
         Knee::BeforeFirst => format!("{label} gives all it has at queue depth {first} already"),
         Knee::Undecided => {
             let open = same::undecided(&label, &curve.levels("iops"), depth);
-            advice = Some(open.advice);
+            (advice, left_open) = (Some(open.advice), open.all);
             open.claim
         }
         Knee::BeyondLast => {
             let claim = format!(
                 "{label} may go on growing beyond queue depth {last}, the deepest that was \
-                 measured: where it stops is not known; the most was {most}."
+                 measured. The most was {most}."
             );
             let finding = Finding::info(QUESTION.name, claim, curve.evidence());
             return Some(finding.advise("measure with deeper queues"));
@@ -55,18 +55,17 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     };
     let cost = match scaling.enough_at.filter(|_| scaling.knee != Knee::Undecided) {
         Some(enough) if last > enough => format!(
-            " Deeper queues only add latency: {} on average at depth {enough}, {} at depth \
-             {last}.",
+            " Deeper queues add latency: {} at {enough}, {} at {last}.",
             latency_at(enough)?,
             latency_at(last)?
         ),
         _ => String::new(),
     };
-    let claim = format!("{grows}; the most was {most}.{cost}");
+    let claim = format!("{grows}. The most was {most}.{cost}");
     let subject = format!("Whether {} gets more with a deeper queue", words::lower(&label));
     let assertions = same::stated(curve, &curve.levels("iops"), scaling);
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
-    let finding = finding.doubted(curve.strays(), curve.points.len());
+    let finding = finding.doubted(curve.strays(), curve.points.len()).left_open(left_open);
     let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));
     Some(match advice {
         Some(advice) => finding.advise(advice),

@@ -196,6 +196,7 @@ fn not_decided(finding: Finding, subject: &str, why: &str) -> Finding {
         limit: finding.limit.as_ref().map(|_| "unknown".to_owned()),
         ..Finding::info(finding.question, String::new(), finding.evidence)
     }
+    .left_open(true)
     .advise("run more replicates: --replicates 6")
 }
 

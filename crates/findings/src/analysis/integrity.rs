@@ -45,12 +45,14 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     };
     if let Some(rate) = pool.silent() {
         let wrong = rate.events > 0;
-        let told = finding(format!("{}.", silent(&pool, &rate)), part, wrong);
+        let (claim, kinds) = silent(&pool, &rate);
+        let told = finding(format!("{claim}."), part, wrong).detailed(kinds);
         findings.push(if wrong { told.advise(advice(&pool)) } else { told });
     }
     if let Some(rate) = pool.lost() {
-        let claim = format!("{}. {}", lost(&rate), promised(&pool.promises()));
-        findings.push(finding(claim, part, rate.events > 0));
+        let claim = format!("{}.", lost(&rate));
+        let told = finding(claim, part, rate.events > 0);
+        findings.push(told.detailed(promised(&pool.promises())));
     }
     for (verdict, part) in &pool.apart {
         let wrong = part.wrong + part.unreadable > 0;
@@ -127,40 +129,41 @@ fn headline(pool: &Pool) -> String {
     )
 }
 
-/// What is known of silently wrong blocks, without a full stop.
-pub fn silent(pool: &Pool, rate: &Rate) -> String {
+/// What is known of silently wrong blocks, without a full stop, and of what kinds they are.
+fn silent(pool: &Pool, rate: &Rate) -> (String, Vec<String>) {
     let all = match pool.device.blocks {
         0 => String::new(),
         count => format!("{} blocks, ", value::count(count)),
     };
     if rate.events == 0 {
-        return format!(
-            "No block came back wrong: {all}{} read from the device; at 95 % the rate of silently \
+        let claim = format!(
+            "No block came back wrong: {all}{} read from the device. At 95 % the rate of silently \
              wrong blocks is below {} per bit",
             bits(rate.bits),
             above(rate.below_per_bit)
         );
+        return (claim, Vec::new());
     }
     let kinds = counts(pool.kinds.iter().map(|(kind, n)| (kind.as_str(), *n)));
     let lasting = counts(pool.lasting.iter().map(|(word, n)| (*word, *n)));
     let lasting = match lasting.is_empty() {
         true => String::new(),
-        false => format!("; of all faults {}", lasting.join(", ")),
+        false => format!("of all faults {}", lasting.join(", ")),
     };
-    format!(
-        "{} came back wrong without any error, of {all}{} read from the device: {} ({}{lasting})",
+    let claim = format!(
+        "{} came back wrong without any error. Of {all}{} read from the device that is {}",
         blocks(rate.events),
         bits(rate.bits),
         per_bit(rate),
-        kinds.join(", "),
-    )
+    );
+    (claim, vec![kinds.join(", "), lasting])
 }
 
 /// What is known of places that could not be read, without a full stop.
-pub fn lost(rate: &Rate) -> String {
+fn lost(rate: &Rate) -> String {
     if rate.events == 0 {
         return format!(
-            "Every place could be read: {} from the device; at 95 % the rate of unreadable places \
+            "Every place could be read: {} from the device. At 95 % the rate of unreadable places \
              is below {} per bit",
             bits(rate.bits),
             above(rate.below_per_bit)
@@ -175,7 +178,7 @@ pub fn lost(rate: &Rate) -> String {
 }
 
 /// How what makers of drives promise stands after that.
-fn promised(promises: &[Promise]) -> String {
+fn promised(promises: &[Promise]) -> Vec<String> {
     let of = |standing: Standing| -> Vec<&Promise> {
         promises.iter().filter(|promise| promise.standing == standing).collect()
     };
@@ -198,13 +201,15 @@ fn promised(promises: &[Promise]) -> String {
         let pace = open.iter().all(|promise| promise.hours_more.is_some());
         let pace = if pace { format!(" ({time} at this pace)") } else { String::new() };
         said.push(format!(
-            "{} {} neither shown nor refuted: that takes {more} bits more without a further \
-             error{pace}",
+            "{} {} neither shown nor refuted: that takes {more} bits without a further error{pace}",
             list(&open, &rate),
             verb(&open)
         ));
     }
-    format!("Makers of drives promise this rate, no other: {}.", said.join("; "))
+    if let Some(first) = said.first_mut() {
+        *first = format!("of the rates that makers of drives promise, {first}");
+    }
+    said
 }
 
 /// What was checked and is no evidence.
@@ -250,8 +255,8 @@ fn advice(pool: &Pool) -> String {
     let cause = match () {
         () if most == 0 => "whether they last is not known: read the same files again",
         () if most == persistent => {
-            "most are wrong again when read around the page cache: the device holds or caches \
-             wrong data; replace or rewrite it"
+            "most are wrong again around the page cache: the device holds or caches wrong data; \
+             replace or rewrite it"
         }
         () if most == memory => {
             "most are wrong in memory only, and right on the device: test the memory"
@@ -261,12 +266,12 @@ fn advice(pool: &Pool) -> String {
              media"
         }
     };
-    format!("each fault is shown in the section Integrity; {cause}")
+    format!("see the section Integrity; {cause}")
 }
 
 fn per_bit(rate: &Rate) -> String {
     format!(
-        "{:.2e} per bit (95 % interval {} to {}; at 95 % below {})",
+        "{:.2e} per bit ({} to {}, at 95 % below {})",
         rate.per_bit,
         below(rate.low_per_bit),
         above(rate.high_per_bit),

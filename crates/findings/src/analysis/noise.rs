@@ -51,6 +51,7 @@ const DISTURBED: &[&str] = &[
     "swap",
     "starved",
     "generator-bound",
+    "others-cpu",
     "drive-throttled-for-heat",
     "cpu-throttled-for-heat",
 ];
@@ -206,30 +207,30 @@ fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
     let (unit, noise) = known.get(lead)?;
     let (deviation, often) = (unit.scatter?.deviation, unit.often);
     let interval = match noise.interval {
-        Some(ends) => format!("95 % interval {} to {}", percent(ends.low), end(ends.high)),
+        Some(ends) => format!("{} to {}", percent(ends.low), end(ends.high)),
         None => "no interval: too little was repeated".to_owned(),
     };
     let all = others.iter().map(|(_, other)| other.value);
     let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), of| (a.min(of), b.max(of)));
     let beside = match others.len() {
         0 => String::new(),
-        1 => format!("; by {} in {}", percent(least), others[0].0.name()),
-        n => format!("; by {} to {} in {n} other workloads", percent(least), percent(most)),
+        1 => format!("; in {} by {}", others[0].0.name(), percent(least)),
+        n => format!("; in {n} others by {} to {}", percent(least), percent(most)),
     };
     let few = match unit.scatter?.neighbours {
         true => "",
         false => ", too few to tell whether neighbours in time resemble each other",
     };
     let claim = format!(
-        "Replicates differ by {} in {} (coefficient of variation, {interval}, from {} trials{few})\
-         {beside}.{}",
-        percent(noise.value),
+        "Repeats of {} differ by {} ({interval}){beside}.{}",
         unit.name(),
-        unit.trials.len(),
+        percent(noise.value),
         told_difference(deviation.value, often)
     );
+    let from = format!("a coefficient of variation, from {} trials{few}", unit.trials.len());
+    let details = [from, told_more(deviation.value, often)];
     let evidence = unit.trials.iter().map(|timed| timed.record.trial.number).collect();
-    let finding = Finding::info(QUESTION.name, claim, evidence);
+    let finding = Finding::info(QUESTION.name, claim, evidence).detailed(details);
     let finding = finding.stating(units.iter().filter_map(too_far_apart));
     Some(match noise.interval.is_some_and(|ends| ends.low > NOISY) {
         true => {
@@ -247,29 +248,33 @@ fn too_far_apart(unit: &Unit<'_>) -> Option<Assertion> {
         .then(|| Assertion::new(Asserts::Apart, numbers, Vec::new(), 0.0))
 }
 
-/// What a difference must be to be found, and what would find a smaller one.
+/// What a difference must be to be found.
 fn told_difference(deviation: f64, often: u32) -> String {
     if deviation <= 0.0 {
         return String::new();
     }
     let found = share(detectable(deviation, often));
-    if found > SHARE_TOLD_MAX {
-        return format!(
-            " With {often} replicates, even a difference of {} between two cells may be missed.",
+    match found > SHARE_TOLD_MAX {
+        true => format!(
+            " With {often} repeats even a difference of {} may be missed.",
             percent(SHARE_TOLD_MAX)
-        );
+        ),
+        false => format!(
+            " With {often} repeats a difference of {} is missed one time in five.",
+            percent(found)
+        ),
     }
+}
+
+/// How many repeats would find a smaller one.
+fn told_more(deviation: f64, often: u32) -> String {
+    let found = share(detectable(deviation, often));
     let wanted = WANTED.iter().find(|wanted| **wanted < 0.8 * found);
-    let more = wanted.and_then(|wanted| {
+    let more = wanted.filter(|_| deviation > 0.0 && found <= SHARE_TOLD_MAX).and_then(|wanted| {
         let needed = replicates_for(deviation, wanted.ln_1p(), REPLICATES_MAX)?;
-        Some(format!("; {needed} would find {}", percent(*wanted)))
+        Some(format!("{needed} repeats would find {}", percent(*wanted)))
     });
-    format!(
-        " With {often} replicates, differences under {} between two cells are missed more often \
-         than one time in five{}.",
-        percent(found),
-        more.unwrap_or_default()
-    )
+    more.unwrap_or_default()
 }
 
 /// All runs of several units in the order of time, each over the scatter of its own.
@@ -305,15 +310,15 @@ fn drift(units: &[&Unit<'_>], what: &str) -> Option<Finding> {
         return None;
     }
     let claim = format!(
-        "From the first trial to the last, rates{what} {} by {} (95 % interval {} to {}; a line \
-         through all replicates, in the order in which they ran).",
+        "From the first trial to the last, rates{what} {} by {} ({} to {}).",
         if moved < 0.0 { "fell" } else { "rose" },
         percent(moved.abs()),
         percent(least),
         percent(most)
     );
     let evidence = trials.iter().map(|timed| timed.record.trial.number).collect();
-    let finding = Finding::info(QUESTION.name, claim, evidence);
+    let way = "this is a line through all replicates, each against the mean of its cell";
+    let finding = Finding::info(QUESTION.name, claim, evidence).detailed([way.to_owned()]);
     let advice = "look for what changed meanwhile (heat, a disk that fills up, a rebuild); within \
                   a replicate the order is random, so cells still compare";
     Some(if least > DRIFT_MATTERS { finding.warn().advise(advice) } else { finding })
@@ -341,8 +346,8 @@ fn apart(units: &[&Unit<'_>]) -> Option<Finding> {
     let why: Vec<String> =
         kinds.iter().map(|(kind, count)| format!("`{kind}` on {count}")).collect();
     let why = match why.is_empty() {
-        true => "no note says why".to_owned(),
-        false => format!("notes of them: {}", why.join(", ")),
+        true => "No note says why".to_owned(),
+        false => format!("Notes of them: {}", why.join(", ")),
     };
     let slow: Vec<f64> = found.iter().map(|(_, by)| share(*by)).collect();
     let (low, high) = slow.iter().fold((f64::MAX, f64::MIN), |(a, b), of| (a.min(*of), b.max(*of)));
@@ -358,8 +363,8 @@ fn apart(units: &[&Unit<'_>]) -> Option<Finding> {
     };
     let one = numbers.len() == 1;
     let claim = format!(
-        "{} of {} trials {} apart from {} replicates by more than chance explains: {} {named}, \
-         {far} than the median of these; {why}.",
+        "{} of {} trials {} apart from {} repeats by more than chance explains: {} {named}, {far} \
+         than their median. {why}.",
         numbers.len(),
         trials.len(),
         if one { "lies" } else { "lie" },

@@ -19,8 +19,6 @@ fn answer(records: &[Record]) -> Vec<Finding> {
             match kinds.iter_mut().find(|(first, _)| first.kind == note.kind) {
                 // Two notes of one kind on one trial count once.
                 Some((_, trials)) if trials.last() == Some(&record.trial.number) => {}
-                // Said twice in a trial it is one trial all the same.
-                Some((_, trials)) if trials.last() == Some(&record.trial.number) => {}
                 Some((_, trials)) => trials.push(record.trial.number),
                 None => kinds.push((note.clone(), vec![record.trial.number])),
             }
@@ -29,14 +27,11 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     let done = records.iter().filter(|record| record.outcome.measurement().is_some()).count();
     let tell = |(note, trials): (Note, Vec<u32>)| {
         let (kind, count) = (&note.kind, trials.len());
-        let carry = if count == 1 { "carries" } else { "carry" };
-        let claim = format!(
-            "{count} of {} {carry} the note `{kind}`. Trial {}: {}.",
-            counted(done as u64, "trial"),
-            trials[0],
-            note.text.trim_end_matches('.')
-        );
-        let finding = Finding::info(QUESTION.name, claim, trials);
+        let have = if count == 1 { "has" } else { "have" };
+        let claim =
+            format!("{count} of {} {have} the note `{kind}`.", counted(done as u64, "trial"),);
+        let first = format!("trial {}: {}", trials[0], note.text);
+        let finding = Finding::info(QUESTION.name, claim, trials).detailed([first]);
         if takes_away(kind) { finding.warn() } else { finding }
     };
     kinds.into_iter().map(tell).collect()

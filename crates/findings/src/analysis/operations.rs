@@ -42,7 +42,7 @@ pub fn most(cells: &[Cell<'_>]) -> Option<String> {
     (!told.is_empty()).then(|| format!("{lead}: {}.", told.join("; ")))
 }
 
-/// `12.3k (95 % interval 12.0k to 12.6k, n 3) with 8 streams`.
+/// `12.3k (12.0k to 12.6k) with 8 streams`.
 fn rate(found: &Fastest<'_>) -> String {
     let rate = words::per_s(&found.estimate, found.trials, "");
     let streams = words::streams(found.cell.settings.number(knob::STREAMS));

@@ -34,7 +34,7 @@ pub fn times(cells: &[Cell<'_>]) -> Option<String> {
     (!told.is_empty()).then(|| format!("{first}{rest}."))
 }
 
-/// `make takes 12.3 s (95 % interval 12.1 s to 12.5 s, n 3) with 1 stream`.
+/// `make takes 12.3 s (12.1 s to 12.5 s) with 1 stream`.
 fn time(name: &str, cells: &[&Cell<'_>]) -> Option<String> {
     let found = Fastest::program(cells)?;
     let told = words::time_of(&found.estimate.times(1e9), found.trials);

@@ -156,7 +156,7 @@ pub fn of_tools(records: &[Record]) -> Option<Vec<String>> {
     )];
     let rates = told.iter().filter_map(|(record, of)| Some((record, *of, of.rate()?.0)));
     if let Some((record, of, figure)) = rates.max_by(|a, b| a.2.value.total_cmp(&b.2.value)) {
-        let (rate, number) = (value::throughput(figure.value), record.trial.number);
+        let (rate, number) = (value::throughput_short(figure.value), record.trial.number);
         let by = &of.by;
         said.push(format!("The most that it called throughput was {rate} ({by}, trial {number})."));
     }
@@ -234,8 +234,9 @@ fn wayless(rows: &[Row<'_>], machines: &[Machine]) -> Vec<Finding> {
             [row] => (words::lead(row, None), "it"),
             several => (words::lead_of_several(several), "each of them"),
         };
-        let claim = format!("{lead}: what held {them} is not known, as {why}.");
-        let finding = Finding::info(QUESTION, claim, of.iter().map(|row| row.number).collect());
+        let claim = format!("{lead}. What held {them} is not known.");
+        let finding = Finding::info(QUESTION, claim, of.iter().map(|row| row.number).collect())
+            .detailed([why.clone()]);
         Finding { limit: Some("unknown".to_owned()), ..finding }
     };
     together.iter().map(finding).collect()

@@ -27,6 +27,8 @@ pub struct Undecided {
     pub claim: String,
     /// What would decide it.
     pub advice: String,
+    /// Nothing else is: not even that more gets more.
+    pub all: bool,
 }
 
 /// That it is not decided whether the load `label` gets more at levels above the first; `name` says
@@ -35,7 +37,7 @@ pub fn undecided(label: &str, levels: &[Level], name: impl Fn(f64) -> String) ->
     let advice = more_replicates(levels.iter().map(|level| level.values.as_slice()));
     let Some((first, above)) = levels.split_first() else {
         let claim = format!("Nothing was measured of {}", words::lower(label));
-        return Undecided { claim, advice };
+        return Undecided { claim, advice, all: true };
     };
     let few = name(first.at);
     let ratio = |level: &'_ Level| RatioOfMeans::of(&level.values, &first.values);
@@ -44,29 +46,33 @@ pub fn undecided(label: &str, levels: &[Level], name: impl Fn(f64) -> String) ->
     let most = known.max_by(|a, b| high(&a.1.estimate()).total_cmp(&high(&b.1.estimate())));
     let Some((at, ratio)) = most else {
         let label = words::lower(label);
-        let claim = format!("Whether {label} gets more with more than {few} is not decided");
-        return Undecided { claim, advice };
+        let claim = format!("Whether {label} gains from more than {few} is not decided");
+        return Undecided { claim, advice, all: true };
     };
     let times = format!("{} gave {}", name(at), as_much(&ratio.estimate()));
     let chance = ratio.chance_above(1.0).unwrap_or(1.0) * above.len() as f64;
-    let claim = match chance <= CHANCE {
-        true => format!(
-            "{label} gets more with more than {few} ({times}), but where it stops growing is not \
+    let all = chance > CHANCE;
+    let claim = match all {
+        false => format!(
+            "{label} gains from more than {few} ({times}), but where it stops growing is not \
              decided"
         ),
-        false => format!(
-            "Whether {} gets more with more than {few} is not decided ({times})",
+        true => format!(
+            "Whether {} gains from more than {few} is not decided ({times})",
             words::lower(label)
         ),
     };
-    Undecided { claim, advice }
+    Undecided { claim, advice, all }
 }
 
-/// `1.50 times as much, 95 % interval 0.900 to 2.50`.
+/// `1.50 times as much, 0.900 to 2.50`.
 fn as_much(ratio: &Estimate) -> String {
     let value = significant(ratio.value);
     match ratio.interval {
-        Some(ends) => format!("{value} times as much, 95 % interval {}", range(&ends)),
+        Some(ends) if ends.low < ENDS.0 && ends.high > ENDS.1 => {
+            format!("{value} times, runs far apart")
+        }
+        Some(ends) => format!("{value} times as much, {}", range(&ends)),
         None => format!("{value} times as much, one run of each"),
     }
 }
@@ -120,10 +126,10 @@ pub fn compared(top: &[f64], bottom: &[f64], ratio: &Estimate) -> String {
     let ends = ratio.interval.as_ref().map(range);
     match (likeness_of(ratio), ends) {
         (Likeness::Equal, Some(ends)) => {
-            format!("no difference of 10 % or more (ratio {ends}, 95 % interval)")
+            format!("no difference of 10 % or more (ratio {ends})")
         }
         (Likeness::NotDecided, Some(ends)) => {
-            format!("whether they differ is not decided (ratio {ends}, 95 % interval)")
+            format!("whether they differ is not decided (ratio {ends})")
         }
         _ => {
             let of = means(top, bottom).unwrap_or_default();
@@ -172,12 +178,12 @@ mod tests {
             undecided("Random reading (direct)", &levels, words::streams)
         };
         let wide = open(&[1000.0, 1900.0, 2900.0]);
-        let lead = "Whether random reading (direct) gets more with more than 1 stream is not \
+        let lead = "Whether random reading (direct) gains from more than 1 stream is not \
                     decided (32 streams gave 1.4";
         assert!(wide.claim.starts_with(lead), "{}", wide.claim);
         assert!(wide.advice.contains("too far apart to tell"), "{}", wide.advice);
         let more = open(&[1860.0, 1878.0, 1890.0]);
-        let lead = "Random reading (direct) gets more with more than 1 stream (32 streams gave 1.5";
+        let lead = "Random reading (direct) gains from more than 1 stream (32 streams gave 1.5";
         assert!(more.claim.starts_with(lead), "{}", more.claim);
         assert_eq!(more.advice, "some 4 replicates would tell: --replicates 4");
         let once = [level(1.0, &[10.0]), level(2.0, &[12.0])];
@@ -204,7 +210,7 @@ mod tests {
         let base = [100e6, 101e6, 99e6];
         assert!(said(&[100e6, 102e6, 98e6], &base).starts_with("no difference of 10 % or more"));
         assert!(said(&[80e6, 140e6, 110e6], &base).contains("is not decided (ratio 0."));
-        assert!(said(&[200e6, 202e6, 198e6], &base).starts_with("2.00 times (95 %"));
-        assert_eq!(said(&[300e6], &[100e6]), "3.00 times (one run of each, no interval) as much");
+        assert!(said(&[200e6, 202e6, 198e6], &base).starts_with("2.00 times ("));
+        assert_eq!(said(&[300e6], &[100e6]), "3.00 times (one run of each) as much");
     }
 }

@@ -43,8 +43,15 @@ fn answer(asked: &Asked<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for curve in &curves {
         if let Some(scaling) = scaling(&curve.levels(figure(curve))) {
-            findings.push(knee(curve, &scaling));
-            findings.extend(collapse(curve, &scaling));
+            let (knee, collapse) = (knee(curve, &scaling), collapse(curve, &scaling));
+            match collapse {
+                // That it is not decided whether more streams get more, above how they get less.
+                Some(collapse) if knee.open => {
+                    let open = knee.claim.trim_end_matches('.').to_owned();
+                    findings.push(collapse.detailed([open]));
+                }
+                collapse => findings.extend([Some(knee), collapse].into_iter().flatten()),
+            }
         }
     }
     findings.extend(curves.iter().filter_map(|curve| together(curve, &curves)));
@@ -68,29 +75,30 @@ fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let label = label(curve);
     let replicates = curve.replicates(scaling.peak_at, figure(curve));
     let peak = rate_told(curve, &scaling.peak, replicates);
-    let at_peak = format!("the most was {peak} with {}", words::streams(scaling.peak_at));
+    let at_peak = format!("The most was {peak} with {}", words::streams(scaling.peak_at));
+    let mut left_open = false;
     let (claim, advice) = match scaling.knee {
         Knee::At(at) => {
             let knee = words::whole(&at, " streams");
-            (format!("{label} grows with the streams up to {knee}; {at_peak}."), None)
+            (format!("{label} grows up to {knee}. {at_peak}."), None)
         }
         Knee::Between(below, reached) => (
-            format!("{label} stops growing between {below} and {reached} streams; {at_peak}."),
+            format!("{label} stops growing between {below} and {reached} streams. {at_peak}."),
             Some("measure more levels in between to narrow this down".to_owned()),
         ),
         Knee::BeforeFirst => {
             let first = words::streams(curve.first());
-            (format!("{label} gives all it has to {first} already; {at_peak}."), None)
+            (format!("{label} gives all it has to {first} already. {at_peak}."), None)
         }
         Knee::Undecided => {
             let open = same::undecided(&label, &curve.levels(figure(curve)), words::streams);
-            (format!("{}; {at_peak}.", open.claim), Some(open.advice))
+            left_open = open.all;
+            (format!("{}. {at_peak}.", open.claim), Some(open.advice))
         }
         Knee::BeyondLast => {
             let last = words::streams(curve.last());
             let claim = format!(
-                "{label} may go on growing beyond {last}, the most that were measured: where it \
-                 stops is not known; {at_peak}."
+                "{label} may go on growing beyond {last}, the most that were measured. {at_peak}."
             );
             (claim, Some("measure with more streams".to_owned()))
         }
@@ -98,7 +106,7 @@ fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let subject = format!("Whether {} gets more with more streams", words::lower(&label));
     let assertions = same::stated(curve, &curve.levels(figure(curve)), scaling);
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
-    let finding = finding.doubted(curve.strays(), curve.points.len());
+    let finding = finding.doubted(curve.strays(), curve.points.len()).left_open(left_open);
     let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));
     match advice {
         Some(advice) => finding.advise(advice),
@@ -110,8 +118,8 @@ fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     let loss = scaling.loss?;
     let lost = |left: f64| percent(1.0 - left);
     let interval = match loss.left.interval {
-        Some(ends) => format!("95 % interval {} to {}", lost(ends.high), lost(ends.low)),
-        None => "one run of each, no interval".to_owned(),
+        Some(ends) => format!("{} to {}", lost(ends.high), lost(ends.low)),
+        None => "one run of each".to_owned(),
     };
     let claim = format!(
         "{} collapses beyond {}: {} get {} of the most, {} less ({interval}).",
@@ -187,13 +195,13 @@ fn by_law(curve: &Curve<'_>, followed: &Followed) -> Finding {
         let hundredfold = |share: f64| significant(share * 100.0);
         let ends = of.interval.map_or(String::new(), |ends| {
             let (low, high) = (hundredfold(ends.low), hundredfold(ends.high));
-            format!(" (95 % interval {low} to {high} %)")
+            format!(" ({low} to {high} %)")
         });
         format!("{} %{ends}", hundredfold(of.value))
     };
     let claim = format!(
-        "{} follows the Universal Scalability Law: 1 stream gives {}; contention, what is done by \
-         one at a time, is {} of the work; coherency, what each pair costs, {}; {}.",
+        "{} follows the Universal Scalability Law: 1 stream gives {}. Its contention is {}, its \
+         coherency {}. {}.",
         label(curve),
         rate_told(curve, &law.single, curve.points.len()),
         cost(law.contention),
@@ -216,19 +224,19 @@ fn bounded(curve: &Curve<'_>, law: &Law) -> Option<Estimate> {
 fn peak(curve: &Curve<'_>, law: &Law) -> String {
     let last = curve.last();
     if let Some(at) = bounded(curve, law) {
-        return format!("its peak lies at {}", words::whole(&at, " streams"));
+        return format!("Its peak lies at {}", words::whole(&at, " streams"));
     }
     match law.peak {
         // What lies beyond all that was measured is the law's word alone.
         Peak::At(Estimate { interval: Some(ends), .. }) => format!(
-            "its peak is not bounded by the {last} streams that were measured: {} or more",
+            "Its peak is not bounded by the {last} streams that were measured: {} or more",
             significant(ends.low)
         ),
         Peak::NotBelow(low) => format!(
-            "its peak is not bounded by the {last} streams that were measured: {} or more",
+            "Its peak is not bounded by the {last} streams that were measured: {} or more",
             significant(low)
         ),
-        Peak::At(_) | Peak::Unbounded => "its peak is not bounded".to_owned(),
+        Peak::At(_) | Peak::Unbounded => "Its peak is not bounded".to_owned(),
     }
 }
 
@@ -273,7 +281,7 @@ fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
     evidence.extend(alone.iter().flat_map(|curve| curve.evidence()));
     let means = same::means(&at_once.values, &sums).filter(|_| name == THROUGHPUT);
     let claim = format!(
-        "{} over {} directories at once gives {}, {share} of the sum of each alone, {}{}.",
+        "{} over {} directories at once gives {}. That is {share} of the sum of each alone, {}{}.",
         words::load(all.settings, &["block-size", "queue-depth"]),
         directories.len(),
         words::rate_of(name, &mean_interval(&at_once.values)?, at_once.values.len()),
@@ -294,4 +302,35 @@ fn together(all: &Curve<'_>, curves: &[Curve<'_>]) -> Option<Finding> {
 fn best(curve: &Curve<'_>, name: &str) -> Option<Level> {
     let levels = curve.levels(name);
     levels.into_iter().max_by(|a, b| a.mean().total_cmp(&b.mean()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::Severity;
+    use experiment::measurement::limit::testing::Scene;
+
+    /// "Whether reading gains from more than 1 stream is not decided" stood on a first screen, and
+    /// "reading collapses beyond 4 streams" below it.
+    #[test]
+    fn what_surely_falls_is_told_before_what_is_not_decided() {
+        let mut records = Vec::new();
+        let mut add = |streams: u64, mb_per_s: &[u32]| {
+            for rate in mb_per_s {
+                let bytes_per_s = f64::from(*rate) * 1e6;
+                let scene = Scene { streams, bytes_per_s, ..Scene::default() };
+                records.push(scene.record(records.len() as u32 + 1));
+            }
+        };
+        add(1, &[90, 100, 110]);
+        add(4, &[99, 110, 121]);
+        add(16, &[54, 60, 66]);
+        add(64, &[27, 30, 33]);
+        let found = answer(&Asked::of(&records));
+        let says = |it: &Finding, what: &str| it.claim.contains(what);
+        assert!(says(&found[0], "collapses beyond 4 streams"), "{found:#?}");
+        assert_eq!(found[0].severity, Severity::Warning);
+        assert!(found[0].details.iter().any(|it| it.contains("not decided")), "{found:#?}");
+        assert!(found.iter().all(|it| !says(it, "not decided")), "{found:#?}");
+    }
 }

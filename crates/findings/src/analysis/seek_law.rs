@@ -10,7 +10,7 @@ use super::{Asked, Finding, Question, words};
 use base::stats::profile::Level;
 use base::stats::seek::{self, Bound, Described};
 use base::stats::{Estimate, Interval, mean_interval};
-use base::value::{duration, iops, significant, throughput};
+use base::value::{duration, iops, significant, throughput_short};
 use experiment::knob::{self, Access, Settings};
 use experiment::measurement::limit::in_flight;
 use experiment::measurement::origin::Verdict;
@@ -201,19 +201,20 @@ fn answer(asked: &Asked<'_>) -> Vec<Finding> {
 }
 
 fn finding(of: SeekLaw) -> Finding {
-    let claim = match &of.law {
+    let (claim, details) = match &of.law {
         Some(law) => describe(&of, law),
-        None => format!(
-            "{} does not follow T = L + S/B: its times lie further from the law than repeats lie \
-             from each other, so no latency and no bandwidth is told.",
-            of.load
-        ),
+        None => {
+            let claim = format!("{} does not follow T = L + S/B.", of.load);
+            let why = "its times lie further from the law than repeats lie from each other, so no \
+                       latency and no bandwidth is told";
+            (claim, vec![why.to_owned()])
+        }
     };
     let (astray, count) = (of.astray, of.evidence.len());
-    Finding::info(QUESTION.name, claim, of.evidence).doubted(astray, count)
+    Finding::info(QUESTION.name, claim, of.evidence).detailed(details).doubted(astray, count)
 }
 
-fn describe(of: &SeekLaw, law: &Law) -> String {
+fn describe(of: &SeekLaw, law: &Law) -> (String, Vec<String>) {
     let flight = match of.in_flight {
         1.0 => "one at a time".to_owned(),
         many => format!("{many} in flight"),
@@ -221,29 +222,24 @@ fn describe(of: &SeekLaw, law: &Law) -> String {
     let shown = law.latency_ns.interval.is_some_and(|ends| ends.low > 0.0);
     let latency = match (shown, law.latency_ns.interval) {
         (false, Some(ends)) => {
-            format!("no time before its first byte is shown (at most {})", duration(ends.high))
+            format!("at most {}", duration(ends.high))
         }
-        _ => format!("{} before its first byte", words::time(&law.latency_ns)),
+        _ => words::time(&law.latency_ns),
     };
     let trials = of.evidence.len();
     let bandwidth = match law.bandwidth_bytes_per_s {
         Bound::At(bandwidth) => format!("then {}", words::rate(&bandwidth, trials)),
-        Bound::NotBelow(low) => format!(
-            "then {} or more, which the sizes that were measured do not bound",
-            throughput(low)
-        ),
-        Bound::Unbounded => "then what the sizes that were measured do not bound".to_owned(),
+        Bound::NotBelow(low) => format!("then {} or more", throughput_short(low)),
+        Bound::Unbounded => "then at a rate that these sizes do not bound".to_owned(),
     };
     let half = match law.half_size_bytes.at().filter(|_| shown) {
-        Some(half) => format!("; half of that is reached with blocks of {}", words::size(&half)),
+        Some(half) => format!("half of that is reached with blocks of {}", words::size(&half)),
         None => String::new(),
     };
     let turning = of.turning.as_ref().map(told_turning).unwrap_or_default();
-    format!(
-        "{} follows T = L + S/B: an operation ({flight}) takes {latency}, {bandwidth}{half}.\
-         {turning}",
-        of.load
-    )
+    let claim = format!("{} costs {latency} an operation, {bandwidth}.", of.load);
+    let law = format!("by T = L + S/B, {flight}");
+    (claim, vec![law, half, turning])
 }
 
 /// ` Small ones are 164 a second (...) of each disk, 0.68 of what 7200 turns a minute allow ...`.
@@ -260,7 +256,7 @@ fn told_turning(of: &Turning) -> String {
     };
     let ends = share.interval.map_or(String::new(), |ends| {
         let (low, high) = (significant(ends.low), significant(ends.high));
-        format!(" (95 % interval {low} to {high})")
+        format!(" ({low} to {high})")
     });
     format!(
         " Of small ones {working} does {}/s, {}{ends} of the {}/s that {} turns a minute allow at \

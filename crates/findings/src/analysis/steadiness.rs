@@ -114,14 +114,14 @@ fn unsettled(loads: &[Load<'_>]) -> Vec<Finding> {
                 _ => String::new(),
             };
             let claim = format!(
-                "{}: {} of {} had not settled. In trial {} {}.{more}",
+                "{}: {} of {} had not settled.{more}",
                 load.label(),
                 trials.len(),
                 counted(load.trials.len() as u64, "trial"),
-                furthest.record.trial.number,
-                way(furthest.settling.as_ref()?, load)
             );
-            let finding = Finding::info(QUESTION.name, claim, numbers(trials));
+            let way = way(furthest.settling.as_ref()?, load);
+            let way = format!("in trial {} {way}", furthest.record.trial.number);
+            let finding = Finding::info(QUESTION.name, claim, numbers(trials)).detailed([way]);
             Some(finding.warn().advise("run it until it has settled: `stop=steady`"))
         });
     told.collect()
@@ -145,7 +145,7 @@ fn way(of: &Settling, load: &Load<'_>) -> String {
                 false => ("rose", ends.low, ends.high),
             };
             format!(
-                "the rate {word} to the end by {} of its mean (95 % interval {} to {}): {} in the \
+                "the rate {word} to the end by {} of its mean ({} to {}): {} in the \
                  first round, {} in the last five",
                 percent(change.value.abs()),
                 percent(least),
@@ -177,7 +177,7 @@ fn run_in(loads: &[Load<'_>]) -> Option<Finding> {
     let found = loads.iter().filter_map(|load| Some((late(load)?, load)));
     let ((longest, count), load) = found.max_by_key(|((longest, _), _)| *longest)?;
     let claim = format!(
-        "{}: settled only after up to {} ({count} of {}); what ran before counts in its figures.",
+        "{}: settled only after up to {} ({count} of {}). What ran before counts in its figures.",
         load.label(),
         duration(longest as f64),
         counted(load.trials.len() as u64, "trial")
@@ -214,18 +214,22 @@ fn falls(loads: &[Load<'_>]) -> Vec<Finding> {
             false => "what memory holds back of writes, or a fast cache of the drive, was full",
         };
         let claim = format!(
-            "{}: in {} of {} the rate fell once and stayed low; in trial {} from {} to {}, \
-             after {} and {} written (95 % intervals). Presumably {reason}.",
+            "{}: in {} of {} the rate fell once and stayed low. Trial {} wrote {} before.",
             load.label(),
             trials.len(),
             counted(load.trials.len() as u64, "trial"),
             trials[0].record.trial.number,
+            bytes(fallen.bytes.value),
+        );
+        let how = format!(
+            "it fell from {} to {}, after {} and {}",
             around(&fallen.before, &rate),
             around(&fallen.after, &rate),
             around(&fallen.after_ns, &duration),
             around(&fallen.bytes, &bytes),
         );
-        let finding = Finding::info(QUESTION.name, claim, numbers(trials)).warn();
+        let details = [how, format!("presumably {reason}")];
+        let finding = Finding::info(QUESTION.name, claim, numbers(trials)).detailed(details).warn();
         Some(finding.advise("only what comes after it lasts: write more, until `stop=steady`"))
     });
     told.collect()
@@ -251,8 +255,8 @@ fn bursts(loads: &[Load<'_>]) -> Vec<Finding> {
     let told = found.iter().take(LOADS_MAX).filter_map(|(_, load, trials)| {
         let first = burst(trials[0])?;
         let claim = format!(
-            "{}: in {} of {} the rate fell once and stayed low; in trial {} from {} to {}, after \
-             {}. Presumably a credit or a cache was used up; the trial's rate is of both together.",
+            "{}: in {} of {} the rate fell once and stayed low. Trial {} fell from {} to {} after \
+             {}.",
             load.label(),
             trials.len(),
             counted(load.trials.len() as u64, "trial"),
@@ -261,7 +265,10 @@ fn bursts(loads: &[Load<'_>]) -> Vec<Finding> {
             load.rate(first.after),
             duration(first.after_ns as f64),
         );
-        let finding = Finding::info(QUESTION.name, claim, numbers(trials)).warn();
+        let why =
+            "presumably a credit or a cache was used up; the trial's rate is of both together";
+        let finding = Finding::info(QUESTION.name, claim, numbers(trials));
+        let finding = finding.detailed([why.to_owned()]).warn();
         Some(finding.advise("only what comes after it lasts: run longer, until `stop=steady`"))
     });
     told.collect()

@@ -122,22 +122,23 @@ fn longest(records: &[Record]) -> Option<Finding> {
     };
     let most = all(&|it| Some(it.max)).into_iter().fold(0.0, f64::max);
     let beside = match others.first() {
-        Some(next) => format!(" The next of {} loads has {} times.", loads.len(), {
+        Some(next) => format!(" The next of {} loads: {} times.", loads.len(), {
             significant(next.times.value)
         }),
         None => String::new(),
     };
     let claim = format!(
-        "The longest tail: {}, {}: median {}, {name} {}, slowest {}; {name} is {} the median.{}",
+        "{} has the longest tail: median {}, {name} {}, slowest {}. {name} is {} the median.{}",
         first.label,
-        bytes_from(first.verdict),
         duration(mean(&all(&|it| Some(it.p50)))),
         duration(mean(&all(&|it| it.tails[first.place]))),
         duration(most),
         words::number(&first.times, " times"),
         beside
     );
-    Some(Finding::info(QUESTION.name, claim, of.iter().map(|it| it.number).collect()))
+    let numbers = of.iter().map(|it| it.number).collect();
+    let origin = bytes_from(first.verdict).to_owned();
+    Some(Finding::info(QUESTION.name, claim, numbers).detailed([origin]))
 }
 
 /// The geometric mean of ratios with Student's interval of their logarithms.

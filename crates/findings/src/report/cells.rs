@@ -136,23 +136,13 @@ impl Source {
     }
 }
 
-impl Group<'_> {
-    /// Over its table: its name, and that it is no result where it is none.
-    pub fn title(&self) -> String {
-        match plan::prepares(self.name) {
-            true => format!("{} (made ready for the trials; no result)", self.name),
-            false => self.name.to_owned(),
-        }
-    }
-}
-
 /// All cells, arranged: streams first, then block sizes and queue depths, then what was cached,
-/// what was written, mixed loads, and what only makes ready. A cell that lies on the axis of two
-/// groups stands in both.
+/// what was written, and mixed loads. What only made ready is no result, and not among them. A cell
+/// that lies on the axis of two groups stands in both.
 pub fn groups<'a>(input: &'a Input<'_>) -> Vec<Group<'a>> {
     let mut by_name: Vec<(&str, Vec<&Cell>)> = Vec::new();
     for cell in &input.cells {
-        for asking in &cell.groups {
+        for asking in cell.groups.iter().filter(|name| !plan::prepares(name)) {
             match by_name.iter_mut().find(|(name, _)| name == asking) {
                 Some((_, cells)) => cells.push(cell),
                 None => by_name.push((asking, vec![cell])),
@@ -160,13 +150,9 @@ pub fn groups<'a>(input: &'a Input<'_>) -> Vec<Group<'a>> {
         }
     }
     let views = Views::new(input);
-    let of_others = |name: &str, own: &[&'a Cell], axes: &[&str]| match plan::prepares(name) {
-        true => Vec::new(),
-        false => lent(own, axes, &input.cells),
-    };
     let groups = by_name.into_iter().map(|(name, mut cells)| {
         let varying = varying(&cells);
-        cells.extend(of_others(name, &cells, &varying));
+        cells.extend(lent(&cells, &varying, &input.cells));
         group(name, varying, cells, &views)
     });
     let mut groups: Vec<Group<'_>> = groups.collect();
@@ -246,9 +232,8 @@ fn told_apart<'a>(
 pub fn of_other_groups(input: &Input<'_>, group: &Group<'_>) -> Vec<u32> {
     let rows = group.rows.iter().map(|row| row.cell.settings.fingerprint(&[]));
     let shown: BTreeSet<u64> = rows.collect();
-    let prepares = plan::prepares(group.name);
     let trials = input.records.iter().map(|record| &record.trial);
-    let others = trials.filter(|trial| trial.group != group.name && trial.prepares() == prepares);
+    let others = trials.filter(|trial| trial.group != group.name && !trial.prepares());
     let of_rows = others.filter(|trial| shown.contains(&trial.settings.fingerprint(&[])));
     of_rows.map(|trial| trial.number).collect()
 }
@@ -368,7 +353,7 @@ pub fn compare(a: Option<&Value>, b: Option<&Value>) -> Ordering {
     }
 }
 
-type Rank = (bool, bool, bool, bool, usize, bool, bool, usize);
+type Rank = (bool, bool, bool, usize, bool, bool, usize);
 
 fn rank(group: &Group<'_>) -> Rank {
     let Some(row) = group.rows.first() else { return Rank::default() };
@@ -380,7 +365,6 @@ fn rank(group: &Group<'_>) -> Rank {
         Some(first) => 1 + axis.iter().position(|name| name == first).unwrap_or(axis.len()),
     };
     (
-        plan::prepares(group.name),
         words::mixes(settings),
         words::writes_only(settings),
         words::warm(settings),
@@ -471,13 +455,6 @@ impl<'a> Group<'a> {
 /// The figure `name` of a cell, if it has it and it is a number.
 pub fn figure(cell: &Cell, name: &str) -> Option<Estimate> {
     cell.figures.get(name).copied().filter(|estimate| estimate.value.is_finite())
-}
-
-/// Half the 95 % interval as a share of the value.
-pub fn half_width(estimate: &Estimate) -> Option<f64> {
-    let interval = estimate.interval?;
-    let share = (interval.high - interval.low) / 2.0 / estimate.value.abs();
-    share.is_finite().then_some(share)
 }
 
 #[cfg(test)]
@@ -592,6 +569,6 @@ mod tests {
         let groups = groups(&input);
         assert_eq!(labels(&groups, "blocks").0, ["4 KiB", "1 MiB", "4 MiB"]);
         assert_eq!(labels(&groups, "streams").0, ["1", "8"]);
-        assert_eq!(labels(&groups, LAYOUT).1, [1]);
+        assert!(groups.iter().all(|group| group.name != LAYOUT), "what makes ready is no result");
     }
 }

@@ -81,8 +81,8 @@ fn one(pair: &Pair<'_>) -> String {
     }
     if !pair.comparison.apart.is_empty() {
         text.push_str("\nNot compared\n");
-        for apart in &pair.comparison.apart {
-            text.push_str(&wrapped(&format!("{}: {}", apart.load, apart.reason), "  "));
+        for line in apart(pair.comparison) {
+            text.push_str(&wrapped(&line, "  "));
         }
     }
     text.push_str("\nWhat else differs\n");
@@ -97,6 +97,22 @@ fn one(pair: &Pair<'_>) -> String {
         text.push_str(&format!("  and {more} more: --json\n"));
     }
     text
+}
+
+/// What is not compared, a line for each reason.
+fn apart(comparison: &Comparison) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for apart in &comparison.apart {
+        match reasons.iter_mut().find(|(reason, _)| *reason == apart.reason) {
+            Some((_, loads)) => loads.push(&apart.load),
+            None => reasons.push((&apart.reason, vec![&apart.load])),
+        }
+    }
+    let told = |(reason, loads): &(&str, Vec<&str>)| match loads[..] {
+        [load] => format!("{load}: {reason}"),
+        _ => format!("{} loads, as {reason}: {}", loads.len(), loads.join("; ")),
+    };
+    reasons.iter().map(told).collect()
 }
 
 /// Names of the figures, in the order in which they first come.
@@ -162,7 +178,7 @@ fn table(comparison: &Comparison, figure: &str) -> String {
         text.push_str(&format!("{line}\n"));
     }
     for (place, note) in notes.iter().enumerate() {
-        let told = format!("{} its trials carry notes: {note}", letter(place));
+        let told = format!("{} its trials have notes: {note}", letter(place));
         text.push_str(&wrapped(&told, "  "));
     }
     text
@@ -279,6 +295,18 @@ pub(crate) mod tests {
             all.map(|it| (it.about, (it.render)(pairs).unwrap().into_bytes())).collect()
         };
         with(|_| {}, print)
+    }
+
+    /// "The first has no such cell" stood eleven times below each other.
+    #[test]
+    fn a_reason_not_to_compare_is_told_once() {
+        let few = |now: &mut fixture::Fixture| {
+            now.records.retain(|record| record.trial.settings.get(knob::STREAMS) < 4);
+        };
+        let text = with(few, |pairs| text(pairs).unwrap());
+        let told = "3 loads, as the second has no such cell";
+        assert!(text.contains(told) && text.contains("; reading: 8 streams"), "{text}");
+        assert_eq!(text.matches("no such cell").count(), 1, "{text}");
     }
 
     #[test]

@@ -22,8 +22,11 @@ impl<'a> Input<'a> {
         let asked = Asked::new(measured, &campaign.inventory, &campaign.prices);
         let mut findings = analysis::findings(&asked);
         findings.extend(analysis::reported::findings(records, &campaign.inventory));
+        analysis::summary::readvise(campaign, &mut findings);
         let told = || analysis::answer(measured, &findings).into_iter().collect();
         let answer = reported.or_else(|| analysis::reported::of_tools(records));
+        // What others reported is told in sentences alone.
+        let mut said = answer.clone().unwrap_or_default();
         let views = || records.par_iter().map(TrialView::new).collect();
         let cells = || if verified(measured) { Vec::new() } else { cells(records) };
         let (mut answer, (trials, cells)): (Vec<String>, (Vec<TrialView>, _)) =
@@ -33,13 +36,27 @@ impl<'a> Input<'a> {
             answer = Vec::new();
             findings.retain(|finding| TELL_OF_FILES.contains(&finding.question));
         }
+        let mut said_alone = false;
         if let Some((is_first, headline)) = analysis::integrity::told(measured) {
+            said_alone = is_first;
             let place = if is_first { 0 } else { answer.len() };
+            said.push(headline.clone());
             answer.insert(place, headline);
         }
         let shown = asked.into_shown().decided(&findings);
-        let mut input =
-            Input { campaign, records, samples: None, trials, cells, shown, findings, answer };
+        let summary = analysis::summary::summary(campaign, measured, &cells, &findings, &said);
+        let summary = if said_alone { summary.said_alone() } else { summary };
+        let mut input = Input {
+            campaign,
+            records,
+            samples: None,
+            trials,
+            cells,
+            shown,
+            findings,
+            answer,
+            summary,
+        };
         prices::add(&mut input);
         input
     }

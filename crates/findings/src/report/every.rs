@@ -135,6 +135,37 @@ fn no_format_and_no_finding_says_one_of_several() {
     }
 }
 
+/// What was said once and that no administrator would say, with the words for it.
+const GLOSSARY: &[(&str, &str)] = &[
+    ("did not surely read from where", "may have come from a cache"),
+    ("bought by this budget", "a longer run would add"),
+    ("long enough to test whether it had settled", "too short to check for steady state"),
+    ("as no more was in flight", "one request at a time waits for the device"),
+    ("of its most", "reaches half its peak"),
+    ("Hold against", "use as the baseline"),
+    ("carry the note", "has the note"),
+    ("carries the note", "has the note"),
+    ("carry notes", "have notes"),
+    ("streams were let go", "since the start"),
+    ("NaN", "no number"),
+    ("inf %", "no number"),
+];
+
+/// "None was long enough to test whether it had settled": nobody says so.
+#[test]
+fn no_format_says_what_no_administrator_would() {
+    for sample in fixture::samples::samples() {
+        let input = sample.input();
+        for format in FORMATS.iter().filter(|format| !format.is_binary()) {
+            let text = words(format.name, &format.bytes(&input).unwrap());
+            for (never, rather) in GLOSSARY {
+                let what = format!("{} of {}", format.name, sample.name);
+                assert!(!text.contains(never), "{never:?} in {what}: say {rather:?}");
+            }
+        }
+    }
+}
+
 /// The legend explained `t`, a mark that stood nowhere.
 #[test]
 fn a_legend_explains_the_marks_that_are_there_and_no_others() {
@@ -158,7 +189,7 @@ fn a_legend_explains_the_marks_that_are_there_and_no_others() {
 
 /// `layout` and `probe` stood among the results.
 #[test]
-fn what_only_makes_ready_is_said_to_be_no_result() {
+fn what_only_makes_ready_is_no_result() {
     let cell = |group: &str, streams: &str| {
         (group.to_owned(), settings("file", &[("streams", streams), ("direct", "true")]))
     };
@@ -174,9 +205,40 @@ fn what_only_makes_ready_is_said_to_be_no_result() {
     for name in ["text", "markdown", "html"] {
         let format = super::find(name).unwrap();
         let text = words(name, &format.bytes(&input).unwrap());
+        // A page draws some trials over time, and lists all; these are of any kind.
+        let results = text.split_once("Means over n").map_or(&*text, |(_, page)| page);
+        let results = results.split("| All trials").next().unwrap();
+        assert!(results.contains("streams"), "{name}: {text}");
         for group in ["probe", "layout"] {
-            let told = format!("{group} (made ready for the trials; no result)");
-            assert!(text.contains(&told), "{name}: {told}");
+            assert!(!results.contains(group), "{name}: {group} in {results}");
         }
     }
+}
+
+/// Words of a finding, and of each of its sentences, that a person reads in one go.
+const FINDING_WORDS_MAX: usize = 40;
+const SENTENCE_WORDS_MAX: usize = 25;
+
+/// What is too long of a text, if anything.
+fn too_long(text: &str) -> Option<String> {
+    let count = |part: &str| part.split_whitespace().count();
+    let longest = text.split(". ").map(count).max().unwrap_or(0);
+    let words = count(text);
+    (words > FINDING_WORDS_MAX || longest > SENTENCE_WORDS_MAX)
+        .then(|| format!("{words} words, {longest} in a sentence: {text}"))
+}
+
+#[test]
+fn findings_are_short() {
+    let mut all = std::collections::BTreeMap::new();
+    for sample in fixture::samples::samples() {
+        for finding in &sample.input().findings {
+            for text in std::iter::once(&finding.claim).chain(&finding.advice) {
+                if let Some(long) = too_long(text) {
+                    all.entry(format!("{}: {long}", finding.question)).or_insert(sample.name);
+                }
+            }
+        }
+    }
+    assert!(all.is_empty(), "{all:#?}");
 }

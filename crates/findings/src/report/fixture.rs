@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::{Input, TrialView, cells};
+use crate::analysis::summary::summary;
 use crate::analysis::{Asked, Finding, Severity, Shown};
 use base::stats::{Estimate, Interval};
 use base::value::Value;
@@ -19,6 +20,7 @@ use experiment::plan::{Trial, blocked, standard};
 use facts::counters::series::{Column, Kind, Series};
 
 mod damaged;
+pub mod samples;
 
 pub use damaged::damaged;
 
@@ -50,6 +52,13 @@ impl Fixture {
             shown: self.shown(),
             findings: self.findings.clone(),
             answer: self.answer.clone(),
+            summary: summary(
+                &self.campaign,
+                &self.records,
+                &self.cells,
+                &self.findings,
+                &self.answer,
+            ),
         }
     }
 }
@@ -397,8 +406,9 @@ pub fn simulated() -> (Campaign, Vec<Record>) {
     let wishes = standard::wishes(&shape);
     let bought = &wishes[..wishes.len() - 6];
     let truth = [("sim-noise", "0.04"), ("sim-inequality", "1.3"), ("sim-service-time", "80us")];
+    let two_s = 2_000_000_000;
     let cells = bought.iter().map(|wish| {
-        let (group, mut settings) = standard::timed(wish, 2_000_000_000);
+        let (group, mut settings, _) = standard::timed(wish, two_s);
         for (name, value) in truth {
             settings.set_named(
                 name,

@@ -6,19 +6,23 @@
 use maud::{DOCTYPE, PreEscaped, html};
 use serde::Serialize;
 
-use super::Input;
 use super::nature::Nature;
+use super::{Input, words};
 
 pub mod assets;
 pub mod compared;
+mod chart;
 mod curves;
 mod explorer;
 mod failures;
 mod figures;
+mod first;
+mod fold;
 mod integrity;
 mod inventory;
 mod panel;
 mod sections;
+mod share;
 mod sql;
 pub mod tables;
 mod timelines;
@@ -52,7 +56,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     let figures = figures::figures(input);
     let (timelines, without) = timelines::timelines(input);
     let (faults, more) = timelines::of_faults(input);
-    let integrity = integrity::section(input, &faults, more);
+    let integrity = integrity::sections(input, &faults, more);
     let explorer = explorer::explorer(input);
     let drawn = Drawn {
         panels: figures.iter().flat_map(|figure| &figure.panels).collect(),
@@ -81,15 +85,21 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
                 a.skip href="#main" { "Skip to the answer" }
                 (sections::header(input, &title, integrity.is_some(), explorer.is_some()))
                 main #main {
-                    (sections::answer(input))
-                    (sections::findings(&input.findings))
-                    @if let Some(integrity) = integrity { (integrity) }
+                    (first::section(input))
+                    @if let Some((integrity, _)) = &integrity { (integrity) }
                     (sections::drawings(&figures, &|panel| sql::of_panel(input, panel)))
-                    @if let Some(explorer) = &explorer { (explorer::section(explorer)) }
-                    (sections::courses(&timelines, without))
-                    @if let Some(failures) = failures::section(input) { (failures) }
-                    (sections::results(input))
-                    (sections::server(input))
+                    div.appendix {
+                        @if let Some((_, Some(faults))) = &integrity { (faults) }
+                        @let sql = |panel: &Panel| sql::of_panel(input, panel);
+                        @if let Some(more) = sections::more_drawings(&figures, &sql) { (more) }
+                        @if let Some(failures) = failures::section(input) { (failures) }
+                        (sections::findings(&input.findings))
+                        @if let Some(explorer) = &explorer { (explorer::section(explorer)) }
+                        (sections::courses(&timelines, without))
+                        (sections::results(input))
+                        (sections::server(input))
+                        (share::section(input))
+                    }
                 }
                 (sections::footer(input))
                 script type="application/json" id="data" { (PreEscaped(data)) }
@@ -122,6 +132,9 @@ fn is_page(start: &[u8], what: &str) -> bool {
     told.is_some_and(|(_, shows)| shows == what)
 }
 
+/// A title has no more letters: names of directories may be of any length.
+const TITLE_MAX: usize = 90;
+
 /// The generator stands before so many bytes.
 const HEAD_BYTES: usize = 8 << 10;
 
@@ -138,10 +151,11 @@ fn title(input: &Input<'_>) -> String {
         }
     }
     let lead = Nature::of_campaign(input.campaign).lead();
-    match directories.is_empty() {
+    let title = match directories.is_empty() {
         true => format!("{lead}Storage of {}", input.campaign.host),
         false => format!("{lead}Storage of {}: {}", input.campaign.host, directories.join(", ")),
-    }
+    };
+    words::clipped(&title, TITLE_MAX)
 }
 
 #[cfg(test)]
@@ -219,8 +233,11 @@ mod tests {
     fn faults_are_shown_with_their_bytes_and_nothing_is_shown_where_none_was_looked_for() {
         assert!(!page(&fixture::evaluated()).contains("id=\"integrity\""));
         let page = damaged();
-        let (_, section) = page.split_once("id=\"integrity\"").unwrap();
-        let section = section.split_once("</section>").unwrap().0;
+        // What they come to stands before all figures, and each of them after these.
+        let (_, after) = page.split_once("id=\"integrity\"").unwrap();
+        let (_, after) = after.split_once("id=\"figures\"").unwrap();
+        let (_, section) = after.split_once("id=\"faults\"").unwrap();
+        let section = section.split_once("id=\"findings\"").unwrap().0;
         assert_eq!(section.matches("<details class=\"fault\"").count(), 11);
         // A flipped bit: the byte once as expected, once as found.
         let first = section.split_once("id=\"fault1\"").unwrap().1;
@@ -274,7 +291,8 @@ mod tests {
     #[test]
     fn the_second_sources_slot_is_drawn_and_named_as_the_narrowest() {
         let page = page(&wired("t610-x4"));
-        let picture = page.split_once("<svg").unwrap().1.split_once("</svg>").unwrap().0;
+        let drawn = page.split("<svg").find(|part| part.contains("class=\"wire")).unwrap();
+        let picture = drawn.split_once("</svg>").unwrap().0;
         assert!(picture.contains("wire narrow") && picture.contains("narrowest"), "{picture}");
         assert!(picture.contains("PCIe link of 0000:03:00.0"));
         assert!(page.contains("as `brickyard inspect` prints it"));
@@ -358,7 +376,7 @@ mod tests {
         let (campaign, records) = fixture::simulated();
         let input = Input::new(&campaign, &records);
         let figures = figures::figures(&input);
-        assert_eq!(figures.len(), 5);
+        assert_eq!(figures.len(), 6);
         for figure in &figures {
             assert!(!figure.panels.is_empty(), "{}: {}", figure.id, figure.message);
         }

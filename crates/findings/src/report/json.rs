@@ -13,6 +13,7 @@ use super::{Input, TrialView};
 use crate::analysis::Finding;
 use crate::analysis::effects::Effects;
 use crate::analysis::integrity::{Part, Pool, Promise, Rate};
+use crate::analysis::summary::Summary;
 use experiment::campaign::NotBought;
 use experiment::knob::Settings;
 use experiment::measurement::again::run_again;
@@ -50,6 +51,7 @@ struct Document<'a> {
     brickyard: &'a str,
     campaign: Campaign<'a>,
     answer: &'a [String],
+    summary: &'a Summary,
     trials: Vec<Trial<'a>>,
     cells: Vec<Cell<'a>>,
     effects: &'a [Effects],
@@ -190,6 +192,7 @@ impl<'a> Document<'a> {
                 currency: &campaign.currency,
             },
             answer: &input.answer,
+            summary: &input.summary,
             trials: trials.map(|one| trial(one, &again)).collect(),
             cells: cells.collect(),
             effects: &input.shown.effects,

@@ -2,10 +2,12 @@
 
 use super::cells::{self, Group, Row};
 use super::nature::Nature;
+use super::reach::Reach;
 use super::text::effects;
 use super::text::grid::Side;
-use super::{Input, hexdump, integrity, operations, reported, text, words};
+use super::{Input, hexdump, integrity, operations, reported, screen, text, words};
 use crate::analysis::Severity;
+use crate::analysis::words::RANGES;
 use base::stats::Estimate;
 use base::value;
 
@@ -25,11 +27,9 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         campaign.id,
         campaign.seed,
     );
-    for sentence in &input.answer {
-        text.push_str(&format!("\n{}\n", coded(sentence)));
-    }
+    first(input, &mut text);
     if !input.findings.is_empty() {
-        text.push_str("\n## Findings\n\n");
+        text.push_str(&format!("\n## All findings\n\n{}\n\n", RANGES));
     }
     for finding in &input.findings {
         let severity = match finding.severity {
@@ -38,6 +38,7 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
             Severity::Error => "**Error:** ",
         };
         text.push_str(&format!("- {severity}{}\n", coded(&finding.claim)));
+        finding.details.iter().for_each(|it| text.push_str(&format!("  {}\n", coded(it))));
         if let Some(advice) = &finding.advice {
             text.push_str(&format!("  \u{2192} {}\n", coded(advice)));
         }
@@ -58,11 +59,14 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     }
     effects(input, &mut text);
     lists(input, &mut text);
-    text.push_str("\nFigures: mean \u{b1} half the 95 % interval over n replicates.");
+    text.push_str(
+        "\nFigures: mean \u{b1} half the 95 % interval over n replicates, or \u{d7}\u{f7} where it \
+         is wider than a factor of 2.",
+    );
     text.push_str(&words::pooled(input.cells.iter()).map_or(String::new(), |it| format!(" {it}")));
     text.push('\n');
     // Four spaces make code, in which nothing but a line end means anything.
-    let command = words::command(campaign).replace(['\n', '\r'], " ");
+    let command = words::repeat(campaign, input.records).replace(['\n', '\r'], " ");
     text.push_str(&format!("\nRepeat it:\n\n    {command}\n"));
     Ok(text)
 }
@@ -126,7 +130,7 @@ fn of_others(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
         let cells: Vec<String> = cells.iter().map(|cell| escaped(cell)).collect();
         format!("| {} |\n", cells.join(" | "))
     };
-    text.push_str(&format!("\n## {}\n\n", escaped(&group.title())));
+    text.push_str(&format!("\n## {}\n\n", escaped(group.name)));
     text.push_str(&format!("{}\n\n{}", escaped(&sheet.source), line(&sheet.heads)));
     text.push_str(&format!("|---|{}\n", "---:|".repeat(sheet.heads.len().saturating_sub(1))));
     let rows = sheet.rows.iter().take(cells::ROWS_MAX);
@@ -138,7 +142,7 @@ fn table(group: &Group<'_>, text: &mut String) {
     let axis = group.varying.join(", ");
     let (first, second) =
         if written { ("accepted MB/s", "durable MB/s") } else { ("MB/s", "MiB/s") };
-    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(&group.title()), escaped(&group.common())));
+    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(group.name), escaped(&group.common())));
     let head = ["", first, second, "IOPS", "p50", "p99", "n", "origin", "notes"];
     let named = std::iter::once(axis.as_str()).chain(head.into_iter().skip(1));
     text.push_str(&format!("| {} |\n", named.collect::<Vec<_>>().join(" | ")));
@@ -148,10 +152,53 @@ fn table(group: &Group<'_>, text: &mut String) {
     }
 }
 
+/// The first screen.
+fn first(input: &Input<'_>, text: &mut String) {
+    let summary = &input.summary;
+    let (subject, when) = (escaped(&summary.subject), escaped(&summary.when));
+    text.push_str(&format!("\n{subject}; {when}.\n"));
+    if let Some(trust) = &summary.confidence {
+        let advice = trust.advice.as_ref().map_or(String::new(), |it| format!(" {}", coded(it)));
+        let (level, reason) = (trust.level.name(), coded(&trust.reason));
+        text.push_str(&format!("\n**Confidence {level}:** {reason}{advice}\n"));
+    }
+    for sentence in &summary.said {
+        text.push_str(&format!("\n{}\n", coded(sentence)));
+    }
+    if !summary.figures.is_empty() {
+        text.push_str("\n| | | | 95 % interval |\n|---|---:|---|---|\n");
+    }
+    for figure in &summary.figures {
+        let caveat = match figure.caveat.as_str() {
+            "" => String::new(),
+            caveat => format!("; **{}**", escaped(caveat)),
+        };
+        text.push_str(&format!(
+            "| {} | {} | {}{caveat} | {} |\n",
+            escaped(&figure.label),
+            screen::told(figure),
+            escaped(&figure.load),
+            screen::known(figure)
+        ));
+    }
+    if let Some(limit) = &summary.limit {
+        text.push_str(&format!("| limit | {} | | |\n", escaped(&limit.text)));
+    }
+    if !summary.findings.is_empty() {
+        text.push('\n');
+    }
+    for finding in &summary.findings {
+        text.push_str(&format!("- {}\n", coded(&finding.text)));
+        if let Some(advice) = &finding.advice {
+            text.push_str(&format!("  \u{2192} {}\n", coded(advice)));
+        }
+    }
+}
+
 /// Operations per second, and what each took.
 fn of_operations(group: &Group<'_>, text: &mut String) {
     let columns = operations::columns(group);
-    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(&group.title()), escaped(&group.common())));
+    text.push_str(&format!("\n## {}\n\n{}\n\n", escaped(group.name), escaped(&group.common())));
     let heads: Vec<&str> = columns.iter().map(|column| column.head).collect();
     let axis = group.varying.join(", ");
     text.push_str(&format!("| {axis} | {} | n | notes |\n", heads.join(" | ")));
@@ -159,9 +206,9 @@ fn of_operations(group: &Group<'_>, text: &mut String) {
     for row in group.shown() {
         let mut line = vec![escaped(&group.label(row))];
         for (place, column) in columns.iter().enumerate() {
-            let spread = cells::figure(row.cell, column.name).as_ref().and_then(cells::half_width);
-            let spread = spread.filter(|_| place == 0).map(value::percent);
-            let spread = spread.map_or(String::new(), |spread| format!(" \u{b1}{spread}"));
+            let figure = cells::figure(row.cell, column.name).filter(|_| place == 0);
+            let reach = figure.as_ref().and_then(Reach::of);
+            let spread = reach.map_or(String::new(), |reach| format!(" {}", reach.signed()));
             line.push(format!("{}{spread}", operations::cell(row, column)));
         }
         line.push(row.cell.trials.len().to_string());
@@ -176,8 +223,8 @@ fn line(group: &Group<'_>, row: &Row<'_>, written: bool) -> Vec<String> {
     let print = |estimate: Option<Estimate>, print: fn(f64) -> String| match estimate {
         None => "-".to_owned(),
         Some(estimate) => {
-            let spread = cells::half_width(&estimate).map(value::percent);
-            let spread = spread.map_or(String::new(), |spread| format!(" \u{b1}{spread}"));
+            let reach = Reach::of(&estimate);
+            let spread = reach.map_or(String::new(), |reach| format!(" {}", reach.signed()));
             let mark = if mark.is_empty() { String::new() } else { format!(" ({mark})") };
             format!("{}{spread}{mark}", print(estimate.value))
         }
@@ -236,7 +283,7 @@ fn lists(input: &Input<'_>, text: &mut String) {
     for (head, lines) in [
         ("Not measured", failed),
         ("Left out of the plan", left_out),
-        ("Not bought by this budget", not_bought),
+        ("A longer run would add", not_bought),
     ] {
         if !lines.is_empty() {
             text.push_str(&format!("\n## {head}\n\n"));
@@ -289,7 +336,8 @@ mod tests {
     fn cached_figures_are_marked_and_rows_have_all_columns() {
         let fixture = fixture::evaluated();
         let text = render(&fixture.input()).unwrap();
-        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+        let (_, tables) = text.split_once("\n## All findings\n").unwrap();
+        let rows: Vec<&str> = tables.lines().filter(|line| line.starts_with('|')).collect();
         assert!(rows.len() > 40);
         for row in &rows {
             assert_eq!(row.matches('|').count(), 10, "{row}");

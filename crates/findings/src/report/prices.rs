@@ -19,7 +19,7 @@ pub fn add(input: &mut Input<'_>) {
     let (inventory, prices) = (&campaign.inventory, &campaign.prices);
     let asked = Asked::new(&[], inventory, prices);
     let groups = cells::groups(input);
-    let rows = cells::rows(groups.iter().filter(|group| !experiment::plan::prepares(group.name)));
+    let rows = cells::rows(groups.iter());
     let device = rows.into_iter().filter(|row| row.source.is_device());
     let of_device: Vec<Vec<u32>> = device.map(|row| row.cell.trials.clone()).collect();
     for cell in input.cells.iter_mut().filter(|cell| of_device.contains(&cell.trials)) {
@@ -97,9 +97,7 @@ mod tests {
         add(&mut input);
         let (mut with, mut cached) = (0, 0);
         let groups = cells::groups(&input);
-        for row in
-            cells::rows(groups.iter().filter(|group| !experiment::plan::prepares(group.name)))
-        {
+        for row in cells::rows(groups.iter()) {
             let price = cells::figure(row.cell, PRICE_PER_GB_PER_S);
             if !row.source.is_device() {
                 assert!(price.is_none(), "{:?}", row.source);

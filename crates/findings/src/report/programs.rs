@@ -1,7 +1,8 @@
 //! (pure) What tables of programs show: their columns, and how each figure is printed.
 
-use super::cells::{self, Group};
+use super::cells::Group;
 use crate::report::Input;
+use crate::report::reach::Reach;
 use base::stats::Estimate;
 use base::value;
 use experiment::knob;
@@ -80,8 +81,10 @@ pub fn print(name: &str, value: f64) -> String {
 /// The figure `name` of a row with half its interval: `1.2 s +-3%`; `-` where there is none.
 pub fn cell(figure: Option<Estimate>, name: &str) -> String {
     let Some(estimate) = figure else { return "-".to_owned() };
-    let spread = cells::half_width(&estimate)
-        .map(|share| format!(" +-{}%", value::percent(share).trim_end_matches(" %")));
+    let spread = Reach::of(&estimate).map(|reach| match reach {
+        Reach::Share(_) => format!(" +-{}", reach.told().replace(' ', "")),
+        Reach::Times(_) => format!(" {}", reach.told()),
+    });
     format!("{}{}", print(name, estimate.value), spread.unwrap_or_default())
 }
 
@@ -99,7 +102,8 @@ mod tests {
         assert_eq!(print("cpu_share", 0.5), value::percent(0.5));
         assert_eq!(print("said_mb_per_s", 583.0), value::significant(583.0));
         assert_eq!(cell(None, "x"), "-");
-        assert!(cell(Some(Estimate::within(2.0, 1.0, 3.0)), "wait_s").contains("+-50%"));
+        assert!(cell(Some(Estimate::within(2.0, 1.6, 2.5)), "wait_s").contains("+-22%"));
+        assert!(cell(Some(Estimate::within(2.0, 1.0, 4.0)), "wait_s").contains(" x2.00"));
     }
 
     #[test]

@@ -3,9 +3,9 @@
 
 use serde_json::{Value as Json, json};
 
+pub use super::lines::plain;
 use super::nature::Nature;
 use super::text::grid::{Grid, Side};
-pub use super::text::plain;
 use super::text::{WIDTH, wrapped};
 use super::{csv, words};
 use experiment::query::{Answer, Cell, Kind, Relation, typed};

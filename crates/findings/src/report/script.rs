@@ -177,6 +177,7 @@ fn render(input: &Input<'_>, language: &Language) -> String {
         ("table", (language.table)(&table.text)),
     ]);
     places.extend(plot::places(&plot::first(input, &table), language));
+    places.extend(plot::of_bars(input, &table, language));
     filled(language.template, &places)
 }
 

@@ -3,9 +3,11 @@
 //! A figure that is not the device's carries its mark at the figure itself, so that it stays marked
 //! when somebody copies only that line.
 
+use super::lines::{folded, plain};
 use super::nature::Nature;
-use super::{Input, cells, words};
+use super::{Input, cells, screen, words};
 use crate::analysis::cost::PRICE_PER_GB_PER_S;
+use crate::analysis::words::RANGES;
 use crate::analysis::{Finding, Severity};
 use base::value::counted;
 use experiment::measurement::again::{run_again, said_again};
@@ -20,16 +22,17 @@ mod layouts;
 /// No line is wider, but for a single word that is.
 pub const WIDTH: usize = 100;
 
-/// Prints answer, tables, findings, what failed and what was not bought.
+/// Here the first screen has all the room that it takes.
+const SCREEN: screen::Size = screen::Size { columns: WIDTH, rows: usize::MAX };
+
+/// Prints the first screen, tables, findings, what failed and what was not bought.
 ///
 /// # Errors
 /// Never; formats share one signature.
 pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     let mut text = String::new();
     heading(input, &mut text);
-    for sentence in &input.answer {
-        text.push_str(&wrapped("", sentence));
-    }
+    text.push_str(&screen::body(input, SCREEN, &[]));
     integrity::render(input, &mut text);
     groups::render(input, &mut text);
     effects::render(input, &mut text);
@@ -38,7 +41,10 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
     failures(input, &mut text);
     left_out(input, &mut text);
     not_bought(input, &mut text);
-    text.push_str(&format!("\nRepeat it: {}\n", plain(&words::command(input.campaign))));
+    text.push_str(&format!(
+        "\nRepeat it: {}\n",
+        plain(&words::repeat(input.campaign, input.records))
+    ));
     Ok(text)
 }
 
@@ -108,7 +114,7 @@ fn findings(input: &Input<'_>, text: &mut String) {
     if input.findings.is_empty() {
         return;
     }
-    text.push_str("\nFindings\n");
+    text.push_str(&format!("\nFindings. {RANGES}\n"));
     let mut gravest: Vec<&Finding> = input.findings.iter().collect();
     gravest.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     for finding in gravest {
@@ -120,6 +126,7 @@ fn findings(input: &Input<'_>, text: &mut String) {
         let evidence = numbers(&finding.evidence);
         let claim = format!("{severity}{} ({evidence})", finding.claim);
         text.push_str(&wrapped("  - ", &claim));
+        finding.details.iter().for_each(|it| text.push_str(&wrapped("    ", it)));
         if let Some(advice) = &finding.advice {
             text.push_str(&wrapped("    ", &format!("-> {advice}")));
         }
@@ -169,7 +176,7 @@ fn not_bought(input: &Input<'_>, text: &mut String) {
     if input.campaign.not_bought.is_empty() {
         return;
     }
-    text.push_str("\nNot bought by this budget\n");
+    text.push_str("\nA longer run would add\n");
     for (budget, cells) in words::by_budget(&input.campaign.not_bought) {
         text.push_str(&wrapped(&format!("  --budget {budget:<4} "), &cells.join("; ")));
     }
@@ -189,36 +196,7 @@ fn numbers(evidence: &[u32]) -> String {
 
 /// Lines no wider than [`WIDTH`], the first led by `lead`, the others indented as deep.
 pub(super) fn wrapped(lead: &str, sentence: &str) -> String {
-    let sentence = words::bound(&plain(sentence));
-    let mut text = String::from(lead);
-    let mut column = lead.len();
-    for (place, word) in sentence.split(' ').filter(|word| !word.is_empty()).enumerate() {
-        let width = word.chars().count();
-        if place > 0 && column + 1 + width > WIDTH {
-            text.push('\n');
-            text.push_str(&" ".repeat(lead.len()));
-            column = lead.len();
-        } else if place > 0 {
-            text.push(' ');
-            column += 1;
-        }
-        text.push_str(&word.replace('\u{a0}', " "));
-        column += width;
-    }
-    text.push('\n');
-    text
-}
-
-/// Without what a terminal would obey: control characters become `?`, line ends a space.
-pub fn plain(text: &str) -> String {
-    let shown = |c: char| match c {
-        '\n' | '\t' => ' ',
-        c if c.is_control() => '?',
-        // Overrides of the direction of writing can make a line read other than it is.
-        '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => '?',
-        c => c,
-    };
-    text.chars().map(shown).collect()
+    folded(lead, sentence, WIDTH).join("\n") + "\n"
 }
 
 #[cfg(test)]

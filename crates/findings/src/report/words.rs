@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 pub use crate::analysis::words::figure;
-use base::value::{Value, counted, setting};
+use base::value::{Value, civil, counted, setting};
 use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::access::Way;
 use experiment::knob::{self, Settings};
+use experiment::measurement::Record;
 use experiment::measurement::figures::Cell;
 use experiment::measurement::verified::outcome::VERIFY;
+use experiment::plan::standard;
 use experiment::published;
 
 /// Of how many cells the spread behind an interval is pooled; nothing where each has its own.
@@ -40,23 +42,30 @@ pub fn date(unix_ns: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02} UTC")
 }
 
-/// Year, month and day of a number of days since 1970-01-01: Howard Hinnant's `civil_from_days`
-/// (<https://howardhinnant.github.io/date_algorithms.html>), for dates after 1970.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let shifted = days + 719_468;
-    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let month_from_march = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
-    (era * 400 + year_of_era + u64::from(month <= 2), month, day)
-}
-
 /// The command that repeats a campaign: the one that was typed, with the seed that was drawn where
 /// none was typed. The program is named as it is known, not by the path it was started from.
 pub fn command(campaign: &Campaign) -> String {
+    with(campaign, &[])
+}
+
+/// The same with the sizes that an evaluation worked out: with others its cells are others too.
+pub fn repeat(campaign: &Campaign, records: &[Record]) -> String {
+    let typed = |word: &String| word == "--space" || word.starts_with("--space=");
+    let measured = records.iter().find(|record| !record.trial.prepares());
+    let sized = measured.filter(|it| it.trial.settings.has(knob::FILE_SIZE));
+    let of_evaluation = campaign.plan == "evaluate" && !campaign.argv.iter().any(typed);
+    let Some(first) = sized.filter(|_| of_evaluation) else { return command(campaign) };
+    let mut places: Vec<&String> =
+        records.iter().flat_map(|record| record.trial.settings.directories()).collect();
+    places.sort();
+    places.dedup();
+    let files = standard::files(standard::STREAMS_MAX) * places.len() as u64;
+    let space = Value::Bytes(first.trial.settings.get(knob::FILE_SIZE) * files);
+    with(campaign, &["--space".to_owned(), space.to_string()])
+}
+
+/// The command with more words among its options.
+fn with(campaign: &Campaign, more: &[String]) -> String {
     let mut argv = campaign.argv.clone();
     if let Some(program) = argv.first_mut() {
         "brickyard".clone_into(program);
@@ -70,6 +79,9 @@ pub fn command(campaign: &Campaign) -> String {
     let drew = campaign.engine != published::ENGINE && !imported && !verified;
     if drew && !argv.is_empty() && !argv[..end].iter().any(typed) {
         argv.splice(end..end, ["--seed".to_owned(), campaign.seed.to_string()]);
+    }
+    if !argv.is_empty() {
+        argv.splice(end..end, more.iter().cloned());
     }
     quoted(&argv)
 }

@@ -1,7 +1,7 @@
 //! (pure) Words in braces, filled in: `{directory}`, `{copy}`, `{cpus}`, `{brickyard}`, and knobs.
 
 use crate::engine::command::hint::Refusal;
-use experiment::knob::{self, Settings, nearest};
+use experiment::knob::{self, Settings, meant};
 
 /// What is filled in besides the knobs.
 #[derive(Clone, Copy, Debug)]
@@ -80,9 +80,9 @@ fn value(name: &str, settings: &Settings, here: Here<'_>) -> Result<String, Refu
         return Ok(value.to_string());
     }
     let knobs = settings.iter().map(|(knob, _)| knob).filter(|knob| !TEXTS.contains(knob));
-    let near = nearest(name, knobs.chain(["directory", "copy", "cpus", "brickyard"]));
-    let hint = match near {
-        Some(near) => format!("did you mean {{{near}}}? {{{{ is a brace of the program's own"),
+    let known = knobs.chain(["directory", "copy", "cpus", "brickyard"]);
+    let hint = match meant(name, known, |near| format!("{{{near}}}")) {
+        Some(meant) => format!("{meant} {{{{ is a brace of the program's own"),
         None => "{streams}, {directory}, {copy}, {cpus}, {brickyard} and knobs are known; {{ is a \
                  brace of the program's own"
             .to_owned(),

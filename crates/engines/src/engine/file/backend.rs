@@ -26,6 +26,8 @@ pub enum Kind {
     Write,
     /// Make the file durable; the buffer is not touched.
     Sync,
+    /// The same of its data alone and of what reading them takes, as by fdatasync(2).
+    SyncData,
 }
 
 /// One I/O that came back.

@@ -12,6 +12,7 @@ use base::value::Stop;
 use experiment::knob::{self, Access, Settings};
 use experiment::measurement::Note;
 
+use super::address;
 use super::protocol::LoadSpec;
 
 pub mod limits;
@@ -155,6 +156,10 @@ pub struct Job {
     pub second_pass: bool,
     /// Durability.
     pub fsync: Fsync,
+    /// Of what is made durable, data alone, and what reading them takes.
+    pub datasync: bool,
+    /// The window opens so long after the release, ns.
+    pub warm_up_ns: u64,
     /// Flushes between rounds count as time.
     pub fsync_in_time: bool,
     /// Rounds end with a close, which counts as time.
@@ -252,6 +257,8 @@ impl Job {
             sustained: settings.get(knob::SUSTAINED),
             second_pass: settings.get(knob::SECOND_PASS),
             fsync: fsync(settings.get(knob::FSYNC)),
+            datasync: settings.get(knob::DATASYNC),
+            warm_up_ns: settings.get(knob::WARM_UP),
             fsync_in_time: settings.get(knob::FSYNC_IN_TIME),
             close_in_time: settings.get(knob::CLOSE_IN_TIME),
             fresh: settings.get(knob::FRESH_FILE),
@@ -278,6 +285,20 @@ impl Job {
         let notes = job.notes();
         job.second_pass &= job.second_pass_makes_sense();
         Ok((job, notes))
+    }
+
+    /// When the window opens, ns after the release: up to two thirds later than `warm-up` asks,
+    /// drawn by the trial's seed.
+    ///
+    /// A throttle lets go a lot at a time, and begins to count with the first of them. A window
+    /// that opens at the same moment in every repeat holds a lot too many in all of them alike;
+    /// one that opens anywhere holds as many as there are, on average (systematic sampling with a
+    /// random start: Cochran, "Sampling Techniques", 3rd ed., 1977, 8.1).
+    pub fn opens_after_ns(&self) -> u64 {
+        match self.warm_up_ns {
+            0 => 0,
+            least => least + address::mix(self.seed) % (least * 2 / 3).max(1),
+        }
     }
 
     /// Whether sequential streams start anywhere: passes by bytes start at the first block, and so

@@ -56,6 +56,8 @@ pub struct Terms {
     pub sustained: bool,
     /// Every write is followed by an fsync, as part of it.
     pub sync_every: bool,
+    /// How.
+    pub sync: Kind,
     /// What is done when a round is over.
     pub at_wrap: AtWrap,
     /// That is left out of the time, but for what is asked to count.
@@ -224,7 +226,8 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
         self.drain::<READS, WRITES>(now, done)
     }
 
-    /// Runs exactly so many operations of a fresh copy of the addresses: the second pass.
+    /// Runs so many operations of a fresh copy of the addresses, or fewer where the parent ends it:
+    /// the second pass.
     ///
     /// # Errors
     /// As [`Lane::run`].
@@ -246,6 +249,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             }
             let want = self.terms.batch.min(self.in_flight);
             (now, _) = self.step::<true, false, false>(want, None)?;
+            self.cell.second_ops.store(self.counts.reads, Relaxed);
         }
         self.drain::<true, false>(now, done)
     }
@@ -426,7 +430,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
                 }
                 if WRITES && self.terms.sync_every && !io.reads {
                     self.slots.at(slot).next = Next::Synced;
-                    self.backend.push(Kind::Sync, slot, io.file, io.offset);
+                    self.backend.push(self.terms.sync, slot, io.file, io.offset);
                     continue;
                 }
             }

@@ -77,7 +77,8 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
     let opened = files::open(&job, &spec.streams)?;
     check_polling(&job, &opened.streams)?;
     let streams = spec.streams.len();
-    let shared = Shared::new(streams, job.block_bytes, job.sustained, sender);
+    let shared = Shared::new(streams, job.block_bytes, job.sustained, sender)
+        .opening_after(job.opens_after_ns());
     let trial = Arc::new(Trial {
         shared: shared.by_rounds(job.pauses(), job.times_whole_rounds()),
         files: opened.streams,

@@ -307,6 +307,7 @@ impl Stream<'_> {
             at_least_ns: job.at_least_ns,
             sustained: job.sustained,
             sync_every: job.direction.writes() && job.fsync == Fsync::Every,
+            sync: if job.datasync { Kind::SyncData } else { Kind::Sync },
             at_wrap: job.at_wrap(),
             pauses: job.pauses(),
             whole_rounds: job.times_whole_rounds(),
@@ -390,8 +391,12 @@ fn flush(job: &Job, files: &StreamFiles, done: &Done) -> Result<Option<u64>, Bro
         Fsync::Every => Ok(Some(done.stopped_ns)),
         Fsync::End => {
             for (file, path) in files.files.iter().zip(&files.paths) {
-                file.sync_all().map_err(|why| {
-                    (Failure::Failed, format!("cannot fsync {}: {why}", path.display()))
+                let (synced, how) = match job.datasync {
+                    true => (file.sync_data(), "fdatasync"),
+                    false => (file.sync_all(), "fsync"),
+                };
+                synced.map_err(|why| {
+                    (Failure::Failed, format!("cannot {how} {}: {why}", path.display()))
                 })?;
             }
             Ok(Some(monotonic_ns()))

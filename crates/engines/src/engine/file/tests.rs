@@ -322,6 +322,30 @@ fn cold_files_are_not_in_memory_and_warm_ones_are() {
     }
 }
 
+/// What is done before the window is in no rate and in no latency, and all of it in the totals.
+#[test]
+fn what_warms_up_is_timed_by_nobody() {
+    let folder = directory();
+    let files = || names(folder.path(), 2, 1);
+    let settings = json!({"file-size": MIB, "block-size": 4096, "direct": false, "streams": 2});
+    done(with(&settings, json!({"access": "write", "stop": "pass"})), files());
+    let read =
+        with(&settings, json!({"access": "random-read", "stop": "200ms", "warm-up": 40_000_000}));
+    let result = done(read.clone(), files());
+    let window = result.window.expect("a window");
+    let least = 40_000_000;
+    assert!(window.start_ns >= least, "{window:?}");
+    assert!(window.end_ns - window.start_ns >= 200_000_000, "{window:?}");
+    let total: u64 = result.streams.iter().map(|stream| stream.total.read_ops).sum();
+    assert!(window.done.read_ops < total, "{window:?} of {total}");
+    let refused = |more: Value| refused(with(&read, more), files());
+    for more in [json!({"stop": "pass"}), json!({"at-most": 30_000_000})] {
+        let (kind, what) = refused(more);
+        assert_eq!(kind, Failure::Unsupported);
+        assert!(what.contains("warm"), "{what}");
+    }
+}
+
 #[test]
 fn what_the_files_cannot_do_is_refused_with_what_would_work() {
     let folder = directory();

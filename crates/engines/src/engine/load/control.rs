@@ -72,6 +72,8 @@ pub struct Cell {
     pub metadata_ops: AtomicU64,
     /// When the stream had been through its blocks once, ns on the monotonic clock; 0 before.
     pub round_end_ns: AtomicU64,
+    /// Completed reads of the second pass.
+    pub second_ops: AtomicU64,
     /// Twice the time that was not timed so far; or, odd, while the clock stands: twice the time
     /// that was timed, and 1. One word, so that nobody reads half of a change.
     clock: AtomicU64,
@@ -142,6 +144,8 @@ pub struct Shared {
     metadata_bytes: u64,
     /// Streams count as started only after this long, ns.
     pub warm_up_ns: u64,
+    /// The window opens when that time is over, and not with an operation.
+    by_time: bool,
     sustained: bool,
     not_started: AtomicUsize,
     in_pass: AtomicUsize,
@@ -175,6 +179,7 @@ impl Shared {
             block_bytes,
             metadata_bytes: 0,
             warm_up_ns: 0,
+            by_time: false,
             sustained,
             not_started: AtomicUsize::new(streams),
             in_pass: AtomicUsize::new(streams),
@@ -199,6 +204,14 @@ impl Shared {
     /// The same; streams count as started only after this long, which is their business.
     pub fn warming_up(self, warm_up_ns: u64) -> Shared {
         Shared { warm_up_ns, ..self }
+    }
+
+    /// The same; the window opens so long after the release, if all have completed an operation.
+    ///
+    /// A window that opens with an operation begins where a throttle lets many go at once, and
+    /// holds more of these moments than there are in any other of its length.
+    pub fn opening_after(self, warm_up_ns: u64) -> Shared {
+        Shared { warm_up_ns, by_time: warm_up_ns > 0, ..self }
     }
 
     /// The same, where what lies between two rounds is not timed, or ends a pass.
@@ -226,13 +239,33 @@ impl Shared {
 
     /// A stream has completed its first operation. The last one opens the window.
     pub fn started(&self) {
-        if self.not_started.fetch_sub(1, Relaxed) == 1 {
-            let mut marks = lock(&self.marks);
-            if marks.ended.is_none() && marks.closed.is_none() {
-                let (at_ns, amounts) = self.snapshot();
-                marks.opened = Some((at_ns, sum(&amounts)));
-                self.phase.store(Phase::Window as u32, Relaxed);
-            }
+        if self.not_started.fetch_sub(1, Relaxed) == 1 && !self.by_time {
+            self.open();
+        }
+    }
+
+    /// When the controller has to open the window; `None` where operations do, or it was opened.
+    pub fn opens_at_ns(&self) -> Option<u64> {
+        let opened = || lock(&self.marks).opened.is_some();
+        let at_ns = self.released_ns.load(Relaxed).saturating_add(self.warm_up_ns);
+        (self.by_time && !opened()).then_some(at_ns)
+    }
+
+    /// Opens it if all have completed an operation; whether they have.
+    pub fn open_by_time(&self) -> bool {
+        let all = self.not_started.load(Relaxed) == 0;
+        if all {
+            self.open();
+        }
+        all
+    }
+
+    fn open(&self) {
+        let mut marks = lock(&self.marks);
+        if marks.ended.is_none() && marks.closed.is_none() && marks.opened.is_none() {
+            let (at_ns, amounts) = self.snapshot();
+            marks.opened = Some((at_ns, sum(&amounts)));
+            self.phase.store(Phase::Window as u32, Relaxed);
         }
     }
 
@@ -437,6 +470,30 @@ mod tests {
         shared.end();
         let done = shared.window().unwrap().done;
         assert_eq!((done.read_ops, done.read_bytes, done.write_bytes), (4, 40, 20));
+    }
+
+    /// Six short trials of a throttled disk were 4 to 10 % above its limit, all alike: their
+    /// windows opened with an operation, which was the first of a lot.
+    #[test]
+    fn a_window_that_opens_by_time_opens_then_and_not_before_all_have_begun() {
+        let shared = shared(2, true).opening_after(1_000_000);
+        shared.released_ns.store(monotonic_ns(), Relaxed);
+        let due_ns = shared.released_ns.load(Relaxed) + 1_000_000;
+        shared.started();
+        assert_eq!((shared.opens_at_ns(), shared.open_by_time()), (Some(due_ns), false));
+        shared.cells[1].read_ops.store(3, Relaxed);
+        shared.started();
+        assert_eq!((shared.phase(), shared.opens_at_ns()), (Phase::Starting, Some(due_ns)));
+        assert!(shared.open_by_time());
+        assert_eq!((shared.phase(), shared.opens_at_ns()), (Phase::Window, None));
+        shared.cells[1].read_ops.store(7, Relaxed);
+        shared.end();
+        assert_eq!(shared.window().unwrap().done.read_ops, 4);
+        // What is not warmed up opens with its operations.
+        let at_once = self::shared(1, true).opening_after(0);
+        assert_eq!(at_once.opens_at_ns(), None);
+        at_once.started();
+        assert_eq!(at_once.phase(), Phase::Window);
     }
 
     #[test]

@@ -119,6 +119,10 @@ struct Watch<'a> {
     flushed: usize,
 }
 
+/// How long the controller waits for streams that have not completed an operation when the window
+/// is due.
+const NOT_BEGUN_NS: u64 = 1_000_000;
+
 impl Watch<'_> {
     fn release(shared: &Shared, rules: Rules) -> Watch<'_> {
         let timed = shared.pauses.then_some(course::TIMED);
@@ -184,6 +188,12 @@ impl Watch<'_> {
         let shared = self.shared;
         loop {
             let now = monotonic_ns();
+            // Who has not begun yet is looked for again soon.
+            let opens_ns = shared.opens_at_ns().map(|at_ns| match now >= at_ns {
+                true if shared.open_by_time() => u64::MAX,
+                true => now + NOT_BEGUN_NS,
+                false => at_ns,
+            });
             let (deadline_ns, cut) = self.deadline();
             if now >= deadline_ns {
                 shared.end();
@@ -208,7 +218,7 @@ impl Watch<'_> {
                     shared.enough();
                 }
             }
-            let until_ns = self.next_sample_ns.min(deadline_ns);
+            let until_ns = self.next_sample_ns.min(deadline_ns).min(opens_ns.unwrap_or(u64::MAX));
             let wait = Duration::from_nanos(until_ns.saturating_sub(now));
             match talk.events.recv_timeout(wait) {
                 Ok(Event::Ended | Event::Failed) => break,

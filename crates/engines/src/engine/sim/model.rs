@@ -70,6 +70,8 @@ pub struct Model {
     pub durable: bool,
     /// When it ends, where time decides.
     pub after_s: Option<f64>,
+    /// The window opens no earlier.
+    pub warm_up_s: f64,
     /// Ends when it has settled.
     pub until_steady: bool,
     /// Does not end before, where bytes decide.
@@ -107,6 +109,7 @@ impl Model {
         let warm = buffered && read_share > 0.0 && !settings.get(knob::COLD);
         let pass_bytes = file_bytes.div_ceil(block * stride) * block;
         let stop = settings.stop();
+        let warm_up_s = settings.number(knob::WARM_UP) / 1e9;
         Ok(Model {
             streams,
             devices: directories(settings).max(1),
@@ -140,7 +143,11 @@ impl Model {
             device_cache: settings.number(knob::SIM_DEVICE_CACHE),
             second_pass: settings.get(knob::SECOND_PASS),
             durable: read_share < 1.0 && settings.get(knob::FSYNC) != "never",
-            after_s: if let Stop::After(ns) = stop { Some(ns as f64 / 1e9) } else { None },
+            after_s: match stop {
+                Stop::After(ns) => Some(ns as f64 / 1e9 + warm_up_s),
+                _ => None,
+            },
+            warm_up_s,
             until_steady: stop == Stop::Steady,
             at_least_s: settings.number(knob::AT_LEAST) / 1e9,
             at_most_s: settings.number(knob::AT_MOST) / 1e9,
@@ -210,6 +217,9 @@ fn refuse(settings: &Settings) -> Result<(), Error> {
     if let Stop::Bits(_) = settings.stop() {
         let stop = settings.value(knob::STOP);
         return unsupported(format!("the simulated server checks no bits, as stop={stop} needs"));
+    }
+    if settings.get(knob::WARM_UP) > 0 && !matches!(settings.stop(), Stop::After(_)) {
+        return unsupported("warm-up needs stop=TIME".to_owned());
     }
     let random = settings.is_random();
     if random && !settings.get(knob::DIRECT) && settings.get(knob::RANDOM_DISTRIBUTION) != "uniform"

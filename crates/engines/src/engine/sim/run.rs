@@ -372,7 +372,8 @@ impl<'a> Run<'a> {
 
     fn open_window(&mut self) {
         let all = self.courses.iter().all(|course| course.ops > 0);
-        if self.window_start.is_none() && !self.window_closed && all {
+        let warm = self.now_s >= self.model.warm_up_s;
+        if self.window_start.is_none() && !self.window_closed && all && warm {
             self.window_start = Some((self.now_s, self.all_done()));
         }
     }

@@ -56,6 +56,7 @@ fn launch(asked: &Asked<'_>) -> Result<Launch, String> {
     if access != "read" && access != "randread" {
         words.extend(match settings.get(knob::FSYNC) {
             "end" => Some("--end_fsync=1".to_owned()),
+            "every" if settings.get(knob::DATASYNC) => Some("--fdatasync=1".to_owned()),
             "every" => Some("--fsync=1".to_owned()),
             _ => None,
         });
@@ -100,6 +101,11 @@ fn refuse(settings: &Settings) -> Result<(), String> {
     if direct && !settings.get(knob::COLD) && reads {
         return Err("direct reads go around the page cache and cannot start from it; cold=false \
                     needs direct=false"
+            .to_owned());
+    }
+    if settings.get(knob::DATASYNC) && settings.writes() && settings.get(knob::FSYNC) == "end" {
+        return Err("fio ends a file by fsync alone; datasync=true needs fsync=every, or \
+                    engine=file"
             .to_owned());
     }
     if settings.get(knob::RATE) > 0 && settings.get(knob::ACCESS) == Some(Access::RandomMix) {
@@ -315,6 +321,7 @@ mod tests {
             (&[("io-engine", "sync"), ("queue-depth", "2")], "queue-depth=2"),
             (&[("io-engine", "aio"), ("direct", "false"), ("queue-depth", "2")], "queue-depth=2"),
             (&[("cold", "false")], "cold=false"),
+            (&[("access", "write"), ("datasync", "true")], "datasync=true"),
             (&[("access", "random-mix"), ("rate", "10")], "rate="),
             (&[("access", "random-mix"), ("read-share", "0.123")], "read-share=0.123"),
             (&[("data", "compressible"), ("compressible-share", "0.505")], "compressible-share"),

@@ -3,7 +3,8 @@
 use super::{Record, Span};
 use crate::knob::{self, Access, Settings};
 use crate::measurement::origin::AGREEMENT;
-use crate::measurement::{Durable, Evidence, Measurement, Note};
+use crate::measurement::span::is_drawn;
+use crate::measurement::{Durable, Evidence, Measurement, Note, start};
 use base::value;
 
 /// What a file system may write besides what it is given, journals and names, and no more than this
@@ -138,6 +139,38 @@ fn not_all(evidence: &Evidence, bytes: u64) -> Note {
          accepted ever reached the device; larger files leave no time for that"
     );
     Note::new("overwritten-in-memory", text)
+}
+
+/// Bytes a second that are safe, of a trial whose safe `bytes` are known.
+///
+/// All of them over all the time until they were on the device. Where the start was left out of
+/// the `span`, as warm-up or because it went faster, it is no more than the rest was accepted at.
+/// What a throttle had saved up for the start is no rate that lasts; what a cache took then is in
+/// the time of the flush. That a start was slower makes nothing safe sooner.
+pub fn durable_bytes_per_s(
+    (measurement, settings): (&Measurement, &Settings),
+    durable: &Durable,
+    bytes: u64,
+    span: Option<&Span>,
+) -> f64 {
+    let whole = bytes as f64 * 1e9 / durable.durable_ns as f64;
+    let left_out = || start::start(measurement).is_some_and(|start| start.rest.is_some());
+    let Some(span) =
+        span.filter(|span| (is_drawn(settings) || left_out()) && span.done.write_bytes > 0)
+    else {
+        return whole;
+    };
+    let safe = bytes as f64 / durable.bytes as f64;
+    whole.min(safe * span.done.write_bytes as f64 / span.seconds)
+}
+
+/// Bytes a second that were accepted: all over all the time, or those of the `span` where what came
+/// before it is no part of any rate.
+pub fn accepted_bytes_per_s(settings: &Settings, durable: &Durable, span: Option<&Span>) -> f64 {
+    match span.filter(|span| is_drawn(settings) && span.done.write_bytes > 0) {
+        Some(span) => span.done.write_bytes as f64 / span.seconds,
+        None => durable.bytes as f64 * 1e9 / durable.accepted_ns as f64,
+    }
 }
 
 /// How long each of so many operations took until it was on the device: the time that an accepted

@@ -25,6 +25,11 @@ const METADATA_SHARE: f64 = 0.05;
 /// times what they are given, and no bound is known.
 const REWRITING: &[&str] = &["btrfs", "zfs", "bcachefs", "f2fs", "nilfs2"];
 
+/// Whether a file system puts what is written over in another place.
+pub fn writes_elsewhere(filesystem: &str) -> bool {
+    REWRITING.contains(&filesystem)
+}
+
 /// What the kernel may read ahead below a loop device, and no more than this part of what the
 /// device was asked for.
 const READ_AHEAD_BYTES: f64 = (16 << 20) as f64;
@@ -85,7 +90,7 @@ fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
     if evidence.delivered.write_bytes == 0 {
         return Some(own.saturating_add(COMMIT_BYTES));
     }
-    let rewriting = evidence.filesystem.split('+').any(|name| REWRITING.contains(&name));
+    let rewriting = evidence.filesystem.split('+').any(writes_elsewhere);
     // An fsync commits the journal: several blocks for each write, however small.
     let commits = settings.has(knob::FSYNC) && settings.get(knob::FSYNC) == "every";
     let metadata = (own as f64 * METADATA_SHARE) as u64 + COMMIT_BYTES;

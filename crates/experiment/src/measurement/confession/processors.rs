@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Span, series};
 use crate::measurement::{Measurement, Note, datagrams, network};
-use base::value::percent;
+use base::value::{percent, significant};
 use facts::counters::MOST_THREADS;
 use facts::counters::series::Series;
 
@@ -29,7 +29,8 @@ struct Spent {
     all_ns: f64,
 }
 
-/// A core that ran our threads, or a thread of ours, was busy all the time.
+/// A core that ran our threads, or a thread of ours, was busy all the time: by the load itself
+/// (`generator-bound`), or by others (`others-cpu`).
 pub fn bound(measurement: &Measurement, span: Span) -> Option<Note> {
     let cpus = spent(measurement, span);
     let ours = our_cpus(measurement, span);
@@ -42,7 +43,17 @@ pub fn bound(measurement: &Measurement, span: Span) -> Option<Note> {
     let sources = [network::SOURCE, datagrams::SOURCE];
     let over_network = sources.into_iter().any(|source| series(measurement, source).is_some());
     let whose = if over_network { "network" } else { "storage" };
+    let own = own_cpus(measurement, span).filter(|_| thread_share.is_none());
     let text = match (busy.first(), thread_share) {
+        (Some((cpu, spent)), _) if own.is_some_and(|own| own < OWN_LEAST) => {
+            let used = significant(own.unwrap_or_default());
+            let text = format!(
+                "CPU {cpu}, where our threads ran, was {} busy, and the load used {used} of a CPU: \
+                 other programs or the kernel had the rest.",
+                percent(spent.busy_ns / spent.all_ns)
+            );
+            return Some(Note::new("others-cpu", text));
+        }
         (Some((cpu, spent)), _) => {
             let share = percent(spent.busy_ns / spent.all_ns);
             let which = match (&ours, busy.len()) {
@@ -64,6 +75,17 @@ pub fn bound(measurement: &Measurement, span: Span) -> Option<Note> {
         (None, None) => return None,
     };
     Some(Note::new("generator-bound", text))
+}
+
+/// A load that used less of a CPU than this was not what kept one busy.
+const OWN_LEAST: f64 = 0.5;
+
+/// How many CPUs the load used, on average; `None` where that was not counted.
+fn own_cpus(measurement: &Measurement, span: Span) -> Option<f64> {
+    let process = series(measurement, "process")?;
+    let length = span.end_ns.saturating_sub(span.start_ns);
+    let used = process.growth("cpu_ns", span.start_ns, span.end_ns)?;
+    (length >= SHORTEST_NS).then(|| used / length as f64)
 }
 
 /// The hypervisor gave processors to others.

@@ -7,6 +7,7 @@ use super::pooled::{Pooled, quantile_of};
 use super::{Figures, Name, Record, grain, rate, standing};
 use crate::knob::Settings;
 use crate::measurement::consistency;
+use crate::measurement::span::is_drawn;
 use crate::measurement::start::later;
 use base::stats::{Estimate, Interval, mean, mean_interval};
 
@@ -150,18 +151,19 @@ pub fn widened<'a>(
         return estimate;
     }
     let estimate = estimate.no_finer(mean(&grains));
-    let later: Vec<f64> =
-        records.filter_map(|record| later(record.outcome.measurement()?)).collect();
+    // Where the start is untimed there is none that all have alike.
+    let timed = records.filter(|record| !is_drawn(&record.trial.settings));
+    let later: Vec<f64> = timed.filter_map(|record| later(record.outcome.measurement()?)).collect();
     let Some(Estimate { value: ratio, interval: Some(of) }) = mean_interval(&later) else {
         return estimate;
     };
     // Without the first tenth of a second all are slower, or all faster: either may be what lasts.
     // Two repeats seldom decide whether they have a start in common, and may well have.
     let the_same = of.covers(1.0) && of.high - of.low <= SAME_START;
-    let moved = if the_same { 0.0 } else { estimate.value * (ratio - 1.0) };
+    let moved = if the_same { 1.0 } else { ratio };
     let widen = |ends: Interval| Interval {
-        low: ends.low + moved.min(0.0),
-        high: ends.high + moved.max(0.0),
+        low: ends.low * moved.min(1.0),
+        high: ends.high * moved.max(1.0),
     };
     Estimate { interval: estimate.interval.map(widen), ..estimate }
 }
@@ -176,9 +178,9 @@ fn percentile(values: &[f64], pooled: Option<f64>, quantile: f64) -> Option<Esti
         return Some(Estimate::bare(most));
     }
     let value = pooled.map_or(own.value, |pooled| pooled.clamp(least, most));
-    let half = own.interval.map(|ends| (ends.high - ends.low) / 2.0);
-    Some(match half {
-        Some(half) => Estimate::within(value, value - half, value + half),
-        None => Estimate::bare(value),
+    // Of as many times less and more.
+    Some(match own.interval.filter(|_| own.value > 0.0) {
+        Some(_) => own.times(value / own.value),
+        None => Estimate { value, ..own },
     })
 }

@@ -2,12 +2,15 @@
 
 use super::Record;
 use crate::knob;
+use crate::measurement::span::is_drawn;
 
 /// What one block of each stream in the window comes to in the rate `name`; `None` of what is not
 /// counted in blocks.
 ///
 /// When a window begins and ends, each stream is somewhere within a block. Repeats are so all in
-/// the same way: five of them agreed on 19.5 MB/s of a disk that gave 18.6.
+/// the same way: five of them agreed on 19.5 MB/s of a disk that gave 18.6. Windows that opened at
+/// moments that were drawn ([`is_drawn`]) find each stream elsewhere: what many are off by adds up
+/// as of independent errors.
 pub fn grain(record: &Record, name: &str) -> Option<f64> {
     let window = record.outcome.measurement()?.window?;
     let done = window.done;
@@ -15,6 +18,11 @@ pub fn grain(record: &Record, name: &str) -> Option<f64> {
         "throughput_bytes_per_s" => (done.bytes(), done.read_ops + done.write_ops),
         "read_throughput_bytes_per_s" => (done.read_bytes, done.read_ops),
         "write_throughput_bytes_per_s" => (done.write_bytes, done.write_ops),
+        "accepted_throughput_bytes_per_s" | "durable_throughput_bytes_per_s"
+            if is_drawn(&record.trial.settings) =>
+        {
+            (done.write_bytes, done.write_ops)
+        }
         "iops" => (1, u64::from(done.read_ops + done.write_ops > 0)),
         "read_iops" => (1, u64::from(done.read_ops > 0)),
         "write_iops" => (1, u64::from(done.write_ops > 0)),
@@ -24,6 +32,8 @@ pub fn grain(record: &Record, name: &str) -> Option<f64> {
     let settings = &record.trial.settings;
     let streams = if settings.has(knob::STREAMS) { settings.get(knob::STREAMS).max(1) } else { 1 };
     let each = (ops > 0).then(|| amount as f64 / ops as f64)?;
-    let grain = each * streams as f64 / window.seconds();
+    let streams = streams as f64;
+    let blocks = if is_drawn(settings) { streams.sqrt() } else { streams };
+    let grain = each * blocks / window.seconds();
     (grain.is_finite() && grain > 0.0).then_some(grain)
 }

@@ -156,19 +156,14 @@ fn no_more_operations_are_durable_than_were_accepted() {
     assert!(kinds(&flushed).is_empty(), "{:?}", notes(&flushed));
 }
 
-/// 87 blocks of 1 MiB at depth 16 of a disk of 48 MB/s were 49.05 MB/s, of which a throttle's saved
-/// slice was 2 %, beside a note that the rates were without the start; 7 of 20 evaluations of such
-/// disks lay above them.
-#[test]
-fn of_few_operations_too_the_start_is_left_out() {
-    let block = |ops: u64| Amount { read_bytes: ops << 20, read_ops: ops, ..Amount::default() };
-    // A block every 20 ms, 52.4 MB/s, from the first tenth of a second on; five more within it.
+/// 96 blocks of 1 MiB at depth 16, a block every 20 ms from the first tenth of a second on, and
+/// five more within it.
+fn after_a_burst(done_as: impl Fn(u64) -> Amount, columns: [&str; 2]) -> Record {
     let done = |ms: u64| if ms == 0 { 0 } else { ms / 20 + 5 };
-    let record = trial("16", (400, 1_500_000), 79, 96, 1_820_000);
-    let record = with(record, |it| {
-        it.streams[0].total = block(96);
-        it.streams[0].pass = block(96);
-        it.window.as_mut().unwrap().done = block(79);
+    with(trial("16", (400, 1_500_000), 79, 96, 1_820_000), |it| {
+        it.streams[0].total = done_as(96);
+        it.streams[0].pass = done_as(96);
+        it.window.as_mut().unwrap().done = done_as(79);
         it.latency = latencies(&[(300_000, 79)]);
         let slots: Vec<u64> = (0..=18).map(|slot| slot * 100).collect();
         let column = |name: &str, each: u64| Column {
@@ -179,13 +174,45 @@ fn of_few_operations_too_the_start_is_left_out() {
         it.load = Series {
             source: "load".into(),
             at_ns: slots.iter().map(|ms| (ms * 1_000_000) as i64).collect(),
-            columns: vec![column("read_bytes", 1 << 20), column("read_ops", 1)],
+            columns: vec![column(columns[0], 1 << 20), column(columns[1], 1)],
         };
-    });
+    })
+}
+
+/// 87 blocks of 1 MiB at depth 16 of a disk of 48 MB/s were 49.05 MB/s, of which a throttle's saved
+/// slice was 2 %, beside a note that the rates were without the start; 7 of 20 evaluations of such
+/// disks lay above them.
+#[test]
+fn of_few_operations_too_the_start_is_left_out() {
+    let block = |ops: u64| Amount { read_bytes: ops << 20, read_ops: ops, ..Amount::default() };
+    let record = after_a_burst(block, ["read_bytes", "read_ops"]);
     let rate = rate(&record, "throughput_bytes_per_s").unwrap();
     assert!((rate / (50.0 * f64::from(1 << 20)) - 1.0).abs() < 0.005, "{rate}");
     let told = notes(&record);
     let of = "The rates are of the 86 that came after the start";
     assert!(told.iter().any(|note| note.contains(of)), "{told:?}");
     assert!(told.iter().any(|note| note.starts_with("start-left-out")), "{told:?}");
+}
+
+/// Trials of 0.8 s of a disk whose throttle had saved a slice made 12 % more durable than the disk
+/// could, in every repeat alike, beside accepted rates that left the start out.
+#[test]
+fn what_a_throttle_had_saved_makes_nothing_durable_sooner() {
+    let block = |ops: u64| Amount { write_bytes: ops << 20, write_ops: ops, ..Amount::default() };
+    let record = after_a_burst(block, ["write_bytes", "write_ops"]);
+    let mut record = with(record, |it| {
+        it.durable = Some(Durable {
+            bytes: 96 << 20,
+            accepted_ns: 1_820_000_000,
+            durable_ns: 1_820_000_000,
+        });
+    });
+    record.trial.settings.set(crate::knob::FILE_SIZE, 1 << 30);
+    let durable = rate(&record, "durable_throughput_bytes_per_s").unwrap();
+    assert!((durable / (50.0 * f64::from(1 << 20)) - 1.0).abs() < 0.005, "{durable}");
+    assert_eq!(figures(&record)["durable_throughput_bytes_per_s"].value, durable);
+    // What a cache took at the start a long flush makes durable: all of it in all that time.
+    let flushed = with(record, |it| it.durable.as_mut().unwrap().durable_ns = 3_740_000_000);
+    let durable = rate(&flushed, "durable_throughput_bytes_per_s").unwrap();
+    assert!((durable / (f64::from(96 << 20) / 3.74) - 1.0).abs() < 0.005, "{durable}");
 }

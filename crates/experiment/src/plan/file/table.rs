@@ -121,11 +121,10 @@ impl<'a> Table<'a> {
     pub fn finish(self, whose: &str) -> Result<(), Mistake> {
         let Some(entry) = self.entries.first() else { return Ok(()) };
         let known = self.known.iter().copied();
-        let near = knob::nearest(entry.key, known.clone());
-        let hint = near.map_or_else(
-            || format!("the keys of {whose} are {}", known.collect::<Vec<_>>().join(", ")),
-            |near| format!("did you mean `{near}`?"),
-        );
+        let meant = knob::meant(entry.key, known.clone(), |near| format!("`{near}`"));
+        let hint = meant.unwrap_or_else(|| {
+            format!("the keys of {whose} are {}", known.collect::<Vec<_>>().join(", "))
+        });
         Err(entry.wrong_key(format!("{whose} has no key `{}`", entry.key), hint))
     }
 }
@@ -148,10 +147,8 @@ impl<'a> Entry<'a> {
         name: &str,
         known: impl Iterator<Item = &'n str> + Clone,
     ) -> Mistake {
-        let hint = match knob::nearest(name, known.clone()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("choose one of {}", known.collect::<Vec<_>>().join(", ")),
-        };
+        let hint = knob::meant(name, known.clone(), |near| format!("`{near}`"))
+            .unwrap_or_else(|| format!("choose one of {}", known.collect::<Vec<_>>().join(", ")));
         self.wrong(format!("there is no {kind} `{name}`"), hint)
     }
 

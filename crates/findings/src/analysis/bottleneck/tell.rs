@@ -19,7 +19,7 @@ pub fn finding(group: Vec<Told>) -> Finding {
         (Resource::Unknown, 1) => format!("What limits {}{at} is not known", words::lower(load)),
         (Resource::Unknown, _) => {
             format!(
-                "What limits {count} of {all} cells is not known, such as {}{at}",
+                "What limits {count} of {all} cells is not known, such as {}",
                 words::lower(load)
             )
         }
@@ -32,20 +32,24 @@ pub fn finding(group: Vec<Told>) -> Finding {
             )
         }
     };
-    let mut claim = format!("{lead}: {evidence}.");
+    let mut claim = format!("{lead}.");
     if let Some(suspect) = verdict.suspect {
         claim += &format!(" The first suspect is {}.", self::noun(suspect));
     }
     if let Some(next) = &verdict.runner_up {
         claim += &in_words(settings, next);
     }
-    if let Some((trials, text)) = mismatch(&group) {
+    let unequal = mismatch(&group).map(|(trials, text)| {
         let trials = value::counted(trials as u64, "trial");
-        claim += &format!(" In {trials} the figures do not agree: {text}.");
-    }
+        format!("In {trials} the figures do not agree: {text}")
+    });
+    // What it begins with may be the name of a device.
+    let seen = Some(format!("seen: {evidence}")).filter(|_| !evidence.is_empty());
+    let told = seen.into_iter().chain(unequal);
     let evidence = group.iter().flat_map(|told| told.trials.clone()).collect();
-    let mut finding = Finding::info(super::QUESTION.name, claim, evidence);
+    let mut finding = Finding::info(super::QUESTION.name, claim, evidence).detailed(told);
     finding.limit = Some(verdict.limit.name().to_owned());
+    finding.open = verdict.limit == Resource::Unknown && verdict.suspect.is_none();
     finding.suspect = verdict.suspect.map(|suspect| suspect.name().to_owned());
     finding.runner_up = verdict.runner_up.clone();
     finding.advice = advice(verdict, settings).map(str::to_owned);
@@ -67,9 +71,17 @@ fn mismatch(group: &[Told]) -> Option<(usize, &str)> {
 fn in_words(settings: &Settings, next: &RunnerUp) -> String {
     let rate = words::load_throughput(settings, next.throughput_bytes_per_s);
     let more = if next.at_least { " or more" } else { "" };
-    let resource = RESOURCES.iter().find(|resource| resource.name() == next.limit);
-    let what = resource.map_or_else(|| next.limit.to_owned(), |resource| noun(*resource));
-    format!(" Next: {what}, at {rate}{more}.")
+    format!(" Next: {}, at {rate}{more}.", named(next.limit))
+}
+
+/// What it is by its name in JSON.
+pub fn named(name: &str) -> String {
+    let known = RESOURCES.iter().find(|resource| resource.name() == name);
+    match (known, name) {
+        (Some(resource), _) => noun(*resource),
+        (None, name) if name == Resource::Latency.name() => noun(Resource::Latency),
+        (None, name) => name.to_owned(),
+    }
 }
 
 /// What can be the next.
@@ -103,7 +115,7 @@ fn noun(resource: Resource) -> String {
         Resource::Copying => "copying from memory to memory",
         Resource::Memory => "memory bandwidth",
         Resource::Network => "the network",
-        Resource::Latency => "latency, as no more was in flight",
+        Resource::Latency => "request latency",
         Resource::Generator => "the load itself, which asked for no more",
         Resource::Hypervisor => "the hypervisor",
         Resource::DeviceCache => "a cache behind the kernel",
@@ -128,7 +140,7 @@ fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
         Resource::CpuQuota => "raise the control group's CPU quota",
         Resource::CgroupIo => "raise the control group's I/O limit",
         Resource::Copying => "more streams share the copying; the figure is memory's",
-        Resource::Latency => "more in flight gets more: raise queue-depth or streams",
+        Resource::Latency => "use a deeper queue: raise queue-depth or streams",
         Resource::Generator => "raise rate, or leave it out, to see what the server can do",
         Resource::Hypervisor => "measure when the host is idle, or on a host of its own",
         Resource::DeviceCache => "read more than the cache holds, or with second-pass=true",

@@ -56,8 +56,8 @@ fn a_busy_disk_that_gives_no_more_to_more_in_flight_is_the_limit() {
     let found = ask(&[full(1, 97e6), full(8, 100e6)]);
     assert_eq!((limit(&found, 1), limit(&found, 2)), ("device", "device"));
     assert_eq!(found.len(), 1, "both are told in one breath: {found:#?}");
-    assert!(found[0].claim.contains("limits 2 of 2 cells"), "{}", found[0].claim);
-    assert!(found[0].claim.contains("busy 99 %"), "{}", found[0].claim);
+    assert!(found[0].whole().contains("limits 2 of 2 cells"), "{}", found[0].claim);
+    assert!(found[0].whole().contains("busy 99 %"), "{}", found[0].claim);
 }
 
 #[test]
@@ -121,8 +121,8 @@ fn of_equals_none_is_limited_by_latency_and_of_others_not_the_device() {
 fn single_runs_are_never_the_same_and_grow_where_they_grow_far() {
     let alike = once(&[full(1, 97e6), full(8, 100e6)]);
     assert_eq!((limit(&alike, 1), limit(&alike, 2)), ("unknown", "device"));
-    let claim = &alike.iter().find(|it| it.evidence == [1]).unwrap().claim;
-    assert!(claim.contains("whether more in flight gets more is not decided"), "{claim}");
+    let claim = alike.iter().find(|it| it.evidence == [1]).unwrap().whole();
+    assert!(claim.contains("hether more in flight gets more is not decided"), "{claim}");
     let little = once(&[full(1, 50e6), full(8, 60e6)]);
     assert_eq!(limit(&little, 1), "unknown");
     let far = once(&[full(1, 50e6), full(8, 100e6)]);
@@ -197,7 +197,7 @@ fn without_counters_or_with_nothing_full_the_limit_is_unknown() {
     assert_eq!((limit(&found, 1), limit(&found, 2), found.len()), ("unknown", "unknown", 1));
     let idle = ask(&[Scene::default(), Scene { depth: 8, ..Scene::default() }]);
     assert_eq!(limit(&idle, 1), "unknown");
-    assert!(idle[0].claim.contains("passed above it"), "{}", idle[0].claim);
+    assert!(idle[0].whole().contains("passed above it"), "{}", idle[0].claim);
     assert_eq!(ask(&[]), []);
 }
 
@@ -223,7 +223,11 @@ fn bytes_that_a_cache_behind_the_device_gave_are_the_cache_s() {
 fn figures_that_break_little_s_law_are_told() {
     let late = Scene { late: 1.3, ..full(8, 100e6) };
     let found = ask(&[full(1, 97e6), late]);
-    assert!(found[0].claim.contains("In 3 trials the figures do not agree"), "{}", found[0].claim);
+    assert!(
+        found[0].whole().contains("In 3 trials the figures do not agree"),
+        "{}",
+        found[0].claim
+    );
 }
 
 /// Files on NFS, whose server is this machine too where `disks` are given.

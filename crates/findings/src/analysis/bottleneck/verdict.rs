@@ -15,7 +15,7 @@ use crate::analysis::assertion::{Assertion, Asserts};
 use crate::analysis::curve::{Cell, EXTENT, alike};
 use base::stats::equivalence::{CHANCE, chance_of_more};
 use base::stats::{RatioOfMeans, mean};
-use base::value::throughput;
+use base::value::throughput_short;
 use experiment::knob::Settings;
 use experiment::measurement::limit::{BUSY, Limits, Resource, Standing, Use, limits};
 
@@ -234,7 +234,7 @@ fn judge(trial: &Limits, growth: &Growth<'_>) -> Found {
         found(Resource::Latency, format!("{words}; {what}"))
     };
     let got = |other: &Point| {
-        let rate = throughput(other.bytes_per_s);
+        let rate = throughput_short(other.bytes_per_s);
         format!("{} in flight got {rate}", other.in_flight)
     };
     let binding = trial.binding();

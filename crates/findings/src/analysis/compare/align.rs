@@ -1,13 +1,15 @@
 //! Which cell of one campaign is which of another.
 
 use std::cmp::Ordering::Equal;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::Apart;
 use crate::analysis::curve::{EXTENT, alike};
+use crate::analysis::words;
 use base::value::{Value, setting};
 use experiment::knob::{self, Scope, Settings};
 use experiment::measurement::Record;
+use experiment::plan::Trial;
 
 /// The replicates of a cell that both campaigns have.
 pub struct Partner<'a> {
@@ -23,8 +25,8 @@ pub struct Partner<'a> {
 const WHERE: &[&str] =
     &["directories", "devices", "files", "second-pass", "stop", "at-least", "at-most"];
 
-/// By engine the knobs that tell its cells apart.
-type Telling = HashMap<String, Vec<&'static str>>;
+/// By workload the knobs that tell its cells apart.
+type Telling = HashMap<(String, String), Vec<&'static str>>;
 
 /// Whether a knob says where or how long a trial ran: cells that differ in it are the same load.
 pub fn is_where(name: &str) -> bool {
@@ -94,32 +96,73 @@ fn free(old: &[Vec<&Record>], new: &[Vec<&Record>]) -> Vec<&'static str> {
     names.filter(|name| !several(old, name) && !several(new, name)).collect()
 }
 
-/// Knobs in which some cells of an engine differ, so that a label must name them.
+/// By workload the fewest knobs that tell its cells apart, so that a label must name them. All in
+/// which cells differ made labels of five lines, in which nobody found what told two of them apart.
 fn telling<'r, 'a: 'r>(
     groups: impl Iterator<Item = &'r Vec<&'a Record>>,
     free: &[&'static str],
 ) -> Telling {
-    let mut first: HashMap<&str, &Settings> = HashMap::new();
-    let mut telling = Telling::new();
+    let mut workloads: HashMap<(String, String), Vec<&Settings>> = HashMap::new();
+    let mut known = HashSet::new();
     for group in groups {
-        let settings = &group[0].trial.settings;
-        let first = first.entry(settings.engine()).or_insert(settings);
-        let known = telling.entry(settings.engine().to_owned()).or_default();
-        for (name, value) in settings.iter() {
-            let new = !free.contains(&name) && !known.contains(&name);
-            if new && first.named(name) != Some(value) {
-                known.push(name);
-            }
+        let trial = &group[0].trial;
+        let workload = workload(trial);
+        // Partners have the same settings, and are told alike.
+        if known.insert((workload.clone(), trial.settings.fingerprint(&[]))) {
+            workloads.entry(workload).or_default().push(&trial.settings);
         }
     }
-    telling
+    let fewest = |cells: &[&Settings]| {
+        let differs = |name: &str| cells.iter().any(|it| it.named(name) != cells[0].named(name));
+        let names = cells.iter().flat_map(|it| it.iter().map(|(name, _)| name));
+        let mut all: Vec<&'static str> = FIRST.to_vec();
+        all.extend(names.collect::<BTreeSet<_>>().into_iter().filter(|it| !FIRST.contains(it)));
+        all.retain(|name| !free.contains(name) && differs(name));
+        let apart = |names: &[&'static str]| {
+            let told = |it: &&Settings| -> Vec<String> {
+                names.iter().map(|name| said(name, it).unwrap_or_default()).collect()
+            };
+            cells.iter().map(told).collect::<HashSet<_>>().len()
+        };
+        let (mut kept, mut count) = (Vec::new(), 1);
+        for name in all {
+            let more = apart(&[&kept[..], &[name]].concat());
+            if more > count {
+                kept.push(name);
+                count = more;
+            }
+        }
+        kept
+    };
+    workloads.into_iter().map(|(workload, cells)| (workload, fewest(&cells))).collect()
+}
+
+/// What a load is known by, before all else in which it may differ from another.
+const FIRST: &[&str] =
+    &["access", "operation", "block-size", "queue-depth", "streams", "direct", "cold", "fsync"];
+
+/// The engine and the workload.
+fn workload(trial: &Trial) -> (String, String) {
+    (trial.settings.engine().to_owned(), trial.group.clone())
+}
+
+/// A setting in few words; nothing where it means nothing, or says nothing.
+fn said(name: &str, settings: &Settings) -> Option<String> {
+    /// Of a script no more than this.
+    const TEXT_MAX: usize = 40;
+    if settings.is_moot(name) {
+        return None;
+    }
+    let told = words::brief(name, settings)?;
+    let line = told.lines().next().unwrap_or_default();
+    Some(line.chars().take(TEXT_MAX).collect())
 }
 
 /// Where a cell stands: by its workload, then by what tells it from others, numbers by size. Trials
 /// run in an order that says nothing.
 fn order(group: &[&Record], telling: &Telling) -> (String, Vec<(f64, String)>) {
     let trial = &group[0].trial;
-    let names = telling.get(trial.settings.engine()).into_iter().flatten();
+    let names = telling.get(&workload(trial)).into_iter().flatten();
     let place = |name: &&'static str| match trial.settings.named(name) {
         Some(Value::Bytes(n) | Value::BytesPerSecond(n) | Value::Count(n) | Value::Duration(n)) => {
             (*n as f64, String::new())
@@ -131,21 +174,11 @@ fn order(group: &[&Record], telling: &Telling) -> (String, Vec<(f64, String)>) {
     (trial.group.clone(), names.map(place).collect())
 }
 
-/// `sequential-read: streams 4, block-size 1 MiB`.
+/// `sequential-read: 1 MiB, 4 streams`.
 fn label(group: &[&Record], telling: &Telling) -> String {
-    /// Of a script no more than this.
-    const TEXT_MAX: usize = 40;
     let trial = &group[0].trial;
-    let settings = &trial.settings;
-    let none = Vec::new();
-    let names = telling.get(settings.engine()).unwrap_or(&none).iter();
-    let parts: Vec<String> = names
-        .filter_map(|name| {
-            let said = setting(settings.named(name).filter(|_| !settings.is_moot(name))?);
-            let line = said.lines().next().unwrap_or_default();
-            Some(format!("{name} {}", line.chars().take(TEXT_MAX).collect::<String>()))
-        })
-        .collect();
+    let names = telling.get(&workload(trial)).into_iter().flatten();
+    let parts: Vec<String> = names.filter_map(|name| said(name, &trial.settings)).collect();
     match parts.is_empty() {
         true => trial.group.clone(),
         false => format!("{}: {}", trial.group, parts.join(", ")),

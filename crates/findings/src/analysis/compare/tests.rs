@@ -121,7 +121,7 @@ fn what_cannot_be_compared_says_why() {
             "the first has no such cell"
         ]
     );
-    assert!(found.apart[0].load.contains("queue-depth 8"), "{found:#?}");
+    assert!(found.apart[0].load.contains("depth 8"), "{found:#?}");
 
     let mut failed = server(400.0, "0.02", 3);
     for record in &mut failed {

@@ -23,10 +23,11 @@ pub fn tell(effects: &Effects) -> Finding {
     let place = effects.place();
     let parts: Vec<String> =
         effects.knobs.iter().enumerate().map(|(rank, knob)| effects.knob(rank, knob)).collect();
-    let claim = format!("In {place}: {}. {}", parts.join("; "), effects.rests_on());
+    let claim = format!("In {place}: {}.{}", effects.gist(&parts[0]), effects.others());
     let count = effects.trials.len();
     let finding = Finding::info(QUESTION.name, claim, effects.trials.clone());
-    let finding = finding.doubted(effects.strays, count);
+    let finding = finding.detailed(parts).detailed([effects.rests_on()]);
+    let finding = finding.doubted(effects.strays, count).left_open(effects.none_decided());
     let inseparable = effects.knobs.iter().any(|knob| knob.span.is_none());
     match (inseparable, effects.replicates) {
         (true, _) => {
@@ -51,11 +52,12 @@ pub fn together(effects: &Effects) -> Option<Finding> {
     }
     let more = match shown.len() - told.len() {
         0 => "",
-        1 => " One more pair of knobs acts together.",
-        _ => " More pairs of knobs act together.",
+        1 => "one more pair of knobs acts together",
+        _ => "more pairs of knobs act together",
     };
-    let claim = format!("In {}: {}.{more}", effects.place(), told.join("; "));
+    let claim = format!("In {}: {}.", effects.place(), told[0]);
     let finding = Finding::info(QUESTION.name, claim, effects.trials.clone());
+    let finding = finding.detailed(told.into_iter().skip(1)).detailed([more.to_owned()]);
     Some(finding.doubted(effects.strays, effects.trials.len()))
 }
 
@@ -75,13 +77,11 @@ pub fn spread(effects: &Effects) -> Option<Finding> {
     if told.is_empty() {
         return None;
     }
-    let claim = format!(
-        "In {}: {}. That is of the standard deviation of the logarithm, between trials of one cell \
-         in different replicates.",
-        effects.place(),
-        told.join("; ")
-    );
+    let claim = format!("In {}: {}.", effects.place(), told[0]);
+    let of = "that is of the standard deviation of the logarithm, between trials of one cell in \
+              different replicates";
     let finding = Finding::info(QUESTION.name, claim, effects.trials.clone());
+    let finding = finding.detailed(told.into_iter().skip(1)).detailed([of.to_owned()]);
     Some(finding.doubted(effects.strays, effects.trials.len()))
 }
 
@@ -95,8 +95,8 @@ impl Effects {
     }
 
     /// `what `read-ahead` does depends on `filesystem`: read-ahead 8 MiB reads 2.10 times what
-    /// read-ahead 128 KiB does with xfs (95 % interval 2.00 to 2.20), and 1.00 times with ext4
-    /// (95 % interval 0.95 to 1.05)`.
+    /// read-ahead 128 KiB does with xfs (2.00 to 2.20), and 1.00 times with ext4
+    /// (0.95 to 1.05)`.
     fn interaction(&self, it: &Interaction) -> Option<String> {
         let most = it.most.as_ref()?;
         let [one, other] = most.levels.each_ref().map(|value| level(it.knob, value));
@@ -114,6 +114,37 @@ impl Effects {
             times(second),
             ends(second)
         ))
+    }
+
+    /// What is told of the first knob, without what its ratio is of and what it explains.
+    fn gist(&self, told: &str) -> String {
+        let knob = &self.knobs[0];
+        let is_shown = knob.matters == Some(true) && knob.beside.is_none();
+        let Some(span) = knob.span.as_ref().filter(|_| is_shown) else { return told.to_owned() };
+        let most = if self.knobs.len() > 1 { " most" } else { "" };
+        format!("`{}` matters{most}: {}", knob.knob, self.ratio(knob, span))
+    }
+
+    /// Whether neither a difference nor sameness is shown of any knob.
+    fn none_decided(&self) -> bool {
+        let open = |knob: &KnobEffect| {
+            let ratio = knob.span.as_ref().map(|span| &span.ratio);
+            ratio.is_some_and(|ratio| said(knob.matters, ratio) == Some(NOT_DECIDED))
+        };
+        self.knobs.iter().all(open)
+    }
+
+    /// Which of the others matter.
+    fn others(&self) -> String {
+        let others = &self.knobs[1..];
+        let mattering = others.iter().filter(|knob| knob.matters == Some(true));
+        let named: Vec<String> = mattering.map(|knob| format!("`{}`", knob.knob)).collect();
+        match named.len() {
+            0 if others.is_empty() => String::new(),
+            0 => " No other knob is shown to matter.".to_owned(),
+            1 => format!(" {} matters too.", named[0]),
+            _ => format!(" {} matter too.", named.join(" and ")),
+        }
     }
 
     fn knob(&self, rank: usize, knob: &KnobEffect) -> String {
@@ -166,18 +197,20 @@ impl Effects {
         )
     }
 
-    /// `raid0 reads 3.90 times what raid1 does (95 % interval 3.70 to 4.10; geometric means
+    /// `raid0 reads 3.90 times what raid1 does (3.70 to 4.10; geometric means
     /// 390 MB/s and 100 MB/s)`.
     fn compared(&self, knob: &KnobEffect, span: &Span) -> String {
+        let told = self.ratio(knob, span);
+        match (self.means(knob, span), told.strip_suffix(')')) {
+            (Some(means), Some(open)) => format!("{open}; geometric means {means})"),
+            _ => told,
+        }
+    }
+
+    /// `raid0 reads 3.90 times what raid1 does (3.70 to 4.10)`.
+    fn ratio(&self, knob: &KnobEffect, span: &Span) -> String {
         let (most, least) = (level(knob.knob, &span.most), level(knob.knob, &span.least));
-        let ratio = times(&span.ratio);
-        let ends = ends(&span.ratio);
-        let ends = match self.means(knob, span) {
-            Some(means) if !ends.is_empty() => {
-                format!("{}; geometric means {means})", ends.trim_end_matches(')'))
-            }
-            _ => ends,
-        };
+        let (ratio, ends) = (times(&span.ratio), ends(&span.ratio));
         match self.figure {
             "elapsed_s" => format!("{most} takes {ratio} as long as {least}{ends}"),
             _ => format!("{most} {} {ratio} what {least} does{ends}", self.verb()),
@@ -277,7 +310,7 @@ impl KnobEffect {
     }
 }
 
-/// `61 % of the variance (95 % interval 55 % to 66 %)`; of squares alone where no more is known.
+/// `61 % of the variance (55 % to 66 %)`; of squares alone where no more is known.
 fn explained(knob: &KnobEffect) -> String {
     let Some(share) = &knob.omega_squared else {
         return format!("{} of the variation", percent(knob.share));
@@ -285,7 +318,7 @@ fn explained(knob: &KnobEffect) -> String {
     let told = format!("{} of the variance", percent(share.value));
     match share.interval {
         Some(it) => {
-            format!("{told} (95 % interval {} to {})", percent(it.low), percent(it.high))
+            format!("{told} ({} to {})", percent(it.low), percent(it.high))
         }
         None => told,
     }
@@ -321,7 +354,7 @@ fn times(ratio: &Estimate) -> String {
 }
 
 fn ends(ratio: &Estimate) -> String {
-    ratio.interval.map_or(String::new(), |ends| format!(" (95 % interval {})", range(&ends)))
+    ratio.interval.map_or(String::new(), |ends| format!(" ({})", range(&ends)))
 }
 
 /// A word by itself, all else with its knob: `raid0`, `streams 8`, `read-ahead as-is`.
@@ -377,13 +410,11 @@ pub fn divided(workload: &Workload<'_>) -> Option<Finding> {
             format!("bytes did not come from one place in all trials: {}", each.join(", "))
         }
     };
-    let claim = format!(
-        "In `{}`, {told}. Figures of the one are not compared with those of the other; an effect \
-         is given only among trials whose bytes came from the same place.",
-        workload.group
-    );
+    let claim = format!("In `{}`, {told}.", workload.group);
+    let so = "figures of the one are not compared with those of the other: an effect is given only \
+              among trials whose bytes came from the same place";
     let evidence = records.iter().map(|record| record.trial.number).collect();
-    Some(Finding::info(QUESTION.name, claim, evidence).warn())
+    Some(Finding::info(QUESTION.name, claim, evidence).detailed([so.to_owned()]).warn())
 }
 
 fn verdict(record: &Record) -> Option<Verdict> {

@@ -94,15 +94,15 @@ fn split_plot(seed: u64, replicates: u32) -> Vec<Record> {
 }
 
 fn claim(records: &[Record]) -> String {
-    tell::tell(&of_strata(records, &layout)[0]).claim
+    tell::tell(&of_strata(records, &layout)[0]).whole()
 }
 
 #[test]
 fn what_matters_is_named_first_and_what_does_not_is_named_with_what_would_have_been_found() {
     let claim = claim(&split_plot(1, 3));
     assert!(claim.starts_with("In `scan`: `io-engine` matters most: uring "), "{claim}");
-    assert!(claim.contains("times what sync does (95 % interval "), "{claim}");
-    assert!(claim.contains("; `streams` matters: streams 8 "), "{claim}");
+    assert!(claim.contains("times what sync does ("), "{claim}");
+    assert!(claim.contains(" `streams` matters: streams 8 "), "{claim}");
     assert!(claim.contains("`data`: no difference of 10 % or more: "), "{claim}");
     assert!(claim.contains("; geometric means "), "{claim}");
     assert!(claim.contains("on 48 trials in 3 replicates; each interval is 95 % by itself."));
@@ -156,11 +156,11 @@ fn one_replicate_judges_by_interactions_what_has_them_and_says_so() {
     let records = split_plot(2, 1);
     let finding = tell::tell(&of_strata(&records, &layout)[0]);
     let of_arrays = "times what sync does, without interval or test";
-    assert!(finding.claim.contains(of_arrays), "{}", finding.claim);
-    assert!(finding.claim.contains("`streams` matters most"), "{}", finding.claim);
+    assert!(finding.whole().contains(of_arrays), "{}", finding.claim);
+    assert!(finding.whole().contains("`streams` matters most"), "{}", finding.claim);
     let borrowed = "interactions of three knobs and more are taken for the error";
-    assert!(finding.claim.contains(borrowed), "{}", finding.claim);
-    assert!(finding.claim.contains("What has no interval has too few of them."));
+    assert!(finding.whole().contains(borrowed), "{}", finding.claim);
+    assert!(finding.whole().contains("What has no interval has too few of them."));
     let few = split_plot(2, 1).into_iter().filter(|record| {
         let settings = &record.trial.settings;
         settings.get(knob::IO_ENGINE) == "sync" && settings.get(knob::DATA) == "zero"
@@ -169,11 +169,14 @@ fn one_replicate_judges_by_interactions_what_has_them_and_says_so() {
     let all = of_strata(&few, &layout);
     assert!(all[0].interactions_as_error.is_none() && all[0].knobs[0].matters.is_none());
     let finding = tell::tell(&all[0]);
-    assert!(!finding.claim.contains("95 %") && !finding.claim.contains("matters"), "{finding:?}");
-    assert!(finding.claim.contains("without interval or test"), "{}", finding.claim);
+    assert!(
+        !finding.whole().contains("95 %") && !finding.whole().contains("matters"),
+        "{finding:?}"
+    );
+    assert!(finding.whole().contains("without interval or test"), "{}", finding.claim);
     assert!(finding.advice.unwrap().contains("--replicates 3"));
     let finding = tell::tell(&of_strata(&records, &layout)[0]);
-    assert!(finding.claim.contains("16 trials in one replicate; each"), "{}", finding.claim);
+    assert!(finding.whole().contains("16 trials in one replicate; each"), "{}", finding.claim);
     assert!(finding.advice.unwrap().contains("--replicates 3"));
 }
 
@@ -196,7 +199,7 @@ fn a_label_has_a_ratio_and_no_interval_however_many_replicates_there_are() {
     assert_eq!((card.matters, span.chance, span.detectable_ratio), (None, None, None));
     assert!(card.levels.iter().all(|level| level.ratio.interval.is_none()));
     assert_eq!(data.matters, Some(true), "{data:?}");
-    let claim = tell::tell(all).claim;
+    let claim = tell::tell(all).whole();
     assert!(claim.contains("each set up once, so without interval or test"), "{claim}");
 }
 
@@ -217,9 +220,9 @@ fn knobs_that_always_change_together_are_said_to_be_not_separable() {
     cells.retain(|(_, of)| (of.get(knob::IO_ENGINE) == "sync") == (of.get(knob::DATA) == "zero"));
     let records = records(cells, |_, settings| 1e8 * settings.number(knob::STREAMS));
     let finding = tell::tell(&of_strata(&records, &layout)[0]);
-    assert!(finding.claim.contains("`data` is not separable from `io-engine`"), "{finding:?}");
-    assert!(finding.claim.contains("`io-engine` is not separable from `data`"), "{finding:?}");
-    assert!(finding.claim.contains("`streams` matters most: streams 8 "), "{finding:?}");
+    assert!(finding.whole().contains("`data` is not separable from `io-engine`"), "{finding:?}");
+    assert!(finding.whole().contains("`io-engine` is not separable from `data`"), "{finding:?}");
+    assert!(finding.whole().contains("`streams` matters most: streams 8 "), "{finding:?}");
     assert_eq!(finding.severity, Severity::Warning);
 }
 
@@ -265,10 +268,10 @@ fn bytes_from_memory_and_from_the_device_are_never_in_one_effect() {
     let found = findings(&Asked::of(&records));
     let told: Vec<&Finding> = found.iter().filter(|of| of.question == "effects").collect();
     assert_eq!(told.len(), 3, "{told:?}");
-    let warned = told.iter().find(|of| of.claim.contains("decided where the bytes came from"));
+    let warned = told.iter().find(|of| of.whole().contains("decided where the bytes came from"));
     let warned = warned.unwrap();
-    assert!(warned.claim.contains("with sim-cache 4 GiB bytes from memory"), "{warned:?}");
-    assert!(warned.claim.contains("with sim-cache 0 B bytes from the device"), "{warned:?}");
+    assert!(warned.whole().contains("with sim-cache 4 GiB bytes from memory"), "{warned:?}");
+    assert!(warned.whole().contains("with sim-cache 0 B bytes from the device"), "{warned:?}");
     assert_eq!(warned.severity, Severity::Warning);
     assert!(told[0].claim.starts_with("In `scan`, bytes from "), "{told:?}");
 }
@@ -295,7 +298,7 @@ fn knobs_that_act_together_are_told_in_words_and_no_others_are() {
         let right = shown.len() == 1 && (shown[0].knob, shown[0].on) == ("streams", "read-ahead");
         missed += u32::from(!right);
         if seed == 0 {
-            let claim = tell::together(all).unwrap().claim;
+            let claim = tell::together(all).unwrap().whole();
             let lead = "In `scan`: what `streams` does depends on `read-ahead`: streams 8 gives ";
             assert!(claim.starts_with(lead), "{claim}");
             assert!(
@@ -327,7 +330,7 @@ fn a_knob_that_changes_repeatability_is_told_and_no_other_is() {
         let (null, planted) = (rate(1.0), rate(8.0));
         let of = |records: &[Record]| tell::spread(&of_strata(records, &|_| 0)[0]);
         claims += u32::from(of(&null).is_some());
-        let told = of(&planted).map_or(String::new(), |finding| finding.claim);
+        let told = of(&planted).map_or(String::new(), |finding| finding.whole());
         let lead = "In `scan`: with read-ahead 1 MiB repeats differ ";
         missed += u32::from(!told.starts_with(lead) || told.contains("; with"));
     }
@@ -356,11 +359,11 @@ fn what_one_combination_shows_alone_is_told_as_that_and_matters_not() {
     let rests = data.rests_on.as_ref().unwrap();
     assert_eq!((rests.levels.len(), rests.levels[0].knob), (1, "io-engine"));
     assert!((rests.ratio_without - 1.0).abs() < 0.02, "{rests:?}");
-    let claim = tell::tell(all).claim;
+    let claim = tell::tell(all).whole();
     assert!(claim.contains("`data`: shown by sync alone: zero gives 1.2"), "{claim}");
     assert!(claim.contains("), without it 0.99") && !claim.contains("by luck"), "{claim}");
     // What it depends on is told, as it is so with either number of streams.
-    let together = tell::together(all).unwrap().claim;
+    let together = tell::together(all).unwrap().whole();
     assert!(together.contains("`data`") && together.contains("`io-engine`"), "{together}");
 }
 
@@ -370,8 +373,8 @@ fn an_interval_that_says_nothing_has_no_digits() {
     let mut effects = of_strata(&split_plot(1, 3), &layout).swap_remove(0);
     let span = effects.knobs[0].span.as_mut().unwrap();
     span.ratio = base::stats::Estimate::within(2.0, 0.000_035_4, 115_448.0);
-    let claim = tell::tell(&effects).claim;
-    assert!(claim.contains("(95 % interval less than 0.01 to more than 100"), "{claim}");
+    let claim = tell::tell(&effects).whole();
+    assert!(claim.contains("(less than 0.01 to more than 100"), "{claim}");
 }
 
 /// "Effect 1.26 of 21.2k and 20.3k": the ratio is of geometric means, which stand beside it.
@@ -385,7 +388,7 @@ fn an_effect_can_be_computed_from_what_stands_beside_it() {
             _ => [4.0e6, 36.6e6][round / 2 % 2],
         }
     });
-    let claim = tell::tell(&effects(&all)[0]).claim;
+    let claim = tell::tell(&effects(&all)[0]).whole();
     let after = |text: &str| -> f64 {
         let rest = &claim[claim.find(text).unwrap_or_else(|| panic!("{claim}")) + text.len()..];
         rest.split(' ').next().unwrap().parse().unwrap()

@@ -52,10 +52,7 @@ const CDF_2002: &[Conclusion] = &[
     at(
         186,
         "one controller falls off from its first thread on",
-        &[
-            "card=3ware-7850: the most 83.0 MB/s (79.2 MiB/s) at 1,",
-            "falls most from 1 to 2 (by 31 %)",
-        ],
+        &["card=3ware-7850: the most 83.0 MB/s at 1,", "falls most from 1 to 2 (by 31 %)"],
     ),
     at(
         204,
@@ -88,7 +85,7 @@ const CDF_2002: &[Conclusion] = &[
     at(
         273,
         "for reasonably sized packets",
-        &["mtu=9 000: the most 0.944 Gb/s at 1000 B, at 100000 B 0.944 Gb/s (100 % of it)"],
+        &["mtu=9 000: the most 0.944 Gb/s at 1000 B, at 100000 B 0.944 Gb/s (100 %)"],
     ),
     at(
         255,
@@ -108,7 +105,7 @@ const CDF_2002: &[Conclusion] = &[
     at(
         315,
         "and throughput does not scale",
-        &["the most 0.336 Gb/s at 2, at 60 0.0560 Gb/s (17 % of it)", "interface-mtu=1 500"],
+        &["the most 0.336 Gb/s at 2, at 60 0.0560 Gb/s (17 %)", "interface-mtu=1 500"],
     ),
     at(
         342,
@@ -133,7 +130,7 @@ const CDF_2002: &[Conclusion] = &[
     at(
         370,
         "tuned NFS delivers 72 MB/s at two threads, and falls with more",
-        &["the most 0.576 Gb/s at 2, at 100 0.152 Gb/s (26 % of it)", "nfs-read-size=32 KiB"],
+        &["the most 0.576 Gb/s at 2, at 100 0.152 Gb/s (26 %)", "nfs-read-size=32 KiB"],
     ),
     at(
         434,
@@ -147,9 +144,9 @@ const CDF_2002: &[Conclusion] = &[
         410,
         "disks of 160 GB collapse between 2 and 4 threads",
         &[
-            "card=3ware-7850: the most 60.0 MB/s (57.2 MiB/s) at 1, at 100 21.0 MB/s",
-            "(35 % of it), falls most from 2 to 4 (by 36 %)",
-            "card=2-3ware-7850: the most 97.0 MB/s (92.5 MiB/s) at 2, at 100 32.0 MB/s",
+            "card=3ware-7850: the most 60.0 MB/s at 1, at 100 21.0 MB/s",
+            "(35 %), falls most from 2 to 4 (by 36 %)",
+            "card=2-3ware-7850: the most 97.0 MB/s at 2, at 100 32.0 MB/s",
             "rises most from 1 to 2 (by 47 %), falls most from 2 to 4 (by 32 %)",
         ],
     ),
@@ -173,7 +170,7 @@ const CDF_2002: &[Conclusion] = &[
     at(
         461,
         "the array of fcdfcode1 keeps what it has with 100 readers",
-        &["the most 61.0 MB/s (58.2 MiB/s) at 16, at 100 56.0 MB/s (53.4 MiB/s) (92 % of it)"],
+        &["the most 61.0 MB/s at 16, at 100 56.0 MB/s (92 %)"],
     ),
 ];
 
@@ -191,12 +188,12 @@ const SARA_2010: &[Conclusion] = &[
     at(
         226,
         "in the slot of four lanes the controller is held by the slot",
-        &["(813 MiB/s) from 5 disks", "held by the x4 PCIe 1.0 link"],
+        &["852 MB/s from 5 disks", "Held by the x4 PCIe 1.0 link"],
     ),
     at(
         226,
         "why it levels off in a slot of eight is not known",
-        &["(980 MiB/s) from 6 disks", "what held it is not known", "51 % of 2000 MB/s"],
+        &["1028 MB/s from 6 disks", "What held it is not known", "51 % of 2000 MB/s"],
     ),
 ];
 
@@ -206,7 +203,7 @@ const CCD_1996: &[Conclusion] = &[
         "the CMD is the faster of the two RAIDs in hardware",
         &[
             "Block write throughput, best first",
-            "cmd (card=cmd-5500) 7.35 MB/s (7.01 MiB/s), 2.02 times that of single",
+            "cmd (card=cmd-5500) 7.35 MB/s, 2.02 times that of single",
         ],
     ),
     at(
@@ -215,28 +212,28 @@ const CCD_1996: &[Conclusion] = &[
         &[
             "Block write throughput, best first",
             "ccd3 (chunk-size=64 KiB, disks=3, raid=raid0) 11.6 MB/s",
-            "(11.1 MiB/s), 1.58 times that of cmd",
+            "1.58 times that of cmd",
         ],
     ),
     at(
         66,
         "but seeks a little slower",
-        &["Seeks, best first: cmd (card=cmd-5500) 188 /s, 1.04 times that of ccd5", "ccd3"],
+        &["Seeks, best first", "cmd (card=cmd-5500) 188 /s, 1.04 times that of ccd5", "ccd3"],
     ),
     at(
         67,
         "five drives improve on three",
-        &["Block read throughput, best first: ccd5", "1.14 times that of ccd3"],
+        &["Block read throughput, best first", "Each: ccd5", "1.14 times that of ccd3"],
     ),
     at(
         71,
         "mounted async it outperforms the CMD at touching files",
-        &["Elapsed, best first: ccd-async", "operation=touch", "0.28 times that of cmd"],
+        &["Elapsed, best first", "Each: ccd-async", "operation=touch", "0.28 times that of cmd"],
     ),
     at(
         71,
         "and at unlinking them",
-        &["Elapsed, best first: ccd-async", "operation=unlink", "0.42 times that of cmd"],
+        &["Elapsed, best first", "Each: ccd-async", "operation=unlink", "0.42 times that of cmd"],
     ),
 ];
 
@@ -244,7 +241,7 @@ const JACKRABBIT_2007: &[Conclusion] = &[
     at(
         70,
         "processes vie for resources: dbench falls from 20 to 100 clients",
-        &["the most 958 MB/s (914 MiB/s) at 20, at 100 682 MB/s (650 MiB/s) (71 % of it)"],
+        &["the most 958 MB/s at 20, at 100 682 MB/s (71 %)"],
     ),
     at(
         107,
@@ -310,7 +307,7 @@ fn what_the_authors_concluded_is_found_from_their_figures_alone() {
         for conclusion in conclusions {
             all += 1;
             let has = |finding: &&Finding| {
-                conclusion.found.iter().all(|words| finding.claim.contains(words))
+                conclusion.found.iter().all(|words| finding.whole().contains(words))
             };
             if findings.iter().find(has).is_none() {
                 let Conclusion { line, says, found } = conclusion;

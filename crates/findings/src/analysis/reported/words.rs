@@ -10,17 +10,17 @@ use facts::inventory::ceiling;
 /// A change of throughput below this share is none.
 const MORE: f64 = 0.05;
 
-/// The throughput of a row with what its author said of it: `about 852 MB/s (813 MiB/s)`.
+/// The throughput of a row with what its author said of it: `about 852 MB/s`.
 pub fn rate(row: &Row<'_>) -> String {
     let Some((figure, _)) = row.reported.rate() else { return String::new() };
     let rate = match row.reported.way {
         Way::Network => bits(figure.value),
-        Way::Disks | Way::Untold => value::throughput(figure.value),
+        Way::Disks | Way::Untold => value::throughput_short(figure.value),
     };
     format!("{}{rate}", figure.bound.before())
 }
 
-/// `About 852 MB/s (813 MiB/s) from 5 disks in x4, reported by A and B, 2010 (section 3.3)`.
+/// `About 852 MB/s from 5 disks in x4, reported by A and B, 2010 (section 3.3)`.
 pub fn lead(row: &Row<'_>, machine: Option<&str>) -> String {
     let disks = row.disks().map_or("disks".to_owned(), |disks| format!("{disks} disks"));
     let what = match row.reported.way {
@@ -40,7 +40,7 @@ pub fn lead(row: &Row<'_>, machine: Option<&str>) -> String {
     letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
 }
 
-/// `24 throughputs from disks, 39.0 MB/s (37.2 MiB/s) to 60.0 MB/s (57.2 MiB/s), reported by A and
+/// `24 throughputs from disks, 39.0 MB/s to 60.0 MB/s, reported by A and
 /// B, 2010 (table 2)`, of rows that stand in one place.
 pub fn lead_of_several(rows: &[&Row<'_>]) -> String {
     let by_rate = |a: &&&Row<'_>, b: &&&Row<'_>| {
@@ -68,36 +68,33 @@ fn pinned(row: &Row<'_>) -> String {
 pub fn finding(case: &Case<'_>, cases: &[Case<'_>]) -> Finding {
     let lead = lead(case.row, Some(&case.machine.name));
     let authors = authors(case.row);
-    let (limit, claim, advice) = match &case.verdict {
+    let (limit, claim, details, advice) = match &case.verdict {
         Verdict::Held(place) => {
             let part = &case.parts[*place];
-            let (told, cleared) = (held(part, case), cleared(case));
+            let ((told, why), cleared) = (held(part, case), cleared(case));
             let lifted = lifted(case, cases);
-            let claim = format!("{lead}: held by {told}.{cleared}{lifted}{authors}");
-            (limit(part.kind), claim, advice(case, part))
+            let claim = format!("{lead}. Held by {told}.");
+            (limit(part.kind), claim, vec![why, cleared, lifted, authors], advice(case, part))
         }
         Verdict::NotThisWay(place) => {
             let part = &case.parts[*place];
-            let claim = format!(
-                "{lead}: more than {} can carry ({}), so this machine or this way is not the one \
-                 that was measured.",
-                part.name,
-                carries(part)
-            );
-            ("unknown", claim, None)
+            let claim =
+                format!("{lead}. That is more than {} can carry ({}).", part.name, carries(part));
+            let other = "so this machine or this way is not the one that was measured";
+            ("unknown", claim, vec![other.to_owned()], None)
         }
         Verdict::Unknown(suspects) => {
             let (cleared, lifted) = (cleared(case), lifted(case, cases));
             let told = suspected(case, suspects, cases);
-            let claim =
-                format!("{lead}: what held it is not known.{cleared}{told}{lifted}{authors}");
+            let claim = format!("{lead}. What held it is not known.");
             let first = suspects.first().map(|place| &case.parts[*place]);
-            ("unknown", claim, first.and_then(|part| advice(case, part)))
+            let details = vec![cleared, told, lifted, authors];
+            ("unknown", claim, details, first.and_then(|part| advice(case, part)))
         }
     };
     let mut evidence = vec![case.row.number];
     evidence.extend(compared(case, cases).map(|(other, _)| other.row.number));
-    let finding = Finding::info(QUESTION, claim, evidence);
+    let finding = Finding::info(QUESTION, claim, evidence).detailed(details);
     Finding { limit: Some(limit.to_owned()), advice, ..finding }
 }
 
@@ -111,21 +108,16 @@ fn limit(kind: Kind) -> &'static str {
     }
 }
 
-/// `the PCIe link of 0000:03:00.0: 85 % of its 1000 MB/s (...), 99 % of the 865 MB/s ...`.
-fn held(part: &Part, case: &Case<'_>) -> String {
+/// `the PCIe link of 0000:03:00.0, of whose 1000 MB/s it is 85 %`, and by what reckoning.
+fn held(part: &Part, case: &Case<'_>) -> (String, String) {
     let rate = case.load.bytes_per_s;
     let left = part.left.filter(|left| part.carries.is_some_and(|(least, _)| *left < least));
     let left = left.map_or(String::new(), |left| {
         let (share, left) = (value::percent(rate / left), megabytes(left));
-        format!(", and {share} of the {left} that headers leave")
+        format!("it is {share} of the {left} that headers leave: ")
     });
-    let derivation = &part.derivation;
-    format!(
-        "{}, of whose {} it is {}{left} ({derivation})",
-        the(part),
-        carries(part),
-        shares(part, rate)
-    )
+    let told = format!("{}, of whose {} it is {}", the(part), carries(part), shares(part, rate));
+    (told, format!("{left}{}", part.derivation))
 }
 
 fn the(part: &Part) -> String {

@@ -71,9 +71,9 @@ fn what_was_in_flight_is_taken_into_account() {
     assert!((law.latency_ns.value / 2e6 - 1.0).abs() < 0.02, "{law:?}");
     let bandwidth = law.bandwidth_bytes_per_s.at().unwrap().value;
     assert!((bandwidth / 800e6 - 1.0).abs() < 0.02, "{law:?}");
-    let claim = &answer(&Asked::of(&records))[0].claim;
-    assert!(claim.contains("an operation (4 in flight) takes 2.0"), "{claim}");
-    assert!(claim.contains("; half of that is reached with blocks of 39"), "{claim}");
+    let claim = answer(&Asked::of(&records))[0].whole();
+    assert!(claim.contains("costs 2.0") && claim.contains("4 in flight."), "{claim}");
+    assert!(claim.contains("Half of that is reached with blocks of 39"), "{claim}");
 }
 
 fn turning_of(rpm: u64, service: &str, access: &str) -> (Option<Turning>, String) {
@@ -81,7 +81,7 @@ fn turning_of(rpm: u64, service: &str, access: &str) -> (Option<Turning>, String
     let records = records(&disk, 1);
     let inventory: Json = json!({"server": {"drives": [{"name": "sim0", "rpm": rpm}]}});
     let asked = Asked { inventory: &inventory, ..Asked::of(&records) };
-    (laws(&asked).remove(0).turning, answer(&asked).remove(0).claim)
+    (laws(&asked).remove(0).turning, answer(&asked).remove(0).whole())
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn what_does_not_follow_the_law_gets_no_numbers() {
         }
         let found = &laws(&Asked::of(&records))[0];
         assert_eq!(found.law, None, "seed {seed}");
-        let claim = &answer(&Asked::of(&records))[0].claim;
+        let claim = answer(&Asked::of(&records))[0].whole();
         assert!(claim.contains("does not follow T = L + S/B"), "{claim}");
     }
 }

@@ -97,8 +97,8 @@ fn what_had_not_settled_is_told_with_the_way_it_went() {
     let [many, way] = &found[..] else { panic!("{found:#?}") };
     let reason = "1 was not tested: the window holds 3 rounds of 1 s, not 5.";
     assert_eq!(many.claim, format!("1 of 2 tested trials had settled. {reason}"));
-    assert!(way.claim.contains("1 of 3 trials had not settled. In trial 1 the rate fell to the"));
-    assert!(way.claim.contains("% interval") && way.claim.contains("in the last five"), "{way:?}");
+    assert!(way.whole().contains("1 of 3 trials had not settled. In trial 1 the rate fell to the"));
+    assert!(way.whole().contains(" % to ") && way.whole().contains("in the last five"), "{way:?}");
     assert_eq!((way.severity, &way.evidence), (Severity::Warning, &vec![1]));
 }
 
@@ -113,8 +113,8 @@ fn a_run_in_is_told_and_one_slow_start_of_three_is_not() {
         answer(&[one(1), one(2), one(3)])
     };
     let found = of(3);
-    assert!(found[1].claim.contains("settled only after up to "), "{found:?}");
-    assert!(found[1].claim.contains("(3 of 3 trials)"), "{found:?}");
+    assert!(found[1].whole().contains("settled only after up to "), "{found:?}");
+    assert!(found[1].whole().contains("(3 of 3 trials)"), "{found:?}");
     assert_eq!(of(1).len(), 1, "{:?}", of(1));
 }
 
@@ -125,8 +125,8 @@ fn the_write_cache_of_a_simulated_device_is_found() {
     let cache = [("sim-write-cache", "20GB"), ("sim-capacity", "500MB/s"), ("file-size", "64GiB")];
     let settings = simulated(&[&load[..], &cache, &[("sim-noise", "0.05")]].concat());
     let found = answer(&campaign(&[("writing".to_owned(), settings)], 1, 1));
-    let fall = found.iter().find(|finding| finding.claim.contains("fell once and stayed low"));
-    let claim = &fall.unwrap_or_else(|| panic!("{found:#?}")).claim;
+    let fall = found.iter().find(|finding| finding.whole().contains("fell once and stayed low"));
+    let claim = fall.unwrap_or_else(|| panic!("{found:#?}")).whole();
     assert!(claim.contains("in 1 of 1 trial ") && claim.contains("GiB"), "{claim}");
 }
 
@@ -143,11 +143,11 @@ fn a_burst_of_reading_is_a_warning_with_both_rates() {
         let window = measurement.window.as_mut().unwrap();
         window.done.read_ops = window.done.read_bytes >> 20;
         let found = answer(&[one.light()]);
-        let told = found.iter().find(|finding| finding.claim.contains("a credit or a cache"));
+        let told = found.iter().find(|finding| finding.whole().contains("a credit or a cache"));
         missed += u32::from(told.is_none());
         let Some(told) = told else { continue };
         assert_eq!((told.severity, &told.evidence[..]), (Severity::Warning, &[1][..]));
-        assert!(told.claim.contains("in 1 of 1 trial the rate fell once"), "{}", told.claim);
+        assert!(told.whole().contains("in 1 of 1 trial the rate fell once"), "{}", told.claim);
     }
     assert!(f64::from(missed) / seeds().count() as f64 <= 0.02, "{missed} missed");
 }

@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
+use super::fold::folded;
 use super::{explorer, sql, tables};
 use crate::report::Input;
-use base::value;
+use base::value::{self, counted};
 
 /// Reasons that have a row; a campaign that fails in more ways is told of in the other formats.
 const REASONS_MAX: usize = 40;
@@ -35,9 +36,7 @@ pub fn section(input: &Input<'_>) -> Option<Markup> {
         }
     };
     (lost > 0).then(|| {
-        html! {
-            section aria-labelledby="failures" {
-                h2 #failures { "Failures" }
+        let body = html! {
                 p.quiet {
                     (value::count(lost as u64)) " of " (value::count(input.records.len() as u64))
                     @if input.records.len() == 1 { " trial" } @else { " trials" }
@@ -51,8 +50,9 @@ pub fn section(input: &Input<'_>) -> Option<Markup> {
                 (sql::of_failures(input))
                 @if more == 1 { p { "One more reason is in the table of trials." } }
                 @if more > 1 { p { (more) " more reasons are in the table of trials." } }
-            }
-        }
+        };
+        let gist = format!("{} without a result", counted(lost as u64, "trial"));
+        folded("failures", "Failures", &gist, &body)
     })
 }
 

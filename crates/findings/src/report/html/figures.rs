@@ -9,7 +9,6 @@ use crate::report::{Input, words};
 use base::stats::Estimate;
 use base::value;
 use experiment::knob::{self, Settings};
-use experiment::plan;
 
 mod bars;
 mod effects;
@@ -33,13 +32,12 @@ pub struct Figure {
 
 /// All, in the order of the page.
 pub fn figures(input: &Input<'_>) -> Vec<Figure> {
-    // What only made ready for others is no result of them.
-    let results = |group: &Group<'_>| !plan::prepares(group.name);
-    let groups: Vec<Group<'_>> = cells::groups(input).into_iter().filter(results).collect();
+    let groups = cells::groups(input);
     let followed = &input.shown.followed;
     let all = [
         scaling(&groups, followed),
         depth(&groups),
+        load(&groups),
         blocks(&groups),
         bars::cache(&groups),
         bars::durable(&groups),
@@ -171,6 +169,65 @@ fn depth(groups: &[Group<'_>]) -> Planned {
     );
     let title = "Throughput and latency against queue depth";
     (Figure { id: "depth", title, about, panels, message: String::new() }, &["depth"])
+}
+
+/// Fewer depths are no curve.
+const LOAD_POINTS_MIN: usize = 3;
+
+/// The curve of load tests.
+fn load(groups: &[Group<'_>]) -> Planned {
+    let fit = |settings: &Settings| !words::warm(settings);
+    let (curves, beyond) = curves::curves(groups, "queue-depth", fit);
+    let panels = load_curve(&curves).into_iter().collect();
+    let about = about(
+        "The time of one operation, median and 99th percentile, against operations per second, \
+         from depth to depth. Where it turns upward the device is full.",
+        beyond,
+    );
+    let title = "Latency against load";
+    (Figure { id: "load", title, about, panels, message: String::new() }, &["depth"])
+}
+
+/// Latency against operations per second, as the depth grows.
+fn load_curve(curves: &[Curve<'_>]) -> Option<Panel> {
+    let trace = |place: usize, curve: &Curve<'_>, name: &str, suffix: &str, dash: Dash| {
+        let points = curve.points.iter().filter_map(|(depth, row)| {
+            let (iops, latency) =
+                (cells::figure(row.cell, cells::IOPS)?, cells::figure(row.cell, name)?);
+            let mut point = point(Place::Number(iops.value.round()), row, latency, nanoseconds);
+            point.says = format!("queue depth {depth}\n{}", point.says);
+            Some(point)
+        });
+        let points: Vec<Point> = points.collect();
+        let foreign = points.iter().all(|point| !point.mark.is_empty());
+        let hue = if foreign { GREY } else { place as u8 };
+        let name = match curves.len() {
+            1 => suffix.to_owned(),
+            _ => format!("{}, {suffix}", curve.name),
+        };
+        (points.len() >= LOAD_POINTS_MIN).then_some(Trace { name, hue, dash, points })
+    };
+    let both = [(cells::P50, "p50", Dash::Solid), (cells::P99, "p99", Dash::Broken)];
+    let traces: Vec<Trace> = both
+        .into_iter()
+        .flat_map(|(name, suffix, dash)| {
+            let each = curves.iter().enumerate();
+            each.filter_map(move |(place, curve)| trace(place, curve, name, suffix, dash))
+        })
+        .collect();
+    if traces.is_empty() {
+        return None;
+    }
+    Some(Panel {
+        id: "depth-load".to_owned(),
+        kind: Kind::Lines,
+        x: Axis::linear("operations per second"),
+        y: Axis::log("latency", heights(&traces), time_tick),
+        traces,
+        laws: Vec::new(),
+        figures: vec![cells::IOPS, cells::P50, cells::P99],
+        trials: Vec::new(),
+    })
 }
 
 fn blocks(groups: &[Group<'_>]) -> Planned {
@@ -339,7 +396,7 @@ mod tests {
         let fixture = fixture::evaluated();
         let figures = figures(&fixture.input());
         let ids: Vec<&str> = figures.iter().map(|figure| figure.id).collect();
-        assert_eq!(ids, ["scaling", "depth", "blocks", "cache", "durable"]);
+        assert_eq!(ids, ["scaling", "depth", "load", "blocks", "cache", "durable"]);
         for figure in &figures {
             assert!(!figure.panels.is_empty(), "{}", figure.id);
             assert!(figure.message.contains(|c: char| c.is_ascii_digit()), "{}", figure.message);
@@ -359,10 +416,10 @@ mod tests {
         let cells = [
             cell("queue depth", "1", "true"),
             cell("queue depth", "8", "true"),
-            cell(plan::PROBE, "1", "false"),
-            cell(plan::PROBE, "4", "true"),
+            cell(experiment::plan::PROBE, "1", "false"),
+            cell(experiment::plan::PROBE, "4", "true"),
         ];
-        let fixture = fixture::campaign_of(plan::blocked(&cells, 1, 1), 4);
+        let fixture = fixture::campaign_of(experiment::plan::blocked(&cells, 1, 1), 4);
         let figures = figures(&fixture.input());
         let panels = figures.iter().flat_map(|figure| &figure.panels);
         let names: Vec<&str> =
@@ -420,13 +477,13 @@ mod tests {
         fixture.cells.clear();
         fixture.campaign.not_bought[0].cell = "streams, direct: 8 streams".into();
         let figures = figures(&fixture.input());
-        assert_eq!(figures.len(), 5);
+        assert_eq!(figures.len(), 6);
         // Of nothing it was said that "the naive figure is the same within 2 %".
         assert!(figures.iter().all(|figure| figure.about.is_empty()));
         assert!(figures[0].message.contains("--budget 90m"), "{}", figures[0].message);
         assert!(figures[0].message.contains("8 streams"));
         assert!(figures[1].message.contains("--budget 2h"), "{}", figures[1].message);
-        assert!(figures[2].message.contains("--budget 90m"), "{}", figures[2].message);
+        assert!(figures[3].message.contains("--budget 90m"), "{}", figures[3].message);
     }
 
     #[test]
@@ -435,6 +492,6 @@ mod tests {
         fixture.campaign.plan = "random-read".into();
         fixture.cells.retain(|cell| cell.groups == ["queue depth"]);
         let figures = figures(&fixture.input());
-        assert_eq!(figures.iter().map(|figure| figure.id).collect::<Vec<_>>(), ["depth"]);
+        assert_eq!(figures.iter().map(|figure| figure.id).collect::<Vec<_>>(), ["depth", "load"]);
     }
 }

@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::fold::folded;
 use super::sql;
 use super::tables::{boxed, coded};
 use super::timelines::Timeline;
@@ -20,11 +21,26 @@ const FAULTS_MAX: usize = 200;
 const HEADS: [&str; 9] =
     ["", "after", "trial", "file", "offset", "kind", "what", "lasts", "read again"];
 
-/// The section; `None` when nothing was checked. `drawn` are the courses of trials with faults, of
-/// which `more` are not drawn.
-pub fn section(input: &Input<'_>, drawn: &[Timeline], more: usize) -> Option<Markup> {
+/// What was checked and came of it, and for the appendix each fault and each drive; `None` when
+/// nothing was checked. `drawn` are the courses of trials with faults; `more` are not drawn.
+pub fn sections(
+    input: &Input<'_>,
+    drawn: &[Timeline],
+    more: usize,
+) -> Option<(Markup, Option<Markup>)> {
     let sheet = sheet(input)?;
-    Some(html! {
+    let gist = value::counted(sheet.faults.len() as u64, "fault");
+    let each = html! {
+        @if !sheet.faults.is_empty() { (faults(&sheet, &sql::of_faults(input))) }
+        @for (place, course) in drawn.iter().enumerate() { (over_time(place, course)) }
+        @if more > 0 { p.quiet {
+            "Faults of " (value::counted(more as u64, "more trial")) " are among the timelines."
+        } }
+        @if !sheet.drives.is_empty() { (drives(input, &sheet)) }
+    };
+    let any = !sheet.faults.is_empty() || !sheet.drives.is_empty();
+    let appended = any.then(|| folded("faults", "Faults and drives", &gist, &each));
+    let section = html! {
         section aria-labelledby="integrity" {
             h2 #integrity { "Integrity" }
             p.quiet {
@@ -36,14 +52,9 @@ pub fn section(input: &Input<'_>, drawn: &[Timeline], more: usize) -> Option<Mar
                 div { dt { (what) } dd { (coded(told)) } }
             } } }
             @if !sheet.problems.is_empty() { (problems(&sheet, &sql::of_problems(input))) }
-            @if !sheet.faults.is_empty() { (faults(&sheet, &sql::of_faults(input))) }
-            @for (place, course) in drawn.iter().enumerate() { (over_time(place, course)) }
-            @if more > 0 { p.quiet {
-                "Faults of " (value::counted(more as u64, "more trial")) " are among the timelines."
-            } }
-            @if !sheet.drives.is_empty() { (drives(input, &sheet)) }
         }
-    })
+    };
+    Some((section, appended))
 }
 
 fn problems(sheet: &Sheet<'_>, sql: &Markup) -> Markup {

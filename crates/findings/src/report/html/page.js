@@ -21,11 +21,52 @@
   const config = {
     displaylogo: false, showSendToCloud: false, plotlyServerURL: '', showEditInChartStudio: false,
     responsive: true, doubleClick: 'reset', displayModeBar: coarse ? false : 'hover',
-    modeBarButtons: [['zoom2d', 'resetScale2d', 'toImage']],
+    modeBarButtons: [['zoom2d', 'resetScale2d', 'toImage', {
+      name: 'csv', title: 'Download the points as CSV', click: (plot) => keep(csv(plot), 'text/csv', 'brickyard.csv'),
+      icon: { width: 1000, height: 1000, path: 'M0 80H1000V920H0ZM80 160V320H460V160ZM540 160V320H920V160ZM80 400V560H460V400ZM540 400V560H920V400ZM80 640V840H460V640ZM540 640V840H920V640Z' },
+    }]],
     toImageButtonOptions: { format: 'svg', filename: 'brickyard' },
   };
   const byId = (id) => document.getElementById(id);
   const data = JSON.parse(byId('data').textContent);
+
+  // Saves what the page made.
+  function keep(parts, type, name) {
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(new Blob([parts], { type }));
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+  // The points of a figure, a line each; of a map each square.
+  function csv(plot) {
+    const plain = (words) => String(words ?? '').replace(/<br>/g, ' ').replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&amp;/g, '&');
+    const cell = (of) => (typeof of === 'number' || !/[",\n]/.test(plain(of)) ? plain(of) : `"${plain(of).replace(/"/g, '""')}"`);
+    const rows = [['series', 'x', 'y', 'low', 'high', 'value']];
+    plot.data.forEach((trace) => {
+      if (trace.z) trace.z.forEach((row, at) => row.forEach((z, of) => rows.push([trace.name, trace.x[of], trace.y[at], '', '', z])));
+      else (trace.x ?? []).forEach((x, at) => {
+        const [y, of] = [trace.y[at], trace.error_y];
+        const ends = of?.array?.[at] !== undefined ? [y - (of.arrayminus ?? of.array)[at], y + of.array[at]] : ['', ''];
+        rows.push([trace.name, x, y, ...ends, '']);
+      });
+    });
+    return `${rows.map((row) => row.map(cell).join(',')).join('\n')}\n`;
+  }
+  // The chart that stands in the page itself, with its colours: they are the style sheet's.
+  function core(kind) {
+    const figure = document.querySelector('figure.core');
+    if (kind === 'csv') return figure.dataset.csv;
+    const drawn = figure.querySelector('svg');
+    const copy = drawn.cloneNode(true);
+    const parts = (of) => [...of.querySelectorAll('*')];
+    parts(copy).forEach((part, at) => {
+      const seen = getComputedStyle(parts(drawn)[at]);
+      ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'text-anchor', 'font-weight', 'font-size', 'font-family']
+        .forEach((name) => { part.style.setProperty(name, seen.getPropertyValue(name)); });
+    });
+    return new XMLSerializer().serializeToString(copy);
+  }
 
   // Plotly reads a little HTML in texts; names of directories and groups must stay text.
   const text = (words) => words.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
@@ -36,6 +77,9 @@
     const ended = joined.length > most ? [`${lines.at(-1)},`, part] : [joined];
     return [...lines.slice(0, -1), ...ended];
   }, ['']).join('\n').replace(/^, /, '');
+  // What stands in a legend must not run out of it; all of it is told where one points.
+  const most = Math.min(Math.max(Math.floor((innerWidth - 110) / 7.5), 24), 42);
+  const clipped = (words) => text(words.length > most ? `${words.slice(0, most - 1)}\u2026` : words);
   const hue = (index) => (index === 255 ? GREY : HUES[index % HUES.length]);
 
   const shared = () => ({
@@ -75,6 +119,18 @@
       (panel.x.log ? Math.log10(point.x) : point.x)));
     return [Math.min(...places), Math.max(...places)];
   };
+  // Of a hundred levels those are named for which there is room.
+  const thinned = (panel, width) => {
+    const [low, high] = span(panel);
+    let end = -Infinity;
+    return panel.x.ticks.filter(([level, name]) => {
+      const at = (((panel.x.log ? Math.log10(level) : level) - low) / (high - low || 1)) * width;
+      const half = 4 + 4.2 * name.length;
+      if (at - half < end) return false;
+      end = at + half;
+      return true;
+    });
+  };
   const aside = (panel, trace) => {
     const [low, high] = span(panel);
     const step = Math.min(0.01, 0.06 / panel.traces.length) * Math.max(high - low, 0.3);
@@ -94,7 +150,7 @@
     };
     const beside = aside(panel, trace);
     return {
-      type: 'scatter', mode: 'lines+markers', name: text(trace.name),
+      type: 'scatter', mode: 'lines+markers', name: clipped(trace.name),
       x: trace.points.map((point) => beside(point.x)), y: trace.points.map((point) => point.y),
       line: { color: colour, width: second ? 1.4 : 2.2, dash: trace.dash },
       marker: {
@@ -112,7 +168,7 @@
     const foreign = (point) => trace.hue === 255 || Boolean(point.mark);
     const colour = hue(trace.hue);
     return {
-      type: 'bar', name: text(trace.name),
+      type: 'bar', name: clipped(trace.name),
       x: trace.points.map((point) => text(point.x)), y: trace.points.map((point) => point.y),
       marker: {
         color: trace.points.map((point) => (foreign(point) ? 'rgba(134,142,150,0.16)' : colour)),
@@ -132,7 +188,7 @@
   function dots(panel, trace) {
     const colour = hue(trace.hue);
     return {
-      type: 'scatter', mode: 'markers', name: text(trace.name),
+      type: 'scatter', mode: 'markers', name: clipped(trace.name),
       x: trace.points.map((point) => text(point.x)), y: trace.points.map((point) => point.y),
       marker: { size: 9, color: colour, symbol: SYMBOLS[trace.hue % SYMBOLS.length] },
       error_y: spread(trace.points, pale(colour)),
@@ -143,11 +199,11 @@
   // A law through what was measured, and the places on it that have a name.
   function law(of) {
     const line = {
-      type: 'scatter', mode: 'lines', name: text(of.name), x: of.points.map((p) => p[0]), y: of.points.map((p) => p[1]),
+      type: 'scatter', mode: 'lines', name: clipped(of.name), x: of.points.map((p) => p[0]), y: of.points.map((p) => p[1]),
       line: { color: hue(of.hue), width: 1.6, dash: 'dot' }, hoverinfo: 'text', hovertext: text(of.name),
     };
     const marks = {
-      type: 'scatter', mode: 'markers+text', showlegend: false, name: text(of.name),
+      type: 'scatter', mode: 'markers+text', showlegend: false, name: clipped(of.name),
       x: of.marks.map((p) => p[0]), y: of.marks.map((p) => p[1]),
       text: of.marks.map((p) => text(p[2].split(' ')[0])), textposition: 'bottom right', textfont: { size: 12 },
       marker: { symbol: 'line-ns-open', size: 16, color: hue(of.hue), line: { width: 2, color: hue(of.hue) } },
@@ -163,7 +219,8 @@
     const layout = shared();
     // What all bars have in common may be longer than the axis.
     const room = Math.max(place.clientWidth - 90, 120) / 6.8;
-    layout.xaxis = axis({ ...panel.x, title: broken(panel.x.title, room) });
+    const ticks = panel.kind === 'lines' ? thinned(panel, Math.min(place.clientWidth, PRINTED_PX) - 120) : panel.x.ticks;
+    layout.xaxis = axis({ ...panel.x, ticks, title: broken(panel.x.title, room) });
     layout.yaxis = axis(panel.y);
     if (panel.kind === 'lines') {
       const [low, high] = span(panel);
@@ -191,8 +248,17 @@
       // `10k MB/s` is no unit.
       if (panel.y.title.startsWith('MB/s')) layout.yaxis.exponentformat = 'none';
     }
-    layout.legend = { orientation: 'h', x: 0, xanchor: 'left', y: 1.03, yanchor: 'bottom' };
+    // On paper plots are lower to begin with, and a part of the height is less.
+    const paper = place.clientHeight < 300;
+    layout.legend = { orientation: 'h', x: 0, xanchor: 'left', y: paper ? 1.1 : 1.03, yanchor: 'bottom' };
     // Beside another panel even one line has its legend, so that both begin at the same height.
+    // What stands in many lines takes its room from below, not from the plot.
+    const longest = Math.max(...traces.map((trace) => trace.name.length));
+    const lines = Math.ceil(traces.length / Math.max(Math.floor((place.clientWidth - 70) / (longest * 7.2 + 50)), 1));
+    const many = paper ? 0 : 4;
+    // Plotly lets no legend have more than half of the height.
+    const least = paper ? lines * 44 : 0;
+    if (lines > many) place.style.height = `${Math.max(place.clientHeight + (lines - many) * 20, least)}px`;
     layout.showlegend = traces.length > 1 || place.parentElement.children.length > 1;
     return Plotly.newPlot(place, [...traces, ...(panel.laws ?? []).flatMap(law)], layout, config);
   }
@@ -314,7 +380,7 @@
         const colour = (panel === 'cpu' && CPU[of.name]) || HUES[index % HUES.length];
         const unit = title.replace(/^.*, /, '');
         traces.push({
-          type: 'scatter', mode: 'lines', name: text(of.name), showlegend: true,
+          type: 'scatter', mode: 'lines', name: clipped(of.name), showlegend: true,
           x: [beginning(of), ...of.t], y: [of.v[0], ...of.v],
           xaxis: 'x', yaxis: `y${n}`, legend: `legend${n}`,
           // A value holds for the interval that ends where it stands.
@@ -327,7 +393,7 @@
       });
     });
     layout.xaxis = {
-      ...axis({ title: 'seconds since the streams were let go', log: false, ticks: [] }),
+      ...axis({ title: 'seconds since the start', log: false, ticks: [] }),
       anchor: panels.length > 1 ? `y${panels.length}` : 'y', showgrid: false,
     };
     layout.shapes = (timeline.window || []).map((at) => ({
@@ -451,36 +517,217 @@
     });
   }
 
+  // The first screen as a picture of the size that forums and chats show whole, always on white.
+  const CARD = { width: 1200, height: 630, margin: 56, ink: '#1b1f23', quiet: '#555d66', line: '#dfe3e7', warning: '#8a4b00' };
+  function card() {
+    const canvas = document.createElement('canvas');
+    [canvas.width, canvas.height] = [2 * CARD.width, 2 * CARD.height];
+    const pen = canvas.getContext('2d');
+    pen.scale(2, 2);
+    pen.fillStyle = '#ffffff';
+    pen.fillRect(0, 0, CARD.width, CARD.height);
+    const room = CARD.width - 2 * CARD.margin;
+    const font = (size, weight = '') => { pen.font = `${weight} ${size}px ${FONT}`.trim(); };
+    const write = (words, x, y, most, colour = CARD.ink) => {
+      pen.fillStyle = colour;
+      pen.fillText(words, x, y, most);
+    };
+    // As many lines as `most`, the last one cut.
+    const wrapped = (words, width, most) => {
+      const lines = [];
+      for (const word of words.split(/\s+/).filter(Boolean)) {
+        const longer = lines.length ? `${lines.at(-1)} ${word}` : word;
+        if (lines.length && pen.measureText(longer).width <= width) lines[lines.length - 1] = longer;
+        else if (lines.length < most) lines.push(word);
+        else {
+          lines[most - 1] += '\u2026';
+          break;
+        }
+      }
+      return lines;
+    };
+    let y = CARD.margin + 26;
+    const paragraph = (words, size, step, most, colour, weight) => {
+      font(size, weight);
+      wrapped(words, room, most).forEach((one) => { write(one, CARD.margin, y, room, colour); y += step; });
+    };
+    const told = JSON.parse(byId('share-block').dataset.card);
+    if (told.nature) paragraph(told.nature, 20, 32, 1, CARD.warning, '600');
+    paragraph(told.subject, 30, 36, 2, CARD.ink, '600');
+    paragraph(told.when, 18, 32, 1, CARD.quiet);
+    if (told.trust) paragraph(told.trust, 20, 27, 2, CARD.ink);
+    told.said.slice(0, told.figures.length ? 1 : 6).forEach((words) => paragraph(words, 20, 27, told.figures.length ? 2 : 8, CARD.ink));
+    y += 6;
+    const rows = [...told.figures, ...(told.limit ? [['limit', told.limit]] : [])];
+    const bottom = CARD.height - CARD.margin - 14;
+    const step = Math.min((bottom - y) / Math.max(rows.length, 1), 58);
+    rows.forEach(([name, value, load, known, caveat]) => {
+      pen.fillStyle = CARD.line;
+      pen.fillRect(CARD.margin, y, room, 1);
+      const base = y + step / 2 + 8;
+      font(22);
+      write(name, CARD.margin, base, 200, CARD.quiet);
+      if (load === undefined) {
+        font(20);
+        const lines = wrapped(value, room - 220, 2);
+        lines.forEach((words, at) => write(words, CARD.margin + 220, base + (at - (lines.length - 1) / 2) * 24, room - 220));
+      } else {
+        font(26, '700');
+        pen.textAlign = 'right';
+        write(value, CARD.margin + 460, base, 240);
+        pen.textAlign = 'left';
+        font(20);
+        write(load, CARD.margin + 490, base - (caveat ? 10 : 0), 230, CARD.quiet);
+        font(20);
+        write(known, CARD.margin + 735, base - (caveat ? 10 : 0), room - 735);
+        font(15, '600');
+        if (caveat) write(caveat, CARD.margin + 490, base + 13, room - 490, CARD.warning);
+      }
+      y += step;
+    });
+    font(18);
+    write(told.made, CARD.margin, CARD.height - CARD.margin + 8, room, CARD.quiet);
+    return canvas;
+  }
+  function sharing() {
+    if (!byId('share-block')) return;
+    const says = (words) => { byId('share-said').textContent = words; };
+    byId('share-copy').addEventListener('click', async () => {
+      const words = byId('share-block').textContent;
+      try {
+        await navigator.clipboard.writeText(words);
+        says('Copied.');
+      } catch {
+        // A page from a disk may not write there; what is selected anybody can copy.
+        getSelection().selectAllChildren(byId('share-block'));
+        says('Selected: press Ctrl+C.');
+      }
+    });
+    byId('share-card').addEventListener('click', () => card().toBlob((picture) => {
+      keep(picture, 'image/png', 'brickyard.png');
+      says('Saved as brickyard.png.');
+    }, 'image/png'));
+  }
+
   const table = byId('trials-table');
   document.querySelectorAll('.scripted').forEach((element) => { element.hidden = false; });
   sortable(table);
+  sharing();
+  document.querySelectorAll('[data-save]').forEach((button) => button.addEventListener('click', () => {
+    const kind = button.dataset.save;
+    keep(core(kind), kind === 'svg' ? 'image/svg+xml' : 'text/csv', `brickyard.${kind}`);
+  }));
   const refilter = filterable(table);
 
   const plots = () => [...document.querySelectorAll('.js-plotly-plot')];
-  window.addEventListener('beforeprint', () => plots().forEach((plot) =>
-    Plotly.relayout(plot, { autosize: false, width: PRINTED_PX })));
-  window.addEventListener('afterprint', () => plots().forEach((plot) =>
-    Plotly.relayout(plot, { autosize: true, width: null })));
-
-  const faults = () => data.faults.map((course, place) => drawCourse(byId(`faults-${place}`), course));
 
   // What the explorer needs of this page, and what it may do to it.
   window.brickyard = {
-    byId, data, text, shared, axis, config, HUES, GREY, CIVIDIS, PRINTED_PX, dark,
-    show: (trials, drawn) => { brushed = trials; refilter(); dim(drawn); },
+    byId, data, text, shared, axis, config, HUES, GREY, CIVIDIS, PRINTED_PX, dark, card, csv, core,
+    show: (trials, drawn) => {
+      brushed = trials;
+      refilter();
+      dim(drawn);
+      // What is drawn later steps back as well.
+      window.brickyard.again = () => dim(drawn);
+    },
   };
   // One figure a turn: what has been drawn can be used while the rest is.
   const turn = () => new Promise((done) => { setTimeout(done); });
-  const whole = async () => {
-    window.brickyard.explorer?.begin();
-    let drawn = 0;
-    const all = [...data.panels.map((panel) => () => draw(panel)), timelines, faults];
-    for (const figure of all) {
-      const plots = await Promise.all([figure()].flat());
+
+  // What is folded away has no size: it is drawn when its fold is opened.
+  const folds = [...document.querySelectorAll('details.fold')];
+  const folded = (place) => Boolean(place?.closest('details.fold:not([open])'));
+  const due = [
+    { place: byId('explore'), draw: () => { window.brickyard.explorer?.begin(); return []; } },
+    ...data.panels.map((panel) => ({ place: byId(panel.id), draw: () => draw(panel) })),
+    { place: byId('timeline-plot'), draw: timelines },
+    ...data.faults.map((course, at) => ({ place: byId(`faults-${at}`), draw: () => drawCourse(byId(`faults-${at}`), course) })),
+  ];
+  let drawn = 0;
+  // Those that can be seen, each taken once.
+  const take = () => {
+    const now = due.filter((job) => !folded(job.place));
+    now.forEach((job) => due.splice(due.indexOf(job), 1));
+    return now;
+  };
+  const drawTaken = async () => {
+    for (const job of take()) {
+      const plots = await Promise.all([job.draw()].flat());
       drawn += plots.length;
       await turn();
     }
+    window.brickyard.again?.();
     document.documentElement.dataset.drawn = String(drawn);
+  };
+  // What is asked for while the rest is drawn comes after it: who waits for it waits for all.
+  let drawing = Promise.resolve();
+  const drawDue = () => {
+    drawing = drawing.catch(() => {}).then(drawTaken);
+    return drawing;
+  };
+  const unfold = (some) => {
+    some.forEach((fold) => { fold.open = true; });
+    return drawDue();
+  };
+  // A link to a heading opens what stands under it, one to a row or a figure what it stands in. What
+  // is drawn above moves the place, long after the browser went there on a slow machine: once all is
+  // drawn the page goes there again, unless the reader has gone on.
+  let went = 0;
+  ['wheel', 'touchmove', 'keydown', 'pointerdown'].forEach((what) => {
+    document.addEventListener(what, () => { went += 1; }, { passive: true, capture: true });
+  });
+  const land = () => {
+    const name = decodeURIComponent(location.hash.slice(1)).replace(/\?.*$/, '');
+    const place = name ? byId(name) : null;
+    const fold = place?.closest('details.fold');
+    if (!fold) return;
+    const before = went;
+    unfold([fold]).then(() => { if (went === before) place.scrollIntoView(); });
+  };
+  folds.forEach((fold) => fold.addEventListener('toggle', () => { if (fold.open) drawDue(); }));
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    // The address may be that one already, and then nothing else tells.
+    if (link && link.hash === location.hash) land();
+    const fold = event.target.closest('button.select') && byId('explore')?.closest('details.fold');
+    if (fold && !fold.open) {
+      fold.open = true;
+      take().forEach((job) => job.draw());
+    }
+  }, true);
+  window.addEventListener('hashchange', land);
+  Object.assign(window.brickyard, { unfold: () => unfold(folds), settled: () => drawing });
+
+  const panelOf = (plot) => data.panels.find((panel) => panel.id === plot.id);
+
+  // Paper has no folds.
+  let opened = [];
+  window.addEventListener('beforeprint', () => {
+    opened = folds.filter((fold) => !fold.open);
+    opened.forEach((fold) => { fold.open = true; });
+    take().forEach((job) => { job.draw(); });
+    plots().filter((plot) => !panelOf(plot)).forEach((plot) => Plotly.relayout(plot, { autosize: false, width: PRINTED_PX }));
+    // A figure that is as wide as a column has another legend.
+    plots().filter(panelOf).forEach((plot) => {
+      const columns = plot.matches('.lines > * + *, .lines > :has(+ *)') ? 2 : 1;
+      Object.assign(plot.style, { width: `${PRINTED_PX / columns - (columns - 1) * 8}px`, height: '16.5rem' });
+      draw(panelOf(plot));
+    });
+  });
+  window.addEventListener('afterprint', () => {
+    // Not before the explorer has taken its width back.
+    setTimeout(() => opened.forEach((fold) => { fold.open = false; }));
+    plots().filter((plot) => !panelOf(plot)).forEach((plot) => Plotly.relayout(plot, { autosize: true, width: null }));
+    plots().filter(panelOf).forEach((plot) => {
+      Object.assign(plot.style, { width: '', height: '' });
+      draw(panelOf(plot));
+    });
+  });
+
+  const whole = async () => {
+    await drawDue();
+    land();
   };
   // The scripts of the explorer come after this one.
   document.addEventListener('DOMContentLoaded', whole);

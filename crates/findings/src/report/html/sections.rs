@@ -3,9 +3,11 @@
 use maud::{Markup, html};
 
 use super::figures::Figure;
-use super::panel::Panel;
+use super::fold::folded;
+use super::panel::{Kind, Panel};
 use super::timelines::Timeline;
 use super::{explorer, inventory, sql, tables, topology};
+use crate::analysis::words::RANGES;
 use crate::analysis::{Finding, Severity};
 use crate::report::cells::{self, Source};
 use crate::report::nature::Nature;
@@ -20,35 +22,24 @@ pub fn header(input: &Input<'_>, title: &str, checked: bool, explored: bool) -> 
         header {
             h1 { (title) }
             p.quiet {
-                (campaign.plan) ", " (words::date(campaign.started_unix_ns)) ", "
-                (done) " of " (counted(input.records.len() as u64, "trial")) " done. Brickyard "
-                (campaign.version) ", campaign " (campaign.id) "."
+                (input.summary.subject) ", " (input.summary.when) ". "
+                (done) " of " (counted(input.records.len() as u64, "trial")) " done, campaign "
+                (campaign.id) "."
                 @if Nature::of_campaign(campaign) == Nature::Simulated {
                     " " strong { "A simulated server, not a real one." }
                 }
             }
             nav aria-label="Contents" {
-                a href="#findings" { "Findings" } " "
                 @if checked { a href="#integrity" { "Integrity" } " " }
                 a href="#figures" { "Figures" } " "
+                a href="#findings" { "Findings" } " "
                 @if explored { a href="#explore" { "Explore" } " " }
                 @for (id, name) in [
                     ("timelines", "Timelines"),
                     ("results", "Results"), ("trials", "Trials"), ("server", "Server"),
-                    ("settings", "Settings"), ("repeat", "Repeat it"),
+                    ("settings", "Settings"), ("repeat", "Repeat it"), ("share", "Share"),
                 ] { a href=(format!("#{id}")) { (name) } " " }
             }
-        }
-    }
-}
-
-/// The answer in sentences.
-pub fn answer(input: &Input<'_>) -> Markup {
-    html! {
-        section.answer aria-labelledby="answer" {
-            h2 #answer { "The answer" }
-            @for sentence in &input.answer { p { (tables::coded(sentence)) } }
-            @if input.answer.is_empty() { p { "Nothing was measured that would allow an answer." } }
         }
     }
 }
@@ -57,13 +48,20 @@ pub fn answer(input: &Input<'_>) -> Markup {
 pub fn findings(findings: &[Finding]) -> Markup {
     let mut gravest: Vec<&Finding> = findings.iter().collect();
     gravest.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    html! {
-        section aria-labelledby="findings" {
-            h2 #findings { "Findings" }
-            @if findings.is_empty() { p { "None." } }
-            ul.findings { @for finding in gravest { (one_finding(finding)) } }
-        }
-    }
+    let warnings = gravest.iter().filter(|it| it.severity != Severity::Info).count();
+    let gist = match warnings {
+        0 => counted(gravest.len() as u64, "finding"),
+        some => format!(
+            "{}, {}",
+            counted(gravest.len() as u64, "finding"),
+            counted(some as u64, "warning")
+        ),
+    };
+    let body = html! {
+        @if findings.is_empty() { p { "None." } } @else { p.note { (RANGES) } }
+        ul.findings { @for finding in gravest { (one_finding(finding)) } }
+    };
+    folded("findings", "Findings", &gist, &body)
 }
 
 fn one_finding(finding: &Finding) -> Markup {
@@ -79,6 +77,9 @@ fn one_finding(finding: &Finding) -> Markup {
                 @if let Some(limit) = &finding.limit { ", limit: " (limit) }
             }
             p { (tables::coded(&finding.claim)) }
+            @if !finding.details.is_empty() {
+                p.details { @for detail in &finding.details { (tables::coded(detail)) " " } }
+            }
             @if let Some(advice) = &finding.advice { p.advice { (tables::coded(advice)) } }
             @if !finding.evidence.is_empty() {
                 p.evidence {
@@ -97,8 +98,20 @@ fn one_finding(finding: &Finding) -> Markup {
     }
 }
 
-/// Places for the figures, with their text alternatives, and what `sql` there is of a panel.
+/// Of many figures the first are seen at once.
+const OPEN: usize = 2;
+
+/// Those that are seen at once, those that are folded, and those that were not measured.
+fn parted(figures: &[Figure]) -> (Vec<&Figure>, Vec<&Figure>, Vec<&Figure>) {
+    let (mut drawn, missing): (Vec<&Figure>, Vec<&Figure>) =
+        figures.iter().partition(|figure| !figure.panels.is_empty());
+    let more = drawn.split_off(OPEN.min(drawn.len()));
+    (drawn, more, missing)
+}
+
+/// Places for the first figures, with their text alternatives, and what `sql` there is of a panel.
 pub fn drawings(figures: &[Figure], sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
+    let (first, ..) = parted(figures);
     html! {
         section aria-labelledby="figures" {
             h2 #figures { "Figures" }
@@ -106,10 +119,22 @@ pub fn drawings(figures: &[Figure], sql: &dyn Fn(&Panel) -> Option<Markup>) -> M
                 "Figures are drawn by a script, which is off. "
                 "Their data is in the tables below each."
             } }
-            @if figures.is_empty() { p { "This plan varied nothing that a figure could show." } }
-            @for figure in figures { (drawing(figure, sql)) }
+            @if first.is_empty() { p { "This plan varied nothing that a figure could show." } }
+            @for figure in first { (drawing(figure, sql)) }
         }
     }
+}
+
+/// The same of the others; `None` where there are none.
+pub fn more_drawings(figures: &[Figure], sql: &dyn Fn(&Panel) -> Option<Markup>) -> Option<Markup> {
+    let (_, more, missing) = parted(figures);
+    let gist = match missing.len() {
+        0 => counted(more.len() as u64, "figure"),
+        some => format!("{}, {some} not measured", counted(more.len() as u64, "figure")),
+    };
+    let body = html! { @for figure in more.iter().chain(&missing) { (drawing(figure, sql)) } };
+    let any = !more.is_empty() || !missing.is_empty();
+    any.then(|| folded("more-figures", "More figures", &gist, &body))
 }
 
 fn drawing(figure: &Figure, sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
@@ -123,7 +148,8 @@ fn drawing(figure: &Figure, sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
             @if figure.panels.is_empty() {
                 p.missing { (tables::coded(&figure.message)) }
             } @else {
-                div.panels {
+                @let lines = figure.panels.iter().all(|panel| panel.kind == Kind::Lines);
+                div.panels.lines[lines] {
                     @for panel in &figure.panels {
                         div.plot id=(panel.id) role="img" data-plot=(panel.id)
                             aria-label=(format!("{}. {}", figure.title, figure.message)) {}
@@ -145,9 +171,7 @@ fn drawing(figure: &Figure, sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
 
 /// The picker of timelines.
 pub fn courses(timelines: &[Timeline], without: usize) -> Markup {
-    html! {
-        section aria-labelledby="timelines" {
-            h2 #timelines { "Timelines" }
+    let body = html! {
             p.quiet {
                 "One trial from start to end, and under it what the kernel counted meanwhile. "
                 "Between the vertical lines all streams were running: only that time counts. "
@@ -175,8 +199,8 @@ pub fn courses(timelines: &[Timeline], without: usize) -> Markup {
                 div.plot.timeline #timeline-plot role="img"
                     aria-label="Timeline of the chosen trial" {}
             }
-        }
-    }
+    };
+    folded("timelines", "Timelines", &counted(timelines.len() as u64, "trial"), &body)
 }
 
 /// Figures of all cells, and all trials.
@@ -188,12 +212,11 @@ pub fn results(input: &Input<'_>) -> Markup {
     let marked = Source::marked(shown.flat_map(|group| &group.rows)).into_iter();
     let marked: Vec<String> =
         marked.map(|source| format!("{}: {}", source.mark(), source.meaning())).collect();
-    html! {
-        section #results-section aria-labelledby="results" {
-            h2 #results { "Results" }
+    let tables = html! {
             p.quiet {
-                "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1). p50 and "
-                "p99 are the latency of one operation."
+                "Means over n replicates, \u{b1} half the 95 % interval (none for n = 1), or "
+                "\u{d7}\u{f7} where it is wider than a factor of 2. p50 and p99 are the latency of "
+                "one operation."
                 @if let Some(told) = words::pooled(input.cells.iter()) { " " (told) }
                 @if !marked.is_empty() {
                     " Hatched grey figures are not the device\u{2019}s. "
@@ -208,8 +231,8 @@ pub fn results(input: &Input<'_>) -> Markup {
                 } }
             }
             @if !not_bought.is_empty() {
-                h3 { "Not bought by this budget" }
-                p.quiet { "A budget buys all that stands above it too." }
+                h3 { "A longer run would add" }
+                p.quiet { "Each time includes all that stands above it." }
                 table.budgets {
                     thead { tr { th scope="col" { "budget" } th scope="col" { "buys" } } }
                     tbody { @for (budget, cells) in words::by_budget(not_bought) { tr {
@@ -219,9 +242,8 @@ pub fn results(input: &Input<'_>) -> Markup {
                 }
                 (sql::of_not_bought(input))
             }
-        }
-        section #trials-section aria-labelledby="trials" {
-            h2 #trials { "All trials" }
+    };
+    let all = html! {
             div.controls.scripted hidden {
                 label for="trials-filter" { "Show only rows with " }
                 input #trials-filter type="search" autocomplete="off";
@@ -235,29 +257,33 @@ pub fn results(input: &Input<'_>) -> Markup {
                     code { "brickyard report --format json" }
                 }
             }
-        }
+    };
+    let loads: usize = groups.iter().map(|group| group.rows.len()).sum();
+    html! {
+        (folded("results", "Results", &counted(loads as u64, "load"), &tables))
+        (folded("trials", "All trials", &counted(input.records.len() as u64, "trial"), &all))
     }
 }
 
 /// The inventory, every setting, the command.
 pub fn server(input: &Input<'_>) -> Markup {
+    let server = html! {
+        (inventory::inventory(&input.campaign.inventory))
+        @if let Some(wired) = topology::section(&input.campaign.inventory) { (wired) }
+    };
+    let settings = html! {
+        p.quiet {
+            "Those that vary stand in the table of trials, one column each; those that say "
+            "how long and over how much, at its end."
+        }
+        (tables::settings(input))
+    };
     html! {
-        section aria-labelledby="server" {
-            h2 #server { "The server" }
-            (inventory::inventory(&input.campaign.inventory))
-            @if let Some(wired) = topology::section(&input.campaign.inventory) { (wired) }
-        }
-        section aria-labelledby="settings" {
-            h2 #settings { "Every setting" }
-            p.quiet {
-                "Those that vary stand in the table of trials, one column each; those that say "
-                "how long and over how much, at its end."
-            }
-            (tables::settings(input))
-        }
+        (folded("server", "The server", "", &server))
+        (folded("settings", "Every setting", "", &settings))
         section aria-labelledby="repeat" {
             h2 #repeat { "Repeat it" }
-            pre tabindex="0" { code { (words::command(input.campaign)) } }
+            pre tabindex="0" { code { (words::repeat(input.campaign, input.records)) } }
             p.quiet { "The order of the trials was drawn with seed " (input.campaign.seed) "." }
         }
     }

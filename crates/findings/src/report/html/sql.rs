@@ -170,12 +170,16 @@ pub fn of_not_bought(input: &Input<'_>) -> Markup {
     shown(&statement, "A row a cell; budgets are in ns.")
 }
 
-/// Of the table of settings.
-pub fn of_settings(input: &Input<'_>) -> Markup {
+/// Of a table of settings that has these knobs, or all but these.
+pub fn of_settings(input: &Input<'_>, knobs: &[&str], but: bool) -> Markup {
+    let names: Vec<String> = knobs.iter().map(|knob| format!("'{knob}'")).collect();
     let statement = format!(
         "SELECT j.key AS knob, group_concat(DISTINCT j.value) AS value\nFROM trial AS t, \
-         json_each(t.settings) AS j\nWHERE t.campaign = {}\nGROUP BY 1\nORDER BY 1",
-        input.campaign.id
+         json_each(t.settings) AS j\nWHERE t.campaign = {} AND j.key {}IN ({})\nGROUP BY 1\n\
+         ORDER BY 1",
+        input.campaign.id,
+        if but { "NOT " } else { "" },
+        names.join(", ")
     );
     shown(&statement, "Sizes are in bytes, times in ns, switches 0 or 1.")
 }

@@ -1,15 +1,16 @@
 //! (pure) Tables of the page: cells, trials, settings. They need no script.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
 use super::panel::{self, Panel, Place};
 use super::{sql, varying};
 use crate::report::cells::{self, Group, Row, Source};
+use crate::report::reach::Reach;
 use crate::report::{Input, TrialView, operations, per_cpu, programs, reported, words};
 use base::stats::Estimate;
-use base::value::{self, Value};
+use base::value::{self, Value, counted};
 use experiment::knob::{self, Settings, distinct};
 use experiment::measurement::Record;
 use experiment::measurement::origin::Verdict;
@@ -84,12 +85,12 @@ fn marked(
 ) -> Markup {
     let Some(estimate) = estimate else { return html! { td.number { "\u{2013}" } } };
     let foreign = !source.is_device();
-    let spread = cells::half_width(&estimate).map(value::percent);
+    let spread = Reach::of(&estimate).map(Reach::signed);
     html! {
         td.number.foreign[foreign] data-v=(format!("{:.6e}", estimate.value)) {
             @if foreign { span.badge title=(source.meaning()) { (mark) } " " }
             (print(estimate.value))
-            @if let Some(spread) = spread { " " span.spread { "\u{b1}" (spread) } }
+            @if let Some(spread) = spread { " " span.spread { (spread) } }
         }
     }
 }
@@ -106,7 +107,7 @@ fn mebibytes(per_s: f64) -> String {
 pub fn groups(input: &Input<'_>) -> Markup {
     html! {
         @for (group, left_out) in bounded(cells::groups(input), CELLS_MAX) {
-            h3 { (group.title()) }
+            h3 { (group.name) }
             p.quiet { (group.common()) }
             @if programs::are_in(&group) {
                 (boxed(&format!("Programs of {}", group.name), &of_programs(input, &group)))
@@ -458,32 +459,65 @@ pub fn settings(input: &Input<'_>) -> Markup {
         let more = if held.len() > 32 { ", \u{2026}" } else { "" };
         format!("{}{more}", texts.join(", "))
     };
-    let table = html! {
-        table {
-            thead { tr {
-                th scope="col" { "knob" } th scope="col" { "value" } th scope="col" { "what it is" }
-            } }
-            tbody { @for knob in knob::KNOBS {
-                @if let Some(held) = values.get(knob.name) {
-                    tr {
-                        th scope="row" { code { (knob.name) } }
-                        td.wraps {
-                            (print(held))
-                            @if varying.contains(&knob.name) { " " span.badge { "varies" } }
-                        }
-                        td.quiet { (coded(knob.about)) }
+    let engines = input.records.iter().map(|record| record.trial.settings.engine());
+    let engines: BTreeSet<&str> = engines.collect();
+    let defaults: Vec<Settings> = engines.into_iter().map(Settings::defaults).collect();
+    // What has its default everywhere nobody touched.
+    let touched = |name: &str, held: &[&Value]| {
+        let is_default = |one: &Settings| one.named(name).is_none_or(|value| held == [value]);
+        !defaults.iter().all(is_default)
+    };
+    let known = knob::KNOBS.iter().filter_map(|knob| Some((*knob, values.get(knob.name)?)));
+    let (first, rest): (Vec<_>, Vec<_>) = known.partition(|(knob, held)| touched(knob.name, held));
+    let table = |knobs: &[(&knob::Knob, &Vec<&Value>)]| {
+        html! {
+            table {
+                thead { tr {
+                    th scope="col" { "knob" } th scope="col" { "value" }
+                    th scope="col" { "what it is" }
+                } }
+                tbody { @for (knob, held) in knobs { tr {
+                    th scope="row" { code { (knob.name) } }
+                    td.wraps {
+                        (print(held))
+                        @if varying.contains(&knob.name) { " " span.badge { "varies" } }
                     }
-                }
-            } }
+                    td.quiet { (coded(knob.about)) }
+                } } }
+            }
         }
     };
-    html! { (boxed("Settings", &table)) (sql::of_settings(input)) }
+    let names: Vec<&str> = first.iter().map(|(knob, _)| knob.name).collect();
+    html! {
+        (boxed("Settings", &table(&first)))
+        (sql::of_settings(input, &names, false))
+        @if !rest.is_empty() {
+            details.rest {
+                summary { (counted(rest.len() as u64, "more knob")) " at their defaults" }
+                (boxed("Settings at their defaults", &table(&rest)))
+                (sql::of_settings(input, &names, true))
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::report::fixture;
+
+    /// The first of 162 rows was a knob that nobody had touched, and so were 150 of the others.
+    #[test]
+    fn settings_that_nobody_touched_are_folded() {
+        let fixture = fixture::evaluated();
+        let page = settings(&fixture.input()).into_string();
+        let (first, rest) = page.split_once("<details class=\"rest\">").expect("a fold");
+        let row = |knob: &str| format!("<code>{knob}</code>");
+        assert!(first.contains(&row("streams")) && !rest.contains(&row("streams")), "{first}");
+        assert!(rest.contains(&row("zipf-theta")) && !first.contains(&row("zipf-theta")));
+        assert!(first.matches("<tr>").count() < 20, "{first}");
+        assert!(rest.contains(" more knobs at their defaults"), "{rest}");
+    }
 
     /// A campaign of 20 000 cells made tables of 16 MB, and a page that no browser liked.
     #[test]

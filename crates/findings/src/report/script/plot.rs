@@ -1,11 +1,12 @@
-//! (pure) The first plot of a script: the axis that the report would choose, over the trials of one
-//! group, with what came from elsewhere than the device told apart.
+//! (pure) The first plot of a script: the bars of the core set, where they were measured; else the
+//! axis that the report would choose, over the trials of one group, with what came from elsewhere
+//! than the device told apart.
 
 use std::collections::BTreeMap;
 
 use super::{Language, Table};
 use crate::report::cells::{self, Group};
-use crate::report::{Input, operations, programs, words};
+use crate::report::{Input, bars, operations, programs, words};
 use base::stats::t_quantile;
 
 /// What is drawn; of nothing, nothing.
@@ -37,12 +38,10 @@ fn subtitle(group: &Group<'_>, figure: &str) -> String {
     told.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
-/// The plot of the first group of the report that does not only make ready.
+/// The plot of the first group of the report.
 pub fn first(input: &Input<'_>, table: &Table<'_>) -> Plot {
     let groups = cells::groups(input);
-    let group = groups
-        .iter()
-        .find(|group| !experiment::plan::prepares(group.name) && figure(group).is_some());
+    let group = groups.iter().find(|group| figure(group).is_some());
     let Some((group, name)) = group.and_then(|group| Some((group, figure(group)?))) else {
         return Plot::default();
     };
@@ -106,6 +105,35 @@ fn scaled(group: &Group<'_>, name: &str) -> (f64, String) {
         "" | "1" => (1.0, name.replace('_', " ")),
         unit => (1.0, format!("{} ({unit})", name.replace('_', " "))),
     }
+}
+
+/// The places of a template that the first chart fills: a bar in each place of these lists.
+pub fn of_bars(
+    input: &Input<'_>,
+    table: &Table<'_>,
+    language: &Language,
+) -> BTreeMap<&'static str, String> {
+    let Language { text, list, .. } = language;
+    let (mut panels, mut labels, mut columns) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut scales, mut trials) = (Vec::new(), Vec::new());
+    for (panel, bars) in bars::panels(input) {
+        for bar in bars {
+            let Some(column) = table.name(|column| column.is_figure(bar.figure)) else { continue };
+            let numbers: Vec<String> = bar.each.iter().map(|(it, _)| it.to_string()).collect();
+            panels.push(text(panel.title));
+            labels.push(text(bar.label));
+            columns.push(text(column));
+            scales.push(format!("{:e}", panel.unit));
+            trials.push(text(&numbers.join(" ")));
+        }
+    }
+    BTreeMap::from([
+        ("bar_panels", list(&panels)),
+        ("bar_labels", list(&labels)),
+        ("bar_columns", list(&columns)),
+        ("bar_scales", list(&scales)),
+        ("bar_trials", list(&trials)),
+    ])
 }
 
 /// Degrees of freedom for which a script is given Student's quantile; beyond, it approximates.

@@ -38,8 +38,51 @@ mean_interval <- function(values) {
   c(mean = mean(values), half = half, n = n)
 }
 
-# The plot: mean and 95 % interval over replicates, a line for each level of the other factors.
+# The first chart of the report, where it has one: what each bar is of.
+bars <- list(
+  panel = {{bar_panels}},
+  label = {{bar_labels}},
+  column = {{bar_columns}},
+  scale = {{bar_scales}},
+  trials = {{bar_trials}}
+)
+
+# The core set: bars of means, lines for 95 % intervals, circles for single runs.
+draw_bars <- function(trials) {
+  panels <- unique(bars$panel)
+  counts <- vapply(panels, function(panel) sum(bars$panel == panel), 0)
+  layout(matrix(seq_along(panels)), heights = counts + 2)
+  par(mar = c(2.5, 9, 2.5, 1), las = 1)
+  for (panel in panels) {
+    shown <- which(bars$panel == panel)
+    runs <- lapply(shown, function(bar) {
+      numbers <- as.integer(strsplit(bars$trials[bar], " ", fixed = TRUE)[[1]])
+      values <- trials[[bars$column[bar]]][trials$trial %in% numbers] * bars$scale[bar]
+      values[!is.na(values)]
+    })
+    found <- vapply(runs, mean_interval, c(mean = 0, half = 0, n = 0))
+    means <- ifelse(is.nan(found["mean", ]), 0, found["mean", ])
+    colours <- ifelse(grepl("write", bars$label[shown]), "#e08a52", "#5b9bc9")
+    # From the top down.
+    at <- barplot(rev(means), horiz = TRUE, names.arg = rev(bars$label[shown]),
+                  col = rev(colours), border = NA, xlim = c(0, 1.08 * max(unlist(runs), means)))
+    at <- rev(at)
+    half <- found["half", ]
+    spread <- which(!is.na(half) & half > 0)
+    suppressWarnings(arrows(means[spread] - half[spread], at[spread], means[spread] + half[spread],
+                            at[spread], angle = 90, code = 3, length = 0.04))
+    for (bar in seq_along(runs)) {
+      points(runs[[bar]], rep(at[bar], length(runs[[bar]])), pch = 21, bg = "white", cex = 0.8)
+    }
+    title(panel, adj = 0, cex.main = 1)
+  }
+  invisible(bars)
+}
+
+# The first chart of the report; or the plot of its first group: mean and 95 % interval over
+# replicates, a line for each level of the other factors.
 draw <- function(trials) {
+  if (length(bars$panel) > 0) return(draw_bars(trials))
   group <- {{plot_group}}
   also <- {{plot_also}}
   axis_column <- {{plot_axis}}

@@ -124,8 +124,41 @@ def cells(trials):
     return told
 
 
+# The first chart of the report, where it has one: what each bar is of.
+BARS = list(zip({{bar_panels}}, {{bar_labels}}, {{bar_columns}}, {{bar_scales}}, {{bar_trials}}))
+
+
+def draw_bars(trials, pyplot):
+    """The core set: bars of means, lines for 95 % intervals, circles for single runs."""
+    panels = list(dict.fromkeys(bar[0] for bar in BARS))
+    counts = [sum(bar[0] == panel for bar in BARS) for panel in panels]
+    figure, axes = pyplot.subplots(
+        len(panels), 1, figsize=(8, 1.2 + 0.5 * len(BARS)), dpi=160, squeeze=False,
+        gridspec_kw={"height_ratios": counts}, layout="constrained",
+    )
+    for plot, panel in zip(axes[:, 0], panels):
+        shown = [bar for bar in BARS if bar[0] == panel]
+        for place, (_, _, column, scale, numbers) in enumerate(shown):
+            of_bar = trials["trial"].isin([int(number) for number in numbers.split()])
+            values = [float(value) * scale for value in trials[of_bar][column].dropna()]
+            if not values:
+                continue
+            mean, half = mean_interval(values)
+            colour = "#e08a52" if "write" in shown[place][1] else "#5b9bc9"
+            plot.barh(place, mean, height=0.6, color=colour)
+            if not math.isnan(half):
+                plot.errorbar(mean, place, xerr=half, color="black", capsize=3)
+            plot.plot(values, [place] * len(values), "o", mfc="white", mec="black", ms=4, ls="")
+        plot.set_yticks(range(len(shown)), [literal(bar[1]) for bar in shown])
+        plot.invert_yaxis()
+        plot.set_xlim(left=0)
+        plot.set_title(literal(panel), loc="left", fontsize="medium")
+    return figure
+
+
 def draw(trials, picture):
-    """The plot: mean and 95 % interval over replicates, a line for each level of other factors."""
+    """The first chart of the report; or the plot of its first group: mean and 95 % interval over
+    replicates, a line for each level of other factors."""
     try:
         import matplotlib
 
@@ -134,6 +167,9 @@ def draw(trials, picture):
         from matplotlib import pyplot
     except ImportError as why:
         sys.exit(f"error: cannot draw: {why}\n{HINT}")
+    if BARS:
+        finish(draw_bars(trials, pyplot), picture, pyplot)
+        return
     foreign = dict(zip({{plot_foreign}}, {{plot_meanings}}))
     found = cells(trials)
     if not found:
@@ -193,6 +229,11 @@ def draw(trials, picture):
             *zip(*handles), loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize="small",
             frameon=False,
         )
+    finish(figure, picture, pyplot)
+
+
+def finish(figure, picture, pyplot):
+    """Shows a figure to who types, and else draws it into a file."""
     if hasattr(sys, "ps1"):
         pyplot.show()
         return

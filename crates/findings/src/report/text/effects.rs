@@ -117,7 +117,7 @@ mod tests {
                 let times = if settings.get(knob::QUEUE_DEPTH) == 8 { 20.0 } else { 1.0 };
                 1e8 * times * (spread * random.normal()).exp()
             });
-            let claim = findings(&Asked::of(&all)).swap_remove(0).claim;
+            let claim = findings(&Asked::of(&all)).swap_remove(0).whole();
             for row in effects(&all).iter().flat_map(rows) {
                 let said = row.last().unwrap();
                 let sentence = match said.as_str() {

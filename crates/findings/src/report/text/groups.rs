@@ -5,17 +5,17 @@ use std::collections::BTreeMap;
 use super::grid::{Grid, Side};
 use super::{Input, cells, layouts, plain, wrapped};
 use crate::report::cells::{Group, Row, Source};
+use crate::report::reach::{self, Reach};
 use crate::report::{operations, per_cpu, programs, reported, words};
 use base::stats::Estimate;
 use base::value;
-use experiment::plan;
 
 /// Appends all tables, then what their marks and notes mean.
 pub fn render(input: &Input<'_>, text: &mut String) {
     let groups = cells::groups(input);
     let numbers = note_numbers(&groups);
     for group in &groups {
-        text.push_str(&format!("\n{}\n", plain(&group.title())));
+        text.push_str(&format!("\n{}\n", plain(group.name)));
         let common = group.common();
         if !common.is_empty() {
             text.push_str(&wrapped("  ", &common));
@@ -37,9 +37,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
             text.push_str(&table(group, &numbers));
         }
         rest(group, text);
-        if !plan::prepares(group.name) {
-            text.push_str(&layouts::table(group));
-        }
+        text.push_str(&layouts::table(group));
     }
     if !groups.is_empty() {
         if !groups.iter().all(reported::are_all) {
@@ -290,16 +288,14 @@ fn number(estimate: Option<Estimate>, print: impl Fn(f64) -> String) -> String {
 
 /// Half the interval in percent of the figure; empty where none can be given.
 fn spread(estimate: Option<Estimate>) -> String {
-    let share = estimate.as_ref().and_then(cells::half_width);
-    share
-        .map_or(String::new(), |share| format!("{}%", value::percent(share).trim_end_matches(" %")))
+    let reach = estimate.as_ref().and_then(Reach::of);
+    reach.map_or(String::new(), |reach| reach.told().replace(' ', ""))
 }
 
 fn legend(groups: &[Group<'_>], text: &mut String) {
-    let told = "n: replicates. +-: half the 95 % interval over replicates, none for n = 1. \
-                p50, p99: latency of one operation.";
+    let told = format!("n: replicates. +-: {}. p50, p99: latency of one operation.", reach::LEGEND);
     text.push('\n');
-    text.push_str(&wrapped("  ", told));
+    text.push_str(&wrapped("  ", &told));
     let rows = || groups.iter().flat_map(|group| &group.rows);
     if let Some(told) = words::pooled(cells::rows(groups.iter()).into_iter().map(|row| row.cell)) {
         text.push_str(&wrapped("  ", &told));

@@ -3,6 +3,7 @@
 use super::grid::{Grid, Side};
 use super::{plain, words};
 use crate::report::cells::{self, Group, Row};
+use crate::report::reach::Reach;
 use base::value::{self, Value};
 use experiment::knob::{self, Scope};
 
@@ -46,9 +47,9 @@ pub fn table(group: &Group<'_>) -> String {
         let mut line = vec![words::clipped(&plain(&label), 26)];
         for (name, _) in STEPS {
             let figure = cells::figure(row.cell, name);
-            let half = figure.as_ref().and_then(cells::half_width);
+            let reach = figure.as_ref().and_then(Reach::of);
             line.push(figure.map_or(String::new(), |figure| value::duration(figure.value)));
-            line.push(half.map_or(String::new(), value::percent));
+            line.push(reach.map_or(String::new(), Reach::told));
         }
         line.push(row.cell.trials.len().to_string());
         grid.row(line);

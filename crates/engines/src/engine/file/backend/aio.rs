@@ -13,6 +13,7 @@ use host::sys::clock;
 const IOCB_CMD_PREAD: u16 = 0;
 const IOCB_CMD_PWRITE: u16 = 1;
 const IOCB_CMD_FSYNC: u16 = 2;
+const IOCB_CMD_FDSYNC: u16 = 3;
 
 /// `struct iocb` of a little-endian machine.
 #[repr(C)]
@@ -121,6 +122,7 @@ impl Backend for Aio<'_> {
             Kind::Read => (IOCB_CMD_PREAD, self.buffers.pointer(slot), self.buffers.block()),
             Kind::Write => (IOCB_CMD_PWRITE, self.buffers.pointer(slot), self.buffers.block()),
             Kind::Sync => (IOCB_CMD_FSYNC, std::ptr::null_mut(), 0),
+            Kind::SyncData => (IOCB_CMD_FDSYNC, std::ptr::null_mut(), 0),
         };
         let Some(file) = self.files.get(file as usize) else { return };
         self.iocbs[slot as usize] = Iocb {
@@ -129,7 +131,7 @@ impl Backend for Aio<'_> {
             fd: file.as_raw_fd() as u32,
             buffer: buffer as u64,
             bytes: bytes as u64,
-            offset: if kind == Kind::Sync { 0 } else { offset as i64 },
+            offset: if matches!(kind, Kind::Sync | Kind::SyncData) { 0 } else { offset as i64 },
             ..Iocb::default()
         };
         self.queued.push(slot);

@@ -133,7 +133,7 @@ impl Medium for Mapped<'_> {
         let (from, to) = match kind {
             Kind::Read => (place.cast_const(), buffer.as_mut_ptr()),
             Kind::Write => (buffer.as_ptr(), place),
-            Kind::Sync => {
+            Kind::Sync | Kind::SyncData => {
                 // msync wants the start of a page.
                 let head = place.addr() % rustix::param::page_size();
                 // SAFETY: a part of our own mapping, from the start of the page that `place` is in.

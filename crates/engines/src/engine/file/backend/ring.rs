@@ -135,6 +135,9 @@ impl Ring {
                 opcode::WriteFixed::new(on, buffer, length, index).offset(offset).build()
             }
             (Kind::Sync, _) => opcode::Fsync::new(on).build(),
+            (Kind::SyncData, _) => {
+                opcode::Fsync::new(on).flags(types::FsyncFlags::DATASYNC).build()
+            }
         };
         entry.flags(flags)
     }

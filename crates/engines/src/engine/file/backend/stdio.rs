@@ -79,11 +79,17 @@ impl Stream {
         if self.file.is_null() { Err(io::Error::from_raw_os_error(libc::EBADF)) } else { Ok(()) }
     }
 
-    fn sync(&mut self) -> io::Result<()> {
+    fn sync(&mut self, data_alone: bool) -> io::Result<()> {
         self.must_be_open()?;
         self.write_out()?;
         // SAFETY: an open FILE, as was just asked.
-        done(unsafe { libc::fsync(libc::fileno(self.file)) })
+        let file = unsafe { libc::fileno(self.file) };
+        done(match data_alone {
+            // SAFETY: it takes any descriptor.
+            true => unsafe { libc::fdatasync(file) },
+            // SAFETY: it takes any descriptor.
+            false => unsafe { libc::fsync(file) },
+        })
     }
 
     fn seek(&mut self, offset: u64) -> io::Result<()> {
@@ -136,15 +142,15 @@ impl<const BYTES: bool> Medium for Stdio<BYTES> {
     #[inline]
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
         let stream = self.streams.get_mut(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
-        if kind == Kind::Sync {
-            return stream.sync().map(|()| 0);
+        if matches!(kind, Kind::Sync | Kind::SyncData) {
+            return stream.sync(kind == Kind::SyncData).map(|()| 0);
         }
         stream.seek(offset)?;
         let (start, length) = (buffer.as_mut_ptr(), buffer.len());
         let moved = match (kind, BYTES) {
             // SAFETY: an open FILE, as `seek` has seen, and a buffer of `length` bytes.
             (Kind::Read, false) => unsafe { libc::fread(start.cast(), 1, length, stream.file) },
-            // SAFETY: as above.
+            // SAFETY: it takes any descriptor.
             (_, false) => unsafe { libc::fwrite(start.cast(), 1, length, stream.file) },
             (Kind::Read, true) => get(stream.file, buffer),
             (_, true) => put(stream.file, buffer),

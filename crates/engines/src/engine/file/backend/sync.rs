@@ -29,6 +29,7 @@ fn act(files: &[File], kind: Kind, buffer: &mut [u8], file: u32, offset: u64) ->
         Kind::Read => file.read_at(buffer, offset),
         Kind::Write => file.write_at(buffer, offset),
         Kind::Sync => file.sync_all().map(|()| 0),
+        Kind::SyncData => file.sync_data().map(|()| 0),
     }
 }
 

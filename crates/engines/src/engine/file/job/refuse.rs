@@ -24,6 +24,18 @@ pub fn refuse(job: &Job) -> Result<(), Error> {
                 .to_owned(),
         );
     }
+    if job.warm_up_ns > 0 && !matches!(job.stop, Stop::After(_)) {
+        return unsupported(
+            "a pass begins with the first operation and leaves no time to warm up; warm-up needs \
+             stop=TIME"
+                .to_owned(),
+        );
+    }
+    if job.warm_up_ns > 0 && job.warm_up_ns >= job.at_most_ns {
+        return unsupported(
+            "warm-up takes as long as at-most leaves; choose a longer at-most".to_owned(),
+        );
+    }
     if job.batch > job.depth {
         return unsupported(format!(
             "batch={} waits for more I/Os than queue-depth={} has in flight",

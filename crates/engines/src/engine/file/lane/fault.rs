@@ -52,6 +52,7 @@ impl Fault {
                     Kind::Read => "read",
                     Kind::Write => "write",
                     Kind::Sync => "fsync",
+                    Kind::SyncData => "fdatasync",
                 };
                 let path = path(*file);
                 match moved {

@@ -177,8 +177,11 @@ fn second_pass(first: First, yields: &[Yield], load: &Series) -> Option<SecondPa
     let all = || yields.iter().filter_map(|yielded| yielded.second.as_ref());
     let started_ns = all().map(|done| done.started_ns).min()?;
     let stopped_ns = all().map(|done| done.stopped_ns).max()?;
-    let second_ns = stopped_ns.saturating_sub(started_ns);
-    let (bytes, first_ns) = (first.bytes, first.length_ns);
+    let whole = (first.bytes, stopped_ns.saturating_sub(started_ns));
+    let (bytes, second_ns) = first.part.unwrap_or(whole);
+    // Of a part, the first took a part of its time.
+    let share = bytes as f64 / first.bytes.max(1) as f64;
+    let first_ns = (first.length_ns as f64 * share) as u64;
     let first_marks = SecondPass::marks(load, first_ns);
     Some(SecondPass { bytes, first_ns, second_ns, first_marks })
 }
@@ -257,4 +260,32 @@ fn note_ignored_direct(trial: &Trial, before: Option<u64>, streams: &[Stream]) -
             ),
         )
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::file::lane::Done;
+
+    /// What of a second pass was read is held against as much of the first, and what came in after
+    /// it had been ended is not counted.
+    #[test]
+    fn a_part_of_a_second_pass_is_held_against_a_part_of_the_first() {
+        let done = |started_ns, stopped_ns| Yield {
+            second: Some(Done { started_ns, stopped_ns, ..Done::default() }),
+            ..Yield::default()
+        };
+        let yields = [done(5_000_000_000, 5_900_000_000), done(5_100_000_000, 6_000_000_000)];
+        let of = |part| {
+            let first = First { bytes: 1000, length_ns: 1_000_000_000, part };
+            let pass = second_pass(first, &yields, &Series::default()).expect("a second pass");
+            (pass.bytes, pass.first_ns, pass.second_ns)
+        };
+        assert_eq!(of(None), (1000, 1_000_000_000, 1_000_000_000));
+        assert_eq!(of(Some((250, 300_000_000))), (250, 250_000_000, 300_000_000));
+        assert_eq!(
+            second_pass(First { bytes: 1, length_ns: 1, part: None }, &[], &Series::default()),
+            None
+        );
+    }
 }

@@ -15,8 +15,8 @@ type Contrasted<'a> = (String, Option<f64>, Option<f64>, &'a Estimate);
 const NAMED_MAX: usize = 6;
 
 impl Effects {
-    /// `` `filesystem` matters most: xfs reads 1.30 times what ext4 does (95 % interval 1.25 to
-    /// 1.35), and the mean of ext4 and xfs is 1.25 times that of btrfs (95 % interval 1.15 to
+    /// `` `filesystem` matters most: xfs reads 1.30 times what ext4 does (1.25 to
+    /// 1.35), and the mean of ext4 and xfs is 1.25 times that of btrfs (1.15 to
     /// 1.36), 60 % of the variance``.
     pub(super) fn nested(
         &self,
@@ -53,7 +53,7 @@ impl Effects {
         }
     }
 
-    /// `the mean of ext4 and xfs is 1.25 times that of btrfs (95 % interval 1.15 to 1.36)`.
+    /// `the mean of ext4 and xfs is 1.25 times that of btrfs (1.15 to 1.36)`.
     fn beside(&self, name: &str, beside: &Beside) -> String {
         let mean = if self.figure == "elapsed_s" { "mean time" } else { "mean" };
         let what = |levels: &[Value]| match levels {

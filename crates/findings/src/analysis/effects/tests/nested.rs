@@ -78,11 +78,11 @@ fn raid_filesystem_tells_ext4_from_xfs_and_btrfs_beside_them_and_claims_nothing_
         let nothing = effects(&drawn(&cells, seed, |_| 0.0)).remove(0);
         null += u32::from(claims_else(&nothing, &[]));
         if seed == 0 {
-            let claim = tell::tell(&planted).claim;
+            let claim = tell::tell(&planted).whole();
             let most = "In `scan`: `filesystem` matters most: xfs gives 1.2";
             assert!(claim.starts_with(most), "{claim}");
             assert!(claim.contains("), and the mean of ext4 and xfs is 1.6"), "{claim}");
-            assert!(claim.contains(" times that with btrfs (95 % interval "), "{claim}");
+            assert!(claim.contains(" times that with btrfs ("), "{claim}");
             let follows = "`volumes` was not varied by itself, but follows `filesystem`: with \
                            btrfs it is btrfs, with ext4 and xfs it is md.";
             assert!(claim.contains(follows), "{claim}");
@@ -139,7 +139,7 @@ fn what_nobody_set_never_stands_in_the_way_of_what_somebody_did() {
     assert_eq!(of(&found, "raid").matters, Some(true));
     let disks = &found.following[0];
     assert_eq!((disks.knob, &disks.from[..]), ("disks", &["raid"][..]));
-    let claim = tell::tell(&found).claim;
+    let claim = tell::tell(&found).whole();
     let follows = "`disks` was not varied by itself, but follows `raid`: with raid5 it is 4, with \
                    single it is 1.";
     assert!(claim.contains(follows), "{claim}");

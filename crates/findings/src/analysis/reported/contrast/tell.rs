@@ -33,22 +33,32 @@ pub fn group(group: &Group<'_>) -> Vec<Finding> {
     let (curves, others): (Vec<&Arm<'_>>, Vec<&Arm<'_>>) = group.arms.iter().partition(is_curve);
     let mut findings = Vec::new();
     if !curves.is_empty() {
-        findings.push(told(group, &curves, CURVES, all_curves(group, &curves)));
+        let (what, each) = all_curves(group, &curves);
+        findings.push(told(group, &curves, CURVES, &what, each));
     }
     if !others.is_empty() {
-        findings.push(told(group, &others, CONTRASTS, contrast(&others)));
+        let (what, each) = contrast(&others);
+        findings.push(told(group, &others, CONTRASTS, &what, each));
     }
     findings
 }
 
-/// A finding that begins with what was varied and under which settings, and ends with who says so.
-fn told(group: &Group<'_>, arms: &[&Arm<'_>], question: &'static str, what: String) -> Finding {
+/// A finding that begins with what was varied, and ends with who says so; below it what is told of
+/// `each`, under which settings, and where it stands.
+fn told(
+    group: &Group<'_>,
+    arms: &[&Arm<'_>],
+    question: &'static str,
+    what: &str,
+    each: Vec<String>,
+) -> Finding {
     let points: Vec<&Point<'_>> =
         arms.iter().flat_map(|arm| arm.levels.iter().map(|(_, point)| point)).collect();
     let common = listed(&common(arms.iter().map(|arm| &arm.context)));
     let figure = quantity(group.figure);
-    let claim = format!("`{}` and {figure}: {what}{common}{}.", group.knob, source(&points));
-    Finding::info(question, claim, points.iter().map(|point| point.number).collect())
+    let claim = format!("`{}` and {figure}: {what} (reported by {}).", group.knob, by(&points));
+    let numbers = points.iter().map(|point| point.number).collect();
+    Finding::info(question, claim, numbers).detailed(each).detailed([common, places(&points)])
 }
 
 /// `throughput`, `block write throughput`.
@@ -57,16 +67,20 @@ fn quantity(figure: &str) -> String {
     name.or_else(|| figure.strip_suffix("_s")).unwrap_or(figure).replace('_', " ")
 }
 
-/// ` (CDF, 2002: section A; section B)`.
-fn source(points: &[&Point<'_>]) -> String {
+/// Who says so: `CDF, 2002`.
+fn by<'a>(points: &[&Point<'a>]) -> &'a str {
+    points.first().map_or("", |point| point.by)
+}
+
+/// Where it stands: `in section A; section B`.
+fn places(points: &[&Point<'_>]) -> String {
     let mut places: Vec<&str> = Vec::new();
     for point in points {
         if !places.contains(&point.place) {
             places.push(point.place);
         }
     }
-    let by = points.first().map_or("", |point| point.by);
-    format!(" (reported by {by}: {})", places.join("; "))
+    format!("in {}", places.join("; "))
 }
 
 /// What all contexts share.
@@ -88,12 +102,12 @@ fn setting(name: &str, value: &Value) -> String {
     format!("{name}={}", value::setting(value))
 }
 
-/// `, with label=asa, access=read`: the label first.
+/// `with label=asa, access=read`: the label first.
 fn listed(context: &Context) -> String {
     let (labels, others): (Vec<_>, Vec<_>) = context.iter().partition(|(name, _)| *name == LABEL);
     let all = labels.into_iter().chain(others).map(|(name, value)| setting(name, value));
     let all: Vec<String> = all.collect();
-    if all.is_empty() { String::new() } else { format!(", with {}", all.join(", ")) }
+    if all.is_empty() { String::new() } else { format!("with {}", all.join(", ")) }
 }
 
 /// A figure with its unit.
@@ -104,18 +118,42 @@ fn printed(figure: &str, point: &Point<'_>) -> String {
     }
 }
 
-fn all_curves(group: &Group<'_>, arms: &[&Arm<'_>]) -> String {
+/// The curve, or of several between what their peaks lie, and each.
+fn all_curves(group: &Group<'_>, arms: &[&Arm<'_>]) -> (String, Vec<String>) {
     let shared = common(arms.iter().map(|arm| &arm.context));
-    let curves = arms.iter().map(|arm| {
+    if let [one] = arms {
+        let (peak, steps) = curve(group.figure, one);
+        return (peak, vec![steps]);
+    }
+    let each = arms.iter().map(|arm| {
         let own = own(&arm.context, &shared);
         let lead = if own.is_empty() { own } else { format!("{own}: ") };
-        format!("{lead}{}", curve(group.figure, arm))
+        let (peak, steps) = curve(group.figure, arm);
+        let more = if steps.is_empty() { steps } else { format!(", {steps}") };
+        format!("{lead}{peak}{more}")
     });
-    curves.collect::<Vec<_>>().join("; ")
+    let more = more_is_better(group.figure).unwrap_or(true);
+    let by_value = |a: &&Point<'_>, b: &&Point<'_>| a.value.total_cmp(&b.value);
+    let best = arms.iter().filter_map(|arm| {
+        let all = arm.levels.iter().map(|(_, point)| point);
+        if more { all.max_by(by_value) } else { all.min_by(by_value) }
+    });
+    let best: Vec<&Point<'_>> = best.collect();
+    let at = |point: Option<&&Point<'_>>| {
+        point.map_or(String::new(), |point| printed(group.figure, point))
+    };
+    let (least, most) = (
+        at(best.iter().min_by(|a, b| by_value(a, b))),
+        at(best.iter().max_by(|a, b| by_value(a, b))),
+    );
+    let word = if more { "most" } else { "least" };
+    let range = if least == most { most } else { format!("{least} to {most}") };
+    (format!("the {word} of each of {} series is {range}", arms.len()), each.collect())
 }
 
-/// `the most 83 MB/s at 1, at 100 40 MB/s (48 % of it); the largest step is from 1 to 2, by -31 %`.
-fn curve(figure: &str, arm: &Arm<'_>) -> String {
+/// `the most 83 MB/s at 1, at 100 40 MB/s (48 %)`, and its largest steps: `falls most from 1 to 2
+/// (by 31 %)`.
+fn curve(figure: &str, arm: &Arm<'_>) -> (String, String) {
     let mut levels: Vec<(f64, &Value, &Point<'_>)> = arm
         .levels
         .iter()
@@ -131,14 +169,15 @@ fn curve(figure: &str, arm: &Arm<'_>) -> String {
         true => levels.iter().rev().max_by(by_value),
         false => levels.iter().min_by(by_value),
     };
-    let (Some(best), Some(last)) = (best, levels.last()) else { return String::new() };
+    let (Some(best), Some(last)) = (best, levels.last()) else { return Default::default() };
     let word = if more { "the most" } else { "the least" };
     let at = |of: &(f64, &Value, &Point<'_>)| value::setting(of.1);
     let mut text = format!("{word} {} at {}", printed(figure, best.2), at(best));
     if best.0 != last.0 {
         let share = value::percent(last.2.value / best.2.value);
-        text += &format!(", at {} {} ({share} of it)", at(last), printed(figure, last.2));
+        text += &format!(", at {} {} ({share})", at(last), printed(figure, last.2));
     }
+    let mut steepest = Vec::new();
     let change = |pair: &[(f64, &Value, &Point<'_>)]| pair[1].2.value / pair[0].2.value - 1.0;
     for (name, sign) in [("rises", 1.0), ("falls", -1.0)] {
         let steps = levels.windows(2).filter(|pair| change(pair) * sign > 0.0);
@@ -147,13 +186,19 @@ fn curve(figure: &str, arm: &Arm<'_>) -> String {
             continue;
         };
         let by = value::percent((change(step) * sign).abs());
-        text += &format!(", {name} most from {} to {} (by {by})", at(&step[0]), at(&step[1]));
+        steepest.push(format!("{name} most from {} to {} (by {by})", at(&step[0]), at(&step[1])));
     }
-    text
+    (text, steepest.join(", "))
 }
 
-/// Ratios of the levels, by context.
-fn contrast(arms: &[&Arm<'_>]) -> String {
+/// Each ratio with the context that it is of.
+type Ratios = [(f64, String)];
+
+/// More levels than this are told by how far apart they lie.
+const LEVELS_MAX: usize = 2;
+
+/// Ratios of the levels: in the mean, and by context.
+fn contrast(arms: &[&Arm<'_>]) -> (String, Vec<String>) {
     let mut levels: Vec<&Value> = Vec::new();
     for (level, _) in arms.iter().flat_map(|arm| &arm.levels) {
         if !levels.contains(&level) {
@@ -173,7 +218,7 @@ fn contrast(arms: &[&Arm<'_>]) -> String {
     };
     let rank = |level: &Value| number(level).unwrap_or_else(|| standing(level));
     levels.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
-    let Some((base, others)) = levels.split_first() else { return String::new() };
+    let Some((base, others)) = levels.split_first() else { return Default::default() };
     let shared = common(arms.iter().map(|arm| &arm.context));
     let ratios = |level: &Value| -> Vec<(f64, String)> {
         let ratio =
@@ -181,15 +226,40 @@ fn contrast(arms: &[&Arm<'_>]) -> String {
         arms.iter().filter_map(ratio).collect()
     };
     let several = others.len() > 1;
-    let told = others.iter().map(|level| (level, ratios(level)));
-    let told: Vec<String> = told
+    let told: Vec<(&Value, Vec<(f64, String)>)> = others
+        .iter()
+        .map(|level| (*level, ratios(level)))
         .filter(|(_, ratios)| !ratios.is_empty())
-        .map(|(level, ratios)| format!("{} {}", value::setting(level), times(&ratios, several)))
         .collect();
+    let with = |of: &dyn Fn(&Ratios) -> String| -> Vec<String> {
+        told.iter().map(|(level, all)| format!("{} {}", value::setting(level), of(all))).collect()
+    };
     let base = value::setting(base);
-    match several {
-        true => format!("against {base}: {}{}", told.join(", "), spread(arms)),
-        false => format!("against {base}, that of {}", told.join(", ")),
+    let each = with(&|all| times(all, several)).join(", ");
+    let each = match several {
+        true => format!("each: against {base}: {each}; {}", spread(arms)),
+        false => format!("each: against {base}, that of {each}"),
+    };
+    let more = told.iter().any(|(_, all)| all.len() > 1) || told.len() > LEVELS_MAX || several;
+    let details = if more { vec![each] } else { Vec::new() };
+    let what = match told.len() {
+        n if n > LEVELS_MAX => {
+            let all = told.iter().map(|(_, all)| mean(all.iter().map(|(ratio, _)| *ratio)));
+            let (least, most) = least_and_most(all);
+            format!("against {base}, {n} others have {least:.2} to {most:.2} times as much")
+        }
+        1 => format!("against {base}, that of {}", with(&in_the_mean).join(", ")),
+        _ => format!("against {base}: {}", with(&in_the_mean).join(", ")),
+    };
+    (what, details)
+}
+
+/// `is 1.43 times`, of several `is 1.43 times in the mean`.
+fn in_the_mean(ratios: &[(f64, String)]) -> String {
+    let mean = mean(ratios.iter().map(|(ratio, _)| *ratio));
+    match ratios.len() {
+        1 => format!("is {mean:.2} times"),
+        _ => format!("is {mean:.2} times in the mean"),
     }
 }
 
@@ -227,9 +297,9 @@ fn spread(arms: &[&Arm<'_>]) -> String {
     };
     let (least, most) = least_and_most(arms.iter().map(of));
     match arms.len() {
-        1 => format!("; the most is {most:.2} times the least"),
+        1 => format!("the most is {most:.2} times the least"),
         n => {
-            format!("; in each of {n} contexts the most is {least:.2} to {most:.2} times the least")
+            format!("in each of {n} contexts the most is {least:.2} to {most:.2} times the least")
         }
     }
 }
@@ -243,6 +313,9 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 fn least_and_most(values: impl Iterator<Item = f64>) -> (f64, f64) {
     values.fold((f64::INFINITY, 0.0), |(least, most), value| (least.min(value), most.max(value)))
 }
+
+/// How many of a ranking are told in one breath.
+const BEST: usize = 3;
 
 /// Machines of one table, best first, each with its ratio to the next.
 pub fn ranking(figure: &str, points: &[Point<'_>]) -> Finding {
@@ -268,8 +341,17 @@ pub fn ranking(figure: &str, points: &[Point<'_>]) -> Finding {
     }
     let common = listed(&shared);
     let what = capital(&quantity(figure));
-    let claim = format!("{what}, best first: {}{common}{}.", told.join("; "), source(&ranked));
-    Finding::info(CONTRASTS, claim, ranked.iter().map(|point| point.number).collect())
+    let best: Vec<String> = ranked
+        .iter()
+        .take(BEST)
+        .map(|point| format!("{} {}", point.label(), printed(figure, point)))
+        .collect();
+    let of = if ranked.len() > BEST { format!(" of {}", ranked.len()) } else { String::new() };
+    let claim =
+        format!("{what}, best first{of}: {} (reported by {}).", best.join(", "), by(&ranked));
+    let numbers = ranked.iter().map(|point| point.number).collect();
+    let details = [format!("each: {}", told.join("; ")), common, places(&ranked)];
+    Finding::info(CONTRASTS, claim, numbers).detailed(details)
 }
 
 /// Two machines, or one with a layer and without; `None` where they are the same thing.
@@ -299,18 +381,28 @@ pub fn pair(figure: &str, pair: &Pair<'_>) -> Option<Finding> {
     };
     let untold = match pair.told_of_one.is_empty() {
         true => String::new(),
-        false => format!("; told of one only: {}", pair.told_of_one.join(", ")),
+        false => format!("told of one only: {}", pair.told_of_one.join(", ")),
     };
     let points: Vec<&Point<'_>> =
         pair.both.iter().flat_map(|(_, one, other)| [one, other]).collect();
     let claim = format!(
-        "{}: against {}, that of {}{besides} {}{untold}{}{}.",
+        "{}: against {}, that of {} {} (reported by {}).",
         capital(&quantity(figure)),
         name(other),
         name(one),
-        times(&ratios, false),
-        listed(&shared),
-        source(&points)
+        in_the_mean(&ratios),
+        by(&points)
     );
-    Some(Finding::info(CONTRASTS, claim, points.iter().map(|point| point.number).collect()))
+    let each = match ratios.len() > 1 || !besides.is_empty() {
+        true => format!(
+            "each: against {}, that of {}{besides} {}",
+            name(other),
+            name(one),
+            times(&ratios, false)
+        ),
+        false => String::new(),
+    };
+    let details = [each, untold, listed(&shared), places(&points)];
+    let numbers = points.iter().map(|point| point.number).collect();
+    Some(Finding::info(CONTRASTS, claim, numbers).detailed(details))
 }

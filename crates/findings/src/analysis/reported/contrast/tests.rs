@@ -41,7 +41,7 @@ fn claims(rows: &[(&str, Json, f64)]) -> Vec<String> {
         .map(|((place, settings, rate), number)| record(number, place, settings, *rate))
         .collect();
     let rows: Vec<Row<'_>> = records.iter().filter_map(Row::of).collect();
-    findings(&rows).into_iter().map(|finding| finding.claim).collect()
+    findings(&rows).into_iter().map(|finding| finding.whole()).collect()
 }
 
 #[test]
@@ -55,10 +55,12 @@ fn rows_that_differ_in_one_knob_are_held_against_each_other_in_each_context() {
         rate("two", 1, 80.0),
         rate("two", 8, 100.0),
     ]);
-    let cards = "`card` and throughput: against one, that of two is 1.00 at streams=1, 2.50 at \
-                 streams=8 times (1.58 in the mean) (reported by A, 2000: T).";
-    let streams = "`streams` and throughput: against 1, that of 8 is 0.50 at card=one, 1.25 at \
-                   card=two times (0.79 in the mean) (reported by A, 2000: T).";
+    let cards = "`card` and throughput: against one, that of two is 1.58 times in the mean \
+                 (reported by A, 2000). Each: against one, that of two is 1.00 at streams=1, 2.50 \
+                 at streams=8 times (1.58 in the mean). In T.";
+    let streams = "`streams` and throughput: against 1, that of 8 is 0.79 times in the mean \
+                   (reported by A, 2000). Each: against 1, that of 8 is 0.50 at card=one, 1.25 at \
+                   card=two times (0.79 in the mean). In T.";
     assert_eq!(said, [cards, streams]);
 }
 
@@ -75,9 +77,9 @@ fn rows_that_differ_in_two_knobs_are_not() {
 fn a_knob_of_numbers_makes_a_curve_with_its_peak_and_its_largest_steps() {
     let rate = |streams: u64, rate: f64| ("T", json!({ "streams": streams }), rate);
     let said = claims(&[rate(8, 50.0), rate(1, 40.0), rate(4, 90.0), rate(2, 100.0)]);
-    let curve = "`streams` and throughput: the most 100 MB/s (95.4 MiB/s) at 2, at 8 50.0 MB/s \
-                 (47.7 MiB/s) (50 % of it), rises most from 1 to 2 (by 150 %), falls most from 4 \
-                 to 8 (by 44 %) (reported by A, 2000: T).";
+    let curve = "`streams` and throughput: the most 100 MB/s at 2, at 8 50.0 MB/s (50 %) \
+                 (reported by A, 2000). Rises most from 1 to 2 (by 150 %), falls most from 4 to 8 \
+                 (by 44 %). In T.";
     assert_eq!(said, [curve]);
 }
 
@@ -158,7 +160,7 @@ fn a_raid_over_others_is_held_against_these_alone() {
     ]);
     let of = |words: &str| said.iter().find(|claim| claim.contains(words)).unwrap();
     let same = of("against no raid, that of raid=raid0 is 1.40 times");
-    assert!(same.contains("told of one only: chunk-size, filesystem"), "{same}");
+    assert!(same.contains("Told of one only: chunk-size, filesystem"), "{same}");
     of("that of raid=raid0 (and block-size 64 KiB instead of 1 MiB) is 2.00 times");
 }
 

@@ -3,13 +3,12 @@
 use maud::{Markup, html};
 
 use super::Explorer;
+use crate::report::html::fold::folded;
 
 /// The section, hidden figures and all.
 pub fn section(explorer: &Explorer) -> Markup {
     let said = explorer.said();
-    html! {
-        section aria-labelledby="explore" {
-            h2 #explore { "Explore" }
+    let body = html! {
             p.quiet {
                 "Every trial in every figure. What is brushed in one, by dragging over it, is "
                 "brushed in all: the figures below, those above, and the table of trials."
@@ -25,8 +24,8 @@ pub fn section(explorer: &Explorer) -> Markup {
                 (matrix())
                 (grid())
             }
-        }
-    }
+    };
+    folded("explore", "Explore", "every trial in every figure", &body)
 }
 
 /// What is brushed, and how it is coloured: stays in view.

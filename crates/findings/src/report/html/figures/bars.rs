@@ -5,7 +5,6 @@ use super::{Figure, Planned, megabytes, point};
 use crate::report::cells::{self, Group, Row};
 use crate::report::words;
 use experiment::knob;
-use experiment::plan;
 
 /// More groups of bars than this are not told apart.
 const PLACES_MAX: usize = 12;
@@ -71,7 +70,7 @@ fn same_but_for_cache(row: &Row<'_>, cached: &Row<'_>) -> bool {
 
 /// Writes: when the kernel had taken the bytes, and when they were on the device.
 pub fn durable(groups: &[Group<'_>]) -> Planned {
-    let rows = cells::rows(groups.iter().filter(|group| !plan::prepares(group.name)));
+    let rows = cells::rows(groups.iter());
     let rows = rows.into_iter().filter(|row| cells::figure(row.cell, cells::DURABLE).is_some());
     // Apart, as what a mix of small operations writes would not be seen beside large writes.
     let (mixed, alone): (Vec<_>, Vec<_>) = rows.partition(|row| words::mixes(&row.cell.settings));

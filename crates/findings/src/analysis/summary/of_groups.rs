@@ -1,0 +1,82 @@
+//! The figures of campaigns that measure something else than the core set: of each part of the plan
+//! what it is about, at its best.
+
+use super::{SummaryFigure, Unit, caveat};
+use crate::analysis::curve::Cell;
+use crate::analysis::fastest::Fastest;
+use base::value::counted;
+use experiment::knob;
+use experiment::measurement::figures::standing;
+
+/// So many parts have a line of their own.
+const LINES_MAX: usize = 6;
+/// A label is no longer.
+const LABEL_MAX: usize = 14;
+
+/// Rates, the most telling first.
+const RATES: [(&str, Unit); 3] = [
+    ("transactions_per_s", Unit::TransactionsPerSecond),
+    ("ops_per_s", Unit::OperationsPerSecond),
+    ("throughput_bytes_per_s", Unit::BytesPerSecond),
+];
+
+/// A line for each part that has any figure, in the order of the plan.
+pub fn figures(cells: &[Cell<'_>]) -> Vec<SummaryFigure> {
+    let mut parts: Vec<(String, Vec<&Cell<'_>>)> = Vec::new();
+    for cell in cells {
+        let part = part(cell);
+        match parts.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, of)) => of.push(cell),
+            None => parts.push((part, vec![cell])),
+        }
+    }
+    let lines = parts.iter().filter_map(|(part, cells)| line(part, cells));
+    lines.take(LINES_MAX).collect()
+}
+
+/// What a cell is a part of: its operation, or the group of its plan.
+fn part(cell: &Cell<'_>) -> String {
+    match cell.settings.get(knob::OPERATION) {
+        "" => cell.records.first().map_or("", |record| record.trial.group.as_str()).to_owned(),
+        operation => operation.to_owned(),
+    }
+}
+
+fn line(part: &str, cells: &[&Cell<'_>]) -> Option<SummaryFigure> {
+    let rate = RATES.iter().find(|(name, _)| cells.iter().any(|it| !it.values(name).is_empty()));
+    let (found, unit, values) = match rate {
+        Some((name, unit)) => {
+            let found = Fastest::of(cells, name)?;
+            let unit = match found.cell.settings.is_network() {
+                true => Unit::BitsPerSecond,
+                false => *unit,
+            };
+            let values = found.cell.values(name);
+            (found, unit, values)
+        }
+        None => {
+            let found = Fastest::program(cells)?;
+            let seconds = |record: &&_| Some(standing(record).get("elapsed_s")?.value * 1e9);
+            let values = found.cell.records.iter().filter_map(seconds).collect();
+            let in_ns = Fastest { estimate: found.estimate.times(1e9), ..found };
+            (in_ns, Unit::Nanoseconds, values)
+        }
+    };
+    let (low, high) =
+        values.iter().fold((f64::MAX, f64::MIN), |(a, b), it| (a.min(*it), b.max(*it)));
+    let mut load = counted(found.cell.settings.how_many(knob::STREAMS) as u64, "stream");
+    if cells.len() > 1 {
+        load += &format!(", best of {}", cells.len());
+    }
+    Some(SummaryFigure {
+        name: part.to_owned(),
+        label: part.chars().take(LABEL_MAX).collect(),
+        unit,
+        estimate: found.estimate,
+        p99: None,
+        load,
+        caveat: caveat(found.cell),
+        range: (low, high),
+        trials: found.cell.evidence(),
+    })
+}

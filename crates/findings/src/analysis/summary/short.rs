@@ -1,0 +1,99 @@
+//! Findings in one sentence.
+
+use super::{FINDINGS_MAX, Limit, ShortFinding};
+use crate::analysis::{Finding, Severity, bottleneck};
+
+/// A sentence of a good manual is no longer, words.
+const WORDS_MAX: usize = 25;
+
+/// What the first screen says already, in its own way: of disturbances in the verdict on trust, and
+/// of what was measured how often.
+const SAID: &[&str] = &["notes", "noise", "failures"];
+
+/// In the order of what they are worth to whoever reads only a few; those that are not here come
+/// last.
+const WORTH: &[&str] = &[
+    "integrity",
+    "effects",
+    "best",
+    "scaling",
+    "depth",
+    "cache",
+    "durability",
+    "tail",
+    "block-size",
+    "cost",
+    "bottleneck",
+    "steadiness",
+];
+
+/// The few that are worth most, each cut to a sentence; those that cannot be are left to the text.
+pub fn of(findings: &[Finding], limit: Option<&Limit>) -> Vec<ShortFinding> {
+    // What is not decided is no news, nor that what was written is as safe as it seems, or that
+    // memory is fast.
+    let usual = |it: &Finding| {
+        it.severity == Severity::Info && ["durability", "cache"].contains(&it.question)
+    };
+    let news = |it: &&Finding| !it.open && !usual(it);
+    let of_others = findings.iter().filter(|it| !SAID.contains(&it.question));
+    let mut all: Vec<&Finding> = of_others.filter(news).collect();
+    let worth = |it: &Finding| {
+        let known = WORTH.iter().position(|name| *name == it.question);
+        known.unwrap_or(WORTH.len())
+    };
+    all.sort_by_key(|it| (it.severity != Severity::Error, worth(it)));
+    let mut told: Vec<ShortFinding> = Vec::new();
+    for finding in all {
+        // What limits the first figure has a line of its own.
+        let is_said = finding.question == bottleneck::QUESTION.name
+            && limit.is_some_and(|limit| finding.limit.as_ref() == Some(&limit.name));
+        let of_question = told.iter().filter(|it| it.question == finding.question).count();
+        let Some(text) = shortened(&finding.claim).filter(|_| !is_said && of_question < 2) else {
+            continue;
+        };
+        // As of reading around the page cache and through it.
+        if told.iter().any(|it| it.text == text) {
+            continue;
+        }
+        told.push(ShortFinding {
+            question: finding.question,
+            severity: finding.severity,
+            text,
+            advice: finding.advice.clone(),
+        });
+        if told.len() == FINDINGS_MAX {
+            break;
+        }
+    }
+    told
+}
+
+/// The first sentence of a claim without what stands in brackets; `None` where that is too long.
+pub fn shortened(claim: &str) -> Option<String> {
+    let bare = without_brackets(claim);
+    let first = match bare.find(". ") {
+        Some(end) => &bare[..=end],
+        None => &bare,
+    };
+    let first = first.trim();
+    (!first.is_empty() && first.split_whitespace().count() <= WORDS_MAX).then(|| first.to_owned())
+}
+
+fn without_brackets(text: &str) -> String {
+    let (mut depth, mut bare) = (0_usize, String::with_capacity(text.len()));
+    for letter in text.chars() {
+        match letter {
+            '(' => {
+                depth += 1;
+                // The space before it goes with it.
+                if bare.ends_with(' ') {
+                    bare.pop();
+                }
+            }
+            ')' if depth > 0 => depth -= 1,
+            _ if depth == 0 => bare.push(letter),
+            _ => {}
+        }
+    }
+    bare
+}

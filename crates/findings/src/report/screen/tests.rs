@@ -1,0 +1,120 @@
+//! The contract of the first screen, over campaigns of every kind.
+
+use super::*;
+use crate::report::fixture::samples::samples;
+
+const ENDS: &[&str] = &[
+    "Report: brickyard-report.html",
+    "All tables: brickyard report 7 --format text",
+    "Again: brickyard evaluate /srv/a --budget 1h --seed 42",
+];
+
+fn ends() -> Vec<String> {
+    ENDS.iter().map(|end| (*end).to_owned()).collect()
+}
+
+/// After three minutes the last screen was a list of what the budget did not buy; the answer stood
+/// 200 lines above it.
+#[test]
+fn the_first_screen_of_every_campaign_keeps_its_contract() {
+    let all = samples();
+    assert!(all.len() >= 30, "{}", all.len());
+    for sample in &all {
+        let input = sample.input();
+        for size in [USUAL, Size { columns: 120, rows: 40 }] {
+            let text = render(&input, size, &ends());
+            let what = format!("{} at {size:?}:\n{text}", sample.name);
+            let lines: Vec<&str> = text.lines().collect();
+            // The prompt has the last line.
+            assert!(lines.len() < size.rows, "{} lines of {what}", lines.len());
+            for line in &lines {
+                assert!(line.chars().count() <= size.columns, "{line:?} of {what}");
+                assert!(line.is_ascii() && !line.contains(char::is_control), "{line:?} of {what}");
+            }
+            for end in ENDS {
+                assert!(text.contains(end), "{what}");
+            }
+            let said = !input.summary.said.is_empty() || !input.summary.figures.is_empty();
+            assert!(said || lines.len() > 4, "nothing is said: {what}");
+            let judged = input.summary.confidence.is_some();
+            assert_eq!(judged, text.contains("Confidence "), "{what}");
+            no_nonsense(&text, &what);
+        }
+        assert!(input.summary.findings.len() <= 5);
+        for finding in &input.summary.findings {
+            let words = finding.text.split_whitespace().count();
+            assert!(words <= 25 && finding.text.ends_with('.'), "{}: {finding:?}", sample.name);
+        }
+    }
+}
+
+/// What nobody can use or understand.
+fn no_nonsense(text: &str, what: &str) {
+    const NONE: &[&str] = &["NaN", "inf ", "null", "_per_s", "()", "  ,", "1 trials"];
+    for none in NONE {
+        assert!(!text.contains(none), "{none:?} in {what}");
+    }
+    let long = |word: &str| word.bytes().filter(u8::is_ascii_digit).count() > 7;
+    let wrong = text.split_whitespace().find(|word| long(word));
+    assert_eq!(wrong, None, "{what}");
+}
+
+/// A figure whose bytes may be a cache's never stands without saying so.
+#[test]
+fn a_figure_that_may_be_a_caches_says_so_beside_it() {
+    let mut said = 0;
+    for sample in samples() {
+        let input = sample.input();
+        let text = render(&input, USUAL, &[]);
+        for figure in input.summary.figures.iter().filter(|it| !it.caveat.is_empty()) {
+            said += 1;
+            assert!(text.contains(&format!("! {}", &figure.caveat[..10])), "{text}");
+            let level = input.summary.confidence.as_ref().map(|it| it.level.name());
+            assert_eq!(level, Some("low"), "{}: {text}", sample.name);
+        }
+    }
+    assert!(said > 0);
+}
+
+/// "Sequential reading gives 8007 MB/s" stood on the first screen: the brackets that said that it
+/// came from memory had been left out.
+#[test]
+fn a_finding_on_memory_says_so_in_its_one_sentence() {
+    let mut said = 0;
+    for sample in samples() {
+        let summary = &sample.input().summary;
+        for finding in summary.findings.iter().filter(|it| it.question == "cache") {
+            said += 1;
+            let told = ["from the page cache", "from memory", "from a cache", "unknown origin"];
+            assert!(told.iter().any(|it| finding.text.contains(it)), "{finding:?}");
+        }
+    }
+    assert!(said > 0);
+}
+
+#[test]
+fn figures_are_told_with_what_is_known_of_them() {
+    let mut figure = SummaryFigure {
+        name: "sequential_read".into(),
+        label: "read".into(),
+        unit: Unit::BytesPerSecond,
+        estimate: Estimate::within(1.9e9, 1.7e9, 2.1e9),
+        p99: None,
+        load: "depth 8".into(),
+        caveat: String::new(),
+        range: (1.6e9, 2.2e9),
+        trials: vec![1],
+    };
+    let both = |figure: &SummaryFigure| format!("{}, {}", told(figure), known(figure));
+    assert_eq!(both(&figure), "1900 MB/s, 1700 to 2100");
+    figure.estimate = Estimate::within(1.9e9, 0.9e9, 4e9);
+    assert_eq!(both(&figure), "about 1900 MB/s, 900 to 4000");
+    figure.estimate = Estimate::within(1.9e9, 1e7, 3e11);
+    assert_eq!(both(&figure), "about 1900 MB/s, runs 1600 to 2200");
+    figure.estimate = Estimate::bare(1.9e9);
+    assert_eq!(both(&figure), "1900 MB/s, one run");
+    figure.unit = Unit::Nanoseconds;
+    figure.estimate = Estimate::within(240e3, 238e3, 243e3);
+    figure.p99 = Some(Estimate::bare(1.8e6));
+    assert_eq!(both(&figure), "240 us, 238 to 243 us, 99 % within 1.80 ms");
+}

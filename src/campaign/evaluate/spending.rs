@@ -1,0 +1,196 @@
+//! A budget of time as it is spent: what is left, what a trial takes besides what was asked of it,
+//! and the core set, whose pilots decide where more trials pay.
+
+use super::{Run, spent_ns};
+use experiment::knob::Settings;
+use experiment::measurement::Record;
+use experiment::measurement::figures;
+use experiment::plan;
+use experiment::plan::standard::{self, OVERHEAD_NS, PILOTS, Phase, Wish};
+use host::sys::Error;
+
+/// Before so many trials ran what they take besides is not known.
+const TRIALS_MIN: u64 = 6;
+/// It is never taken for less, ns.
+const OVERHEAD_NS_MIN: u64 = 10_000_000;
+
+/// A budget of time.
+pub struct Spending {
+    budget_ns: u64,
+    started_ns: u64,
+    /// Trials that ran their time.
+    trials: u64,
+    /// What they took besides, ns.
+    besides_ns: u64,
+}
+
+impl Spending {
+    /// A budget of which nothing is known but when it began, on the monotonic clock.
+    pub fn new(budget_ns: u64, started_ns: u64) -> Spending {
+        Spending { budget_ns, started_ns, trials: 0, besides_ns: 0 }
+    }
+
+    /// What is left, ns.
+    pub fn left_ns(&self, run: &Run<'_>) -> u64 {
+        self.budget_ns.saturating_sub(spent_ns(run, self.started_ns))
+    }
+
+    /// What a trial takes besides what was asked of it, ns: as those before it did.
+    pub fn overhead_ns(&self) -> u64 {
+        match self.trials {
+            few if few < TRIALS_MIN => OVERHEAD_NS,
+            many => (self.besides_ns / many).max(OVERHEAD_NS_MIN),
+        }
+    }
+
+    /// Runs cells, each so often, and shows every record.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn run(
+        &mut self,
+        run: &mut Run<'_>,
+        cells: &[(String, Settings, u32)],
+        seed: u64,
+        mut each: impl FnMut(&Record),
+    ) -> Result<(), Error> {
+        let trials = plan::blocked_each(cells, plan::exact_in_json(seed));
+        run.of = run.of.max(run.count + trials.len() as u32);
+        for trial in trials {
+            if run.stopped() {
+                break;
+            }
+            let before_ns = spent_ns(run, self.started_ns);
+            let asked_ns = standard::expected_ns(&trial.settings).unwrap_or(0);
+            run.prepare(&trial)?;
+            each(&run.trial(trial)?);
+            let took_ns = spent_ns(run, self.started_ns).saturating_sub(before_ns);
+            self.trials += 1;
+            self.besides_ns += took_ns.saturating_sub(asked_ns.saturating_sub(OVERHEAD_NS));
+        }
+        Ok(())
+    }
+}
+
+/// The core set, as far as it was bought.
+pub struct Core {
+    pub wishes: Vec<Wish>,
+    /// Of each trial, ns.
+    pub length_ns: u64,
+    /// For more trials, ns.
+    pub spare_ns: u64,
+}
+
+impl Core {
+    /// Runs those of a phase: pilots first, of every cell where there is time for more trials than
+    /// the least, else of one of each kind. Gives the cells of `phases`, with those to come, that
+    /// turned out to last too long for what is left.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn run(
+        &mut self,
+        run: &mut Run<'_>,
+        spending: &mut Spending,
+        phases: &[Phase],
+        seed: u64,
+    ) -> Result<Vec<Wish>, Error> {
+        let Some(&phase) = phases.first() else { return Ok(Vec::new()) };
+        let overhead_ns = spending.overhead_ns();
+        let of: Vec<&Wish> = self.wishes.iter().filter(|wish| wish.phase == phase).collect();
+        let pay = self.spare_ns > 0 && standard::pay(&of, spending.left_ns(run) / 2, overhead_ns);
+        let (places, each) = match pay {
+            true => ((0..of.len()).collect(), PILOTS),
+            false => (standard::of_each_kind(&of), 1),
+        };
+        let pilots: Vec<(String, Settings, u32)> = places
+            .iter()
+            .map(|place| standard::pilot(of[*place]))
+            .map(|(group, settings)| (group, settings, each))
+            .collect();
+        let mut told: Vec<Vec<f64>> = vec![Vec::new(); of.len()];
+        spending.run(run, &pilots, seed.rotate_left(23), |record| {
+            let of = pilots.iter().position(|(_, asked, _)| *asked == record.trial.settings);
+            if let (Some(pilot), Some(figure)) = (of, figure(record)) {
+                told[places[pilot]].push(figure);
+            }
+        })?;
+        let more_ns = self.lengthen(phase, &told);
+        if pay {
+            self.repeat(phase, &told, spending.overhead_ns());
+        }
+        let left_out = match more_ns {
+            0 => Vec::new(),
+            _ => self.leave_out(phases, spending.left_ns(run), spending.overhead_ns()),
+        };
+        let length_ns = self.length_ns;
+        let of = self.wishes.iter().filter(|wish| wish.phase == phase);
+        let cells: Vec<_> = of.map(|wish| standard::timed(wish, length_ns)).collect();
+        spending.run(run, &cells, seed, |_| ())?;
+        Ok(left_out)
+    }
+
+    /// Makes trials longer in which what is in flight would hardly come and go; how much longer
+    /// than there was time to spare for, ns.
+    fn lengthen(&mut self, phase: Phase, told: &[Vec<f64>]) -> u64 {
+        let mut of: Vec<&mut Wish> =
+            self.wishes.iter_mut().filter(|wish| wish.phase == phase).collect();
+        let more_ns = standard::lengthen(&mut of, told, self.length_ns);
+        let beyond_ns = more_ns.saturating_sub(self.spare_ns);
+        self.spare_ns = self.spare_ns.saturating_sub(more_ns);
+        beyond_ns
+    }
+
+    /// Takes the last cells that are still to run out, until the others fit into what is left.
+    fn leave_out(&mut self, phases: &[Phase], left_ns: u64, overhead_ns: u64) -> Vec<Wish> {
+        let mut out = Vec::new();
+        while self.least_ns(phases, overhead_ns) > left_ns {
+            let still = |wish: &Wish| phases.contains(&wish.phase);
+            match self.wishes.iter().rposition(still) {
+                // One is always measured.
+                Some(last) if self.wishes.len() > 1 => out.insert(0, self.wishes.remove(last)),
+                _ => break,
+            }
+        }
+        out
+    }
+
+    /// Gives the cells of a phase more trials, by what their pilots told and their part of the time
+    /// that is there for it.
+    fn repeat(&mut self, phase: Phase, told: &[Vec<f64>], overhead_ns: u64) {
+        let all_ns = self.least_ns(&[Phase::CoreReads, Phase::CoreWrites], overhead_ns).max(1);
+        let own_ns = self.least_ns(&[phase], overhead_ns);
+        let part = match phase {
+            // What reading leaves is for writing.
+            Phase::CoreReads => own_ns as f64 / all_ns as f64,
+            _ => 1.0,
+        };
+        let given_ns = (self.spare_ns as f64 * part) as u64;
+        let mut of: Vec<&mut Wish> =
+            self.wishes.iter_mut().filter(|wish| wish.phase == phase).collect();
+        let left_ns = standard::repeated(&mut of, told, self.length_ns, given_ns, overhead_ns);
+        self.spare_ns -= given_ns - left_ns;
+    }
+
+    /// What those of these phases take, ns, with what is there for more of them.
+    pub fn still_ns(&self, phases: &[Phase], overhead_ns: u64) -> u64 {
+        match self.least_ns(phases, overhead_ns) {
+            0 => 0,
+            least_ns => least_ns + self.spare_ns,
+        }
+    }
+
+    fn least_ns(&self, phases: &[Phase], overhead_ns: u64) -> u64 {
+        let of = self.wishes.iter().filter(|wish| phases.contains(&wish.phase));
+        standard::taken_ns(of, self.length_ns, overhead_ns)
+    }
+}
+
+/// The rate of a pilot, of its bytes that are safe where it writes.
+fn figure(record: &Record) -> Option<f64> {
+    let name = match record.trial.settings.writes() {
+        true => "durable_throughput_bytes_per_s",
+        false => "throughput_bytes_per_s",
+    };
+    figures::rate(record, name)
+}
