@@ -116,8 +116,9 @@ impl Core {
             }
         })?;
         let more_ns = self.lengthen(phase, &told);
-        if pay {
-            self.repeat(phase, &told, spending.overhead_ns());
+        match pay {
+            true => self.repeat(phase, &told, spending.overhead_ns()),
+            false => self.repeat_alone(phase, spending.overhead_ns()),
         }
         let left_out = match more_ns {
             0 => Vec::new(),
@@ -170,6 +171,14 @@ impl Core {
             self.wishes.iter_mut().filter(|wish| wish.phase == phase).collect();
         let left_ns = standard::repeated(&mut of, told, self.length_ns, given_ns, overhead_ns);
         self.spare_ns -= given_ns - left_ns;
+    }
+
+    /// Gives the cells of a phase more trials that no limit decides, while there is time for it.
+    fn repeat_alone(&mut self, phase: Phase, overhead_ns: u64) {
+        let of = self.wishes.iter_mut().filter(|wish| wish.phase == phase);
+        let mut of: Vec<&mut Wish> = of.collect();
+        self.spare_ns =
+            standard::without_pilots(&mut of, self.length_ns, self.spare_ns, overhead_ns);
     }
 
     /// What those of these phases take, ns, with what is there for more of them.

@@ -2,8 +2,9 @@
 //!
 //! Cells come in a fixed order, the most telling first, and are bought whole, with all their
 //! replicates. Time that is there beyond the core set makes its trials longer, then more of them
-//! where pilots say that this narrows an interval (`standard/pilots.rs`), then buys curves. What a
-//! larger budget would buy is named with that budget.
+//! where pilots say that this narrows an interval, or what is known of them where pilots do not
+//! pay (`standard/pilots.rs`), then buys curves. What a larger budget would buy is named with that
+//! budget.
 
 use crate::knob::{self, Settings};
 use base::value::Stop;
@@ -11,7 +12,8 @@ use base::value::Stop;
 mod pilots;
 mod wishes;
 
-pub use pilots::{PILOTS, lengthen, of_each_kind, pay, pilot, repeated};
+use pilots::all_alone_ns;
+pub use pilots::{PILOTS, lengthen, of_each_kind, pay, pilot, repeated, without_pilots};
 pub use wishes::{Phase, Shape, Wish, wishes};
 
 /// Every cell of a curve is run this often.
@@ -160,7 +162,9 @@ pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> Bought {
     let mut trial_ns = TRIAL_NS_MIN;
     if cells == core.len() && !curves.is_empty() {
         if !core.is_empty() {
+            let alone_ns = all_alone_ns(core, core_ns, overhead_ns);
             spare_ns = part(CORE_SHARE).saturating_sub(total).min(2 * total);
+            spare_ns = spare_ns.max(alone_ns.min(left_ns.saturating_sub(total)));
             total += spare_ns;
         }
         let more = affordable(curves, trial_ns, left_ns.saturating_sub(total));
@@ -199,12 +203,16 @@ pub fn budgets_ns(wishes: &[Wish], fixed_ns: u64) -> Vec<u64> {
     const TEN_SECONDS: u64 = 10_000_000_000;
     let mut sum = fixed_ns;
     let mut core = 0;
+    let mut alone_ns = all_alone_ns(&of_core(wishes), CORE_NS_MIN, OVERHEAD_NS);
     let mut budgets = Vec::with_capacity(wishes.len());
     for wish in wishes {
         // The core set has grown to its share before a curve is bought.
         match wish.is_core() {
             true => core += cost_ns(wish, CORE_NS_MIN, OVERHEAD_NS),
-            false => sum += cost_ns(wish, TRIAL_NS_MIN, OVERHEAD_NS),
+            false => {
+                core += std::mem::take(&mut alone_ns);
+                sum += cost_ns(wish, TRIAL_NS_MIN, OVERHEAD_NS);
+            }
         }
         let grown = ((sum - fixed_ns) as f64 * CORE_SHARE / (1.0 - CORE_SHARE)) as u64;
         let most: u64 = 3 * total_ns(&of_core(wishes), CORE_NS_MAX, OVERHEAD_NS);

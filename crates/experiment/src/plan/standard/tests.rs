@@ -201,6 +201,30 @@ fn more_trials_go_where_pilots_say_that_they_narrow_an_interval() {
     assert_eq!(few, 60 * SECOND);
 }
 
+/// Two minutes are too short for pilots, and bought curves while one 4 KiB read, write and commit,
+/// which no limit decides, were known within 5 to 7 %.
+#[test]
+fn without_pilots_one_small_request_after_the_other_is_measured_more_often() {
+    let mut all = wishes(&shape(&["/srv"]));
+    let mut core: Vec<&mut Wish> = all.iter_mut().filter(|wish| wish.is_core()).collect();
+    let counts = |core: &[&mut Wish]| -> Vec<(String, u32)> {
+        let more = core.iter().filter(|wish| wish.replicates != CORE_REPLICATES);
+        more.map(|wish| (wish.name.clone(), wish.replicates)).collect()
+    };
+    // What is not there for one whole cell is spent on none.
+    assert_eq!(without_pilots(&mut core, SECOND, 3 * SECOND, OVERHEAD_NS), 3 * SECOND);
+    assert_eq!(counts(&core), []);
+    let all_ns = all_alone_ns(&of_core(&wishes(&shape(&["/srv"]))), SECOND, OVERHEAD_NS);
+    let left_ns = without_pilots(&mut core, SECOND, all_ns / 2, OVERHEAD_NS);
+    let first = ("random 4 KiB read, depth 1".to_owned(), 10);
+    assert_eq!((counts(&core), left_ns), (vec![first.clone()], all_ns / 2 - all_ns / 3));
+    // The one that has them costs nothing more.
+    let left_ns = without_pilots(&mut core, SECOND, all_ns, OVERHEAD_NS);
+    let commit = ("4 KiB write and fdatasync, one by one".to_owned(), 10);
+    let write = ("random 4 KiB write, depth 1".to_owned(), 10);
+    assert_eq!((counts(&core), left_ns), (vec![first, commit, write], all_ns - 2 * (all_ns / 3)));
+}
+
 /// Six trials of 60 streams on a disk of 50 MB/s had no rate: less than one block of each stream
 /// came back in them.
 #[test]
