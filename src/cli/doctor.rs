@@ -13,6 +13,7 @@ use super::{Common, talk};
 use base::value::counted;
 use engines::engine::file;
 use engines::engine::tool::{TOOLS, Tool};
+use experiment::measurement::Record;
 use experiment::measurement::judge::all as notes_of;
 use host::inventory::group;
 use host::sys::{Error, Host, command, signal};
@@ -91,16 +92,20 @@ const LACKS: [(&str, &str, &str); 3] = [
 fn last_run(store: &Path) -> Option<Vec<Row>> {
     let store = store.exists().then(|| Store::open_read_only(store).ok())??;
     let newest = store.campaigns().ok()?.pop()?;
-    let records = store.light_records(newest.id).ok()?;
-    let lacked = |(kind, name, get): &(&str, &str, &str)| {
+    Some(lacked(newest.id, &store.light_records(newest.id).ok()?))
+}
+
+/// A row for each thing that these records of a campaign tell that they lacked.
+fn lacked(campaign: u64, records: &[Record]) -> Vec<Row> {
+    let of_kind = |(kind, name, get): &(&str, &str, &str)| {
         let of = |record| notes_of(record).iter().find(|note| note.kind == *kind).cloned();
         let texts: Vec<String> = records.iter().filter_map(of).map(|note| note.text).collect();
         let first = texts.first()?.trim_end_matches('.').to_owned();
         let trials = counted(texts.len() as u64, "trial");
-        let found = format!("campaign {}, {trials}: {first}", newest.id);
+        let found = format!("campaign {campaign}, {trials}: {first}");
         Some(row(name, Err((found, *get))))
     };
-    Some(LACKS.iter().filter_map(lacked).collect())
+    LACKS.iter().filter_map(of_kind).collect()
 }
 
 fn document(groups: &[Group]) -> Value {
@@ -316,6 +321,7 @@ fn version(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use experiment::measurement::{Note, Outcome};
 
     #[test]
     fn versions_are_found_in_what_tools_say() {
@@ -348,6 +354,33 @@ mod tests {
         assert!(text.contains("no   elephant") && text.contains("apt-get install elephant"));
         assert!(text.contains("1 of 2 are missing"), "{text}");
         assert_eq!(document(&groups)["groups"][0]["rows"][1]["there"], true);
+    }
+
+    /// That locked memory was too little stood in a note of 62 trials, and `doctor` said that
+    /// nothing was missing.
+    #[test]
+    fn what_a_campaign_did_without_is_told_with_its_count_and_how_to_get_it() {
+        let settings = engines::engine::testing::settings(&[]);
+        let mut records = engines::engine::testing::light_campaign(&[("a".into(), settings)], 3, 1);
+        assert!(lacked(7, &records).is_empty());
+        let kinds = ["memlock", "uring-fallback", "no-huge-pages", "others-io"];
+        for (place, record) in records.iter_mut().enumerate() {
+            let Outcome::Done(measurement) = &mut record.outcome else { panic!("not done") };
+            let digest = measurement.digest.as_mut().expect("a digest");
+            let of = kinds.iter().skip(place).map(|kind| Note::new(kind, "It lacked."));
+            digest.notes = digest.notes.iter().cloned().chain(of).collect();
+        }
+        let rows = lacked(7, &records);
+        let told: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.found.as_str())).collect();
+        assert_eq!(
+            told,
+            [
+                ("locked memory", "campaign 7, 1 trial: It lacked"),
+                ("io_uring", "campaign 7, 2 trials: It lacked"),
+                ("huge pages", "campaign 7, 3 trials: It lacked"),
+            ]
+        );
+        assert!(rows.iter().all(|row| !row.there && !row.get.is_empty()));
     }
 
     #[test]
