@@ -114,14 +114,14 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
     } else if let Some(found) = devices(Way::Both) {
         (format!("{} moves", device(found.cell)), found)
     } else if let Some(found) = fastest(&|_| true) {
-        let lead = "No figure is surely the device's; with that warning, the most was";
+        let lead = "No figure is surely the device's. With that warning, the most was";
         (lead.to_owned(), found)
     } else {
         return without_a_rate(cells);
     };
     let rate = told(name, &found);
     let (streams, load) = load(found.cell);
-    format!("{lead} {rate} with {streams}, {load}{}.", luck(&found))
+    format!("{lead} {rate} with {streams}, {load}.{}", luck(&found))
 }
 
 fn device(cell: &Cell<'_>) -> &'static str {
@@ -153,11 +153,12 @@ fn load(cell: &Cell<'_>) -> (String, String) {
     }
 }
 
-/// That other loads may be as fast. Of loads that were run once nobody knows which may.
+/// That other loads may be as fast, as a sentence of its own. Of loads that were run once nobody
+/// knows which may.
 fn luck(found: &Fastest<'_>) -> String {
     match found.rivals {
         2.. if found.estimate.interval.is_some() => format!(
-            "; {} may be as fast, and figure and interval allow for the luck of the choice",
+            " {} may be as fast; figure and interval allow for the luck of the choice.",
             counted(found.rivals as u64 - 1, "other load")
         ),
         _ => String::new(),
@@ -168,7 +169,7 @@ fn luck(found: &Fastest<'_>) -> String {
 fn of_small_blocks(found: &Fastest<'_>, cells: &[Cell<'_>]) -> String {
     let (streams, load) = load(found.cell);
     let (device, rate) = (words::lower(device(found.cell)), told(THROUGHPUT, found));
-    let own = format!("With {streams}, {load}, {device} delivers {rate}{}.", luck(found));
+    let own = format!("With {streams}, {load}, {device} delivers {rate}.{}", luck(found));
     let large = |cell: &&Cell<'_>| {
         let settings = cell.settings;
         let path = settings.get(knob::DIRECT) || settings.get(knob::COLD);
@@ -247,8 +248,8 @@ fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Findin
         n => format!("each cell run at least {n} times"),
     };
     let steadiness = match tested.len() {
-        0 => "all were too short to check for steady state".to_owned(),
-        n => format!("{settled} of the {n} that were long enough to tell had settled"),
+        0 => "All were too short to check for steady state".to_owned(),
+        n => format!("Of the {n} that were long enough to tell {settled} had settled"),
     };
     let noted = done.iter().filter(|record| !notes_of(record).is_empty()).count();
     let astray = done.iter().filter(|record| stray(record).is_some()).count();
@@ -265,10 +266,10 @@ fn whether_to_believe(records: &[Record], cells: &[Cell<'_>], findings: &[Findin
     }
     let worst = findings.iter().map(|finding| finding.severity).max();
     let doubts = match (doubts.is_empty(), worst) {
-        (true, Some(Severity::Warning | Severity::Error)) => "see the warnings below".to_owned(),
-        (true, _) => "nothing speaks against it".to_owned(),
+        (true, Some(Severity::Warning | Severity::Error)) => "See the warnings below".to_owned(),
+        (true, _) => "Nothing speaks against it".to_owned(),
         (false, _) => doubts.join(", "),
     };
     let trials = value::counted(done.len() as u64, "trial");
-    format!("This rests on {trials}, {repeats}; {steadiness}; {doubts}.")
+    format!("This rests on {trials}, {repeats}. {steadiness}. {doubts}.")
 }

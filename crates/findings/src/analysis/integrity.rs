@@ -115,16 +115,18 @@ fn headline(pool: &Pool) -> String {
             "Every byte that was checked came back as it was written: {all}, {device}."
         );
     }
-    let mut said = Vec::new();
+    let (mut said, mut of_kinds) = (Vec::new(), String::new());
     if wrong > 0 {
+        let were = if wrong == 1 { "was" } else { "were" };
+        said.push(format!("{} {were} wrong without any error", blocks(wrong)));
         let kinds: Vec<String> = counts(pool.kinds.iter().map(|(kind, n)| (kind.as_str(), *n)));
-        said.push(format!("{} wrong without any error ({})", blocks(wrong), kinds.join(", ")));
+        of_kinds = format!(" Kinds of fault: {}.", kinds.join(", "));
     }
     if unreadable > 0 {
         said.push(format!("{} could not be read", places(unreadable)));
     }
     format!(
-        "Not every byte came back as it was written: {}, in {all} that were read.",
+        "Not every byte came back as it was written. Of {all} that were read, {}.{of_kinds}",
         said.join(" and ")
     )
 }

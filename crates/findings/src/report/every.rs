@@ -242,3 +242,21 @@ fn findings_are_short() {
     }
     assert!(all.is_empty(), "{all:#?}");
 }
+
+/// "This rests on 74 trials, each cell run at least 3 times; ...; 12 may have come from a cache."
+/// was read by nobody to its end.
+#[test]
+fn the_sentences_of_an_answer_are_short() {
+    let mut all = std::collections::BTreeMap::new();
+    for sample in fixture::samples::samples() {
+        for text in &sample.input().answer {
+            for sentence in text.split(". ") {
+                let words = sentence.split_whitespace().count();
+                if words > SENTENCE_WORDS_MAX {
+                    all.entry(format!("{words} words: {sentence}")).or_insert(sample.name);
+                }
+            }
+        }
+    }
+    assert!(all.is_empty(), "{all:#?}");
+}

@@ -50,7 +50,7 @@ fn the_highest_of_eight_equal_loads_is_announced_with_an_interval_that_holds() {
         before.add(Some(naive(&records)), 1000.0);
         let (_, value) = first.split_once("device delivers ").unwrap();
         off += value.split(' ').next().unwrap().parse::<f64>().unwrap() / 1000.0 - 1.0;
-        said += u32::from(first.contains("other loads may be as fast, and figure and interval"));
+        said += u32::from(first.contains("other loads may be as fast; figure and interval"));
     }
     told.check_surely("the highest of eight equal loads");
     assert!(before.share() < told.share(), "before: {before:?}, now: {told:?}");
