@@ -8,6 +8,7 @@ use super::{
     Integrity, Note, Record, confession, consistency, figures, programs, span, start, steady,
     stopped,
 };
+use crate::knob::PRECONDITION;
 use base::value;
 
 /// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
@@ -56,7 +57,8 @@ pub fn notes(record: &Record) -> Vec<Note> {
         notes.push(Note::new("not-steady", text));
     }
     let wrote = measurement.evidence.delivered.write_bytes > 0;
-    if wrote && measurement.evidence.rotational == Some(false) {
+    let filled = matches!(settings.find(PRECONDITION).flatten(), Some("fill" | "fill-twice"));
+    if wrote && measurement.evidence.rotational == Some(false) && !filled {
         notes.push(Note::new(
             "not-preconditioned",
             "flash writes faster while it has erased blocks left; no run has written this one \

@@ -14,6 +14,7 @@ use experiment::campaign::Campaign;
 use experiment::knob::{self, Access};
 use experiment::measurement::Record;
 use experiment::measurement::figures;
+use experiment::measurement::judge::all as notes_of;
 use experiment::measurement::origin::Verdict;
 
 mod core;
@@ -72,6 +73,10 @@ pub struct SummaryFigure {
     pub p99: Option<Estimate>,
     /// The load, by what tells it from others: `depth 8`.
     pub load: String,
+    /// What must be known of it and is no doubt, as that the flash was not filled before; empty
+    /// where nothing must.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub remark: String,
     /// What must be known of it, as that it may have come from a cache; empty where nothing must.
     pub caveat: String,
     /// Lowest and highest of its trials.
@@ -143,7 +148,7 @@ pub fn summary(
         when: when(campaign, records),
         confidence,
         said: said.to_vec(),
-        findings: short::of(findings, limit.as_ref()),
+        findings: short::of(findings, &figures, limit.as_ref()),
         figures,
         limit,
     }
@@ -184,6 +189,15 @@ fn caveat(cell: &Cell<'_>) -> String {
     match verdicts.len() == cell.records.len() {
         true => text.to_owned(),
         false => format!("{text} in {} of {} runs", verdicts.len(), cell.records.len()),
+    }
+}
+
+/// That flash was not written through before, which makes it faster than it stays.
+fn remark(cell: &Cell<'_>) -> String {
+    let mut notes = cell.records.iter().flat_map(|record| notes_of(record).to_vec());
+    match notes.any(|note| note.kind == "not-preconditioned") {
+        true => "not preconditioned".to_owned(),
+        false => String::new(),
     }
 }
 

@@ -134,7 +134,7 @@ pub fn told(figure: &SummaryFigure) -> String {
     format!("{about}{}", amount(figure.unit, figure.estimate.value))
 }
 
-/// How well it is known: its interval, or that there is none.
+/// How well it is known: its interval, or that there is none; and what its reader must know of it.
 pub fn known(figure: &SummaryFigure) -> String {
     let unit = figure.unit;
     let interval = match figure.estimate.interval {
@@ -146,10 +146,10 @@ pub fn known(figure: &SummaryFigure) -> String {
         }
         Some(ends) => between(unit, ends),
     };
-    match figure.p99 {
-        Some(Estimate { value, .. }) => format!("{interval}, 99 % within {}", duration(value)),
-        None => interval,
-    }
+    let tail =
+        figure.p99.map(|Estimate { value, .. }| format!(", 99 % within {}", duration(value)));
+    let remark = (!figure.remark.is_empty()).then(|| format!(", {}", figure.remark));
+    [Some(interval), tail, remark].into_iter().flatten().collect()
 }
 
 fn amount(unit: Unit, value: f64) -> String {

@@ -8,6 +8,7 @@ use crate::measurement::{
     Durable, Evidence, Operation, Outcome, Stream, Window, judge, latency_histogram,
 };
 use crate::plan::Trial;
+use base::value::Value;
 use facts::inventory::Ceiling;
 
 const SECOND: u64 = 1_000_000_000;
@@ -194,6 +195,22 @@ fn healthy_trials_break_nothing_and_lose_no_figure() {
         assert_eq!(standing(&record), figures(&record));
         assert!(judge::notes(&record).iter().all(|note| note.kind != KIND));
     }
+}
+
+/// A plan that filled its disks twice was told that nobody had written them through.
+#[test]
+fn flash_that_was_filled_before_is_not_called_fresh() {
+    let noted = |rotational: Option<bool>, precondition: &str| {
+        let mut record = healthy(writes);
+        let Outcome::Done(measurement) = &mut record.outcome else { panic!("not done") };
+        measurement.evidence.rotational = rotational;
+        let word = Value::Word(precondition.into());
+        record.trial.settings.set_named("precondition", word);
+        judge::notes(&record).iter().any(|note| note.kind == "not-preconditioned")
+    };
+    assert!(noted(Some(false), "none") && noted(Some(false), "discard"));
+    assert!(!noted(Some(false), "fill") && !noted(Some(false), "fill-twice"));
+    assert!(!noted(Some(true), "none") && !noted(None, "none"));
 }
 
 /// Streams that wait between rounds, or for a flush, keep fewer in flight than they were asked to.

@@ -1,6 +1,6 @@
 //! The figures that every evaluation of files has, so that any two can be held against each other.
 
-use super::{SummaryFigure, Unit, caveat};
+use super::{SummaryFigure, Unit, caveat, remark};
 use crate::analysis::curve::Cell;
 use crate::analysis::fastest::Fastest;
 use base::stats::Estimate;
@@ -228,6 +228,10 @@ impl CoreFigure {
             estimate,
             p99: None,
             load: self.load(cell, among),
+            remark: match self.take {
+                Take::Durable | Take::DurableIops => remark(cell),
+                _ => String::new(),
+            },
             caveat: caveat(cell),
             range: (low, high),
             trials: cell.evidence(),

@@ -1,7 +1,7 @@
 //! The figures of campaigns that measure something else than the core set: of each part of the plan
 //! what it is about, at its best.
 
-use super::{SummaryFigure, Unit, caveat};
+use super::{SummaryFigure, Unit, caveat, remark};
 use crate::analysis::curve::Cell;
 use crate::analysis::fastest::Fastest;
 use base::value::counted;
@@ -75,6 +75,7 @@ fn line(part: &str, cells: &[&Cell<'_>]) -> Option<SummaryFigure> {
         estimate: found.estimate,
         p99: None,
         load,
+        remark: remark(found.cell),
         caveat: caveat(found.cell),
         range: (low, high),
         trials: found.cell.evidence(),

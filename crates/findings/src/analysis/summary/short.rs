@@ -1,7 +1,7 @@
 //! Findings in one sentence.
 
-use super::{FINDINGS_MAX, Limit, ShortFinding};
-use crate::analysis::{Finding, Severity, bottleneck};
+use super::{FINDINGS_MAX, Limit, ShortFinding, SummaryFigure};
+use crate::analysis::{Finding, Severity, bottleneck, cache};
 
 /// A sentence of a good manual is no longer, words.
 const WORDS_MAX: usize = 25;
@@ -28,13 +28,26 @@ const WORTH: &[&str] = &[
 ];
 
 /// The few that are worth most, each cut to a sentence; those that cannot be are left to the text.
-pub fn of(findings: &[Finding], limit: Option<&Limit>) -> Vec<ShortFinding> {
+pub fn of(
+    findings: &[Finding],
+    figures: &[SummaryFigure],
+    limit: Option<&Limit>,
+) -> Vec<ShortFinding> {
     // What is not decided is no news, nor that what was written is as safe as it seems, or that
     // memory is fast.
     let usual = |it: &Finding| {
         it.severity == Severity::Info && ["durability", "cache"].contains(&it.question)
     };
-    let news = |it: &&Finding| !it.open && !usual(it);
+    // Where the bytes of a figure came from stands beside it.
+    let beside = |it: &Finding| {
+        let warns = |figure: &&SummaryFigure| !figure.caveat.is_empty();
+        let is_told =
+            |trial: &u32| figures.iter().filter(warns).any(|figure| figure.trials.contains(trial));
+        it.question == cache::QUESTION.name
+            && !it.evidence.is_empty()
+            && it.evidence.iter().all(is_told)
+    };
+    let news = |it: &&Finding| !it.open && !usual(it) && !beside(it);
     let of_others = findings.iter().filter(|it| !SAID.contains(&it.question));
     let mut all: Vec<&Finding> = of_others.filter(news).collect();
     let worth = |it: &Finding| {

@@ -98,6 +98,27 @@ fn what_disturbed_is_one_sentence_with_what_to_do() {
     }
 }
 
+/// Flash that has erased blocks left writes faster than it will: the note stood at the end of a
+/// table, and the first screen said nothing of it.
+#[test]
+fn rates_of_writing_say_that_the_flash_was_not_filled_before() {
+    let mut records = evaluated(CALM, 6);
+    let remarks = |records: &[Record]| -> Vec<String> {
+        let figures = of(records).figures.into_iter();
+        figures.filter(|it| !it.remark.is_empty()).map(|it| it.label + " " + &it.remark).collect()
+    };
+    assert_eq!(remarks(&records), [""; 0]);
+    for record in records.iter_mut().filter(|it| it.trial.settings.writes()) {
+        let Outcome::Done(measurement) = &mut record.outcome else { panic!("not done") };
+        let digest = measurement.digest.as_mut().expect("a digest");
+        let fresh = Note::new("not-preconditioned", "nobody filled it");
+        digest.notes = digest.notes.iter().cloned().chain([fresh]).collect();
+    }
+    assert_eq!(remarks(&records), ["write not preconditioned", "4K write not preconditioned"]);
+    // It is no doubt: the figure is what the device did.
+    assert_eq!(of(&records).confidence.expect("a verdict").level, Level::High);
+}
+
 /// "The figure "read" is may have come from a cache in 1 of 9 runs." stood on a first screen.
 #[test]
 fn what_may_be_a_cache_s_is_said_in_a_sentence() {
@@ -135,11 +156,31 @@ fn what_is_not_decided_or_usual_is_no_news() {
         Finding { severity: Severity::Warning, ..info("cache", "2 trials got bytes elsewhere.") },
         info("depth", "Reading gives all it has at queue depth 1 already."),
     ];
-    let told: Vec<String> = short::of(&all, None).into_iter().map(|it| it.text).collect();
+    let told: Vec<String> = short::of(&all, &[], None).into_iter().map(|it| it.text).collect();
     assert_eq!(
         told,
         ["Reading gives all it has at queue depth 1 already.", "2 trials got bytes elsewhere."]
     );
+}
+
+/// "1 reading trial got bytes of unknown origin" was a finding below a confidence and a figure that
+/// both said so.
+#[test]
+fn where_the_bytes_of_a_figure_came_from_is_said_beside_it_and_not_again() {
+    let mut figures = of(&evaluated(CALM, 5)).figures;
+    let trials = figures[0].trials.clone();
+    let strays = |evidence: &[u32]| {
+        let text = "Some trials got bytes from elsewhere.".to_owned();
+        Finding::info("cache", text, evidence.to_vec()).warn()
+    };
+    let told = |figures: &[SummaryFigure], evidence: &[u32]| {
+        short::of(&[strays(evidence)], figures, None).len()
+    };
+    assert_eq!(told(&figures, &trials[..1]), 1, "no figure says it");
+    figures[0].caveat = "may have come from a cache in 1 of 6 runs".to_owned();
+    assert_eq!(told(&figures, &trials[..1]), 0);
+    // Of loads that the first screen does not show it is the only one to tell.
+    assert_eq!(told(&figures, &[trials[0], 1_000_000]), 1);
 }
 
 /// "write about 1900 MB/s" stood below the progress bar until the core set wrote: that were the

@@ -52,11 +52,12 @@ fn row(figure: &SummaryFigure) -> Markup {
         tr {
             th scope="row" { (figure.label) }
             td.value { (screen::told(figure)) }
-            td.load {
-                (figure.load)
+            td.load { (figure.load) }
+            // A phone has no room for the load, and must show this.
+            td.known {
+                (screen::known(figure))
                 @if !figure.caveat.is_empty() { span.caveat { (figure.caveat) } }
             }
-            td.known { (screen::known(figure)) }
         }
     }
 }

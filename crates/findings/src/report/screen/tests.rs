@@ -101,6 +101,7 @@ fn figures_are_told_with_what_is_known_of_them() {
         estimate: Estimate::within(1.9e9, 1.7e9, 2.1e9),
         p99: None,
         load: "depth 8".into(),
+        remark: String::new(),
         caveat: String::new(),
         range: (1.6e9, 2.2e9),
         trials: vec![1],
@@ -117,4 +118,6 @@ fn figures_are_told_with_what_is_known_of_them() {
     figure.estimate = Estimate::within(240e3, 238e3, 243e3);
     figure.p99 = Some(Estimate::bare(1.8e6));
     assert_eq!(both(&figure), "240 us, 238 to 243 us, 99 % within 1.80 ms");
+    figure.remark = "not preconditioned".into();
+    assert_eq!(both(&figure), "240 us, 238 to 243 us, 99 % within 1.80 ms, not preconditioned");
 }
