@@ -98,7 +98,7 @@ pub fn lengthen(core: &mut [&mut Wish], figures: &[Vec<f64>], core_ns: u64) -> u
 /// limit decides such a cell, and its trials scatter further than those of the others: six knew it
 /// within 5 to 7 % on throttled disks on which the others were known within 2. A number that is
 /// fixed before the first of them runs keeps what its interval says.
-pub const ALONE_REPLICATES: u32 = 10;
+pub const ALONE_REPLICATES: u32 = 8;
 
 /// Whether one small request waits for the other.
 fn is_alone(wish: &Wish) -> bool {

@@ -212,16 +212,16 @@ fn without_pilots_one_small_request_after_the_other_is_measured_more_often() {
         more.map(|wish| (wish.name.clone(), wish.replicates)).collect()
     };
     // What is not there for one whole cell is spent on none.
-    assert_eq!(without_pilots(&mut core, SECOND, 3 * SECOND, OVERHEAD_NS), 3 * SECOND);
+    assert_eq!(without_pilots(&mut core, SECOND, 2 * SECOND, OVERHEAD_NS), 2 * SECOND);
     assert_eq!(counts(&core), []);
     let all_ns = all_alone_ns(&of_core(&wishes(&shape(&["/srv"]))), SECOND, OVERHEAD_NS);
     let left_ns = without_pilots(&mut core, SECOND, all_ns / 2, OVERHEAD_NS);
-    let first = ("random 4 KiB read, depth 1".to_owned(), 10);
+    let first = ("random 4 KiB read, depth 1".to_owned(), 8);
     assert_eq!((counts(&core), left_ns), (vec![first.clone()], all_ns / 2 - all_ns / 3));
     // The one that has them costs nothing more.
     let left_ns = without_pilots(&mut core, SECOND, all_ns, OVERHEAD_NS);
-    let commit = ("4 KiB write and fdatasync, one by one".to_owned(), 10);
-    let write = ("random 4 KiB write, depth 1".to_owned(), 10);
+    let commit = ("4 KiB write and fdatasync, one by one".to_owned(), 8);
+    let write = ("random 4 KiB write, depth 1".to_owned(), 8);
     assert_eq!((counts(&core), left_ns), (vec![first, commit, write], all_ns - 2 * (all_ns / 3)));
 }
 
