@@ -21,9 +21,8 @@ Examples:
   brickyard compare 1 2                   what became better or worse
   brickyard inspect                       what the server is made of
 
-{usage-heading} {usage}
+{usage-heading} {usage}{after-help}
 
-{after-help}
 Options:
 {options}
 ";
@@ -62,5 +61,17 @@ mod tests {
         for line in text().lines().chain(TEMPLATE.lines()) {
             assert!(line.chars().count() <= 80, "{line}");
         }
+    }
+
+    /// Three empty lines stood before the groups, and none before the options.
+    #[test]
+    fn parts_of_the_help_are_one_line_apart() {
+        let help = <super::super::Cli as clap::CommandFactory>::command().render_help().to_string();
+        assert!(!help.contains("\n\n\n"), "{help}");
+        let after = help.split("\n\n").map(|part| part.lines().next().unwrap_or_default());
+        for heading in GROUPS.iter().map(|(group, _)| format!("{group}:")) {
+            assert!(after.clone().any(|line| line == heading), "{heading} in {help}");
+        }
+        assert!(after.clone().any(|line| line == "Options:"), "{help}");
     }
 }
