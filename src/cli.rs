@@ -71,6 +71,9 @@ struct Common {
     /// Say nothing on standard error but errors
     #[arg(long, short, global = true)]
     quiet: bool,
+    /// Tell progress in plain lines, one in ten seconds, as where it is no terminal
+    #[arg(long, global = true)]
+    plain: bool,
 }
 
 /// The commands. A new one is a file under `cli/`, a line here, and its name in `cli/groups.rs`.

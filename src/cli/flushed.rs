@@ -27,7 +27,7 @@ const TELL_NS: u64 = 2_000_000_000;
 /// When the log or a file that it is about cannot be opened.
 pub fn run(log: &Path, no_store: bool, common: &Common) -> anyhow::Result<ExitCode> {
     let said = check::read_log(log)?;
-    let talk = talk::Talk::new(common.quiet);
+    let talk = talk::Talk::new(common.quiet, common.plain);
     let read: Vec<PathBuf> = said.begin.files.iter().map(PathBuf::from).collect();
     let mut kept = Kept::new(no_store, (read.clone(), read), Some(log), common, &talk)?;
     let (began_ns, began_unix_ns) = (clock::monotonic_ns(), clock::unix_ns());

@@ -209,9 +209,14 @@ mod tests {
         std::fs::write(at("letter.db"), "Dear all, this is no database at all.\n").unwrap();
         std::fs::write(at("empty.db"), "").unwrap();
         let keeps = |store: &str| {
-            let common = Common { store: at(store), json: false, quiet: true };
-            let kept =
-                Kept::new(false, (vec![at("data")], Vec::new()), None, &common, &Talk::new(true));
+            let common = Common { store: at(store), json: false, quiet: true, plain: false };
+            let kept = Kept::new(
+                false,
+                (vec![at("data")], Vec::new()),
+                None,
+                &common,
+                &Talk::new(true, false),
+            );
             matches!(kept.unwrap().state, State::New)
         };
         assert!(!keeps("letter.db") && !keeps("no/such/folder.db"));

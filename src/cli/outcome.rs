@@ -144,7 +144,7 @@ impl Session {
             currency: String::new(),
             left_out: Default::default(),
         };
-        let talk = talk::Talk::new(common.quiet);
+        let talk = talk::Talk::new(common.quiet, common.plain);
         Ok(Session { host, store, campaign, kept, talk, machine, targets })
     }
 

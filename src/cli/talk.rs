@@ -101,10 +101,10 @@ struct Whole {
 const WHOLE: &str = "{spinner} {prefix} {wide_bar}\n{msg}";
 
 impl Talk {
-    /// A talker; `quiet` says nothing at all.
-    pub fn new(quiet: bool) -> Talk {
+    /// A talker; `quiet` says nothing at all, `plain` has no bar.
+    pub fn new(quiet: bool, plain: bool) -> Talk {
         let terminal = std::io::stderr().is_terminal() && std::env::var_os("TERM").is_some();
-        let bar = (terminal && !quiet).then(|| {
+        let bar = (terminal && !quiet && !plain).then(|| {
             let bar = ProgressBar::new_spinner();
             let style = ProgressStyle::with_template("{spinner} {wide_msg}");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));

@@ -75,7 +75,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     }
     let request = request(arguments)?;
     let stop = signal::stop()?;
-    let mut talk = talk::Talk::new(common.quiet);
+    let mut talk = talk::Talk::new(common.quiet, common.plain);
     let list = arguments.checksums.as_deref();
     let places = (read(&request), untouched(&request, &common.store));
     let mut kept = Kept::new(arguments.no_store, places, list, common, &talk)?;

@@ -27,6 +27,23 @@ fn listing(folder: &Path) -> Vec<String> {
     names
 }
 
+/// The record of a terminal session was full of bars that were drawn anew.
+#[test]
+fn plain_progress_draws_nothing_anew_on_a_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let seen = |more: &str| {
+        let program = env!("CARGO_BIN_EXE_brickyard");
+        let command = format!("{program} evaluate --engine sim --budget 2m {more}");
+        let mut script = std::process::Command::new("script");
+        script.args(["-qec", &command, "/dev/null"]).env("TERM", "xterm");
+        let output = script.current_dir(folder.path()).output().expect("script(1) is there");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let (bar, plain) = (seen(""), seen("--force --plain"));
+    assert!(bar.contains("\u{1b}[") && bar.contains("Confidence"), "{bar}");
+    assert!(!plain.contains('\u{1b}') && plain.contains("Confidence"), "{plain}");
+}
+
 #[test]
 fn directories_that_cannot_be_measured_are_refused() {
     let folder = tempfile::tempdir().expect("a folder");
