@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use self::spending::{Core, Spending};
+use self::written::Written;
 use super::{Run, layout};
 use base::value::{self, Stop, Value};
 use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::{self, Access, Settings};
 use experiment::measurement::confession;
 use experiment::plan::standard::{
-    self, Bought, LAYOUT_STREAMS, PROBE_NS, Phase, REPLICATES, STREAMS_MAX, Shape, TRIAL_NS_MIN,
-    Wish, Writing,
+    self, Bought, LAYOUT_STREAMS, OVERHEAD_NS, PROBE_NS, Phase, REPLICATES, STREAMS_MAX, Shape,
+    TRIAL_NS_MIN, Wish, Writing,
 };
 use experiment::plan::{self, Trial};
 use experiment::progress::Event;
@@ -20,6 +21,7 @@ use host::sys::{Error, clock, direct};
 use store::Store;
 
 mod spending;
+mod written;
 
 /// Files of the probe; together they bound what a probe can leave dirty in memory.
 const PROBE_FILE_BYTES_MAX: u64 = 256 << 20;
@@ -28,6 +30,8 @@ const PROBE_FILES_MAX: u64 = 4;
 /// Slower disks take what memory hands them as fast as what goes around it; and half a second of
 /// their writing is mostly the wait for one fsync, which says nothing of the rest.
 const FAST_BYTES_PER_S: f64 = 500e6;
+/// What timed writes may come to, as a multiple of what they do at the probe's rate.
+const WRITTEN_MOST: f64 = 2.0;
 /// Below this a file is too short to say anything about reading it.
 const FILE_BYTES_MIN: u64 = 64 << 10;
 
@@ -127,11 +131,11 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
             "this file system refuses O_DIRECT: everything goes through the page cache".to_owned(),
         ));
     }
-    let rate = probe(run, request, direct)?;
+    let rates = probe(run, request, direct)?;
     if run.stopped() {
         return Ok(());
     }
-    let Some(rate) = rate else { return Ok(()) };
+    let Some(rate) = rates.iter().copied().reduce(f64::min) else { return Ok(()) };
     let files = standard::files(STREAMS_MAX);
     let writing = standard::writing(request.budget_ns, request.directories.len() as u64, rate);
     let file_size = file_size(run, request, &writing, files)?;
@@ -149,7 +153,7 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
     if run.stopped() {
         return Ok(());
     }
-    read(run, request, &shape, started_ns)
+    read(run, request, &shape, (started_ns, rates.iter().sum()))
 }
 
 /// Time spent so far. A simulated server's time passes faster than ours.
@@ -160,12 +164,12 @@ fn spent_ns(run: &Run<'_>, started_ns: u64) -> u64 {
     run.measured_ns
 }
 
-/// Writes for two seconds in each directory; gives the slowest durable rate, bytes per second, or
-/// `None` when nothing could be written. Around memory first, which takes no longer than it should
+/// Writes for two seconds in each directory; gives the durable rates, bytes per second, none where
+/// nothing could be written. Around memory first, which takes no longer than it should
 /// however slow the disk is; then new files through memory, as those of the evaluation will be
 /// written: a quarter as much, for memory and the file system make that slower, by up to four.
-fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f64>, Error> {
-    let mut slowest = f64::INFINITY;
+fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Vec<f64>, Error> {
+    let mut rates = Vec::new();
     for name in &request.directories {
         let usable = usable_bytes(run, name)?;
         let places = request.directories.len() as u64;
@@ -189,9 +193,9 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Option<f6
         };
         // A probe this short may fall into a bad moment; measured on a virtual disk, memory cost a
         // factor of four. Half as much again is allowed for before the moment is blamed.
-        slowest = slowest.min(rate).min(through.unwrap_or(rate).max(rate / 8.0));
+        rates.push(rate.min(through.unwrap_or(rate).max(rate / 8.0)));
     }
-    Ok(slowest.is_finite().then_some(slowest))
+    Ok(rates)
 }
 
 /// New files, written through memory: a quarter of what the first probe wrote around it at `rate`,
@@ -348,13 +352,24 @@ fn write(run: &mut Run<'_>, shape: &Shape, gets: &Writing) -> Result<(), Error> 
 }
 
 /// Buys cells with what is left, says which, and runs them: phase by phase, and in each of them one
-/// replicate of every cell after the other, shuffled.
-fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, started_ns: u64) -> Result<(), Error> {
-    let mut spending = Spending::new(request.budget_ns, started_ns);
+/// replicate of every cell after the other, shuffled. It all began at `started_ns`, and probes
+/// wrote `bytes_per_s` in all directories together.
+fn read(
+    run: &mut Run<'_>,
+    request: &Request,
+    shape: &Shape,
+    (started_ns, bytes_per_s): (u64, f64),
+) -> Result<(), Error> {
     let mut wishes = standard::wishes(shape);
-    let bought = standard::buy(&wishes, spending.left_ns(run), spending.overhead_ns());
+    let left_ns = request.budget_ns.saturating_sub(spent_ns(run, started_ns));
+    let bought = standard::buy(&wishes, left_ns, OVERHEAD_NS);
+    let most_bytes = WRITTEN_MOST * standard::writing_s(&wishes, &bought) * bytes_per_s;
+    // What memory takes wears nothing, and is no matter of the probe's rate.
+    let most_bytes = shape.direct.then_some(most_bytes as u64);
+    let written = Written::new(most_bytes, bytes_per_s);
+    let mut spending = Spending::new(request.budget_ns, started_ns, written);
     not_bought(run, request, shape, &wishes[bought.cells..])?;
-    say(run, &wishes, &bought);
+    say(run, &wishes, &bought, most_bytes);
     let whole = wishes.iter().take_while(|wish| wish.is_core()).count();
     let curves = wishes.split_off(bought.cells.min(whole));
     let mut core = Core { spare_ns: bought.spare_ns, wishes, length_ns: bought.core_ns };
@@ -392,6 +407,9 @@ fn read(run: &mut Run<'_>, request: &Request, shape: &Shape, started_ns: u64) ->
         let cells = of.map(|wish| standard::timed(wish, trial_ns)).collect::<Vec<_>>();
         spending.run(run, &cells, seed, |_| ())?;
     }
+    if let Some(said) = spending.written.said() {
+        run.observer.tell(&Event::Say(said));
+    }
     run.complete = !run.stopped();
     Ok(())
 }
@@ -427,13 +445,15 @@ fn not_bought(
     run.store.update(&run.campaign)
 }
 
-fn say(run: &mut Run<'_>, wishes: &[Wish], bought: &Bought) {
+fn say(run: &mut Run<'_>, wishes: &[Wish], bought: &Bought, most_bytes: Option<u64>) {
     let what = match bought.cells {
         0 => "no load is within the budget".to_owned(),
         cells => format!("{cells} of {} loads", wishes.len()),
     };
     let about = value::duration(bought.total_ns as f64);
-    run.observer.tell(&Event::Say(format!("{what}, about {about} from here")));
+    let most = most_bytes.map(|bytes| value::bytes(bytes as f64));
+    let most = most.map_or(String::new(), |most| format!(", which write no more than {most}"));
+    run.observer.tell(&Event::Say(format!("{what}, about {about} from here{most}")));
 }
 
 fn say_left_out(run: &mut Run<'_>, cells: &[Wish]) {

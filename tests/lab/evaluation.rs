@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use crate::disk::{Disk, Mount, beside_another_disk, sh, usable};
-use crate::run::{brickyard, draw, figure, json, trials};
+use crate::run::{Said, brickyard, draw, figure, json, json_and_said, trials};
+use base::value::parse_bytes;
 
 /// What a trial may read through the throttle, of its limit: up to 0.2 s worth of bytes pass at
 /// once, see `referee`, on 2 s. A pilot, on which no figure rests, may be shorter: one of 1.25 s
@@ -15,6 +16,46 @@ fn most(trial: &Value) -> f64 {
         false => 2.0,
     };
     1.02 + 0.2 / seconds
+}
+
+/// After the first tenth the time that is told to be left is right within 15 % of the whole.
+fn time_left_is_right(said: &Said) {
+    let took = said.took.as_secs_f64();
+    let mut told = 0;
+    for (at, line) in &said.lines {
+        let at = at.as_secs_f64();
+        let Some((left, _)) = line.split_once(" left, ").filter(|_| at > took / 10.0) else {
+            continue;
+        };
+        let words: Vec<&str> = left.split(' ').collect();
+        let left: f64 = words.chunks_exact(2).fold(0.0, |sum, part| {
+            let number: f64 = part[0].parse().expect("a number");
+            sum + number * if part[1] == "min" { 60.0 } else { 1.0 }
+        });
+        told += 1;
+        assert!((at + left - took).abs() <= 0.15 * took, "after {at:.0} of {took:.0} s: {line}");
+    }
+    assert!(told >= 5, "{:?}", said.lines);
+}
+
+/// Writing was not limited here, so that it may be much faster than in the probe.
+fn no_more_is_written_than_was_told(document: &Value, said: &Said) {
+    let told =
+        said.lines.iter().find_map(|(_, line)| line.split_once(", which write no more than "));
+    let (_, told) = told.expect("how much is written is told before");
+    let most = parse_bytes(&told.replace(' ', "")).expect("bytes") as f64;
+    let timed = trials(document).into_iter().filter(|trial| {
+        let access = trial["settings"]["access"].as_str().unwrap_or_default();
+        trial["group"] != "probe" && trial["group"] != "write" && access.contains("write")
+    });
+    let written: f64 = timed
+        .map(|trial| {
+            let seconds = trial["durable_ns"].as_f64().unwrap_or(0.0) / 1e9;
+            figure(trial, "durable_throughput_bytes_per_s") * seconds
+        })
+        .sum();
+    println!("{written:.3e} bytes are written by timed trials, of {most:.3e} that were told");
+    assert!(written > 0.0 && written <= most, "{written} of {most}");
 }
 
 /// Every reading figure of the evaluation is the planted limit's or below it; only those that say
@@ -36,7 +77,9 @@ fn an_evaluation_finds_the_limit_and_marks_what_memory_delivers() {
     let folder = tempfile::tempdir().expect("a folder");
     let name = mount.name();
     // What the core set leaves of it buys the first curve.
-    let document = json(folder.path(), &["evaluate", &name, "--budget", "160s", "--quiet"]);
+    let (document, said) = json_and_said(folder.path(), &["evaluate", &name, "--budget", "160s"]);
+    time_left_is_right(&said);
+    no_more_is_written_than_was_told(&document, &said);
     let mut cached = 0;
     let mut highest: f64 = 0.0;
     for trial in trials(&document) {

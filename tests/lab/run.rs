@@ -1,7 +1,9 @@
 //! Runs the program as a user would, and reads what it says.
 
+use std::io::BufRead;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -18,6 +20,28 @@ pub fn json(folder: &Path, arguments: &[&str]) -> Value {
     all.push("--json");
     let output = brickyard(folder, &all).output().expect("brickyard can be started");
     parse(&output)
+}
+
+/// What a run said on standard error, each line with how long it had run, and how long it took.
+pub struct Said {
+    pub lines: Vec<(Duration, String)>,
+    pub took: Duration,
+}
+
+/// The same, with what it says meanwhile.
+pub fn json_and_said(folder: &Path, arguments: &[&str]) -> (Value, Said) {
+    let mut command = brickyard(folder, arguments);
+    command.arg("--json").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.spawn().expect("brickyard can be started");
+    let errors = std::io::BufReader::new(child.stderr.take().expect("a pipe"));
+    let reader = std::thread::spawn(move || {
+        let lines = errors.lines().map_while(Result::ok);
+        lines.map(|line| (began.elapsed(), line)).collect::<Vec<_>>()
+    });
+    let output = child.wait_with_output().expect("it ends");
+    let took = began.elapsed();
+    (parse(&output), Said { lines: reader.join().expect("read"), took })
 }
 
 /// The JSON document on standard output.

@@ -1,6 +1,7 @@
 //! A budget of time as it is spent: what is left, what a trial takes besides what was asked of it,
 //! and the core set, whose pilots decide where more trials pay.
 
+use super::written::Written;
 use super::{Run, spent_ns};
 use experiment::knob::Settings;
 use experiment::measurement::Record;
@@ -22,12 +23,15 @@ pub struct Spending {
     trials: u64,
     /// What they took besides, ns.
     besides_ns: u64,
+    /// How much may be written meanwhile.
+    pub written: Written,
 }
 
 impl Spending {
-    /// A budget of which nothing is known but when it began, on the monotonic clock.
-    pub fn new(budget_ns: u64, started_ns: u64) -> Spending {
-        Spending { budget_ns, started_ns, trials: 0, besides_ns: 0 }
+    /// A budget of which nothing is known but when it began, on the monotonic clock, and what may
+    /// be written meanwhile.
+    pub fn new(budget_ns: u64, started_ns: u64, written: Written) -> Spending {
+        Spending { budget_ns, started_ns, trials: 0, besides_ns: 0, written }
     }
 
     /// What is left, ns.
@@ -43,7 +47,8 @@ impl Spending {
         }
     }
 
-    /// Runs cells, each so often, and shows every record.
+    /// Runs cells, each so often, and shows every record. Trials that may write more than was told
+    /// are left out.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -60,10 +65,16 @@ impl Spending {
             if run.stopped() {
                 break;
             }
+            if !self.written.allows(&trial.settings) {
+                run.of = run.of.saturating_sub(1);
+                continue;
+            }
             let before_ns = spent_ns(run, self.started_ns);
             let asked_ns = standard::expected_ns(&trial.settings).unwrap_or(0);
             run.prepare(&trial)?;
-            each(&run.trial(trial)?);
+            let record = run.trial(trial)?;
+            self.written.add(&record);
+            each(&record);
             let took_ns = spent_ns(run, self.started_ns).saturating_sub(before_ns);
             self.trials += 1;
             self.besides_ns += took_ns.saturating_sub(asked_ns.saturating_sub(OVERHEAD_NS));

@@ -180,6 +180,18 @@ pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> Bought {
     Bought { cells, core_ns, trial_ns, spare_ns, total_ns: total }
 }
 
+/// How long timed trials write in all, warm-ups with them and whatever more of them the time to
+/// spare may buy, s.
+pub fn writing_s(wishes: &[Wish], bought: &Bought) -> f64 {
+    let of = wishes[..bought.cells.min(wishes.len())].iter();
+    let each_ns = of.filter(|wish| wish.settings.writes()).map(|wish| {
+        let timed_ns = if wish.is_core() { bought.core_ns } else { bought.trial_ns };
+        // Pilots of each are no longer than one trial.
+        cost_ns(wish, timed_ns, 0) + timed_ns
+    });
+    (each_ns.sum::<u64>() + bought.spare_ns) as f64 / 1e9
+}
+
 /// A tenth of a second, ns.
 const TENTH_NS: u64 = 100_000_000;
 
