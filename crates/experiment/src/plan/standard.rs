@@ -180,16 +180,20 @@ pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> Bought {
     Bought { cells, core_ns, trial_ns, spare_ns, total_ns: total }
 }
 
-/// How long timed trials write in all, warm-ups with them and whatever more of them the time to
-/// spare may buy, s.
+/// Blocks that are smaller are written at half the rate of large ones at most, bytes.
+const SMALL_BYTES: u64 = 64 << 10;
+
+/// How long timed trials write in all, warm-ups with them, at the rate of large blocks, s. Of the
+/// time to spare, which may go to more of any of the core set, half is taken for writing.
 pub fn writing_s(wishes: &[Wish], bought: &Bought) -> f64 {
     let of = wishes[..bought.cells.min(wishes.len())].iter();
     let each_ns = of.filter(|wish| wish.settings.writes()).map(|wish| {
         let timed_ns = if wish.is_core() { bought.core_ns } else { bought.trial_ns };
+        let slower = if wish.settings.get(knob::BLOCK_SIZE) < SMALL_BYTES { 2 } else { 1 };
         // Pilots of each are no longer than one trial.
-        cost_ns(wish, timed_ns, 0) + timed_ns
+        (cost_ns(wish, timed_ns, 0) + timed_ns) / slower
     });
-    (each_ns.sum::<u64>() + bought.spare_ns) as f64 / 1e9
+    (each_ns.sum::<u64>() + bought.spare_ns / 2) as f64 / 1e9
 }
 
 /// A tenth of a second, ns.

@@ -157,6 +157,27 @@ fn the_core_set_comes_first_and_is_bought_whole_before_any_curve() {
     assert!(ten_minutes.core_ns > 2 * SECOND, "{ten_minutes:?}");
 }
 
+/// "no more than 211 GiB" was told of 50 that were written: 4 KiB do not go at the rate of 1 MiB.
+#[test]
+fn what_is_written_follows_from_the_cells_that_write_and_the_time_to_spare() {
+    let wishes = wishes(&shape(&["/srv"]));
+    let core = wishes.iter().take_while(|wish| wish.is_core()).count();
+    let bought = |cells, spare_ns| Bought {
+        cells,
+        core_ns: SECOND,
+        trial_ns: 2 * SECOND,
+        spare_ns,
+        total_ns: 0,
+    };
+    // Two loads of 1 MiB and three of 4 KiB, each six times and once for pilots, with warm-ups.
+    let each = 6.0 * (1.0 + WARM_UP_NS as f64 / 1e9 * 4.0 / 3.0) + 1.0;
+    let whole = writing_s(&wishes, &bought(core, 0));
+    assert!((whole - (2.0 + 3.0 / 2.0) * each).abs() < 0.01, "{whole} of {each}");
+    assert_eq!(writing_s(&wishes, &bought(2, 0)), 0.0, "the first two read");
+    assert!((writing_s(&wishes, &bought(core, 8 * SECOND)) - whole - 4.0).abs() < 1e-9);
+    assert!(writing_s(&wishes, &bought(wishes.len(), 0)) > whole + 3.0, "the mixed load writes");
+}
+
 #[test]
 fn a_budget_buys_whole_cells_in_order_and_the_named_budget_buys_the_next() {
     let wishes = wishes(&shape(&["/srv"]));
