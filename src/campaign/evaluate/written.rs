@@ -12,6 +12,8 @@ pub struct Written {
     bytes: u64,
     /// The most that was written in a second, or what the probe said, bytes per second.
     bytes_per_s: f64,
+    /// The most that one trial of a load wrote, bytes, of those that have run.
+    of_loads: Vec<(Settings, u64)>,
     /// Trials that would have gone beyond.
     left_out: u32,
 }
@@ -19,16 +21,23 @@ pub struct Written {
 impl Written {
     /// Of a device that wrote `bytes_per_s` in the probe.
     pub fn new(most_bytes: Option<u64>, bytes_per_s: f64) -> Written {
-        Written { most_bytes, bytes: 0, bytes_per_s, left_out: 0 }
+        Written { most_bytes, bytes: 0, bytes_per_s, of_loads: Vec::new(), left_out: 0 }
     }
 
     /// Whether a trial may run. One that may write more than is left may not, and is counted.
     pub fn allows(&mut self, settings: &Settings) -> bool {
-        let expected = self.bytes_per_s * seconds(settings);
+        let expected = self.expected(settings);
         let beyond = |most: u64| self.bytes as f64 + expected > most as f64;
         let fits = !settings.writes() || !self.most_bytes.is_some_and(beyond);
         self.left_out += u32::from(!fits);
         fits
+    }
+
+    /// What one trial of a load may write, bytes: as much as one before it, or at the rate of the
+    /// fastest of all.
+    fn expected(&self, settings: &Settings) -> f64 {
+        let own = self.of_loads.iter().find(|(of, _)| of == settings);
+        own.map_or_else(|| self.bytes_per_s * seconds(settings), |(_, bytes)| *bytes as f64)
     }
 
     /// Counts what a trial wrote.
@@ -37,6 +46,10 @@ impl Written {
         let bytes = measurement.evidence.delivered.write_bytes;
         let settings = &record.trial.settings;
         self.bytes = self.bytes.saturating_add(bytes);
+        match self.of_loads.iter_mut().find(|(of, _)| of == settings) {
+            Some((_, most)) => *most = bytes.max(*most),
+            None => self.of_loads.push((settings.clone(), bytes)),
+        }
         let of_all = seconds(settings);
         if of_all > 0.0 {
             self.bytes_per_s = self.bytes_per_s.max(bytes as f64 / of_all);
@@ -96,10 +109,19 @@ mod tests {
         assert!(written.allows(&read));
         let said = "left out 1 trial: more than 238 MiB would have been written";
         assert_eq!(written.said().as_deref(), Some(said));
-        // A device that is faster than its probe said is known for it from then on.
         assert_eq!(Written::new(None, 100e6).said(), None);
+        // A device that is faster than its probe said is known for it from then on, also for loads
+        // that have not run; one of which the own trials are known is held to these.
         let mut written = Written::new(Some(1_000_000_000), 100e6);
         written.add(&wrote(600_000_000));
-        assert!(!written.allows(&write), "one more may be as large as the first");
+        let other = timed("random-write");
+        assert!(!written.allows(&write) && !written.allows(&other));
+        let mut written = Written::new(Some(1_000_000_000), 600e6);
+        written.add(&wrote(10_000_000));
+        written.add(&wrote(600_000_000 - 10_000_000));
+        assert!(!written.allows(&write), "600 of 1000 MB, and one more may be 590");
+        let mut slow = Written::new(Some(1_000_000_000), 600e6);
+        (0..50).for_each(|_| slow.add(&wrote(10_000_000)));
+        assert!(slow.allows(&write) && !slow.allows(&other), "500 MB, one more 10 or 600");
     }
 }
