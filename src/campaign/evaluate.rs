@@ -30,8 +30,8 @@ const PROBE_FILES_MAX: u64 = 4;
 /// Slower disks take what memory hands them as fast as what goes around it; and half a second of
 /// their writing is mostly the wait for one fsync, which says nothing of the rest.
 const FAST_BYTES_PER_S: f64 = 500e6;
-/// What timed writes may come to, as a multiple of what they do at the rate of the probe. That makes
-/// files, and writing over is up to twice as fast.
+/// What timed writes may come to, as a multiple of what they do at the rate of the probe. That one
+/// makes files, and writing over is up to twice as fast.
 const WRITTEN_MOST: f64 = 3.0;
 /// Below this a file is too short to say anything about reading it.
 const FILE_BYTES_MIN: u64 = 64 << 10;
