@@ -30,9 +30,6 @@ const PROBE_FILES_MAX: u64 = 4;
 /// Slower disks take what memory hands them as fast as what goes around it; and half a second of
 /// their writing is mostly the wait for one fsync, which says nothing of the rest.
 const FAST_BYTES_PER_S: f64 = 500e6;
-/// What timed writes may come to, as a multiple of what they do at the rate of the probe. That one
-/// makes files, and writing over is up to twice as fast.
-const WRITTEN_MOST: f64 = 3.0;
 /// Below this a file is too short to say anything about reading it.
 const FILE_BYTES_MIN: u64 = 64 << 10;
 
@@ -136,7 +133,7 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
     if run.stopped() {
         return Ok(());
     }
-    let Some(rate) = rates.iter().copied().reduce(f64::min) else { return Ok(()) };
+    let Some(rate) = rates.iter().map(|it| it.laying).reduce(f64::min) else { return Ok(()) };
     let files = standard::files(STREAMS_MAX);
     let writing = standard::writing(request.budget_ns, request.directories.len() as u64, rate);
     let file_size = file_size(run, request, &writing, files)?;
@@ -154,7 +151,7 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
     if run.stopped() {
         return Ok(());
     }
-    read(run, request, &shape, (started_ns, rates.iter().sum()))
+    read(run, request, &shape, (started_ns, rates.iter().map(|it| it.around_memory).sum()))
 }
 
 /// Time spent so far. A simulated server's time passes faster than ours.
@@ -165,11 +162,19 @@ fn spent_ns(run: &Run<'_>, started_ns: u64) -> u64 {
     run.measured_ns
 }
 
-/// Writes for two seconds in each directory; gives the durable rates, bytes per second, none where
-/// nothing could be written. Around memory first, which takes no longer than it should
+/// What a probe of a directory said, bytes per second that are durable.
+struct Probed {
+    /// Around memory.
+    around_memory: f64,
+    /// As the files are laid, through memory; never faster than that.
+    laying: f64,
+}
+
+/// Writes for two seconds in each directory; gives what that said, nothing where nothing could be
+/// written. Around memory first, which takes no longer than it should
 /// however slow the disk is; then new files through memory, as those of the evaluation will be
 /// written: a quarter as much, for memory and the file system make that slower, by up to four.
-fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Vec<f64>, Error> {
+fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Vec<Probed>, Error> {
     let mut rates = Vec::new();
     for name in &request.directories {
         let usable = usable_bytes(run, name)?;
@@ -194,7 +199,8 @@ fn probe(run: &mut Run<'_>, request: &Request, direct: bool) -> Result<Vec<f64>,
         };
         // A probe this short may fall into a bad moment; measured on a virtual disk, memory cost a
         // factor of four. Half as much again is allowed for before the moment is blamed.
-        rates.push(rate.min(through.unwrap_or(rate).max(rate / 8.0)));
+        let laying = rate.min(through.unwrap_or(rate).max(rate / 8.0));
+        rates.push(Probed { around_memory: rate, laying });
     }
     Ok(rates)
 }
@@ -364,7 +370,7 @@ fn read(
     let mut wishes = standard::wishes(shape);
     let left_ns = request.budget_ns.saturating_sub(spent_ns(run, started_ns));
     let bought = standard::buy(&wishes, left_ns, OVERHEAD_NS);
-    let most_bytes = WRITTEN_MOST * standard::writing_s(&wishes, &bought) * bytes_per_s;
+    let most_bytes = standard::writing_s(&wishes, &bought) * bytes_per_s;
     // What memory takes wears nothing, and is no matter of the probe's rate.
     let most_bytes = shape.direct.then_some(most_bytes as u64);
     let written = Written::new(most_bytes, bytes_per_s);
