@@ -458,7 +458,7 @@ fn say(run: &mut Run<'_>, wishes: &[Wish], bought: &Bought, most_bytes: Option<u
         cells => format!("{cells} of {} loads", wishes.len()),
     };
     let about = value::duration(bought.total_ns as f64);
-    let most = most_bytes.map(|bytes| value::bytes(bytes as f64));
+    let most = most_bytes.filter(|bytes| *bytes > 0).map(|bytes| value::bytes(bytes as f64));
     let most = most.map_or(String::new(), |most| format!(", which write no more than {most}"));
     run.observer.tell(&Event::Say(format!("{what}, about {about} from here{most}")));
 }
