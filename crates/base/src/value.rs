@@ -20,8 +20,8 @@ pub use parse::cpu_list;
 pub use parse::{parse_bytes, parse_duration_ns};
 pub use price::parse_price;
 pub use print::{
-    bits, bytes, count, counted, duration, iops, percent, setting, significant, throughput,
-    throughput_short,
+    bits, bytes, count, counted, duration, iops, percent, setting, shell_words, significant,
+    throughput, throughput_short,
 };
 
 /// One value of one knob.

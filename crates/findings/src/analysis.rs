@@ -20,6 +20,7 @@ mod block_size;
 pub mod bottleneck;
 mod cache;
 pub mod cache_regions;
+mod command;
 pub mod compare;
 pub mod cost;
 mod curve;
@@ -212,6 +213,9 @@ pub struct Finding {
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+    /// What to type to learn more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
     /// What it says of trials held against others, to be held against other findings.
     #[serde(skip)]
     pub assertions: Vec<Assertion>,
@@ -252,6 +256,7 @@ impl Finding {
             suspect: None,
             runner_up: None,
             advice: None,
+            command: None,
             assertions: Vec::new(),
             cells: Vec::new(),
             leans: None,
@@ -311,5 +316,10 @@ impl Finding {
     /// The same, with what to do about it.
     fn advise(self, advice: impl Into<String>) -> Finding {
         Finding { advice: Some(advice.into()), ..self }
+    }
+
+    /// The same, with what to type to learn more.
+    fn typing(self, command: Option<String>) -> Finding {
+        Finding { command, ..self }
     }
 }

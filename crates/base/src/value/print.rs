@@ -83,6 +83,16 @@ pub(super) fn decimal_duration(ns: u64) -> String {
     format!("{}.{}{name}", ns / unit, rest.trim_end_matches('0'))
 }
 
+/// Words that a POSIX shell reads back as the same words.
+pub fn shell_words(argv: &[String]) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+    let quoted = argv.iter().map(|word| match word.is_empty() || !word.chars().all(plain) {
+        true => format!("'{}'", word.replace('\'', r"'\''")),
+        false => word.clone(),
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
 /// A share as a percentage: `0.0523` is `5.2 %`.
 pub fn percent(share: f64) -> String {
     let digits = usize::from(share.abs() < 0.0995);

@@ -17,7 +17,7 @@ mod pooled;
 
 pub use super::computed::durable::{durable_bytes, notes as durable_notes, takes_no_memory};
 pub use super::named::{Figures, Name, Rates};
-pub use cells::{Cell, cells, mean_of, replicates, widened};
+pub use cells::{Cell, cells, mean_of, percentile_of, replicates, widened};
 use grain::grain;
 pub use pooled::{LatencyCounts, latency_counts};
 

@@ -146,7 +146,7 @@ fn told(name: &str, found: &Fastest<'_>) -> String {
 /// With how many streams, and what they do.
 fn load(cell: &Cell<'_>) -> (String, String) {
     let streams = words::streams(cell.settings.number(knob::STREAMS));
-    let load = cell.load(&["block-size", "queue-depth", "directories"]);
+    let load = cell.load_in_brackets(&["block-size", "queue-depth", "directories"]);
     match cell.settings.is_network() {
         true => (streams, load),
         false => (streams, words::lower(&load)),

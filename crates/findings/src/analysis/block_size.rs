@@ -2,7 +2,7 @@
 
 use super::assertion::{Assertion, Asserts};
 use super::curve::{Curve, Point, curves};
-use super::{Finding, Question, same, seek_law, words};
+use super::{Finding, Question, command, same, seek_law, words};
 use base::stats::equivalence::{chance_of_more, enough_from};
 use base::stats::mean_interval;
 use base::stats::profile::Level;
@@ -56,6 +56,10 @@ fn tell(curve: &Curve<'_>) -> Option<Finding> {
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     let finding = finding.doubted(curve.strays(), curve.points.len());
     let finding = finding.stating(stated);
+    let sizes: Vec<String> =
+        levels.iter().map(|level| Value::Bytes(level.at as u64).to_string()).collect();
+    let again = [("block-size", &*sizes.join(",")), ("stop", "10s")];
+    let finding = finding.typing(command::again(curve.settings, &again));
     Some(match advice {
         Some(advice) => finding.advise(advice),
         None => finding,

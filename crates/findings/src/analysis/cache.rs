@@ -50,9 +50,9 @@ fn against_device(cached: &Cell<'_>, cells: &[Cell<'_>]) -> Option<Finding> {
     let of = |values: &[f64]| Some(words::rate(&mean_interval(values)?, values.len()));
     let label = cached.load(&["block-size", "queue-depth", "streams"]);
     let claim = format!(
-        "{label} gives {}. Read cold ({}), it gives {}: {}.",
+        "{label} gives {}. Read {}, it gives {}: {}.",
         of(&fast)?,
-        words::path(device.settings),
+        if device.settings.get(knob::DIRECT) { "around it" } else { "cold" },
         of(&slow)?,
         same::compared(&fast, &slow, &ratio)
     );
@@ -113,5 +113,14 @@ fn tell_strays(strays: &Strays) -> Finding {
     );
     let evidence = trials.iter().map(|(number, _)| *number).collect();
     let first = format!("trial {first}: {reason}");
-    Finding::info(QUESTION.name, claim, evidence).detailed([first]).warn()
+    let finding = Finding::info(QUESTION.name, claim, evidence).detailed([first]).warn();
+    let advice = match (verdict, cached) {
+        (_, true) => "files that fit into memory stay there: a smaller file-size",
+        (Verdict::Cache | Verdict::Mixed, _) => {
+            "read around the page cache, `direct=true`, or files larger than memory"
+        }
+        (Verdict::Memory, _) => "a program holds these files; name a directory on a disk",
+        _ => "larger files and `second-pass=true` tell a cache from the device",
+    };
+    finding.advise(advice)
 }

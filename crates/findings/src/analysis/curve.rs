@@ -51,12 +51,15 @@ struct Told {
     elsewhere: bool,
     /// Knobs in which loads of its kind differ, and which nobody says of every load.
     apart: Rc<[&'static str]>,
+    /// Knobs of [`FIRST`] in which loads that do the same differ: they come first.
+    varies: Rc<[&'static str]>,
 }
 
 /// What has to be said of each load, by its kind.
 struct Telling {
     elsewhere: bool,
     apart: HashMap<Kind, Rc<[&'static str]>>,
+    varies: HashMap<(String, String), Rc<[&'static str]>>,
 }
 
 /// Loads of one kind have one name but for their settings: the engine, and what they do by which
@@ -75,11 +78,16 @@ fn kind(settings: &Settings) -> Kind {
 impl Telling {
     fn of(records: &[Record]) -> Telling {
         let mut kinds: HashMap<Kind, Vec<&Settings>> = HashMap::new();
-        for settings in distinct(records.iter().map(|record| &record.trial.settings)) {
-            kinds.entry(kind(settings)).or_default().push(settings);
+        let mut same: HashMap<(String, String), Vec<&Settings>> = HashMap::new();
+        let measured = records.iter().filter(|record| !record.trial.prepares());
+        for settings in distinct(measured.map(|record| &record.trial.settings)) {
+            let of = kind(settings);
+            same.entry((of.0.clone(), of.1.clone())).or_default().push(settings);
+            kinds.entry(of).or_default().push(settings);
         }
         let apart = kinds.into_iter().map(|(kind, of)| (kind, apart(&of).into())).collect();
-        Telling { elsewhere: in_several(records), apart }
+        let varies = same.into_iter().map(|(what, of)| (what, varying(&of).into())).collect();
+        Telling { elsewhere: in_several(records), apart, varies }
     }
 
     /// What has to be said of a load beside the level of `free`.
@@ -89,8 +97,28 @@ impl Telling {
             true => apart.iter().copied().filter(|knob| *knob != free).collect(),
             false => apart,
         };
-        Told { elsewhere: self.elsewhere, apart }
+        let (engine, what, ..) = kind(settings);
+        let varies = self.varies.get(&(engine, what)).cloned().unwrap_or_else(|| Rc::new([]));
+        Told { elsewhere: self.elsewhere, apart, varies }
     }
+}
+
+/// What tells loads from each other most often, in the order in which it is said.
+const FIRST: &[&str] = &["direct", "block-size", "queue-depth", "streams"];
+
+/// Those of [`FIRST`] in which some of these loads differ. A load from memory says so in any case.
+fn varying(all: &[&Settings]) -> Vec<&'static str> {
+    let warm = |settings: &&&Settings| words::path(settings) != words::WARM;
+    let ways: Vec<&&Settings> = all.iter().filter(warm).collect();
+    let differs = |knob: &&&str| {
+        let of: &[&&Settings] = &ways;
+        let held = |settings: &Settings| match **knob {
+            "direct" => Some(words::path(settings).to_owned()),
+            name => settings.named(name).map(ToString::to_string),
+        };
+        of.windows(2).any(|two| held(two[0]) != held(two[1]))
+    };
+    FIRST.iter().filter(differs).copied().collect()
 }
 
 /// The knobs in which some loads of one kind differ and that nobody says of every load; of those
@@ -165,7 +193,13 @@ fn load(settings: &Settings, knobs: &[&str], told: &Told) -> String {
             all.push(knob);
         }
     }
-    words::load(settings, &all)
+    let of_asked = |knob: &&&str| **knob == "direct" || all.contains(*knob);
+    let mut first: Vec<&str> = told.varies.iter().filter(of_asked).copied().collect();
+    first.extend(told.apart.iter().chain(directories).copied());
+    // That there is one stream is news only where others have more.
+    let one = settings.get(knob::STREAMS) == 1 && !first.contains(&"streams");
+    all.retain(|knob| !(one && *knob == "streams"));
+    words::load_by(settings, &first, &all)
 }
 
 /// The cells of which at least one trial was done.
@@ -190,6 +224,13 @@ impl Cell<'_> {
     /// What it does, and the settings among `knobs`.
     pub fn load(&self, knobs: &[&str]) -> String {
         load(self.settings, knobs, &self.told)
+    }
+
+    /// The same with all of that in brackets, for a sentence that has told the most already.
+    pub fn load_in_brackets(&self, knobs: &[&str]) -> String {
+        let told = Told { varies: Rc::new([]), apart: self.told.apart.clone(), ..self.told };
+        let all: Vec<&str> = knobs.iter().chain(told.apart.iter()).copied().collect();
+        words::load(self.settings, &all)
     }
 
     /// The rate `name` of each trial that has it.
@@ -359,7 +400,7 @@ mod tests {
         let both = [record(false, 1), record(true, 1), record(false, 2), record(true, 2)];
         let mut told = labels(&both);
         told.sort();
-        let wanted = ["no", "yes"].map(|it| format!("mail (1 MiB, sync-files {it})"));
+        let wanted = ["no", "yes"].map(|it| format!("mail with sync-files {it} (1 MiB)"));
         assert_eq!(told, wanted);
         assert_eq!(labels(&both[..1]), ["mail (1 MiB)"], "nothing to tell it from");
     }

@@ -1,7 +1,7 @@
 //! From which queue depth on does more depth only add latency?
 
 use super::curve::{Curve, curves};
-use super::{Finding, Question, same, words};
+use super::{Finding, Question, command, same, words};
 use base::stats::knee::{Knee, Scaling, scaling};
 use base::stats::mean;
 use base::value::duration;
@@ -50,7 +50,8 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
                  measured. The most was {most}."
             );
             let finding = Finding::info(QUESTION.name, claim, curve.evidence());
-            return Some(finding.advise("measure with deeper queues"));
+            let deeper = [last as u64, 2 * last as u64, 4 * last as u64];
+            return Some(finding.advise("measure with deeper queues").typing(tried(curve, deeper)));
         }
     };
     let cost = match scaling.enough_at.filter(|_| scaling.knee != Knee::Undecided) {
@@ -67,10 +68,20 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     let finding = finding.doubted(curve.strays(), curve.points.len()).left_open(left_open);
     let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));
+    // Where it stops growing lies between levels that were measured.
+    let (least, most) = (first as u64, last as u64);
+    let peak = (scaling.peak_at as u64).max(least);
+    let finding = finding.typing(tried(curve, [least, peak / 2, peak, 2 * peak, most]));
     Some(match advice {
         Some(advice) => finding.advise(advice),
         None => finding,
     })
+}
+
+/// What to type to measure these depths.
+fn tried<const N: usize>(curve: &Curve<'_>, depths: [u64; N]) -> Option<String> {
+    let depths = command::levels(depths.into_iter().filter(|depth| *depth > 0));
+    command::again(curve.settings, &[("queue-depth", &depths)])
 }
 
 fn depth(level: f64) -> String {

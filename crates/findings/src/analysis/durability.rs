@@ -1,7 +1,7 @@
 //! Is what was accepted also safe?
 
 use super::curve::{Cell, cells};
-use super::{Finding, Question, same, words};
+use super::{Finding, Question, command, same, words};
 use base::stats::equivalence::{Likeness, likeness_of};
 use base::stats::{Estimate, mean_interval};
 use base::value::significant;
@@ -60,6 +60,7 @@ fn gap(cell: &Cell<'_>) -> Option<Finding> {
         let finding = if normal { finding(told) } else { finding(told).warn() };
         finding
             .advise("size by the durable figure: the rest is in a memory that a power cut empties")
+            .typing(command::again(cell.settings, &[("stop", "60s")]))
     } else if matches!(likeness, Likeness::Equal | Likeness::Less) {
         finding("Writes are durable as fast as they are accepted".to_owned())
     } else {

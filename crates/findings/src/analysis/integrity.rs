@@ -52,7 +52,11 @@ fn answer(records: &[Record]) -> Vec<Finding> {
     if let Some(rate) = pool.lost() {
         let claim = format!("{}.", lost(&rate));
         let told = finding(claim, part, rate.events > 0);
-        findings.push(told.detailed(promised(&pool.promises())));
+        let told = told.detailed(promised(&pool.promises()));
+        findings.push(match rate.events {
+            0 => told,
+            _ => told.advise("save what is on it, then see `dmesg` and the disk's own health"),
+        });
     }
     for (verdict, part) in &pool.apart {
         let wrong = part.wrong + part.unreadable > 0;

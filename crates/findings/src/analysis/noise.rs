@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use super::assertion::{Assertion, Asserts};
 use super::workloads::{by_origin, bytes_from, response};
-use super::{Finding, Question};
+use super::{Finding, Question, words};
 use base::stats::equivalence::out_of_reach;
 use base::stats::replicates::{Replicates, Run, Scatter, detectable, replicates_for};
 use base::stats::{Estimate, Interval};
@@ -187,14 +187,6 @@ fn variation(deviation: &Estimate) -> Estimate {
     Estimate { value: of(deviation.value), interval: ends }
 }
 
-/// The upper end of an interval of shares, as far as anybody can use it.
-fn end(share: f64) -> String {
-    match share > SHARE_TOLD_MAX {
-        true => format!("more than {}", percent(SHARE_TOLD_MAX)),
-        false => percent(share),
-    }
-}
-
 /// How far replicates lie apart: the noisiest workload, and beside it the others.
 fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
     let mut known: Vec<(&Unit<'_>, Estimate)> =
@@ -206,10 +198,6 @@ fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
         known.iter().enumerate().filter(|(place, _)| *place != lead).map(|(_, of)| of).collect();
     let (unit, noise) = known.get(lead)?;
     let (deviation, often) = (unit.scatter?.deviation, unit.often);
-    let interval = match noise.interval {
-        Some(ends) => format!("{} to {}", percent(ends.low), end(ends.high)),
-        None => "no interval: too little was repeated".to_owned(),
-    };
     let all = others.iter().map(|(_, other)| other.value);
     let (least, most) = all.fold((f64::MAX, 0.0_f64), |(a, b), of| (a.min(of), b.max(of)));
     let beside = match others.len() {
@@ -222,9 +210,9 @@ fn scatter(units: &[Unit<'_>]) -> Option<Finding> {
         false => ", too few to tell whether neighbours in time resemble each other",
     };
     let claim = format!(
-        "Repeats of {} differ by {} ({interval}){beside}.{}",
+        "Repeats of {} differ by {}{beside}.{}",
         unit.name(),
-        percent(noise.value),
+        words::spread(noise),
         told_difference(deviation.value, often)
     );
     let from = format!("a coefficient of variation, from {} trials{few}", unit.trials.len());
@@ -256,12 +244,12 @@ fn told_difference(deviation: f64, often: u32) -> String {
     let found = share(detectable(deviation, often));
     match found > SHARE_TOLD_MAX {
         true => format!(
-            " With {often} repeats even a difference of {} may be missed.",
-            percent(SHARE_TOLD_MAX)
+            " With {often} repeats even {} may be missed.",
+            words::difference(SHARE_TOLD_MAX)
         ),
         false => format!(
             " With {often} repeats a difference of {} is missed one time in five.",
-            percent(found)
+            words::difference(found)
         ),
     }
 }

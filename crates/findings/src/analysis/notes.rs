@@ -1,7 +1,10 @@
 //! What must be known before the figures are used.
 
-use super::{Finding, Question};
+use std::cmp::Reverse;
+
+use super::{Finding, Question, words};
 use base::value::counted;
+use experiment::knob;
 use experiment::measurement::judge::all as notes_of;
 use experiment::measurement::{Note, Record};
 
@@ -24,17 +27,85 @@ fn answer(records: &[Record]) -> Vec<Finding> {
             }
         }
     }
-    let done = records.iter().filter(|record| record.outcome.measurement().is_some()).count();
-    let tell = |(note, trials): (Note, Vec<u32>)| {
-        let (kind, count) = (&note.kind, trials.len());
-        let have = if count == 1 { "has" } else { "have" };
-        let claim =
-            format!("{count} of {} {have} the note `{kind}`.", counted(done as u64, "trial"),);
-        let first = format!("trial {}: {}", trials[0], note.text);
-        let finding = Finding::info(QUESTION.name, claim, trials).detailed([first]);
-        if takes_away(kind) { finding.warn() } else { finding }
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    // What takes something away comes first, and of these what most trials have.
+    let warns = |note: &Note, trials: &[u32]| {
+        takes_away(&note.kind) && !trials.iter().all(|number| is_usual(records, *number, note))
     };
-    kinds.into_iter().map(tell).collect()
+    kinds.sort_by_key(|(note, trials)| (!warns(note, trials), Reverse(trials.len())));
+    let of_warnings = kinds.iter().filter(|(note, trials)| warns(note, trials)).count();
+    let (first, rest) = kinds.split_at(if of_warnings > 0 { of_warnings } else { kinds.len() });
+    [(first, of_warnings > 0), (rest, false)]
+        .into_iter()
+        .filter(|(kinds, _)| !kinds.is_empty())
+        .map(|(kinds, warns)| tell(records, kinds, warns))
+        .collect()
+}
+
+/// So many kinds of notes are named in a sentence.
+const NAMED_MAX: usize = 3;
+
+/// Notes of several kinds in one finding: a finding for each made five of one thing.
+fn tell(records: &[Record], kinds: &[(Note, Vec<u32>)], warns: bool) -> Finding {
+    let done = records.iter().filter(|record| record.outcome.measurement().is_some()).count();
+    let mut trials: Vec<u32> = kinds.iter().flat_map(|(_, trials)| trials.clone()).collect();
+    trials.sort_unstable();
+    trials.dedup();
+    let named = kinds.iter().take(NAMED_MAX).map(|(note, of)| match kinds.len() {
+        1 => format!("`{}`", note.kind),
+        _ => format!("`{}` ({})", note.kind, of.len()),
+    });
+    let mut named: Vec<String> = named.collect();
+    if let more @ 1.. = kinds.len().saturating_sub(NAMED_MAX) {
+        named.push(format!("{more} more"));
+    }
+    let last = named.pop().unwrap_or_default();
+    let list = if named.is_empty() { last } else { format!("{} and {last}", named.join(", ")) };
+    let have = if trials.len() == 1 { "has" } else { "have" };
+    let what = match (kinds.len(), warns) {
+        (1, _) => "the note",
+        (_, true) => "notes that take something from their figures:",
+        (_, false) => "notes that are good to know:",
+    };
+    let claim =
+        format!("{} of {} {have} {what} {list}.", trials.len(), counted(done as u64, "trial"),);
+    let details = kinds.iter().flat_map(|(note, of)| {
+        let of_loads = format!(
+            "`{}` is on {}, of {}",
+            note.kind,
+            counted(of.len() as u64, "trial"),
+            loads(records, of)
+        );
+        let first = format!("trial {}: {}", of[0], note.text);
+        [Some(of_loads).filter(|_| kinds.len() > 1), Some(first)]
+    });
+    let finding = Finding::info(QUESTION.name, claim, trials).detailed(details.flatten());
+    if warns { finding.warn() } else { finding }
+}
+
+/// Which figures rest on these trials: the workloads, by name.
+fn loads(records: &[Record], trials: &[u32]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for record in records.iter().filter(|record| trials.contains(&record.trial.number)) {
+        let name = format!("`{}`", record.trial.group);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.join(", ")
+}
+
+/// Whether a note tells what is no surprise of such a load: reading from memory uses up the cores
+/// that read, and nothing else is there to be measured.
+fn is_usual(records: &[Record], number: u32, note: &Note) -> bool {
+    let of = records.iter().find(|record| record.trial.number == number);
+    let warm = of.is_some_and(|record| {
+        let settings = &record.trial.settings;
+        settings.has(knob::ACCESS) && words::path(settings) == words::WARM
+    });
+    warm && note.kind == "generator-bound"
 }
 
 /// Whether a note of this kind takes something away from figures. How warm it got is good to know;
@@ -44,7 +115,9 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 pub fn takes_away(kind: &str) -> bool {
     !matches!(
         kind,
-        "temperatures"
+        // The rate is without the start, which no longer takes anything away.
+        "start-left-out"
+            | "temperatures"
             | "flush-log"
             | "over-a-boot"
             | "over-loopback"
@@ -52,4 +125,58 @@ pub fn takes_away(kind: &str) -> bool {
             | "over-peer-namespace"
             | "over-two-machines"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::value::Value;
+    use experiment::measurement::Outcome;
+    use experiment::measurement::limit::testing::Scene;
+
+    fn noted(number: u32, warm: bool, kinds: &[&str]) -> Record {
+        let way = |scene: Scene, knob| scene.with(knob, Value::Flag(!warm));
+        let mut record = way(way(Scene::default(), "direct"), "cold").record(number);
+        record.trial.group = if warm { "cache" } else { "streams" }.to_owned();
+        let Outcome::Done(measurement) = &mut record.outcome else { panic!("it was done") };
+        measurement.notes.clear();
+        measurement.notes.extend(kinds.iter().map(|kind| Note::new(kind, "it was so")));
+        record
+    }
+
+    /// Five of eight warnings were "7 of 129 trials have the note ...", one for each kind, and none
+    /// said which figures rest on such a trial.
+    #[test]
+    fn notes_of_several_kinds_are_one_finding_that_names_what_rests_on_them() {
+        let records = [
+            noted(1, false, &["others-io", "steal"]),
+            noted(2, false, &["others-io"]),
+            noted(3, false, &["swap", "window-differs"]),
+            noted(4, false, &["start-left-out", "temperatures"]),
+            noted(5, false, &[]),
+        ];
+        let told = answer(&records);
+        assert_eq!(told.len(), 2, "{told:#?}");
+        assert_eq!(
+            told[0].claim,
+            "3 of 5 trials have notes that take something from their figures: `others-io` (2), \
+             `steal` (1), `swap` (1) and 1 more."
+        );
+        assert_eq!(told[0].evidence, [1, 2, 3]);
+        assert_eq!(told[0].severity, crate::analysis::Severity::Warning);
+        let whole = told[0].whole();
+        assert!(whole.contains("`others-io` is on 2 trials, of `streams`."), "{whole}");
+        assert!(whole.contains("Trial 3: it was so"), "{whole}");
+        assert_eq!(told[1].severity, crate::analysis::Severity::Info);
+        assert!(told[1].claim.contains("good to know: `start-left-out` (1) and"), "{told:?}");
+        assert_eq!(answer(&records[4..]), []);
+    }
+
+    /// "The figure may be this machine's, not the storage's" warned of reading from memory.
+    #[test]
+    fn reading_from_memory_may_use_a_core_up_without_a_warning() {
+        let of = |warm| answer(&[noted(1, warm, &["generator-bound"])]).remove(0).severity;
+        assert_eq!(of(true), crate::analysis::Severity::Info);
+        assert_eq!(of(false), crate::analysis::Severity::Warning);
+    }
 }

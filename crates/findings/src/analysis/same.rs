@@ -49,7 +49,10 @@ pub fn undecided(label: &str, levels: &[Level], name: impl Fn(f64) -> String) ->
         let claim = format!("Whether {label} gains from more than {few} is not decided");
         return Undecided { claim, advice, all: true };
     };
-    let times = format!("{} gave {}", name(at), as_much(&ratio.estimate()));
+    let times = match as_much(&ratio.estimate()) {
+        Some(times) => format!("{} gave {times}", name(at)),
+        None => "runs far apart".to_owned(),
+    };
     let chance = ratio.chance_above(1.0).unwrap_or(1.0) * above.len() as f64;
     let all = chance > CHANCE;
     let claim = match all {
@@ -65,16 +68,14 @@ pub fn undecided(label: &str, levels: &[Level], name: impl Fn(f64) -> String) ->
     Undecided { claim, advice, all }
 }
 
-/// `1.50 times as much, 0.900 to 2.50`.
-fn as_much(ratio: &Estimate) -> String {
+/// `1.50 times as much, 0.900 to 2.50`; `None` where runs are too far apart to say.
+fn as_much(ratio: &Estimate) -> Option<String> {
     let value = significant(ratio.value);
-    match ratio.interval {
-        Some(ends) if ends.low < ENDS.0 && ends.high > ENDS.1 => {
-            format!("{value} times, runs far apart")
-        }
+    Some(match ratio.interval {
+        Some(ends) if ends.low < ENDS.0 && ends.high > ENDS.1 => return None,
         Some(ends) => format!("{value} times as much, {}", range(&ends)),
         None => format!("{value} times as much, one run of each"),
-    }
+    })
 }
 
 /// `0.900 to 2.50`, as far as anybody can use it.

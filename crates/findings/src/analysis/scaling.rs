@@ -2,7 +2,7 @@
 
 use super::curve::{Curve, alike, curves};
 use super::same;
-use super::{Asked, Finding, Question, words};
+use super::{Asked, Finding, Question, command, words};
 use base::stats::knee::{Knee, Scaling, scaling};
 use base::stats::profile::Level;
 use base::stats::usl::{Law, Peak, law};
@@ -108,6 +108,12 @@ fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     let finding = finding.doubted(curve.strays(), curve.points.len()).left_open(left_open);
     let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));
+    let (most, peak) = (curve.last() as u64, scaling.peak_at as u64);
+    let more = match scaling.knee {
+        Knee::BeyondLast => [most, 2 * most, 4 * most],
+        _ => [(peak / 2).max(1), peak, 2 * peak],
+    };
+    let finding = finding.typing(tried(curve, more));
     match advice {
         Some(advice) => finding.advise(advice),
         None => finding,
@@ -133,7 +139,14 @@ fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     let peak = words::streams(scaling.peak_at);
     let subject = format!("Whether {} collapses beyond {peak}", words::lower(&label(curve)));
     let finding = Finding::info(QUESTION.name, claim, curve.evidence()).leaning(subject);
-    Some(finding.warn().advise(advice))
+    let (peak, at) = (scaling.peak_at as u64, loss.at as u64);
+    let between = [peak, (3 * peak + at) / 4, (peak + at) / 2, at];
+    Some(finding.warn().advise(advice).typing(tried(curve, between)))
+}
+
+/// What to type to measure with so many streams.
+fn tried<const N: usize>(curve: &Curve<'_>, streams: [u64; N]) -> Option<String> {
+    command::again(curve.settings, &[("streams", &command::levels(streams))])
 }
 
 /// The Universal Scalability Law, where it describes the curve; never one through figures of bytes

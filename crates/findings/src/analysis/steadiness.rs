@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use super::curve::{Cell, cells};
-use super::{Finding, Question, words};
+use super::{Finding, Question, command, words};
 use base::stats::Estimate;
 use base::value::{bytes, counted, duration, percent};
 use experiment::knob;
@@ -122,6 +122,7 @@ fn unsettled(loads: &[Load<'_>]) -> Vec<Finding> {
             let way = way(furthest.settling.as_ref()?, load);
             let way = format!("in trial {} {way}", furthest.record.trial.number);
             let finding = Finding::info(QUESTION.name, claim, numbers(trials)).detailed([way]);
+            let finding = finding.typing(steady_run(load));
             Some(finding.warn().advise("run it until it has settled: `stop=steady`"))
         });
     told.collect()
@@ -230,9 +231,18 @@ fn falls(loads: &[Load<'_>]) -> Vec<Finding> {
         );
         let details = [how, format!("presumably {reason}")];
         let finding = Finding::info(QUESTION.name, claim, numbers(trials)).detailed(details).warn();
-        Some(finding.advise("only what comes after it lasts: write more, until `stop=steady`"))
+        Some(
+            finding
+                .advise("only what comes after it lasts: write more, until `stop=steady`")
+                .typing(steady_run(load)),
+        )
     });
     told.collect()
+}
+
+/// What to type to run a load until it has settled.
+fn steady_run(load: &Load<'_>) -> Option<String> {
+    command::again(load.cell.settings, &[("stop", "steady"), ("at-most", "10m")])
 }
 
 /// Where something that had been saved up was used: the loads that fell furthest, but for those of
@@ -269,7 +279,11 @@ fn bursts(loads: &[Load<'_>]) -> Vec<Finding> {
             "presumably a credit or a cache was used up; the trial's rate is of both together";
         let finding = Finding::info(QUESTION.name, claim, numbers(trials));
         let finding = finding.detailed([why.to_owned()]).warn();
-        Some(finding.advise("only what comes after it lasts: run longer, until `stop=steady`"))
+        Some(
+            finding
+                .advise("only what comes after it lasts: run longer, until `stop=steady`")
+                .typing(steady_run(load)),
+        )
     });
     told.collect()
 }

@@ -124,6 +124,9 @@ pub struct ShortFinding {
     /// What to do, or to type.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
+    /// What to type to learn more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
 }
 
 /// The first screen of a campaign. `computed` are its figures over replicates, `findings` those of
@@ -148,7 +151,7 @@ pub fn summary(
         when: when(campaign, records),
         confidence,
         said: said.to_vec(),
-        findings: short::of(findings, &figures, limit.as_ref()),
+        findings: short::of(findings, &figures, limit.as_ref(), campaign),
         figures,
         limit,
     }

@@ -1,7 +1,8 @@
 //! How long do the slowest operations take, and at what load does that depart from the rest?
 //!
 //! The tail of a load is its p99.9 over its median (the p99, where there are too few operations for
-//! a p99.9), trial by trial. Told are the load with the longest tail, and the steps of streams or
+//! a p99.9), both of all operations of its trials; how surely it is so long is judged trial by
+//! trial. Told are the load with the longest tail, and the steps of streams or
 //! queue depth from which the tail surely grows more than [`DEPARTS`] times as much as the median.
 //! No percentile is told that the number of operations does not bound
 //! ([`values_needed`]), and bytes from memory and from elsewhere are never compared.
@@ -12,12 +13,12 @@
 
 use super::curve::{Curve, cells, curves};
 use super::workloads::{by_origin, bytes_from};
-use super::{Finding, Question, words};
+use super::{Finding, Question, command, words};
 use base::stats::quantile::values_needed;
-use base::stats::{Estimate, RatioOfMeans, holm, mean, mean_interval, ratio_of_means};
+use base::stats::{Estimate, RatioOfMeans, holm, mean_interval, ratio_of_means};
 use base::value::{duration, significant};
 use experiment::measurement::Record;
-use experiment::measurement::figures::standing;
+use experiment::measurement::figures::{percentile_of, standing};
 use experiment::measurement::origin::Verdict;
 
 #[cfg(test)]
@@ -38,6 +39,10 @@ const CHANCE: f64 = 0.05;
 const CURVES_MAX: usize = 2;
 /// Below this many times the median a tail is that of any queue, and of no interest.
 const LONG: f64 = 4.0;
+/// The figure of a median.
+const MEDIAN: &str = "latency_ns_p50";
+/// So long a run has slow operations enough.
+const LONGER: &str = "60s";
 /// Percentiles that are a tail, longest first, with their figure.
 const TAILS: &[(&str, f64, &str)] =
     &[("p99.9", 0.999, "latency_ns_p999"), ("p99", 0.99, "latency_ns_p99")];
@@ -50,15 +55,15 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 
 /// The latencies of one trial, ns.
 #[derive(Clone, Copy, Debug)]
-struct Latencies {
-    number: u32,
+struct Latencies<'a> {
+    record: &'a Record,
     p50: f64,
     /// In the order of [`TAILS`]; `None` where the operations do not bound it.
     tails: [Option<f64>; 2],
     max: f64,
 }
 
-fn latencies(record: &Record) -> Option<Latencies> {
+fn latencies(record: &Record) -> Option<Latencies<'_>> {
     let operations = record.outcome.measurement()?.window?.done.ops();
     let figures = standing(record);
     let value = |name: &str| Some(figures.get(name)?.value).filter(|value| *value > 0.0);
@@ -67,28 +72,28 @@ fn latencies(record: &Record) -> Option<Latencies> {
         value(figure).filter(|_| operations >= values_needed(quantile))
     };
     Some(Latencies {
-        number: record.trial.number,
-        p50: value("latency_ns_p50")?,
+        record,
+        p50: value(MEDIAN)?,
         tails: [tail(0), tail(1)],
         max: value("latency_ns_max")?,
     })
 }
 
 /// The longest tail that all of these trials have, by its place in [`TAILS`].
-fn common<'a>(trials: impl IntoIterator<Item = &'a Latencies> + Clone) -> Option<usize> {
+fn common<'a>(trials: impl IntoIterator<Item = &'a Latencies<'a>> + Clone) -> Option<usize> {
     (0..TAILS.len()).find(|place| trials.clone().into_iter().all(|it| it.tails[*place].is_some()))
 }
 
 /// The tail of that place over the median, trial by trial.
-fn ratios(trials: &[Latencies], place: usize) -> Vec<f64> {
+fn ratios(trials: &[Latencies<'_>], place: usize) -> Vec<f64> {
     trials.iter().filter_map(|it| Some(it.tails[place]? / it.p50)).collect()
 }
 
 /// Replicates of one load whose bytes came from one place.
-struct Load {
+struct Load<'a> {
     label: String,
     verdict: Verdict,
-    trials: Vec<Latencies>,
+    trials: Vec<Latencies<'a>>,
     place: usize,
     /// The tail over the median.
     times: Estimate,
@@ -97,17 +102,17 @@ struct Load {
 /// The load with the longest tail, of those whose bytes did not come from memory; of memory where
 /// there is nothing else.
 fn longest(records: &[Record]) -> Option<Finding> {
-    let mut loads: Vec<Load> = Vec::new();
+    let mut loads: Vec<Load<'_>> = Vec::new();
     for cell in cells(records) {
         for (verdict, of) in by_origin(&cell.records) {
-            let trials: Vec<Latencies> = of.into_iter().filter_map(latencies).collect();
+            let trials: Vec<Latencies<'_>> = of.into_iter().filter_map(latencies).collect();
             let Some(place) = common(&trials).filter(|_| !trials.is_empty()) else { continue };
-            let Some(times) = in_logs(&ratios(&trials, place)) else { continue };
+            let Some(times) = times_of(&trials, place) else { continue };
             let label = cell.load(&["block-size", "queue-depth", "streams"]);
             loads.push(Load { label, verdict, trials, place, times });
         }
     }
-    let of_memory = |load: &Load| matches!(load.verdict, Verdict::Cache | Verdict::Memory);
+    let of_memory = |load: &Load<'_>| matches!(load.verdict, Verdict::Cache | Verdict::Memory);
     if !loads.iter().all(of_memory) {
         loads.retain(|load| !of_memory(load));
     }
@@ -117,10 +122,7 @@ fn longest(records: &[Record]) -> Option<Finding> {
         return None;
     }
     let (name, of) = (TAILS[first.place].0, &first.trials);
-    let all = |of: &dyn Fn(&Latencies) -> Option<f64>| -> Vec<f64> {
-        first.trials.iter().filter_map(of).collect()
-    };
-    let most = all(&|it| Some(it.max)).into_iter().fold(0.0, f64::max);
+    let most = of.iter().map(|it| it.max).fold(0.0, f64::max);
     let beside = match others.first() {
         Some(next) => format!(" The next of {} loads: {} times.", loads.len(), {
             significant(next.times.value)
@@ -130,15 +132,31 @@ fn longest(records: &[Record]) -> Option<Finding> {
     let claim = format!(
         "{} has the longest tail: median {}, {name} {}, slowest {}. {name} is {} the median.{}",
         first.label,
-        duration(mean(&all(&|it| Some(it.p50)))),
-        duration(mean(&all(&|it| it.tails[first.place]))),
+        duration(pooled(of, MEDIAN)?),
+        duration(pooled(of, TAILS[first.place].2)?),
         duration(most),
         words::number(&first.times, " times"),
         beside
     );
-    let numbers = of.iter().map(|it| it.number).collect();
+    let numbers = of.iter().map(|it| it.record.trial.number).collect();
     let origin = bytes_from(first.verdict).to_owned();
-    Some(Finding::info(QUESTION.name, claim, numbers).detailed([origin]))
+    let settings = &of.first()?.record.trial.settings;
+    let longer = command::again(settings, &[("stop", LONGER)]);
+    let finding = Finding::info(QUESTION.name, claim, numbers).detailed([origin]);
+    Some(finding.advise("a longer run tells how often that is").typing(longer))
+}
+
+/// A percentile of all operations of these trials, ns, as the table has it.
+fn pooled(trials: &[Latencies<'_>], figure: &str) -> Option<f64> {
+    let records: Vec<&Record> = trials.iter().map(|it| it.record).collect();
+    percentile_of(&records, figure)
+}
+
+/// The tail of that place over the median, with an interval between the trials.
+fn times_of(trials: &[Latencies<'_>], place: usize) -> Option<Estimate> {
+    let own = in_logs(&ratios(trials, place))?;
+    let all = pooled(trials, TAILS[place].2)? / pooled(trials, MEDIAN)?;
+    Some(own.times(all / own.value))
 }
 
 /// The geometric mean of ratios with Student's interval of their logarithms.
@@ -152,13 +170,13 @@ fn in_logs(values: &[f64]) -> Option<Estimate> {
 }
 
 /// From one level of a curve to the next.
-struct Step {
+struct Step<'a> {
     curve: usize,
     knob: &'static str,
     from: f64,
     to: f64,
-    before: Vec<Latencies>,
-    after: Vec<Latencies>,
+    before: Vec<Latencies<'a>>,
+    after: Vec<Latencies<'a>>,
     place: usize,
     /// How likely the tail were to grow so much, if it grew [`DEPARTS`] times the median at most.
     chance: f64,
@@ -167,7 +185,7 @@ struct Step {
 /// The steps of streams and queue depth at which a tail departs: the first of each curve.
 fn departures(records: &[Record]) -> Vec<Finding> {
     let mut all: Vec<Curve<'_>> = Vec::new();
-    let mut steps: Vec<Step> = Vec::new();
+    let mut steps: Vec<Step<'_>> = Vec::new();
     for knob in ["queue-depth", "streams"] {
         for curve in curves(records, knob) {
             steps.extend(steps_of(&curve, knob, all.len()));
@@ -180,11 +198,11 @@ fn departures(records: &[Record]) -> Vec<Finding> {
     steps.sort_by_key(|step| step.curve);
     steps.dedup_by_key(|step| step.curve);
     steps.sort_by(|a, b| a.chance.total_cmp(&b.chance));
-    steps.iter().take(CURVES_MAX).map(|step| tell(step, &all[step.curve])).collect()
+    steps.iter().take(CURVES_MAX).filter_map(|step| tell(step, &all[step.curve])).collect()
 }
 
-fn steps_of(curve: &Curve<'_>, knob: &'static str, number: usize) -> Vec<Step> {
-    let mut levels: Vec<(f64, Verdict, Vec<Latencies>)> = Vec::new();
+fn steps_of<'a>(curve: &Curve<'a>, knob: &'static str, number: usize) -> Vec<Step<'a>> {
+    let mut levels: Vec<(f64, Verdict, Vec<Latencies<'a>>)> = Vec::new();
     let mut points: Vec<_> = curve.points.iter().collect();
     points.sort_by(|a, b| a.at.total_cmp(&b.at));
     for level in points.chunk_by(|a, b| a.at == b.at) {
@@ -216,13 +234,18 @@ fn steps_of(curve: &Curve<'_>, knob: &'static str, number: usize) -> Vec<Step> {
     steps
 }
 
-fn tell(step: &Step, curve: &Curve<'_>) -> Finding {
+fn tell(step: &Step<'_>, curve: &Curve<'_>) -> Option<Finding> {
     let (name, place) = (TAILS[step.place].0, step.place);
     let tails =
-        |of: &[Latencies]| -> Vec<f64> { of.iter().filter_map(|it| it.tails[place]).collect() };
-    let middles = |of: &[Latencies]| -> Vec<f64> { of.iter().map(|it| it.p50).collect() };
-    let grown = ratio_of_means(&tails(&step.after), &tails(&step.before));
-    let usual = ratio_of_means(&middles(&step.after), &middles(&step.before));
+        |of: &[Latencies<'_>]| -> Vec<f64> { of.iter().filter_map(|it| it.tails[place]).collect() };
+    let middles = |of: &[Latencies<'_>]| -> Vec<f64> { of.iter().map(|it| it.p50).collect() };
+    let (before, after) =
+        (pooled(&step.before, TAILS[place].2)?, pooled(&step.after, TAILS[place].2)?);
+    let middle = pooled(&step.after, MEDIAN)? / pooled(&step.before, MEDIAN)?;
+    // Of as many times as the percentiles that are told, with the interval between the trials.
+    let told = |of: Option<Estimate>, times: f64| of.map(|it| it.times(times / it.value));
+    let grown = told(ratio_of_means(&tails(&step.after), &tails(&step.before)), after / before);
+    let usual = told(ratio_of_means(&middles(&step.after), &middles(&step.before)), middle);
     let times = |of: Option<Estimate>| of.map_or("?".to_owned(), |it| words::number(&it, " times"));
     let knobs: Vec<&str> = ["block-size", "queue-depth", "streams"]
         .into_iter()
@@ -234,12 +257,14 @@ fn tell(step: &Step, curve: &Curve<'_>) -> Finding {
         "{}: from {what} {from} to {to} the tail departs: {name} grows from {} to {}, {}, the \
          median {}.",
         curve.load(&knobs),
-        duration(mean(&tails(&step.before))),
-        duration(mean(&tails(&step.after))),
+        duration(before),
+        duration(after),
         times(grown),
         times(usual),
     );
-    let trials = step.before.iter().chain(&step.after).map(|it| it.number).collect();
-    Finding::info(QUESTION.name, claim, trials)
-        .advise(format!("stay below {what} {to} where the slowest operations matter"))
+    let trials = step.before.iter().chain(&step.after).map(|it| it.record.trial.number).collect();
+    let advice = format!("stay below {what} {to} where the slowest operations matter");
+    let between = command::levels([from as u64, ((from + to) / 2.0) as u64, to as u64]);
+    let finer = command::again(curve.settings, &[(step.knob, &between)]);
+    Some(Finding::info(QUESTION.name, claim, trials).advise(advice).typing(finer))
 }

@@ -40,6 +40,8 @@ pub fn load_rate(settings: &Settings, estimate: &Estimate, replicates: usize) ->
 const WIDE: f64 = 2.0;
 /// One whose ends are further apart says only that the runs differ.
 const OPEN: f64 = 100.0;
+/// Of a ratio or a time whose ends are further apart the upper one says nothing.
+const FAR: f64 = 20.0;
 
 /// Said before a value whose interval is wide (DESIGN rule 4).
 fn about(estimate: &Estimate) -> &'static str {
@@ -129,13 +131,40 @@ pub fn figure(name: &str) -> String {
 
 /// A plain number with its interval: `4.02 (3.90 to 4.10)`; `unit` follows the value.
 pub fn number(estimate: &Estimate, unit: &str) -> String {
-    let value = significant(estimate.value);
+    let value = format!("{}{}", about(estimate), significant(estimate.value));
     match estimate.interval {
-        Some(ends) => {
-            let (low, high) = (significant(ends.low), significant(ends.high));
-            format!("{value}{unit} ({low} to {high})")
-        }
+        Some(ends) => format!("{value}{unit} ({})", between(ends, significant)),
         None => format!("{value}{unit} (one run of each)"),
+    }
+}
+
+/// Both ends of what cannot be negative; the lower one alone where the upper one says nothing.
+/// "66.6 times (9.20 to 2810)" is no number that anybody can use.
+fn between(ends: Interval, print: fn(f64) -> String) -> String {
+    let open = ends.high > FAR * ends.low || !ends.high.is_finite();
+    match open {
+        true if ends.low <= 0.0 => "runs far apart".to_owned(),
+        true => format!("at least {}", print(ends.low)),
+        false => format!("{} to {}", print(ends.low), print(ends.high)),
+    }
+}
+
+/// How far replicates lie apart, a coefficient of variation: `29 % (15 % to 40 %)`. Of one that may
+/// be more than the whole the least is told.
+pub fn spread(estimate: &Estimate) -> String {
+    let value = percent(estimate.value);
+    match estimate.interval {
+        Some(ends) if ends.high > 1.0 => format!("{value} (at least {})", percent(ends.low)),
+        Some(ends) => format!("{value} ({} to {})", percent(ends.low), percent(ends.high)),
+        None => format!("{value} (no interval: too little was repeated)"),
+    }
+}
+
+/// A difference as a share of what is less: `12 %`, and from the double on `a factor of 2.8`.
+pub fn difference(share: f64) -> String {
+    match share >= 1.0 {
+        true => format!("a factor of {}", significant(1.0 + share)),
+        false => percent(share),
     }
 }
 
@@ -163,9 +192,8 @@ pub fn size(of: &Estimate) -> String {
 }
 
 fn quantity(of: &Estimate, print: fn(f64) -> String) -> String {
-    let interval =
-        of.interval.map(|ends| format!(" ({} to {})", print(ends.low), print(ends.high)));
-    print(of.value) + &interval.unwrap_or_default()
+    let interval = of.interval.map(|ends| format!(" ({})", between(ends, print)));
+    format!("{}{}{}", about(of), print(of.value), interval.unwrap_or_default())
 }
 
 /// A share as a percentage with its interval.
@@ -202,7 +230,7 @@ pub fn access(settings: &Settings) -> &'static str {
 }
 
 /// Through what reads go whose files are in memory.
-const WARM: &str = "from the page cache";
+pub const WARM: &str = "from the page cache";
 
 /// Through what it goes: `direct`, `through the page cache, cold`, `from the page cache`.
 pub fn path(settings: &Settings) -> &'static str {
@@ -263,9 +291,15 @@ pub fn brief(name: &str, settings: &Settings) -> Option<String> {
 }
 
 /// Access, path, and the settings among `knobs`: `Sequential reading (direct, 1 MiB, depth 8)`.
+pub fn load(settings: &Settings, knobs: &[&str]) -> String {
+    load_by(settings, &[], knobs)
+}
+
+/// As [`load`]; what differs from other loads, `first`, stands before the brackets: `Direct
+/// sequential reading at depth 8 by 4 streams (1 MiB)`. What stands in brackets may be left out.
 /// That it reads from memory stands before the brackets: who leaves these out must not make a cache
 /// of it that passes for a device.
-pub fn load(settings: &Settings, knobs: &[&str]) -> String {
+pub fn load_by(settings: &Settings, first: &[&str], knobs: &[&str]) -> String {
     if settings.has(knob::COMMAND) {
         // A script may begin with what it is.
         let first = settings.get(knob::COMMAND).lines().next().unwrap_or_default();
@@ -278,11 +312,15 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
     let means = |knob: &str| settings.named(knob).is_some() && !settings.is_moot(knob);
     let way = means(knob::DIRECT.name).then(|| path(settings));
     let is_warm = way == Some(WARM);
-    let mut parts: Vec<String> = way.filter(|_| !is_warm).map(str::to_owned).into_iter().collect();
+    let is_first = |knob: &str| first.contains(&knob) && means(knob);
+    let way_first = !is_warm && is_first(knob::DIRECT.name);
+    let in_brackets = way.filter(|_| !is_warm && !way_first);
+    let mut parts: Vec<String> = in_brackets.map(str::to_owned).into_iter().collect();
     if settings.is_network() && settings.has(knob::FILES) {
         parts.push(format!("by {}", settings.get(knob::SEND_PATH)));
     }
-    parts.extend(knobs.iter().filter(|knob| means(knob)).filter_map(|knob| brief(knob, settings)));
+    let rest = knobs.iter().filter(|knob| means(knob) && !is_first(knob));
+    parts.extend(rest.filter_map(|knob| brief(knob, settings)));
     let what = match (settings.has(knob::ACCESS), settings.get(knob::OPERATION)) {
         (true, _) if settings.is_moot(knob::ACCESS.name) => "Work on empty files".to_owned(),
         (true, _) if settings.is_network() => "Files over TCP".to_owned(),
@@ -292,10 +330,35 @@ pub fn load(settings: &Settings, knobs: &[&str]) -> String {
         (false, "") => settings.engine().to_owned(),
         (false, operation) => format!("The operation {operation}"),
     };
-    let what = if is_warm { format!("{what} {WARM}") } else { what };
+    let mut what = if is_warm { format!("{what} {WARM}") } else { what };
+    for knob in first.iter().filter(|knob| means(knob)) {
+        what += &phrase(knob, settings);
+    }
+    let what = match (way_first, settings.get(knob::DIRECT), settings.get(knob::COLD)) {
+        (false, ..) => what,
+        (true, true, _) => format!("Direct {}", lower(&what)),
+        (true, false, true) if settings.only_reads() => {
+            format!("Cold {} through the page cache", lower(&what))
+        }
+        (true, false, _) => format!("{what} through the page cache"),
+    };
     match parts.is_empty() {
         true => what,
         false => format!("{what} ({})", parts.join(", ")),
+    }
+}
+
+/// A setting that tells a load from others, as part of its name.
+fn phrase(knob: &str, settings: &Settings) -> String {
+    let Some(told) = brief(knob, settings).filter(|_| knob != knob::DIRECT.name) else {
+        return String::new();
+    };
+    match knob {
+        "block-size" => format!(" in {told} blocks"),
+        "queue-depth" => format!(" at {told}"),
+        "streams" => format!(" by {told}"),
+        "directories" => format!(" {told}"),
+        _ => format!(" with {told}"),
     }
 }
 
@@ -320,6 +383,21 @@ mod tests {
             let told = rate_of(name, &wide, 2);
             assert!(told.contains("far apart") && !told.contains('-'), "{told}");
         }
+    }
+
+    /// "p99 is 66.6 times (9.20 to 2810) the median", "Repeats differ by 29 % (15 % to 508 %)".
+    #[test]
+    fn an_end_that_says_nothing_is_left_out() {
+        let times = |low, high| number(&Estimate::within(66.6, low, high), " times");
+        assert_eq!(times(9.2, 2810.0), "about 66.6 times (at least 9.20)");
+        assert_eq!(times(9.2, 90.0), "about 66.6 times (9.20 to 90.0)");
+        assert_eq!(times(-3.0, 90.0), "about 66.6 times (runs far apart)");
+        assert_eq!(times(1.0, f64::INFINITY), "about 66.6 times (at least 1.00)");
+        assert_eq!(time(&Estimate::within(1e6, 1e4, 9e6)), "about 1.00 ms (at least 10.0 us)");
+        assert_eq!(spread(&Estimate::within(0.29, 0.15, 5.08)), "29 % (at least 15 %)");
+        assert_eq!(spread(&Estimate::within(0.29, 0.15, 0.4)), "29 % (15 % to 40 %)");
+        assert_eq!(difference(0.12), "12 %");
+        assert_eq!(difference(1.83), "a factor of 2.83");
     }
 
     #[test]

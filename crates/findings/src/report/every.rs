@@ -215,6 +215,82 @@ fn what_only_makes_ready_is_no_result() {
     }
 }
 
+/// A number that nobody can use, with what stands around it: shares of a thousand per cent, ranges
+/// in brackets whose ends are a hundred times apart, what is no number.
+fn unusable(text: &str) -> Option<String> {
+    let number = |word: &str| {
+        let word = word.trim_matches(|c: char| "(),;:.|".contains(c));
+        let (bare, times) = match word.strip_suffix('k') {
+            Some(bare) => (bare, 1e3),
+            None => (word, 1.0),
+        };
+        bare.parse::<f64>().ok().map(|number| number * times)
+    };
+    // A range has one unit, which stands at its end or at both.
+    let unit = |word: &str| match word.trim_matches(|c: char| "(),;:.|".contains(c)) {
+        "ns" => Some(1.0),
+        "us" => Some(1e3),
+        "ms" => Some(1e6),
+        "s" => Some(1e9),
+        _ => None,
+    };
+    let all: Vec<&str> = text.split(' ').collect();
+    let wrong = |place: usize| {
+        let word = |ahead: usize| all.get(place + ahead).copied().unwrap_or_default();
+        let Some(first) = number(word(0)) else { return false };
+        let share = word(1).starts_with('%') && first.abs() >= 1000.0;
+        let of_times = word(1).starts_with("times") && first.abs() >= 1e5;
+        let part = first.fract() != 0.0 && ["streams", "trials"].contains(&word(1));
+        let ahead = if unit(word(1)).is_some() { 2 } else { 1 };
+        let to = if word(1) == "%" { 2 } else { ahead };
+        let last = (word(0).starts_with('(') && word(to) == "to").then(|| number(word(to + 1)));
+        let wide = last.flatten().is_some_and(|last| {
+            let last = last * unit(word(to + 2)).unwrap_or(1.0);
+            let first = first * unit(word(1)).or(unit(word(to + 2))).unwrap_or(1.0);
+            first < 0.0 || (first > 0.0 && last > 100.0 * first)
+        });
+        !first.is_finite() || share || of_times || part || wide
+    };
+    let place = (0..all.len()).find(|place| wrong(*place))?;
+    Some(all[place.saturating_sub(6)..all.len().min(place + 8)].join(" "))
+}
+
+/// "Differences under 36467 %", "8.7 % to 16706052054463454951276998779994112 %", "66.6 times (9.20
+/// to 2810)", "up to 4.09 streams".
+#[test]
+fn no_format_has_a_number_that_nobody_can_use() {
+    for wrong in [
+        "differences under 36467 %.",
+        "is 66.6 times (9.20 to 2810) the median",
+        "(15.0 us to 21.0 ms)",
+        "(-1.21k to 82.1k) IOPS",
+        "up to 4.09 streams",
+        "by inf %",
+    ] {
+        assert!(unusable(wrong).is_some(), "{wrong}");
+    }
+    for right in ["29 % (15 % to 40 %)", "(1.21k to 82.1k)", "(900 us to 1.10 ms)", "4.09 times"] {
+        assert_eq!(unusable(right), None);
+    }
+    for sample in fixture::samples::samples() {
+        let input = sample.input();
+        for finding in &input.findings {
+            let texts = finding.details.iter().chain(&finding.advice).chain([&finding.claim]);
+            for text in texts {
+                assert_eq!(unusable(text), None, "{} of {}", finding.question, sample.name);
+            }
+        }
+        for format in FORMATS.iter().filter(|format| !format.is_binary()) {
+            // What programs read has all digits.
+            if ["json", "csv", "r", "python"].contains(&format.name) {
+                continue;
+            }
+            let text = words(format.name, &format.bytes(&input).unwrap());
+            assert_eq!(unusable(&text), None, "{} of {}", format.name, sample.name);
+        }
+    }
+}
+
 /// Words of a finding, and of each of its sentences, that a person reads in one go.
 const FINDING_WORDS_MAX: usize = 40;
 const SENTENCE_WORDS_MAX: usize = 25;

@@ -42,6 +42,9 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
         if let Some(advice) = &finding.advice {
             text.push_str(&format!("  \u{2192} {}\n", coded(advice)));
         }
+        if let Some(command) = &finding.command {
+            text.push_str(&format!("  \u{2192} `{command}`\n"));
+        }
     }
     integrity(input, &mut text);
     for group in cells::groups(input) {
@@ -191,6 +194,9 @@ fn first(input: &Input<'_>, text: &mut String) {
         text.push_str(&format!("- {}\n", coded(&finding.text)));
         if let Some(advice) = &finding.advice {
             text.push_str(&format!("  \u{2192} {}\n", coded(advice)));
+        }
+        if let Some(command) = &finding.command {
+            text.push_str(&format!("  \u{2192} `{command}`\n"));
         }
     }
 }

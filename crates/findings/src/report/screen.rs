@@ -187,7 +187,9 @@ fn findings(all: &[ShortFinding], width: usize, rows: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for finding in all {
         let mut told = folded("- ", &finding.text, width);
-        let advice = finding.advice.as_ref().map(|advice| format!("-> {advice}"));
+        // What can be typed says what to do, too, and a screen has few lines.
+        let next = finding.command.as_ref().or(finding.advice.as_ref());
+        let advice = next.map(|next| format!("-> {next}"));
         told.extend(advice.iter().flat_map(|advice| folded("  ", advice, width)));
         if lines.len() + told.len() > rows {
             continue;

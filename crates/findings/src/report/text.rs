@@ -130,6 +130,9 @@ fn findings(input: &Input<'_>, text: &mut String) {
         if let Some(advice) = &finding.advice {
             text.push_str(&wrapped("    ", &format!("-> {advice}")));
         }
+        if let Some(command) = &finding.command {
+            text.push_str(&wrapped("    ", &format!("-> {command}")));
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 pub use crate::analysis::words::figure;
-use base::value::{Value, civil, counted, setting};
+use base::value::{Value, civil, counted, setting, shell_words};
 use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::access::Way;
 use experiment::knob::{self, Settings};
@@ -83,17 +83,7 @@ fn with(campaign: &Campaign, more: &[String]) -> String {
     if !argv.is_empty() {
         argv.splice(end..end, more.iter().cloned());
     }
-    quoted(&argv)
-}
-
-/// Words that a POSIX shell reads back as the same words.
-fn quoted(argv: &[String]) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-    let quoted = argv.iter().map(|word| match word.is_empty() || !word.chars().all(plain) {
-        true => format!("'{}'", word.replace('\'', r"'\''")),
-        false => word.clone(),
-    });
-    quoted.collect::<Vec<_>>().join(" ")
+    shell_words(&argv)
 }
 
 /// A budget as one would type it: `90s`, `9m`, `1h`; rounded up, never down.

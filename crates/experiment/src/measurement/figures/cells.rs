@@ -138,6 +138,16 @@ pub fn mean_of(records: &[&Record], name: &str) -> Option<Estimate> {
     Some(estimate.not_negative())
 }
 
+/// A percentile of latency of these trials, by the name of its figure, as a cell of them has it: of
+/// all their operations together, ns. `None` where none has it.
+pub fn percentile_of(records: &[&Record], name: &str) -> Option<f64> {
+    let (kind, quantile) = quantile_of(name)?;
+    let of = |record: &&Record| Some(standing(record).get(name)?.value);
+    let values: Vec<f64> = records.iter().filter_map(of).collect();
+    let pooled = Pooled::of(records.iter().copied()).quantile(kind, quantile);
+    Some(percentile(&values, pooled, quantile)?.value)
+}
+
 /// The estimate of a rate over replicates with what their spread does not know: one block of each
 /// stream, as they are all counted in whole blocks, and a start that all have alike. What is no
 /// rate of such stays as it is.

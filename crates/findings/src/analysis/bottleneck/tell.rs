@@ -1,17 +1,19 @@
 //! Limits in words.
 
 use super::{RunnerUp, Told, verdict::Verdict};
-use crate::analysis::{Finding, words};
+use crate::analysis::{Finding, command, words};
 use base::stats::mean_interval;
 use base::value;
-use experiment::knob::Settings;
+use experiment::knob::{self, Settings};
 use experiment::measurement::limit::Resource;
 
 /// Cells with the same limit, and the same one next, as one finding; there is one at least.
 pub fn finding(group: Vec<Told>) -> Finding {
     let Told { settings, load, rates, verdict, all, .. } = &group[0];
     let rate = mean_interval(rates).map(|rate| words::load_rate(settings, &rate, rates.len()));
-    let at = rate.map_or(String::new(), |rate| format!(" at {rate}"));
+    let at = mean_interval(rates).map_or(String::new(), |rate| {
+        format!(" at {}", words::load_throughput(settings, rate.value))
+    });
     let evidence = &verdict.evidence;
     let noun = noun(verdict.limit);
     let count = group.len();
@@ -23,7 +25,10 @@ pub fn finding(group: Vec<Told>) -> Finding {
                 words::lower(load)
             )
         }
-        (_, 1) => format!("{load}{at} is limited by {noun}"),
+        (_, 1) => match &rate {
+            Some(rate) => format!("{load} gives {rate}, limited by {noun}"),
+            None => format!("{load} is limited by {noun}"),
+        },
         (_, _) => {
             format!(
                 "{} limits {count} of {all} cells, such as {}{at}",
@@ -53,6 +58,7 @@ pub fn finding(group: Vec<Told>) -> Finding {
     finding.suspect = verdict.suspect.map(|suspect| suspect.name().to_owned());
     finding.runner_up = verdict.runner_up.clone();
     finding.advice = advice(verdict, settings).map(str::to_owned);
+    finding.command = try_next(verdict, settings);
     let subject = match count {
         1 => format!("What limits {}", words::lower(load)),
         _ => format!("What limits {count} of {all} cells, such as {},", words::lower(load)),
@@ -153,6 +159,28 @@ fn advice(verdict: &Verdict, settings: &Settings) -> Option<&'static str> {
         }
     };
     Some(text)
+}
+
+/// What to type to see whether that is so, or what it lies on.
+fn try_next(verdict: &Verdict, settings: &Settings) -> Option<String> {
+    match verdict.limit {
+        Resource::Device | Resource::Link => Some("brickyard inspect".to_owned()),
+        Resource::Latency => {
+            let depth = settings.find(knob::QUEUE_DEPTH)?;
+            let deeper = command::levels([depth, 4 * depth, 16 * depth]);
+            command::again(settings, &[("queue-depth", &deeper)])
+        }
+        Resource::Core | Resource::Copying => {
+            let streams = settings.get(knob::STREAMS);
+            let more = command::levels([streams, 2 * streams, 4 * streams]);
+            command::again(settings, &[("streams", &more)])
+        }
+        Resource::DeviceCache => command::again(settings, &[("second-pass", "true")]),
+        Resource::Unknown if verdict.suspect.is_some() => {
+            command::again(settings, &[("queue-depth", "1,8,32")])
+        }
+        _ => None,
+    }
 }
 
 fn upper(text: &str) -> String {

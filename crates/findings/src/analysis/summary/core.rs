@@ -258,6 +258,9 @@ impl CoreFigure {
         if self.take != Take::Latency && !settings.get(knob::DIRECT) {
             parts.push("through memory".to_owned());
         }
+        if matches!(self.take, Take::Durable | Take::DurableIops) {
+            parts.push("durable".to_owned());
+        }
         if among > 1 {
             parts.push(format!("best of {among}"));
         }

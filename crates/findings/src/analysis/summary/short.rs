@@ -1,7 +1,10 @@
 //! Findings in one sentence.
 
-use super::{FINDINGS_MAX, Limit, ShortFinding, SummaryFigure};
-use crate::analysis::{Finding, Severity, bottleneck, cache};
+use super::{FINDINGS_MAX, Limit, ShortFinding, SummaryFigure, longer};
+use crate::analysis::{Finding, Severity, bottleneck, cache, integrity, words};
+use experiment::campaign::Campaign;
+use experiment::measurement::limit::Resource;
+use experiment::published;
 
 /// A sentence of a good manual is no longer, words.
 const WORDS_MAX: usize = 25;
@@ -32,11 +35,14 @@ pub fn of(
     findings: &[Finding],
     figures: &[SummaryFigure],
     limit: Option<&Limit>,
+    campaign: &Campaign,
 ) -> Vec<ShortFinding> {
-    // What is not decided is no news, nor that what was written is as safe as it seems, or that
-    // memory is fast.
+    // What is not decided is no news, nor that what was written is as safe as it seems, that
+    // memory is fast, that trials had settled, or that requests one by one wait for each other.
     let usual = |it: &Finding| {
-        it.severity == Severity::Info && ["durability", "cache"].contains(&it.question)
+        let one_by_one = it.limit.as_deref() == Some(Resource::Latency.name());
+        it.severity == Severity::Info
+            && (["durability", "cache", "steadiness"].contains(&it.question) || one_by_one)
     };
     // Where the bytes of a figure came from stands beside it.
     let beside = |it: &Finding| {
@@ -72,13 +78,29 @@ pub fn of(
             question: finding.question,
             severity: finding.severity,
             text,
-            advice: finding.advice.clone(),
+            advice: finding.advice.clone().or_else(|| otherwise(finding, campaign)),
+            command: finding.command.clone(),
         });
         if told.len() == FINDINGS_MAX {
             break;
         }
     }
     told
+}
+
+/// What to do where the finding does not say: more of the same narrows what was measured here, and
+/// of what others reported the tables tell all.
+fn otherwise(finding: &Finding, campaign: &Campaign) -> Option<String> {
+    if finding.command.is_some() {
+        return None;
+    }
+    let reported = campaign.engine == published::ENGINE
+        || campaign.inventory.get("imported").is_some()
+        || finding.question == integrity::QUESTION.name;
+    Some(match reported {
+        true => format!("all of it: `brickyard report {} --format text`", campaign.id),
+        false => words::lower(longer::advice(campaign).trim_end_matches('.')),
+    })
 }
 
 /// The first sentence of a claim without what stands in brackets; `None` where that is too long.

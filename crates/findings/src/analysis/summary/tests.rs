@@ -29,7 +29,7 @@ fn the_core_set_is_found_whole_and_in_order() {
     let wanted: Vec<&str> = CORE.iter().map(|it| it.name).collect();
     assert_eq!(names, wanted);
     let loads: Vec<&str> = found.figures.iter().map(|it| it.load.as_str()).collect();
-    let due = ["depth 8", "depth 8", "depth 32", "depth 32", "one 4K read"];
+    let due = ["depth 8", "depth 8, durable", "depth 32", "depth 32, durable", "one 4K read"];
     assert_eq!(loads[..5], due);
     assert!(found.figures[4].p99.is_some() && found.figures[5].p99.is_some());
 }
@@ -156,7 +156,8 @@ fn what_is_not_decided_or_usual_is_no_news() {
         Finding { severity: Severity::Warning, ..info("cache", "2 trials got bytes elsewhere.") },
         info("depth", "Reading gives all it has at queue depth 1 already."),
     ];
-    let told: Vec<String> = short::of(&all, &[], None).into_iter().map(|it| it.text).collect();
+    let told: Vec<String> =
+        short::of(&all, &[], None, &Campaign::default()).into_iter().map(|it| it.text).collect();
     assert_eq!(
         told,
         ["Reading gives all it has at queue depth 1 already.", "2 trials got bytes elsewhere."]
@@ -174,7 +175,7 @@ fn where_the_bytes_of_a_figure_came_from_is_said_beside_it_and_not_again() {
         Finding::info("cache", text, evidence.to_vec()).warn()
     };
     let told = |figures: &[SummaryFigure], evidence: &[u32]| {
-        short::of(&[strays(evidence)], figures, None).len()
+        short::of(&[strays(evidence)], figures, None, &Campaign::default()).len()
     };
     assert_eq!(told(&figures, &trials[..1]), 1, "no figure says it");
     figures[0].caveat = "may have come from a cache in 1 of 6 runs".to_owned();

@@ -67,6 +67,7 @@ fn short(finding: &ShortFinding) -> Markup {
         li {
             (tables::coded(&finding.text))
             @if let Some(advice) = &finding.advice { " " span.advice { (tables::coded(advice)) } }
+            @if let Some(command) = &finding.command { " " code.command { (command) } }
         }
     }
 }

@@ -81,6 +81,7 @@ fn one_finding(finding: &Finding) -> Markup {
                 p.details { @for detail in &finding.details { (tables::coded(detail)) " " } }
             }
             @if let Some(advice) = &finding.advice { p.advice { (tables::coded(advice)) } }
+            @if let Some(command) = &finding.command { p { code.command { (command) } } }
             @if !finding.evidence.is_empty() {
                 p.evidence {
                     @if finding.evidence.len() == 1 { "Rests on trial " }
