@@ -326,7 +326,7 @@ fn announce(run: &mut Run<'_>, request: &Request, shape: &Shape, rate: f64) {
     run.observer.tell(&Event::Say(format!(
         "writes at {}: will fill {} with {} files and remove them at the end; \
          about {} in all (--budget, --space change that)",
-        value::throughput(rate),
+        value::throughput_short(rate),
         value::bytes(total as f64),
         shape.files * places,
         value::duration(request.budget_ns as f64),

@@ -253,7 +253,7 @@ impl Shown {
                 long(self.layouts.takes_ns),
                 value::counted(self.layouts.made, "layout"),
                 value::duration(layouts::preview::MAKING_NS as f64),
-                value::throughput(layouts::preview::DISK_BYTES_PER_S as f64),
+                value::throughput_short(layouts::preview::DISK_BYTES_PER_S as f64),
             );
         }
         for (name, bytes) in &self.space {

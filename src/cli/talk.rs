@@ -271,7 +271,7 @@ impl Observer for Talk {
             }
             Event::During(Progress::Running { bytes_per_s, ops_per_s, .. }) => self.show(&format!(
                 "{}, {} I/O per s",
-                value::throughput(*bytes_per_s),
+                value::throughput_short(*bytes_per_s),
                 value::iops(*ops_per_s)
             )),
             Event::End(record)
@@ -358,7 +358,7 @@ fn ended(record: &Record, doing: &str) -> String {
             let rates = figures.get("throughput_bytes_per_s").zip(figures.get("iops"));
             let rates = rates.map_or("done".to_owned(), |(throughput, iops)| {
                 let (throughput, iops) = (throughput.value, iops.value);
-                format!("{}, {} I/O per s", value::throughput(throughput), value::iops(iops))
+                format!("{}, {} I/O per s", value::throughput_short(throughput), value::iops(iops))
             });
             format!("{doing}: {rates}{notes}")
         }

@@ -187,5 +187,5 @@ fn words(going: &Going) -> (String, String) {
     };
     let done = value::bytes(going.done_bytes as f64);
     let of = value::bytes(going.of_bytes as f64);
-    (pass, format!("{done} of {of}{share}, {}", value::throughput(going.bytes_per_s)))
+    (pass, format!("{done} of {of}{share}, {}", value::throughput_short(going.bytes_per_s)))
 }

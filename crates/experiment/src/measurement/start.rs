@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::stopped::stopped;
 use super::{Amount, Measurement, Note, Window, course};
 use base::stats::head::{self, Head};
-use base::value::{duration, iops, percent, throughput};
+use base::value::{duration, iops, percent, throughput_short};
 use facts::counters::series::Series;
 
 /// A first phase up to so long is left out.
@@ -185,7 +185,7 @@ impl TrialStart {
     fn rate(&self, per_s: f64) -> String {
         match self.of_operations {
             true => format!("{} operations/s", iops(per_s)),
-            false => throughput(per_s),
+            false => throughput_short(per_s),
         }
     }
 }

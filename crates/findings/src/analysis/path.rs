@@ -259,7 +259,7 @@ fn summary(disks: &Total, network: &Total, ports: usize) -> Vec<String> {
         Some(rate) => format!(
             "{} {what} at most {}{}.",
             all(total.ends, who),
-            value::throughput(rate),
+            value::throughput_short(rate),
             held(total)
         ),
         None => format!("What {} can move is not known.", all(total.ends, who).to_lowercase()),
@@ -276,23 +276,26 @@ fn summary(disks: &Total, network: &Total, ports: usize) -> Vec<String> {
         // What holds both is neither the disks' side nor the network's.
         (Some(one), Some(other)) if same => format!(
             "From disk to network no more than {} can pass{}; what else binds is not known.",
-            value::throughput(one.min(other)),
+            value::throughput_short(one.min(other)),
             held(disks)
         ),
         (Some(disks), Some(network)) if disks < network => {
-            format!("From disk to network the disks' side binds: {}.", value::throughput(disks))
+            format!(
+                "From disk to network the disks' side binds: {}.",
+                value::throughput_short(disks)
+            )
         }
         (Some(_), Some(network)) => {
-            format!("From disk to network the network binds: {}.", value::throughput(network))
+            format!("From disk to network the network binds: {}.", value::throughput_short(network))
         }
         _ if disks.ends == 0 || network.ends == 0 => return lines,
         (Some(disks), None) => format!(
             "From disk to network no more than {} can pass; what the network takes is not known.",
-            value::throughput(disks)
+            value::throughput_short(disks)
         ),
         (None, Some(network)) => format!(
             "From disk to network no more than {} can pass; what the disks deliver is not known.",
-            value::throughput(network)
+            value::throughput_short(network)
         ),
         (None, None) => "Which of both binds from disk to network is not known.".to_owned(),
     };

@@ -137,7 +137,8 @@ fn no_format_and_no_finding_says_one_of_several() {
 
 /// What was said once and that no administrator would say, with the words for it.
 const GLOSSARY: &[(&str, &str)] = &[
-    ("did not surely read from where", "may have come from a cache"),
+    ("did not surely", "may have come from a cache"),
+    ("would buy", "a longer run would add"),
     ("bought by this budget", "a longer run would add"),
     ("long enough to test whether it had settled", "too short to check for steady state"),
     ("as no more was in flight", "one request at a time waits for the device"),

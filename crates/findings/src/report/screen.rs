@@ -23,7 +23,7 @@ pub struct Size {
 pub const USUAL: Size = Size { columns: 80, rows: 24 };
 
 /// No line is longer, however wide the terminal is.
-const WIDTH_MAX: usize = 100;
+const WIDTH_MAX: usize = 120;
 
 /// From this factor between its ends on an interval is wide, and its value only about right (DESIGN
 /// rule 4).

@@ -4,7 +4,7 @@ use super::Facts;
 use crate::knob;
 use crate::measurement::origin::{AGREEMENT, Verdict};
 use crate::measurement::span::in_flight;
-use base::value::{bytes, throughput};
+use base::value::{bytes, throughput_short};
 
 /// Two counts of the same bytes differ by less, with rounding.
 const APART: f64 = AGREEMENT + 0.01;
@@ -73,8 +73,8 @@ pub fn ceiling(facts: &Facts<'_>) -> Option<String> {
     (per_s > most * (1.0 + ABOVE)).then(|| {
         format!(
             "{} are said to come from the device. Its limit is {}, as {}.",
-            throughput(per_s),
-            throughput(most),
+            throughput_short(per_s),
+            throughput_short(most),
             ceiling.why
         )
     })

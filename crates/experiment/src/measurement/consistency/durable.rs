@@ -1,7 +1,7 @@
 //! What became durable, against what was accepted: a part of it, and later.
 
 use super::Facts;
-use base::value::{iops, throughput};
+use base::value::{iops, throughput_short};
 
 const ROUNDING: f64 = 1.001;
 
@@ -12,8 +12,8 @@ pub fn bytes(facts: &Facts<'_>) -> Option<String> {
     (durable > accepted * ROUNDING).then(|| {
         format!(
             "{} are said to be durable, of {} that were accepted.",
-            throughput(durable),
-            throughput(accepted)
+            throughput_short(durable),
+            throughput_short(accepted)
         )
     })
 }

@@ -5,7 +5,7 @@ use crate::measurement::stopped::stopped;
 use crate::measurement::{Measurement, course};
 use ::facts::inventory::Ceiling;
 use ::facts::inventory::choosing_among;
-use base::value::{iops, throughput};
+use base::value::{iops, throughput_short};
 
 use super::again::{Again, again};
 use super::exceeded::{Exceeded, moved};
@@ -111,8 +111,8 @@ fn above_bytes(
     (bytes_per_s > limit * (1.0 + ABOVE_CEILING)).then(|| {
         format!(
             "{} is more than the device can deliver: {} is its limit, as {}",
-            throughput(bytes_per_s),
-            throughput(limit),
+            throughput_short(bytes_per_s),
+            throughput_short(limit),
             ceiling.why
         )
     })

@@ -195,7 +195,7 @@ fn memory(server: &Server, bandwidth: Option<&Bandwidth>, node: Option<u32>) -> 
         // Whatever else is done with memory is read from it first: what was measured of it speaks
         // against what would be its limit.
         if let Some(read) = node.read_bytes_per_s.filter(|read| most > APART * read) {
-            let (most, read) = (value::throughput(most), value::throughput(read));
+            let (most, read) = (value::throughput_short(most), value::throughput_short(read));
             apart = Some(format!("measured: {how} has {most} and reading {read}, which disagree"));
             return None;
         }
@@ -204,7 +204,7 @@ fn memory(server: &Server, bandwidth: Option<&Bandwidth>, node: Option<u32>) -> 
             _ if how == "a copy" => "1 thread".to_owned(),
             many => format!("{many} threads"),
         };
-        let derivation = format!("measured: {how} by {threads}, {}", value::throughput(most));
+        let derivation = format!("measured: {how} by {threads}, {}", value::throughput_short(most));
         let (encoded_bytes_per_s, bytes_per_s) = (most, most);
         Some(Capacity { encoded_bytes_per_s, bytes_per_s, derivation, assumed: false })
     });

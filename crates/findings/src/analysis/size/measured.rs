@@ -62,9 +62,9 @@ fn why_not(several: &[&Best], cached: usize, no_inventory: bool) -> Facts {
         "measure it: `brickyard run sequential-read --dir DIR direct=true streams=1,4,8`";
     let cached = match cached {
         0 => String::new(),
-        1 => " (1 cell was left out: its bytes did not surely come from the disks)".to_owned(),
+        1 => " (1 cell was left out: its bytes may have come from a cache)".to_owned(),
         many => {
-            format!(" ({many} cells were left out: their bytes did not surely come from the disks)")
+            format!(" ({many} cells were left out: their bytes may have come from a cache)")
         }
     };
     let no_controllers = match (several.is_empty(), no_inventory) {

@@ -73,7 +73,7 @@ fn missing(input: &Input<'_>, words: &[&str]) -> String {
     });
     match wanted.min_by_key(|left_out| left_out.budget_ns) {
         Some(cheapest) => format!(
-            "Not measured within this budget: `--budget {}` would buy \u{201c}{}\u{201d}.",
+            "Not measured within this budget: `--budget {}` adds \u{201c}{}\u{201d}.",
             words::budget(cheapest.budget_ns),
             cheapest.cell
         ),
@@ -83,7 +83,7 @@ fn missing(input: &Input<'_>, words: &[&str]) -> String {
         None => {
             let least = input.campaign.not_bought.iter().map(|cell| cell.budget_ns).min();
             let least = words::budget(least.unwrap_or_default());
-            format!("Not measured within this budget; `--budget {least}` would buy more cells.")
+            format!("Not measured within this budget; `--budget {least}` adds more of it.")
         }
     }
 }

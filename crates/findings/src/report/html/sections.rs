@@ -235,7 +235,7 @@ pub fn results(input: &Input<'_>) -> Markup {
                 h3 { "A longer run would add" }
                 p.quiet { "Each time includes all that stands above it." }
                 table.budgets {
-                    thead { tr { th scope="col" { "budget" } th scope="col" { "buys" } } }
+                    thead { tr { th scope="col" { "budget" } th scope="col" { "adds" } } }
                     tbody { @for (budget, cells) in words::by_budget(not_bought) { tr {
                         th scope="row" { code { "--budget " (budget) } }
                         td.wide-text { (words::bound(&cells.join("; "))) }
