@@ -5,7 +5,7 @@ use experiment::measurement::Record;
 use findings::analysis::compare::{Asked, Comparison, compare, differences};
 use findings::analysis::{Finding, Severity};
 use findings::report::compare::Format;
-use findings::report::pairs::{Pair, Told};
+use findings::report::pairs::{Pair, Told, View};
 use findings::report::{Input, Samples};
 use host::sys::Error;
 use store::Store;
@@ -85,7 +85,7 @@ fn damaged(damage: &Damage) -> Finding {
 }
 
 /// Holds each of `others` against `first`; both stand beside how they were asked for. Gives what
-/// the format prints, and the comparisons.
+/// the format prints of them, of which `view` says how much, and the comparisons.
 ///
 /// # Errors
 /// When the format cannot print it.
@@ -93,6 +93,7 @@ pub fn side_by_side(
     first: (&str, &Retrieved),
     others: &[(&str, &Retrieved)],
     asked: &Asked,
+    view: &View,
     format: &Format,
 ) -> Result<(String, Vec<Comparison>), serde_json::Error> {
     let (first_typed, first) = first;
@@ -109,6 +110,7 @@ pub fn side_by_side(
             findings: comparison.findings(),
             comparison,
             differences,
+            view,
         })
         .collect();
     let text = (format.render)(&pairs)?;

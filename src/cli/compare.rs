@@ -4,12 +4,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::outputs::{Force, Inputs};
-use super::{Common, damage, format, talk};
+use super::{Common, STORE, damage, format, talk};
 use crate::retrieve::{Retrieved, side_by_side};
+use base::value::shell_words;
 use experiment::knob;
 use experiment::measurement::figures::figures;
 use findings::analysis::compare::{Asked, Change};
 use findings::report::compare::FORMATS;
+use findings::report::pairs::View;
 use host::sys::Error;
 use host::sys::output::Kind;
 use store::Store;
@@ -22,12 +24,15 @@ pub struct Arguments {
     #[arg(value_name = "CAMPAIGN", required = true, num_args = 2..)]
     campaigns: Vec<String>,
     /// Less of a difference than this does not matter
-    #[arg(long, value_name = "SHARE", default_value = "5%")]
+    #[arg(long, value_name = "SHARE", default_value = THRESHOLD)]
     threshold: String,
     /// The figure, as in `report --format csv` [default: what each load is about]
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,
-    /// How: text, html, json
+    /// Also the cells that do not differ, which are a count otherwise
+    #[arg(long)]
+    all: bool,
+    /// How: text, markdown, html, json
     #[arg(long, value_name = "FORMAT")]
     format: Option<String>,
     /// Where it goes [default: brickyard-compare.html for html, standard output for the rest]
@@ -36,6 +41,9 @@ pub struct Arguments {
     #[command(flatten)]
     force: Force,
 }
+
+/// The threshold where nobody types another.
+const THRESHOLD: &str = "5%";
 
 /// Compares, and ends with 1 when something became worse.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
@@ -58,7 +66,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let all: Vec<(&str, &Retrieved)> =
         arguments.campaigns.iter().map(String::as_str).zip(&sides).collect();
     let (first, others) = all.split_first().expect("two are asked for");
-    let (text, found) = side_by_side(*first, others, &asked, format)?;
+    let view = View { all: arguments.all, command: to_see_all(arguments, common) };
+    let (text, found) = side_by_side(*first, others, &asked, &view, format)?;
     match output {
         Some(output) => {
             output.write(text.as_bytes())?;
@@ -78,6 +87,24 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let damage: Vec<_> = sides.iter().flat_map(|side| side.damage.clone()).collect();
     let good = if worse { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     Ok(damage::told(&damage, &common.store, good))
+}
+
+/// What prints also the cells that do not differ.
+fn to_see_all(arguments: &Arguments, common: &Common) -> String {
+    let mut words = vec!["brickyard".to_owned(), "compare".to_owned()];
+    words.extend(arguments.campaigns.iter().cloned());
+    let store = (common.store != Path::new(STORE)).then(|| common.store.display().to_string());
+    let threshold = (arguments.threshold != THRESHOLD).then(|| arguments.threshold.clone());
+    for (flag, typed) in [
+        ("--store", store),
+        ("--threshold", threshold),
+        ("--figure", arguments.figure.clone()),
+        ("--format", arguments.format.clone()),
+    ] {
+        words.extend(typed.into_iter().flat_map(|typed| [flag.to_owned(), typed]));
+    }
+    words.push("--all".to_owned());
+    shell_words(&words)
 }
 
 /// A share as typed: `5%`, `0.05`.

@@ -48,8 +48,9 @@ fn compared(path: &Path) -> Given {
     let asked = Asked { threshold: THRESHOLD, figure: None };
     let mut formats = findings::report::compare::FORMATS.iter();
     let format = formats.find(|format| format.name == "json").unwrap();
-    let (text, _) = side_by_side(("1", &first), &[("2", &second)], &asked, format)
-        .map_err(|error| error.to_string())?;
+    let (text, _) =
+        side_by_side(("1", &first), &[("2", &second)], &asked, &View::default(), format)
+            .map_err(|error| error.to_string())?;
     Ok((text.into_bytes(), !(first.damage.is_empty() && second.damage.is_empty())))
 }
 

@@ -89,6 +89,51 @@ fn a_regression_ends_with_1_and_is_drawn() {
     assert!(page.contains("2 better"));
 }
 
+/// The one cell that became worse stood somewhere among all that are the same, as a line of
+/// numbers.
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that cannot run says so")]
+fn what_became_worse_is_drawn_first_and_what_is_the_same_is_shown_when_asked() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    measured(at, "a.db", &["--seed", "1", "streams=1,2,4,8"]);
+    std::fs::copy(at.join("a.db"), at.join("b.db")).expect("the same again");
+    // Of the second, half with two streams; of the first, half with four.
+    let half = |store: &str, streams: u32| {
+        let half = format!(
+            "UPDATE trial SET window_read_bytes = window_read_bytes / 2 \
+             WHERE json_extract(settings, '$.streams') = {streams}; {WITHOUT_CHECKSUMS}"
+        );
+        std::process::Command::new("sqlite3").arg(at.join(store)).arg(half).status()
+    };
+    for (store, streams) in [("b.db", 2), ("a.db", 4)] {
+        match half(store, streams) {
+            Ok(status) => assert!(status.success()),
+            Err(_) => return println!("SKIP compare: sqlite3 is not installed"),
+        }
+    }
+    let printed = |more: &[&str]| {
+        let output = brickyard(at, &[&["compare", "a.db", "b.db"], more].concat());
+        assert_eq!(output.status.code(), Some(1), "a regression");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let text = printed(&[]);
+    let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("no `{part}`: {text}"));
+    let command =
+        "2 cells not shown: 2 the same. To see them:\n  brickyard compare a.db b.db --all\n";
+    let order = ["WORSE, 1 cell", "2 streams", "better, 1 cell", "4 streams", command];
+    assert!(order.map(at).is_sorted(), "{text}");
+    assert!(!text.contains(": 1 stream:") && !text.contains("8 streams"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80 && line.is_ascii()), "{text}");
+    assert!(text.contains("#|") && text.contains("|#"), "a bar to the left and one to the right");
+    let all = printed(&["--all"]);
+    assert!(all.contains("the same, 2 cells") && all.contains("8 streams"), "{all}");
+    assert!(!all.contains("not shown"), "{all}");
+    let markdown = printed(&["--format", "markdown"]);
+    assert!(markdown.contains("## WORSE, 1 cell") && markdown.contains("## better, 1 cell"));
+    assert!(markdown.contains("brickyard compare a.db b.db --format markdown --all"), "{markdown}");
+}
+
 /// `compare` against an import printed the machine's raw JSON, "import / unknown" and no file's
 /// name; "what else differs" is of no use where nobody knows the other machine.
 #[test]

@@ -11,6 +11,7 @@ use crate::retrieve::{Retrieved, side_by_side};
 use crate::serve::answer::Answer;
 use findings::analysis::compare;
 use findings::report::compare::FORMATS;
+use findings::report::pairs::View;
 use host::sys::Error;
 use store::Store;
 
@@ -60,8 +61,8 @@ fn drawn(sides: &[(String, Retrieved)]) -> Result<Answer, Error> {
         return Err(Error::new(what, "this program has no format html"));
     };
     let asked = compare::Asked { threshold: compare::THRESHOLD, figure: None };
-    let (page, _) =
-        side_by_side(*first, others, &asked, format).map_err(|why| Error::new(what, why))?;
+    let (page, _) = side_by_side(*first, others, &asked, &View::default(), format)
+        .map_err(|why| Error::new(what, why))?;
     let against = |first: &str| {
         let all = named.iter().map(|(id, _)| ("campaign", *id));
         address("/compare", &all.chain([("first", first)]).collect::<Vec<_>>())

@@ -109,6 +109,17 @@ pub enum Change {
 }
 
 impl Change {
+    /// In the order in which they are told: what became worse first.
+    pub const ORDER: [Change; 7] = [
+        Change::Worse,
+        Change::PerhapsWorse,
+        Change::Better,
+        Change::PerhapsBetter,
+        Change::Same,
+        Change::Open,
+        Change::Untested,
+    ];
+
     /// For people.
     pub fn said(self) -> &'static str {
         match self {
@@ -267,6 +278,17 @@ impl Comparison {
         self.cells.iter().filter(|cell| cell.change == change).count()
     }
 
+    /// Whether a cell differs, surely or perhaps; of one that was run once, whether by more than
+    /// what matters.
+    pub fn differs(&self, cell: &Compared) -> bool {
+        let (low, high) = limits(self.threshold);
+        match cell.change {
+            Change::Worse | Change::PerhapsWorse | Change::Better | Change::PerhapsBetter => true,
+            Change::Same | Change::Open => false,
+            Change::Untested => !(low..=high).contains(&cell.ratio.value),
+        }
+    }
+
     /// What it claims: each regression, and one sentence on the rest.
     pub fn findings(&self) -> Vec<Finding> {
         let worse = self.cells.iter().filter(|cell| cell.change == Change::Worse);
@@ -298,16 +320,7 @@ impl Comparison {
         if self.cells.is_empty() {
             return format!("No cell can be compared; {} cannot.", self.apart.len());
         }
-        const ORDER: [Change; 7] = [
-            Change::Worse,
-            Change::PerhapsWorse,
-            Change::Better,
-            Change::PerhapsBetter,
-            Change::Same,
-            Change::Open,
-            Change::Untested,
-        ];
-        let parts = ORDER.iter().filter(|change| self.count(**change) > 0).map(|change| {
+        let parts = Change::ORDER.iter().filter(|change| self.count(**change) > 0).map(|change| {
             let said = change.said().to_lowercase();
             format!("{} {said}", self.count(*change))
         });

@@ -1,15 +1,14 @@
-//! (pure) Campaigns side by side: as text, as one document, as a page.
+//! (pure) Campaigns side by side: as text, as Markdown, as one document, as a page.
 
 use serde_json::{Value as Json, json};
 
 use super::html::compared as page;
 use super::json::begins_with;
-use super::nature;
-use super::pairs::{Pair, group, ratio, short, strip};
-use super::text::grid::{Grid, Side};
-use super::words;
-use crate::analysis::compare::{Compared, Comparison};
-use base::value::percent;
+use super::pairs::Pair;
+
+mod markdown;
+mod picture;
+mod text;
 
 /// One way to print comparisons.
 pub struct Format {
@@ -28,14 +27,14 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "text",
         about: "comparison of brickyard as text",
-        render: text,
-        mark: |start, _| {
-            start.starts_with(b"Brickyard ")
-                && start
-                    .split(|it| *it == b'\n')
-                    .next()
-                    .is_some_and(|line| line.ends_with(SIDE_BY_SIDE.as_bytes()))
-        },
+        render: text::render,
+        mark: text::is_ours,
+    },
+    Format {
+        name: "markdown",
+        about: "comparison of brickyard as Markdown",
+        render: markdown::render,
+        mark: markdown::is_ours,
     },
     Format {
         name: "json",
@@ -50,180 +49,6 @@ pub const FORMATS: &[Format] = &[
         mark: page::is_ours,
     },
 ];
-
-/// How the first line of the text ends.
-const SIDE_BY_SIDE: &str = " - two campaigns side by side";
-
-/// Lines of what differs that are shown; the rest is in the document.
-const DIFFERENCES_MAX: usize = 20;
-/// Width of a label.
-const LABEL_MAX: usize = 36;
-
-fn text(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
-    Ok(pairs.iter().map(one).collect::<Vec<_>>().join("\n"))
-}
-
-fn one(pair: &Pair<'_>) -> String {
-    let mut text = format!(
-        "Brickyard {}{}{SIDE_BY_SIDE}\n\n  A  {}\n  B  {}\n\n",
-        env!("CARGO_PKG_VERSION"),
-        nature::of_both(pair.before.campaign, pair.now.campaign),
-        pair.before.said(),
-        pair.now.said()
-    );
-    for finding in &pair.findings {
-        text.push_str(&wrapped(&finding.claim, ""));
-    }
-    for figure in figures(pair.comparison) {
-        let head = words::figure(figure);
-        text.push_str(&format!("\n{head}{}\n", direction(pair.comparison, figure)));
-        text.push_str(&table(pair.comparison, figure));
-    }
-    if !pair.comparison.apart.is_empty() {
-        text.push_str("\nNot compared\n");
-        for line in apart(pair.comparison) {
-            text.push_str(&wrapped(&line, "  "));
-        }
-    }
-    text.push_str("\nWhat else differs\n");
-    if pair.differences.is_empty() {
-        text.push_str("  Nothing that was read.\n");
-    }
-    for line in pair.differences.iter().take(DIFFERENCES_MAX) {
-        text.push_str(&wrapped(line, "  "));
-    }
-    let more = pair.differences.len().saturating_sub(DIFFERENCES_MAX);
-    if more > 0 {
-        text.push_str(&format!("  and {more} more: --json\n"));
-    }
-    text
-}
-
-/// What is not compared, a line for each reason.
-fn apart(comparison: &Comparison) -> Vec<String> {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for apart in &comparison.apart {
-        match reasons.iter_mut().find(|(reason, _)| *reason == apart.reason) {
-            Some((_, loads)) => loads.push(&apart.load),
-            None => reasons.push((&apart.reason, vec![&apart.load])),
-        }
-    }
-    let told = |(reason, loads): &(&str, Vec<&str>)| match loads[..] {
-        [load] => format!("{load}: {reason}"),
-        _ => format!("{} loads, as {reason}: {}", loads.len(), loads.join("; ")),
-    };
-    reasons.iter().map(told).collect()
-}
-
-/// Names of the figures, in the order in which they first come.
-fn figures(comparison: &Comparison) -> Vec<&str> {
-    let mut names: Vec<&str> = Vec::new();
-    for cell in &comparison.cells {
-        if !names.contains(&cell.figure.as_str()) {
-            names.push(&cell.figure);
-        }
-    }
-    names
-}
-
-/// What a reader of a figure's table must know.
-fn direction(comparison: &Comparison, figure: &str) -> String {
-    let less = comparison.cells.iter().any(|cell| cell.figure == figure && cell.less_is_better);
-    let order = if less { "less is better" } else { "more is better" };
-    let threshold = percent(comparison.threshold);
-    format!(" ({order}; less than {threshold} does not matter; A and B are geometric means)")
-}
-
-fn table(comparison: &Comparison, figure: &str) -> String {
-    let cells = || comparison.cells.iter().filter(|cell| cell.figure == figure);
-    let group = group(cells());
-    let label = |cell: &Compared| strip(&cell.load, group.unwrap_or_default()).to_owned();
-    // What would be cut off is what tells it from the next: then it has a line of its own.
-    let own_lines = cells().any(|cell| label(cell).chars().count() > LABEL_MAX);
-    let mut grid = Grid::new(&[
-        (if own_lines { "" } else { group.unwrap_or("cell") }, Side::Left),
-        ("A", Side::Right),
-        ("B", Side::Right),
-        ("n", Side::Right),
-        ("B / A", Side::Right),
-        ("95 %", Side::Left),
-        ("", Side::Left),
-        ("notes", Side::Left),
-    ]);
-    let mut notes = Vec::new();
-    for cell in cells() {
-        let (value, ends) = ratio(cell);
-        let [before, now] = cell.replicates;
-        grid.row(vec![
-            if own_lines { " ".to_owned() } else { label(cell) },
-            short(figure, cell.geometric_means[0]),
-            short(figure, cell.geometric_means[1]),
-            if before == now { before.to_string() } else { format!("{before}, {now}") },
-            value,
-            ends,
-            cell.change.said().to_owned(),
-            mark(&mut notes, cell.noted()),
-        ]);
-    }
-    let rendered = grid.render();
-    let mut lines = rendered.lines();
-    let mut text = lines.next().map(|head| format!("{head}\n")).unwrap_or_default();
-    if let (true, Some(group)) = (own_lines, group) {
-        text.insert_str(0, &format!("  {group}\n"));
-    }
-    for (line, cell) in lines.zip(cells()) {
-        if own_lines {
-            text.push_str(&wrapped(&label(cell), "  "));
-        }
-        text.push_str(&format!("{line}\n"));
-    }
-    for (place, note) in notes.iter().enumerate() {
-        let told = format!("{} its trials have notes: {note}", letter(place));
-        text.push_str(&wrapped(&told, "  "));
-    }
-    text
-}
-
-/// The mark of a cell's notes, which are kept to be told below.
-fn mark(known: &mut Vec<String>, notes: String) -> String {
-    if notes.is_empty() {
-        return String::new();
-    }
-    let place = known.iter().position(|other| *other == notes).unwrap_or_else(|| {
-        known.push(notes);
-        known.len() - 1
-    });
-    letter(place)
-}
-
-/// `(a)`, `(b)`, ..., `(z)`, `(27)`.
-fn letter(place: usize) -> String {
-    match u8::try_from(place) {
-        Ok(place) if place < 26 => format!("({})", char::from(b'a' + place)),
-        _ => format!("({})", place + 1),
-    }
-}
-
-/// Lines of at most 100 columns, of which those after the first are indented by two more.
-pub fn wrapped(text: &str, indent: &str) -> String {
-    const WIDTH: usize = 98;
-    let mut lines = String::new();
-    let mut line = indent.to_owned();
-    for word in text.split_whitespace() {
-        let begins = line.trim().is_empty();
-        if !begins && line.chars().count() + word.chars().count() >= WIDTH {
-            lines.push_str(line.trim_end());
-            lines.push('\n');
-            line = format!("{indent}  ");
-        } else if !begins {
-            line.push(' ');
-        }
-        line.push_str(word);
-    }
-    lines.push_str(line.trim_end());
-    lines.push('\n');
-    lines
-}
 
 fn json(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
     let pair = |pair: &Pair<'_>| {
@@ -246,10 +71,11 @@ fn json(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use super::text::render as text;
     use super::*;
-    use crate::analysis::compare::{Asked, compare};
+    use crate::analysis::compare::{Asked, Change, Compared, compare};
     use crate::report::fixture;
-    use crate::report::pairs::Told;
+    use crate::report::pairs::{Told, View, short};
     use crate::report::schema::check;
     use engines::engine::testing::{campaign, settings};
     use experiment::knob;
@@ -266,14 +92,23 @@ pub(crate) mod tests {
         campaign(&["1", "2", "4", "8", "16"].iter().map(cell).collect::<Vec<_>>(), 3, seed)
     }
 
+    /// What is printed of all cells.
     fn with<T>(
         change: impl FnOnce(&mut fixture::Fixture),
+        then: impl FnOnce(&[Pair<'_>]) -> T,
+    ) -> T {
+        seen(&View { all: true, command: String::new() }, |_, now| change(now), then)
+    }
+
+    fn seen<T>(
+        view: &View,
+        change: impl FnOnce(&mut fixture::Fixture, &mut fixture::Fixture),
         then: impl FnOnce(&[Pair<'_>]) -> T,
     ) -> T {
         let (mut before, mut now) = (fixture::evaluated(), fixture::evaluated());
         (before.records, now.records) = (server(1), server(2));
         (before.campaign.engine, now.campaign.engine) = ("sim".into(), "sim".into());
-        change(&mut now);
+        change(&mut before, &mut now);
         let asked = Asked { threshold: 0.05, figure: None };
         let comparison = compare(&before.records, &now.records, &asked);
         let told = |of| Told { typed: "1", campaign: of };
@@ -284,6 +119,7 @@ pub(crate) mod tests {
             findings: comparison.findings(),
             comparison: &comparison,
             differences: &differences,
+            view,
         };
         then(&[pair])
     }
@@ -304,6 +140,7 @@ pub(crate) mod tests {
             now.records.retain(|record| record.trial.settings.get(knob::STREAMS) < 4);
         };
         let text = with(few, |pairs| text(pairs).unwrap());
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let told = "3 loads, as the second has no such cell";
         assert!(text.contains(told) && text.contains("; reading: 8 streams"), "{text}");
         assert_eq!(text.matches("no such cell").count(), 1, "{text}");
@@ -366,6 +203,125 @@ pub(crate) mod tests {
             let first = short(&cells[0].figure, cells[0].geometric_means[1]);
             assert!(text.contains(&first), "{first}: {text}");
         });
+    }
+
+    /// Some loads half as fast as before, some twice or four times, and some as they were.
+    fn uneven(before: &mut fixture::Fixture, now: &mut fixture::Fixture) {
+        now.records = server(1);
+        // No record has more bytes than its device moved: one that did would be no figure.
+        for (side, slower) in [(before, [(8, 4), (16, 2)]), (now, [(4, 2), (0, 1)])] {
+            for record in &mut side.records {
+                let streams = record.trial.settings.get(knob::STREAMS);
+                let Outcome::Done(measurement) = &mut record.outcome else { continue };
+                let Some(window) = &mut measurement.window else { continue };
+                let by = slower.iter().find(|(of, _)| *of == streams).map_or(1, |(_, by)| *by);
+                window.done.read_bytes /= by;
+            }
+        }
+    }
+
+    /// Thirty cells that are the same stood between the one that became worse and its reader, in
+    /// the order of the plan.
+    #[test]
+    fn what_became_worse_is_first_and_what_is_the_same_is_a_count() {
+        let command = "brickyard compare 1 2 --all".to_owned();
+        let view = View { all: false, command };
+        seen(&view, uneven, |pairs| {
+            let changes: Vec<Change> =
+                pairs[0].comparison.cells.iter().map(|cell| cell.change).collect();
+            use Change::{Better, Same, Worse};
+            assert_eq!(changes, [Same, Same, Worse, Better, Better]);
+            let text = text(pairs).unwrap();
+            let at = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+            let order = [
+                "Of 5 cells that both have: 1 worse, 2 better, 2 the same",
+                "A  ",
+                "WORSE, 1 cell: surely by more than 5.0 %",
+                "4 streams: throughput",
+                "better, 2 cells: surely by more than 5.0 %",
+                // The greater difference first.
+                "8 streams: throughput",
+                "16 streams: throughput",
+                "2 cells not shown: 2 the same. To see them:\n  brickyard compare 1 2 --all\n",
+                "What else differs",
+            ];
+            let places: Vec<usize> = order.iter().map(|part| at(part)).collect();
+            assert!(places.is_sorted(), "{places:?}: {text}");
+            assert!(!text.contains(": 2 streams") && !text.contains("1 stream:"), "{text}");
+            // Which way is told without colour: the bar is left of the middle, or right of it.
+            let bar = |name: &str| text[at(name)..].lines().nth(1).unwrap().to_owned();
+            let (worse, better) = (bar("4 streams: throughput"), bar(" 8 streams: throughput"));
+            assert!(worse.contains("#|") && !worse.contains("|#"), "{text}");
+            assert!(better.contains("|#") && !better.contains("#|"), "{text}");
+            assert!(worse.contains(" 0.500 ") && better.contains(" 4.00 "), "{text}");
+            let markdown = markdown::render(pairs).unwrap();
+            let headings: Vec<&str> =
+                markdown.lines().filter(|line| line.starts_with("## ")).collect();
+            assert!(headings[0].starts_with("## WORSE, 1 cell"), "{headings:?}");
+            assert!(headings[1].starts_with("## better, 2 cells"), "{headings:?}");
+            assert!(
+                markdown.contains("2 the same. To see them:\n\n    brickyard compare 1 2 --all")
+            );
+            assert_eq!(markdown.matches("\n| reading").count(), 3, "{markdown}");
+        });
+    }
+
+    #[test]
+    fn all_cells_are_shown_where_that_is_asked_for() {
+        seen(&View { all: true, command: String::new() }, uneven, |pairs| {
+            let told = text(pairs).unwrap();
+            assert!(told.contains("the same, 2 cells: any difference is below 5.0 %"), "{told}");
+            assert!(!told.contains("not shown"), "{told}");
+            assert_eq!(told.matches("streams: throughput").count(), 4, "{told}");
+            assert_eq!(markdown::render(pairs).unwrap().matches("\n| reading").count(), 5);
+        });
+    }
+
+    /// Each run once, nothing is decided; a plan of one replicate showed nothing at all.
+    #[test]
+    fn of_one_run_each_what_differs_by_more_than_matters_is_shown() {
+        let once = |before: &mut fixture::Fixture, now: &mut fixture::Fixture| {
+            uneven(before, now);
+            now.records.retain(|record| record.trial.replicate == 1);
+        };
+        seen(&View::default(), once, |pairs| {
+            let told = text(pairs).unwrap();
+            assert!(told.contains("one run, not tested, 3 cells"), "{told}");
+            assert!(told.contains("2 of one run that differ by less than 5.0 %"), "{told}");
+        });
+    }
+
+    #[test]
+    fn the_text_fits_80_columns_of_ascii_whatever_is_compared() {
+        let wide = |before: &mut fixture::Fixture, now: &mut fixture::Fixture| {
+            uneven(before, now);
+            now.campaign.engine = "import".into();
+            now.campaign.inventory["imported"] = json!(["a"]);
+            for record in before.records.iter_mut().chain(&mut now.records) {
+                record.trial.group = "a workload with a long name that somebody wrote".to_owned();
+            }
+        };
+        let slow = |before: &mut fixture::Fixture, now: &mut fixture::Fixture| {
+            uneven(before, now);
+            for record in &mut now.records {
+                let Outcome::Done(measurement) = &mut record.outcome else { continue };
+                let Some(window) = &mut measurement.window else { continue };
+                window.done.read_bytes /= 1000 * (1 + u64::from(record.trial.replicate));
+            }
+        };
+        let fits = |pairs: &[Pair<'_>]| {
+            let told = text(pairs).unwrap();
+            for line in told.lines().filter(|line| !line.contains(HOSTILE)) {
+                assert!(line.chars().count() <= 80 && line.is_ascii(), "{line}");
+            }
+            assert!(text::is_ours(told.as_bytes(), b""), "{told}");
+        };
+        let all = View { all: true, command: "brickyard compare 1 2 --all".to_owned() };
+        for view in [&all, &View { all: false, ..all.clone() }] {
+            seen(view, wide, fits);
+            seen(view, slow, fits);
+            seen(view, uneven, fits);
+        }
     }
 
     #[test]

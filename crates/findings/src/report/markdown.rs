@@ -299,7 +299,7 @@ fn lists(input: &Input<'_>, text: &mut String) {
 }
 
 /// A sentence whose `quoted` words are code; nothing else in it is markup.
-fn coded(text: &str) -> String {
+pub(super) fn coded(text: &str) -> String {
     if text.matches('`').count() % 2 == 1 {
         // A name with a quote in it: nobody knows what was meant.
         return escaped(text);
@@ -314,7 +314,7 @@ fn coded(text: &str) -> String {
 }
 
 /// Text in which nothing is markup, on one line.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -5,8 +5,8 @@ use serde_json::{Value as Json, json};
 use super::nature::Nature;
 use super::{programs, words};
 use crate::analysis::Finding;
-use crate::analysis::compare::{Compared, Comparison};
-use base::value::significant;
+use crate::analysis::compare::{Change, Compared, Comparison};
+use base::value::{counted, percent, significant};
 use experiment::campaign::Campaign;
 
 /// Two campaigns, and what came of setting the second against the first.
@@ -22,6 +22,103 @@ pub struct Pair<'a> {
     pub findings: Vec<Finding>,
     /// What differs besides, one a line.
     pub differences: &'a [String],
+    /// How much of it is printed for people.
+    pub view: &'a View,
+}
+
+/// How much of a comparison is printed for people, and what to type to see the rest.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Also cells that do not differ.
+    pub all: bool,
+    /// What prints these; empty where nothing can be typed.
+    pub command: String,
+}
+
+/// What came out alike, under its verdict.
+#[derive(Debug)]
+pub struct Section<'a> {
+    /// The verdict, how many cells, and what it means.
+    pub title: String,
+    /// The cells, those that differ most first.
+    pub cells: Vec<&'a Compared>,
+}
+
+impl Pair<'_> {
+    /// What is printed of the cells, the worst first: those that differ, or all.
+    pub fn sections(&self) -> Vec<Section<'_>> {
+        let comparison = self.comparison;
+        let shown = |cell: &&Compared| self.view.all || comparison.differs(cell);
+        let section = |change: Change| {
+            let of = comparison.cells.iter().filter(|cell| cell.change == change);
+            let mut cells: Vec<&Compared> = of.filter(shown).collect();
+            let far = |cell: &Compared| cell.ratio.value.ln().abs();
+            cells.sort_by(|one, other| far(other).total_cmp(&far(one)));
+            let count = counted(cells.len() as u64, "cell");
+            let means = means(change, comparison.threshold);
+            (!cells.is_empty())
+                .then(|| Section { title: format!("{}, {count}: {means}", change.said()), cells })
+        };
+        Change::ORDER.into_iter().filter_map(section).collect()
+    }
+
+    /// How many cells are not printed as they do not differ, by what came of them; `None` where all
+    /// are. What prints them follows, where it can be typed.
+    pub fn left_out(&self) -> Option<String> {
+        let comparison = self.comparison;
+        if self.view.all {
+            return None;
+        }
+        let alike = || comparison.cells.iter().filter(|cell| !comparison.differs(cell));
+        let count = |change: Change| alike().filter(|cell| cell.change == change).count();
+        let counts = Change::ORDER.into_iter().map(|change| (change, count(change)));
+        let told: Vec<String> = counts
+            .filter(|(_, count)| *count > 0)
+            .map(|(change, count)| match change {
+                Change::Untested => {
+                    let within = percent(comparison.threshold);
+                    format!("{count} of one run that differ by less than {within}")
+                }
+                _ => format!("{count} {}", change.said()),
+            })
+            .collect();
+        if told.is_empty() {
+            return None;
+        }
+        let cells = counted(alike().count() as u64, "cell");
+        let told = format!("{cells} not shown: {}.", told.join(", "));
+        Some(if self.view.command.is_empty() { told } else { format!("{told} To see them:") })
+    }
+
+    /// What is not compared, a line for each reason.
+    pub fn apart(&self) -> Vec<String> {
+        let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+        for apart in &self.comparison.apart {
+            match reasons.iter_mut().find(|(reason, _)| *reason == apart.reason) {
+                Some((_, loads)) => loads.push(&apart.load),
+                None => reasons.push((&apart.reason, vec![&apart.load])),
+            }
+        }
+        let told = |(reason, loads): &(&str, Vec<&str>)| match loads[..] {
+            [load] => format!("{load}: {reason}"),
+            _ => format!("{} loads, as {reason}: {}", loads.len(), loads.join("; ")),
+        };
+        reasons.iter().map(told).collect()
+    }
+}
+
+/// What a verdict means, in few words.
+fn means(change: Change, threshold: f64) -> String {
+    let least = percent(threshold);
+    match change {
+        Change::Worse | Change::Better => format!("surely by more than {least}"),
+        Change::PerhapsWorse | Change::PerhapsBetter => {
+            format!("it may be less than {least}, or chance")
+        }
+        Change::Same => format!("any difference is below {least}"),
+        Change::Open => "the runs scatter too much; more of them would tell".to_owned(),
+        Change::Untested => "nothing says how far it scatters".to_owned(),
+    }
 }
 
 /// A campaign and where it is kept.

@@ -2,7 +2,6 @@
 
 use serde_json::json;
 
-use super::compare::wrapped;
 use super::nature::Nature;
 use super::words;
 use crate::analysis::size::{Basis, Cost, Expected, Need, Rate, Sizing, Slots};
@@ -339,6 +338,27 @@ pub fn json(told: &Told<'_>) -> Result<String, serde_json::Error> {
         "started_unix_ns": of.started_unix_ns,
     });
     serde_json::to_string_pretty(&document)
+}
+
+/// Lines of at most 100 columns, of which those after the first are indented by two more.
+fn wrapped(text: &str, indent: &str) -> String {
+    const WIDTH: usize = 98;
+    let mut lines = String::new();
+    let mut line = indent.to_owned();
+    for word in text.split_whitespace() {
+        let begins = line.trim().is_empty();
+        if !begins && line.chars().count() + word.chars().count() >= WIDTH {
+            lines.push_str(line.trim_end());
+            lines.push('\n');
+            line = format!("{indent}  ");
+        } else if !begins {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push_str(line.trim_end());
+    lines.push('\n');
+    lines
 }
 
 #[cfg(test)]
