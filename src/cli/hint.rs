@@ -27,38 +27,66 @@ pub fn refuse(error: &clap::Error) -> ExitCode {
 
 /// The next thing to type, after `words` were refused.
 fn next(error: &clap::Error, words: &[String]) -> String {
-    let command = command(words);
-    let typed = command.as_deref().map_or_else(String::new, |command| format!(" {command}"));
-    let help = match &command {
-        Some(command) => format!("brickyard help {command}"),
-        None => "brickyard help".to_owned(),
-    };
-    let near = text(error, ContextKind::SuggestedSubcommand);
-    // Commands that we start ourselves are nobody's to type.
-    if let Some(near) = near.filter(|near| self::command(std::slice::from_ref(near)).is_some()) {
-        return format!("did you mean `brickyard {near}`? `{help}` shows all");
-    }
-    if let Some(near) = text(error, ContextKind::SuggestedArg) {
-        return format!("did you mean `brickyard{typed} {near}`? `{help}` shows all");
-    }
-    if let Some(near) = text(error, ContextKind::SuggestedValue) {
-        return format!("did you mean `{near}`? `{help}` shows all");
-    }
+    let (command, name) = command(words);
+    let help = format!("brickyard help{name}");
+    let shown = |meant: String| format!("{meant} `{help}` shows all");
     let argument = text(error, ContextKind::InvalidArg).unwrap_or_default();
-    if let Some(knob) = knob::find(argument.trim_start_matches('-')) {
-        return format!("knobs stand without dashes: {}={}", knob.name, knob.default);
-    }
-    match error.kind() {
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand
-            if command.is_none() =>
-        {
-            "brickyard evaluate DIR".to_owned()
+    let meant = match error.kind() {
+        ErrorKind::InvalidSubcommand => {
+            let typed = text(error, ContextKind::InvalidSubcommand).unwrap_or_default();
+            let subs = command.get_subcommands().filter(|sub| !sub.is_hide_set());
+            let names = subs.map(clap::Command::get_name);
+            knob::meant(&typed, names, |near| format!("`brickyard{name} {near}`"))
         }
+        ErrorKind::UnknownArgument => unknown(&command, &name, &argument),
+        ErrorKind::InvalidValue => {
+            let typed = text(error, ContextKind::InvalidValue).unwrap_or_default();
+            let valid = match error.get(ContextKind::ValidValue) {
+                Some(ContextValue::Strings(valid)) => valid.as_slice(),
+                _ => &[],
+            };
+            knob::meant(&typed, valid.iter().map(String::as_str), |near| format!("`{near}`"))
+        }
+        _ => None,
+    };
+    match (meant, error.kind()) {
+        (Some(meant), _) => shown(meant),
+        (
+            None,
+            ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand | ErrorKind::MissingSubcommand,
+        ) if name.is_empty() => "brickyard evaluate DIR".to_owned(),
+        (None, ErrorKind::UnknownArgument) => match knob::find(bare(&argument)) {
+            Some(knob) => format!("knobs stand without dashes: {}={}", knob.name, knob.default),
+            None => format!("`{help}` shows what it takes"),
+        },
         _ => format!("`{help}` shows what it takes"),
     }
 }
 
-/// The first word of that kind which clap's error carries.
+/// What an option that there is not may have been: another of the command's, or a knob where it
+/// takes some.
+fn unknown(command: &clap::Command, name: &str, typed: &str) -> Option<String> {
+    let typed = bare(typed);
+    if knob::find(typed).is_some() {
+        return None;
+    }
+    let options = command.get_arguments().filter(|option| !option.is_hide_set());
+    let options = options.filter_map(clap::Arg::get_long);
+    let meant = knob::meant(typed, options, |near| format!("`brickyard{name} --{near}`"));
+    let takes_knobs = command.get_arguments().any(|argument| argument.get_id() == "levels");
+    meant.or_else(|| {
+        let knobs = knob::KNOBS.iter().map(|knob| knob.name).filter(|_| takes_knobs);
+        knob::meant(typed, knobs, |near| format!("`{near}=`"))
+    })
+}
+
+/// An option without its dashes and its value.
+fn bare(option: &str) -> &str {
+    let option = option.trim_start_matches('-');
+    option.split_once('=').map_or(option, |(name, _)| name)
+}
+
+/// The word of that kind which clap's error carries.
 fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     match error.get(kind)? {
         ContextValue::String(word) => Some(word.clone()),
@@ -68,13 +96,21 @@ fn text(error: &clap::Error, kind: ContextKind) -> Option<String> {
     }
 }
 
-/// The command that the words name, if they name one that the help shows.
-fn command(words: &[String]) -> Option<String> {
-    let cli = Cli::command();
-    let named = |word: &&String| {
-        cli.get_subcommands().any(|sub| !sub.is_hide_set() && sub.get_name() == word.as_str())
-    };
-    words.iter().find(named).cloned()
+/// The command that the words name, as deep as the help shows it, and its name behind a blank; the
+/// program itself where they name none.
+fn command(words: &[String]) -> (clap::Command, String) {
+    let mut command = Cli::command();
+    command.build();
+    let mut name = String::new();
+    // What is asked for help on is what is meant.
+    for word in words.iter().filter(|word| *word != "help") {
+        let sub = command.find_subcommand(word).filter(|sub| !sub.is_hide_set());
+        if let Some(sub) = sub.cloned() {
+            name = format!("{name} {}", sub.get_name());
+            command = sub;
+        }
+    }
+    (command, name)
 }
 
 #[cfg(test)]
@@ -111,5 +147,28 @@ mod tests {
         }
         assert!(hint("generate").contains("`brickyard help generate`"));
         assert!(hint("--store").contains("`brickyard help`"));
+    }
+
+    /// clap told one name that was near, and none of what was only begun.
+    #[test]
+    fn three_names_are_told_of_commands_options_and_tables() {
+        for (typed, meant) in [
+            ("rep", "did you mean `brickyard report`?"),
+            ("eval /srv", "did you mean `brickyard evaluate`?"),
+            ("help repo", "did you mean `brickyard report`?"),
+            ("help frob", "`brickyard help` shows what it takes"),
+            ("generate ma", "did you mean `brickyard generate man`"),
+            ("generate comp", "did you mean `brickyard generate completions`?"),
+            ("generate completions bsh", "did you mean `zsh` or `bash`?"),
+            ("run --repl 3", "did you mean `brickyard run --replicates`"),
+            ("run x --blok-size=4KiB", "did you mean `block-size=`"),
+            ("report --blok-size=4KiB", "`brickyard help report` shows what it takes"),
+            ("compare 1 2 --threshhold 3%", "did you mean `brickyard compare --threshold`?"),
+            ("list counter", "did you mean `counters`?"),
+            ("list war", "did you mean `warnings`?"),
+            ("size --sto x", "did you mean `brickyard size --store`?"),
+        ] {
+            assert!(hint(typed).contains(meant), "{typed}: {}", hint(typed));
+        }
     }
 }

@@ -83,6 +83,14 @@ fn budgets_spaces_and_names_that_make_no_sense_are_refused() {
     assert!(refused(at, &["report", "--format", "hmtl"]).contains("html"));
     // What clap refuses has the form of all other errors.
     assert!(refused(at, &["evaluat", "."]).contains("hint: did you mean `brickyard evaluate`?"));
+    let said = refused(at, &["run", "random-read", "queu=1"]);
+    assert!(said.contains("did you mean `queue-depth` or `rss-queues`?"), "{said}");
+    std::fs::write(at.join("p.toml"), plan).expect("written");
+    let said = refused(at, &["run", "p.toml"]);
+    assert!(said.contains("did you mean `sequential-read` or `sequential-write`?"), "{said}");
+    std::fs::write(at.join("p.toml"), plan.replace("ial\"", "ial-read\"\nqueu = 1")).expect("kept");
+    let said = refused(at, &["run", "p.toml"]);
+    assert!(said.contains("did you mean `queue-depth` or `rss-queues`?"), "{said}");
     assert!(refused(at, &["run"]).contains("hint: `brickyard plan` lists those that ship"));
     assert!(refused(at, &["evaluate", "--seed", "9007199254740992"]).contains("9007199254740991"));
 }

@@ -18,7 +18,7 @@ use host::sys::Error;
 mod guard;
 mod views;
 
-use experiment::query::{Answer, Cell, Kind, Ran, Relation, quoted};
+use experiment::query::{Answer, Cell, Ran, Relation, quoted};
 
 /// No answer takes more memory than this.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -254,15 +254,10 @@ fn told(error: &rusqlite::Error, watch: &guard::Watch, relations: &[Relation]) -
 }
 
 fn hint(why: &str, relations: &[Relation]) -> String {
-    let of_views = || relations.iter().filter(|relation| relation.kind == Kind::View);
     if let Some(name) = why.strip_prefix("no such table: ") {
-        let near = knob::nearest(name, relations.iter().map(|relation| relation.name.as_str()));
-        if let Some(near) = near {
-            return format!("did you mean {}? {LISTED}", quoted(near));
-        }
-        let starts = |relation: &&Relation| relation.name.starts_with(&format!("{name}-"));
-        if let Some(whole) = of_views().find(starts) {
-            return format!("did you mean {}? {LISTED}", quoted(&whole.name));
+        let names = relations.iter().map(|relation| relation.name.as_str());
+        if let Some(meant) = knob::meant(name, names, quoted) {
+            return format!("{meant} {LISTED}");
         }
     }
     if let Some(name) = why.strip_prefix("no such column: ") {
@@ -275,8 +270,8 @@ fn hint(why: &str, relations: &[Relation]) -> String {
             return format!("`{name}` is a column of {}; {LISTED}", holders.join(", "));
         }
         let names = relations.iter().flat_map(|relation| relation.names());
-        if let Some(near) = knob::nearest(name, names) {
-            return format!("did you mean {near}? {LISTED}");
+        if let Some(meant) = knob::meant(name, names, str::to_owned) {
+            return format!("{meant} {LISTED}");
         }
     }
     if why == "out of memory" {

@@ -8,20 +8,20 @@ const TOLD_MAX: usize = 3;
 /// A part of a name says which it is from this length on, bytes.
 const PART_MIN: usize = 3;
 
-/// The known name that is nearest to a misspelt one, if any is near.
+/// The known name that a misspelt one differs from in the fewest letters, if these are few.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let all = near(name, known);
-    all.first().filter(|(misspelt, _)| *misspelt).map(|(_, name)| *name)
+    let few = known.filter_map(|candidate| Some((slips(name, candidate)?, candidate)));
+    few.min().map(|(_, candidate)| candidate)
 }
 
-/// "did you mean a, b or c?" of the three names that are nearest to a misspelt one, or that hold it
-/// as a part, each as `written` has it; `None` when there are none.
+/// "did you mean a, b or c?" of the three names that are nearest to an unknown one, each as
+/// `written` has it; `None` when none is near. All that refuses a name says it by this.
 pub fn meant<'a>(
     name: &str,
     known: impl Iterator<Item = &'a str>,
     written: impl Fn(&str) -> String,
 ) -> Option<String> {
-    let all: Vec<String> = near(name, known).iter().map(|(_, name)| written(name)).collect();
+    let all: Vec<String> = near(name, known).into_iter().map(written).collect();
     let (last, others) = all.split_last()?;
     Some(match others {
         [] => format!("did you mean {last}?"),
@@ -29,25 +29,49 @@ pub fn meant<'a>(
     })
 }
 
-/// The names that are nearest, at most three, and whether each differs in few letters alone: these
-/// come first, and after them those of which it is a part.
-fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<(bool, &'a str)> {
+/// How a name is near, the nearest first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Nearness {
+    /// It begins so: somebody stopped typing.
+    Begins,
+    /// Few letters differ; so many.
+    Misspelt(usize),
+    /// A later word of it begins so.
+    Word,
+    /// It holds that.
+    Part,
+}
+
+/// The names that are nearest, at most three.
+fn near<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     if name.len() > LENGTH_MAX {
         return Vec::new();
     }
-    let most = 1 + name.len() / 4;
-    let mut all: Vec<(bool, usize, &str)> = known
-        .filter_map(|candidate| match distance(name, candidate) {
-            few if few <= most => Some((false, few, candidate)),
-            _ if name.len() >= PART_MIN && candidate.contains(name) => {
-                Some((true, candidate.len(), candidate))
-            }
-            _ => None,
-        })
+    let part = name.len() >= PART_MIN;
+    let nearness = |candidate: &str| match slips(name, candidate) {
+        _ if part && candidate.starts_with(name) => Some(Nearness::Begins),
+        Some(few) => Some(Nearness::Misspelt(few)),
+        None if !part => None,
+        None => {
+            let mut words = candidate.split(['-', '_', '.', ' ']).skip(1);
+            let word = words.any(|word| word.starts_with(name));
+            let holds = candidate.contains(name).then_some(Nearness::Part);
+            if word { Some(Nearness::Word) } else { holds }
+        }
+    };
+    let mut all: Vec<(Nearness, usize, &str)> = known
+        .filter_map(|candidate| Some((nearness(candidate)?, candidate.len(), candidate)))
         .collect();
     all.sort_unstable();
     all.dedup();
-    all.into_iter().take(TOLD_MAX).map(|(part, _, name)| (!part, name)).collect()
+    all.into_iter().take(TOLD_MAX).map(|(_, _, name)| name).collect()
+}
+
+/// In how many letters two names differ, where these are few.
+fn slips(name: &str, candidate: &str) -> Option<usize> {
+    let most = 1 + name.len() / 4;
+    let fits = name.len() <= LENGTH_MAX;
+    fits.then(|| distance(name, candidate)).filter(|few| *few <= most)
 }
 
 /// Damerau-Levenshtein distance with adjacent transpositions (optimal string alignment).
@@ -95,5 +119,23 @@ mod tests {
         assert_eq!(meant("randm-read").as_deref(), Some("did you mean `random-read`?"));
         assert_eq!(meant("elephant"), None);
         assert_eq!(nearest("random", known.into_iter()), None, "a part is no misspelling");
+    }
+
+    /// "queu" asked first whether `rss-queues` was meant, which is shorter than `queue-depth`.
+    #[test]
+    fn what_begins_so_comes_before_what_only_holds_it() {
+        let meant = |name: &str, known: &[&str]| {
+            meant(name, known.iter().copied(), |near| near.to_owned()).unwrap_or_default()
+        };
+        let queues = ["rss-queues", "queue-depth", "queue-rank", "xqueues"];
+        assert_eq!(meant("queu", &queues), "did you mean queue-rank, queue-depth or rss-queues?");
+        // A slip comes before a later word, and that before what holds it anywhere.
+        let depths = ["undepth", "tree-depth", "dept"];
+        assert_eq!(meant("depth", &depths), "did you mean dept, undepth or tree-depth?");
+        assert_eq!(
+            meant("size", &["resized-by", "file-size", "block-size"]),
+            "did you mean file-size, block-size or resized-by?"
+        );
+        assert_eq!(meant("x", &["xa", "y", "abx"]), "did you mean y or xa?", "too short a part");
     }
 }

@@ -8,6 +8,7 @@ use experiment::measurement::{
     Amount, Measurement, Operation, Outcome, Record, Window, latency_histogram,
 };
 use experiment::plan::Trial;
+use experiment::query::Kind;
 use experiment::query::typed;
 use facts::counters::series::Series;
 
@@ -288,7 +289,8 @@ fn hints_say_what_was_meant() {
     let (_folder, path) = filled();
     for (sql, hint) in [
         ("SELECT throughptu FROM trials", "did you mean throughput?"),
-        ("SELECT t.iosp FROM trials AS t", "did you mean iops?"),
+        ("SELECT t.iosp FROM trials AS t", "did you mean iops, bios or host?"),
+        ("SELECT throughp FROM trials", "did you mean throughput"),
         ("SELECT * FROM trails", "did you mean \"trials\"?"),
         ("SELECT * FROM sequential", "did you mean \"sequential-read\"?"),
         ("SELECT * FROM sequential-read", "a name with a dash"),

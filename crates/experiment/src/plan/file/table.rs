@@ -248,10 +248,10 @@ impl<'a> Entry<'a> {
     /// The knob that the key names.
     pub fn knob(&self) -> Result<&'static Knob, Mistake> {
         knob::find(self.key).ok_or_else(|| {
-            let near = knob::nearest(self.key, KNOBS.iter().map(|knob| knob.name));
-            let hint = near.map_or("`brickyard list knobs` shows all".to_owned(), |near| {
-                format!("did you mean `{near}`? `brickyard list knobs` shows all")
-            });
+            let names = KNOBS.iter().map(|knob| knob.name);
+            let meant = knob::meant(self.key, names, |near| format!("`{near}`"));
+            let meant = meant.map_or(String::new(), |meant| format!("{meant} "));
+            let hint = format!("{meant}`brickyard list knobs` shows all");
             self.wrong_key(format!("there is no knob `{}`", self.key), hint)
         })
     }
