@@ -311,6 +311,7 @@ fn row_text(text: &mut String, row: &Value) {
         ("takes", "Takes"),
         ("default", "Default"),
         ("scope", "Scope"),
+        ("group", "Group"),
         ("fio", "fio calls it"),
         ("settings", "Stands for"),
         ("facts", "Tells"),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Common, damage, talk};
 use engines::engine;
 use experiment::campaign::Damage;
-use experiment::knob::Knob;
+use experiment::knob::{Group, Knob};
 use experiment::workload::Workload;
 use experiment::{knob, workload};
 use findings::{analysis, report, warning};
@@ -26,7 +26,7 @@ pub struct Arguments {
     /// Which table
     #[arg(value_enum, default_value_t = Table::Workloads)]
     table: Table,
-    /// Only what mentions this word
+    /// Only what mentions this word; of knobs also a group or a scope, as `network` or `layout`
     word: Option<String>,
 }
 
@@ -67,13 +67,18 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         table => rows(table),
     };
     if let Some(word) = &arguments.word {
+        let names: Vec<String> = rows.iter().filter_map(name).collect();
         rows.retain(|row| mentions(row, word));
         if rows.is_empty() {
             let table = arguments.table.to_possible_value();
             let table = table.as_ref().map_or("", |value| value.get_name());
             let what = format!("no {table} to list");
             let why = format!("none mentions \"{word}\" in its name or in what is said of it");
-            return Err(Error::new(what, why).hint(format!("brickyard list {table}")).into());
+            let all = format!("brickyard list {table}");
+            let names = names.iter().map(String::as_str);
+            let meant = knob::meant(word, names, |near| format!("`{near}`"));
+            let hint = meant.map_or(all.clone(), |meant| format!("{meant} `{all}` shows all"));
+            return Err(Error::new(what, why).hint(hint).into());
         }
     }
     if common.json {
@@ -84,10 +89,15 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     Ok(damage::told(&damaged, &common.store, ExitCode::SUCCESS))
 }
 
-/// Whether a row has this word in its name, in what is said of it, or in what others call it.
+fn name(row: &Value) -> Option<String> {
+    Some(row["name"].as_str()?.to_owned())
+}
+
+/// Whether a row has this word in its name, in what is said of it, in what others call it, or in
+/// what it belongs to.
 fn mentions(row: &Value, word: &str) -> bool {
     let word = word.to_lowercase();
-    let told = ["name", "about", "takes", "fio", "settings"].iter();
+    let told = ["name", "about", "takes", "fio", "settings", "group", "scope"].iter();
     told.filter_map(|key| row[key].as_str()).any(|text| text.to_lowercase().contains(&word))
 }
 
@@ -95,7 +105,10 @@ fn mentions(row: &Value, word: &str) -> bool {
 pub fn rows(table: Table) -> Vec<Value> {
     let plain = |name: &str, about: &str| json!({ "name": name, "about": about });
     match table {
-        Table::Knobs => knob::KNOBS.iter().map(|knob| of_knob(knob)).collect(),
+        Table::Knobs => {
+            let groups = knob::grouped().into_iter();
+            groups.flat_map(|(group, of)| of.into_iter().map(|it| of_knob(group, it))).collect()
+        }
         Table::Workloads => workload::WORKLOADS.iter().map(of_workload).collect(),
         Table::Plans => super::plan::listed(),
         Table::Engines => {
@@ -140,13 +153,14 @@ pub fn rows(table: Table) -> Vec<Value> {
     }
 }
 
-fn of_knob(knob: &Knob) -> Value {
+fn of_knob(group: &Group, knob: &Knob) -> Value {
     json!({
         "name": knob.name,
         "about": knob.about,
         "takes": knob.domain.describe(),
         "default": knob.default,
         "scope": knob.scope.name(),
+        "group": group.name,
         "fio": knob.fio,
         "engines": knob.obeying(),
     })
@@ -190,11 +204,24 @@ fn campaigns(common: &Common, damaged: &mut Vec<Damage>) -> anyhow::Result<Vec<V
         .collect())
 }
 
+/// What stands above the knobs of a group: what they are about, and what it takes to change them.
+fn heading(group: &str, scope: &str) -> String {
+    let about = knob::GROUPS.iter().find(|known| known.name == group).map_or("", |it| it.about);
+    format!("{}: {about} (scope {scope})", group.to_uppercase())
+}
+
 fn text(rows: &[Value]) -> String {
     let word = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
     let width = rows.iter().map(|row| word(row, "name").len()).max().unwrap_or(0);
     let mut text = String::new();
+    let mut under = String::new();
     for row in rows {
+        let group = word(row, "group");
+        if group != under {
+            let space = if under.is_empty() { "" } else { "\n" };
+            let _ = writeln!(text, "{space}{}", heading(&group, &word(row, "scope")));
+            under = group;
+        }
         let _ = writeln!(text, "{:width$}  {}", word(row, "name"), word(row, "about"));
         for key in ["takes", "settings", "command", "allowed_by"] {
             let mut more = word(row, key);
@@ -230,5 +257,33 @@ mod tests {
         assert!(found("fdatasync").contains(&"datasync".to_owned()));
         assert!(found("no such word").is_empty());
         assert!(found("").len() == knob::KNOBS.len());
+    }
+
+    /// 162 knobs stood below each other without a heading, and `list knobs layout` found those
+    /// alone that say the word.
+    #[test]
+    fn knobs_are_listed_in_groups_and_found_by_group_and_by_scope() {
+        let all = rows(Table::Knobs);
+        let told = text(&all);
+        let headings: Vec<&str> = told.lines().filter(|line| line.contains(" (scope ")).collect();
+        assert_eq!(headings.len(), knob::GROUPS.len(), "{headings:?}");
+        assert!(headings[0].starts_with("LOAD: "), "{headings:?}");
+        let below = |heading: &str, name: &str| {
+            let (_, after) = told.split_once(heading).unwrap();
+            let group = after.split("\n\n").next().unwrap();
+            group.lines().any(|line| line.split(' ').next() == Some(name))
+        };
+        assert!(below("\nLAYOUT: ", "raid") && below("\nSIM: ", "sim-bus"), "{told}");
+        assert!(below("LOAD: ", "warm-up") && !below("\nREPLAY: ", "warm-up"), "{told}");
+        let found = |word: &str| -> Vec<Value> {
+            all.iter().filter(|row| mentions(row, word)).cloned().collect()
+        };
+        for (word, key) in [("layout", "scope"), ("label", "scope"), ("interface", "group")] {
+            let of = all.iter().filter(|row| row[key] == word);
+            assert!(of.clone().count() > 5 && of.clone().all(|row| found(word).contains(row)));
+        }
+        assert_eq!(text(&found("LAYOUT")).matches("LAYOUT: ").count(), 1);
+        // Tables without groups have no headings.
+        assert!(!text(&rows(Table::Workloads)).contains("(scope"));
     }
 }

@@ -85,6 +85,9 @@ fn budgets_spaces_and_names_that_make_no_sense_are_refused() {
     assert!(refused(at, &["evaluat", "."]).contains("hint: did you mean `brickyard evaluate`?"));
     let said = refused(at, &["run", "random-read", "queu=1"]);
     assert!(said.contains("did you mean `queue-depth` or `rss-queues`?"), "{said}");
+    let said = refused(at, &["list", "knobs", "quue-depth"]);
+    assert!(said.contains("did you mean `queue-depth` or `tree-depth`?"), "{said}");
+    let plan = "[plan]\nname = \"p\"\n[[workload]]\nuse = \"sequential\"\n";
     std::fs::write(at.join("p.toml"), plan).expect("written");
     let said = refused(at, &["run", "p.toml"]);
     assert!(said.contains("did you mean `sequential-read` or `sequential-write`?"), "{said}");
