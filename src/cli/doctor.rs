@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{Common, talk};
+use super::Common;
+use super::outputs::{self, Inputs};
 use base::value::counted;
 use engines::engine::file;
 use engines::engine::tool::{TOOLS, Tool};
@@ -21,7 +22,10 @@ use store::Store;
 
 /// What `doctor` takes.
 #[derive(clap::Args, Debug)]
-pub struct Arguments {}
+pub struct Arguments {
+    #[command(flatten)]
+    to: outputs::ToFile,
+}
 
 /// What was looked for, and what came of it.
 #[derive(Debug)]
@@ -42,7 +46,8 @@ struct Group {
 }
 
 /// Looks, and prints; exit status 0 whatever was found.
-pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let printed = arguments.to.decide(&Inputs::of_store(&common.store))?;
     let host = Host::live();
     let stop = signal::stop()?;
     let mut groups = vec![
@@ -74,7 +79,7 @@ pub fn run(_: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     if stop.asked() {
         return Ok(ExitCode::from(130));
     }
-    talk::data(&match common.json {
+    printed.data(&match common.json {
         true => serde_json::to_string_pretty(&document(&groups))?,
         false => text(&groups),
     })?;

@@ -32,7 +32,8 @@ pub struct Arguments {
     #[arg(long, value_parser = clap::value_parser!(u64).range(..=plan::SEED_MAX))]
     seed: Option<u64>,
     /// Where the report goes
-    #[arg(long, short = 'o', value_name = "FILE", default_value = "brickyard-report.html")]
+    #[arg(long = "output", short = 'o', alias = "report", value_name = "FILE")]
+    #[arg(default_value = "brickyard-report.html")]
     report: PathBuf,
     /// Begins only when nobody else uses the machine and its disk
     #[arg(long)]
@@ -69,7 +70,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let space_bytes = space_bytes.map_err(|why| wrong("--space", why).hint("--space 4GiB"))?;
     let inputs = Inputs::of_store(&common.store);
     let kind = outputs::report(outcome::html());
-    let report = inputs.output(&arguments.report, "--report", kind, arguments.force)?;
+    let report = inputs.output(&arguments.report, "--output", kind, arguments.force)?;
     let directories = outcome::directories(engine, &arguments.directories, directory::checked)?;
     if !engine.kind().is_simulated() {
         evaluate::check_room(&directories, space_bytes)?;

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::concat::Numbers;
 use super::list::{self, Table};
-use super::outputs::{Force, Inputs};
+use super::outputs::{self, Force, Inputs};
 use super::{Cli, talk};
 use engines::engine::ENGINES;
 use engines::engine::concat::check;
@@ -41,7 +41,8 @@ enum What {
     /// Manual pages, one a command, into a directory
     Man {
         /// Where they go
-        #[arg(long, default_value = ".")]
+        #[arg(long = "output", short = 'o', alias = "out", value_name = "DIR")]
+        #[arg(default_value = ".")]
         out: PathBuf,
         #[command(flatten)]
         force: Force,
@@ -50,11 +51,13 @@ enum What {
     Completions {
         /// Which shell
         shell: Shell,
+        #[command(flatten)]
+        to: outputs::ToFile,
     },
     /// A tree of C files with a Makefile, to compile as a load
     Sources {
         /// Where it goes; must not be there yet
-        #[arg(long)]
+        #[arg(long = "output", short = 'o', alias = "out", value_name = "DIR")]
         out: PathBuf,
         /// How many
         #[arg(long, default_value_t = 2000, value_parser = files)]
@@ -66,7 +69,7 @@ enum What {
     /// Large netCDF files of float arrays, to join as a load
     Netcdf {
         /// Where they go; must not be there yet
-        #[arg(long)]
+        #[arg(long = "output", short = 'o', alias = "out", value_name = "DIR")]
         out: PathBuf,
         #[command(flatten)]
         numbers: Numbers,
@@ -77,7 +80,8 @@ enum What {
     /// The reference of commands and tables, as Markdown
     Reference {
         /// Where it goes
-        #[arg(long, default_value = "docs/reference")]
+        #[arg(long = "output", short = 'o', alias = "out", value_name = "DIR")]
+        #[arg(default_value = "docs/reference")]
         out: PathBuf,
         /// Only says whether what is there is current; exit status 1 when not
         #[arg(long)]
@@ -93,8 +97,8 @@ pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
         What::Man { out, force } => man(out, *force)?,
         What::Sources { out, files, seed } => sources(out, *files, *seed)?,
         What::Netcdf { out, numbers, cold } => check::make(out, &numbers.made(), *cold)?,
-        What::Completions { shell } => {
-            talk::data(&completions(*shell))?;
+        What::Completions { shell, to } => {
+            to.decide(&Inputs::default())?.data(&completions(*shell))?;
         }
         What::Reference { out, check: true, .. } => return current(out),
         What::Reference { out, force, .. } => reference(out, *force)?,
@@ -183,7 +187,7 @@ fn sources(out: &Path, files: u32, seed: u64) -> anyhow::Result<()> {
     let failed = |path: &Path, why: std::io::Error| {
         Error::new(format!("cannot write {}", path.display()), why)
     };
-    let new = Folder::create(out).map_err(|error| error.hint("--out NEW-DIRECTORY"))?;
+    let new = Folder::create(out).map_err(|error| error.hint("--output NEW-DIRECTORY"))?;
     for source in tree(files, seed) {
         let mut file = new.file(source.path.as_ref())?;
         let written = file.write_all(source.text.as_bytes());
@@ -196,7 +200,7 @@ fn sources(out: &Path, files: u32, seed: u64) -> anyhow::Result<()> {
 type Page = (Output, Vec<u8>);
 
 fn page(path: &Path, text: Vec<u8>, kind: Kind, force: Force) -> Result<Page, Error> {
-    Ok((Inputs::default().output(path, "--out", kind, force)?, text))
+    Ok((Inputs::default().output(path, "--output", kind, force)?, text))
 }
 
 /// Manual pages of ours are told by their heading (man(7)).

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use super::outputs::{Force, Inputs};
+use super::outputs::{self, Force, Inputs};
 use super::{Common, talk};
 use facts::bandwidth::Bandwidth;
 use facts::inventory::server::{Server, Unread};
@@ -26,6 +26,9 @@ pub struct Arguments {
     /// Do not measure memory, which takes a few seconds; nothing is measured with --root
     #[arg(long)]
     no_measure: bool,
+    /// Writes what is printed into FILE instead
+    #[arg(long, short, value_name = "FILE", conflicts_with = "record")]
+    output: Option<PathBuf>,
     /// Write all that is read into one text, for --root elsewhere; packed when FILE ends in .gz
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
@@ -43,6 +46,8 @@ const MEASURING_AT_MOST: Duration = Duration::from_millis(4000);
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let record_to = arguments.record.as_deref().map(|path| to(path, arguments, common));
     let record_to = record_to.transpose()?;
+    let output = arguments.output.as_deref();
+    let printed = outputs::printed(output, arguments.force, &inputs(arguments, common))?;
     // What was unpacked is removed also when the user does not wait for the end.
     let unpacked = arguments.root.is_some().then(signal::stop).transpose()?;
     let recording = arguments.root.as_deref().map(Recording::open_path).transpose()?;
@@ -69,7 +74,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         server,
         bandwidth,
     };
-    talk::data(&match common.json {
+    printed.data(&match common.json {
         true => inspection.json()?,
         false => inspection.text(),
     })?;
@@ -78,6 +83,12 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
 
 /// Where the recording goes, once nothing stands against it.
 fn to(path: &Path, arguments: &Arguments, common: &Common) -> Result<Output, Error> {
+    let kind = Kind { name: "recording of brickyard", is: recording::is_recording };
+    inputs(arguments, common).output(path, "--record", kind, arguments.force)
+}
+
+/// What is read.
+fn inputs(arguments: &Arguments, common: &Common) -> Inputs {
     let mut inputs = Inputs::of_store(&common.store);
     if let Some(root) = &arguments.root {
         match root.is_dir() {
@@ -85,8 +96,7 @@ fn to(path: &Path, arguments: &Arguments, common: &Common) -> Result<Output, Err
             false => inputs.add("the recording", root),
         }
     }
-    let kind = Kind { name: "recording of brickyard", is: recording::is_recording };
-    inputs.output(path, "--record", kind, arguments.force)
+    inputs
 }
 
 /// Writes what is read of a machine into a file that can be sent.

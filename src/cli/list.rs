@@ -6,7 +6,8 @@ use std::process::ExitCode;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::{Common, damage, talk};
+use super::outputs::{self, Inputs};
+use super::{Common, damage};
 use engines::engine;
 use experiment::campaign::Damage;
 use experiment::knob::{Group, Knob};
@@ -28,6 +29,8 @@ pub struct Arguments {
     table: Table,
     /// Only what mentions this word; of knobs also a group or a scope, as `network` or `layout`
     word: Option<String>,
+    #[command(flatten)]
+    to: outputs::ToFile,
 }
 
 /// The tables that can be listed.
@@ -61,6 +64,7 @@ pub enum Table {
 
 /// Prints a table.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
+    let printed = arguments.to.decide(&Inputs::of_store(&common.store))?;
     let mut damaged = Vec::new();
     let mut rows = match arguments.table {
         Table::Campaigns => campaigns(common, &mut damaged)?,
@@ -82,9 +86,9 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         }
     }
     if common.json {
-        talk::data(&serde_json::to_string_pretty(&rows)?)?;
+        printed.data(&serde_json::to_string_pretty(&rows)?)?;
     } else {
-        talk::data(&text(&rows))?;
+        printed.data(&text(&rows))?;
     }
     Ok(damage::told(&damaged, &common.store, ExitCode::SUCCESS))
 }

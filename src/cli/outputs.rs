@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::planned::{self, Planned};
+use super::talk;
 use base::value::Value;
 use experiment::knob;
 use findings::report::Format;
@@ -18,6 +19,54 @@ pub struct Force {
     /// Replace a file that is there and is no such output of brickyard; never one that is read
     #[arg(long)]
     force: bool,
+}
+
+/// The flags of all that prints, and can do so into a file.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ToFile {
+    /// Writes what is printed into FILE instead
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    #[command(flatten)]
+    force: Force,
+}
+
+impl ToFile {
+    /// Decides where it goes, before anything is read or measured.
+    ///
+    /// # Errors
+    /// As [`Inputs::output`].
+    pub fn decide(&self, inputs: &Inputs) -> Result<Printed, Error> {
+        let ToFile { output, force } = self;
+        printed(output.as_deref(), *force, inputs)
+    }
+}
+
+/// Where what a command prints goes, by its own flags.
+///
+/// # Errors
+/// As [`Inputs::output`].
+pub fn printed(output: Option<&Path>, force: Force, inputs: &Inputs) -> Result<Printed, Error> {
+    // What is printed has no mark of ours: only who asks for it replaces a file.
+    let kind = Kind { name: "file that brickyard may replace", is: |_, _| false };
+    let output = output.map(|path| inputs.output(path, "--output", kind, force));
+    Ok(Printed(output.transpose()?))
+}
+
+/// Standard output, or a file in its place.
+#[derive(Debug)]
+pub struct Printed(Option<Output>);
+
+impl Printed {
+    /// Prints data, whose last line is ended.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn data(&self, text: &str) -> anyhow::Result<()> {
+        let Some(output) = &self.0 else { return talk::data(text) };
+        let end = if text.ends_with('\n') { "" } else { "\n" };
+        Ok(output.write(format!("{text}{end}").as_bytes())?)
+    }
 }
 
 /// Knobs that name a file, and what that is.

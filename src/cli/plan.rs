@@ -6,8 +6,9 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 
+use super::outputs::{self, Inputs};
 use super::planned::{self, Planned};
-use super::{Common, needs, talk};
+use super::{Common, needs};
 use crate::campaign::apply::preview;
 use crate::campaign::{layout, layouts};
 use base::value;
@@ -26,6 +27,8 @@ use host::sys::Host;
 pub struct Arguments {
     #[command(flatten)]
     planned: planned::Asked,
+    #[command(flatten)]
+    to: outputs::ToFile,
 }
 
 /// How many trials are shown one by one.
@@ -36,9 +39,14 @@ const CHECKED: u64 = 2_000;
 /// Lists plans, or shows one.
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let planned = &arguments.planned;
+    let mut inputs = Inputs::of_store(&common.store);
+    if let Some(file) = planned.plan.as_deref().and_then(planned::file) {
+        inputs.add("the plan", file);
+    }
+    let printed = arguments.to.decide(&inputs)?;
     if planned.plan.is_none() {
         let rows = listed();
-        talk::data(&match common.json {
+        printed.data(&match common.json {
             true => serde_json::to_string_pretty(&rows)?,
             false => list_text(&rows),
         })?;
@@ -49,7 +57,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let some = plan.cells().step_by(step);
     planned::check_all(some.map(|cell| (cell.load, plan.settings(&cell))))?;
     let shown = Shown::of(&plan, &disks)?;
-    talk::data(&match common.json {
+    printed.data(&match common.json {
         true => serde_json::to_string_pretty(&shown.json(&plan))? + "\n",
         false => shown.text(&plan),
     })?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::outputs::{self, Inputs};
 use super::{Common, damage, format, talk};
 use base::value::{duration, parse_duration_ns};
 use findings::report::query::{FORMATS, listed, listing, nature};
@@ -28,6 +29,8 @@ pub struct Arguments {
     /// It is stopped after this time
     #[arg(long, value_name = "TIME", default_value = "60s")]
     timeout: String,
+    #[command(flatten)]
+    to: outputs::ToFile,
 }
 
 /// SQLite looks at the clock between its steps; one that has not ended this long after its time is
@@ -39,6 +42,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let wanted = arguments.format.as_deref();
     let format = format::chosen(FORMATS, |format| format.name, wanted, common, "text")?;
     let time = time(&arguments.timeout)?;
+    let printed = arguments.to.decide(&Inputs::of_store(&common.store))?;
     let sql = arguments.sql.as_deref().map(typed).transpose()?;
     let quiet = common.quiet;
     let mut told = 0;
@@ -52,8 +56,8 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let Some(sql) = sql else {
         let relations = query.relations()?;
         match format.name {
-            "text" => talk::data(&listing(&relations))?,
-            _ => talk::data(&(format.render)(&listed(&relations))?)?,
+            "text" => printed.data(&listing(&relations))?,
+            _ => printed.data(&(format.render)(&listed(&relations))?)?,
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -67,7 +71,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         // Its readers take the first line for names.
         nature(&answer).iter().for_each(|line| talk::line(line));
     }
-    talk::data(&(format.render)(&answer)?)?;
+    printed.data(&(format.render)(&answer)?)?;
     if answer.truncated {
         let rows = answer.rows.len();
         talk::line(&format!(

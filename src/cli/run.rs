@@ -50,7 +50,7 @@ pub struct Arguments {
     #[arg(long, value_name = "SERIAL")]
     wipe: Vec<String>,
     /// Draws the HTML report into FILE as well
-    #[arg(long, value_name = "FILE")]
+    #[arg(long = "output", short = 'o', alias = "report", value_name = "FILE")]
     report: Option<PathBuf>,
     #[command(flatten)]
     force: Force,
@@ -177,7 +177,7 @@ fn report(
 ) -> Result<Option<Output>, Error> {
     let inputs = Inputs::of_run(planned, arguments.planned.plan.as_deref(), &common.store)?;
     let report = arguments.report.as_deref().map(|path| {
-        inputs.output(path, "--report", outputs::report(outcome::html()), arguments.force)
+        inputs.output(path, "--output", outputs::report(outcome::html()), arguments.force)
     });
     report.transpose()
 }

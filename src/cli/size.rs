@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use super::{Common, damage, talk};
+use super::outputs::{self, Inputs};
+use super::{Common, damage};
 use base::value::{Domain, Value, parse_bytes, parse_price};
 use experiment::campaign::Campaign;
 use experiment::measurement::Record;
@@ -41,6 +42,8 @@ pub struct Arguments {
     /// What one network card costs
     #[arg(long, value_name = "PRICE", requires = "cost")]
     nic_price: Option<String>,
+    #[command(flatten)]
+    to: outputs::ToFile,
 }
 
 /// Computes, and prints.
@@ -52,12 +55,13 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         disk_bytes: bytes("--disk-capacity", "2TB", arguments.disk_capacity.as_deref())?,
         prices: prices(arguments)?,
     };
+    let printed = arguments.to.decide(&Inputs::of_store(&common.store))?;
     let store = Store::open_read_only(&common.store)?;
     let campaign = chosen(&store, arguments.campaign, common)?;
     let records = records(&store, &campaign)?;
     let sizing = size(&records, &campaign.inventory, &asked);
     let told = Told { campaign: &campaign, sizing: &sizing };
-    talk::data(&if common.json { json(&told)? } else { text(&told) })?;
+    printed.data(&if common.json { json(&told)? } else { text(&told) })?;
     let damage = store.damage_of(campaign.id, arguments.campaign.is_none());
     Ok(damage::told(&damage, &common.store, ExitCode::SUCCESS))
 }

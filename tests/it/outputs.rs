@@ -174,6 +174,82 @@ fn an_output_is_never_what_the_command_reads_by_whatever_name() {
     }
 }
 
+/// Commands that write a file, without its name; what of them would take time or a machine is
+/// simulated.
+const WRITERS: &[&str] = &[
+    "evaluate --engine sim --budget 20s --store new.db",
+    "run SIM --store new.db",
+    "report --store s.db",
+    "report --store s.db --format csv",
+    "compare s.db other.db",
+    "compare s.db other.db --format markdown",
+    "query --store s.db",
+    "query --store s.db --format csv SELECT\u{a0}*\u{a0}FROM\u{a0}trials",
+    "size --store s.db --throughput 1GB/s",
+    "list knobs network",
+    "list campaigns --store s.db",
+    "plan p.toml --engine sim",
+    "doctor",
+    "inspect --root LAPTOP",
+    "generate completions bash",
+];
+
+/// `-o` was an option of three commands, `--report`, `--record` and `--out` of others, and the rest
+/// had none; a file that could not be written was found out about after all was measured.
+#[test]
+fn every_command_that_prints_or_draws_takes_o_and_refuses_before_it_measures() {
+    let folder = everything();
+    let at = folder.path();
+    std::fs::write(at.join("letter.txt"), "Dear all,\n").expect("written");
+    let type_of = |line: &str, more: &[&str]| {
+        let laptop = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/sys/laptop.txt");
+        let typed = line.replace("SIM", &SIM.join(" ")).replace("LAPTOP", laptop);
+        let words: Vec<String> = typed.split(' ').map(|word| word.replace('\u{a0}', " ")).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        brickyard(at, &[&words[..], more].concat())
+    };
+    for line in WRITERS {
+        let before = contents(at);
+        for place in ["nowhere/x", "letter.txt", "data"] {
+            let refused = type_of(line, &["--output", place]);
+            let told = said(&refused);
+            assert_eq!(refused.status.code(), Some(2), "{line} {place}: {told}");
+            assert!(refused.stdout.is_empty() && told.contains("\nhint: "), "{line}: {told}");
+            assert_eq!(contents(at), before, "{line} {place}: something was written");
+        }
+        let printed = type_of(line, &["-o", "there"]);
+        done(&printed);
+        let text = std::fs::read_to_string(at.join("there")).expect("written");
+        assert!(text.len() > 10 && text.ends_with('\n') || text.ends_with("</html>"), "{line}");
+        let measures = line.contains("new.db");
+        assert!(measures || printed.stdout.is_empty(), "{line}: printed as well");
+        for name in ["there", "new.db", "new.db-wal", "new.db-shm"] {
+            // Not all of them are there.
+            let _ = std::fs::remove_file(at.join(name));
+        }
+    }
+    for (line, made) in [
+        ("generate man", "brickyard-run.1"),
+        ("generate reference", "knobs.md"),
+        ("generate sources --files 3", "Makefile"),
+    ] {
+        for option in ["-o", "--output", "--out"] {
+            let into = format!("{}{option}", made.replace('.', ""));
+            if !line.contains("sources") {
+                std::fs::create_dir(at.join(&into)).expect("made");
+            }
+            done(&type_of(line, &[option, &into]));
+            assert!(at.join(&into).join(made).exists(), "{line} {option}");
+        }
+    }
+    // The names of before go on.
+    for line in ["run SIM --store new.db", "evaluate --engine sim --budget 20s --store new.db"] {
+        done(&type_of(line, &["--report", "old.html"]));
+        assert!(at.join("old.html").exists(), "{line}");
+        std::fs::remove_file(at.join("old.html")).expect("there");
+    }
+}
+
 /// A bind mount is one more name of a file, or of a folder.
 #[test]
 fn an_output_is_never_what_the_command_reads_by_a_mount() {

@@ -43,7 +43,7 @@ fn cannot(what: &str, path: &Path, why: impl std::fmt::Display) -> Error {
 /// # Errors
 /// When the folder is there already, or something cannot be written.
 pub fn make(folder: &Path, made: &Made, cold: bool) -> Result<(), Error> {
-    let new = Folder::create(folder).map_err(|error| error.hint("--out NEW-DIRECTORY"))?;
+    let new = Folder::create(folder).map_err(|error| error.hint("--output NEW-DIRECTORY"))?;
     let (shape, header) = (made.shape(), made.shape().header().encode());
     let mut slice = vec![0; shape.slice_bytes() as usize];
     for number in 0..made.files {
