@@ -18,6 +18,7 @@ mod concat;
 mod damage;
 mod doctor;
 mod evaluate;
+mod examples;
 mod flushed;
 mod format;
 mod generate;
@@ -76,44 +77,63 @@ struct Common {
     plain: bool,
 }
 
-/// The commands. A new one is a file under `cli/`, a line here, and its name in `cli/groups.rs`.
+/// The commands. A new one is a file under `cli/`, a line here, its name in `cli/groups.rs` and
+/// what to type in `cli/examples.rs`.
 #[derive(Debug, Subcommand)]
 enum Command {
     /// The standard evaluation of the storage under DIR, with a report
+    #[command(help_template = examples::template("evaluate"))]
     Evaluate(evaluate::Arguments),
     /// A workload, a plan that ships or a plan file, and knob=level,level
+    #[command(help_template = examples::template("run"))]
     Run(run::Arguments),
     /// List plans, or show what one would do, without touching anything
+    #[command(help_template = examples::template("plan"))]
     Plan(plan::Arguments),
     /// What the server is made of, and what each part can do at most
+    #[command(help_template = examples::template("inspect"))]
     Inspect(inspect::Arguments),
     /// Read files over and over against checksums; writes nothing to them
+    #[command(help_template = examples::template("verify"))]
     Verify(verify::Arguments),
     /// Be the other end of another machine's network trials
+    #[command(help_template = examples::template("receive"))]
     Receive(receive::Arguments),
     /// Measure the network to a machine where `brickyard receive` waits
+    #[command(help_template = examples::template("send"))]
     Send(send::Arguments),
     /// Draw the report of a campaign that was measured before
+    #[command(help_template = examples::template("report"))]
     Report(report::Arguments),
     /// Campaigns side by side: what became better or worse
+    #[command(help_template = examples::template("compare"))]
     Compare(compare::Arguments),
     /// What a throughput would take: disks, controllers, network cards
+    #[command(help_template = examples::template("size"))]
     Size(size::Arguments),
     /// Ask the store by SQL that only reads
+    #[command(help_template = examples::template("query"))]
     Query(query::Arguments),
     /// Whether a store is still what was kept in it; changes nothing
+    #[command(help_template = examples::template("check"))]
     Check(check::Arguments),
     /// The store in a browser of this machine; changes nothing
+    #[command(help_template = examples::template("serve"))]
     Serve(serve::Arguments),
     /// Results of other tools, and tables of published papers
+    #[command(help_template = examples::template("import"))]
     Import(import::Arguments),
     /// What this machine lets us do, and how to get what is missing
+    #[command(help_template = examples::template("doctor"))]
     Doctor(doctor::Arguments),
     /// Put back what a killed run has left changed on this machine
+    #[command(help_template = examples::template("undo"))]
     Undo(undo::Arguments),
     /// Knobs, workloads, engines, counters, questions, formats, campaigns
+    #[command(help_template = examples::template("list"))]
     List(list::Arguments),
     /// Manual pages, shell completions, the reference
+    #[command(help_template = examples::template("generate"))]
     Generate(generate::Arguments),
     /// Runs the load of one trial of an engine; started by brickyard itself
     #[command(hide = true)]

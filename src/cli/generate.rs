@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::concat::Numbers;
 use super::list::{self, Table};
 use super::outputs::{self, Force, Inputs};
-use super::{Cli, talk};
+use super::{Cli, examples, talk};
 use engines::engine::ENGINES;
 use engines::engine::concat::check;
 use experiment::knob;
@@ -39,6 +39,7 @@ pub struct Arguments {
 #[derive(Debug, Subcommand)]
 enum What {
     /// Manual pages, one a command, into a directory
+    #[command(help_template = examples::template("generate man"))]
     Man {
         /// Where they go
         #[arg(long = "output", short = 'o', alias = "out", value_name = "DIR")]
@@ -48,6 +49,7 @@ enum What {
         force: Force,
     },
     /// Completions for a shell, to standard output
+    #[command(help_template = examples::template("generate completions"))]
     Completions {
         /// Which shell
         shell: Shell,
@@ -55,6 +57,7 @@ enum What {
         to: outputs::ToFile,
     },
     /// A tree of C files with a Makefile, to compile as a load
+    #[command(help_template = examples::template("generate sources"))]
     Sources {
         /// Where it goes; must not be there yet
         #[arg(long = "output", short = 'o', alias = "out", value_name = "DIR")]
@@ -67,6 +70,7 @@ enum What {
         seed: u64,
     },
     /// Large netCDF files of float arrays, to join as a load
+    #[command(help_template = examples::template("generate netcdf"))]
     Netcdf {
         /// Where they go; must not be there yet
         #[arg(long = "output", short = 'o', alias = "out", value_name = "DIR")]
@@ -78,6 +82,7 @@ enum What {
         cold: bool,
     },
     /// The reference of commands and tables, as Markdown
+    #[command(help_template = examples::template("generate reference"))]
     Reference {
         /// Where it goes
         #[arg(long = "output", short = 'o', alias = "out", value_name = "DIR")]
