@@ -69,7 +69,7 @@ pub fn answer(summary: &Summary, width: usize) -> Vec<String> {
 }
 
 /// What was measured, and when at the right.
-fn heading(summary: &Summary, width: usize) -> Vec<String> {
+pub fn heading(summary: &Summary, width: usize) -> Vec<String> {
     let (subject, when) = (plain(&summary.subject), &summary.when);
     let room = width.saturating_sub(subject.chars().count());
     match room > when.chars().count() + 1 {
@@ -83,14 +83,14 @@ fn heading(summary: &Summary, width: usize) -> Vec<String> {
 }
 
 /// Confidence with its reason and what to do.
-fn trust(it: &Confidence, width: usize) -> Vec<String> {
+pub fn trust(it: &Confidence, width: usize) -> Vec<String> {
     let advice = it.advice.as_ref().map_or(String::new(), |advice| format!(" {advice}"));
     let level = it.level.name().to_uppercase();
     folded("", &format!("Confidence {level}: {}{advice}", it.reason), width)
 }
 
 /// The set of figures, and what limits the first.
-fn figures(summary: &Summary, width: usize) -> Vec<String> {
+pub fn figures(summary: &Summary, width: usize) -> Vec<String> {
     let labels = summary.figures.iter().map(|it| it.label.chars().count());
     let label = labels.max().unwrap_or(0).max("limit".len());
     let rows: Vec<[String; 4]> = summary.figures.iter().map(row).collect();

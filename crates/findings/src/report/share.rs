@@ -1,5 +1,5 @@
-//! (pure) What was found in about twelve lines, to show to strangers: no name of the machine and no
-//! directory stands in it.
+//! (pure) What was found in at most twelve lines, to show to strangers: no name of the machine and
+//! no directory stands in it.
 
 use super::lines::folded;
 use super::nature::Nature;
@@ -25,14 +25,79 @@ pub fn block(input: &Input<'_>) -> String {
     let mut summary = shown(input);
     let caveats = caveats(&summary.figures);
     summary.figures.iter_mut().for_each(|figure| figure.caveat.clear());
+    let noted = |told: &mut dyn Iterator<Item = String>| -> Vec<String> {
+        told.flat_map(|it| folded("  ! ", &it, WIDTH)).collect()
+    };
+    let part = |worth: u8, lines: Vec<String>| Part { worth, lines };
     let nature = Nature::of_campaign(input.campaign).line();
-    let mut lines = screen::answer(&summary, WIDTH);
-    let caveats = caveats.into_iter().map(|(it, of)| format!("{}: {it}", of.join(", ")));
-    let left_out = words::left_out(&input.campaign.left_out);
-    for told in caveats.chain(left_out) {
-        lines.extend(folded("  ! ", &told, WIDTH));
+    let said = summary.said.iter().flat_map(|said| folded("", said, WIDTH));
+    let trust = summary.confidence.iter().flat_map(|it| screen::trust(it, WIDTH));
+    let mut parts = vec![
+        part(9, nature.lines().map(str::to_owned).collect()),
+        part(8, screen::heading(&summary, WIDTH)),
+        part(3, said.collect()),
+        part(4, trust.collect()),
+        part(0, vec![String::new()]),
+    ];
+    for line in screen::figures(&summary, WIDTH) {
+        let begins = !line.starts_with("   ");
+        match parts.last_mut().filter(|_| !begins) {
+            Some(row) => row.lines.push(line),
+            None => parts.push(part(if line.starts_with("  limit") { 5 } else { 7 }, vec![line])),
+        }
     }
-    format!("{nature}{}\n{}\n", lines.join("\n"), made_by(input))
+    let caveats = caveats.into_iter().map(|(it, of)| format!("{}: {it}", of.join(", ")));
+    parts.push(part(6, noted(&mut caveats.into_iter())));
+    parts.push(part(1, noted(&mut words::left_out(&input.campaign.left_out).into_iter())));
+    parts.push(part(9, vec![made_by(input)]));
+    parts.retain(|part| !part.lines.is_empty());
+    // Where no figure follows, nothing is set apart.
+    if !parts.iter().any(|part| part.worth == 7) {
+        parts.retain(|part| part.worth != 0);
+    }
+    fit(&mut parts);
+    parts.into_iter().flat_map(|part| part.lines).collect::<Vec<_>>().join("\n") + "\n"
+}
+
+/// So many lines a block has at most.
+const LINES_MAX: usize = 12;
+
+/// Lines that stand together.
+struct Part {
+    /// What is worth less makes room first: below [`NEEDED`] it may be left out whole, from there
+    /// on it is cut to a line, and left out only where that is not enough, below [`ALWAYS`].
+    worth: u8,
+    lines: Vec<String>,
+}
+
+const NEEDED: u8 = 2;
+const ALWAYS: u8 = 6;
+
+/// Makes room: what is worth least ends earlier.
+fn fit(parts: &mut Vec<Part>) {
+    while parts.iter().map(|part| part.lines.len()).sum::<usize>() > LINES_MAX {
+        let least = |may: &dyn Fn(&Part) -> bool| {
+            let able = parts.iter().enumerate().filter(|(_, part)| may(part));
+            able.min_by_key(|(_, part)| part.worth).map(|(place, _)| place)
+        };
+        let place = least(&|part| part.lines.len() > 1 || part.worth < NEEDED);
+        let Some(place) = place.or_else(|| least(&|part| part.worth < ALWAYS)) else { break };
+        let lines = &mut parts[place].lines;
+        lines.pop();
+        match lines.last_mut() {
+            Some(last) => *last = cut(last),
+            None => drop(parts.remove(place)),
+        }
+    }
+}
+
+/// A line that went on.
+fn cut(line: &str) -> String {
+    let line = line.trim_end_matches("...").trim_end_matches([' ', ',', ';']);
+    match line.chars().count() + 3 > WIDTH {
+        true => line.rsplit_once(' ').map_or("...".to_owned(), |(all, _)| format!("{all} ...")),
+        false => format!("{line}..."),
+    }
 }
 
 /// What made it, and which of it.
@@ -116,6 +181,43 @@ mod tests {
     use super::*;
     use crate::report::fixture::samples::samples;
 
+    /// "Twelve lines for a forum" were up to twenty.
+    #[test]
+    fn room_is_made_by_what_is_worth_least() {
+        let part = |worth, lines: &[&str]| Part {
+            worth,
+            lines: lines.iter().map(|line| (*line).to_owned()).collect(),
+        };
+        let mut parts = vec![
+            part(8, &["server"]),
+            part(4, &["Confidence LOW: runs differ,", "and more", "and more"]),
+            part(0, &[""]),
+            part(7, &["  read", "  97 to 99"]),
+            part(7, &["  write"]),
+            part(5, &["  limit the device", "and its link"]),
+            part(6, &["  ! read: may be a cache's"]),
+            part(1, &["  ! left out: 3 loads", "and 4", "and 5"]),
+            part(9, &["Measured"]),
+        ];
+        fit(&mut parts);
+        let told: Vec<&str> =
+            parts.iter().flat_map(|part| &part.lines).map(String::as_str).collect();
+        assert_eq!(told.len(), LINES_MAX, "{told:?}");
+        assert!(told.contains(&"  ! left out: 3 loads..."), "{told:?}");
+        assert!(told.contains(&"  97 to 99"), "{told:?}");
+        parts.extend((0..3).map(|_| part(7, &["  more"])));
+        fit(&mut parts);
+        let told: Vec<&str> =
+            parts.iter().flat_map(|part| &part.lines).map(String::as_str).collect();
+        assert!(
+            told.len() == LINES_MAX && !told.iter().any(|it| it.contains("left out")),
+            "{told:?}"
+        );
+        assert!(told.contains(&"Confidence LOW: runs differ..."), "{told:?}");
+        assert!(told.contains(&"  ! read: may be a cache's"), "{told:?}");
+        assert_eq!(cut(&"word ".repeat(16)), format!("{}...", "word ".repeat(15)));
+    }
+
     /// A machine called `ar` was "the machine chive" in an archive.
     #[test]
     fn names_are_replaced_where_they_are_words() {
@@ -140,7 +242,13 @@ mod tests {
                 assert!(!told.contains(directory.as_str()), "{directory} in {told}");
             }
             assert!(told.lines().all(|line| line.chars().count() <= WIDTH), "{told}");
-            assert!(told.lines().count() <= 20, "{told}");
+            assert!(told.lines().count() <= LINES_MAX, "{}: {told}", sample.name);
+            // What makes room is never a figure, nor that one may be a cache's.
+            for figure in &input.summary.figures {
+                assert!(told.contains(&format!("\n  {}", figure.label)), "{told}");
+            }
+            let doubted = input.summary.figures.iter().any(|figure| !figure.caveat.is_empty());
+            assert!(!doubted || told.contains("\n  ! "), "{}: {told}", sample.name);
             assert!(is_ours(b"", told.as_bytes()), "{told}");
         }
     }
