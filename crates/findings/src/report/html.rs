@@ -21,6 +21,7 @@ mod fold;
 mod integrity;
 mod inventory;
 mod panel;
+mod saving;
 mod sections;
 mod share;
 mod sql;
@@ -87,11 +88,13 @@ pub fn render(input: &Input<'_>) -> Result<String, serde_json::Error> {
                 main #main {
                     (first::section(input))
                     @if let Some((integrity, _)) = &integrity { (integrity) }
-                    (sections::drawings(&figures, &|panel| sql::of_panel(input, panel)))
+                    @let checked = integrity.is_some();
+                    (sections::drawings(&figures, checked, &|panel| sql::of_panel(input, panel)))
                     div.appendix {
                         @if let Some((_, Some(faults))) = &integrity { (faults) }
                         @let sql = |panel: &Panel| sql::of_panel(input, panel);
-                        @if let Some(more) = sections::more_drawings(&figures, &sql) { (more) }
+                        @let more = sections::more_drawings(&figures, checked, &sql);
+                        @if let Some(more) = more { (more) }
                         @if let Some(failures) = failures::section(input) { (failures) }
                         (sections::findings(&input.findings))
                         @if let Some(explorer) = &explorer { (explorer::section(explorer)) }
@@ -376,7 +379,7 @@ mod tests {
         let (campaign, records) = fixture::simulated();
         let input = Input::new(&campaign, &records);
         let figures = figures::figures(&input);
-        assert_eq!(figures.len(), 6);
+        assert_eq!(figures.len(), 8);
         for figure in &figures {
             assert!(!figure.panels.is_empty(), "{}: {}", figure.id, figure.message);
         }
@@ -426,6 +429,20 @@ mod tests {
             let path = std::path::Path::new(&folder).join(format!("{name}.html"));
             #[expect(clippy::disallowed_methods, reason = "a test makes its fixture")]
             std::fs::write(path, page).unwrap();
+        }
+    }
+
+    /// The campaigns of the first screen's contract as pages, for what only a browser can tell.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes its fixture")]
+    fn samples_for_the_browser_of_every_kind_are_written_where_asked() {
+        let Some(folder) = std::env::var_os("BRICKYARD_SAMPLES") else { return };
+        let folder = std::path::Path::new(&folder).join("kinds");
+        std::fs::create_dir_all(&folder).unwrap();
+        for sample in fixture::samples::samples() {
+            let page = render(&sample.input()).unwrap();
+            let name = sample.name.replace(' ', "-");
+            std::fs::write(folder.join(format!("{name}.html")), page).unwrap();
         }
     }
 }

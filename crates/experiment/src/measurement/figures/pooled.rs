@@ -85,6 +85,32 @@ impl Pooled {
     /// A quantile of one kind, or of all; a transaction is made of operations that are counted
     /// themselves. `None` of nothing.
     pub fn quantile(&self, of: Option<Operation>, quantile: f64) -> Option<f64> {
+        self.quantiles(of, &[quantile]).pop()
+    }
+
+    /// Several quantiles of one kind, or of all, in the order in which they are asked for; none of
+    /// nothing.
+    pub fn quantiles(&self, of: Option<Operation>, quantiles: &[f64]) -> Vec<f64> {
+        let all = self.counts(of);
+        let total: u64 = all.values().sum();
+        let found = |quantile: &f64| {
+            let rank = ((quantile * total as f64).ceil() as u64).clamp(1, total.max(1));
+            let mut seen = 0;
+            let found = all.iter().find(|(_, count)| {
+                seen += **count;
+                seen >= rank
+            });
+            found.map(|(class, _)| middle(*class))
+        };
+        quantiles.iter().filter_map(found).collect()
+    }
+
+    /// How many operations there are of one kind, or of all.
+    pub fn operations(&self, of: Option<Operation>) -> u64 {
+        self.counts(of).values().sum()
+    }
+
+    fn counts(&self, of: Option<Operation>) -> Counts {
         let alone = self.0.len() == 1;
         let counts = |kind: Operation| match of {
             Some(of) => kind == of,
@@ -94,14 +120,7 @@ impl Pooled {
         for (_, part) in self.0.iter().filter(|(kind, _)| counts(*kind)) {
             part.iter().for_each(|(class, count)| *all.entry(*class).or_default() += count);
         }
-        let total: u64 = all.values().sum();
-        let rank = ((quantile * total as f64).ceil() as u64).clamp(1, total.max(1));
-        let mut seen = 0;
-        let found = all.iter().find(|(_, count)| {
-            seen += **count;
-            seen >= rank
-        });
-        found.map(|(class, _)| middle(*class))
+        all
     }
 }
 

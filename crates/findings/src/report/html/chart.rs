@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 
+use super::saving::saving;
 use crate::report::Input;
 use crate::report::bars::{self, Bar, Panel};
 
@@ -22,17 +23,14 @@ pub fn section(input: &Input<'_>) -> Option<Markup> {
     let height = panels.len() as f64 * (HEAD + 6.0) + all as f64 * ROW;
     let said: Vec<String> = panels.iter().map(|(panel, bars)| told(panel, bars)).collect();
     Some(html! {
-        figure.core data-csv=(csv(&panels)) {
+        figure.core #core data-csv=(csv(&panels)) {
             svg viewBox=(format!("0 0 {WIDTH} {height}")) role="img" aria-label=(said.join(" ")) {
                 @for (top, panel, bars) in placed(&panels) { (drawn(top, panel, bars)) }
             }
             figcaption.quiet {
                 "Bars are what is on the first screen and its like; lines are 95 % intervals, "
                 "circles are single runs."
-                span.scripted hidden {
-                    " Save as " button.link type="button" data-save="svg" { "SVG" }
-                    " or " button.link type="button" data-save="csv" { "CSV" } "."
-                }
+                " " (saving(&[("core", "the core set")]))
             }
         }
     })

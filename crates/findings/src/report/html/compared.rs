@@ -72,7 +72,7 @@ pub fn render(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
                 }
                 main #main {
                     @for pair in pairs { (answer(pair)) }
-                    (sections::drawings(&figures, &|_| None))
+                    (sections::drawings(&figures, false, &|_| None))
                     (cells(pairs))
                     @for pair in pairs { (rest(pair)) }
                 }

@@ -3,11 +3,11 @@
 // SVG above it, which the style sheet colours. `scatter.js` and `grid.js` draw from the same state.
 'use strict';
 (() => {
-  const {byId, data, HUES, GREY, CIVIDIS, dark} = window.brickyard;
+  const {byId, data, HUES, LIT, GREY, CIVIDIS, dark} = window.brickyard;
   // Of SVG's names, without an address in the page that asks nothing of anybody.
   const SVG = Object.assign(document.createElement('template'), {innerHTML: '<svg></svg>'}).content.firstChild.namespaceURI;
-  // Where a trial without a value stands, below the lowest.
-  const NONE = -0.09;
+  // Where a trial without a value stands, below the lowest: of the size that places are kept in.
+  const NONE = Math.fround(-0.09);
   // Rows a frame: fewer when frames come late, but never so few that the frames themselves are what takes
   // the time on a busy machine; more when they come early. The clock within a frame
   // tells nothing, as a canvas is drawn after the script has gone on.
@@ -124,8 +124,7 @@
   // Colours: of words their own, of numbers ten steps.
   let palette = [];
   const shade = new Uint8Array(count);
-  // On black, blue and vermilion need more light, as in the style sheet.
-  const lit = (colour) => (dark.matches ? {'#0072b2': '#3f9fe0', '#d55e00': '#f0803c'}[colour] ?? colour : colour);
+  const lit = (colour) => (dark.matches ? LIT[colour] ?? colour : colour);
   function recolour() {
     const column = state.colour;
     if (column.levels && (column.levels.length <= HUES.length || column.kind === 'trial')) {
@@ -529,7 +528,11 @@
       'data-axis': column.name,
     });
     group.append(element('line', {y1: y(1), y2: y(0), class: 'rule'}));
-    const letters = Math.floor(step / 6.6) - 2;
+    // Long words have the room up to what stands before the next axis.
+    const next = state.axes[state.axes.indexOf(column) + 1];
+    const beside = next ? ticks(next, 12).map((value) => tick(next, value).length).filter((of) => of <= BESIDE_MAX) : [];
+    if (next?.missing) beside.push('none'.length);
+    const letters = Math.max(Math.floor((step - 18) / 6.6) - Math.max(0, ...beside), 3);
     for (const value of ticks(column, 12)) {
       const at = y(column.to(value));
       const words = tick(column, value);
@@ -825,5 +828,22 @@
     };
   }
   window.brickyard.explorer.layers = [layers];
+  // Trials that are brushed, all columns of each: whatever the figure shows of them. A surface is the
+  // map beside it.
+  window.brickyard.explorer.csv = (name) => {
+    if (name === 'surface-place') return window.brickyard.csv(byId('grid-map'));
+    const cell = (words) => (/[",\n]/.test(words) ? `"${words.replace(/"/g, '""')}"` : words);
+    const value = (column, row) => {
+      const held = column.values[row];
+      if (Number.isNaN(held)) return '';
+      return column.levels ? cell(column.levels[Math.round(held)]?.text ?? '') : String(held);
+    };
+    const own = columns.filter((column) => column.name !== 'trial');
+    const lines = [['trial', ...own.map((column) => cell(named(column)))].join(',')];
+    for (let row = 0; row < count; row++) {
+      if (selected[row]) lines.push([table.trials[row], ...own.map((column) => value(column, row))].join(','));
+    }
+    return `${lines.join('\n')}\n`;
+  };
   start();
 })();

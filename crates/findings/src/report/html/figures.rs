@@ -11,8 +11,11 @@ use base::value;
 use experiment::knob::{self, Settings};
 
 mod bars;
+mod course;
+mod distribution;
 mod effects;
 mod law;
+mod load;
 mod message;
 mod operations;
 
@@ -37,7 +40,7 @@ pub fn figures(input: &Input<'_>) -> Vec<Figure> {
     let all = [
         scaling(&groups, followed),
         depth(&groups),
-        load(&groups),
+        load::figure(&groups),
         blocks(&groups),
         bars::cache(&groups),
         bars::durable(&groups),
@@ -46,6 +49,8 @@ pub fn figures(input: &Input<'_>) -> Vec<Figure> {
     let mut figures: Vec<Figure> = effects::figure(&input.shown.effects).into_iter().collect();
     figures.extend(effects::together(&input.shown.effects));
     figures.extend(operations::figure(&groups, followed));
+    let mut beside: Vec<Figure> = distribution::figure(input, &groups).into_iter().collect();
+    beside.extend(course::figure(input));
     for (mut figure, words) in all {
         if figure.panels.is_empty() {
             // Any other plan measures what it was asked; nothing is missing from it.
@@ -58,8 +63,14 @@ pub fn figures(input: &Input<'_>) -> Vec<Figure> {
         } else {
             figure.message = message::of(&figure.panels);
         }
+        // After the curve of load tests come those that go on with what it tells.
+        let load = figure.id == "load";
         figures.push(figure);
+        if load {
+            figures.append(&mut beside);
+        }
     }
+    figures.append(&mut beside);
     figures
 }
 
@@ -169,65 +180,6 @@ fn depth(groups: &[Group<'_>]) -> Planned {
     );
     let title = "Throughput and latency against queue depth";
     (Figure { id: "depth", title, about, panels, message: String::new() }, &["depth"])
-}
-
-/// Fewer depths are no curve.
-const LOAD_POINTS_MIN: usize = 3;
-
-/// The curve of load tests.
-fn load(groups: &[Group<'_>]) -> Planned {
-    let fit = |settings: &Settings| !words::warm(settings);
-    let (curves, beyond) = curves::curves(groups, "queue-depth", fit);
-    let panels = load_curve(&curves).into_iter().collect();
-    let about = about(
-        "The time of one operation, median and 99th percentile, against operations per second, \
-         from depth to depth. Where it turns upward the device is full.",
-        beyond,
-    );
-    let title = "Latency against load";
-    (Figure { id: "load", title, about, panels, message: String::new() }, &["depth"])
-}
-
-/// Latency against operations per second, as the depth grows.
-fn load_curve(curves: &[Curve<'_>]) -> Option<Panel> {
-    let trace = |place: usize, curve: &Curve<'_>, name: &str, suffix: &str, dash: Dash| {
-        let points = curve.points.iter().filter_map(|(depth, row)| {
-            let (iops, latency) =
-                (cells::figure(row.cell, cells::IOPS)?, cells::figure(row.cell, name)?);
-            let mut point = point(Place::Number(iops.value.round()), row, latency, nanoseconds);
-            point.says = format!("queue depth {depth}\n{}", point.says);
-            Some(point)
-        });
-        let points: Vec<Point> = points.collect();
-        let foreign = points.iter().all(|point| !point.mark.is_empty());
-        let hue = if foreign { GREY } else { place as u8 };
-        let name = match curves.len() {
-            1 => suffix.to_owned(),
-            _ => format!("{}, {suffix}", curve.name),
-        };
-        (points.len() >= LOAD_POINTS_MIN).then_some(Trace { name, hue, dash, points })
-    };
-    let both = [(cells::P50, "p50", Dash::Solid), (cells::P99, "p99", Dash::Broken)];
-    let traces: Vec<Trace> = both
-        .into_iter()
-        .flat_map(|(name, suffix, dash)| {
-            let each = curves.iter().enumerate();
-            each.filter_map(move |(place, curve)| trace(place, curve, name, suffix, dash))
-        })
-        .collect();
-    if traces.is_empty() {
-        return None;
-    }
-    Some(Panel {
-        id: "depth-load".to_owned(),
-        kind: Kind::Lines,
-        x: Axis::linear("operations per second"),
-        y: Axis::log("latency", heights(&traces), time_tick),
-        traces,
-        laws: Vec::new(),
-        figures: vec![cells::IOPS, cells::P50, cells::P99],
-        trials: Vec::new(),
-    })
 }
 
 fn blocks(groups: &[Group<'_>]) -> Planned {
@@ -396,7 +348,7 @@ mod tests {
         let fixture = fixture::evaluated();
         let figures = figures(&fixture.input());
         let ids: Vec<&str> = figures.iter().map(|figure| figure.id).collect();
-        assert_eq!(ids, ["scaling", "depth", "load", "blocks", "cache", "durable"]);
+        assert_eq!(ids, ["scaling", "depth", "load", "course", "blocks", "cache", "durable"]);
         for figure in &figures {
             assert!(!figure.panels.is_empty(), "{}", figure.id);
             assert!(figure.message.contains(|c: char| c.is_ascii_digit()), "{}", figure.message);

@@ -166,9 +166,17 @@
     const lines = (column, levels, upright) => edges(column, levels).map((edge) => ({
       type: 'line', xref: upright ? 'x' : 'paper', yref: upright ? 'paper' : 'y',
       ...(upright ? {x0: edge.stands, x1: edge.stands, y0: 0, y1: 1} : {x0: 0, x1: 1, y0: edge.stands, y1: edge.stands}),
-      line: {width: 2, dash: 'dash', color: '#d55e00'}, label: {text: text(edge.name), textposition: upright ? 'middle' : 'end', font: {size: 12}},
+      line: {width: 2, dash: 'dash', color: '#d55e00'},
+      ...(upright ? {} : {label: {text: text(edge.name), textposition: 'end', font: {size: 12}}}),
     }));
     layout.shapes = [...lines(x, xs, true), ...lines(y, ys, false)];
+    // Beside an upright edge the letters of squares leave no room for its name: it stands above the map.
+    const upright = edges(x, xs);
+    layout.annotations = upright.map((edge, at) => ({
+      text: text(edge.name), x: edge.stands, xref: 'x', y: 1, yref: 'paper', yanchor: 'bottom', yshift: (upright.length - 1 - at) * 15,
+      showarrow: false, font: {size: 12},
+    }));
+    layout.margin.t += upright.length * 16;
     const flat = squares.map((square) => square.mean);
     const [low, high] = [Math.min(...flat), Math.max(...flat)];
     const bar = {title: {text: text(all.named(z)), side: 'right', font: {size: 13}}, thickness: 12, outlinewidth: 0};

@@ -4,6 +4,7 @@
 use maud::{Markup, html};
 
 use super::fold::folded;
+use super::saving::saving;
 use super::sql;
 use super::tables::{boxed, coded};
 use super::timelines::Timeline;
@@ -201,6 +202,7 @@ fn over_time(place: usize, course: &Timeline) -> Markup {
             noscript { p.missing { "It is drawn by a script, which is off." } }
             div.plot.timeline id=(format!("faults-{place}")) role="img" data-course=(place)
                 aria-label=(says) {}
+            (saving(&[(&format!("faults-{place}"), "the course")]))
         }
     }
 }

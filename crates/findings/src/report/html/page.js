@@ -4,23 +4,30 @@
 'use strict';
 (() => {
   // Okabe and Ito's palette, told apart by the colour-blind; the first four stand out on white and
-  // on black. https://jfly.uni-koeln.de/color/
-  const HUES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#7f6fbf', '#a6761d'];
+  // on black. https://jfly.uni-koeln.de/color/ Its yellow and its black would be lost on one of the two:
+  // the last two are as far from the others to who has no red or no green cones.
+  const HUES = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#e69f00', '#5a41d9', '#734b22'];
+  // On black these need more light; the style sheet has the same.
+  const LIT = { '#0072b2': '#4981f2', '#d55e00': '#e8623a', '#5a41d9': '#6549f2', '#734b22': '#f2e6aa' };
   const GREY = '#868e96';
   // Nuñez, Anderton and Renslow 2018, doi:10.1371/journal.pone.0199239: the same to the colour-blind.
   const CIVIDIS = ['#00224e', '#123570', '#3b496c', '#575d6d', '#707173', '#8a8678', '#a59c74', '#c3b369', '#e1cc55', '#fee838'];
   const dark = matchMedia('(prefers-color-scheme: dark)');
   const SYMBOLS = ['circle', 'square', 'triangle-up', 'diamond', 'cross', 'star', 'hexagon', 'x'];
   const CPU = {
-    user: '#0072b2', system: '#d55e00', softirq: '#cc79a7', irq: '#e69f00', steal: '#7f6fbf',
-    iowait: '#9aa3ab',
+    user: '#0072b2', system: '#d55e00', softirq: '#cc79a7', irq: '#e69f00', steal: '#5a41d9',
+    iowait: '#009e73',
   };
+  // Colour is never alone: lines without symbols have dashes, and areas and bars have patterns.
+  const DASHES = ['solid', 'dash', 'dot', 'dashdot', 'longdash', 'longdashdot'];
+  const PATTERNS = ['', '\\', '.', 'x', '-', '|', '+', '/'];
   const FONT = getComputedStyle(document.body).fontFamily;
   const PRINTED_PX = 680;
   const coarse = matchMedia('(pointer: coarse)').matches;
   const config = {
     displaylogo: false, showSendToCloud: false, plotlyServerURL: '', showEditInChartStudio: false,
-    responsive: true, doubleClick: 'reset', displayModeBar: coarse ? false : 'hover',
+    // Where it is narrow it would lie on the title of the axis.
+    responsive: true, doubleClick: 'reset', displayModeBar: coarse || innerWidth < 640 ? false : 'hover',
     modeBarButtons: [['zoom2d', 'resetScale2d', 'toImage', {
       name: 'csv', title: 'Download the points as CSV', click: (plot) => keep(csv(plot), 'text/csv', 'brickyard.csv'),
       icon: { width: 1000, height: 1000, path: 'M0 80H1000V920H0ZM80 160V320H460V160ZM540 160V320H920V160ZM80 400V560H460V400ZM540 400V560H920V400ZM80 640V840H460V640ZM540 640V840H920V640Z' },
@@ -53,19 +60,63 @@
     });
     return `${rows.map((row) => row.map(cell).join(',')).join('\n')}\n`;
   }
-  // The chart that stands in the page itself, with its colours: they are the style sheet's.
-  function core(kind) {
-    const figure = document.querySelector('figure.core');
-    if (kind === 'csv') return figure.dataset.csv;
-    const drawn = figure.querySelector('svg');
+  // What stands in the page as SVG, with its colours, which are the style sheet's, and those of the page
+  // behind it.
+  const PARTS = ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'stroke-dasharray', 'stroke-opacity', 'paint-order',
+    'text-anchor', 'dominant-baseline', 'font-weight', 'font-size', 'font-family', 'display', 'visibility'];
+  function coloured(drawn) {
     const copy = drawn.cloneNode(true);
     const parts = (of) => [...of.querySelectorAll('*')];
+    const originals = parts(drawn);
     parts(copy).forEach((part, at) => {
-      const seen = getComputedStyle(parts(drawn)[at]);
-      ['fill', 'fill-opacity', 'stroke', 'stroke-width', 'text-anchor', 'font-weight', 'font-size', 'font-family']
-        .forEach((name) => { part.style.setProperty(name, seen.getPropertyValue(name)); });
+      const seen = getComputedStyle(originals[at]);
+      PARTS.forEach((name) => { part.style.setProperty(name, seen.getPropertyValue(name)); });
     });
-    return new XMLSerializer().serializeToString(copy);
+    return copy;
+  }
+  function written(picture, width, height) {
+    const behind = document.createElementNS(picture.namespaceURI, 'path');
+    const [x, y, w, h] = (picture.getAttribute('viewBox') ?? `0 0 ${width} ${height}`).split(' ').map(Number);
+    behind.setAttribute('d', `M${x} ${y}h${w}v${h}H${x}Z`);
+    behind.style.fill = getComputedStyle(document.body).backgroundColor;
+    picture.prepend(behind);
+    picture.setAttribute('width', width);
+    picture.setAttribute('height', height);
+    return new XMLSerializer().serializeToString(picture);
+  }
+  // What is drawn on canvas is a picture within the picture; the words over it stay words.
+  function layered(stage) {
+    const { width, height } = stage.getBoundingClientRect();
+    const picture = coloured(stage.querySelector('svg'));
+    [...stage.querySelectorAll('canvas')].reverse().forEach((canvas) => {
+      const image = document.createElementNS(picture.namespaceURI, 'image');
+      image.setAttribute('href', canvas.toDataURL('image/png'));
+      image.setAttribute('width', width);
+      image.setAttribute('height', height);
+      picture.prepend(image);
+    });
+    picture.setAttribute('viewBox', `0 0 ${width} ${height}`);
+    return written(picture, width, height);
+  }
+  // The drawing of that name as SVG. What Plotly draws has ink for a white page, and gets one.
+  async function picture(name) {
+    const place = byId(name);
+    const stage = place.querySelector('.stage');
+    if (stage) return layered(stage);
+    if (place.data) {
+      const { clientWidth: width, clientHeight: height } = place;
+      const layout = { ...place.layout, paper_bgcolor: '#ffffff', width, height };
+      return Plotly.toImage({ data: place.data, layout, config }, { format: 'svg', width, height, imageDataOnly: true });
+    }
+    const drawn = place.querySelector('svg');
+    const { width, height } = drawn.getBoundingClientRect();
+    return written(coloured(drawn), width, height);
+  }
+  // The same as a table.
+  function tabled(name) {
+    const place = byId(name);
+    if (place.dataset.csv !== undefined) return place.dataset.csv;
+    return place.data ? csv(place) : window.brickyard.explorer.csv(name);
   }
 
   // Plotly reads a little HTML in texts; names of directories and groups must stay text.
@@ -157,16 +208,35 @@
         size: second ? 6 : 8, line: { width: 1.6, color: trace.points.map((p) => (p.mark ? GREY : colour)) },
         color: trace.points.map((point) => (point.mark ? GREY : colour)),
         symbol: trace.points.map((point) =>
-          SYMBOLS[trace.hue % SYMBOLS.length] + (point.mark || second ? '-open' : '')),
+          SYMBOLS[(trace.hue === 255 ? panel.traces.indexOf(trace) : trace.hue) % SYMBOLS.length] + (point.mark || second ? '-open' : '')),
       },
       error_y: spread(trace.points, pale(colour)),
       hoverinfo: 'text', hovertext: hover(trace, label),
     };
   }
 
+  // How long all operations of a load took: each load has its own dash beside its colour and symbol.
+  function distribution(panel, trace) {
+    const drawn = line(panel, trace);
+    return {
+      ...drawn, x: trace.points.map((point) => point.x), line: { ...drawn.line, width: 1.8 },
+      marker: { ...drawn.marker, size: 7 }, error_y: { visible: false }, hovertext: hover(trace, () => panel.x.title),
+    };
+  }
+  // Runs over time, thin: there are many points, and often many lines.
+  function course(panel, trace) {
+    const drawn = line(panel, trace);
+    return {
+      ...drawn, x: trace.points.map((point) => point.x), line: { ...drawn.line, width: 1.2 },
+      marker: { ...drawn.marker, size: 5, line: { ...drawn.marker.line, width: 1 } }, error_y: { visible: false },
+      hovertext: hover(trace, (point) => `${digits(point.x)} s`),
+    };
+  }
+
   function bars(panel, trace) {
     const foreign = (point) => trace.hue === 255 || Boolean(point.mark);
     const colour = hue(trace.hue);
+    const own = trace.points.some(foreign) ? '' : PATTERNS[trace.hue % 7];
     return {
       type: 'bar', name: clipped(trace.name),
       x: trace.points.map((point) => text(point.x)), y: trace.points.map((point) => point.y),
@@ -174,9 +244,9 @@
         color: trace.points.map((point) => (foreign(point) ? 'rgba(134,142,150,0.16)' : colour)),
         line: { width: 1.2, color: trace.points.map((point) => (foreign(point) ? GREY : colour)) },
         pattern: {
-          shape: trace.points.map((point) => (foreign(point) ? '/' : '')),
-          // Plotly cannot derive these from a list of colours, and complains.
-          bgcolor: 'rgba(134,142,150,0.16)', fgcolor: GREY, fgopacity: 0.9, fillmode: 'overlay',
+          shape: trace.points.map((point) => (foreign(point) ? '/' : own)),
+          // Plotly cannot derive these from a list of colours, and complains; of its own it takes no list.
+          bgcolor: own ? colour : 'rgba(134,142,150,0.16)', fgcolor: own ? '#ffffff' : GREY, fgopacity: 0.9, fillmode: 'overlay',
           size: 7, solidity: 0.25,
         },
       },
@@ -213,20 +283,23 @@
   }
 
   function draw(panel) {
-    const kinds = { lines: line, bars, dots };
+    const kinds = { lines: line, bars, dots, distribution, course };
+    const numbers = !['bars', 'dots'].includes(panel.kind);
     const place = byId(panel.id);
     const traces = panel.traces.map((trace) => kinds[panel.kind](panel, trace));
     const layout = shared();
     // What all bars have in common may be longer than the axis.
     const room = Math.max(place.clientWidth - 90, 120) / 6.8;
-    const ticks = panel.kind === 'lines' ? thinned(panel, Math.min(place.clientWidth, PRINTED_PX) - 120) : panel.x.ticks;
-    layout.xaxis = axis({ ...panel.x, ticks, title: broken(panel.x.title, room) });
+    const ticks = numbers ? thinned(panel, Math.min(place.clientWidth, PRINTED_PX) - 120) : panel.x.ticks;
+    // The buttons of the figure stand beside the title.
+    const free = config.displayModeBar ? room - 24 : room;
+    layout.xaxis = axis({ ...panel.x, ticks, title: broken(panel.x.title, free) });
     layout.yaxis = axis(panel.y);
-    if (panel.kind === 'lines') {
+    if (numbers) {
       const [low, high] = span(panel);
       const room = Math.max((high - low) * 0.06, 0.05);
-      layout.xaxis.range = [low - room, high + room];
-      layout.xaxis.showgrid = false;
+      layout.xaxis.range = panel.kind === 'course' ? [0, high * 1.03] : [low - room, high + room];
+      layout.xaxis.showgrid = panel.kind === 'distribution';
     } else {
       layout.xaxis.type = 'category';
       layout.xaxis.showgrid = false;
@@ -238,6 +311,11 @@
       if (new Set(traces.flatMap((trace) => trace.x)).size <= 4) layout.xaxis.tickangle = 0;
       layout.barmode = 'group';
       layout.bargap = traces.some((trace) => trace.x.length > 1) ? 0.35 : 0.7;
+    }
+    if (panel.kind === 'distribution') {
+      // All operations at the foot; the slowest that are still bounded at the head.
+      const least = Math.min(...panel.traces.flatMap((trace) => trace.points.map((point) => point.y)));
+      layout.yaxis.range = [0.15, Math.log10(least) - 0.15];
     }
     if (!panel.y.log) {
       // By hand, as Plotly's own range cuts the caps of error bars off on a small screen.
@@ -384,8 +462,11 @@
           x: [beginning(of), ...of.t], y: [of.v[0], ...of.v],
           xaxis: 'x', yaxis: `y${n}`, legend: `legend${n}`,
           // A value holds for the interval that ends where it stands.
-          line: { color: colour, width: panel === 'cpu' ? 0.8 : 1.6, shape: 'vh' },
-          ...(panel === 'cpu' ? { stackgroup: 'cpu', fillcolor: `${colour}b0` } : {}),
+          line: { color: colour, width: panel === 'cpu' ? 0.8 : 1.6, shape: 'vh', dash: panel === 'cpu' ? 'solid' : DASHES[index % DASHES.length] },
+          ...(panel === 'cpu' ? {
+            stackgroup: 'cpu', fillcolor: `${colour}b0`,
+            fillpattern: { shape: PATTERNS[index % PATTERNS.length], fillmode: 'overlay', bgcolor: `${colour}70`, fgcolor: colour, size: 6, solidity: 0.25 },
+          } : {}),
           hoverinfo: 'text',
           hovertext: [of.v[0], ...of.v].map((value, at) =>
             `<b>${text(of.name)}</b><br>${digits(value)} ${unit}<br>until ${of.t[Math.max(at - 1, 0)]} s`),
@@ -613,9 +694,11 @@
   document.querySelectorAll('.scripted').forEach((element) => { element.hidden = false; });
   sortable(table);
   sharing();
-  document.querySelectorAll('[data-save]').forEach((button) => button.addEventListener('click', () => {
-    const kind = button.dataset.save;
-    keep(core(kind), kind === 'svg' ? 'image/svg+xml' : 'text/csv', `brickyard.${kind}`);
+  document.querySelectorAll('[data-save]').forEach((button) => button.addEventListener('click', async () => {
+    const { save, of } = button.dataset;
+    const name = `brickyard-${of.replace(/-place$|-drawn$/, '')}.${save}`;
+    if (save === 'svg') keep(await picture(of), 'image/svg+xml', name);
+    else keep(tabled(of), 'text/csv', name);
   }));
   const refilter = filterable(table);
 
@@ -623,7 +706,7 @@
 
   // What the explorer needs of this page, and what it may do to it.
   window.brickyard = {
-    byId, data, text, shared, axis, config, HUES, GREY, CIVIDIS, PRINTED_PX, dark, card, csv, core,
+    byId, data, text, shared, axis, config, HUES, GREY, CIVIDIS, LIT, PRINTED_PX, dark, card, csv, picture, tabled,
     show: (trials, drawn) => {
       brushed = trials;
       refilter();

@@ -51,6 +51,11 @@ pub enum Kind {
     Bars,
     /// Points without lines, on names.
     Dots,
+    /// Lines of how many operations took longer than so long, the share going down the axis by
+    /// powers of ten, so that the slowest of 100 000 can be read.
+    Distribution,
+    /// Thin lines of single trials over time.
+    Course,
 }
 
 /// An axis.
@@ -95,6 +100,9 @@ pub enum Dash {
     /// Not the device's.
     #[serde(rename = "dot")]
     Dotted,
+    /// One more kind of line, where each has its own.
+    #[serde(rename = "dashdot")]
+    Mixed,
 }
 
 /// A point or a bar.

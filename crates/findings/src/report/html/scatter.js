@@ -83,7 +83,8 @@
     const held = x.levels.map(() => []);
     for (let row = 0; row < all.count; row++) {
       if (foreign[row] && y.kind === 'figure') continue;
-      if (selected[row] && x.at[row] !== NONE && y.at[row] !== NONE) held[x.values[row]].push(y.values[row]);
+      // Where a trial without a value stands is rounded, and tells nothing.
+      if (selected[row] && !Number.isNaN(x.values[row] + y.values[row])) held[x.values[row]].push(y.values[row]);
     }
     return held.map((values) => {
       if (values.length < 5) return null;

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::figures::Figure;
 use super::fold::folded;
 use super::panel::{Kind, Panel};
+use super::saving::saving;
 use super::timelines::Timeline;
 use super::{explorer, inventory, sql, tables, topology};
 use crate::analysis::words::RANGES;
@@ -101,18 +102,28 @@ fn one_finding(finding: &Finding) -> Markup {
 
 /// Of many figures the first are seen at once.
 const OPEN: usize = 2;
+/// So many lines of legends fit onto the two pages of paper that they share with the answer.
+const LEGENDS_MAX: usize = 14;
 
-/// Those that are seen at once, those that are folded, and those that were not measured.
-fn parted(figures: &[Figure]) -> (Vec<&Figure>, Vec<&Figure>, Vec<&Figure>) {
+/// Those that are seen at once, those that are folded, and those that were not measured. What was
+/// `checked` of the bytes takes the room of one.
+fn parted(figures: &[Figure], checked: bool) -> (Vec<&Figure>, Vec<&Figure>, Vec<&Figure>) {
     let (mut drawn, missing): (Vec<&Figure>, Vec<&Figure>) =
         figures.iter().partition(|figure| !figure.panels.is_empty());
-    let more = drawn.split_off(OPEN.min(drawn.len()));
+    let legend = |figure: &&Figure| figure.panels.iter().map(|it| it.traces.len()).max();
+    let legends: usize = drawn.iter().take(OPEN).filter_map(legend).sum();
+    let open = if checked || legends > LEGENDS_MAX { 1 } else { OPEN };
+    let more = drawn.split_off(open.min(drawn.len()));
     (drawn, more, missing)
 }
 
 /// Places for the first figures, with their text alternatives, and what `sql` there is of a panel.
-pub fn drawings(figures: &[Figure], sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
-    let (first, ..) = parted(figures);
+pub fn drawings(
+    figures: &[Figure],
+    checked: bool,
+    sql: &dyn Fn(&Panel) -> Option<Markup>,
+) -> Markup {
+    let (first, ..) = parted(figures, checked);
     html! {
         section aria-labelledby="figures" {
             h2 #figures { "Figures" }
@@ -127,8 +138,12 @@ pub fn drawings(figures: &[Figure], sql: &dyn Fn(&Panel) -> Option<Markup>) -> M
 }
 
 /// The same of the others; `None` where there are none.
-pub fn more_drawings(figures: &[Figure], sql: &dyn Fn(&Panel) -> Option<Markup>) -> Option<Markup> {
-    let (_, more, missing) = parted(figures);
+pub fn more_drawings(
+    figures: &[Figure],
+    checked: bool,
+    sql: &dyn Fn(&Panel) -> Option<Markup>,
+) -> Option<Markup> {
+    let (_, more, missing) = parted(figures, checked);
     let gist = match missing.len() {
         0 => counted(more.len() as u64, "figure"),
         some => format!("{}, {some} not measured", counted(more.len() as u64, "figure")),
@@ -156,6 +171,12 @@ fn drawing(figure: &Figure, sql: &dyn Fn(&Panel) -> Option<Markup>) -> Markup {
                             aria-label=(format!("{}. {}", figure.title, figure.message)) {}
                     }
                 }
+                @let drawn: Vec<(&str, &str)> = figure
+                    .panels
+                    .iter()
+                    .map(|panel| (panel.id.as_str(), panel.y.title.as_str()))
+                    .collect();
+                (saving(&drawn))
                 details {
                     summary { "In words and numbers" }
                     p { (figure.message) }
@@ -199,6 +220,7 @@ pub fn courses(timelines: &[Timeline], without: usize) -> Markup {
                 p #timeline-says aria-live="polite" {}
                 div.plot.timeline #timeline-plot role="img"
                     aria-label="Timeline of the chosen trial" {}
+                (saving(&[("timeline-plot", "the timeline")]))
             }
     };
     folded("timelines", "Timelines", &counted(timelines.len() as u64, "trial"), &body)

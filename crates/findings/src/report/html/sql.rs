@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use maud::{Markup, html};
 
-use super::panel::Panel;
+use super::panel::{Kind, Panel};
 use super::{explorer, varying};
 use crate::analysis::compare::Comparison;
 use crate::report::cells::{self, Group};
@@ -258,6 +258,10 @@ pub fn of_panel(input: &Input<'_>, panel: &Panel) -> Option<Markup> {
         input.campaign.id
     );
     let about = match panel.trials.is_empty() {
+        _ if panel.kind == Kind::Distribution => {
+            "A row a trial that this rests on. Drawn are all operations of a load together, from \
+             the table `histogram`, which SQL cannot put together."
+        }
         true => {
             "A row a trial that this rests on; drawn are means over replicates. Rows give a cell's \
              own spread: an interval that is drawn may be of one that is pooled over cells."

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use maud::{Markup, html};
 
-use super::panel::{self, Panel, Place};
+use super::panel::{self, Kind, Panel, Place, Point};
 use super::{sql, varying};
 use crate::report::cells::{self, Group, Row, Source};
 use crate::report::reach::Reach;
@@ -296,6 +296,9 @@ fn group_row(group: &Group<'_>, row: &Row<'_>, written: bool, noted: bool) -> Ma
 
 /// What a panel draws, as a table.
 pub fn panel(panel: &Panel) -> Markup {
+    if panel.kind == Kind::Distribution {
+        return percentiles(panel);
+    }
     let mut places: Vec<&Place> = Vec::new();
     for point in panel.traces.iter().flat_map(|trace| &trace.points) {
         if !places.contains(&&point.x) {
@@ -331,6 +334,40 @@ pub fn panel(panel: &Panel) -> Markup {
         }
     };
     boxed(&format!("Data: {}", panel.y.title), &table)
+}
+
+/// A distribution: a row a percentile, as no two lines pass the same latency.
+fn percentiles(panel: &Panel) -> Markup {
+    let named =
+        |point: &Point| point.figure.split_once(" within ").map(|(name, _)| name.to_owned());
+    let mut rows: Vec<(f64, String)> = Vec::new();
+    for point in panel.traces.iter().flat_map(|trace| &trace.points) {
+        if let (false, Some(name)) = (rows.iter().any(|(y, _)| *y == point.y), named(point)) {
+            rows.push((point.y, name));
+        }
+    }
+    rows.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    let table = html! {
+        table {
+            thead { tr {
+                th scope="col" { (panel.y.title) }
+                @for trace in &panel.traces { th.number scope="col" { (trace.name) } }
+            } }
+            tbody { @for (y, name) in rows { tr {
+                th.number scope="row" { (name) }
+                @for trace in &panel.traces {
+                    @let point = trace.points.iter().find(|point| point.y == y);
+                    td.number.foreign[point.is_some_and(|point| !point.mark.is_empty())] {
+                        @if let Some(point) = point {
+                            @if !point.mark.is_empty() { span.badge { (point.mark) } " " }
+                            (point.figure.split_once(" within ").map_or("", |(_, time)| time))
+                        }
+                    }
+                }
+            } } }
+        }
+    };
+    boxed(&format!("Data: {}", panel.x.title), &table)
 }
 
 /// Every trial with its notes; and how many did not fit.

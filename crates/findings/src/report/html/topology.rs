@@ -3,6 +3,7 @@
 
 use maud::{Markup, html};
 
+use super::saving::saving;
 use crate::analysis::path::{DataPath, Part, Paths, paths};
 use crate::report::inspect::{Inspection, cut};
 use crate::warning::warnings;
@@ -50,7 +51,10 @@ pub fn section(inventory: &serde_json::Value) -> Option<Markup> {
                         "links in one direction, before any disk is read."
                     }
                 }
-                div.scroll tabindex="0" { (picture) }
+                div.scroll #topology-drawn tabindex="0" data-csv=(csv(&inspection.paths)) {
+                    (picture)
+                }
+                (saving(&[("topology-drawn", "how it is wired")]))
             }
         }
         details {
@@ -58,6 +62,22 @@ pub fn section(inventory: &serde_json::Value) -> Option<Markup> {
             pre tabindex="0" { code { (inspection.text()) } }
         }
     })
+}
+
+/// What is drawn as a table: a line for each part of each way.
+fn csv(paths: &Paths) -> String {
+    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+    let mut lines = vec!["way,part,kind,bytes_per_s,derivation".to_owned()];
+    for path in &paths.paths {
+        let way = quoted(&path.ends.join(" "));
+        let line = |part: &Part| {
+            let rate = part.bytes_per_s.map_or_else(String::new, |rate| format!("{rate:.0}"));
+            let (name, why) = (quoted(&part.name), quoted(&part.derivation));
+            format!("{way},{name},{},{rate},{why}", part.kind)
+        };
+        lines.extend(path.parts.iter().map(line));
+    }
+    lines.join("\n") + "\n"
 }
 
 /// One way, or several that are alike.

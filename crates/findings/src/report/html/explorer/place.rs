@@ -4,6 +4,7 @@ use maud::{Markup, html};
 
 use super::Explorer;
 use crate::report::html::fold::folded;
+use crate::report::html::saving::saving;
 
 /// The section, hidden figures and all.
 pub fn section(explorer: &Explorer) -> Markup {
@@ -63,6 +64,7 @@ fn lines() -> Markup {
                 select #explore-add {}
             }
             div.canvas #parallel-place {}
+            (saving(&[("parallel-place", "parallel coordinates")]))
         }
     }
 }
@@ -90,6 +92,7 @@ fn pair() -> Markup {
                 (by_ratios("scatter-x-log"))
             }
             div.canvas #scatter-place {}
+            (saving(&[("scatter-place", "the two columns")]))
         }
     }
 }
@@ -103,6 +106,7 @@ fn matrix() -> Markup {
             }
             details #matrix-choice { summary { "Columns" } div.choices #matrix-columns {} }
             div.canvas #matrix-place {}
+            (saving(&[("matrix-place", "the scatter matrix")]))
         }
     }
 }
@@ -134,6 +138,7 @@ fn grid() -> Markup {
                     div.plot #grid-map role="img" aria-label="Map of a figure over two knobs" {}
                     div.canvas #surface-place {}
                 }
+                (saving(&[("grid-map", "map"), ("surface-place", "surface")]))
             }
         }
     }
