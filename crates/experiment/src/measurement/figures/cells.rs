@@ -12,6 +12,8 @@ use crate::measurement::start::later;
 use base::stats::{Estimate, Interval, mean, mean_interval};
 
 #[cfg(test)]
+mod bought;
+#[cfg(test)]
 mod tests;
 
 /// All replicates of one combination of settings.
@@ -178,8 +180,10 @@ pub fn widened<'a>(
     Estimate { interval: estimate.interval.map(widen), ..estimate }
 }
 
-/// A percentile of all operations, `pooled`, with the interval that those of the single trials have
-/// between them. It lies among these, which are known to more digits.
+/// A percentile of all operations, `pooled`, with an interval from those of the single trials. It
+/// lies among these, which are known to more digits. Where times are alike within each trial and
+/// differ between trials it is the middle one of few, which scatters further than their mean does;
+/// of rare operations their mean is off, and it is not. So the interval is around both.
 fn percentile(values: &[f64], pooled: Option<f64>, quantile: f64) -> Option<Estimate> {
     let own = mean_interval(values)?;
     let (least, most) =
@@ -189,8 +193,9 @@ fn percentile(values: &[f64], pooled: Option<f64>, quantile: f64) -> Option<Esti
     }
     let value = pooled.map_or(own.value, |pooled| pooled.clamp(least, most));
     // Of as many times less and more.
-    Some(match own.interval.filter(|_| own.value > 0.0) {
-        Some(_) => own.times(value / own.value),
-        None => Estimate { value, ..own },
-    })
+    let interval = own.interval.filter(|_| own.value > 0.0).map(|ends| Interval {
+        low: ends.low * (value / own.value).min(1.0),
+        high: ends.high * (value / own.value).max(1.0),
+    });
+    Some(Estimate { value, interval: interval.or(own.interval) })
 }
