@@ -21,6 +21,8 @@ use host::sys::{Error, clock, direct};
 use store::Store;
 
 mod spending;
+#[cfg(test)]
+mod tests;
 mod written;
 
 /// Files of the probe; together they bound what a probe can leave dirty in memory.

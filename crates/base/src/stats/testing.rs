@@ -1,5 +1,9 @@
 //! For tests alone: seeds, random series with planted truth, and the count of what was covered.
 
+use std::fmt;
+
+use statrs::distribution::{Beta, ContinuousCDF};
+
 use super::Interval;
 use super::draws::Draws;
 
@@ -138,10 +142,60 @@ impl Coverage {
     }
 }
 
+/// How often something was right, of so many times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Right.
+    pub right: u64,
+    /// Of all.
+    pub all: u64,
+}
+
+impl Counts {
+    /// Counts one time.
+    pub fn add(&mut self, right: bool) {
+        self.right += u64::from(right);
+        self.all += 1;
+    }
+
+    /// The shares that these counts leave possible, a 95 % interval.
+    ///
+    /// Source: Clopper and Pearson, "The use of confidence or fiducial limits illustrated in the
+    /// case of the binomial", Biometrika 26 (1934).
+    pub fn bounds(&self) -> (f64, f64) {
+        let (right, wrong) = (self.right as f64, (self.all - self.right) as f64);
+        let end = |a: f64, b: f64, chance: f64| Some(Beta::new(a, b).ok()?.inverse_cdf(chance));
+        let low = end(right, wrong + 1.0, 0.025).unwrap_or(0.0);
+        (low, end(right + 1.0, wrong, 0.975).unwrap_or(1.0))
+    }
+}
+
+/// `195 of 200, 94.3 to 99.2 %`: the bounds are those of the share.
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (low, high) = self.bounds();
+        write!(f, "{} of {}, {:.1} to {:.1} %", self.right, self.all, 100.0 * low, 100.0 * high)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::stats::{mean, sample_variance};
+
+    /// Textbooks have 44.4 to 97.5 % for eight of ten.
+    #[test]
+    fn bounds_of_a_share_are_those_of_clopper_and_pearson() {
+        let of = |right, all| Counts { right, all };
+        assert_eq!(of(8, 10).to_string(), "8 of 10, 44.4 to 97.5 %");
+        assert_eq!(of(20, 20).to_string(), "20 of 20, 83.2 to 100.0 %");
+        assert_eq!(of(0, 20).to_string(), "0 of 20, 0.0 to 16.8 %");
+        assert_eq!(of(0, 0).bounds(), (0.0, 1.0));
+        let mut counts = of(1, 2);
+        counts.add(true);
+        counts.add(false);
+        assert_eq!(counts, of(2, 4));
+    }
 
     #[test]
     fn chi_squared_draws_have_their_mean_and_variance() {
