@@ -71,6 +71,58 @@ fn what_scatters_is_not_called_well_known() {
     }
 }
 
+/// What is known within exactly 5 % was medium, "known within 5.00 % only": one and a twentieth is
+/// no number that a computer has, and what was left of it without the one was a little more.
+#[test]
+fn the_edges_of_confidence_are_5_and_20_percent() {
+    let records = evaluated(CALM, 8);
+    let mut figures = of(&records).figures;
+    let mut level = |times: f64| {
+        let ends = base::stats::Interval { low: 4096.0, high: 4096.0 * times * times };
+        figures[3].estimate = Estimate { value: 4096.0 * times, interval: Some(ends) };
+        confidence(&Campaign::default(), &records, &figures).expect("a verdict").level
+    };
+    for (times, due) in [
+        (1.0, Level::High),
+        (1.0499, Level::High),
+        (1.05, Level::High),
+        (1.0501, Level::Medium),
+        (1.1999, Level::Medium),
+        (1.20, Level::Medium),
+        (1.2001, Level::Low),
+        (100.0, Level::Low),
+    ] {
+        assert_eq!(level(times), due, "{times}");
+    }
+    // An interval down to nothing is no interval of a rate.
+    figures[3].estimate.interval = Some(base::stats::Interval { low: 0.0, high: 4096.0 });
+    let lowest = confidence(&Campaign::default(), &records, &figures).expect("a verdict");
+    assert_eq!(lowest.level, Level::Low, "{lowest:?}");
+}
+
+/// High is of what is known within 5 % and of nothing that was disturbed: one trial of forty is
+/// enough to take it, and more than half make it low.
+#[test]
+fn what_is_known_well_and_was_disturbed_is_not_high() {
+    let level = |disturbed: usize| {
+        let mut records = evaluated(CALM, 3);
+        let under: Vec<u32> = of(&records).figures.into_iter().flat_map(|it| it.trials).collect();
+        assert_eq!(under.len(), 36);
+        for record in records.iter_mut().filter(|it| under[..disturbed].contains(&it.trial.number))
+        {
+            let Outcome::Done(measurement) = &mut record.outcome else { panic!("not done") };
+            let digest = measurement.digest.as_mut().expect("a digest");
+            let note = Note::new("others-io", "others did");
+            digest.notes = digest.notes.iter().cloned().chain([note]).collect();
+        }
+        of(&records).confidence.expect("a verdict").level
+    };
+    let due = [(0, Level::High), (1, Level::Medium), (18, Level::Medium), (19, Level::Low)];
+    for (disturbed, due) in due {
+        assert_eq!(level(disturbed), due, "{disturbed} of 36");
+    }
+}
+
 /// Of 62 trials 56 carried a note that meant one thing: the machine was busy.
 #[test]
 fn what_disturbed_is_one_sentence_with_what_to_do() {

@@ -211,18 +211,19 @@ fn disturbed(records: &[Record], figures: &[SummaryFigure]) -> Option<Confidence
 
 /// The figure that is known least.
 fn wide(figures: &[SummaryFigure]) -> Option<Confidence> {
-    let reach = |figure: &SummaryFigure| {
+    let times = |figure: &SummaryFigure| {
         let ends = figure.estimate.interval?;
         // To either end by as many times (DESIGN rule 4).
-        Some((ends.high / ends.low.max(f64::MIN_POSITIVE)).sqrt() - 1.0)
+        Some((ends.high / ends.low.max(f64::MIN_POSITIVE)).sqrt())
     };
-    let each = figures.iter().filter_map(|figure| Some((reach(figure)?, figure)));
-    let (share, figure) = each.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let level = match share {
-        well if well <= HIGH => return None,
-        roughly if roughly <= MEDIUM => Level::Medium,
+    let each = figures.iter().filter_map(|figure| Some((times(figure)?, figure)));
+    let (times, figure) = each.max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let level = match times {
+        well if well <= 1.0 + HIGH => return None,
+        roughly if roughly <= 1.0 + MEDIUM => Level::Medium,
         _ => Level::Low,
     };
+    let share = times - 1.0;
     let within = match share {
         share if share < 1.0 => format!("within {}", percent(share)),
         _ => "within a factor of 2 or more".to_owned(),
