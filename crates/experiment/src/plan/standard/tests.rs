@@ -157,6 +157,35 @@ fn the_core_set_comes_first_and_is_bought_whole_before_any_curve() {
     assert!(ten_minutes.core_ns > 2 * SECOND, "{ten_minutes:?}");
 }
 
+/// What the first screen calls "safe on disk" is so by the settings of its cells alone.
+#[test]
+fn what_the_core_set_writes_is_made_safe_within_the_time() {
+    for direct in [true, false] {
+        let all = wishes(&Shape { direct, ..shape(&["/srv"]) });
+        let mut writes = all.iter().filter(|wish| wish.is_core() && wish.settings.writes());
+        for wish in writes.clone() {
+            let settings = &wish.settings;
+            assert!(settings.get(knob::DATASYNC), "{}: no fdatasync", wish.name);
+            // One at the end of the trial, or one of each write.
+            let fsync = if wish.group == "commit" { "every" } else { "end" };
+            assert_eq!(settings.get(knob::FSYNC), fsync, "{}", wish.name);
+            assert_eq!(
+                settings.get(knob::DIRECT),
+                direct,
+                "{}: O_DIRECT where it can be",
+                wish.name
+            );
+            assert!(settings.get(knob::SUSTAINED), "{}", wish.name);
+            let (_, timed, _) = timed(wish, SECOND);
+            assert_eq!((timed.get(knob::FSYNC), timed.get(knob::DATASYNC)), (fsync, true));
+        }
+        assert_eq!(writes.clone().count(), 5);
+        let commit = writes.find(|wish| wish.group == "commit").unwrap();
+        let depth = commit.settings.get(knob::QUEUE_DEPTH);
+        assert_eq!((commit.settings.get(knob::BLOCK_SIZE), depth), (4096, 1));
+    }
+}
+
 /// "no more than 211 GiB" was told of 50 that were written: 4 KiB do not go at the rate of 1 MiB.
 #[test]
 fn what_is_written_follows_from_the_cells_that_write_and_the_time_to_spare() {
