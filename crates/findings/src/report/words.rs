@@ -237,6 +237,40 @@ mod tests {
         assert_eq!(told(&[]), "");
     }
 
+    /// The sizes of an evaluation follow from a probe, and no two probes are the same: `compare` of
+    /// an evaluation and of what "Again" said had twelve cells that could not be compared.
+    #[test]
+    fn to_repeat_an_evaluation_its_sizes_and_its_seed_are_pinned() {
+        let of = |argv: &[&str], plan: &str, places: &[&str]| {
+            let cells = crate::report::fixture::samples::core_cells(&[]);
+            let mut records =
+                engines::engine::testing::light_campaign(&cells[..1], places.len() as u32, 1);
+            for (record, place) in records.iter_mut().zip(places) {
+                record.trial.settings.set(knob::DIRECTORIES, &[(*place).to_owned()]);
+            }
+            let mut campaign = campaign(argv);
+            campaign.plan = plan.to_owned();
+            repeat(&campaign, &records)
+        };
+        // 108 files of 64 MiB in each directory.
+        let one = of(&["/opt/brickyard", "evaluate", "/srv/a"], "evaluate", &["/srv/a"]);
+        assert_eq!(one, "brickyard evaluate /srv/a --space 6912MiB --seed 42");
+        let two = ["/srv/a", "/srv/b"];
+        let both = of(&["brickyard", "evaluate", "/srv/a", "/srv/b"], "evaluate", &two);
+        assert_eq!(both, "brickyard evaluate /srv/a /srv/b --space 13824MiB --seed 42");
+        // What was typed stands as it was typed.
+        let argv = ["brickyard", "evaluate", "/srv/a", "--space=1GiB", "--seed", "9"];
+        let typed = of(&argv, "evaluate", &["/srv/a"]);
+        assert_eq!(typed, "brickyard evaluate /srv/a --space=1GiB --seed 9");
+        // A plan says its sizes itself.
+        let plan = of(&["brickyard", "run", "streams"], "streams", &["/srv/a"]);
+        assert_eq!(plan, "brickyard run streams --seed 42");
+        // What was stopped before it measured has sizes of nothing.
+        let mut nothing = campaign(&["brickyard", "evaluate", "/srv/a"]);
+        "evaluate".clone_into(&mut nothing.plan);
+        assert_eq!(repeat(&nothing, &[]), "brickyard evaluate /srv/a --seed 42");
+    }
+
     #[test]
     fn budgets_that_print_alike_are_told_once() {
         let left_out = |cell: &str, seconds: u64| NotBought {
