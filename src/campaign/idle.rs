@@ -11,13 +11,43 @@ use host::sys::signal::Stop;
 use host::sys::{Host, clock};
 
 /// It looks for so long.
-pub const LOOKS_FOR: Duration = Duration::from_secs(2);
+const LOOKS_FOR: Duration = Duration::from_secs(2);
 /// Less than this share of all CPUs is nobody.
 const CPU_SHARE: f64 = 0.05;
 /// Less than this is nobody, bytes per second: a log that is written now and then.
 const DISK_BYTES_PER_S: f64 = 1e6;
 /// Sectors of /proc/diskstats, bytes.
 const SECTOR: u64 = 512;
+
+/// Looks for 2 s at the machine and at the disks of these names, and says who else uses them. With
+/// `wait` it looks on until nobody does, or the user asks to stop; without it never longer.
+pub fn look(host: &Host, disks: &[String], stop: &Stop, wait: bool, say: impl FnMut(&str)) {
+    look_each(LOOKS_FOR, host, disks, stop, wait, say);
+}
+
+fn look_each(
+    looks_for: Duration,
+    host: &Host,
+    disks: &[String],
+    stop: &Stop,
+    wait: bool,
+    mut say: impl FnMut(&str),
+) {
+    let mut said = false;
+    while let Some(others) = Others::look(host, disks, stop, looks_for) {
+        if others.are_idle() {
+            return;
+        }
+        if !said {
+            let what = if wait { "waiting until they do not" } else { "--wait-idle waits" };
+            say(&format!("{others}: figures are theirs, too; {what}"));
+            said = true;
+        }
+        if !wait {
+            return;
+        }
+    }
+}
 
 /// What others use.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,12 +70,12 @@ struct Counted {
 }
 
 impl Others {
-    /// Looks at the machine, and at the disks of these names; `None` where the kernel does not
-    /// tell, or the user asked to stop meanwhile.
-    pub fn look(host: &Host, disks: &[String], stop: &Stop) -> Option<Others> {
+    /// Looks at the machine for so long, and at the disks of these names; `None` where the kernel
+    /// does not tell, or the user asked to stop meanwhile.
+    fn look(host: &Host, disks: &[String], stop: &Stop, looks_for: Duration) -> Option<Others> {
         let began_ns = clock::monotonic_ns();
         let before = Counted::now(host, disks)?;
-        if stop.asked_within(LOOKS_FOR) {
+        if stop.asked_within(looks_for) {
             return None;
         }
         let after = Counted::now(host, disks)?;
@@ -116,7 +146,88 @@ impl Counted {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
+
+    /// How long each look of a test lasts.
+    const SHORT: Duration = Duration::from_millis(200);
+
+    /// A machine of two CPUs that others use while `busy` says so, which ends when anything is said
+    /// of them. What was said, and how long it took.
+    #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+    fn looked(busy: &AtomicBool, stop: &Stop, wait: bool) -> (Vec<String>, Duration) {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("proc");
+        std::fs::create_dir(&folder).unwrap();
+        let count = |busy: u64, idle: u64| {
+            let stat = format!("cpu  {busy} 0 0 {idle} 0 0 0 0 0 0\ncpu0 1 0\ncpu1 1 0\n");
+            // Whoever reads meanwhile finds the old one or the new one.
+            std::fs::write(folder.join("new"), stat).unwrap();
+            std::fs::rename(folder.join("new"), folder.join("stat")).unwrap();
+        };
+        count(1, 1);
+        let (over, mut said) = (AtomicBool::new(false), Vec::new());
+        let host = Host::at(root.path());
+        let took = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut used, mut idle) = (1, 1);
+                while !over.load(Ordering::Relaxed) {
+                    match busy.load(Ordering::Relaxed) {
+                        true => used += 1,
+                        false => idle += 1,
+                    }
+                    count(used, idle);
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            });
+            // A look at counts that nobody has begun to raise finds nobody.
+            let first = host.read("/proc/stat").unwrap();
+            while host.read("/proc/stat").unwrap() == first {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let began_ns = clock::monotonic_ns();
+            look_each(SHORT, &host, &[], stop, wait, |text| {
+                said.push(text.to_owned());
+                // They are done when somebody is told of them.
+                busy.store(false, Ordering::Relaxed);
+            });
+            over.store(true, Ordering::Relaxed);
+            Duration::from_nanos(clock::monotonic_ns() - began_ns)
+        });
+        (said, took)
+    }
+
+    /// `--wait-idle` waits until nobody else uses the machine, and nothing else ever waits.
+    #[test]
+    fn it_waits_for_others_where_the_user_said_so_and_not_otherwise() {
+        let stop = Stop::new();
+        let (said, took) = looked(&AtomicBool::new(false), &stop, true);
+        assert!(said.is_empty() && took < 10 * SHORT, "nobody is there: {said:?} {took:?}");
+        let (said, _) = looked(&AtomicBool::new(true), &stop, true);
+        assert_eq!(said.len(), 1, "it is said once: {said:?}");
+        assert!(said[0].starts_with("others use "), "{said:?}");
+        assert!(
+            said[0].ends_with("figures are theirs, too; waiting until they do not"),
+            "{said:?}"
+        );
+        let busy = AtomicBool::new(true);
+        let (said, took) = looked(&busy, &stop, false);
+        assert!(said.len() == 1 && said[0].ends_with("--wait-idle waits"), "{said:?}");
+        assert!(took < 10 * SHORT, "it looked once: {took:?}");
+    }
+
+    /// A machine that is never idle: the user's Ctrl-C ends the waiting, and where the kernel does
+    /// not tell there is none.
+    #[test]
+    fn waiting_ends_when_the_user_stops_and_where_nothing_can_be_seen() {
+        let stop = Stop::new();
+        let nothing = Host::at("/nonexistent");
+        look_each(Duration::from_secs(60), &nothing, &[], &stop, true, |text| panic!("{text}"));
+        stop.ask();
+        let (said, took) = looked(&AtomicBool::new(true), &stop, true);
+        assert!(said.is_empty() && took < 10 * SHORT, "{said:?} {took:?}");
+    }
 
     /// Ticks of all CPUs that were busy and idle, and sectors that `sda` moved.
     fn counted(busy: u64, idle: u64, sectors: u64) -> Counted {

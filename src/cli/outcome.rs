@@ -3,8 +3,7 @@
 use std::process::ExitCode;
 
 use super::{Common, STORE, damage, talk};
-use crate::campaign::idle::Others;
-use crate::campaign::{Done, new_uid};
+use crate::campaign::{Done, idle, new_uid};
 use crate::retrieve::Kept;
 use base::value;
 use engines::engine::{self, Engine};
@@ -156,20 +155,7 @@ impl Session {
     /// Says who else uses the machine; with `wait`, comes back when nobody does.
     pub fn look_for_others(&self, wait: bool, stop: &signal::Stop) {
         let disks: Vec<String> = self.targets.iter().flat_map(|it| it.disks.clone()).collect();
-        let mut said = false;
-        while let Some(others) = Others::look(&self.host, &disks, stop) {
-            if others.are_idle() {
-                return;
-            }
-            if !said {
-                let what = if wait { "waiting until they do not" } else { "--wait-idle waits" };
-                self.talk.say(&format!("{others}: figures are theirs, too; {what}"));
-                said = true;
-            }
-            if !wait {
-                return;
-            }
-        }
+        idle::look(&self.host, &disks, stop, wait, |text| self.talk.say(text));
     }
 
     /// Measures what memory can do, for the report to hold figures against.
