@@ -126,6 +126,22 @@ fn campaigns_reports_comparisons_and_sql_are_served_until_it_is_stopped() {
     let body = answer.split_once("\r\n\r\n").expect("a body").1;
     let printed = brickyard(at, &["report", "1", "--json"]);
     assert_eq!(body.trim_end(), String::from_utf8_lossy(&printed.stdout).trim_end());
+    // The first screen is that of the page that is drawn.
+    let page = ["report", "1", "--format", "html", "--output", "page.html"];
+    assert_eq!(brickyard(at, &page).status.code(), Some(0));
+    let drawn = std::fs::read_to_string(at.join("page.html")).expect("a page");
+    let first = |page: &str| {
+        let section = page.split_once("<section class=\"answer\"").expect("a first screen").1;
+        section
+            .split_once("<figure")
+            .or(section.split_once("</section>"))
+            .expect("its end")
+            .0
+            .to_owned()
+    };
+    let answer = first(&served.get("/campaign/1"));
+    assert_eq!(answer, first(&drawn));
+    assert!(answer.contains("Confidence ") && answer.contains("MB/s"), "{answer}");
     let head = served.asked("HEAD /", "");
     assert!(status(&head) == "200" && head.ends_with("\r\n\r\n"), "a head alone: {head}");
     // Whoever measures meanwhile is not in its way, and is seen at once.

@@ -146,3 +146,73 @@ fn figures_are_told_with_what_is_known_of_them() {
     figure.remark = "not preconditioned".into();
     assert_eq!(both(&figure), "240 us, 238 to 243 us, 99 % within 1.80 ms, not preconditioned");
 }
+
+/// Letters and digits alone: marks of Markdown, tags and folded lines are each format's own.
+fn bare(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).collect()
+}
+
+/// What a page shows, without its tags, and without what stands for characters.
+fn shown(page: &str) -> String {
+    let mut text = String::new();
+    for part in page.split('<') {
+        text.push_str(part.split_once('>').map_or(part, |(_, after)| after));
+    }
+    ["&amp;", "&lt;", "&gt;", "&quot;"].iter().fold(text, |text, mark| text.replace(mark, ""))
+}
+
+/// The first screen is one contract: a reader of the page, of a forum's Markdown, of a terminal and
+/// of JSON must find the same verdict, figures and findings.
+#[test]
+fn every_format_has_the_same_first_screen() {
+    let (mut figures, mut findings, mut verdicts) = (0, 0, 0);
+    for sample in samples() {
+        let input = sample.input();
+        let summary = &input.summary;
+        let of = |format: &str| {
+            let bytes = crate::report::find(format).unwrap().bytes(&input).unwrap();
+            String::from_utf8(bytes).unwrap()
+        };
+        let html = of("html");
+        let section = html.split_once("<section class=\"answer\"").expect("a first screen").1;
+        let section = section.split_once("</section>").unwrap().0;
+        let markdown = of("markdown");
+        let first = markdown.split("## All findings").next().unwrap();
+        let parts: [(&str, String); 4] = [
+            ("text", bare(&of("text"))),
+            ("terminal", bare(&render(&input, Size { columns: 100, rows: 200 }, &[]))),
+            ("markdown", bare(first)),
+            ("html", bare(&shown(section))),
+        ];
+        let mut due: Vec<String> = summary.said.clone();
+        if let Some(trust) = &summary.confidence {
+            verdicts += 1;
+            due.extend([trust.level.name().to_owned(), trust.reason.clone()]);
+            due.extend(trust.advice.clone());
+        }
+        for figure in &summary.figures {
+            figures += 1;
+            due.extend([figure.label.clone(), told(figure), known(figure), figure.load.clone()]);
+            due.push(figure.caveat.clone());
+        }
+        due.extend(summary.limit.iter().map(|limit| limit.text.clone()));
+        for finding in &summary.findings {
+            findings += 1;
+            due.push(finding.text.clone());
+            due.extend(finding.advice.clone());
+        }
+        for (format, text) in &parts {
+            for due in due.iter().map(|due| bare(&plain(due))) {
+                // The word of confidence is in capitals in a terminal.
+                let has = text.contains(&due) || text.to_lowercase().contains(&due);
+                assert!(has, "{}: {due} is not in {format}:\n{text}", sample.name);
+            }
+        }
+        let json: serde_json::Value = serde_json::from_str(&of("json")).unwrap();
+        // Written and read, as the document was: the last digit of a number may not come back.
+        let told = serde_json::to_string(summary).unwrap();
+        let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(json["summary"], told, "{}", sample.name);
+    }
+    assert!(figures > 60 && findings > 30 && verdicts > 12, "{figures} {findings} {verdicts}");
+}
