@@ -265,6 +265,8 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView), again: &BTreeMap<u32, 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use serde_json::Value;
 
     use super::*;
@@ -277,6 +279,39 @@ mod tests {
     fn document() -> Value {
         let fixture = fixture::evaluated();
         serde_json::from_str(&render(&fixture.input()).unwrap()).unwrap()
+    }
+
+    /// Keys of a schema, each with the way to it.
+    fn keys(at: &str, schema: &Value, found: &mut BTreeSet<String>) {
+        let parts = schema.as_object().into_iter().flatten();
+        for (name, part) in parts {
+            let inside = part.as_object().into_iter().flatten();
+            match name.as_str() {
+                "properties" => inside.for_each(|(key, of)| {
+                    let key = format!("{at}/{key}");
+                    keys(&key, of, found);
+                    found.insert(key);
+                }),
+                "$defs" => inside.for_each(|(name, of)| keys(&format!("${name}"), of, found)),
+                _ => keys(at, part, found),
+            }
+        }
+        schema.as_array().into_iter().flatten().for_each(|part| keys(at, part, found));
+    }
+
+    /// Programs rely on every key: `json/keys.txt` has those that there ever were, and only grows.
+    #[test]
+    fn no_key_of_the_document_ever_disappears() {
+        let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+        let mut now = BTreeSet::new();
+        keys("", &schema, &mut now);
+        let ever: BTreeSet<String> =
+            include_str!("json/keys.txt").lines().map(str::to_owned).collect();
+        assert!(ever.len() >= 258, "{} keys: some were taken out of json/keys.txt", ever.len());
+        let gone: Vec<&String> = ever.difference(&now).collect();
+        assert!(gone.is_empty(), "keys are only ever added, and these are gone: {gone:?}");
+        let new: Vec<&String> = now.difference(&ever).collect();
+        assert!(new.is_empty(), "add these to json/keys.txt, so that they stay: {new:?}");
     }
 
     #[test]
