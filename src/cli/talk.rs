@@ -173,7 +173,7 @@ impl Talk {
         let far = self.whole.as_ref().map_or(String::new(), Whole::told);
         let text = format!("{left}{far}{}: {now}", self.doing);
         if let (Some(bar), Some(whole)) = (&self.bar, &self.whole) {
-            bar.set_prefix(format!("{left}{far}").trim_end_matches([',', ' ']).to_owned());
+            bar.set_prefix(before_bar(&left, &far, size().columns));
             let run_ns = u64::try_from(bar.elapsed().as_nanos()).unwrap_or(u64::MAX);
             let left_ns = self.ends_at_ns.map_or(0, |end_ns| end_ns.saturating_sub(now_ns));
             bar.set_length(run_ns.saturating_add(left_ns));
@@ -192,6 +192,17 @@ impl Talk {
 fn in_brief(figure: &SummaryFigure) -> String {
     let doubt = if figure.caveat.is_empty() { "" } else { " (cached?)" };
     format!("{} {}{doubt}", figure.label, screen::told(figure))
+}
+
+/// What stands before the bar: what is left, and how far it is where there is room for both behind
+/// the spinner.
+fn before_bar(left: &str, far: &str, columns: usize) -> String {
+    let ended = |text: &str| text.trim_end_matches([',', ' ']).to_owned();
+    let both = ended(&format!("{left}{far}"));
+    match both.chars().count() + 3 > columns && !left.is_empty() {
+        true => ended(left),
+        false => both,
+    }
 }
 
 /// The time that is left, in whole seconds: `2 min 9 s left, `. The last second is not "0 ns left".
@@ -414,6 +425,27 @@ mod tests {
         assert_eq!(left(5_000_000_000, 0), "nearly done, ");
         assert_eq!(left(0, 129_000_000_000), "2 min 9 s left, ");
         assert_eq!(left(0, 12_900_000_000), "12 s left, ");
+    }
+
+    /// On a narrow terminal the line before the bar was longer than the terminal is wide.
+    #[test]
+    fn what_is_left_is_never_cut() {
+        let second = 1_000_000_000;
+        for left_ns in [0, 9 * second, 129 * second, 3599 * second, 59_999 * second] {
+            let left = left(0, left_ns);
+            for (at, noted) in [((1, 9), 0), ((97, 130), 41), ((1234, 5678), 999)] {
+                let whole = Whole { at, noted, ..Whole::default() };
+                for columns in 20..=200 {
+                    let told = before_bar(&left, &whole.told(), columns);
+                    assert!(told.starts_with(left.trim_end_matches(", ")), "{columns}: {told}");
+                    assert!(told.chars().count() + 3 <= columns, "{columns}: {told}");
+                    assert!(!told.ends_with([',', ' ']), "{columns}: {told}");
+                }
+                let told = before_bar(&left, &whole.told(), 80);
+                assert!(told.contains(&format!("{} of {}", at.0, at.1)), "{told}");
+            }
+        }
+        assert_eq!(before_bar("", "1 of 9, ", 80), "1 of 9", "nobody knows how long it takes");
     }
 
     #[test]
