@@ -16,7 +16,8 @@ pub fn section(input: &Input<'_>) -> Markup {
             div.beside { div {
             @if let Some(trust) = &summary.confidence {
                 p.trust data-level=(trust.level.name()) {
-                    strong { "Confidence " (trust.level.name()) ":" } " " (trust.reason)
+                    strong { "Confidence " (trust.level.name()) ":" } " "
+                    (tables::coded(&trust.reason))
                     @if let Some(advice) = &trust.advice { " " (tables::coded(advice)) }
                 }
             }

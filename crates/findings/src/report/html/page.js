@@ -125,7 +125,7 @@
   // In lines of at most so many letters, broken after a comma.
   const broken = (words, most) => words.split(', ').reduce((lines, part) => {
     const joined = `${lines.at(-1)}, ${part}`;
-    const ended = joined.length > most ? [`${lines.at(-1)},`, part] : [joined];
+    const ended = lines.at(-1) && joined.length > most ? [`${lines.at(-1)},`, part] : [joined];
     return [...lines.slice(0, -1), ...ended];
   }, ['']).join('\n').replace(/^, /, '');
   // What stands in a legend must not run out of it; all of it is told where one points.
@@ -292,7 +292,7 @@
     const room = Math.max(place.clientWidth - 90, 120) / 6.8;
     const ticks = numbers ? thinned(panel, Math.min(place.clientWidth, PRINTED_PX) - 120) : panel.x.ticks;
     // The buttons of the figure stand beside the title.
-    const free = config.displayModeBar ? room - 24 : room;
+    const free = config.displayModeBar && place.clientHeight >= 300 ? room - 24 : room;
     layout.xaxis = axis({ ...panel.x, ticks, title: broken(panel.x.title, free) });
     layout.yaxis = axis(panel.y);
     if (numbers) {
@@ -794,7 +794,7 @@
     // A figure that is as wide as a column has another legend.
     plots().filter(panelOf).forEach((plot) => {
       const columns = plot.matches('.lines > * + *, .lines > :has(+ *)') ? 2 : 1;
-      Object.assign(plot.style, { width: `${PRINTED_PX / columns - (columns - 1) * 8}px`, height: '16.5rem' });
+      Object.assign(plot.style, { width: `${PRINTED_PX / columns - (columns - 1) * 8}px`, height: '15rem' });
       draw(panelOf(plot));
     });
   });

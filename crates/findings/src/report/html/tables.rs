@@ -57,12 +57,14 @@ fn unbroken(text: &str) -> Markup {
                 && power.starts_with(|c: char| c.is_ascii_digit())
         })
     };
-    if !text.split(' ').any(is_small) {
+    // A browser ends a line after the first two letters of `--budget`, too.
+    let is_whole = |word: &str| is_small(word) || word.starts_with("--");
+    if !text.split(' ').any(is_whole) {
         return html! { (text) };
     }
     html! { @for (place, word) in text.split(' ').enumerate() {
         @if place > 0 { " " }
-        @if is_small(word) { span.whole { (word) } } @else { (word) }
+        @if is_whole(word) { span.whole { (word) } } @else { (word) }
     } }
 }
 
