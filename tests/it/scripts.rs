@@ -152,6 +152,90 @@ fn the_script_in_python_loads_the_trials_typed_and_draws_them() {
     assert!(told.contains(&name.join(" ")), "the name came through: {told}");
 }
 
+/// An evaluation of the simulated server, which has the core set.
+fn evaluated(folder: &Path) {
+    let output =
+        brickyard(folder, &["evaluate", "--engine", "sim", "--seed", "1", "--quiet", "--plain"]);
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Loads of the first chart that every evaluation measures.
+const BARS: [&str; 4] =
+    ["MB/s read, depth 8", "MB/s write, depth 8", "IOPS read, depth 32", "IOPS write, depth 1"];
+
+/// Each bar as the script has it: the panel's unit and its label, on a line that begins with `bar`.
+fn has_bars(told: &str) {
+    assert!(told.contains("reached draw_bars"), "{told}");
+    for bar in BARS {
+        let (unit, label) = bar.split_once(' ').expect("two parts");
+        let is = |line: &str| {
+            line.strip_prefix("bar ")
+                .is_some_and(|rest| rest.ends_with(&format!("{unit}: {label}")))
+        };
+        assert!(told.lines().any(is), "no bar {bar}: {told}");
+    }
+}
+
+/// The scripts drew the plot of the first group, whatever stood first in the report; what draws the
+/// report's first chart was there and no test reached it.
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that cannot run here says so")]
+fn the_script_in_r_draws_the_first_chart_of_an_evaluation() {
+    if !works("Rscript", &["--version"]) {
+        return println!("SKIP bars in R: Rscript is not installed (r-base-core)");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    evaluated(at);
+    brickyard(at, &["report", "--format", "r", "--output", "trials.R"]);
+    let told = printed(at, "Rscript", &["--vanilla", "trials.R", "bars.png"]);
+    assert!(told.contains("picture: bars.png"), "{told}");
+    assert!(std::fs::read(at.join("bars.png")).expect("drawn").starts_with(b"\x89PNG"));
+    let check = "source('trials.R'); pdf(NULL)\n\
+        whole <- draw_bars; draw_bars <- function(t) { cat('reached draw_bars\\n'); whole(t) }\n\
+        drawn <- draw(trials); stopifnot(identical(drawn, bars))\n\
+        cat(sprintf('bar %s: %s\\n', drawn$panel, drawn$label), sep = '')\n\
+        for (bar in seq_along(drawn$panel)) {\n\
+          numbers <- as.integer(strsplit(drawn$trials[bar], ' ')[[1]])\n\
+          values <- trials[[drawn$column[bar]]][trials$trial %in% numbers]\n\
+          stopifnot(length(numbers) > 0, length(values) == length(numbers), all(values > 0))\n\
+        }\n";
+    std::fs::write(at.join("check.R"), check).expect("written");
+    has_bars(&printed(at, "Rscript", &["--vanilla", "check.R"]));
+}
+
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that cannot run here says so")]
+fn the_script_in_python_draws_the_first_chart_of_an_evaluation() {
+    let python = ["python3", "/usr/bin/python3"]
+        .into_iter()
+        .find(|python| works(python, &["-c", "import pandas, matplotlib"]));
+    let Some(python) = python else {
+        return println!("SKIP bars in Python: no pandas and matplotlib (python3-pandas)");
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    evaluated(at);
+    brickyard(at, &["report", "--format", "python", "--output", "trials.py"]);
+    let told = printed(at, python, &["trials.py", "bars.png"]);
+    assert!(told.contains("picture: bars.png"), "{told}");
+    assert!(std::fs::read(at.join("bars.png")).expect("drawn").starts_with(b"\x89PNG"));
+    let check = "import trials as t\n\
+        whole = t.draw_bars\n\
+        def reached(trials, pyplot):\n    \
+            figure = whole(trials, pyplot)\n    \
+            drawn = [bar for axes in figure.axes for bar in axes.patches]\n    \
+            assert len(drawn) == len(t.BARS), (len(drawn), t.BARS)\n    \
+            assert all(bar.get_width() > 0 for bar in drawn)\n    \
+            print('reached draw_bars')\n    \
+            return figure\n\
+        t.draw_bars = reached\n\
+        t.draw(t.trials, 'again.png')\n\
+        for panel, label, *_ in t.BARS:\n    print(f'bar {panel}: {label}')\n";
+    std::fs::write(at.join("check.py"), check).expect("written");
+    has_bars(&printed(at, python, &["check.py"]));
+}
+
 /// Whoever lacks pandas is told how to get it, not shown a traceback.
 #[test]
 #[expect(clippy::print_stdout, reason = "a test that cannot run here says so")]

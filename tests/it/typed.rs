@@ -293,6 +293,64 @@ fn bash_completes_workloads_and_knobs() {
     assert_eq!(offered(at, "brickyard eval"), "evaluate");
 }
 
+/// Of zsh and fish it was only known that the names stand somewhere in the script.
+#[test]
+fn every_shell_completes_plans_workloads_and_knobs_where_they_are_typed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let script = |shell: &str| {
+        let output = brickyard(at, &["generate", "completions", shell]);
+        assert!(output.status.success(), "{shell}");
+        String::from_utf8(output.stdout).expect("text")
+    };
+    // bash is asked.
+    assert_eq!(offered(at, "brickyard run raid-f"), "raid-filesystem");
+    assert_eq!(offered(at, "brickyard plan metada"), "metadata");
+    assert_eq!(offered(at, "brickyard plan tcp-s"), "tcp-stream");
+    assert_eq!(offered(at, "brickyard report raid-f"), "", "it takes no plan");
+    // zsh: a function for each command, with what may stand first and what behind it.
+    let zsh = script("zsh");
+    // fish: a line for each name, with when it may stand.
+    let fish = script("fish");
+    for command in ["run", "plan"] {
+        let begins = format!("\n({command})\n_arguments ");
+        let (_, after) = zsh.split_once(&begins).expect("the command's own part");
+        let own = after.split("\n;;\n").next().expect("its end");
+        let (_, plans) = own.split_once("plan -- ").expect("the plan");
+        let (plans, levels) = plans.split_once("levels -- ").expect("the levels");
+        for name in ["raid-filesystem", "streams", "sequential-read", "tcp-stream"] {
+            assert!(plans.contains(&format!("{name}\\:")), "{name} of {command}: {plans}");
+        }
+        for knob in ["block-size=", "rss-queues="] {
+            assert!(levels.contains(&format!("{knob}\\:")), "{knob} of {command}: {levels}");
+        }
+        assert!(own.contains("\nsim\\:"), "engines: {own}");
+        let offers = |name: &str| {
+            let when = format!("__fish_brickyard_using_subcommand {command}\"");
+            let is = |line: &&str| line.contains(&when) && line.contains(&format!("-a '{name}'"));
+            fish.lines().filter(is).count()
+        };
+        for name in ["raid-filesystem", "sequential-read", "block-size=", "rss-queues="] {
+            assert_eq!(offers(name), 1, "{name} of {command}");
+        }
+        assert_eq!(offers("no-such-name"), 0);
+    }
+}
+
+/// A newcomer types the first command of the help as it stands.
+#[test]
+fn evaluate_without_a_directory_says_what_to_type_and_touches_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let said = refused(folder.path(), &["evaluate"]);
+    assert!(said.starts_with("error: cannot evaluate without a directory: "), "{said}");
+    let hint = "hint: brickyard evaluate /srv, or `brickyard evaluate .` for this one";
+    assert_eq!(said.lines().last(), Some(hint), "{said}");
+    assert!(!folder.path().join("brickyard.db").exists(), "no store was made");
+    // The line that it names is one that is taken.
+    let said = refused(folder.path(), &["evaluate", "missing"]);
+    assert!(said.contains("mkdir -p missing"), "{said}");
+}
+
 /// No root, no disk and no name of a PCI device is needed; what was not read is said.
 #[test]
 fn the_server_is_inspected_in_text_and_json() {

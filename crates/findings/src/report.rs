@@ -39,6 +39,8 @@ pub mod pairs;
 mod operations;
 mod parquet;
 mod per_cpu;
+#[cfg(test)]
+mod plans;
 mod prices;
 mod programs;
 pub mod query;

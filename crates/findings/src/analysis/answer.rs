@@ -27,7 +27,7 @@ const SMALL: f64 = 65_536.0;
 pub fn answer(records: &[Record], findings: &[Finding]) -> [String; 3] {
     let cells = cells(records);
     let how_fast = match programs::are_asked(&cells) {
-        true => without_a_rate(&cells),
+        true => programs::fetched(&cells).unwrap_or_else(|| without_a_rate(&cells)),
         false => operations::most(&cells).unwrap_or_else(|| how_fast(&cells)),
     };
     let where_it_stops = where_it_stops(&cells, findings);
@@ -114,7 +114,11 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
     } else if let Some(found) = devices(Way::Both) {
         (format!("{} moves", device(found.cell)), found)
     } else if let Some(found) = fastest(&|_| true) {
-        let lead = "No figure is surely the device's. With that warning, the most was";
+        // Nobody takes transactions for the device's own.
+        let lead = match transactions {
+            true => "The most was",
+            false => "No figure is surely the device's. With that warning, the most was",
+        };
         (lead.to_owned(), found)
     } else {
         return without_a_rate(cells);

@@ -9,13 +9,40 @@ use experiment::knob;
 /// So many programs are told by their times; more are nobody's first sentence.
 const TOLD: usize = 3;
 
-/// Whether all that was asked is how long programs take.
+/// Whether all that was asked is how long programs take, those that join files among them.
 pub fn are_asked(cells: &[Cell<'_>]) -> bool {
-    cells.iter().all(|cell| cell.settings.has(knob::COMMAND))
+    let is_asked =
+        |cell: &Cell<'_>| cell.settings.has(knob::COMMAND) || cell.settings.has(knob::CONCAT_WITH);
+    cells.iter().all(is_asked)
 }
 
-/// One sentence; `None` where no program was timed.
-pub fn times(cells: &[Cell<'_>]) -> Option<String> {
+/// Whether a cell is of programs of which the time is asked: not of clients of a server, whose
+/// bytes per second are.
+pub fn is_timed(cell: &Cell<'_>) -> bool {
+    are_asked(std::slice::from_ref(cell)) && !is_served(cell)
+}
+
+fn is_served(cell: &Cell<'_>) -> bool {
+    cell.settings.find(knob::SERVER).is_some_and(|server| !server.is_empty())
+}
+
+/// What clients of servers got, one sentence; `None` where there are other programs as well.
+pub fn fetched(cells: &[Cell<'_>]) -> Option<String> {
+    if !cells.iter().all(is_served) {
+        return None;
+    }
+    let most = |(name, of): &(String, Vec<&Cell<'_>>)| {
+        let found = Fastest::of(of, "throughput_bytes_per_s")?;
+        let rate = words::rate(&found.estimate, found.trials);
+        let streams = words::streams(found.cell.settings.number(knob::STREAMS));
+        Some(format!("{name} {rate} with {streams}"))
+    };
+    let told: Vec<String> = kinds(cells).iter().filter_map(most).collect();
+    (!told.is_empty()).then(|| format!("Clients get at most: {}.", told.join("; ")))
+}
+
+/// Cells of one program each, by its name.
+fn kinds<'a>(cells: &'a [Cell<'a>]) -> Vec<(String, Vec<&'a Cell<'a>>)> {
     let mut kinds: Vec<(String, Vec<&Cell<'_>>)> = Vec::new();
     for cell in cells {
         let command = cell.load(&[]);
@@ -24,6 +51,12 @@ pub fn times(cells: &[Cell<'_>]) -> Option<String> {
             None => kinds.push((command, vec![cell])),
         }
     }
+    kinds
+}
+
+/// One sentence; `None` where no program was timed.
+pub fn times(cells: &[Cell<'_>]) -> Option<String> {
+    let kinds = kinds(cells);
     let told: Vec<String> = kinds.iter().filter_map(|(name, of)| time(name, of)).collect();
     let more = told.len().saturating_sub(TOLD) as u64;
     let rest = match more {

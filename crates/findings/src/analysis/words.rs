@@ -327,6 +327,7 @@ pub fn load_by(settings: &Settings, first: &[&str], knobs: &[&str]) -> String {
         (true, _) => access(settings).to_owned(),
         (false, "") if settings.has(knob::DATAGRAM_SIZE) => "UDP".to_owned(),
         (false, "") if settings.is_network() => "TCP".to_owned(),
+        (false, "") if settings.has(knob::CONCAT_WITH) => "Joining large files".to_owned(),
         (false, "") => settings.engine().to_owned(),
         (false, operation) => format!("The operation {operation}"),
     };

@@ -4,6 +4,7 @@
 use super::{SummaryFigure, Unit, caveat, remark};
 use crate::analysis::curve::Cell;
 use crate::analysis::fastest::Fastest;
+use crate::analysis::programs;
 use base::value::counted;
 use experiment::knob;
 use experiment::measurement::figures::standing;
@@ -43,7 +44,11 @@ fn part(cell: &Cell<'_>) -> String {
 }
 
 fn line(part: &str, cells: &[&Cell<'_>]) -> Option<SummaryFigure> {
-    let rate = RATES.iter().find(|(name, _)| cells.iter().any(|it| !it.values(name).is_empty()));
+    // Of a program that is timed its bytes are none of the question.
+    let is_timed =
+        cells.iter().all(|cell| programs::is_timed(cell)) && Fastest::program(cells).is_some();
+    let has = |name: &str| cells.iter().any(|cell| !cell.values(name).is_empty());
+    let rate = RATES.iter().find(|(name, _)| !is_timed && has(name));
     let (found, unit, values) = match rate {
         Some((name, unit)) => {
             let found = Fastest::of(cells, name)?;
