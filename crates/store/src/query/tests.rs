@@ -291,7 +291,7 @@ fn hints_say_what_was_meant() {
         ("SELECT throughptu FROM trials", "did you mean throughput?"),
         ("SELECT t.iosp FROM trials AS t", "did you mean iops, bios or host?"),
         ("SELECT throughp FROM trials", "did you mean throughput"),
-        ("SELECT * FROM trails", "did you mean \"trials\"?"),
+        ("SELECT * FROM trails", "did you mean \"trials\" or \"trial\"?"),
         ("SELECT * FROM sequential", "did you mean \"sequential-read\"?"),
         ("SELECT * FROM sequential-read", "a name with a dash"),
         ("SELEC 1", "without SQL"),
