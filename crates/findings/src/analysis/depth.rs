@@ -68,10 +68,12 @@ fn tell(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     let finding = Finding::info(QUESTION.name, claim, curve.evidence());
     let finding = finding.doubted(curve.strays(), curve.points.len()).left_open(left_open);
     let finding = finding.stating(assertions.into_iter().map(|it| it.about(subject.clone())));
-    // Where it stops growing lies between levels that were measured.
-    let (least, most) = (first as u64, last as u64);
-    let peak = (scaling.peak_at as u64).max(least);
-    let finding = finding.typing(tried(curve, [least, peak / 2, peak, 2 * peak, most]));
+    let peak = scaling.peak_at as u64;
+    let around = match scaling.knee {
+        Knee::Between(below, above) => [below as u64, ((below + above) / 2.0) as u64, above as u64],
+        _ => [(peak / 2).max(1), peak, 2 * peak],
+    };
+    let finding = finding.typing(tried(curve, around));
     Some(match advice {
         Some(advice) => finding.advise(advice),
         None => finding,

@@ -111,6 +111,7 @@ fn knee(curve: &Curve<'_>, scaling: &Scaling) -> Finding {
     let (most, peak) = (curve.last() as u64, scaling.peak_at as u64);
     let more = match scaling.knee {
         Knee::BeyondLast => [most, 2 * most, 4 * most],
+        Knee::Between(below, reached) => between(below, reached),
         _ => [(peak / 2).max(1), peak, 2 * peak],
     };
     let finding = finding.typing(tried(curve, more));
@@ -142,6 +143,11 @@ fn collapse(curve: &Curve<'_>, scaling: &Scaling) -> Option<Finding> {
     let (peak, at) = (scaling.peak_at as u64, loss.at as u64);
     let between = [peak, (3 * peak + at) / 4, (peak + at) / 2, at];
     Some(finding.warn().advise(advice).typing(tried(curve, between)))
+}
+
+/// Two levels and what lies between them.
+fn between(below: f64, reached: f64) -> [u64; 3] {
+    [below as u64, ((below + reached) / 2.0) as u64, reached as u64]
 }
 
 /// What to type to measure with so many streams.

@@ -77,10 +77,11 @@ fn no_nonsense(text: &str, what: &str) {
     for none in NONE {
         assert!(!text.contains(none), "{none:?} in {what}");
     }
-    // A list of levels is several numbers.
+    // A list of levels is several numbers, and what a simulated server is made of is typed whole.
     let digits = |part: &str| part.bytes().filter(u8::is_ascii_digit).count();
     let long = |word: &str| word.split([',', '=']).any(|part| digits(part) > 7);
-    let wrong = text.split_whitespace().find(|word| long(word));
+    let made_of = |word: &&str| word.starts_with("sim-");
+    let wrong = text.split_whitespace().filter(|word| !made_of(word)).find(|word| long(word));
     assert_eq!(wrong, None, "{what}");
 }
 
@@ -199,7 +200,8 @@ fn every_format_has_the_same_first_screen() {
         for finding in &summary.findings {
             findings += 1;
             due.push(finding.text.clone());
-            due.extend(finding.advice.clone());
+            // A terminal has room for one of them.
+            due.extend(finding.command.clone().or(finding.advice.clone()));
         }
         for (format, text) in &parts {
             for due in due.iter().map(|due| bare(&plain(due))) {
