@@ -38,11 +38,13 @@ pub fn of(
     campaign: &Campaign,
 ) -> Vec<ShortFinding> {
     // What is not decided is no news, nor that what was written is as safe as it seems, that
-    // memory is fast, that trials had settled, or that requests one by one wait for each other.
+    // memory is fast and limited by copying, that trials had settled, or that requests one by one
+    // wait for each other.
     let usual = |it: &Finding| {
-        let one_by_one = it.limit.as_deref() == Some(Resource::Latency.name());
+        let of_course = [Resource::Latency, Resource::Copying];
+        let of_course = of_course.iter().any(|one| it.limit.as_deref() == Some(one.name()));
         it.severity == Severity::Info
-            && (["durability", "cache", "steadiness"].contains(&it.question) || one_by_one)
+            && (["durability", "cache", "steadiness"].contains(&it.question) || of_course)
     };
     // Where the bytes of a figure came from stands beside it.
     let beside = |it: &Finding| {

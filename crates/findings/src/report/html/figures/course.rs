@@ -42,7 +42,7 @@ pub fn figure(input: &Input<'_>) -> Option<Figure> {
         y: Axis::linear("MB/s"),
         traces,
         laws: Vec::new(),
-        figures: Vec::new(),
+        figures: vec!["throughput_bytes_per_s", "durable_throughput_bytes_per_s"],
         trials: Vec::new(),
     }];
     Some(Figure {
