@@ -39,12 +39,15 @@ fn time_left_is_right(said: &Said) {
     assert!(told >= 5, "{:?}", said.lines);
 }
 
-/// What was planned is what it takes, its preparation included: over or under by 5 % at most.
+/// What was planned is what it takes, its preparation included: over or under by 5 % at most. Where
+/// no curve fits any more the time for one, three trials of 2 s, is left.
 fn takes_its_budget(said: &Said, budget_s: f64) {
+    const ONE_CURVE_S: f64 = 7.5;
     let took = said.took.as_secs_f64() / budget_s;
     println!("it took {took:.4} of its budget");
     let told = said.lines.last().map(|(_, line)| line.as_str()).unwrap_or_default();
-    assert!((0.95..=1.05).contains(&took), "{took:.4} of {budget_s} s; it said last: {told}");
+    let least = 1.0 - (ONE_CURVE_S / budget_s).max(0.05);
+    assert!((least..=1.05).contains(&took), "{took:.4} of {budget_s} s; it said last: {told}");
 }
 
 /// Writing was not limited here, so that it may be much faster than in the probe.

@@ -137,9 +137,9 @@ const CORE_SHARE: f64 = 0.75;
 const GROWN_SHARE: f64 = 0.5;
 
 /// Buys as many cells as `left_ns` allows, in order, at the shortest trials, each of which takes
-/// `overhead_ns` besides. Where that is the whole core set, its trials grow first; then, if all
-/// curves were bought, theirs with what is left. A core set that has run already is told by wishes
-/// without it.
+/// `overhead_ns` besides. Where that is the whole core set, its trials grow first; then those of
+/// the curves that were bought, with what is left. A core set that has run already is told by
+/// wishes without it.
 pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> Bought {
     let (core, curves) = wishes.split_at(wishes.iter().take_while(|wish| wish.is_core()).count());
     let total_ns = |wishes: &[Wish], trial_ns| total_ns(wishes, trial_ns, overhead_ns);
@@ -169,9 +169,10 @@ pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> Bought {
         }
         let more = affordable(curves, trial_ns, left_ns.saturating_sub(total));
         cells += more;
-        if more == curves.len() {
-            let trials: u32 = curves.iter().map(|wish| wish.replicates).sum();
-            let spare = left_ns.saturating_sub(total + total_ns(curves, trial_ns));
+        // What buys no further curve makes the trials of those that are bought longer.
+        let trials: u32 = curves[..more].iter().map(|wish| wish.replicates).sum();
+        if trials > 0 {
+            let spare = left_ns.saturating_sub(total + total_ns(&curves[..more], trial_ns));
             let longer = trial_ns + spare / u64::from(trials);
             trial_ns = (longer / TENTH_NS * TENTH_NS).clamp(TRIAL_NS_MIN, TRIAL_NS_MAX);
         }

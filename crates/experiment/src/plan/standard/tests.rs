@@ -221,6 +221,26 @@ fn a_budget_buys_whole_cells_in_order_and_the_named_budget_buys_the_next() {
     assert_eq!(buy(&wishes, 0, OVERHEAD_NS).cells, 1, "something is always read");
 }
 
+/// An evaluation of 120 s ended after 114: what was left bought no further curve, and the trials of
+/// those that were bought stayed as short as they may be.
+#[test]
+fn what_buys_no_further_curve_makes_the_trials_of_the_others_longer() {
+    let wishes = wishes(&shape(&["/srv"]));
+    let core = wishes.iter().take_while(|wish| wish.is_core()).count();
+    let curves = &wishes[core..];
+    let mut grown = 0;
+    for left_s in 8..400 {
+        let left_ns = left_s * SECOND;
+        let bought = buy(curves, left_ns, OVERHEAD_NS);
+        let trials: u32 = curves[..bought.cells].iter().map(|wish| wish.replicates).sum();
+        // Less than a tenth of a second for each trial is left.
+        let unspent_ns = left_ns - bought.total_ns;
+        assert!(unspent_ns < u64::from(trials) * TENTH_NS, "{left_s}: {bought:?}");
+        grown += u32::from(bought.cells < curves.len() && bought.trial_ns > TRIAL_NS_MIN);
+    }
+    assert!(grown > 100, "{grown}");
+}
+
 #[test]
 fn a_file_system_without_direct_io_gets_no_direct_cell() {
     let shape = Shape { direct: false, ..shape(&["/dev/shm"]) };
