@@ -193,7 +193,7 @@ async function grid() {
   }
   await box('#surface-place');
   await browser.until("document.querySelector('#grid-map .heatmaplayer image, #grid-map .heatmaplayer path')", 'the map is drawn', 180);
-  const edges = await browser.evaluate(`[...document.querySelectorAll('#grid-map .shape-label text, #grid-map .shape-label')]
+  const edges = await browser.evaluate(`[...document.querySelectorAll('#grid-map .shape-label text, #grid-map .shape-label, #grid-map .annotation-text')]
     .map((label) => label.textContent).filter((label, at, all) => label && all.indexOf(label) === at)`);
   if (harness.subject === 'cached') {
     check('the edges of caches are drawn and named', must(edges.length === 2 && edges.every((name) => /cache/.test(name)), edges.join() || 'none'));

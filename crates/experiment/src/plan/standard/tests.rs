@@ -238,7 +238,7 @@ fn what_buys_no_further_curve_makes_the_trials_of_the_others_longer() {
         assert!(unspent_ns < u64::from(trials) * TENTH_NS, "{left_s}: {bought:?}");
         grown += u32::from(bought.cells < curves.len() && bought.trial_ns > TRIAL_NS_MIN);
     }
-    assert!(grown > 100, "{grown}");
+    assert!(grown > 50, "{grown}");
 }
 
 #[test]

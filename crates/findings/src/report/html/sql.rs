@@ -262,10 +262,6 @@ pub fn of_panel(input: &Input<'_>, panel: &Panel) -> Option<Markup> {
             "A row a trial that this rests on. Drawn are all operations of a load together, from \
              the table `histogram`, which SQL cannot put together."
         }
-        _ if panel.kind == Kind::Course => {
-            "A row a trial that this rests on, with its rate over all of its time. Drawn is what \
-             was counted of it each moment, which is packed in the table `sample`."
-        }
         true => {
             "A row a trial that this rests on; drawn are means over replicates. Rows give a cell's \
              own spread: an interval that is drawn may be of one that is pooled over cells."
