@@ -37,11 +37,11 @@ pub fn of(
     limit: Option<&Limit>,
     campaign: &Campaign,
 ) -> Vec<ShortFinding> {
-    // What is not decided is no news, nor that what was written is as safe as it seems, that
-    // memory is fast and limited by copying, that trials had settled, or that requests one by one
-    // wait for each other.
+    // What is not decided or not known is no news, nor that what was written is as safe as it
+    // seems, that memory is fast and limited by copying, that trials had settled, or that requests
+    // one by one wait for each other.
     let usual = |it: &Finding| {
-        let of_course = [Resource::Latency, Resource::Copying];
+        let of_course = [Resource::Latency, Resource::Copying, Resource::Unknown];
         let of_course = of_course.iter().any(|one| it.limit.as_deref() == Some(one.name()));
         it.severity == Severity::Info
             && (["durability", "cache", "steadiness"].contains(&it.question) || of_course)

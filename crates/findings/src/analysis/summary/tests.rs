@@ -205,6 +205,11 @@ fn what_is_not_decided_or_usual_is_no_news() {
         Finding { open: true, ..info("scaling", "Whether it gains is not decided.") },
         info("cache", "Reading from the page cache gives 7667 MB/s."),
         info("durability", "Writes are durable as fast as they are accepted."),
+        Finding {
+            limit: Some("unknown".into()),
+            suspect: Some("device".into()),
+            ..info("bottleneck", "What limits 2 of 21 cells is not known.")
+        },
         Finding { severity: Severity::Warning, ..info("cache", "2 trials got bytes elsewhere.") },
         info("depth", "Reading gives all it has at queue depth 1 already."),
     ];
