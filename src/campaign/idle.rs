@@ -153,10 +153,10 @@ mod tests {
     /// How long each look of a test lasts.
     const SHORT: Duration = Duration::from_millis(200);
 
-    /// A machine of two CPUs that others use while `busy` says so, which ends when anything is said
-    /// of them. What was said, and how long it took.
+    /// A machine of two CPUs that others use while `busy` says so; where it is waited for them,
+    /// until anything is said of them. What was said, once the looking ended.
     #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
-    fn looked(busy: &AtomicBool, stop: &Stop, wait: bool) -> (Vec<String>, Duration) {
+    fn looked(busy: &AtomicBool, stop: &Stop, wait: bool) -> Vec<String> {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join("proc");
         std::fs::create_dir(&folder).unwrap();
@@ -169,7 +169,7 @@ mod tests {
         count(1, 1);
         let (over, mut said) = (AtomicBool::new(false), Vec::new());
         let host = Host::at(root.path());
-        let took = std::thread::scope(|scope| {
+        std::thread::scope(|scope| {
             scope.spawn(|| {
                 let (mut used, mut idle) = (1, 1);
                 while !over.load(Ordering::Relaxed) {
@@ -186,25 +186,23 @@ mod tests {
             while host.read("/proc/stat").unwrap() == first {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            let began_ns = clock::monotonic_ns();
             look_each(SHORT, &host, &[], stop, wait, |text| {
                 said.push(text.to_owned());
-                // They are done when somebody is told of them.
-                busy.store(false, Ordering::Relaxed);
+                // Who waits sees them leave; who does not goes on beside them.
+                busy.store(!wait, Ordering::Relaxed);
             });
             over.store(true, Ordering::Relaxed);
-            Duration::from_nanos(clock::monotonic_ns() - began_ns)
         });
-        (said, took)
+        said
     }
 
     /// `--wait-idle` waits until nobody else uses the machine, and nothing else ever waits.
     #[test]
     fn it_waits_for_others_where_the_user_said_so_and_not_otherwise() {
         let stop = Stop::new();
-        let (said, took) = looked(&AtomicBool::new(false), &stop, true);
-        assert!(said.is_empty() && took < 10 * SHORT, "nobody is there: {said:?} {took:?}");
-        let (said, _) = looked(&AtomicBool::new(true), &stop, true);
+        let said = looked(&AtomicBool::new(false), &stop, true);
+        assert!(said.is_empty(), "nobody is there: {said:?}");
+        let said = looked(&AtomicBool::new(true), &stop, true);
         assert_eq!(said.len(), 1, "it is said once: {said:?}");
         assert!(said[0].starts_with("others use "), "{said:?}");
         assert!(
@@ -212,9 +210,9 @@ mod tests {
             "{said:?}"
         );
         let busy = AtomicBool::new(true);
-        let (said, took) = looked(&busy, &stop, false);
+        let said = looked(&busy, &stop, false);
         assert!(said.len() == 1 && said[0].ends_with("--wait-idle waits"), "{said:?}");
-        assert!(took < 10 * SHORT, "it looked once: {took:?}");
+        assert!(busy.load(Ordering::Relaxed), "it went on although they are still there");
     }
 
     /// A machine that is never idle: the user's Ctrl-C ends the waiting, and where the kernel does
@@ -225,8 +223,8 @@ mod tests {
         let nothing = Host::at("/nonexistent");
         look_each(Duration::from_secs(60), &nothing, &[], &stop, true, |text| panic!("{text}"));
         stop.ask();
-        let (said, took) = looked(&AtomicBool::new(true), &stop, true);
-        assert!(said.is_empty() && took < 10 * SHORT, "{said:?} {took:?}");
+        let said = looked(&AtomicBool::new(true), &stop, true);
+        assert!(said.is_empty(), "{said:?}");
     }
 
     /// Ticks of all CPUs that were busy and idle, and sectors that `sda` moved.

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::outcome::Session;
 use super::talk;
+use base::value::shell_words;
 use experiment::measurement::Note;
 use experiment::plan::design::Plan;
 use experiment::plan::labels::Setup;
@@ -175,21 +176,12 @@ fn retyped(typed: impl Iterator<Item = String>, labels: &[String], resume: bool)
             "--label" | "--again" => drop(typed.next()),
             "--resume" => {}
             other if other.starts_with("--label=") || other.starts_with("--again=") => {}
-            _ => words.push(quoted(&word)),
+            _ => words.push(word),
         }
     }
     words.extend(resume.then(|| "--resume".to_owned()));
-    words.extend(labels.iter().map(|word| quoted(word)));
-    words.join(" ")
-}
-
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "._+-/=,:@%".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
+    words.extend_from_slice(labels);
+    shell_words(&words)
 }
 
 #[cfg(test)]

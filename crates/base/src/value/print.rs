@@ -83,7 +83,8 @@ pub(super) fn decimal_duration(ns: u64) -> String {
     format!("{}.{}{name}", ns / unit, rest.trim_end_matches('0'))
 }
 
-/// Words that a POSIX shell reads back as the same words.
+/// Words that a POSIX shell reads back as the same words. The crate `shlex` would quote what needs
+/// no quotes, as `queue-depth=1,8`, and be read less easily.
 pub fn shell_words(argv: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     let quoted = argv.iter().map(|word| match word.is_empty() || !word.chars().all(plain) {

@@ -16,14 +16,14 @@ pub const QUESTION: Question = Question {
 };
 
 fn answer(records: &[Record]) -> Vec<Finding> {
-    let mut kinds: Vec<(Note, Vec<u32>)> = Vec::new();
+    let mut kinds: Vec<(Note, Vec<&Record>)> = Vec::new();
     for record in records {
         for note in notes_of(record).iter() {
             match kinds.iter_mut().find(|(first, _)| first.kind == note.kind) {
                 // Two notes of one kind on one trial count once.
-                Some((_, trials)) if trials.last() == Some(&record.trial.number) => {}
-                Some((_, trials)) => trials.push(record.trial.number),
-                None => kinds.push((note.clone(), vec![record.trial.number])),
+                Some((_, of)) if of.last().is_some_and(|last| std::ptr::eq(*last, record)) => {}
+                Some((_, of)) => of.push(record),
+                None => kinds.push((note.clone(), vec![record])),
             }
         }
     }
@@ -31,11 +31,11 @@ fn answer(records: &[Record]) -> Vec<Finding> {
         return Vec::new();
     }
     // What takes something away comes first, and of these what most trials have.
-    let warns = |note: &Note, trials: &[u32]| {
-        takes_away(&note.kind) && !trials.iter().all(|number| is_usual(records, *number, note))
+    let warns = |(note, of): &(Note, Vec<&Record>)| {
+        takes_away(&note.kind) && !of.iter().all(|record| is_usual(record, note))
     };
-    kinds.sort_by_key(|(note, trials)| (!warns(note, trials), Reverse(trials.len())));
-    let of_warnings = kinds.iter().filter(|(note, trials)| warns(note, trials)).count();
+    kinds.sort_by_cached_key(|kind| (!warns(kind), Reverse(kind.1.len())));
+    let of_warnings = kinds.iter().take_while(|kind| warns(kind)).count();
     let (first, rest) = kinds.split_at(if of_warnings > 0 { of_warnings } else { kinds.len() });
     [(first, of_warnings > 0), (rest, false)]
         .into_iter()
@@ -48,9 +48,10 @@ fn answer(records: &[Record]) -> Vec<Finding> {
 const NAMED_MAX: usize = 3;
 
 /// Notes of several kinds in one finding: a finding for each made five of one thing.
-fn tell(records: &[Record], kinds: &[(Note, Vec<u32>)], warns: bool) -> Finding {
+fn tell(records: &[Record], kinds: &[(Note, Vec<&Record>)], warns: bool) -> Finding {
     let done = records.iter().filter(|record| record.outcome.measurement().is_some()).count();
-    let mut trials: Vec<u32> = kinds.iter().flat_map(|(_, trials)| trials.clone()).collect();
+    let of_all = kinds.iter().flat_map(|(_, of)| of);
+    let mut trials: Vec<u32> = of_all.map(|record| record.trial.number).collect();
     trials.sort_unstable();
     trials.dedup();
     let named = kinds.iter().take(NAMED_MAX).map(|(note, of)| match kinds.len() {
@@ -76,9 +77,9 @@ fn tell(records: &[Record], kinds: &[(Note, Vec<u32>)], warns: bool) -> Finding 
             "`{}` is on {}, of {}",
             note.kind,
             counted(of.len() as u64, "trial"),
-            loads(records, of)
+            workloads(of)
         );
-        let first = format!("trial {}: {}", of[0], note.text);
+        let first = format!("trial {}: {}", of[0].trial.number, note.text);
         [Some(of_loads).filter(|_| kinds.len() > 1), Some(first)]
     });
     let finding = Finding::info(QUESTION.name, claim, trials).detailed(details.flatten());
@@ -86,26 +87,24 @@ fn tell(records: &[Record], kinds: &[(Note, Vec<u32>)], warns: bool) -> Finding 
 }
 
 /// Which figures rest on these trials: the workloads, by name.
-fn loads(records: &[Record], trials: &[u32]) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for record in records.iter().filter(|record| trials.contains(&record.trial.number)) {
-        let name = format!("`{}`", record.trial.group);
+fn workloads(of: &[&Record]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for record in of {
+        let name = record.trial.group.as_str();
         if !names.contains(&name) {
             names.push(name);
         }
     }
-    names.join(", ")
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether a note tells what is no surprise of such a load: reading from memory uses up the cores
 /// that read, and nothing else is there to be measured.
-fn is_usual(records: &[Record], number: u32, note: &Note) -> bool {
-    let of = records.iter().find(|record| record.trial.number == number);
-    let warm = of.is_some_and(|record| {
-        let settings = &record.trial.settings;
-        settings.has(knob::ACCESS) && words::path(settings) == words::WARM
-    });
-    warm && note.kind == "generator-bound"
+fn is_usual(record: &Record, note: &Note) -> bool {
+    let settings = &record.trial.settings;
+    note.kind == "generator-bound"
+        && settings.has(knob::ACCESS)
+        && words::path(settings) == words::WARM
 }
 
 /// Whether a note of this kind takes something away from figures. How warm it got is good to know;

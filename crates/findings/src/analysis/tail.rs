@@ -95,7 +95,7 @@ struct Load<'a> {
     verdict: Verdict,
     trials: Vec<Latencies<'a>>,
     place: usize,
-    /// The tail over the median.
+    /// The tail over the median, trial by trial: by this the longest is found.
     times: Estimate,
 }
 
@@ -107,7 +107,7 @@ fn longest(records: &[Record]) -> Option<Finding> {
         for (verdict, of) in by_origin(&cell.records) {
             let trials: Vec<Latencies<'_>> = of.into_iter().filter_map(latencies).collect();
             let Some(place) = common(&trials).filter(|_| !trials.is_empty()) else { continue };
-            let Some(times) = times_of(&trials, place) else { continue };
+            let Some(times) = in_logs(&ratios(&trials, place)) else { continue };
             let label = cell.load(&["block-size", "queue-depth", "streams"]);
             loads.push(Load { label, verdict, trials, place, times });
         }
@@ -118,14 +118,15 @@ fn longest(records: &[Record]) -> Option<Finding> {
     }
     loads.sort_by(|a, b| b.times.value.total_cmp(&a.times.value));
     let (first, others) = loads.split_first()?;
-    if first.times.value < LONG {
+    let told = times_of(first)?;
+    if told.value < LONG {
         return None;
     }
     let (name, of) = (TAILS[first.place].0, &first.trials);
     let most = of.iter().map(|it| it.max).fold(0.0, f64::max);
     let beside = match others.first() {
         Some(next) => format!(" The next of {} loads: {} times.", loads.len(), {
-            significant(next.times.value)
+            significant(times_of(next)?.value)
         }),
         None => String::new(),
     };
@@ -135,7 +136,7 @@ fn longest(records: &[Record]) -> Option<Finding> {
         duration(pooled(of, MEDIAN)?),
         duration(pooled(of, TAILS[first.place].2)?),
         duration(most),
-        words::number(&first.times, " times"),
+        words::number(&told, " times"),
         beside
     );
     let numbers = of.iter().map(|it| it.record.trial.number).collect();
@@ -152,11 +153,11 @@ fn pooled(trials: &[Latencies<'_>], figure: &str) -> Option<f64> {
     percentile_of(&records, figure)
 }
 
-/// The tail of that place over the median, with an interval between the trials.
-fn times_of(trials: &[Latencies<'_>], place: usize) -> Option<Estimate> {
-    let own = in_logs(&ratios(trials, place))?;
-    let all = pooled(trials, TAILS[place].2)? / pooled(trials, MEDIAN)?;
-    Some(own.times(all / own.value))
+/// The tail over the median as they are told, with the interval between the trials. Histograms are
+/// put together for what is told alone: there may be 100 000 trials.
+fn times_of(load: &Load<'_>) -> Option<Estimate> {
+    let all = pooled(&load.trials, TAILS[load.place].2)? / pooled(&load.trials, MEDIAN)?;
+    Some(load.times.times(all / load.times.value))
 }
 
 /// The geometric mean of ratios with Student's interval of their logarithms.

@@ -53,7 +53,7 @@ fn the_first_screen_of_every_campaign_keeps_its_contract() {
 /// something to type.
 #[test]
 fn each_finding_names_its_load_and_says_what_to_type() {
-    let mut wrong = Vec::new();
+    let (mut wrong, mut typed) = (Vec::new(), 0);
     for sample in samples() {
         let summary = sample.input().summary.clone();
         let mut subjects: Vec<String> = Vec::new();
@@ -61,6 +61,8 @@ fn each_finding_names_its_load_and_says_what_to_type() {
             if finding.command.is_none() && finding.advice.is_none() {
                 wrong.push(format!("{}: nothing to type: {finding:?}", sample.name));
             }
+            let command = finding.command.as_deref().unwrap_or_default();
+            typed += usize::from(command.starts_with("brickyard "));
             subjects.push(finding.text.split_whitespace().take(4).collect::<Vec<_>>().join(" "));
         }
         let named = |subject: &String| subjects.iter().filter(|it| *it == subject).count();
@@ -69,6 +71,7 @@ fn each_finding_names_its_load_and_says_what_to_type() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(typed > 10, "{typed} commands");
 }
 
 /// What nobody can use or understand.
