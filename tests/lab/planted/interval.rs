@@ -83,18 +83,22 @@ pub fn equal_cells(number: u64) -> Found {
     headline_holds(&document, slow.bytes_per_s as f64, OFF)
 }
 
+/// The ends in "37.9 MB/s (33.3 to 41.3)".
+fn bracket(line: &str) -> Option<(f64, f64)> {
+    let (_, rest) = line.split_once(" MB/s (").expect("an interval, or why there is none");
+    let (low, high) = rest.split_once(')')?.0.split_once(" to ")?;
+    // Once the words had changed, an interval went unread, and what it missed was never seen.
+    Some((low.parse().expect("a lower end"), high.parse().expect("an upper end")))
+}
+
 /// The interval of the answer holds the truth but for `off`; an answer without one is none.
 fn headline_holds(document: &Value, truth: f64, off: f64) -> Found {
     let Some((said, line)) = headline(document) else {
         return Found::Unknown(format!("{}", document["answer"]));
     };
     let share = said / truth;
-    let words: Vec<&str> = line.split_whitespace().collect();
-    // "95 % interval 2593 to 3559 MB/s".
-    let at = words.windows(2).position(|two| two == ["%", "interval"]);
-    let number = |place: usize| words.get(place).and_then(|word| word.parse::<f64>().ok());
-    let found = at.and_then(|at| Some((number(at + 2)? * 1e6, number(at + 4)? * 1e6)));
-    match found {
+    let interval = bracket(&line).map(|(low, high)| (low * 1e6, high * 1e6));
+    match interval {
         Some(interval) if holds(interval, truth, off) => {
             Found::Right(format!("{share:.3}: {line}"))
         }
