@@ -19,6 +19,11 @@ const WHOLE = ['1400x900', '390x844'];
 /** So many screens a page takes as it opens. */
 const SCREENS = 6;
 const DEEPEST = 9000;
+const LONG = Boolean(process.env.BRICKYARD_LONG);
+/** So many times as slow is a machine on which links are pressed. */
+const BUSY = LONG ? 12 : 6;
+/** A page of more trials is printed with all of them in the long form alone: that takes half a minute. */
+const PRINTED = 2000;
 const harness = await begin('node tests/browser/report.mjs [--shots DIR] REPORT.html...');
 const {args, browser, shots} = harness;
 const check = harness.check.bind(harness);
@@ -283,7 +288,7 @@ const FIRST = `(() => {
 
 /**
  * Each link at the head of the page, as somebody would press it on a page that was just opened; of the
- * page with most figures on a machine a twelfth as fast. There the browser had gone to where the place
+ * page with most figures on a machine a sixth as fast, in the long form a twelfth. There the browser had gone to where the place
  * was before the figures above it were drawn: one landed 99 px off on a busy machine, here they were
  * 2362 px off.
  */
@@ -292,7 +297,7 @@ async function links(where) {
   const names = await browser.evaluate(`[...document.querySelectorAll('nav a')].map((link) => link.hash)`);
   const bad = [];
   for (const name of names) {
-    await slow(harness.subject === 'crossed' ? 12 : 1);
+    await slow(harness.subject === 'crossed' ? BUSY : 1);
     await browser.evaluate(`(async () => {
       scrollTo({top: 0, behavior: 'instant'});
       document.querySelector('nav a[href=${JSON.stringify(name)}]').click();
@@ -406,6 +411,8 @@ async function pages(paper = {Letter: [8.5, 11], A4: [8.27, 11.69]}) {
   const breaks = await browser.evaluate(`(() => {
     const appendix = document.querySelector('.appendix');
     appendix?.setAttribute('style', 'height: 0; overflow: hidden; break-before: avoid');
+    // Ten thousand rows took 25 s to be laid out on paper, though none of them was printed.
+    appendix?.querySelectorAll('table').forEach((table) => { table.style.display = 'none'; });
     document.querySelector('footer')?.setAttribute('style', 'display: none');
     return appendix ? 1 : 0;
   })()`);
@@ -414,7 +421,8 @@ async function pages(paper = {Letter: [8.5, 11], A4: [8.27, 11.69]}) {
     const count = counted(Buffer.from(data, 'base64'));
     bad.push(...must(count >= 1 && count <= 2, `${count} of ${name}`));
   }
-  await browser.evaluate(`['.appendix', 'footer'].forEach((part) => document.querySelector(part)?.removeAttribute('style'))`);
+  await browser.evaluate(`document.querySelectorAll('.appendix, .appendix table, footer')
+    .forEach((part) => part.removeAttribute('style'))`);
   if (breaks) check('two pages come before the appendix on paper', bad);
 }
 
@@ -527,8 +535,10 @@ async function print(url, name) {
   await shot(`${name}-print`);
   await browser.call('Emulation.setEmulatedMedia', {media: ''});
   await pages();
-  // Its beginning alone: all of 80 MB takes a minute to get here.
-  const {stream} = await browser.call('Page.printToPDF', {transferMode: 'ReturnAsStream'});
+  const trials = await browser.evaluate("document.querySelectorAll('#trials-table tbody tr').length");
+  if (trials > PRINTED && !LONG) return;
+  // Its beginning alone: all of 80 MB takes a minute to be made.
+  const {stream} = await browser.call('Page.printToPDF', {transferMode: 'ReturnAsStream', pageRanges: '1-4'});
   const {data} = await browser.call('IO.read', {handle: stream, size: 20000});
   await browser.call('IO.close', {handle: stream});
   const pdf = Buffer.from(data, 'base64');
