@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::disk::{Disk, beside_a_guest, beside_this_machine, usable};
+use crate::disk::{Disk, beside_another_disk, beside_this_machine, usable};
 use crate::guest::{Disks, Guest, bootable};
 use crate::run::{draw, figure, json, trials};
 
@@ -43,7 +43,7 @@ fn btrfs_stripes_deliver_what_their_disks_do_and_the_level_is_named_as_what_matt
     if !usable("RAID levels of btrfs", &["mkfs.btrfs"]) {
         return;
     }
-    let _beside = beside_a_guest();
+    let _beside = beside_another_disk();
     let mb = draw("MB/s of each disk", 18, 23);
     let mut disks: Vec<Disk> = (0..4).map(|_| Disk::new(1024)).collect();
     // What is written is not measured.

@@ -1,6 +1,6 @@
 //! The word of confidence, on disks whose limit is known.
 
-use crate::disk::{Disk, Mount, alone, usable};
+use crate::disk::{Disk, Mount, beside_another_disk, usable};
 use crate::planted::neighbour::Neighbour;
 use crate::run::{draw, json, noted};
 use base::stats::testing::Counts;
@@ -11,7 +11,7 @@ fn beside_a_neighbour_confidence_is_not_high() {
     if !usable("an evaluation beside a neighbour", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let rounds = if std::env::var_os("BRICKYARD_LONG").is_some() { 12 } else { 1 };
     for at in 0..rounds {
         let limit = draw(&format!("disk {at}: limit, MB/s"), 40, 110) * 1_000_000;
@@ -60,7 +60,7 @@ fn beside_a_neighbour_no_evaluation_is_of_high_confidence() {
     if !usable("whole evaluations beside a neighbour", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_another_disk();
     let rounds = if std::env::var_os("BRICKYARD_LONG").is_some() { 12 } else { 1 };
     let mut told_of = Counts::default();
     for at in 0..rounds {

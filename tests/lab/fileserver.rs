@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::disk::{Disk, Mount, alone, beside_another_disk, sh, usable};
+use crate::disk::{Disk, Mount, beside_a_guest, beside_another_disk, sh, usable};
 use crate::run::{brickyard, figure, json, trials};
 
 /// The loadfile that Debian's package carries.
@@ -102,7 +102,7 @@ fn a_round_of_dbench_and_one_of_ours_make_the_same_system_calls() {
     if !usable("dbench as referee", &["dbench", "strace"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let mount = Mount::new("tmpfs", "none", "size=1g");
     let folder = tempfile::tempdir().expect("a folder");
     let (loadfile, lines) = part(folder.path(), 3000);
@@ -219,7 +219,7 @@ fn a_replay_that_is_stopped_ends_at_once_and_leaves_nothing() {
     if !usable("a replay that is stopped", &[]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let mount = Mount::new("tmpfs", "none", "size=1g");
     let folder = tempfile::tempdir().expect("a folder");
     let name = mount.name();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::disk::{Disk, Mount, alone, sh, unmount, usable};
+use crate::disk::{Disk, Mount, beside_a_guest, sh, unmount, usable};
 use crate::run::{brickyard, draw, json};
 
 /// Runs flush-test on a disk, cuts its file system off after so long, and mounts it again.
@@ -45,7 +45,7 @@ fn cut(kind: &str, mib: u64, after_ms: u64) {
 
 #[test]
 fn a_file_system_that_is_cut_off_keeps_what_was_acknowledged() {
-    let _alone = alone();
+    let _beside = beside_a_guest();
     if !usable("flushed", &["xfs_io", "mkfs.ext4", "mkfs.xfs"]) {
         return;
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use crate::disk::{alone, usable};
+use crate::disk::{beside_a_guest, usable};
 use crate::liar::{Liar, Lie, Name, Rule, Told, Truth};
 use crate::run::{brickyard, draw, parse};
 
@@ -229,7 +229,7 @@ fn what_a_disk_lies_about_to_a_reader_is_found_and_named_and_nothing_else() {
     if !usable("a reader of a lying disk", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let draws = if std::env::var_os("BRICKYARD_LONG").is_some() { 40 } else { 1 };
     for number in 0..draws {
         let engines = [

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{alone, sh, usable};
+use crate::disk::{alone, beside_a_guest, sh, usable};
 use crate::run::{parse, trials};
 
 /// Its MTU, its discipline, the CPUs that its first queue is steered to, and tso, gso and gro by
@@ -86,7 +86,7 @@ fn an_interface_is_changed_for_the_trial_alone_and_no_other_is() {
     if !usable("settings of a veth", &["ip", "tc", "python3"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let (own, other) = (Namespace::new("own"), Namespace::new("other"));
     let (before, elsewhere) = (own.look(), other.look());
     let lines: Vec<&str> = before.lines().collect();
@@ -115,7 +115,7 @@ fn what_a_veth_has_not_is_skipped_by_name_in_the_kernels_words() {
     if !usable("refusals of a veth", &["ip", "tc", "python3"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let own = Namespace::new("own");
     let before = own.look();
     let folder = tempfile::tempdir().expect("a folder");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::disk::{Disk, Mount, alone, usable};
+use crate::disk::{Disk, Mount, alone, beside_a_guest, usable};
 use crate::run::{brickyard, draw, json, trials};
 
 fn read_ahead(disk: &Disk) -> PathBuf {
@@ -48,7 +48,7 @@ fn read_ahead_is_changed_for_the_trial_alone() {
     if !usable("read-ahead of a loop device", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let disk = Disk::new(256);
     let mount = Mount::format(&disk, "ext4");
     let (path, folder) = (read_ahead(&disk), tempfile::tempdir().expect("a folder"));
@@ -93,7 +93,7 @@ fn under_a_memory_limit_a_second_pass_comes_from_the_device_and_without_from_the
     if !usable("a memory limit", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let disk = Disk::new(1400);
     let mount = Mount::format(&disk, "ext4");
     let folder = tempfile::tempdir().expect("a folder");
@@ -224,7 +224,7 @@ fn a_program_runs_within_its_memory_and_on_its_processors() {
     if !usable("a program's memory limit", &["python3", "nproc"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let folder = tempfile::tempdir().expect("a folder");
     let run = |more: &[&str]| {
         let mut arguments = vec!["run", "command", "--dir", ".", "--replicates", "1"];

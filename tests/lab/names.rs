@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::disk::{Disk, Mount, alone, usable};
+use crate::disk::{Disk, Mount, beside_a_guest, usable};
 use crate::run::{draw, figure, json as run, noted, trials};
 
 /// The worker of the engine `tree`, spoken to as the program itself does; it leaves what it made.
@@ -98,7 +98,7 @@ fn what_was_counted_is_what_the_file_system_and_the_process_counted() {
     if !usable("names against the kernel's counts", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let files = draw("files", 1000, 4000);
     let disk = Disk::new(300);
     let mount = Mount::format(&disk, "ext4");
@@ -132,7 +132,7 @@ fn a_cold_stat_reads_the_disk_and_a_warm_one_does_not() {
     if !usable("cold stat", &["mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let disk = Disk::new(300);
     let mount = Mount::format(&disk, "ext4");
     let files = draw("files", 4000, 8000);

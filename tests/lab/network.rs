@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{alone, sh, usable};
+use crate::disk::{alone, beside_a_guest, sh, usable};
 use crate::run::{draw, figure, noted, parse, said, trials};
 
 /// Bytes that a shaped end lets go at once when nothing was sent for a while.
@@ -241,7 +241,7 @@ fn both_ends_die_with_the_program_that_started_them() {
     if !usable("a veth pair", &["ip"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let folder = tempfile::tempdir().expect("a folder");
     let mut run = Command::new(env!("CARGO_BIN_EXE_brickyard"))
         .args(["run", "tcp-stream", "wire=namespaces", "mtu=9000", "stop=60s", "--quiet"])
@@ -282,7 +282,7 @@ fn the_stacks_settings_are_changed_in_our_namespace_for_the_trial_alone() {
     if !usable("settings of a network namespace", &["ip"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let pair = Pair::new();
     let names = ["tcp_rmem", "tcp_wmem", "tcp_congestion_control"];
     let paths = names.map(|name| format!("/proc/sys/net/ipv4/{name}"));

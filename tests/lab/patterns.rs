@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::{Disk, Mount, alone, sh, usable};
+use crate::disk::{Disk, Mount, beside_a_guest, sh, usable};
 use crate::run::{json, trials};
 
 const RECORDS: u64 = 128;
@@ -98,7 +98,7 @@ fn a_disk_is_read_backwards_and_in_strides_at_exactly_those_places() {
     if !usable("places of backward and strided reads", &["mkfs.ext4", "lsblk"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let mut disk = Disk::new(64);
     let mount = Mount::format(&disk, "ext4");
     if !disk.limit(40 << 20, 400 << 20) {

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::alone;
+use crate::disk::{alone, beside_a_guest};
 use crate::run::{brickyard, noted, parse, trials};
 
 /// A control group of ours that can be frozen; thawed and removed when dropped.
@@ -131,7 +131,7 @@ fn told(child: Child) -> String {
 /// A container that was paused for a while in the middle of a trial was the slowest storage of all.
 #[test]
 fn a_load_whose_control_group_was_frozen_has_no_figure() {
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let Some(freezer) = Freezer::new("a frozen load") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let child = start(folder.path());
@@ -146,7 +146,7 @@ fn a_load_whose_control_group_was_frozen_has_no_figure() {
 
 #[test]
 fn a_load_that_was_frozen_with_the_program_has_no_figure() {
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let Some(freezer) = Freezer::new("a frozen run") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let child = start(folder.path());
@@ -160,7 +160,7 @@ fn a_load_that_was_frozen_with_the_program_has_no_figure() {
 /// Nobody can watch a group that a process joins later: then it is what the process did not do.
 #[test]
 fn a_load_that_was_frozen_in_a_group_that_nobody_watched_has_no_figure() {
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let Some(freezer) = Freezer::new("a load frozen elsewhere") else { return };
     let folder = tempfile::tempdir().expect("a folder");
     let child = start(folder.path());

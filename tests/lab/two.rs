@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{alone, usable};
+use crate::disk::{alone, beside_a_guest, usable};
 use crate::network::{Pair, limit};
 use crate::run::{draw, figure, noted, parse, trials};
 
@@ -96,7 +96,7 @@ fn a_stranger_is_refused_and_a_killed_end_leaves_the_other_ready() {
     if !usable("two ends over a veth", &["ip", "tc"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let pair = Pair::new();
     let folder = tempfile::tempdir().expect("a folder");
     let mut receiver = Receiver::new(&pair);

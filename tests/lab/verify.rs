@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
-use super::disk::{Disk, Mount, alone, sh, usable};
+use super::disk::{Disk, Mount, beside_a_guest, sh, usable};
 use super::run::{brickyard, draw, parse};
 
 const MIB: u64 = 1 << 20;
@@ -60,7 +60,7 @@ fn a_bit_that_flips_beneath_a_device_is_found_where_it_is() {
     if !usable(name, &["losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let folder = tempfile::tempdir().expect("a folder");
     let (disk, image) = disk(folder.path(), 16);
     let device = disk.device.as_str();
@@ -102,7 +102,7 @@ fn places_that_cannot_be_read_are_recorded_and_the_rest_is_read() {
     if !usable(name, &["losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let folder = tempfile::tempdir().expect("a folder");
     let (disk, image) = disk(folder.path(), 8);
     // In the midst of a block, at a whole page.
@@ -130,7 +130,7 @@ fn bytes_out_of_memory_are_no_evidence_on_a_device() {
     if !usable(name, &["losetup", "mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let folder = tempfile::tempdir().expect("a folder");
     let disk = Disk::new(64);
     let mount = Mount::format(&disk, "ext4");
@@ -156,7 +156,7 @@ fn errors_that_a_file_system_counts_meanwhile_are_told() {
     if !usable(name, &["losetup", "mkfs.ext4"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let folder = tempfile::tempdir().expect("a folder");
     let disk = Disk::new(64);
     let mount = Mount::format(&disk, "ext4");

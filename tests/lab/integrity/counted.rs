@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{alone, usable};
+use crate::disk::{beside_a_guest, usable};
 use crate::liar::Liar;
 use crate::run::{brickyard, noted, parse, trials};
 
@@ -56,7 +56,7 @@ fn an_error_that_the_file_system_counted_in_a_trial_is_beside_what_was_checked()
     if !usable("counters of errors", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let liar = Liar::new(48);
     let device = liar.device().trim_start_matches("/dev/").to_owned();
     for (error, count) in [(false, 0), (true, 1)] {

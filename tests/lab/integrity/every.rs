@@ -2,7 +2,7 @@
 //! is found, by its place, and nothing else.
 
 use super::{compare, expected, found, run};
-use crate::disk::{alone, usable};
+use crate::disk::{beside_a_guest, usable};
 use crate::liar::{Liar, Lie, Rule};
 use crate::run::draw;
 
@@ -46,7 +46,7 @@ fn each_of_the_writes_that_a_disk_drops_now_and_then_is_found_and_nothing_else()
     if !usable("a disk that drops one write of many", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     drops(100, 4);
     if std::env::var_os("BRICKYARD_LONG").is_some() {
         // 1 064 960 blocks.

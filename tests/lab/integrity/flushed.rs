@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::disk::{alone, usable};
+use crate::disk::{beside_a_guest, usable};
 use crate::liar::Liar;
 use crate::run::{brickyard, draw, parse};
 
@@ -69,7 +69,7 @@ fn what_an_honest_disk_acknowledged_survives_power_cuts_and_a_lying_one_is_convi
     if !usable("flush-test on a lying disk", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let long = std::env::var_os("BRICKYARD_LONG").is_some();
     for number in 0..if long { 40 } else { 3 } {
         let (lost, document) = cut(&format!("cut {number} of an honest disk"), false);

@@ -2,7 +2,7 @@
 //! the generation before.
 
 use super::{BLOCKS, compare, expected, found, once_each, run};
-use crate::disk::{alone, usable};
+use crate::disk::{beside_a_guest, usable};
 use crate::liar::{Liar, Lie};
 use crate::run::draw;
 
@@ -14,7 +14,7 @@ fn what_a_disk_lies_about_over_generations_is_found_and_named_and_nothing_else()
     if !usable("the plan integrity on a lying disk", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let draws = if std::env::var_os("BRICKYARD_LONG").is_some() { 20 } else { 1 };
     for number in 0..draws {
         for (what, lies) in [("honest", &[][..]), ("what stays", STAYS), ("what passes", PASSES)] {

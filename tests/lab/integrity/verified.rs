@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use crate::disk::{alone, usable};
+use crate::disk::{beside_a_guest, usable};
 use crate::liar::{Harm, Liar};
 use crate::run::{brickyard, draw, parse};
 
@@ -17,7 +17,7 @@ fn files_that_rot_between_two_readings_are_found_each_by_what_happened() {
     if !usable("verify on a lying disk", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let mut liar = Liar::new(48);
     let names = ["flipped", "misread", "spoiled", "sound"];
     let mut sectors = Vec::new();

@@ -12,7 +12,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::device::header;
 use super::{Harm, Liar, Lie, Rule, Told};
-use crate::disk::{alone, usable};
+use crate::disk::{beside_a_guest, usable};
 use crate::run::draw;
 
 const BLOCK: usize = 4096;
@@ -140,7 +140,7 @@ fn liar_tells_the_truth_until_it_is_told_to_lie() {
     if !usable("an honest liar", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let mut liar = Liar::new(48);
     let path = liar.path.join("file");
     for (direct, generation) in [(true, 1), (false, 2)] {
@@ -161,7 +161,7 @@ fn liar_shows_each_lie_where_and_as_it_tells_it_and_nothing_else() {
     if !usable("each lie of the liar", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let liar = Liar::new(48);
     let path = liar.path.join("file");
     let mut generation = 1;
@@ -262,7 +262,7 @@ fn liar_loses_at_a_power_cut_what_was_not_flushed_and_only_then_lies_about_flush
     if !usable("power cuts of the liar", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let mut liar = Liar::new(48);
     let path = liar.path.join("file");
     let mut generation = 1;
@@ -296,7 +296,7 @@ fn liar_harms_any_file_where_it_is_told_to() {
     if !usable("harms of the liar", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let mut liar = Liar::new(32);
     let path = liar.path.join("thesis.doc");
     let mut right = vec![0; 64 * BLOCK];
@@ -330,7 +330,7 @@ fn liar_cleans_up_behind_a_test_that_ends_without_a_word() {
     if !usable("cleaning up by the liar", &["mkfs.ext4", "losetup"]) {
         return;
     }
-    let _alone = alone();
+    let _beside = beside_a_guest();
     let mut liar = Liar::new(32);
     let open = File::create(liar.path.join("left-open")).expect("a file");
     let talk = liar.talk.get_mut().expect("nobody failed");
