@@ -101,11 +101,12 @@ fn recognise(file: &str, text: &str) -> Result<&'static Importer, Error> {
     })
 }
 
-/// What a file holds; what is not UTF-8 in it is replaced.
+/// What a file holds, packed or not; what is not UTF-8 in it is replaced.
 fn text(file: &str) -> Result<String, Error> {
     let read = IMPORT.read(Path::new(file));
     let what = || format!("cannot import {file}");
     let bytes = read.map_err(|error| Error { what: what(), ..error })?;
+    let bytes = IMPORT.unpacked(bytes).map_err(|why| Error::new(what(), why))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -149,6 +150,7 @@ fn record(
 mod tests {
     use super::*;
     use experiment::measurement::figures::{cells, figures};
+    use std::io::Write as _;
 
     fn fixture(name: &str) -> String {
         format!("{}/tests/fixtures/tools/{name}", env!("CARGO_MANIFEST_DIR"))
@@ -176,6 +178,25 @@ mod tests {
         let files = [fixture("fio-3.33-read.txt"), fixture("fio-3.33-two-jobs.txt")];
         let records = read(&files, None).unwrap().records;
         assert_eq!(cells(&records).len(), records.len());
+    }
+
+    /// Logs are kept packed.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+    fn what_was_packed_is_read_as_it_was() {
+        let folder = tempfile::tempdir().unwrap();
+        let plain = fixture("fio-3.33-two-jobs.txt");
+        let due = read(std::slice::from_ref(&plain), None).unwrap().records;
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(&std::fs::read(&plain).unwrap()).unwrap();
+        let packed = packer.finish().unwrap();
+        let file = folder.path().join("a.txt.gz");
+        let name = [file.to_string_lossy().into_owned()];
+        std::fs::write(&file, &packed).unwrap();
+        assert_eq!(read(&name, None).unwrap().records.len(), due.len());
+        std::fs::write(&file, &packed[..packed.len() / 2]).unwrap();
+        let why = read(&name, None).unwrap_err().why;
+        assert!(why.contains("unpacked as by gzip(1)"), "{why}");
     }
 
     #[test]

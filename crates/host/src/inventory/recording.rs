@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::sys::input::RECORDING;
+use crate::sys::input::{GZIP, RECORDING};
 use crate::sys::output::Output;
 use crate::sys::unpacked::Unpacked;
 use crate::sys::{Error, Host};
@@ -71,7 +71,7 @@ impl Recording {
     /// With the line that cannot be understood; when nothing of a machine is in it; when there is
     /// no room to unpack it.
     pub fn of_bytes(bytes: Vec<u8>, what: impl Fn() -> String) -> Result<Recording, Error> {
-        let bytes = unpacked(bytes).map_err(|why| Error::new(what(), why))?;
+        let bytes = RECORDING.unpacked(bytes).map_err(|why| Error::new(what(), why))?;
         let text = String::from_utf8(bytes).map_err(|error| {
             let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
             let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
@@ -143,9 +143,6 @@ pub fn is_recording(start: &[u8], _: &[u8]) -> bool {
     head.starts_with(record::FIRST_WORDS.as_bytes())
 }
 
-/// How a file begins that gzip(1) packed (RFC 1952, 2.3.1).
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
 #[derive(Debug)]
 enum Unmade {
     Fault(text::Fault),
@@ -168,17 +165,6 @@ fn unpack(tree: &Tree) -> Result<Unpacked, Error> {
         }
     }
     Ok(unpacked)
-}
-
-/// The bytes, unpacked where they are packed.
-fn unpacked(bytes: Vec<u8>) -> Result<Vec<u8>, String> {
-    if bytes.starts_with(&GZIP) {
-        let mut unpacked = flate2::read::MultiGzDecoder::new(bytes.as_slice());
-        return RECORDING
-            .all(&mut unpacked)
-            .map_err(|why| format!("unpacked as by gzip(1), {why}"));
-    }
-    Ok(bytes)
 }
 
 #[cfg(any(test, feature = "testing"))]

@@ -10,6 +10,8 @@ use std::io::{BufRead, IsTerminal, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use ruzstd::decoding::StreamingDecoder;
+
 use super::Error;
 
 /// One kind of input.
@@ -176,6 +178,38 @@ impl Input {
         }
     }
 
+    /// The bytes, unpacked where gzip(1) or zstd(1) packed them, as far as they are no more than
+    /// such an input has; in words why not.
+    ///
+    /// # Errors
+    /// When they are no such file, were cut short, or are more.
+    pub fn unpacked(&self, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+        if bytes.starts_with(&GZIP) {
+            let mut unpacked = flate2::read::MultiGzDecoder::new(bytes.as_slice());
+            let all = self.all(&mut unpacked);
+            return all.map_err(|why| format!("unpacked as by gzip(1), {why}"));
+        }
+        if bytes.starts_with(&ZSTD) {
+            let cannot = |why: String| format!("unpacked as by zstd(1), {why}");
+            return self.frames(&bytes).map_err(cannot);
+        }
+        Ok(bytes)
+    }
+
+    /// What is in the frames of zstd(1), one after the other.
+    fn frames(&self, mut packed: &[u8]) -> Result<Vec<u8>, String> {
+        let mut all = Vec::new();
+        while !packed.is_empty() {
+            let frame = StreamingDecoder::new(&mut packed).map_err(|why| why.to_string())?;
+            let left = self.bytes_max.saturating_sub(all.len() as u64);
+            frame.take(left + 1).read_to_end(&mut all).map_err(|why| why.to_string())?;
+            if all.len() as u64 > self.bytes_max {
+                return Err(format!("it is larger than {}", self.size()));
+            }
+        }
+        Ok(all)
+    }
+
     /// The next line with its end, into `line`; `None` at the end of all.
     ///
     /// # Errors
@@ -196,6 +230,11 @@ impl Input {
         format!("{} MiB", self.bytes_max >> 20)
     }
 }
+
+/// How a file begins that gzip(1) packed (RFC 1952, 2.3.1).
+pub const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// How one begins that zstd(1) packed (RFC 8878, 3.1.1).
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 const DEVICE: &str = "it is a device, and devices have no end";
 
@@ -252,6 +291,26 @@ mod tests {
         let at = folder.path().join("s");
         let _listening = std::os::unix::net::UnixListener::bind(&at).unwrap();
         assert_eq!(why(at.to_str().unwrap()), "it is a socket");
+    }
+
+    /// By zstd 1.5 and gzip 1.12, of `read: IOPS=5` and a line feed.
+    #[test]
+    fn what_was_packed_is_unpacked_frame_by_frame_and_bounded() {
+        let zstd = *b"\x28\xb5\x2f\xfd\x04\x58\x69\x00\x00read: IOPS=5\n\x35\x0a\xbf\x2d";
+        let gzip = *b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x2b\x4a\x4d\x4c\xb1\x52\xf0\xf4\x0f\
+                      \x08\xb6\x35\xe5\x02\x00\x42\xeb\x73\xce\x0d\x00\x00\x00";
+        for packed in [&zstd[..], &gzip[..]] {
+            assert_eq!(SMALL.unpacked(packed.to_vec()).unwrap(), b"read: IOPS=5\n");
+            let twice = [packed, packed].concat();
+            assert_eq!(SMALL.unpacked(twice.clone()).unwrap().len(), 26);
+            let tight = Input { bytes_max: 20, ..SMALL };
+            assert!(tight.unpacked(twice).unwrap_err().contains("it is larger than"));
+            for end in 5..packed.len() {
+                let why = SMALL.unpacked(packed[..end].to_vec()).unwrap_err();
+                assert!(why.starts_with("unpacked as by "), "{end}: {why}");
+            }
+        }
+        assert_eq!(SMALL.unpacked(b"plain".to_vec()).unwrap(), b"plain");
     }
 
     #[test]
