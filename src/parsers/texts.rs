@@ -95,7 +95,7 @@ pub fn import(bytes: &[u8]) {
 /// The same, to every importer: its own output may be in there as well.
 pub fn importers(bytes: &[u8]) {
     let text = text(bytes);
-    let _ = importers::recognise(&text);
+    let _ = importers::knowing(&text);
     for importer in IMPORTERS {
         let _ = importer.read(&text);
     }

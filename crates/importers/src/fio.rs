@@ -1,5 +1,5 @@
-//! (pure) What fio prints with `--output-format=json`, of every version: documents, with warnings
-//! before, between and after them.
+//! (pure) What fio prints: with `--output-format=json`, of every version, documents with warnings
+//! before, between and after them; and for people (see [`text`]).
 //!
 //! Figures are named as fio measures them: `latency_ns` from submission to completion (`lat_ns`),
 //! `completion_latency_ns` from the kernel's acceptance on (`clat_ns`). Of a trial that reads and
@@ -10,23 +10,43 @@ use serde_json::{Map, Value as Json};
 
 use super::{Importer, Said, json};
 
+mod snapshots;
+mod text;
+
 /// See [`Importer`].
-pub const FIO: Importer =
-    Importer { name: "fio", about: "The JSON of fio 2 and 3 (--output-format=json)", parse, knows };
+pub const FIO: Importer = Importer {
+    name: "fio",
+    about: "What fio 2 and 3 print, for people or as JSON (--output-format=json)",
+    parse,
+    knows,
+};
 
 /// Every document of fio's has it.
 const MARK: &str = "fio version";
 
-/// Whether a text looks like fio's JSON, whole or not.
+/// Whether a text looks like what fio prints, whole or not.
 fn knows(text: &str) -> bool {
+    is_json(text) || text::knows(text)
+}
+
+fn is_json(text: &str) -> bool {
     text.contains("\"fio version\"")
 }
 
-/// One result for each job, or for each group of jobs with `group_reporting`, of every document.
+/// One result for each job, or for each group of jobs with `group_reporting`.
 fn parse(text: &str) -> Result<Vec<Said>, String> {
+    match !is_json(text) && text::knows(text) {
+        true => text::parse(text),
+        false => documents(text),
+    }
+}
+
+/// Those of every document.
+fn documents(text: &str) -> Result<Vec<Said>, String> {
     let mut said = Vec::new();
     let fios = |document: &Json| document.get(MARK).is_some();
-    for document in json::documents(text)?.into_iter().filter(fios) {
+    let all: Vec<Json> = json::documents(text)?.into_iter().filter(fios).collect();
+    for document in snapshots::last_of_each_run(all) {
         let version = document.get(MARK).and_then(Json::as_str).unwrap_or_default();
         let version = version.strip_prefix("fio-").unwrap_or(version);
         let global = document.get("global options").and_then(Json::as_object);
@@ -37,7 +57,7 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             said.push(result(version, global, job, alike > 1)?);
         }
     }
-    match (said.is_empty(), knows(text)) {
+    match (said.is_empty(), is_json(text)) {
         (true, true) => Err(WRAPPED.to_owned()),
         (true, false) => Err("there is no JSON document of fio's in it".to_owned()),
         (false, _) => Ok(said),
@@ -72,10 +92,7 @@ fn result(
     let title = job.get("jobname").and_then(Json::as_str).unwrap_or_default().to_owned();
     match job.get("error").and_then(Json::as_i64) {
         Some(0) => {}
-        Some(number) => {
-            let error = std::io::Error::from_raw_os_error(i32::try_from(number).unwrap_or(0));
-            return Err(format!("its job {title} failed: {error}"));
-        }
+        Some(number) => return Err(failed(&title, number)),
         None => return Err(format!("its job {title} does not say whether it failed")),
     }
     let settings = settings_of(&options, each);
@@ -101,6 +118,12 @@ fn result(
         }
     }
     Ok(said)
+}
+
+/// Of a job that ended with an error of that number.
+fn failed(job: &str, number: i64) -> String {
+    let error = std::io::Error::from_raw_os_error(i32::try_from(number).unwrap_or(0));
+    format!("its job {job} failed: {error}")
 }
 
 /// What fio calls all directions as one.
@@ -176,13 +199,39 @@ fn direction(said: &mut Said, before: &str, of: &Json, old: bool) {
         add("max", latency.get("max"));
         let percentiles = latency.get("percentile").and_then(Json::as_object);
         for (key, value) in percentiles.into_iter().flatten() {
-            let known =
-                [(50.0, "p50"), (90.0, "p90"), (95.0, "p95"), (99.0, "p99"), (99.9, "p999")];
-            let Ok(percent) = key.parse::<f64>() else { continue };
-            if let Some((_, what)) = known.into_iter().find(|(known, _)| *known == percent) {
+            if let Some(what) = key.parse().ok().and_then(percentile_of) {
                 add(what, Some(value));
             }
         }
+    }
+}
+
+/// How a percentile is called in the name of a figure; `None` of those that are not kept.
+fn percentile_of(percent: f64) -> Option<&'static str> {
+    let known = [(50.0, "p50"), (90.0, "p90"), (95.0, "p95"), (99.0, "p99"), (99.9, "p999")];
+    known.into_iter().find(|(known, _)| *known == percent).map(|(_, name)| name)
+}
+
+/// Our word for fio's `rw`.
+fn access_of(rw: &str) -> Option<&'static str> {
+    match rw {
+        "read" => Some("read"),
+        "write" => Some("write"),
+        "randread" => Some("random-read"),
+        "randwrite" => Some("random-write"),
+        "randrw" => Some("random-mix"),
+        _ => None,
+    }
+}
+
+/// Our word for fio's `ioengine`.
+fn io_engine_of(name: &str) -> Option<&'static str> {
+    match name {
+        "io_uring" => Some("uring"),
+        "libaio" => Some("aio"),
+        "psync" | "sync" => Some("sync"),
+        "mmap" => Some("mmap"),
+        _ => None,
     }
 }
 
@@ -200,14 +249,7 @@ fn settings_of(options: &[&Map<String, Json>], each: bool) -> Map<String, Json> 
         }
     };
     let count = |name: &str| option(name).and_then(|text| text.parse::<u64>().ok());
-    let access = match option("rw").or(option("readwrite")) {
-        Some("read") => Some("read"),
-        Some("write") => Some("write"),
-        Some("randread") => Some("random-read"),
-        Some("randwrite") => Some("random-write"),
-        Some("randrw") => Some("random-mix"),
-        _ => None,
-    };
+    let access = option("rw").or(option("readwrite")).and_then(access_of);
     set("access", access.map(Json::from));
     set("block-size", option("bs").or(option("blocksize")).and_then(bytes).map(Json::from));
     set("queue-depth", count("iodepth").map(Json::from));
@@ -223,13 +265,7 @@ fn settings_of(options: &[&Map<String, Json>], each: bool) -> Map<String, Json> 
     set("file-size", each.map(Json::from));
     set("files", files.map(Json::from));
     set("direct", option("direct").and_then(switch).map(Json::from));
-    let engine = match option("ioengine") {
-        Some("io_uring") => Some("uring"),
-        Some("libaio") => Some("aio"),
-        Some("psync" | "sync") => Some("sync"),
-        Some("mmap") => Some("mmap"),
-        _ => None,
-    };
+    let engine = option("ioengine").and_then(io_engine_of);
     set("io-engine", engine.map(Json::from));
     let share = count("rwmixread").filter(|percent| *percent <= 100);
     set("read-share", share.map(|percent| Json::from(percent as f64 / 100.0)));

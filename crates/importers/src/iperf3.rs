@@ -1,4 +1,4 @@
-//! (pure) iperf3: its JSON (`-J`, `--json-stream`), as the client prints it.
+//! (pure) iperf3: its JSON (`-J`, `--json-stream`) and its text, as the client prints them.
 //!
 //! Rates are printed in bits per second. What was sent and what arrived are two figures; of a run
 //! in both directions (`--bidir`) those of the server's data begin with `reverse_`.
@@ -7,20 +7,33 @@ use serde_json::{Map, Value as Json, json};
 
 use super::{Importer, Said, json};
 
+mod text;
+
 /// See [`Importer`].
 pub const IPERF3: Importer = Importer {
     name: "iperf3",
-    about: "The JSON of iperf3's client: iperf3 -c HOST -J > FILE, or --json-stream",
+    about: "What iperf3's client prints: iperf3 -c HOST, with -J or --json-stream as well",
     parse,
     knows,
 };
 
 fn knows(text: &str) -> bool {
+    is_json(text) || text::knows(text)
+}
+
+fn is_json(text: &str) -> bool {
     text.contains("\"iperf 3") || text.contains("\"sender_tcp_congestion\"")
 }
 
-/// One result for each run: a document of it (`-J`), or its events (`--json-stream`).
+/// One result for each run: a document of it (`-J`), its events (`--json-stream`), or its text.
 fn parse(text: &str) -> Result<Vec<Said>, String> {
+    match !is_json(text) && text::knows(text) {
+        true => text::parse(text),
+        false => documents(text),
+    }
+}
+
+fn documents(text: &str) -> Result<Vec<Said>, String> {
     let mut all = Vec::new();
     // What the last event told of its start.
     let mut open: Option<Json> = None;

@@ -8,6 +8,7 @@
 //! A text that was cut short, or whose numbers contradict each other, is refused: no figure is made
 //! of half a result.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value as Json};
@@ -15,8 +16,9 @@ use serde_json::{Map, Value as Json};
 use experiment::measurement::Note;
 use experiment::measurement::reported::{Bound, Figure, Reported, Way};
 
+mod terminal; //     (pure) a text without what terminals and logs add to it
 mod json; //         (pure) JSON documents in a text that has other lines as well
-pub mod fio; //      (pure) its JSON, of every version
+pub mod fio; //      (pure) its JSON and its text, of every version
 pub mod bonnie; //   (pure) its CSV line
 pub mod iozone; //   (pure) its table of one file in thirteen ways
 pub mod dbench; //   (pure) its closing table and its last line
@@ -26,6 +28,11 @@ pub mod mdtest; //   (pure) its closing summary
 pub mod elbencho; // (pure) its JSON
 pub mod iperf3; //   (pure) its JSON, as the client prints it
 pub mod pgbench; //  (pure) its text
+mod diskmark; //     (pure) the rows of the two that follow
+pub mod crystaldiskmark; // (pure) its text
+pub mod kdiskmark; // (pure) its text
+pub mod dd; //       (pure) the line in which it says how fast it was
+pub mod hdparm; //   (pure) its timings
 #[cfg(test)]
 mod testing; //      (pure) for tests alone: a figure by its name
 #[cfg(test)]
@@ -56,6 +63,10 @@ pub const IMPORTERS: &[&Importer] = &[
     &elbencho::ELBENCHO,
     &iperf3::IPERF3,
     &pgbench::PGBENCH,
+    &crystaldiskmark::CRYSTALDISKMARK,
+    &kdiskmark::KDISKMARK,
+    &dd::DD,
+    &hdparm::HDPARM,
 ];
 
 /// The importer of that name.
@@ -63,20 +74,20 @@ pub fn find(name: &str) -> Option<&'static Importer> {
     IMPORTERS.iter().copied().find(|importer| importer.name == name)
 }
 
-/// The importer of the tool whose output a text looks like.
-///
-/// # Errors
-/// When none or several do, with what to type.
-pub fn recognise(text: &str) -> Result<&'static Importer, String> {
-    let knowing: Vec<_> = IMPORTERS.iter().filter(|importer| (importer.knows)(text)).collect();
-    match knowing.as_slice() {
-        [one] => Ok(one),
-        [] => Err("it looks like the output of no tool that is known".to_owned()),
-        several => {
-            let names: Vec<&str> = several.iter().map(|importer| importer.name).collect();
-            Err(format!("it looks like the output of {}", names.join(" and of ")))
-        }
+/// A text as its tool printed it: without colours and carriage returns, and without what a log or a
+/// quote put before each line.
+pub fn as_printed(text: &str) -> Cow<'_, str> {
+    let plain = terminal::plain(text);
+    match terminal::without_prefixes(&plain) {
+        Some(without) => Cow::Owned(without),
+        None => plain,
     }
+}
+
+/// The importers of the tools whose output a text looks like: of several where their outputs stand
+/// there one after the other, as in the log of a script.
+pub fn knowing(text: &str) -> Vec<&'static Importer> {
+    IMPORTERS.iter().copied().filter(|importer| (importer.knows)(text)).collect()
 }
 
 impl Importer {

@@ -45,24 +45,35 @@ pub fn of_texts(
     let (mut engines, mut sources) = (Vec::new(), Vec::new());
     let several = texts.len() > 1;
     for (file, text) in texts {
-        let importer = from.map_or_else(|| recognise(file, &text), Ok)?;
-        let results = importer.read(&text).map_err(|why| {
-            let what = format!("cannot import {file} as the output of {}", importer.name);
-            Error::new(what, why).hint(match from {
-                Some(_) => "leave --from out, and the tool is told by the text",
-                None => "leave that file out, or import what another run printed",
-            })
-        })?;
-        if !engines.contains(&importer.name) {
-            engines.push(importer.name);
-        }
-        sources.push(json!({ "file": file, "tool": importer.name, "results": results.len() }));
-        // Rows of one table tell themselves apart by what was asked.
-        let alike = |said: &Said| results.iter().filter(|it| it.settings == said.settings).count();
-        let alike = results.iter().any(|said| alike(said) > 1);
-        for (place, said) in results.into_iter().enumerate() {
-            let label = (several || alike).then(|| label(file, place, &said));
-            records.push(record(importer, file, label, said, records.len()));
+        let text = importers::as_printed(&text);
+        let known = from.map_or_else(|| knowing(file, &text), |importer| Ok(vec![importer]))?;
+        for importer in &known {
+            let results = importer.read(&text).map_err(|why| {
+                let what = format!("cannot import {file} as the output of {}", importer.name);
+                Error::new(what, why).hint(match (from, known.as_slice()) {
+                    (Some(_), _) => "leave --from out, and the tool is told by the text".to_owned(),
+                    (None, [_]) => {
+                        "leave that file out, or import what another run printed".to_owned()
+                    }
+                    (None, several) => {
+                        let other = several.iter().find(|it| it.name != importer.name);
+                        let other = other.map_or("TOOL", |it| it.name);
+                        format!("it has several tools' output; read one of them: --from {other}")
+                    }
+                })
+            })?;
+            if !engines.contains(&importer.name) {
+                engines.push(importer.name);
+            }
+            sources.push(json!({ "file": file, "tool": importer.name, "results": results.len() }));
+            // Rows of one table tell themselves apart by what was asked.
+            let alike =
+                |said: &Said| results.iter().filter(|it| it.settings == said.settings).count();
+            let alike = results.iter().any(|said| alike(said) > 1);
+            for (place, said) in results.into_iter().enumerate() {
+                let label = (several || alike).then(|| label(file, place, &said));
+                records.push(record(importer, file, label, said, records.len()));
+            }
         }
     }
     let inventory = json!({ "imported": sources });
@@ -93,12 +104,15 @@ fn named(name: &str) -> Result<&'static Importer, Error> {
     })
 }
 
-fn recognise(file: &str, text: &str) -> Result<&'static Importer, Error> {
-    importers::recognise(text).map_err(|why| {
-        let names: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
-        Error::new(format!("cannot tell what wrote {file}"), why)
-            .hint(format!("name it: --from TOOL, one of {}", names.join(", ")))
-    })
+fn knowing(file: &str, text: &str) -> Result<Vec<&'static Importer>, Error> {
+    let known = importers::knowing(text);
+    if !known.is_empty() {
+        return Ok(known);
+    }
+    let names: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
+    let why = "it looks like the output of no tool that is known";
+    Err(Error::new(format!("cannot tell what wrote {file}"), why)
+        .hint(format!("name it: --from TOOL, one of {}", names.join(", "))))
 }
 
 /// What a file holds, packed or not; what is not UTF-8 in it is replaced.
@@ -178,6 +192,27 @@ mod tests {
         let files = [fixture("fio-3.33-read.txt"), fixture("fio-3.33-two-jobs.txt")];
         let records = read(&files, None).unwrap().records;
         assert_eq!(cells(&records).len(), records.len());
+    }
+
+    /// A script's log holds what several tools printed, one after the other.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+    fn the_outputs_of_several_tools_in_one_file_are_all_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = |name: &str| std::fs::read_to_string(fixture(name)).unwrap();
+        let parts = ["hdparm-1-disk.txt", "dd-coreutils-8.txt", "fio-2.1.9-four-groups.txt"];
+        let all: String = parts.into_iter().map(text).collect();
+        let file = folder.path().join("log");
+        let names = [file.to_string_lossy().into_owned()];
+        std::fs::write(&file, &all).unwrap();
+        let imported = read(&names, None).unwrap();
+        assert_eq!((imported.engine.as_str(), imported.records.len()), ("fio, dd, hdparm", 7));
+        // One of them that cannot be read is not left out.
+        std::fs::write(&file, all.replace("126 MB/s", "926 MB/s")).unwrap();
+        let error = read(&names, None).unwrap_err();
+        assert!(error.what.ends_with("as the output of dd"), "{error:?}");
+        assert!(error.hint.unwrap().contains("--from fio"));
+        assert_eq!(read(&names, Some("hdparm")).unwrap().records.len(), 2);
     }
 
     /// Logs are kept packed.

@@ -30,6 +30,9 @@ fn fixtures() -> Vec<(String, Vec<u8>)> {
     let entries = std::path::Path::new(&folder).read_dir().unwrap();
     let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
     paths.sort();
+    // That two documents are of one run is told by what was asked and when it began: where that was
+    // changed they are two, and what the earlier one says was never wrong.
+    paths.retain(|path| !path.to_string_lossy().contains("snapshots"));
     let named = |path: std::path::PathBuf| {
         (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(path).unwrap())
     };

@@ -1,0 +1,135 @@
+//! Outputs of fio 2.1 to 3.25, with every number of theirs computed by hand.
+
+use super::*;
+use crate::testing::{figure, rounded};
+
+const FOUR: &str = include_str!("../../../../../tests/fixtures/tools/fio-2.1.9-four-groups.txt");
+const TWO: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.1-two-runs.txt");
+const SYNC: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.25-fdatasync.txt");
+const MIXED: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.25-gtod-reduce.txt");
+
+/// `read : io=237902MB, bw=406018KB/s, iops=101504` is 406018 * 1024 = 415762432 B/s, and
+/// `clat (usec): ... max=400858, avg=628.75` are 628750 ns and 400858000 ns.
+#[test]
+fn of_fio_2_kilobytes_are_of_1024_bytes_and_each_group_is_a_result() {
+    let said = parse(FOUR).unwrap();
+    let titles: Vec<&str> = said.iter().map(|said| said.title.as_str()).collect();
+    assert_eq!(titles[..2], ["random-read-4k", "random-write-4k"]);
+    assert_eq!(titles[2..], ["sequential-read-128k", "sequential-write-128k"]);
+    let read = &said[0];
+    assert_eq!(read.version, "2.1.9");
+    for (name, value) in [
+        ("throughput_bytes_per_s", 415_762_432.0),
+        ("iops", 101_504.0),
+        ("completion_latency_ns_mean", 628_750.0),
+        ("completion_latency_ns_max", 400_858_000.0),
+        ("latency_ns_mean", 628_810.0),
+        ("completion_latency_ns_p50", 604_000.0),
+        ("completion_latency_ns_p999", 1_592_000.0),
+        ("user_cpu_share", 0.003),
+    ] {
+        assert_eq!(rounded(read, name), Some(value), "{name}");
+    }
+    let known = ["access", "queue-depth", "io-engine", "block-size", "streams"];
+    assert_eq!(read.settings.keys().collect::<Vec<_>>(), known);
+    assert_eq!(read.settings["access"], "random-read");
+    assert_eq!(
+        (&read.settings["block-size"], &read.settings["streams"]),
+        (&4096.into(), &64.into())
+    );
+    assert_eq!(said[3].settings["block-size"], 128 << 10);
+}
+
+/// `BW=11.0MiB/s (12.6MB/s)(4096MiB/341704msec)`: 4096 MiB in 341.704 s are 12.569 MB/s, and
+/// 11.0 MiB/s would be 11.534. The first was read, and 8 % too low.
+#[test]
+fn a_rate_whose_carry_fio_lost_is_read_from_its_other_unit() {
+    let said = parse(TWO).unwrap();
+    assert_eq!(said.len(), 2);
+    assert!(said.iter().all(|said| said.version == "3.1"));
+    for said in &said {
+        assert_eq!(rounded(said, "throughput_bytes_per_s"), Some(12_600_000.0));
+    }
+    assert_eq!(figure(&said[1], "iops"), Some(3070.0));
+    for (text, value) in [
+        ("18.8MiB/s (19.7MB/s)(22.0MiB/1173msec)", Ok(18.8 * 1_048_576.0)),
+        ("5205KiB/s (5330kB/s)(21.0MiB/4328msec)", Ok(5205.0 * 1024.0)),
+        ("60.8GiB/s (65.3GB/s), 60.8GiB/s-60.8GiB/s", Ok(60.8 * 1024f64.powi(3))),
+        ("391B/s (391B/s)(4096B/10msec)", Ok(391.0)),
+        ("12.4MiB/s (12.0MB/s)", Ok(12.4 * 1_048_576.0)),
+        ("11.0MiB/s (14.6MB/s)", Err("has two rates that contradict each other")),
+        ("1.0XiB/s (14.6MB/s)", Err("has no rate")),
+    ] {
+        assert_eq!(rate(text).map(|(value, _)| value), value, "{text}");
+    }
+}
+
+/// `sync (msec): min=6, max=821, avg=10.45` and its `50.00th=[    9]` are what people look for
+/// who ask whether etcd will run.
+#[test]
+fn how_long_flushes_took_stands_beside_the_writes() {
+    let said = &parse(SYNC).unwrap()[0];
+    for (name, value) in [
+        ("sync_latency_ns_mean", 10_450_000.0),
+        ("sync_latency_ns_max", 821_000_000.0),
+        ("sync_latency_ns_p50", 9_000_000.0),
+        ("sync_latency_ns_p99", 62_000_000.0),
+        ("latency_ns_mean", 28_550.0),
+        ("iops", 95.0),
+        ("throughput_bytes_per_s", 382.0 * 1024.0),
+    ] {
+        assert_eq!(rounded(said, name), Some(value), "{name}");
+    }
+}
+
+/// `read: IOPS=43.4k, BW=170MiB/s (178MB/s)` and `write: IOPS=14.5k`: with `gtod_reduce` fio
+/// has no latency, and the bandwidths of `bw (  KiB/s):` are samples.
+#[test]
+fn each_direction_of_a_mix_has_its_own_rate() {
+    let said = &parse(MIXED).unwrap()[0];
+    assert_eq!(rounded(said, "read_throughput_bytes_per_s"), Some(170.0 * 1_048_576.0));
+    assert_eq!(rounded(said, "write_iops"), Some(14_500.0));
+    assert_eq!(figure(said, "throughput_bytes_per_s"), None);
+    assert_eq!((&said.settings["queue-depth"], &said.settings["streams"]), (&64.into(), &1.into()));
+    assert_eq!(said.settings["access"], "random-mix");
+}
+
+/// `--status-interval` prints the entry of a job again and again.
+#[test]
+fn of_snapshots_of_one_run_the_last_is_the_result() {
+    let later = MIXED.replace("IOPS=43.4k", "IOPS=43.5k");
+    let both = parse(&format!("{MIXED}\n{later}")).unwrap();
+    assert_eq!(both, parse(&later).unwrap());
+    let other = MIXED.replace("pid=187721", "pid=187999");
+    assert_eq!(parse(&format!("{MIXED}\n{other}")).unwrap().len(), 2);
+}
+
+/// What people put into a mail.
+#[test]
+fn of_groups_alone_the_rates_are_read_where_something_follows_them() {
+    let (_, groups) = MIXED.split_once("Run status").unwrap();
+    let groups = format!("Run status{groups}");
+    let said = &parse(&groups).unwrap()[0];
+    assert_eq!(said.title, "group 0");
+    assert_eq!(
+        rounded(said, "write_throughput_bytes_per_s"),
+        Some((56.7f64 * 1_048_576.0 * 1000.0).round() / 1000.0)
+    );
+    let cut = groups.split_once("\n\nDisk").unwrap().0;
+    assert!(parse(&format!("{cut}\n")).unwrap_err().contains("cut short"));
+}
+
+#[test]
+fn a_job_that_failed_or_has_no_end_is_told_by_its_name() {
+    let failed = MIXED.replace("err= 0:", "err=28 (file:io_u.c:1844, func=io_u, error=No space):");
+    assert!(parse(&failed).unwrap_err().contains("its job test failed: No space left"));
+    let cut = MIXED.split_once("     issued").unwrap().0;
+    assert!(parse(cut).unwrap_err().contains("its job test has no line `issued`"));
+    // With a line for writes alone, what was read would be all that there was.
+    let lost: String =
+        MIXED.lines().filter(|it| !it.contains("read: IOPS")).map(|it| format!("{it}\n")).collect();
+    assert!(parse(&lost).unwrap_err().contains("other directions than it issued"));
+    let nothing = lost.replace("785920,262656", "0,0").replace("  write: IOPS", "  other: IOPS");
+    assert!(parse(&nothing).unwrap_err().contains("completed no I/O"));
+    assert!(parse("fio-3.25\nStarting 1 process\n").unwrap_err().contains("no entry"));
+}

@@ -1,0 +1,98 @@
+//! (pure) hdparm's `-t` and `-T`: one line a measurement, under the name of the device.
+//!
+//! Its MB are of 2^20 bytes (hdparm.c: its buffer of 2 MB is 2 * 1024 * 1024). What it calls cached
+//! reads is how fast memory is copied, and no rate of the device.
+
+use super::{Importer, Said};
+
+/// See [`Importer`].
+pub const HDPARM: Importer = Importer {
+    name: "hdparm",
+    about: "The lines of `hdparm -tT DEVICE`, with --direct too",
+    parse,
+    knows,
+};
+
+/// How a line begins, how its figure is called, and whether it goes around memory.
+const LINES: [(&str, &str, Option<bool>); 4] = [
+    ("Timing cached reads:", "memory_throughput_bytes_per_s", None),
+    ("Timing buffered disk reads:", "throughput_bytes_per_s", Some(false)),
+    ("Timing O_DIRECT cached reads:", "device_cache_throughput_bytes_per_s", Some(true)),
+    ("Timing O_DIRECT disk reads:", "throughput_bytes_per_s", Some(true)),
+];
+
+fn knows(text: &str) -> bool {
+    text.lines().any(|line| LINES.iter().any(|(head, ..)| line.trim_start().starts_with(head)))
+}
+
+/// One result for each line; a device and what was measured of it are its name.
+fn parse(text: &str) -> Result<Vec<Said>, String> {
+    let mut all = Vec::new();
+    let mut device = String::new();
+    for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
+        let line = line.trim();
+        if let Some(name) = line.strip_suffix(':').filter(|name| name.starts_with("/dev/")) {
+            name.clone_into(&mut device);
+        }
+        let of = LINES.iter().find_map(|(head, name, direct)| {
+            line.strip_prefix(head).map(|rest| (*name, *direct, rest))
+        });
+        let Some((name, direct, rest)) = of else { continue };
+        let no_rate = || format!("`{line}` in its output has no rate");
+        let (_, printed) = rest.split_once('=').ok_or_else(no_rate)?;
+        let printed = printed.trim();
+        let rate = rate(printed).ok_or_else(no_rate)?;
+        let mut said = Said { title: device.clone(), ..Said::default() };
+        said.settings.insert("access".to_owned(), "read".into());
+        if let Some(direct) = direct {
+            said.settings.insert("direct".to_owned(), direct.into());
+        }
+        said.add(name, rate, printed);
+        all.push(said);
+    }
+    match all.is_empty() {
+        true => Err("there is no line `Timing ... reads:` of hdparm's in it".to_owned()),
+        false => Ok(all),
+    }
+}
+
+/// `411.06 MB/sec`, and of what is slow `853.33 kB/sec`.
+fn rate(text: &str) -> Option<f64> {
+    let (number, unit) = text.split_once(' ')?;
+    let factor = match unit.trim() {
+        "MB/sec" => 1_048_576.0,
+        "kB/sec" => 1024.0,
+        _ => return None,
+    };
+    Some(number.parse::<f64>().ok().filter(|it| it.is_finite() && *it > 0.0)? * factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{figure, rounded};
+
+    const BOTH: &str = "\n/dev/sda:\n Timing cached reads:   18348 MB in  1.99 seconds = 9214.59 \
+                        MB/sec\n Timing buffered disk reads: 1234 MB in  3.00 seconds = 411.06 \
+                        MB/sec\n";
+
+    /// 411.06 * 1048576 = 431027650.56 B/s; the copies of memory are not the device's.
+    #[test]
+    fn its_megabytes_are_of_two_to_the_twenty_and_cached_reads_are_of_memory() {
+        let said = parse(BOTH).unwrap();
+        assert_eq!((said.len(), said[1].title.as_str()), (2, "/dev/sda"));
+        assert_eq!(rounded(&said[1], "throughput_bytes_per_s"), Some(431_027_650.56));
+        assert_eq!(said[1].settings["direct"], false);
+        assert_eq!(figure(&said[0], "throughput_bytes_per_s"), None);
+        assert!(figure(&said[0], "memory_throughput_bytes_per_s").is_some());
+        let direct = BOTH.replace("buffered disk", "O_DIRECT disk");
+        assert_eq!(parse(&direct).unwrap()[1].settings["direct"], true);
+    }
+
+    #[test]
+    fn a_line_without_a_rate_is_refused() {
+        assert!(parse(&BOTH.replace("= 411.06 MB/sec", "")).unwrap_err().contains("has no rate"));
+        assert!(parse(&BOTH.replace("411.06 MB/sec", "0.00 MB/sec")).is_err());
+        assert!(parse("/dev/sda:\n").is_err());
+    }
+}
