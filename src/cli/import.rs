@@ -21,8 +21,6 @@ use host::sys::{Error, clock};
 use store::Store;
 
 pub mod files;
-#[cfg(test)]
-mod mutants;
 
 /// What `import` takes.
 #[derive(clap::Args, Debug)]

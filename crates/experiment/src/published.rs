@@ -157,6 +157,7 @@ impl Set {
             configuration: row.configuration.map(str::to_owned),
             way: row.way,
             figures: figures(table, row)?,
+            ..Reported::default()
         };
         let trial = Trial {
             number,

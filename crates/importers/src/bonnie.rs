@@ -6,13 +6,29 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 use experiment::measurement::Note;
 
 /// See [`Importer`].
 pub const BONNIE: Importer = Importer {
     name: "bonnie++",
     about: "The CSV line of bonnie++ (-q), in its form 1.98",
+    forms: &[Form {
+        bring: "the CSV line (-q), of its form 1.98",
+        recorded: &["2.00a"],
+        read: "rates, seeks, files per second and latencies",
+        not_read: "tables for people; other forms of the line",
+    }],
+    words: &[
+        "bonnie",
+        "Bonnie",
+        "--Sequential Output--",
+        "--Sequential Create--",
+        "Per Chr",
+        "Per Char",
+        "Rewrite",
+    ],
+    mark: "line `1.98,2.00a,...`",
     parse,
     knows,
 };

@@ -2,12 +2,28 @@
 //!
 //! Its MB are of 1000000 bytes.
 
-use super::{Importer, Said, diskmark};
+use super::{Form, Importer, Said, diskmark};
 
 /// See [`Importer`].
 pub const CRYSTALDISKMARK: Importer = Importer {
     name: "crystaldiskmark",
     about: "The text of CrystalDiskMark 3 to 8 (File, Save (text); or Edit, Copy)",
+    forms: &[Form {
+        bring: "its text: File, Save (text); or Edit, Copy",
+        recorded: &["3.0.1", "6.0.0"],
+        read: "the rate and IOPS of each row",
+        not_read: "",
+    }],
+    words: &[
+        "CrystalDiskMark",
+        "Sequential Read",
+        "Random Read",
+        "SEQ1M",
+        "RND4K",
+        "MB/s [",
+        "Queues",
+    ],
+    mark: "row as `SEQ    1MiB (Q=  8, T= 1): 3512.1 MB/s [...]`",
     parse,
     knows,
 };

@@ -6,12 +6,24 @@
 
 use serde_json::Map;
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 use experiment::measurement::Note;
 
 /// See [`Importer`].
-pub const DBENCH: Importer =
-    Importer { name: "dbench", about: "All that dbench 4 prints", parse, knows };
+pub const DBENCH: Importer = Importer {
+    name: "dbench",
+    about: "All that dbench 4 prints",
+    forms: &[Form {
+        bring: "all that it prints",
+        recorded: &["4.00"],
+        read: "throughput, latencies of each operation",
+        not_read: "",
+    }],
+    words: &["dbench", "Dbench", "NTCreateX", "Deltree", "Throughput", "procs", "MaxLat"],
+    mark: "line `dbench version 4.00`",
+    parse,
+    knows,
+};
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("dbench version "))

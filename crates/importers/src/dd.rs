@@ -4,12 +4,20 @@
 //! bytes in BSD. Bytes and time stand beside it, and a rate that is not theirs is refused. dd says
 //! nothing of what it read and wrote, nor whether that was ever durable.
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 
 /// See [`Importer`].
 pub const DD: Importer = Importer {
     name: "dd",
     about: "The line in which dd says how fast it was (coreutils, busybox, BSD, macOS)",
+    forms: &[Form {
+        bring: "the line with the rate",
+        recorded: &["coreutils-8", "coreutils-9.1"],
+        read: "bytes, seconds and their rate",
+        not_read: "a rate that is not its bytes by its seconds",
+    }],
+    words: &["records in", "records out", "copied", "if=", "of=", "bs="],
+    mark: "line `209715200 bytes (210 MB) copied, 1.6582 s, 126 MB/s`",
     parse,
     knows,
 };

@@ -5,11 +5,32 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Said, json};
+use super::{Form, Importer, Said, json};
 
 /// See [`Importer`].
-pub const ELBENCHO: Importer =
-    Importer { name: "elbencho", about: "The JSON of elbencho 3 (--jsonfile=FILE)", parse, knows };
+pub const ELBENCHO: Importer = Importer {
+    name: "elbencho",
+    about: "The JSON of elbencho 3 (--jsonfile=FILE)",
+    forms: &[Form {
+        bring: "--jsonfile=FILE",
+        recorded: &["3.1"],
+        read: "rates, IOPS and latencies of each phase",
+        not_read: "",
+    }],
+    words: &[
+        "elbencho",
+        "phase_type",
+        "OPERATION",
+        "FIRST DONE",
+        "LAST DONE",
+        "first_done",
+        "last_done",
+        "RWMIX",
+    ],
+    mark: "line that begins with `{\"phase_type\":`",
+    parse,
+    knows,
+};
 
 /// How a line of its JSON begins.
 const BEGINS: &str = "{\"phase_type\":";

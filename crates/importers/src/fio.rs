@@ -8,7 +8,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Said, json};
+use super::{Form, Importer, Said, json};
 
 mod snapshots;
 mod text;
@@ -17,6 +17,22 @@ mod text;
 pub const FIO: Importer = Importer {
     name: "fio",
     about: "What fio 2 and 3 print, for people or as JSON (--output-format=json)",
+    forms: &[
+        Form {
+            bring: "--output-format=json",
+            recorded: &["2.1.4", "2.15", "3.19", "3.33", "3.42"],
+            read: "rates, IOPS, latencies and their percentiles, of each direction",
+            not_read: "several machines at once (--client)",
+        },
+        Form {
+            bring: "what it prints for people",
+            recorded: &["2.1.9", "3.1", "3.25"],
+            read: "rates, IOPS, latencies and their percentiles, of each direction",
+            not_read: "",
+        },
+    ],
+    words: &["fio", "ioengine", "iodepth", "clat", "slat", "BW=", "runt=", "IOPS=", "numjobs"],
+    mark: "line `NAME: (groupid=0, jobs=1): err= 0` and no JSON with `fio version`",
     parse,
     knows,
 };

@@ -3,12 +3,20 @@
 //! Its MB are of 2^20 bytes (hdparm.c: its buffer of 2 MB is 2 * 1024 * 1024). What it calls cached
 //! reads is how fast memory is copied, and no rate of the device.
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 
 /// See [`Importer`].
 pub const HDPARM: Importer = Importer {
     name: "hdparm",
     about: "The lines of `hdparm -tT DEVICE`, with --direct too",
+    forms: &[Form {
+        bring: "the lines of -t and -T, with --direct too",
+        recorded: &["1-disk", "2-devices"],
+        read: "both rates",
+        not_read: "",
+    }],
+    words: &["hdparm", "Timing", "cached reads", "buffered disk reads", "O_DIRECT"],
+    mark: "line `Timing buffered disk reads: ...`",
     parse,
     knows,
 };

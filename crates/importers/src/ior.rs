@@ -5,11 +5,34 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 
 /// See [`Importer`].
-pub const IOR: Importer =
-    Importer { name: "ior", about: "All that IOR 3.3 to 4 prints, run by hand", parse, knows };
+pub const IOR: Importer = Importer {
+    name: "ior",
+    about: "All that IOR 3.3 to 4 prints, run by hand",
+    forms: &[Form {
+        bring: "all that it prints",
+        recorded: &["3.3.0", "4.1.0"],
+        read: "the rate of each test and way, with its highest and lowest",
+        not_read: "what IO500 lets it print; summaries before 3.3",
+    }],
+    words: &[
+        "IOR",
+        "transfersize",
+        "xfersize",
+        "blocksize",
+        "segmentcount",
+        "Max Write",
+        "Max Read",
+        "access    bw(MiB/s)",
+        "tasks",
+        "Stonewall",
+    ],
+    mark: "line `IOR-3.3.0: MPI Coordinated Test of Parallel I/O`",
+    parse,
+    knows,
+};
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("IOR-") && line.contains("MPI Coordinated Test"))

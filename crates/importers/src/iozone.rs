@@ -5,11 +5,32 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 
 /// See [`Importer`].
-pub const IOZONE: Importer =
-    Importer { name: "iozone", about: "The table of iozone 3, in kBytes/sec", parse, knows };
+pub const IOZONE: Importer = Importer {
+    name: "iozone",
+    about: "The table of iozone 3, in kBytes/sec",
+    forms: &[Form {
+        bring: "the table of one file, in kBytes/sec",
+        recorded: &["3.327", "3.487"],
+        read: "the rate of each test",
+        not_read: "other columns and units",
+    }],
+    words: &[
+        "Iozone",
+        "iozone",
+        "reclen",
+        "kBytes/sec",
+        "fwrite",
+        "frewrite",
+        "freread",
+        "rewrite",
+    ],
+    mark: "line `Iozone: Performance Test of File I/O`",
+    parse,
+    knows,
+};
 
 const KIB: u64 = 1024;
 

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{Importer, Said, json};
+use super::{Form, Importer, Said, json};
 
 mod text;
 
@@ -13,6 +13,33 @@ mod text;
 pub const IPERF3: Importer = Importer {
     name: "iperf3",
     about: "What iperf3's client prints: iperf3 -c HOST, with -J or --json-stream as well",
+    forms: &[
+        Form {
+            bring: "-J or --json-stream of the client",
+            recorded: &["3.1.7", "3.12-bidir", "3.12-tcp", "3.12-udp", "3.17"],
+            read: "rates of each direction, losses, jitter, retransmissions",
+            not_read: "of the server; --bidir up to 3.10",
+        },
+        Form {
+            bring: "what its client prints for people",
+            recorded: &["3.12-people"],
+            read: "rates of each direction, losses, jitter, retransmissions",
+            not_read: "of the server; several streams without their sum",
+        },
+    ],
+    words: &[
+        "iperf3",
+        "iperf Done",
+        "Retr",
+        "Cwnd",
+        "Bitrate",
+        "sum_sent",
+        "sum_received",
+        "bits_per_second",
+        "Gbits/sec",
+        "Mbits/sec",
+    ],
+    mark: "line `Connecting to host HOST, port 5201` and no JSON of its",
     parse,
     knows,
 };

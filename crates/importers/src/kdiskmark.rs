@@ -4,11 +4,23 @@
 //! all versions that are known (1.6 to 3.2): 542.516 MB/s at 529.8 IOPS of 1 MiB. The IOPS of each
 //! row tell which it is.
 
-use super::{Importer, Said, diskmark};
+use super::{Form, Importer, Said, diskmark};
 
 /// See [`Importer`].
-pub const KDISKMARK: Importer =
-    Importer { name: "kdiskmark", about: "The text of KDiskMark (File, Save)", parse, knows };
+pub const KDISKMARK: Importer = Importer {
+    name: "kdiskmark",
+    about: "The text of KDiskMark (File, Save)",
+    forms: &[Form {
+        bring: "its text: File, Save",
+        recorded: &["1.6.0", "3.0.0"],
+        read: "the rate and IOPS of each row",
+        not_read: "",
+    }],
+    words: &["KDiskMark", "SEQ1M", "RND4K", "MB/s ["],
+    mark: "line with `KDiskMark`",
+    parse,
+    knows,
+};
 
 fn knows(text: &str) -> bool {
     text.contains(diskmark::KDISKMARK) && diskmark::rows_of(text)

@@ -14,7 +14,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value as Json};
 
 use experiment::measurement::Note;
-use experiment::measurement::reported::{Bound, Figure, Reported, Way};
+use experiment::measurement::reported::{
+    Bound, Figure, Reported, ReportedHistogram, ReportedSeries, Way,
+};
 
 mod terminal; //     (pure) a text without what terminals and logs add to it
 mod json; //         (pure) JSON documents in a text that has other lines as well
@@ -37,18 +39,40 @@ pub mod hdparm; //   (pure) its timings
 mod testing; //      (pure) for tests alone: a figure by its name
 #[cfg(test)]
 mod tests; //        (pure) what holds of every importer, by outputs that were recorded
+#[cfg(test)]
+mod mutants; //      (pure) what holds of every importer, by outputs that were changed
 
 /// What reads the output of one tool.
 #[derive(Debug)]
 pub struct Importer {
     /// The tool's name, and the engine's where it is launched, too.
     pub name: &'static str,
-    /// What is read: what to bring, in a line.
+    /// What is read, in a line.
     pub about: &'static str,
+    /// What to bring, each form of its output by itself.
+    pub forms: &'static [Form],
+    /// Words that stand in its outputs and in few others': a text that no tool is known by is
+    /// nearest to the one with the most of them.
+    pub words: &'static [&'static str],
+    /// What a text must have to be known as its output, in words that follow "it has no".
+    pub mark: &'static str,
     /// What it printed, a result of it each; why it cannot be understood.
     pub parse: fn(&str) -> Result<Vec<Said>, String>,
     /// Whether a text, of whatever origin, looks like what it prints.
     pub knows: fn(&str) -> bool,
+}
+
+/// One form of a tool's output.
+#[derive(Debug)]
+pub struct Form {
+    /// What to bring: the option that asks for it, or what it looks like.
+    pub bring: &'static str,
+    /// Of which versions there is a recorded output: as their fixtures are called behind the tool.
+    pub recorded: &'static [&'static str],
+    /// What is read of it.
+    pub read: &'static str,
+    /// What is not, and is refused or left out with a note; empty where nothing is known to be.
+    pub not_read: &'static str,
 }
 
 /// In the order of the reference.
@@ -90,6 +114,19 @@ pub fn knowing(text: &str) -> Vec<&'static Importer> {
     IMPORTERS.iter().copied().filter(|importer| (importer.knows)(text)).collect()
 }
 
+/// The importer whose words a text has most of, where it has at least two of them and no other
+/// has as many: of a text that none knows, what it may be of.
+pub fn nearest(text: &str) -> Option<&'static Importer> {
+    /// One word alone stands in any text.
+    const ENOUGH: usize = 2;
+    let has =
+        |importer: &Importer| importer.words.iter().filter(|word| text.contains(**word)).count();
+    let most = IMPORTERS.iter().map(|importer| has(importer)).max()?;
+    let mut with_most = IMPORTERS.iter().copied().filter(|importer| has(importer) == most);
+    let only = with_most.next().filter(|_| most >= ENOUGH)?;
+    with_most.next().is_none().then_some(only)
+}
+
 impl Importer {
     /// What the tool printed, where that can be: no figure is negative, and none stands in one
     /// result twice, as it does where lines of two results, or of two tables, were put together.
@@ -126,6 +163,10 @@ pub struct Said {
     pub settings: Map<String, Json>,
     /// Its figures.
     pub figures: Vec<Figure>,
+    /// Figures over time, of logs.
+    pub series: Vec<ReportedSeries>,
+    /// Values and how often each came.
+    pub histograms: Vec<ReportedHistogram>,
     /// What it could not tell, and why.
     pub notes: Vec<Note>,
 }
@@ -143,6 +184,7 @@ impl Said {
     pub fn reported(self, tool: &str, place: String, says: String) -> Reported {
         let by = format!("{tool} {}", self.version).trim().to_owned();
         let way = Way::Untold;
-        Reported { by, place, says, configuration: None, way, figures: self.figures }
+        let Said { figures, series, histograms, .. } = self;
+        Reported { by, place, says, configuration: None, way, figures, series, histograms }
     }
 }

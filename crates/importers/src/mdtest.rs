@@ -5,11 +5,32 @@
 
 use serde_json::Map;
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 
 /// See [`Importer`].
-pub const MDTEST: Importer =
-    Importer { name: "mdtest", about: "All that mdtest 1.8 to 4 prints", parse, knows };
+pub const MDTEST: Importer = Importer {
+    name: "mdtest",
+    about: "All that mdtest 1.8 to 4 prints",
+    forms: &[Form {
+        bring: "all that it prints",
+        recorded: &["1.9.3", "4.1.0"],
+        read: "the rate of each operation, with its highest and lowest",
+        not_read: "times without rates",
+    }],
+    words: &[
+        "mdtest",
+        "SUMMARY rate",
+        "Directory creation",
+        "File creation",
+        "File stat",
+        "File removal",
+        "Tree creation",
+        "Tree removal",
+    ],
+    mark: "line `mdtest-4.1.0 was launched with 2 total task(s)`",
+    parse,
+    knows,
+};
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("mdtest-") && line.contains("was launched with"))

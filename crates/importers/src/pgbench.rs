@@ -4,11 +4,31 @@
 
 use serde_json::Map;
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 
 /// See [`Importer`].
-pub const PGBENCH: Importer =
-    Importer { name: "pgbench", about: "All that pgbench prints, without -C", parse, knows };
+pub const PGBENCH: Importer = Importer {
+    name: "pgbench",
+    about: "All that pgbench prints, without -C",
+    forms: &[Form {
+        bring: "all that it prints",
+        recorded: &["13", "15.18"],
+        read: "transactions per second and latencies",
+        not_read: "-C",
+    }],
+    words: &[
+        "pgbench",
+        "scaling factor",
+        "query mode",
+        "tps =",
+        "number of clients",
+        "latency average",
+        "transaction type",
+    ],
+    mark: "line `transaction type: ...`",
+    parse,
+    knows,
+};
 
 fn knows(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("pgbench (") || line.starts_with("transaction type: "))

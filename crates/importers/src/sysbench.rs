@@ -4,12 +4,28 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{Importer, Said};
+use super::{Form, Importer, Said};
 
 /// See [`Importer`].
 pub const SYSBENCH: Importer = Importer {
     name: "sysbench",
     about: "All that `sysbench fileio ... run` of sysbench 1.0 prints",
+    forms: &[Form {
+        bring: "sysbench fileio ... run",
+        recorded: &["1.0.20"],
+        read: "rates, IOPS and latencies",
+        not_read: "versions 0.4, 0.5 and 1.1",
+    }],
+    words: &[
+        "sysbench",
+        "Extra file open flags",
+        "reads/s",
+        "writes/s",
+        "fsyncs/s",
+        "events per second",
+        "Threads started",
+    ],
+    mark: "line `sysbench 1.0.20` with `file open flags` below it",
     parse,
     knows,
 };

@@ -1,26 +1,11 @@
 //! What holds of every importer: what it makes of outputs that were recorded, and of whatever text.
 
-#![expect(clippy::disallowed_methods, reason = "reads fixtures")]
-
 use std::collections::BTreeSet;
 
+use super::testing::{fixtures, same_or_refused};
 use super::*;
 use base::stats::testing::Random;
 use experiment::knob::{KNOBS, Settings};
-
-/// Recorded outputs, each with the tool that its name begins with.
-fn fixtures() -> Vec<(&'static Importer, String, String)> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fixtures/tools");
-    let mut found: Vec<_> = std::fs::read_dir(folder).unwrap().map(Result::unwrap).collect();
-    found.sort_by_key(std::fs::DirEntry::file_name);
-    let read = |entry: std::fs::DirEntry| {
-        let name = entry.file_name().into_string().unwrap();
-        let of = IMPORTERS.iter().find(|importer| name.starts_with(&format!("{}-", importer.name)));
-        let importer = of.unwrap_or_else(|| panic!("{name} is of no tool"));
-        (*importer, name, std::fs::read_to_string(entry.path()).unwrap())
-    };
-    found.into_iter().map(read).collect()
-}
 
 /// Which tools a text looks like.
 fn names_of(text: &str) -> Vec<&'static str> {
@@ -47,6 +32,56 @@ fn every_importer_is_named_once_says_what_it_reads_and_has_a_recorded_output_tha
         }
     }
     assert!(knowing("elephant\n").is_empty());
+}
+
+/// The table of the docs says of which versions an output was recorded: of those, and no others.
+#[test]
+fn every_form_names_the_versions_that_were_recorded() {
+    let fixtures = fixtures();
+    for importer in IMPORTERS {
+        let recorded = || importer.forms.iter().flat_map(|form| form.recorded);
+        let files = fixtures.iter().filter(|(of, ..)| of.name == importer.name);
+        let versions: Vec<&str> =
+            files.map(|(_, name, _)| &name[importer.name.len() + 1..]).collect();
+        for version in recorded() {
+            let is_of = |name: &&str| {
+                name.strip_prefix(version).is_some_and(|rest| rest.starts_with(['-', '.']))
+            };
+            assert!(versions.iter().any(is_of), "{} {version}", importer.name);
+        }
+        for name in versions.into_iter().filter(|name| !name.contains("refused")) {
+            assert!(
+                recorded().any(|version| name.starts_with(version)),
+                "{} has no form for {name}",
+                importer.name
+            );
+        }
+        for form in importer.forms {
+            for words in [form.bring, form.read, form.not_read] {
+                assert!(
+                    !words.ends_with('.') && !words.contains('|'),
+                    "{}: {words}",
+                    importer.name
+                );
+            }
+            assert!(!form.bring.is_empty() && !form.read.is_empty(), "{}", importer.name);
+        }
+        assert!(importer.words.len() > 2 && !importer.mark.is_empty(), "{}", importer.name);
+    }
+}
+
+/// An output without what it is known by was "the output of no tool that is known".
+#[test]
+fn a_text_that_none_knows_is_nearest_to_the_tool_whose_words_it_has() {
+    let mut told = BTreeSet::new();
+    for (importer, name, text) in fixtures() {
+        // A line of numbers alone is near to none.
+        let Some(near) = nearest(&text) else { continue };
+        assert_eq!(near.name, importer.name, "{name}");
+        told.insert(near.name);
+    }
+    assert!(told.len() + 3 > IMPORTERS.len(), "{told:?}");
+    assert!(nearest("elephant\n").is_none());
 }
 
 #[test]
@@ -180,4 +215,23 @@ fn an_output_that_was_wrapped_gives_the_same_figures() {
             }
         }
     }
+}
+
+/// Editors take blanks away and put empty lines in.
+#[test]
+fn blanks_at_the_end_say_nothing() {
+    let (mut tried, mut kept) = (0, 0);
+    for (importer, name, text) in fixtures().into_iter().filter(|it| !it.1.contains("refused")) {
+        let lines = |end: &str| -> String {
+            text.lines().map(|line| format!("{}{end}\n", line.trim_end())).collect()
+        };
+        for perturbed in [lines("  "), lines(""), format!("\n\n{text}\n\n")] {
+            tried += 1;
+            match same_or_refused(importer, &text, &perturbed, 0.0) {
+                true => kept += 1,
+                false => assert!(perturbed.contains("  \n"), "{name} is refused"),
+            }
+        }
+    }
+    assert!(kept * 10 > tried * 9, "{kept} of {tried}");
 }

@@ -25,6 +25,36 @@ pub struct Reported {
     pub way: Way,
     /// What was printed.
     pub figures: Vec<Figure>,
+    /// What a log of its tells over time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub series: Vec<ReportedSeries>,
+    /// How its figures are spread, where it tells that.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub histograms: Vec<ReportedHistogram>,
+}
+
+/// One figure over time, as a log of another tool has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReportedSeries {
+    /// Its name with the unit last, as of a figure.
+    pub name: String,
+    /// When each value stood there, in ns since the tool began; none is before the one above it.
+    pub at_ns: Vec<u64>,
+    /// In the unit of the name, one for each time.
+    pub values: Vec<f64>,
+}
+
+/// How often each value came, as another tool counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReportedHistogram {
+    /// What was counted, with the unit last: `completion_latency_ns`.
+    pub name: String,
+    /// The value that stands for each bin, in the unit of the name, rising.
+    pub values: Vec<u64>,
+    /// How often it came, one for each value.
+    pub counts: Vec<u64>,
 }
 
 /// Which way the bytes of a reported figure went.

@@ -4,39 +4,39 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::files::of_texts;
-use experiment::measurement::figures::figures;
-use experiment::measurement::reported::Figure;
+use super::testing::fixtures;
+use super::{Figure, as_printed, knowing};
 
 /// A figure by its name, and its bits.
 type Told = (String, u64);
 
-/// The figures that an import of this text would keep; `None` where it is refused.
-fn told(text: &[u8]) -> Option<BTreeSet<Told>> {
-    let text = String::from_utf8_lossy(text).into_owned();
-    let imported = of_texts(vec![("file", text)], None).ok()?;
-    let mut all = BTreeSet::new();
-    for record in &imported.records {
-        let of = figures(record);
-        assert!(of.iter().all(|(_, it)| it.value.is_finite() && it.value >= 0.0), "{of:?}");
-        all.extend(of.iter().map(|(name, it)| (name.to_string(), it.value.to_bits())));
+/// The figures of each result, as an import of this text would keep them; `None` where it is
+/// refused.
+fn printed(text: &str) -> Option<Vec<Vec<Figure>>> {
+    let text = as_printed(text);
+    let known = knowing(&text);
+    let mut all = Vec::new();
+    for importer in &known {
+        all.extend(importer.read(&text).ok()?.into_iter().map(|said| said.figures));
     }
-    Some(all)
+    (!known.is_empty()).then_some(all)
 }
 
-#[expect(clippy::disallowed_methods, reason = "reads fixtures")]
-fn fixtures() -> Vec<(String, Vec<u8>)> {
-    let folder = format!("{}/tests/fixtures/tools", env!("CARGO_MANIFEST_DIR"));
-    let entries = std::path::Path::new(&folder).read_dir().unwrap();
-    let mut paths: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-    paths.sort();
-    // That two documents are of one run is told by what was asked and when it began: where that was
-    // changed they are two, and what the earlier one says was never wrong.
-    paths.retain(|path| !path.to_string_lossy().contains("snapshots"));
-    let named = |path: std::path::PathBuf| {
-        (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(path).unwrap())
+/// All of them, as names and bits.
+fn told(text: &[u8]) -> Option<BTreeSet<Told>> {
+    let all = printed(&String::from_utf8_lossy(text))?;
+    let one = |figure: Figure| {
+        assert!(figure.value.is_finite() && figure.value >= 0.0, "{figure:?}");
+        (figure.name, figure.value.to_bits())
     };
-    paths.into_iter().map(named).collect()
+    Some(all.into_iter().flatten().map(one).collect())
+}
+
+/// Those of one recorded run: of snapshots of it the last one counts, and where two documents say
+/// of themselves that they are of two runs, what the earlier one says was never wrong.
+fn of_one_run() -> impl Iterator<Item = (String, String)> {
+    let all = fixtures().into_iter().map(|(_, name, text)| (name, text));
+    all.filter(|(name, _)| !name.contains("snapshots"))
 }
 
 /// What stands in the mutant and not in the whole text.
@@ -99,7 +99,8 @@ fn mutants(text: &[u8], long: bool) -> Vec<(String, Vec<u8>)> {
 fn no_cut_and_no_lost_or_doubled_line_gives_another_figure() {
     let long = std::env::var_os("BRICKYARD_LONG").is_some();
     let (mut count, mut kept, mut wrong) = (0, 0, Vec::new());
-    for (name, text) in fixtures() {
+    for (name, text) in of_one_run() {
+        let text = text.into_bytes();
         let whole = told(&text).unwrap_or_default();
         for (what, mutant) in mutants(&text, long) {
             count += 1;
@@ -119,8 +120,7 @@ fn no_cut_and_no_lost_or_doubled_line_gives_another_figure() {
 /// Numbers that no tool prints are refused: none of them becomes a figure.
 #[test]
 fn what_is_no_number_of_a_tool_is_no_figure() {
-    for (name, text) in fixtures() {
-        let text = String::from_utf8(text).unwrap();
+    for (name, text) in of_one_run() {
         let starts = text.match_indices(|c: char| c.is_ascii_digit()).map(|(at, _)| at);
         let starts: Vec<usize> =
             starts.filter(|at| !text[..*at].ends_with(|c: char| c.is_ascii_digit())).collect();
@@ -134,16 +134,6 @@ fn what_is_no_number_of_a_tool_is_no_figure() {
             }
         }
     }
-}
-
-/// The figures of each result, as the tool printed them; `None` where they are refused.
-fn printed(text: &str) -> Option<Vec<Vec<Figure>>> {
-    let imported = of_texts(vec![("file", text.to_owned())], None).ok()?;
-    let of = |record: &experiment::measurement::Record| {
-        let reported = record.outcome.measurement().and_then(|it| it.reported.clone());
-        reported.map_or_else(Vec::new, |reported| reported.figures)
-    };
-    Some(imported.records.iter().map(of).collect())
 }
 
 /// Where numbers stand: one in a name, as `"99.000000":` and `95th percentile`, is none.
@@ -181,8 +171,7 @@ fn has(figure: &Figure, number: &str) -> bool {
 fn a_changed_number_changes_its_own_figure_or_is_refused() {
     let long = std::env::var_os("BRICKYARD_LONG").is_some();
     let (mut changed, mut refused, mut wrong) = (0, 0, Vec::new());
-    for (name, text) in fixtures() {
-        let text = String::from_utf8(text).unwrap();
+    for (name, text) in of_one_run() {
         let Some(whole) = printed(&text) else { continue };
         let all = numbers(&text);
         for at in all.iter().step_by(if long { 1 } else { 1 + all.len() / 120 }) {
