@@ -9,7 +9,7 @@ use crate::retrieve::{Retrieved, side_by_side};
 use base::value::shell_words;
 use experiment::knob;
 use experiment::measurement::figures::figures;
-use findings::analysis::compare::{Asked, Change};
+use findings::analysis::compare::{Asked, Change, Comparison};
 use findings::report::compare::FORMATS;
 use findings::report::pairs::View;
 use host::sys::Error;
@@ -77,7 +77,11 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
         }
         None => talk::data(&text)?,
     }
-    if found.iter().all(|comparison| comparison.cells.is_empty()) {
+    let is_empty = |comparison: &Comparison| {
+        let held = comparison.held.iter().any(|held| held.nearest.is_some());
+        comparison.cells.is_empty() && !held
+    };
+    if found.iter().all(is_empty) {
         let why = "no cell of the first campaign can be held against one of the others";
         return Err(Error::new("nothing was compared", why)
             .hint("the reasons are above; run both with the same plan")

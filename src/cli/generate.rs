@@ -269,7 +269,8 @@ pub fn pages() -> Vec<(&'static str, String)> {
             table(
                 "Importers",
                 "Tools whose output is read: `brickyard import FILE`, with `--from NAME` where the \
-                 text does not tell.",
+                 text does not tell. Of each form of it the tests have outputs of the versions \
+                 that are named under \"recorded\", and hold every figure against them.",
                 Table::Importers,
             ),
         ),
@@ -336,10 +337,24 @@ fn row_text(text: &mut String, row: &Value) {
     if !engines.is_empty() {
         let _ = writeln!(text, "- Only for the engine: {}", engines.join(", "));
     }
+    forms(text, row);
     while text.ends_with('\n') {
         text.pop();
     }
     text.push_str("\n\n");
+}
+
+/// The table of what an importer reads.
+fn forms(text: &mut String, row: &Value) {
+    let Some(forms) = row["forms"].as_array() else { return };
+    text.push_str("| bring | recorded | read | not read |\n|---|---|---|---|\n");
+    for form in forms {
+        let word = |key: &str| form[key].as_str().unwrap_or_default();
+        let recorded = form["recorded"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let recorded: Vec<&str> = recorded.iter().filter_map(Value::as_str).collect();
+        let (bring, read, not_read) = (word("bring"), word("read"), word("not_read"));
+        let _ = writeln!(text, "| {bring} | {} | {read} | {not_read} |", recorded.join(", "));
+    }
 }
 
 fn commands() -> String {

@@ -6,6 +6,9 @@ use std::process::ExitCode;
 
 use serde_json::{Map, Value, json};
 
+use files::{FileImport, Imported};
+use sources::Source;
+
 use super::outputs::Inputs;
 use super::{Common, talk};
 use crate::campaign::new_uid;
@@ -21,12 +24,15 @@ use host::sys::{Error, clock};
 use store::Store;
 
 pub mod files;
+mod others;
+mod sources;
+mod summary;
 
 /// What `import` takes.
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
-    /// What other tools printed, as `fio --output-format=json` did; one campaign of all files
-    #[arg(value_name = "FILE", conflicts_with = "published")]
+    /// What other tools printed, or a folder of it; `-` is standard input; one campaign of all
+    #[arg(value_name = "PATH", conflicts_with = "published")]
     files: Vec<String>,
     /// Which tool printed them, where that cannot be told from the text
     #[arg(long, value_name = "TOOL", requires = "files")]
@@ -46,19 +52,16 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     const HINT: &str =
         "name files, or a set: `brickyard import --published --list` shows those that ship";
+    let sources = sources::sources(&arguments.files)?;
     let mut inputs = Inputs::default();
-    arguments.files.iter().for_each(|file| inputs.add("the imported file", file.as_ref()));
+    sources.iter().for_each(|source| inputs.add("the imported file", source.name.as_ref()));
     for root in &arguments.root {
         let file = root.split_once('=').map_or(root.as_str(), |(_, file)| file);
         inputs.add("the recording", file.as_ref());
     }
     inputs.keep_apart(&common.store)?;
-    if !arguments.files.is_empty() {
-        let files::Imported { engine, records, inventory } =
-            files::read(&arguments.files, arguments.from.as_deref())?;
-        let (plan, host) = (files::plan(&arguments.files), "unknown".to_owned());
-        let campaign = Campaign { plan, engine, host, inventory, ..Campaign::default() };
-        return keep(campaign, &records, common);
+    if !sources.is_empty() {
+        return import_files(&sources, arguments, common);
     }
     match arguments.published.as_deref() {
         _ if arguments.list => list(common),
@@ -68,6 +71,50 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
                 .into())
         }
         Some(name) => import(find(name)?, &arguments.root, common),
+    }
+}
+
+/// Keeps what tools printed into these files. What is the output of no tool, or cannot be read, is
+/// left out with its reason; where that was named by itself, the status tells.
+fn import_files(
+    sources: &[Source],
+    arguments: &Arguments,
+    common: &Common,
+) -> anyhow::Result<ExitCode> {
+    let from = arguments.from.as_deref().map(files::tool).transpose()?;
+    let bar = talk::counted_bar(sources.len(), common.quiet);
+    let read = |source: &Source| {
+        let read = files::read(source, from);
+        bar.inc(1);
+        read
+    };
+    let mut read: Vec<FileImport> = sources.iter().map(read).collect();
+    bar.finish_and_clear();
+    if read.iter().all(|file| file.parts.is_err()) {
+        return Err(nothing(&mut read).into());
+    }
+    if !common.quiet {
+        summary::lines(&read).iter().for_each(|line| talk::line(line));
+    }
+    let missed = read.iter().any(FileImport::is_missed);
+    let Imported { engine, files, inventory } = files::imported(read);
+    let (plan, host) = (files::plan(&arguments.files), "unknown".to_owned());
+    let campaign = Campaign { plan, engine, host, inventory, ..Campaign::default() };
+    keep(campaign, &files, common)?;
+    Ok(if missed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Why none of these was read.
+fn nothing(read: &mut Vec<FileImport>) -> Error {
+    let many = read.len();
+    let first = read.swap_remove(0).parts.map_err(|left| left.error);
+    match first {
+        Err(error) if many == 1 => error,
+        Err(error) => {
+            let what = format!("none of {many} files can be imported; the first: {}", error.what);
+            Error { what, ..error }
+        }
+        Ok(_) => Error::new("cannot import nothing", "no file was named"),
     }
 }
 
@@ -122,11 +169,13 @@ fn import(set: &'static Set, roots: &[String], common: &Common) -> anyhow::Resul
         inventory: inventory(set, roots)?,
         ..Campaign::default()
     };
-    keep(campaign, &records, common)
+    keep(campaign, &[records], common)?;
+    Ok(ExitCode::SUCCESS)
 }
 
-/// Keeps records of others as a campaign of their own, and prints what they come to.
-fn keep(campaign: Campaign, records: &[Record], common: &Common) -> anyhow::Result<ExitCode> {
+/// Keeps records of others as a campaign of their own, those of each file as one, and prints what
+/// they come to.
+fn keep(campaign: Campaign, files: &[Vec<Record>], common: &Common) -> anyhow::Result<()> {
     let mut store = Store::open(&common.store)?;
     let started_unix_ns = clock::unix_ns();
     let mut campaign = Campaign {
@@ -137,19 +186,20 @@ fn keep(campaign: Campaign, records: &[Record], common: &Common) -> anyhow::Resu
         ..campaign
     };
     campaign.id = store.begin(&campaign)?;
-    for record in records {
-        store.append(campaign.id, record)?;
+    for records in files {
+        store.append_all(campaign.id, records)?;
     }
     store.end(campaign.id, clock::unix_ns())?;
     let samples = Kept { store: &store, campaign: campaign.id };
-    let input = Input::new(&campaign, records).with(&samples);
+    let records = files.concat();
+    let input = Input::new(&campaign, &records).with(&samples);
     let format = report::find(if common.json { "json" } else { "text" });
     let format = format.expect("the formats include text and json");
     talk::bytes(&format.bytes(&input)?)?;
     if !common.quiet {
         talk::line(&format!("kept as campaign {} in {}", campaign.id, common.store.display()));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// Where the figures come from, and what each of the set's machines is made of.

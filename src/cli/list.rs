@@ -18,7 +18,7 @@ use host::counters;
 use host::inventory::server::{self, Read, Subsystem};
 use host::provision::danger;
 use host::sys::Error;
-use importers::IMPORTERS;
+use importers::{Form, IMPORTERS, Importer};
 use store::Store;
 
 /// What `list` takes.
@@ -118,9 +118,7 @@ pub fn rows(table: Table) -> Vec<Value> {
         Table::Engines => {
             engine::ENGINES.iter().map(|engine| plain(engine.name(), engine.kind().about)).collect()
         }
-        Table::Importers => {
-            IMPORTERS.iter().map(|importer| plain(importer.name, importer.about)).collect()
-        }
+        Table::Importers => IMPORTERS.iter().copied().map(of_importer).collect(),
         Table::Counters => {
             counters::SOURCES.iter().map(|source| plain(source.name, source.about)).collect()
         }
@@ -155,6 +153,22 @@ pub fn rows(table: Table) -> Vec<Value> {
         }
         Table::Campaigns => Vec::new(),
     }
+}
+
+fn of_importer(importer: &Importer) -> Value {
+    let form = |form: &Form| {
+        json!({
+            "bring": form.bring,
+            "recorded": form.recorded,
+            "read": form.read,
+            "not_read": form.not_read,
+        })
+    };
+    json!({
+        "name": importer.name,
+        "about": importer.about,
+        "forms": importer.forms.iter().map(form).collect::<Vec<_>>(),
+    })
 }
 
 fn of_knob(group: &Group, knob: &Knob) -> Value {

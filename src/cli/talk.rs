@@ -65,6 +65,17 @@ pub fn error(error: &anyhow::Error) {
     }
 }
 
+/// A bar that counts so many things, on a terminal alone, and for many alone.
+pub fn counted_bar(many: usize, quiet: bool) -> ProgressBar {
+    /// Fewer are done before it is seen.
+    const MANY: usize = 20;
+    if quiet || many < MANY || !std::io::stderr().is_terminal() {
+        return ProgressBar::hidden();
+    }
+    let style = ProgressStyle::with_template("{wide_bar} {pos} of {len} files, {eta} left");
+    ProgressBar::new(many as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}
+
 /// How long a line of plain progress stays the last one.
 const PLAIN_EVERY_NS: u64 = 10_000_000_000;
 

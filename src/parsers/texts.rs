@@ -86,8 +86,8 @@ fn text(bytes: &[u8]) -> String {
 
 /// What other tools printed, to the figures that a campaign would have.
 pub fn import(bytes: &[u8]) {
-    let Ok(imported) = files::of_texts(vec![("file", text(bytes))], None) else { return };
-    for record in &imported.records {
+    let Ok(records) = files::of_text(bytes.to_vec()) else { return };
+    for record in &records {
         let _ = figures::figures(record);
     }
 }

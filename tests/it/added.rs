@@ -68,7 +68,8 @@ const ADDITIONS: &[Addition] = &[
         new: &[(
             "crates/importers/src/stub.rs",
             "//! (pure) A stub.\n\nuse super::Importer;\n\n/// A stub.\npub const STUB: Importer = \
-             Importer {\n    name: \"stub-tool\",\n    about: \"A stub\",\n    parse: |_| Err(\"a \
+             Importer {\n    name: \"stub-tool\",\n    about: \"A stub\",\n    forms: &[],\n    \
+             words: &[],\n    mark: \"line of its\",\n    parse: |_| Err(\"a \
              stub\".to_owned()),\n    knows: |_| false,\n};\n",
         )],
         changed: &[

@@ -13,6 +13,7 @@ mod drawn;
 mod effects;
 mod engines;
 mod holes;
+mod imports;
 mod integrity;
 mod kept;
 mod labels;

@@ -97,6 +97,11 @@ impl Measurement {
         parts.map(|(_, part)| part).filter(|part| !part.is_empty())
     }
 
+    /// What a log of another tool tells over time.
+    pub fn reported_series(&self) -> impl Iterator<Item = &reported::ReportedSeries> {
+        self.reported.iter().flat_map(|reported| &reported.series)
+    }
+
     /// Whether its course was sampled, so that it can be drawn.
     pub fn has_course(&self) -> bool {
         match &self.digest {
@@ -104,6 +109,7 @@ impl Measurement {
             None => {
                 self.load.at_ns.len() > 1
                     || self.counters.iter().any(|series| series.at_ns.len() > 1)
+                    || self.reported_series().any(|series| series.at_ns.len() > 1)
             }
         }
     }

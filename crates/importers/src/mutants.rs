@@ -6,6 +6,7 @@ use std::ops::Range;
 
 use super::testing::fixtures;
 use super::{Figure, as_printed, knowing};
+use base::stats::testing::long;
 
 /// A figure by its name, and its bits.
 type Told = (String, u64);
@@ -97,7 +98,7 @@ fn mutants(text: &[u8], long: bool) -> Vec<(String, Vec<u8>)> {
 /// for that job's, with exit status 0: of two numbers under one name the later one won.
 #[test]
 fn no_cut_and_no_lost_or_doubled_line_gives_another_figure() {
-    let long = std::env::var_os("BRICKYARD_LONG").is_some();
+    let long = long();
     let (mut count, mut kept, mut wrong) = (0, 0, Vec::new());
     for (name, text) in of_one_run() {
         let text = text.into_bytes();
@@ -169,7 +170,7 @@ fn has(figure: &Figure, number: &str) -> bool {
 /// that is printed with it, or none, or all are refused; no other figure moves.
 #[test]
 fn a_changed_number_changes_its_own_figure_or_is_refused() {
-    let long = std::env::var_os("BRICKYARD_LONG").is_some();
+    let long = long();
     let (mut changed, mut refused, mut wrong) = (0, 0, Vec::new());
     for (name, text) in of_one_run() {
         let Some(whole) = printed(&text) else { continue };

@@ -153,14 +153,13 @@ fn kept(connection: &Connection, campaign: u64) -> Result<Vec<(i64, Record)>> {
     Ok(records)
 }
 
-/// Keeps what is computed of a trial that is safe already. What cannot be kept is computed when it
+/// Keeps what is computed of trials that are safe already. What cannot be kept is computed when it
 /// is asked for: no error of this may cost a trial. False when the connection keeps what comes next
 /// no better than this.
 pub(super) fn remember(
     connection: &mut Connection,
-    trial: i64,
     campaign: u64,
-    record: &Record,
+    kept: &[(i64, &Record)],
 ) -> bool {
     // A power cut may take the cache: no wait for the disk.
     let was = connection.pragma_query_value(None, "synchronous", |row| row.get::<_, i64>(0));
@@ -168,8 +167,12 @@ pub(super) fn remember(
     let _ = connection.pragma_update(None, "synchronous", "NORMAL");
     let _ = (|| {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let lacking = Lacking { trial, campaign, number: record.trial.number };
-        Writer::new(&transaction)?.write(lacking, record)?;
+        let mut writer = Writer::new(&transaction)?;
+        for (trial, record) in kept {
+            let lacking = Lacking { trial: *trial, campaign, number: record.trial.number };
+            writer.write(lacking, record)?;
+        }
+        drop(writer);
         transaction.commit()
     })();
     #[cfg(test)]

@@ -412,10 +412,19 @@ impl Store {
     /// # Errors
     /// When the store cannot be written.
     pub fn append(&mut self, campaign: u64, record: &Record) -> Result<(), Error> {
+        self.append_all(campaign, std::slice::from_ref(record))
+    }
+
+    /// Keeps trials as one: all of them, or none. A file of somebody's results is not half kept.
+    ///
+    /// # Errors
+    /// When the store cannot be written.
+    pub fn append_all(&mut self, campaign: u64, records: &[Record]) -> Result<(), Error> {
         self.work.anew();
-        let kept = self.writer().and_then(|writer| write::record(writer, campaign, record));
-        let trial = kept.map_err(|error| refused(&self.path, &error))?;
-        self.unsure = !derived::remember(&mut self.connection, trial, campaign, record);
+        let kept = self.writer().and_then(|writer| write::records(writer, campaign, records));
+        let trials = kept.map_err(|error| refused(&self.path, &error))?;
+        let kept: Vec<_> = trials.into_iter().zip(records).collect();
+        self.unsure = !derived::remember(&mut self.connection, campaign, &kept);
         Ok(())
     }
 
@@ -428,7 +437,7 @@ impl Store {
         self.work.anew();
         let kept = self.writer().and_then(|writer| write::renewed(writer, campaign, record));
         let trial = kept.map_err(|error| refused(&self.path, &error))?;
-        self.unsure = !derived::remember(&mut self.connection, trial, campaign, record);
+        self.unsure = !derived::remember(&mut self.connection, campaign, &[(trial, record)]);
         Ok(())
     }
 

@@ -262,7 +262,7 @@ fn records_without_samples_are_the_same_kept_and_computed() {
     let row = "SELECT id FROM trial WHERE number = 2";
     let row: i64 = store.connection.query_row(row, [], |row| row.get(0)).unwrap();
     let other = record(2, Outcome::Failed("another".into()));
-    derived::remember(&mut store.connection, row, id, &other);
+    derived::remember(&mut store.connection, id, &[(row, &other)]);
     assert!(kept(&store).contains("another") && kept(&store) != computed(&store));
     change(&store, "INSERT INTO note SELECT id, 'new', 'a word of mine' FROM trial");
     assert!(!kept(&store).contains("EIO"), "it is not as it was kept");
@@ -282,7 +282,7 @@ fn records_without_samples_are_the_same_kept_and_computed() {
             let row = "SELECT id FROM trial WHERE number = ?1";
             let number = of.trial.number;
             let row = store.connection.query_row(row, [number], |row| row.get(0)).unwrap();
-            derived::remember(&mut store.connection, row, id, &of);
+            derived::remember(&mut store.connection, id, &[(row, &of)]);
         }
         change(&store, damage);
         assert_eq!(kept(&store), computed(&store), "{damage}");

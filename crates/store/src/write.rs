@@ -70,11 +70,17 @@ pub(super) fn update(connection: &Connection, campaign: &Campaign) -> Result<()>
 }
 
 /// Gives the number of the trial's row.
-pub(super) fn record(connection: &Connection, campaign: u64, record: &Record) -> Result<i64> {
+pub(super) fn records(
+    connection: &Connection,
+    campaign: u64,
+    records: &[Record],
+) -> Result<Vec<i64>> {
     let transaction = immediate(connection)?;
-    let id = trial(&transaction, campaign, record)?;
+    let ids: Result<Vec<i64>> =
+        records.iter().map(|record| trial(&transaction, campaign, record)).collect();
+    let ids = ids?;
     transaction.commit()?;
-    Ok(id)
+    Ok(ids)
 }
 
 /// The record in the place of the one of that number, where there is one.

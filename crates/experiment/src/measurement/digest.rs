@@ -93,6 +93,10 @@ impl Record {
             programs.outputs = Vec::new();
             programs.runs = Vec::new();
         }
+        if let Some(reported) = &mut measurement.reported {
+            reported.series = Vec::new();
+            reported.histograms = Vec::new();
+        }
         measurement.digest = Some(Box::new(digest));
         self
     }

@@ -13,7 +13,7 @@ use super::notes::takes_away;
 use super::{Finding, Severity, words};
 use base::stats::equivalence::geometric_mean;
 use base::stats::{Estimate, RatioOfMeans, holm, mean_interval};
-use base::value::{Value, percent, setting, significant};
+use base::value::{Value, counted, percent, setting, significant};
 use experiment::knob::{self, Scope, Settings};
 use experiment::measurement::figures::{rate, replicates, standing};
 use experiment::measurement::origin::{Verdict, origin};
@@ -21,8 +21,11 @@ use experiment::measurement::{Outcome, Record, judge};
 use facts::inventory::changes;
 
 mod align;
+mod nearest;
 #[cfg(test)]
 mod tests;
+
+pub use nearest::{Held, HeldFigure, Nearest};
 
 use align::Partner;
 
@@ -52,6 +55,8 @@ pub struct Comparison {
     pub cells: Vec<Compared>,
     /// Cells that are not compared.
     pub apart: Vec<Apart>,
+    /// What other tools reported, each beside the nearest cell.
+    pub held: Vec<Held>,
 }
 
 /// A cell that both campaigns have.
@@ -145,7 +150,14 @@ pub struct Apart {
 
 /// Sets the second campaign against the first.
 pub fn compare(before: &[Record], now: &[Record], asked: &Asked) -> Comparison {
-    let (pairs, mut apart) = align::align(before, now);
+    let held = nearest::held(before, now);
+    // What was imported has no partner with the same settings, and its nearest cell stands beside
+    // it already: a list of all that have none would hide it.
+    let is_import = |records: &[Record]| records.iter().all(|it| nearest::import(it).is_some());
+    let (pairs, mut apart) = match !held.is_empty() && (is_import(before) || is_import(now)) {
+        true => (Vec::new(), Vec::new()),
+        false => align::align(before, now),
+    };
     let mut found = Vec::new();
     for pair in pairs {
         match measured(&pair, asked) {
@@ -155,7 +167,7 @@ pub fn compare(before: &[Record], now: &[Record], asked: &Asked) -> Comparison {
     }
     holm(found.iter_mut().filter_map(|(cell, _)| cell.chance.as_mut()).collect());
     let cells = found.into_iter().map(|(cell, ratio)| cell.judged(&ratio, asked.threshold));
-    Comparison { threshold: asked.threshold, cells: cells.collect(), apart }
+    Comparison { threshold: asked.threshold, cells: cells.collect(), apart, held }
 }
 
 /// The same cell of both, before it is judged among the others.
@@ -317,6 +329,9 @@ impl Comparison {
 
     /// One sentence on all cells.
     pub fn summary(&self) -> String {
+        if self.cells.is_empty() && !self.held.is_empty() {
+            return self.held_summary();
+        }
         if self.cells.is_empty() {
             return format!("No cell can be compared; {} cannot.", self.apart.len());
         }
@@ -338,6 +353,21 @@ impl Comparison {
             parts.join(", "),
             percent(self.threshold)
         )
+    }
+}
+
+impl Comparison {
+    /// One sentence on what other tools reported.
+    fn held_summary(&self) -> String {
+        let with = self.held.iter().filter(|held| held.nearest.is_some()).count();
+        let results = counted(self.held.len() as u64, "reported result");
+        match with {
+            0 => format!("{results}, and the other campaign has no cell that is near."),
+            _ => format!(
+                "{results}, each beside the nearest cell that was measured. One run of a tool \
+                 does not tell how far it scatters: nothing is tested."
+            ),
+        }
     }
 }
 

@@ -58,6 +58,7 @@ fn json(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
             "threshold": pair.comparison.threshold,
             "cells": pair.comparison.cells,
             "apart": pair.comparison.apart,
+            "held": pair.comparison.held,
             "differences": pair.differences,
             "findings": pair.findings,
         })

@@ -4,6 +4,7 @@
 //! Sizes are integers in bytes, times in ns, rates per second, shares 0 to 1; a number that is not
 //! finite is `null`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -102,7 +103,7 @@ struct Trial<'a> {
     engine: &'a str,
     settings: &'a Settings,
     #[serde(skip_serializing_if = "Option::is_none")]
-    reported: Option<&'a Reported>,
+    reported: Option<Cow<'a, Reported>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     integrity: Option<&'a Integrity>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -193,7 +194,9 @@ impl<'a> Document<'a> {
             },
             answer: &input.answer,
             summary: &input.summary,
-            trials: trials.map(|one| trial(one, &again)).collect(),
+            trials: trials
+                .map(|one| Trial { reported: reported(input, one.0), ..trial(one, &again) })
+                .collect(),
             cells: cells.collect(),
             effects: &input.shown.effects,
             findings: &input.findings,
@@ -226,6 +229,21 @@ fn checked(pool: Pool) -> Checked {
     }
 }
 
+/// What others printed, with the series and histograms of an import: these are in the store alone.
+fn reported<'a>(input: &Input<'_>, record: &'a Record) -> Option<Cow<'a, Reported>> {
+    let measurement = record.outcome.measurement()?;
+    let reported = measurement.reported.as_ref()?;
+    let is_light = measurement.digest.is_some();
+    if is_light && Nature::of_campaign(input.campaign).name() == "imported" {
+        let full = input.samples.and_then(|samples| samples.of(record.trial.number));
+        let full = full.and_then(|record| record.outcome.measurement()?.reported.clone());
+        if let Some(full) = full {
+            return Some(Cow::Owned(full));
+        }
+    }
+    Some(Cow::Borrowed(reported))
+}
+
 fn trial<'a>((record, view): (&'a Record, &'a TrialView), again: &BTreeMap<u32, u32>) -> Trial<'a> {
     let reason = match &record.outcome {
         Outcome::Failed(why) | Outcome::Skipped(why) => Some(why.as_str()),
@@ -247,7 +265,7 @@ fn trial<'a>((record, view): (&'a Record, &'a TrialView), again: &BTreeMap<u32, 
             .and_then(|measurement| Some(measurement.second_pass.as_ref()?.second_ns)),
         engine: record.trial.settings.engine(),
         settings: &record.trial.settings,
-        reported: measurement.and_then(|measurement| measurement.reported.as_ref()),
+        reported: None,
         integrity: measurement.and_then(|measurement| measurement.integrity.as_ref()),
         verified: measurement.and_then(|measurement| measurement.verified.as_ref()),
         figures: &view.figures,

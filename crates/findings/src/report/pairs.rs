@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use super::nature::Nature;
 use super::{programs, words};
 use crate::analysis::Finding;
-use crate::analysis::compare::{Change, Compared, Comparison};
+use crate::analysis::compare::{Change, Compared, Comparison, Held, HeldFigure};
 use base::value::{counted, percent, significant};
 use experiment::campaign::Campaign;
 
@@ -90,6 +90,12 @@ impl Pair<'_> {
         Some(if self.view.command.is_empty() { told } else { format!("{told} To see them:") })
     }
 
+    /// What other tools reported beside the nearest cell: what it is, the cell, the figures, what
+    /// differs, and what the tool does not tell.
+    pub fn held(&self) -> Vec<HeldWords> {
+        self.comparison.held.iter().map(HeldWords::of).collect()
+    }
+
     /// What is not compared, a line for each reason.
     pub fn apart(&self) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
@@ -104,6 +110,51 @@ impl Pair<'_> {
             _ => format!("{} loads, as {reason}: {}", loads.len(), loads.join("; ")),
         };
         reasons.iter().map(told).collect()
+    }
+}
+
+/// A reported result beside the nearest cell, in words.
+#[derive(Debug)]
+pub struct HeldWords {
+    /// The result.
+    pub title: String,
+    /// The cell, or why there is none.
+    pub nearest: String,
+    /// Its figures: name, reported, ours, and the one as a share of the other.
+    pub figures: Vec<[String; 4]>,
+    /// What differs and what is not told; empty where nothing is.
+    pub but: Vec<String>,
+}
+
+impl HeldWords {
+    fn of(held: &Held) -> HeldWords {
+        let title = held.said();
+        let Some(near) = &held.nearest else {
+            let nearest = held.reason.clone().unwrap_or_default();
+            return HeldWords { title, nearest, figures: Vec::new(), but: Vec::new() };
+        };
+        let of = |figure: &HeldFigure| {
+            let less = if figure.less_is_better { " (less is better)" } else { "" };
+            [
+                format!("{}{less}", words::figure(&figure.name)),
+                short(&figure.name, figure.reported),
+                short(&figure.name, figure.ours.value),
+                significant(figure.ratio),
+            ]
+        };
+        let from = match near.origin {
+            Some(verdict) => format!(", origin of its bytes: {}", verdict.name()),
+            None => String::new(),
+        };
+        let mut but = Vec::new();
+        if !near.differs.is_empty() {
+            but.push(format!("differs: {}", near.differs.join("; ")));
+        }
+        if !near.untold.is_empty() {
+            but.push(format!("not told: {}", near.untold.join(", ")));
+        }
+        let nearest = format!("{}{from}", near.load);
+        HeldWords { title, nearest, figures: near.figures.iter().map(of).collect(), but }
     }
 }
 

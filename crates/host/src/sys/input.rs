@@ -141,6 +141,10 @@ impl Input {
     /// As [`Input::open`]; and when it is larger than any such input.
     pub fn read(&self, path: &Path) -> Result<Vec<u8>, Error> {
         let mut file = self.open(path)?;
+        // Not a byte of it is read for nothing.
+        if file.metadata().is_ok_and(|told| told.is_file() && told.len() > self.bytes_max) {
+            return Err(self.cannot(path, self.too_large()));
+        }
         self.all(&mut file).map_err(|why| self.cannot(path, why))
     }
 
@@ -152,16 +156,26 @@ impl Input {
         text(self.read(path)?).map_err(|why| self.cannot(path, why))
     }
 
+    /// The bytes that are fed in through standard input.
+    ///
+    /// # Errors
+    /// When they cannot be read, or are more than any such input has.
+    pub fn standard_input_bytes(&self) -> Result<Vec<u8>, Error> {
+        self.all(&mut std::io::stdin().lock()).map_err(|why| self.not_fed(why))
+    }
+
+    fn not_fed(&self, why: String) -> Error {
+        let what = format!("cannot take {} from standard input", self.name);
+        Error::new(what, why).hint(self.hint)
+    }
+
     /// The text that is fed in through standard input.
     ///
     /// # Errors
     /// When it cannot be read, is larger than any such input, or is not UTF-8.
     pub fn standard_input(&self) -> Result<String, Error> {
-        let cannot = |why: String| {
-            let what = format!("cannot take {} from standard input", self.name);
-            Error::new(what, why).hint(self.hint)
-        };
-        self.all(&mut std::io::stdin().lock()).and_then(text).map_err(cannot)
+        let fed = self.all(&mut std::io::stdin().lock());
+        fed.and_then(text).map_err(|why| self.not_fed(why))
     }
 
     /// All bytes that come, as far as they are no more than such an input has; in words why not.
@@ -173,7 +187,7 @@ impl Input {
         let read = from.take(self.bytes_max.saturating_add(1)).read_to_end(&mut bytes);
         read.map_err(|why| why.to_string())?;
         match bytes.len() as u64 > self.bytes_max {
-            true => Err(format!("it is larger than {}", self.size())),
+            true => Err(self.too_large()),
             false => Ok(bytes),
         }
     }
@@ -204,7 +218,7 @@ impl Input {
             let left = self.bytes_max.saturating_sub(all.len() as u64);
             frame.take(left + 1).read_to_end(&mut all).map_err(|why| why.to_string())?;
             if all.len() as u64 > self.bytes_max {
-                return Err(format!("it is larger than {}", self.size()));
+                return Err(self.too_large());
             }
         }
         Ok(all)
@@ -224,6 +238,10 @@ impl Input {
             }
             _ => Ok(Some(())),
         }
+    }
+
+    fn too_large(&self) -> String {
+        format!("it is larger than {}", self.size())
     }
 
     fn size(&self) -> String {

@@ -198,3 +198,117 @@ fn what_differs_besides_is_told() {
     assert_eq!(told[1..], ["machine kernel: 6.18, was 6.1"]);
     assert!(differences((&base, &machine("6.1")), (&base, &machine("6.1"))).is_empty());
 }
+
+/// What a tool reported, with as many settings as it tells.
+fn reported(settings: serde_json::Value, figures: &[(&str, f64)]) -> Record {
+    use experiment::measurement::reported::Bound;
+    let figure = |(name, value): &(&str, f64)| experiment::measurement::reported::Figure {
+        name: (*name).to_owned(),
+        value: *value,
+        printed: value.to_string(),
+        bound: Bound::Exact,
+    };
+    let told = experiment::measurement::Reported {
+        by: "fio 3.33".to_owned(),
+        place: "results.json".to_owned(),
+        says: "job".to_owned(),
+        figures: figures.iter().map(figure).collect(),
+        ..Default::default()
+    };
+    let trial = experiment::plan::Trial {
+        number: 1,
+        replicate: 1,
+        group: "fio".into(),
+        settings: Settings::from_json("fio", &settings),
+        first_file: 0,
+        seed: 0,
+        planned: None,
+    };
+    let measurement =
+        experiment::measurement::Measurement { reported: Some(told), ..Default::default() };
+    Record::new(trial, Outcome::Done(Box::new(measurement)))
+}
+
+/// "No cell can be compared; 41 cannot": a colleague's result of fio had no cell with just its
+/// settings, and stood beside nothing.
+#[test]
+fn a_reported_result_stands_beside_the_cell_that_is_nearest() {
+    let ours = server(400.0, "0.02", 7);
+    let asked = json!({ "access": "read", "block-size": 98_304, "queue-depth": 4 });
+    let rate = 200e6;
+    let theirs = [reported(asked, &[("throughput_bytes_per_s", rate), ("elephants", 7.0)])];
+    for (before, now, side) in [(&ours[..], &theirs[..], "b"), (&theirs[..], &ours[..], "a")] {
+        let found = compare(before, now, &ASKED);
+        assert!(found.cells.is_empty() && found.apart.is_empty(), "{:?}", found.apart);
+        let [held] = &found.held[..] else { panic!("{:?}", found.held) };
+        assert_eq!((held.side, held.trial, held.reason.as_ref()), (side, 1, None));
+        let near = held.nearest.as_ref().unwrap();
+        // 96 KiB are nearer to 128 KiB than to 64.
+        assert_eq!(near.settings.get(knob::BLOCK_SIZE), 128 << 10);
+        let [figure] = &near.figures[..] else { panic!("{:?}", near.figures) };
+        assert!((figure.ratio - rate / figure.ours.value).abs() < 1e-9 && figure.ratio < 1.0);
+        let differs =
+            ["block-size: 96 KiB reported, 128 KiB here", "queue-depth: 4 reported, 8 here"];
+        assert_eq!(near.differs, differs);
+        assert!(near.untold.iter().any(|it| it == "streams"), "{:?}", near.untold);
+        assert!(near.untold.iter().any(|it| it.contains("from memory")), "{:?}", near.untold);
+        assert!(
+            found.summary().starts_with("1 reported result, each beside"),
+            "{}",
+            found.summary()
+        );
+        assert_eq!(found.count(Change::Worse), 0, "a reported figure makes no regression");
+    }
+}
+
+/// Reads were never held against writes, nor what went through the cache against what went around
+/// it where there is a cell that did not.
+#[test]
+fn another_access_is_not_near_and_another_path_is_far() {
+    let mut ours = server(400.0, "0.02", 7);
+    let written = [reported(json!({ "access": "write" }), &[("throughput_bytes_per_s", 1e8)])];
+    let found = compare(&ours, &written, &ASKED);
+    let held = &found.held[0];
+    assert!(held.nearest.is_none());
+    assert_eq!(held.reason.as_deref(), Some("the other campaign has no cell of write"));
+    assert!(found.summary().contains("no cell that is near"));
+    for record in &mut ours {
+        let large = record.trial.settings.get(knob::BLOCK_SIZE) == 128 << 10;
+        record.trial.settings.set(knob::DIRECT, !large);
+    }
+    let asked = json!({ "access": "read", "block-size": 131_072, "direct": true });
+    let theirs = [reported(asked, &[("throughput_bytes_per_s", 1e8)])];
+    let found = compare(&ours, &theirs, &ASKED);
+    let near = found.held[0].nearest.as_ref().unwrap();
+    assert_eq!(near.settings.get(knob::BLOCK_SIZE), 64 << 10);
+    assert!(!near.untold.iter().any(|it| it.contains("from memory")), "{:?}", near.untold);
+}
+
+/// A table of reads and writes of one run tells its access by the names of its figures.
+#[test]
+fn each_way_of_a_result_has_its_own_nearest_cell() {
+    let ours = server(400.0, "0.02", 7);
+    let figures = [("write_throughput_bytes_per_s", 1e8), ("read_throughput_bytes_per_s", 2e8)];
+    let found = compare(&ours, &[reported(json!({}), &figures)], &ASKED);
+    let loads: Vec<(&str, bool)> =
+        found.held.iter().map(|held| (held.load.as_str(), held.nearest.is_some())).collect();
+    assert_eq!(loads, [("write", false), ("read", true)]);
+    let near = found.held[1].nearest.as_ref().unwrap();
+    assert_eq!(
+        (near.figures[0].name.as_str(), near.figures[0].reported),
+        ("throughput_bytes_per_s", 2e8)
+    );
+}
+
+/// Two imports are held against each other, the second against the first.
+#[test]
+fn of_two_imports_the_second_is_held_against_the_first() {
+    let asked = || json!({ "access": "read", "block-size": 4096 });
+    let one = [reported(asked(), &[("iops", 1000.0)])];
+    let other = [reported(asked(), &[("iops", 1500.0)])];
+    let found = compare(&one, &other, &ASKED);
+    assert_eq!(found.held.len(), 1);
+    let near = found.held[0].nearest.as_ref().unwrap();
+    assert_eq!((near.figures[0].ratio, near.origin), (1.5, None));
+    assert!(near.differs.is_empty());
+}

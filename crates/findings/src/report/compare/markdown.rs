@@ -33,6 +33,7 @@ fn one(pair: &Pair<'_>) -> String {
         escaped(&pair.before.said()),
         escaped(&pair.now.said()),
     );
+    held(pair, &mut text);
     let sections = pair.sections();
     let shown = sections.iter().flat_map(|section| &section.cells);
     let axis = Axis::of(shown.map(|cell| cell.ratio.value));
@@ -60,6 +61,27 @@ fn one(pair: &Pair<'_>) -> String {
     }
     pair.differences.iter().for_each(|line| text.push_str(&format!("- {}\n", escaped(line))));
     text
+}
+
+/// What other tools reported, each beside the nearest cell.
+fn held(pair: &Pair<'_>, text: &mut String) {
+    for held in pair.held() {
+        text.push_str(&format!("\n## {}\n\n", escaped(&held.title)));
+        text.push_str(&format!("Nearest: {}.\n", coded(&held.nearest)));
+        if !held.figures.is_empty() {
+            text.push_str(
+                "\n| figure | reported | here | reported / here |\n|---|---:|---:|---:|\n",
+            );
+        }
+        for of in &held.figures {
+            let [name, reported, ours, ratio] = of.each_ref().map(|word| escaped(word));
+            text.push_str(&format!("| {name} | {reported} | {ours} | {ratio} |\n"));
+        }
+        if !held.but.is_empty() {
+            text.push('\n');
+        }
+        held.but.iter().for_each(|line| text.push_str(&format!("- {}\n", coded(line))));
+    }
 }
 
 fn table(section: &Section<'_>, axis: Axis, text: &mut String) {

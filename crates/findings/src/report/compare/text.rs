@@ -6,6 +6,7 @@ use crate::analysis::compare::Compared;
 use crate::report::lines::folded;
 use crate::report::pairs::{Pair, Section, ratio, short};
 use crate::report::{nature, words};
+use base::value::counted;
 
 /// No line is wider, but for a single word that is.
 const WIDTH: usize = 80;
@@ -39,6 +40,7 @@ fn one(pair: &Pair<'_>) -> String {
     lines.extend(folded("", &pair.comparison.summary(), WIDTH));
     lines.extend(folded("  A  ", &pair.before.said(), WIDTH));
     lines.extend(folded("  B  ", &pair.now.said(), WIDTH));
+    held(pair, &mut lines);
     cells(pair, &mut lines);
     if let Some(left_out) = pair.left_out() {
         lines.push(String::new());
@@ -61,6 +63,43 @@ fn one(pair: &Pair<'_>) -> String {
         lines.push(format!("  and {more} more: --json"));
     }
     lines.join("\n") + "\n"
+}
+
+/// Reported results that are shown; the rest is in the document.
+const HELD_MAX: usize = 12;
+
+/// What other tools reported, each beside the nearest cell.
+fn held(pair: &Pair<'_>, lines: &mut Vec<String>) {
+    let all = pair.held();
+    for held in all.iter().take(HELD_MAX) {
+        lines.push(String::new());
+        lines.extend(folded("", &held.title, WIDTH));
+        lines.extend(folded("  nearest: ", &held.nearest, WIDTH));
+        lines.extend(columns(&held.figures));
+        held.but.iter().for_each(|line| lines.extend(folded("    ", line, WIDTH)));
+    }
+    let more = all.len().saturating_sub(HELD_MAX);
+    if more > 0 {
+        lines.extend([
+            String::new(),
+            format!("and {} more: --json", counted(more as u64, "result")),
+        ]);
+    }
+}
+
+/// The figures in columns with their heads; nothing where there are none.
+fn columns(figures: &[[String; 4]]) -> Vec<String> {
+    if figures.is_empty() {
+        return Vec::new();
+    }
+    let heads = ["", "reported", "here", "of it"].map(str::to_owned);
+    let rows: Vec<&[String; 4]> = std::iter::once(&heads).chain(figures).collect();
+    let wide = |column: usize| rows.iter().map(|row| row[column].chars().count()).max();
+    let [first, second, third, fourth] = [0, 1, 2, 3].map(|column| wide(column).unwrap_or(0));
+    let line = |[name, reported, here, ratio]: &[String; 4]| {
+        format!("    {name:<first$}  {reported:>second$}  {here:>third$}  {ratio:>fourth$}")
+    };
+    rows.into_iter().map(line).collect()
 }
 
 /// The verdicts, each with its cells, and what their pictures mean.

@@ -7,7 +7,7 @@ use super::panel::{Axis, Dash, Kind, Panel, Place, Point, Trace};
 use super::{Drawn, assets, sections, sql, tables};
 use crate::analysis::Severity;
 use crate::analysis::compare::{Change, Compared};
-use crate::report::pairs::{Pair, group, ratio, short, strip};
+use crate::report::pairs::{HeldWords, Pair, group, ratio, short, strip};
 use crate::report::{nature, words};
 use base::value::percent;
 
@@ -72,6 +72,7 @@ pub fn render(pairs: &[Pair<'_>]) -> Result<String, serde_json::Error> {
                 }
                 main #main {
                     @for pair in pairs { (answer(pair)) }
+                    @for pair in pairs { (held(pair)) }
                     (sections::drawings(&figures, false, &|_| None))
                     (cells(pairs))
                     @for pair in pairs { (rest(pair)) }
@@ -95,6 +96,40 @@ fn answer(pair: &Pair<'_>) -> Markup {
         }
         @let worse = pair.findings.iter().filter(|finding| finding.severity == Severity::Error);
         ul.findings { @for finding in worse { li.error { p { (tables::coded(&finding.claim)) } } } }
+    }
+}
+
+/// What other tools reported, each beside the nearest cell.
+fn held(pair: &Pair<'_>) -> Markup {
+    let all = pair.held();
+    let figures = |held: &HeldWords| {
+        html! {
+            table {
+                thead { tr {
+                    th scope="col" { "figure" }
+                    @for head in ["reported", "here", "reported / here"] {
+                        th.number scope="col" { (head) }
+                    }
+                } }
+                tbody { @for [name, reported, ours, ratio] in &held.figures { tr {
+                    th scope="row" { (name) }
+                    @for number in [reported, ours, ratio] { td.number { (number) } }
+                } } }
+            }
+        }
+    };
+    html! {
+        @if !all.is_empty() {
+            section {
+                h2 { "Reported results beside the nearest cells" }
+                @for held in &all {
+                    h3 { (held.title) }
+                    p { "Nearest: " (held.nearest) "." }
+                    @if !held.figures.is_empty() { (tables::boxed(&held.title, &figures(held))) }
+                    @if !held.but.is_empty() { ul { @for line in &held.but { li { (line) } } } }
+                }
+            }
+        }
     }
 }
 

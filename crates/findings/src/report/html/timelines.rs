@@ -10,6 +10,7 @@ use serde::Serialize;
 mod faults;
 mod heat;
 mod latency;
+mod reported;
 
 pub use faults::of_faults;
 
@@ -71,6 +72,7 @@ pub const PANELS: &[(&str, &str)] = &[
     ("network", "Gb/s"),
     ("operations", "operations/s"),
     (LATENCY, "latency"),
+    (reported::WAIT, "reported wait, us"),
     ("cpu", "CPU, %"),
     ("events", "per second"),
     ("device", "device busy, %"),
@@ -135,8 +137,14 @@ fn chosen<'a>(
 
 /// An upper bound on the lines of a trial: throughput and operations, processors, events, devices,
 /// pressure, faults, heat.
-const LINES_MAX: usize =
-    3 + CPU_KINDS.len() + 2 + 2 * DEVICES_MAX + 3 + faults::LINES_MAX + heat::LINES_MAX;
+const LINES_MAX: usize = 3
+    + CPU_KINDS.len()
+    + 2
+    + 2 * DEVICES_MAX
+    + 3
+    + faults::LINES_MAX
+    + heat::LINES_MAX
+    + reported::LINES_MAX;
 
 /// What tells a trial from the others of a group in which it stands.
 type Names<'a> = BTreeMap<(&'a str, u32), String>;
@@ -204,6 +212,7 @@ fn timeline(
     }
     faults::lines(measurement, points, &mut lines);
     heat::lines(measurement, points, &mut lines);
+    reported::lines(measurement, points, &mut lines);
     let seconds = |ns: u64| shortened(ns as f64 / 1e9);
     Timeline {
         trial: trial.number,
