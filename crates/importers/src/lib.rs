@@ -35,6 +35,7 @@ pub mod crystaldiskmark; // (pure) its text
 pub mod kdiskmark; // (pure) its text
 pub mod dd; //       (pure) the line in which it says how fast it was
 pub mod hdparm; //   (pure) its timings
+pub mod phoronix; // (pure) its composite.xml
 #[cfg(test)]
 mod testing; //      (pure) for tests alone: a figure by its name
 #[cfg(test)]
@@ -91,6 +92,7 @@ pub const IMPORTERS: &[&Importer] = &[
     &kdiskmark::KDISKMARK,
     &dd::DD,
     &hdparm::HDPARM,
+    &phoronix::PHORONIX,
 ];
 
 /// The importer of that name.
