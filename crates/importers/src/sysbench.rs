@@ -1,21 +1,50 @@
-//! (pure) sysbench 1.0's `fileio`: its text.
+//! (pure) sysbench 0.4 to 1.1: what it prints of a test of files, memory, processors or a database.
 //!
-//! Its rates are in MiB/s and 1/s, its waits in ms.
+//! Its sizes and rates are of 2^20 bytes in every version: `Mb/sec` of 0.4 and 0.5 is a size that
+//! was divided by 1024 again and again (`sb_print_value_size`), their `MB/sec` of memory and of
+//! `prepare` has 1024 * 1024 bytes (`sb_memory.c`, `sb_fileio.c`), and since 1.0 it is written MiB.
+//! Waits are in ms. What it prints while it runs (`--report-interval`) is no result.
 
 use serde_json::{Map, Value as Json};
 
 use super::{Form, Importer, Said};
 
+mod lines; // (pure) how it writes numbers, sizes and counts
+mod run; //   (pure) what was read of one run, and what its numbers say of each other
+
+use lines::{bytes, number};
+use run::Run;
+
 /// See [`Importer`].
 pub const SYSBENCH: Importer = Importer {
     name: "sysbench",
-    about: "All that `sysbench fileio ... run` of sysbench 1.0 prints",
-    forms: &[Form {
-        bring: "sysbench fileio ... run",
-        recorded: &["1.0.20"],
-        read: "rates, IOPS and latencies",
-        not_read: "versions 0.4, 0.5 and 1.1",
-    }],
+    about: "All that sysbench 0.4, 0.5, 1.0 and 1.1 print",
+    forms: &[
+        Form {
+            bring: "sysbench fileio ... prepare, and run",
+            recorded: &["0.4.12", "0.5", "1.0.20", "1.1.0"],
+            read: "rates, IOPS, latencies and their histogram, and the rate of `prepare` since 0.5",
+            not_read: "`--report-checkpoints`, and what `--report-interval` prints",
+        },
+        Form {
+            bring: "sysbench oltp_read_write ... run, and the other scripts of a database",
+            recorded: &["0.4.12", "0.5", "1.0.20", "1.1.0"],
+            read: "transactions and queries per second, errors, latencies and their histogram",
+            not_read: "the same",
+        },
+        Form {
+            bring: "sysbench memory ... run",
+            recorded: &["0.4.12", "0.5", "1.0.20", "1.1.0"],
+            read: "the rate, operations per second and latencies",
+            not_read: "the same",
+        },
+        Form {
+            bring: "sysbench cpu, threads, mutex ... run",
+            recorded: &["0.4.12", "0.5", "1.0.20", "1.1.0"],
+            read: "events per second, or the time of all of them, and latencies",
+            not_read: "the same",
+        },
+    ],
     words: &[
         "sysbench",
         "Extra file open flags",
@@ -24,95 +53,119 @@ pub const SYSBENCH: Importer = Importer {
         "fsyncs/s",
         "events per second",
         "Threads started",
+        "Threads fairness",
+        "Running the test with following options",
+        "total number of events",
     ],
-    mark: "line `sysbench 1.0.20` with `file open flags` below it",
+    mark: "line `Running the test with following options:`",
     parse,
     knows,
 };
 
+/// With which the output of a run begins, below its version.
+const BEGIN: &str = "Running the test with following options:";
+
 fn knows(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("sysbench ")) && text.contains("file open flags:")
+    text.lines().map(str::trim).any(|line| line == BEGIN || version(line).is_some())
 }
 
-/// Versions whose text is read: 0.4 and 0.5 have other lines, and 1.1 has its rates elsewhere.
-const VERSIONS: &str = "1.0.";
+/// `sysbench 1.0.20 (using system LuaJIT 2.1.0-beta3)`, and up to 0.5 `sysbench 0.4.12:
+/// multi-threaded system evaluation benchmark`; a line that was typed is none.
+fn version(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("sysbench ")?;
+    let is_one = rest.starts_with(|c: char| c.is_ascii_digit())
+        && (rest.contains("(using ") || rest.contains("multi-threaded system evaluation"));
+    let end = rest.find([' ', ':', '\u{ff1a}'])?;
+    rest.get(..end).filter(|_| is_one)
+}
 
-/// One result for each run, from its first line to its last.
+/// Those whose lines are known.
+fn is_read(version: &str) -> bool {
+    ["0.4", "0.5", "1.0", "1.1"].iter().any(|known| {
+        version
+            .strip_prefix(known)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-']))
+    })
+}
+
+/// One result for each run and each `prepare` that says how fast it was.
 fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut all = Vec::new();
-    let mut said: Option<Said> = None;
+    let mut run: Option<Run> = None;
+    let mut known = String::new();
+    let mut failed = None;
     for line in text.split_inclusive('\n') {
-        let Some(line) = line.strip_suffix('\n') else { continue };
-        let line = line.trim();
-        if let Some(rest) = line.strip_prefix("sysbench ") {
-            if said.is_some() {
-                return Err("a run of it has no last line".to_owned());
-            }
-            let version = rest.split([' ', ':']).next().unwrap_or_default().to_owned();
-            if !version.starts_with(VERSIONS) {
+        let Some(line) = line.strip_suffix('\n').map(str::trim) else { continue };
+        let begins = version(line).or((line == BEGIN).then_some(""));
+        if begins.is_some() && run.is_some() {
+            return Err("a run of it has no last line".to_owned());
+        }
+        if let Some(version) = version(line) {
+            if !is_read(version) {
                 return Err(format!(
-                    "sysbench {version} prints another form than sysbench 1.0, which can be \
-                     imported; run that one (apt-get install sysbench)"
+                    "what sysbench {version} prints is not known here; run 0.4, 0.5, 1.0 or 1.1 \
+                     (apt-get install sysbench)"
                 ));
             }
-            said = Some(Said { version, ..Said::default() });
-        } else if let Some(one) = &mut said {
-            setting(&mut one.settings, line);
-            figure(one, line)?;
-            // The last that it prints.
-            if line.starts_with("execution time (avg/stddev):") {
-                all.extend(said.take());
+            version.clone_into(&mut known);
+        } else if line == BEGIN {
+            run = Some(Run::new(std::mem::take(&mut known)));
+        } else if let Some(open) = &mut run {
+            if open.line(line)? {
+                all.extend(run.take().map(Run::said).transpose()?);
             }
+        } else if let Some(why) = line.strip_prefix("FATAL: ") {
+            failed = Some(why.to_owned());
+        } else if !known.is_empty() {
+            all.extend(prepared(line, &known)?);
         }
     }
-    match (said, all.is_empty()) {
-        (Some(_), _) => Err("it was cut short: a run of it has no last line".to_owned()),
-        (None, true) => Err("there is no run of sysbench's fileio in it".to_owned()),
-        (None, false) => Ok(all),
+    match (run, all.is_empty(), failed) {
+        (Some(_), ..) => Err("it was cut short: a run of it has no last line".to_owned()),
+        (None, true, Some(why)) => Err(format!("it failed: {why}")),
+        (None, true, None) => Err("there is no run of sysbench's in it: bring what `sysbench ... \
+                                   run` prints, all of it"
+            .to_owned()),
+        (None, false, _) => Ok(all),
     }
 }
 
-/// `key: value` lines with figures: key, name, and what makes our unit of theirs.
-const LINES: [(&str, &str, f64, &str); 9] = [
-    ("reads/s", "read_iops", 1.0, "1/s"),
-    ("writes/s", "write_iops", 1.0, "1/s"),
-    ("fsyncs/s", "fsync_per_s", 1.0, "1/s"),
-    ("read, MiB/s", "read_throughput_bytes_per_s", 1_048_576.0, "MiB/s"),
-    ("written, MiB/s", "write_throughput_bytes_per_s", 1_048_576.0, "MiB/s"),
-    ("avg", "latency_ns_mean", 1e6, "ms"),
-    ("max", "latency_ns_max", 1e6, "ms"),
-    ("95th percentile", "latency_ns_p95", 1e6, "ms"),
-    ("99th percentile", "latency_ns_p99", 1e6, "ms"),
-];
-
-fn figure(said: &mut Said, line: &str) -> Result<(), String> {
-    let Some((key, value)) = line.split_once(':') else { return Ok(()) };
-    let Some((_, name, factor, unit)) = LINES.iter().find(|(known, ..)| *known == key) else {
-        return Ok(());
-    };
-    let value = value.trim();
-    let number = value.parse::<f64>().ok().filter(|number| number.is_finite());
-    let number = number.ok_or_else(|| format!("`{line}` in its output has no number"))?;
-    // What was not done has no rate.
-    if number > 0.0 || name.starts_with("latency") {
-        said.add(*name, number * factor, format!("{value} {unit}"));
+/// `16777216 bytes written in 0.02 seconds (902.44 MiB/sec).`
+fn prepared(line: &str, version: &str) -> Result<Option<Said>, String> {
+    let Some((bytes, rest)) = line.split_once(" bytes written in ") else { return Ok(None) };
+    let Some((seconds, rest)) = rest.split_once(" seconds (") else { return Ok(None) };
+    let unit = [" MiB/sec).", " MB/sec)."].into_iter().find_map(|unit| rest.strip_suffix(unit));
+    let Some(rate) = unit else { return Ok(None) };
+    let rate_of = number(rate, line)? * run::MIB;
+    let (bytes, seconds) = (number(bytes, line)?, number(seconds, line)?);
+    let least = bytes / (seconds + 0.0051);
+    // What took no hundredth of a second may have been as fast as it likes.
+    let most = if seconds > 0.0051 { bytes / (seconds - 0.0051) } else { f64::INFINITY };
+    if rate_of <= 0.0 || rate_of < least * 0.999 || rate_of > most * 1.001 {
+        return Err(format!("`{line}` has a rate that is not its bytes by its seconds"));
     }
-    Ok(())
+    let (version, title) = (version.to_owned(), "prepare".to_owned());
+    let mut said = Said { version, title, ..Said::default() };
+    said.add("write_throughput_bytes_per_s", rate_of, format!("{rate} MiB/sec"));
+    Ok(Some(said))
 }
 
-/// What was asked, as far as it says.
+/// What was asked of files, as far as it says.
 fn setting(known: &mut Map<String, Json>, line: &str) {
     let mut set = |knob: &str, value: Json| {
         known.insert(knob.to_owned(), value);
     };
-    if let Some(mode) = line.strip_prefix("Doing ").and_then(|it| it.strip_suffix(" test")) {
-        match mode {
-            "sequential read" => set("access", "read".into()),
-            "sequential write (creation)" => set("access", "write".into()),
-            "random read" => set("access", "random-read".into()),
-            "random write" => set("access", "random-write".into()),
-            _ => {}
-        }
+    if let Some(mode) = mode(line) {
+        let access = match mode {
+            "sequential read" => "read",
+            "sequential write (creation)" => "write",
+            "sequential rewrite" => "rewrite",
+            "random read" => "random-read",
+            "random write" => "random-write",
+            "random r/w" => "random-mix",
+            _ => return,
+        };
+        set("access", access.into());
     } else if let Some(size) = line.strip_prefix("Block size ").and_then(bytes) {
         set("block-size", size.into());
     } else if let Some((files, size)) = line.split_once(" files, ")
@@ -122,73 +175,31 @@ fn setting(known: &mut Map<String, Json>, line: &str) {
         set("files", files.into());
         set("file-size", size.into());
     } else if let Some(flags) = line.strip_prefix("Extra file open flags: ") {
-        set("direct", (flags == "directio").into());
+        // Of 0.4 the number of O_DIRECT, decimal or hexadecimal, of 0.5 a number of its own.
+        match flags.trim() {
+            "16384" | "4000" | "3" => set("direct", true.into()),
+            flags if flags.contains("directio") => set("direct", true.into()),
+            "0" | "(none)" | "sync" | "dsync" => set("direct", false.into()),
+            _ => {}
+        }
+    } else {
+        match line {
+            "Using synchronous I/O mode" => set("io-engine", "sync".into()),
+            "Using asynchronous I/O mode" => set("io-engine", "aio".into()),
+            "Using slow mmaped I/O mode" | "Using fast mmaped I/O mode" => {
+                set("io-engine", "mmap".into());
+            }
+            _ => {}
+        }
     }
 }
 
-/// `4KiB`, `16MiB`.
-fn bytes(text: &str) -> Option<u64> {
-    let end = text.find(|c: char| !c.is_ascii_digit())?;
-    let shift = match &text[end..] {
-        "B" => 0,
-        "KiB" => 10,
-        "MiB" => 20,
-        "GiB" => 30,
-        _ => return None,
-    };
-    text[..end].parse::<u64>().ok()?.checked_mul(1 << shift)
+/// `Doing random r/w test`.
+fn mode(line: &str) -> Option<&str> {
+    let mode = line.strip_prefix("Doing ")?.strip_suffix(" test")?;
+    (mode.starts_with("sequential ") || mode.starts_with("random ") || mode == "mixed")
+        .then_some(mode)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const READ: &str = include_str!("../../../tests/fixtures/tools/sysbench-1.0.20-read.txt");
-    const WRITE: &str = include_str!("../../../tests/fixtures/tools/sysbench-1.0.20-write.txt");
-    const OLD: &str = include_str!("../../../tests/fixtures/tools/sysbench-0.4.12-refused.txt");
-
-    fn value(said: &Said, name: &str) -> Option<f64> {
-        said.figures.iter().find(|figure| figure.name == name).map(|figure| figure.value)
-    }
-
-    #[test]
-    fn rates_and_waits_are_read_and_what_was_not_done_has_none() {
-        let all = parse(READ).unwrap();
-        let said = &all[0];
-        assert_eq!((all.len(), said.version.as_str()), (1, "1.0.20"));
-        assert!(value(said, "read_iops") > Some(1.0) && value(said, "latency_ns_p99") > Some(1e3));
-        assert_eq!(value(said, "write_iops"), None);
-        assert_eq!(said.settings["access"], "random-read");
-        assert_eq!((&said.settings["direct"], &said.settings["files"]), (&true.into(), &2.into()));
-        assert_eq!(
-            (said.settings["block-size"].clone(), 4096.into()),
-            (4096.into(), said.settings["block-size"].clone())
-        );
-        let wrote = &parse(WRITE).unwrap()[0];
-        assert!(value(wrote, "write_throughput_bytes_per_s") > Some(1e5));
-        assert_eq!(value(wrote, "read_iops"), None);
-        assert_eq!(parse(&format!("{READ}{WRITE}")).unwrap().len(), 2);
-    }
-
-    /// Of 0.4.12 "`avg: 0.37ms` in its output has no number": it has another form.
-    #[test]
-    fn another_version_is_refused_by_its_name() {
-        let why = parse(OLD).unwrap_err();
-        assert!(why.contains("sysbench 0.4.12 prints") && why.contains("apt-get"), "{why}");
-        assert!(parse(&format!("{READ}{OLD}")).is_err());
-        for version in ["0.5", "1.1.0-18a9f86", "2.0.1"] {
-            let other = READ.replace("sysbench 1.0.20", &format!("sysbench {version}"));
-            assert!(parse(&other).unwrap_err().contains(version), "{version}");
-        }
-    }
-
-    #[test]
-    fn a_run_without_its_end_is_no_result() {
-        let end = READ.find("execution time").unwrap();
-        assert!(parse(&READ[..end]).unwrap_err().contains("cut short"));
-        assert!(parse(&READ[..end + 40]).is_err(), "its last line has no end");
-        assert!(parse(&format!("{}{READ}", &READ[..end])).unwrap_err().contains("no last line"));
-        let odd = READ.replace("reads/s:  ", "reads/s: x");
-        assert!(parse(&odd).unwrap_err().contains("no number"));
-    }
-}
+mod tests;
