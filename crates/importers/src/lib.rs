@@ -36,6 +36,7 @@ pub mod kdiskmark; // (pure) its text
 pub mod dd; //       (pure) the line in which it says how fast it was
 pub mod hdparm; //   (pure) its timings
 pub mod phoronix; // (pure) its composite.xml
+pub mod warp; //     (pure) its text and its JSON
 #[cfg(test)]
 mod testing; //      (pure) for tests alone: a figure by its name
 #[cfg(test)]
@@ -93,6 +94,7 @@ pub const IMPORTERS: &[&Importer] = &[
     &dd::DD,
     &hdparm::HDPARM,
     &phoronix::PHORONIX,
+    &warp::WARP,
 ];
 
 /// The importer of that name.

@@ -427,8 +427,8 @@ fn sum(said: &mut Said, line: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A line of a script, `388 transactions (26.7% of total, tps = 193.221318)`, which since 17 is two;
-/// whether it was the last, as the deviation of its latency is.
+/// A line of a script, `388 transactions (26.7% of total, tps = 193.221318)`, which since 17 is
+/// two; whether it was the last, as the deviation of its latency is.
 fn of_script(said: &mut Said, line: &str, of_all: f64) -> Result<bool, String> {
     let odd = || format!("`{line}` of a script makes no sense");
     let done = if let Some((done, rest)) = line.split_once(" transactions (") {

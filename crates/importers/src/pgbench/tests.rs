@@ -131,7 +131,8 @@ fn every_script_is_a_result_below_that_of_all() {
     // Since 17 the number that was processed stands by itself.
     let newer = SCRIPTS.replace(
         " - 388 transactions (26.7% of total, tps = 193.221318)",
-        " - 388 transactions (26.7% of total)\n - number of transactions actually processed: 388 (tps = 193.221318)",
+        " - 388 transactions (26.7% of total)\n \
+         - number of transactions actually processed: 388 (tps = 193.221318)",
     );
     assert_eq!(parse(&newer).unwrap(), all);
     let lost = SCRIPTS.replace(" - latency stddev = 9.583 ms\n", "");
