@@ -26,8 +26,8 @@ pub fn read(documents: &[Json]) -> Result<Vec<Said>, String> {
         let Some(operations) = document.get("operations").and_then(Json::as_array) else {
             continue;
         };
-        let is_mixed = document.get("mixed").and_then(Json::as_bool);
-        let is_mixed = is_mixed.ok_or("its JSON does not say whether it is of a mix")?;
+        // Others have operations, too.
+        let Some(is_mixed) = document.get("mixed").and_then(Json::as_bool) else { continue };
         let mut skipped = Vec::new();
         let mut some = Vec::new();
         for operation in operations {
