@@ -37,6 +37,7 @@ pub mod dd; //       (pure) the line in which it says how fast it was
 pub mod hdparm; //   (pure) its timings
 pub mod phoronix; // (pure) its composite.xml
 pub mod warp; //     (pure) its text and its JSON
+pub mod diskspd; //  (pure) its text and its XML
 #[cfg(test)]
 mod testing; //      (pure) for tests alone: a figure by its name
 #[cfg(test)]
@@ -95,6 +96,7 @@ pub const IMPORTERS: &[&Importer] = &[
     &hdparm::HDPARM,
     &phoronix::PHORONIX,
     &warp::WARP,
+    &diskspd::DISKSPD,
 ];
 
 /// The importer of that name.
