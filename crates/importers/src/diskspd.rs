@@ -1,8 +1,8 @@
 //! (pure) DiskSpd of Microsoft: its text and its XML.
 //!
 //! What it calls MB/s until 2.0.17 and MiB/s since is bytes / 1024 / 1024 / seconds in every
-//! version (`ResultParser.cpp`). Neither its warming up nor its cooling down is in any figure. Of each time
-//! span it prints a result; where it printed several, their sum is no result of its own.
+//! version (`ResultParser.cpp`). Neither its warming up nor its cooling down is in any figure. Of
+//! each time span it prints a result; where it printed several, their sum is no result of its own.
 
 use serde_json::{Map, Value as Json};
 

@@ -38,6 +38,7 @@ pub mod hdparm; //   (pure) its timings
 pub mod phoronix; // (pure) its composite.xml
 pub mod warp; //     (pure) its text and its JSON
 pub mod diskspd; //  (pure) its text and its XML
+pub mod vdbench; //  (pure) its flat file and its reports
 #[cfg(test)]
 mod testing; //      (pure) for tests alone: a figure by its name
 #[cfg(test)]
@@ -97,6 +98,7 @@ pub const IMPORTERS: &[&Importer] = &[
     &phoronix::PHORONIX,
     &warp::WARP,
     &diskspd::DISKSPD,
+    &vdbench::VDBENCH,
 ];
 
 /// The importer of that name.
