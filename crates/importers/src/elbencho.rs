@@ -1,22 +1,46 @@
-//! (pure) elbencho 3: its results in JSON.
+//! (pure) elbencho: its results in JSON (of 3), its text and its CSV (of 1.3 to 3).
 //!
 //! Rates are those up to the moment at which the first thread was done, while all were running;
-//! those up to the last stand beside them. Times are in us.
+//! those up to the last stand beside them. Its text and its CSV have them in whole MiB/s, cut and
+//! not rounded; where its JSON stands beneath the text of a phase, that is read instead. A run is
+//! one result of its JSON; of its text and of its CSV each phase is.
 
 use serde_json::{Map, Value as Json};
 
 use super::{Form, Importer, Said, json};
 
+mod phase; // (pure) what a phase is called, and its figures
+mod text; //  (pure) its table for people
+mod csv; //   (pure) its lines for other programs
+#[cfg(test)]
+mod tests;
+
 /// See [`Importer`].
 pub const ELBENCHO: Importer = Importer {
     name: "elbencho",
-    about: "The JSON of elbencho 3 (--jsonfile=FILE)",
-    forms: &[Form {
-        bring: "--jsonfile=FILE",
-        recorded: &["3.1"],
-        read: "rates, IOPS and latencies of each phase",
-        not_read: "",
-    }],
+    about: "What elbencho prints, its CSV (--csvfile=FILE), or its JSON (--jsonfile=FILE)",
+    forms: &[
+        Form {
+            bring: "--jsonfile=FILE",
+            recorded: &["3.1"],
+            read: "rates, IOPS and latencies of each phase",
+            not_read: "phases that mix reads and writes, and those of S3",
+        },
+        Form {
+            bring: "all that it prints, or --resfile=FILE",
+            recorded: &["1.6", "1.8", "3.1"],
+            read: "rates of bytes, I/Os and entries of each phase, of mixed ones each way; \
+                   latencies and percentiles",
+            not_read: "histograms; phases that read or look within others (`WRITE+r`), of \
+                       networks, of ACLs and of metadata of S3; the text of 1.0 to 1.2",
+        },
+        Form {
+            bring: "--csvfile=FILE, with its line of columns",
+            recorded: &["3.1"],
+            read: "the same but for percentiles, with what was asked for",
+            not_read: "the same; --livecsv",
+        },
+    ],
     words: &[
         "elbencho",
         "phase_type",
@@ -26,8 +50,11 @@ pub const ELBENCHO: Importer = Importer {
         "first_done",
         "last_done",
         "RWMIX",
+        "time ms [first]",
+        "Elapsed time",
     ],
-    mark: "line that begins with `{\"phase_type\":`",
+    mark: "line `OPERATION RESULT TYPE FIRST DONE LAST DONE`, one that begins with \
+           `{\"phase_type\":`, nor one with `time ms [first]`",
     parse,
     knows,
 };
@@ -36,7 +63,19 @@ pub const ELBENCHO: Importer = Importer {
 const BEGINS: &str = "{\"phase_type\":";
 
 fn knows(text: &str) -> bool {
-    text.contains(BEGINS)
+    text.contains(BEGINS) || text.lines().any(|line| text::knows(line) || csv::is_head(line))
+}
+
+/// Its results, in the order in which they stand there.
+fn parse(text: &str) -> Result<Vec<Said>, String> {
+    let mut all = documents(text)?;
+    all.extend(text::parse(text, BEGINS)?);
+    all.extend(csv::parse(text)?);
+    all.sort_by_key(|(line, _)| *line);
+    match all.is_empty() {
+        true => Err("there is no result of elbencho in it".to_owned()),
+        false => Ok(all.into_iter().map(|(_, said)| said).collect()),
+    }
 }
 
 /// Phases in the order in which elbencho goes through them, with the options that ask for them and
@@ -51,11 +90,11 @@ const PHASES: [(&str, char, &str, &str); 6] = [
 ];
 
 /// One result a run: its phases, each of which prints a line. A run is whole when it has all that
-/// its command line asks for.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut all: Vec<Said> = Vec::new();
+/// its command line asks for. With each the number of its first line.
+fn documents(text: &str) -> Result<Vec<(usize, Said)>, String> {
+    let mut all: Vec<(usize, Said)> = Vec::new();
     let mut missing: Vec<&str> = Vec::new();
-    for line in text.split_inclusive('\n') {
+    for (number, line) in text.split_inclusive('\n').enumerate() {
         let Some(start) = line.find(BEGINS) else { continue };
         let document = json::document(line[start..].trim_end())
             .map_err(|error| format!("a line of its JSON is broken: {error}"))?;
@@ -67,26 +106,27 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             continue;
         }
         let row = PHASES.iter().find(|row| row.0 == phase);
-        let (name, _, _, ours) = row.ok_or_else(|| format!("it has a phase `{phase}`"))?;
+        let (name, _, _, ours) = row.ok_or_else(|| {
+            format!("its JSON has a phase `{phase}`, which is not read; bring its text or its CSV")
+        })?;
         if missing.is_empty() {
             missing = asked_for(document["config"]["command"].as_str().unwrap_or_default());
             if !missing.contains(name) {
                 return Err(format!("its command line does not ask for its phase {phase}"));
             }
-            all.push(Said::default());
+            all.push((number, Said::default()));
         }
         if missing.first() != Some(name) {
             return Err(cut(&missing));
         }
         missing.remove(0);
-        if let Some(said) = all.last_mut() {
+        if let Some((_, said)) = all.last_mut() {
             add(said, &document, ours)?;
         }
     }
-    match (missing.is_empty(), all.is_empty()) {
-        (false, _) => Err(cut(&missing)),
-        (true, true) => Err("there is no result of elbencho in it".to_owned()),
-        (true, false) => Ok(all),
+    match missing.is_empty() {
+        false => Err(cut(&missing)),
+        true => Ok(all),
     }
 }
 
@@ -186,71 +226,4 @@ fn known(config: &Json) -> Map<String, Json> {
         known.insert("direct".to_owned(), direct.into());
     }
     known
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::figure;
-
-    const WRITE: &str = include_str!("../../../tests/fixtures/tools/elbencho-3.1-write.txt");
-    const READ: &str = include_str!("../../../tests/fixtures/tools/elbencho-3.1-random-read.txt");
-    const NAMES: &str = include_str!("../../../tests/fixtures/tools/elbencho-3.1-names.txt");
-    const REFUSED: &str = include_str!("../../../tests/fixtures/tools/elbencho-3.1-refused.txt");
-
-    #[test]
-    fn bytes_are_read_with_the_latency_of_an_io_and_what_the_last_thread_made_of_it() {
-        let said = &parse(WRITE).unwrap()[0];
-        for (name, value) in [
-            ("write_throughput_bytes_per_s", 1_280_511_116.0),
-            ("write_iops", 1221.0),
-            ("last_done_write_throughput_bytes_per_s", 1_280_410_287.0),
-            ("write_latency_ns_mean", 1_604_000.0),
-            ("write_latency_ns_max", 2_934_000.0),
-        ] {
-            assert_eq!(figure(said, name), Some(value), "{name}");
-        }
-        assert_eq!(said.version, "3.1-10");
-        assert_eq!(said.figures[0].printed, "1280511116 bytes/s");
-        let said = &parse(READ).unwrap()[0];
-        assert_eq!(figure(said, "read_iops"), Some(52_551.0));
-        assert_eq!(figure(said, "read_latency_ns_min"), Some(78_000.0));
-        let known = serde_json::json!({
-            "streams": 2, "files": 2, "file-size": 16 << 20, "block-size": 4096,
-            "queue-depth": 8, "direct": true,
-        });
-        assert_eq!(Json::Object(said.settings.clone()), known);
-    }
-
-    #[test]
-    fn names_are_read_phase_by_phase() {
-        let said = &parse(NAMES).unwrap()[0];
-        for (name, value) in [
-            ("create_per_s", 3667.0),
-            ("last_done_create_per_s", 3679.0),
-            ("stat_per_s", 876_501.0),
-            ("open_per_s", 482_373.0),
-            ("unlink_per_s", 181_229.0),
-            ("unlink_latency_ns_max", 1_296_000.0),
-        ] {
-            assert_eq!(figure(said, name), Some(value), "{name}");
-        }
-        assert!(!said.settings.contains_key("block-size"), "{:?}", said.settings);
-        assert_eq!(parse(&format!("{NAMES}{WRITE}")).unwrap().len(), 2);
-    }
-
-    #[test]
-    fn a_run_without_a_phase_that_was_asked_for_is_no_result() {
-        assert!(knows(REFUSED) && REFUSED.contains("ERROR: File open failed"));
-        assert!(parse(REFUSED).unwrap_err().contains("cut short: it has no READ"));
-        let unlink = NAMES.find("RMFILES").unwrap();
-        assert!(parse(&NAMES[..unlink]).unwrap_err().contains("it has no RMFILES"));
-        assert!(
-            parse(&NAMES.replace("\"-r\\\"", "\"-x\\\""))
-                .unwrap_err()
-                .contains("it has no RMFILES")
-        );
-        assert!(parse(&WRITE.replace("1280511116", "lots")).unwrap_err().contains("no number"));
-        assert!(parse(&WRITE.replace("\"-w\\\"", "\"-c\\\"")).unwrap_err().contains("ask for"));
-    }
 }
