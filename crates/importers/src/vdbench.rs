@@ -35,7 +35,7 @@ pub const VDBENCH: Importer = Importer {
         },
         Form {
             bring: "`summary.html`, `totals.html`, or all that it prints",
-            recorded: &["5.04", "5.04.06", "5.04.07"],
+            recorded: &["5.02", "5.04", "5.04.06", "5.04.07"],
             read: "the same",
             not_read: "the same, and its other reports (histogram, kstat, skew)",
         },

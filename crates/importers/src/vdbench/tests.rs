@@ -12,6 +12,8 @@ const PRINTED: &str = include_str!("../../../../tests/fixtures/tools/vdbench-5.0
 const TWO: &str =
     include_str!("../../../../tests/fixtures/tools/vdbench-5.04-maxdata-and-files.txt");
 
+const FIRST: &str = include_str!("../../../../tests/fixtures/tools/vdbench-5.02-intervals.txt");
+
 fn only(text: &str) -> Said {
     let all = parse(text).unwrap();
     assert_eq!(all.len(), 1);
@@ -80,6 +82,18 @@ fn a_report_of_devices_has_the_same_of_both_layouts() {
     assert_eq!(rounded(&said, "host_cpu_busy_share"), Some(0.046));
     assert_eq!(rounded(&said, "read_latency_ns_mean"), Some(10_000.0));
     assert_eq!(said.settings, serde_json::Map::new());
+    // 8482.60 I/Os of 4096 bytes are 33.135 of 1024*1024.
+    let said = only(FIRST);
+    for (name, value) in [
+        ("iops", 8482.6),
+        ("throughput_bytes_per_s", 34_749_808.64),
+        ("latency_ns_mean", 3_770_000.0),
+        ("latency_ns_max", 372_672_000.0),
+        ("host_cpu_busy_share", 0.074),
+    ] {
+        assert_eq!(rounded(&said, name), Some(value), "{name}");
+    }
+    assert_eq!(said.figures.len(), 5);
     let two = parse(TWO).unwrap();
     assert_eq!(two.len(), 2);
     for (name, value) in [
@@ -210,7 +224,7 @@ fn columns_are_found_by_their_names() {
             kept += usize::from(same_or_refused(&VDBENCH, text, &moved(text, at, other), 0.0));
         }
     }
-    for text in [FLAT, FLAT_FILES, SUMMARY, SUMMARY_FILES, PRINTED, TWO] {
+    for text in [FIRST, FLAT, FLAT_FILES, SUMMARY, SUMMARY_FILES, PRINTED, TWO] {
         let lines: Vec<&str> = text.lines().collect();
         for _ in 0..30 {
             let at = (random.uniform() * lines.len() as f64) as usize;
