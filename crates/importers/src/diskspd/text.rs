@@ -538,7 +538,9 @@ impl Columns {
             None => cells.len() + 2 == self.many,
         };
         let last = *cells.get(self.many.checked_sub(2 + without)?)?;
-        let whole = ["N/A"].contains(&last) || fixed(last, 2).is_some() || fixed(last, 3).is_some();
+        // Of no I/O a deviation is `N/A`, or no number as the C library prints it.
+        let none = last == "N/A" || last.contains("nan") || last.contains('#');
+        let whole = none || fixed(last, 2).is_some() || fixed(last, 3).is_some();
         let mean = match self.mean {
             Some(column) => Some(fixed(cell(column)?, 3)?),
             None => None,
