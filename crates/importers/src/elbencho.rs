@@ -31,7 +31,8 @@ pub const ELBENCHO: Importer = Importer {
             recorded: &["1.6", "1.8", "3.1"],
             read: "rates of bytes, I/Os and entries of each phase, of mixed ones each way; \
                    latencies and percentiles",
-            not_read: "histograms; phases that read or look within others (`WRITE+r`), of \
+            not_read: "histograms; phases of which it tells only how long they took; those that \
+                       read or look within others (`WRITE+r`), of \
                        networks, of ACLs and of metadata of S3; the text of 1.0 to 1.2",
         },
         Form {

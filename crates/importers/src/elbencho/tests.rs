@@ -139,6 +139,8 @@ fn a_phase_whose_json_stands_beneath_its_text_is_read_of_that() {
     let both = format!("{text}{READ}");
     assert_eq!(parse(&both).unwrap(), parse(READ).unwrap());
     assert_eq!(parse(&format!("{READ}{text}")).unwrap().len(), 2);
+    let other = READ.replace("{\"phase_type\":\"READ\"", "{\"phase_type\":\"SYNC\"");
+    assert_eq!(titles(&parse(&format!("{text}{other}")).unwrap()), ["READ"]);
     let apart = format!("{text}$ cat result.json\n{READ}");
     assert_eq!(titles(&parse(&apart).unwrap()), ["READ", ""]);
 }

@@ -10,8 +10,8 @@ pub fn knows(line: &str) -> bool {
     words.starts_with(&["OPERATION", "RESULT", "TYPE", "FIRST", "DONE"]) || begins(line).is_some()
 }
 
-/// One result for each phase with rates, with the number of its first line. What `before` begins
-/// the line beneath of is told there.
+/// One result for each phase with rates, with the number of its first line; but of one whose name
+/// stands behind `before` in the line beneath it, which tells it better.
 ///
 /// # Errors
 /// When a phase is not whole, not read, or contradicts itself.
@@ -19,14 +19,16 @@ pub fn parse(text: &str, before: &str) -> Result<Vec<(usize, Said)>, String> {
     let mut all = Vec::new();
     let mut open: Option<(usize, Phase)> = None;
     let mut done: Option<(usize, Phase)> = None;
-    let mut without = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
         if line.is_empty() {
             continue;
         }
-        if let Some(of) = done.take().filter(|_| !line.starts_with(before)) {
-            close(&mut all, &mut without, of)?;
+        if let Some(of) = done.take() {
+            let again = line.strip_prefix(before).and_then(|rest| rest.split('"').nth(1));
+            if again != Some(of.1.name.as_str()) {
+                close(&mut all, of)?;
+            }
         }
         if let Some((name, elapsed)) = begins(line) {
             if let Some((_, phase)) = &open {
@@ -46,7 +48,7 @@ pub fn parse(text: &str, before: &str) -> Result<Vec<(usize, Said)>, String> {
         }
     }
     if let Some(of) = done {
-        close(&mut all, &mut without, of)?;
+        close(&mut all, of)?;
     }
     match open {
         Some((_, phase)) => Err(no_end(&phase)),
@@ -54,16 +56,9 @@ pub fn parse(text: &str, before: &str) -> Result<Vec<(usize, Said)>, String> {
     }
 }
 
-fn close(
-    all: &mut Vec<(usize, Said)>,
-    without: &mut Vec<String>,
-    (number, phase): (usize, Phase),
-) -> Result<(), String> {
-    let name = phase.name.clone();
-    match phase.said()? {
-        Some(said) => all.push((number, said)),
-        None => without.push(name),
-    }
+/// What elbencho tells nothing of but its time has no figures.
+fn close(all: &mut Vec<(usize, Said)>, (number, phase): (usize, Phase)) -> Result<(), String> {
+    all.extend(phase.said()?.map(|said| (number, said)));
     Ok(())
 }
 
