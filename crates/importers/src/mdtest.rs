@@ -1,11 +1,10 @@
-//! (pure) mdtest 1.8 to 4: its closing summary.
+//! (pure) mdtest 1.8 to 4: its closing summaries.
 //!
 //! Rates are operations per second; of several iterations mdtest gives the mean, the highest and
-//! the lowest.
-
-use serde_json::Map;
+//! the lowest. With `-f` one run has a summary for each number of tasks: each is a result.
 
 use super::{Form, Importer, Said};
+use experiment::measurement::Note;
 
 /// See [`Importer`].
 pub const MDTEST: Importer = Importer {
@@ -13,9 +12,10 @@ pub const MDTEST: Importer = Importer {
     about: "All that mdtest 1.8 to 4 prints",
     forms: &[Form {
         bring: "all that it prints",
-        recorded: &["1.9.3", "4.1.0"],
-        read: "the rate of each operation, with its highest and lowest",
-        not_read: "times without rates",
+        recorded: &["1.9.3", "1.9.4-rc1", "3.3.0", "4.0.0", "4.1.0"],
+        read: "the rate of each operation, with its highest and lowest; with `-f` of each number \
+               of tasks",
+        not_read: "times; rates of each task; the CSV of ranks",
     }],
     words: &[
         "mdtest",
@@ -52,47 +52,145 @@ const ROWS: [(&str, &str); 12] = [
     ("Directory read", "directory_read"),
 ];
 
-/// One result a run. A run is whole when it says when it finished.
+/// One result a summary of rates. A run is whole when it says when it finished.
 fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut all = Vec::new();
-    let mut said: Option<Said> = None;
-    let mut table = Table::None;
+    let mut run: Option<Run> = None;
     for line in text.split_inclusive('\n') {
         let Some(line) = line.strip_suffix('\n').map(str::trim) else { continue };
         if let Some((version, rest)) = launched(line) {
-            if said.is_some() {
-                return Err("a run of it does not say that it finished".to_owned());
+            if let Some(before) = run {
+                return Err(before.unfinished("a run of it does not say that it finished"));
             }
-            let tasks = rest.split(' ').next().and_then(|word| word.parse::<u64>().ok());
-            let tasks = tasks.map(|tasks| ("streams".to_owned(), tasks.into()));
-            let (version, settings) = (version.to_owned(), Map::from_iter(tasks));
-            said = Some(Said { version, settings, ..Said::default() });
-            table = Table::None;
-        } else if let Some(one) = &mut said {
-            if line.starts_with("-- finished at ") {
-                let one = said.take().filter(|one| !one.figures.is_empty());
-                all.push(one.ok_or_else(|| nothing(table))?);
-            } else if let Some(title) = line.strip_prefix("SUMMARY") {
-                table = begins(title)?;
-            } else if table == Table::Rates {
-                row(one, line)?;
+            let launched = rest.split(' ').next().and_then(|word| word.parse::<u64>().ok());
+            run = Some(Run { version: version.to_owned(), launched, ..Run::default() });
+        } else if line.starts_with("-- finished at ") {
+            if let Some(run) = run.take() {
+                all.extend(run.finished()?);
             }
+        } else if let Some(run) = &mut run {
+            run.line(line)?;
         }
     }
-    match (said, all.is_empty()) {
-        (Some(_), _) => Err("it was cut short: it does not say that it finished".to_owned()),
+    match (run, all.is_empty()) {
+        (Some(run), _) => Err(run.unfinished("it was cut short: it does not say that it finished")),
         (None, true) => Err("there is no run of mdtest in it".to_owned()),
         (None, false) => Ok(all),
     }
 }
 
+/// A run that has begun.
+#[derive(Default)]
+struct Run {
+    version: String,
+    /// How many tasks there are; with `-f` not all of them take part.
+    launched: Option<u64>,
+    of_some: bool,
+    /// Of the summary that follows: `2 tasks, 200 files`.
+    tasks: Option<u64>,
+    table: Table,
+    /// Whether the rates of each rank stand before those of all.
+    ranks: bool,
+    results: Vec<Said>,
+    /// The first error that it stopped at.
+    error: Option<String>,
+    notes: Vec<Note>,
+}
+
 /// Which table of a summary the lines are of.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Table {
+    #[default]
     None,
     Rates,
     /// With `-P` the times follow the rates, in rows of the same names.
     Times,
+}
+
+impl Run {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        if let Some(title) = line.strip_prefix("SUMMARY") {
+            self.table = begins(title)?;
+            if self.table == Table::Rates {
+                self.begin();
+            }
+        } else if let Some(tasks) = tasks(line) {
+            self.tasks = Some(tasks);
+            self.table = Table::None;
+        } else if line.starts_with("Command line used:") {
+            self.of_some = line.split_whitespace().any(|it| it.trim_matches(['\'', '"']) == "-f");
+        } else if line.starts_with("Per process result") {
+            self.table = Table::None;
+        } else if line.starts_with("Operation ") {
+            self.ranks = line.contains("per Rank:");
+        } else if line.starts_with("ERROR: verifying the data") {
+            let text = format!("mdtest found other data than it wrote: {}", shortened(line));
+            self.notes.push(Note::new("wrong-data", text));
+        } else if self.error.is_none() && is_error(line) {
+            self.error = Some(shortened(line));
+        } else if let (Table::Rates, Some(said)) = (self.table, self.results.last_mut()) {
+            row(said, line, self.ranks)?;
+        }
+        Ok(())
+    }
+
+    /// A summary is a result of its own where it says of how many tasks; a second one of the same
+    /// is put to the first, where it is refused.
+    fn begin(&mut self) {
+        let tasks = self.tasks.take();
+        if tasks.is_none() && !self.results.is_empty() {
+            return;
+        }
+        let streams = tasks.or(self.launched.filter(|_| !self.of_some));
+        let streams = streams.map(|tasks| ("streams".to_owned(), tasks.into()));
+        let (version, settings) = (self.version.clone(), streams.into_iter().collect());
+        self.results.push(Said { version, settings, ..Said::default() });
+    }
+
+    fn finished(self) -> Result<Vec<Said>, String> {
+        if self.results.iter().any(|said| said.figures.is_empty()) {
+            return Err("a summary of it has no rate".to_owned());
+        }
+        let several = self.results.len() > 1;
+        let mut results = self.results;
+        for said in &mut results {
+            if let (true, Some(tasks)) = (several, said.settings.get("streams")) {
+                said.title = format!("{tasks} tasks");
+            }
+            said.notes.extend(self.notes.iter().cloned());
+        }
+        match (results.is_empty(), self.table) {
+            (false, _) => Ok(results),
+            (true, Table::Times) => {
+                Err("a run of it has times alone; run mdtest without -Z".to_owned())
+            }
+            (true, _) => Err("a run of it has no summary".to_owned()),
+        }
+    }
+
+    fn unfinished(&self, why: &str) -> String {
+        match &self.error {
+            Some(error) => format!("mdtest stopped at an error: {error}"),
+            None => why.to_owned(),
+        }
+    }
+}
+
+fn shortened(line: &str) -> String {
+    line.chars().take(200).collect()
+}
+
+/// `11/29/2026 23:52:07: Process 0: FAILED in create_remove_dirs, ...`, since 4.0 `ERROR: ...`.
+fn is_error(line: &str) -> bool {
+    line.contains(": FAILED in ") || line.starts_with("ERROR: ")
+}
+
+/// `2 tasks, 200 files/directories`.
+fn tasks(line: &str) -> Option<u64> {
+    let (tasks, rest) = line.split_once(" tasks, ")?;
+    let of_what = rest.split_once(' ')?.1;
+    let known = ["files", "directories", "files/directories"];
+    known.contains(&of_what).then(|| tasks.parse().ok())?
 }
 
 /// What follows `SUMMARY`: ` rate (in ops/sec): (of 2 iterations)`, up to 4.0 ` rate: (of ...`, and
@@ -107,21 +205,12 @@ fn begins(title: &str) -> Result<Table, String> {
     }
 }
 
-fn nothing(table: Table) -> String {
-    match table {
-        Table::Times => "a run of it has times alone; run mdtest with -P, which prints the rates \
-                         as well"
-            .to_owned(),
-        _ => "a run of it has no summary".to_owned(),
-    }
-}
-
 /// `mdtest-4.1.0 was launched with 2 total task(s)`: the version, and what follows `with`.
 fn launched(line: &str) -> Option<(&str, &str)> {
     line.strip_prefix("mdtest-")?.split_once(" was launched with ")
 }
 
-fn row(said: &mut Said, line: &str) -> Result<(), String> {
+fn row(said: &mut Said, line: &str, ranks: bool) -> Result<(), String> {
     let found = ROWS.iter().find_map(|(theirs, ours)| Some((line.strip_prefix(theirs)?, *ours)));
     let wrong = || format!("`{line}` is no row of its summary");
     let Some((rest, name)) = found else {
@@ -133,7 +222,11 @@ fn row(said: &mut Said, line: &str) -> Result<(), String> {
     // Up to 3.3 a colon stands behind the name.
     let rest = rest.trim_start();
     let words: Vec<&str> = rest.strip_prefix(':').unwrap_or(rest).split_whitespace().collect();
-    let [highest, lowest, mean, _] = words.as_slice() else { return Err(wrong()) };
+    let of_all = match (ranks, words.as_slice()) {
+        (true, [_, _, _, of_all @ ..]) => of_all,
+        (_, of_all) => of_all,
+    };
+    let [highest, lowest, mean, _] = of_all else { return Err(wrong()) };
     let number = |word: &str| word.parse::<f64>().ok().filter(|number| number.is_finite());
     let rates = [("", mean), ("highest_", highest), ("lowest_", lowest)];
     let mut numbers = [0.0; 3];
@@ -158,13 +251,21 @@ const ROUNDING: f64 = 0.001;
 
 #[cfg(test)]
 mod tests {
+    use base::stats::testing::Random;
+
     use super::*;
-    use crate::testing::figure;
+    use crate::testing::{figure, same_or_refused};
 
     const TWO: &str = include_str!("../../../tests/fixtures/tools/mdtest-4.1.0-two-tasks.txt");
     const BOTH: &str = include_str!("../../../tests/fixtures/tools/mdtest-4.1.0-rate-and-time.txt");
     const OLD: &str =
         include_str!("../../../tests/fixtures/tools/mdtest-1.9.3-five-iterations.txt");
+    const SOME: &str = include_str!("../../../tests/fixtures/tools/mdtest-1.9.3-one-and-two.txt");
+    const RANKS: &str = include_str!("../../../tests/fixtures/tools/mdtest-4.1.0-ranks.txt");
+
+    fn titles(all: &[Said]) -> Vec<&str> {
+        all.iter().map(|said| said.title.as_str()).collect()
+    }
 
     #[test]
     fn the_summary_is_read_with_its_highest_and_lowest() {
@@ -208,7 +309,7 @@ mod tests {
         let turned = format!("{head}SUMMARY{times}\nSUMMARY{rates}-- {end}");
         assert_eq!(parse(&turned).unwrap(), all);
         let alone = format!("{head}SUMMARY{times}\n-- {end}");
-        assert!(parse(&alone).unwrap_err().contains("mdtest with -P"));
+        assert!(parse(&alone).unwrap_err().contains("mdtest without -Z"));
         let other = BOTH.replace("SUMMARY time (in ms/op)", "SUMMARY bytes (in MiB/s)");
         assert!(parse(&other).unwrap_err().contains("something else"));
         // The time table of 3.2 to 4.0 has no unit.
@@ -251,5 +352,119 @@ mod tests {
         assert!(parse(&low).unwrap_err().contains("between its lowest"));
         let other = TWO.replace("File stat ", "File links");
         assert!(parse(&other).unwrap_err().contains("no row"));
+    }
+
+    /// With `-f 1 -l 2` the rates of one task were told beside those of two, all as of two.
+    #[test]
+    fn the_rates_of_each_number_of_tasks_are_a_result() {
+        for (text, first, second) in [
+            (SOME, 21_343.674, 9179.615),
+            (
+                include_str!("../../../tests/fixtures/tools/mdtest-4.0.0-one-and-two.txt"),
+                463.824,
+                949.460,
+            ),
+        ] {
+            let all = MDTEST.read(text).unwrap();
+            assert_eq!(titles(&all), ["1 tasks", "2 tasks"]);
+            assert_eq!(
+                (&all[0].settings["streams"], &all[1].settings["streams"]),
+                (&1.into(), &2.into())
+            );
+            assert_eq!(figure(&all[0], "directory_create_per_s"), Some(first));
+            assert_eq!(figure(&all[1], "directory_create_per_s"), Some(second));
+        }
+        // Without the line that tells them they are not of one.
+        let without = SOME.replace("\n2 tasks, 200 directories\n", "\n");
+        assert!(MDTEST.read(&without).unwrap_err().contains("stands there twice"));
+        let without = SOME.replace("\n1 tasks, 100 directories\n", "\n");
+        assert_eq!(MDTEST.read(&without).unwrap()[0].settings.get("streams"), None);
+    }
+
+    /// Before the rates of all stand those of each rank, in a row seven numbers long.
+    #[test]
+    fn rates_of_one_rank_are_not_taken_for_those_of_all() {
+        let said = &MDTEST.read(RANKS).unwrap()[0];
+        for (name, value) in [
+            ("create_per_s", 6192.228),
+            ("highest_create_per_s", 6664.925),
+            ("lowest_stat_per_s", 746_317.438),
+            ("tree_remove_per_s", 213.289),
+        ] {
+            assert_eq!(figure(said, name), Some(value), "{name}");
+        }
+        assert_eq!(said.figures.len(), 18);
+        let without = RANKS.replace("per Rank:", "");
+        assert!(MDTEST.read(&without).unwrap_err().contains("no row of its summary"));
+    }
+
+    #[test]
+    fn every_version_has_its_rates() {
+        for (text, version, create) in [
+            (
+                include_str!("../../../tests/fixtures/tools/mdtest-1.9.3-of-ior-3.2.1.txt"),
+                "1.9.3",
+                2520.854,
+            ),
+            (
+                include_str!("../../../tests/fixtures/tools/mdtest-1.9.4-rc1-files.txt"),
+                "1.9.4-rc1",
+                4_716.841,
+            ),
+            (
+                include_str!("../../../tests/fixtures/tools/mdtest-3.3.0-both.txt"),
+                "3.3.0",
+                1697.243,
+            ),
+            (
+                include_str!("../../../tests/fixtures/tools/mdtest-1.9.3-verbose.txt"),
+                "1.9.3",
+                4544.222,
+            ),
+        ] {
+            let said = &MDTEST.read(text).unwrap()[0];
+            assert_eq!((said.version.as_str(), &said.settings["streams"]), (version, &2.into()));
+            assert_eq!(figure(said, "create_per_s"), Some(create));
+            assert_eq!(said.title, "");
+        }
+    }
+
+    #[test]
+    fn what_went_wrong_is_told() {
+        let text = include_str!("../../../tests/fixtures/tools/mdtest-4.1.0-wrong-data.txt");
+        let said = &MDTEST.read(text).unwrap()[0];
+        assert!(said.notes[0].text.contains("(6 errors)"), "{:?}", said.notes);
+        let text = include_str!("../../../tests/fixtures/tools/mdtest-3.3.0-error-refused.txt");
+        let why = MDTEST.read(text).unwrap_err();
+        assert!(why.starts_with("mdtest stopped at an error: 11/29/2026"), "{why}");
+        let text = include_str!("../../../tests/fixtures/tools/mdtest-4.0.0-times-refused.txt");
+        let why = MDTEST.read(text).unwrap_err();
+        assert_eq!(why, "a run of it has times alone; run mdtest without -Z");
+    }
+
+    /// Other blanks, a colon more or less, lines of MPI between, and cuts: the same or an error.
+    #[test]
+    fn a_changed_output_gives_the_same_or_an_error() {
+        let mut random = Random::new(28);
+        let (mut kept, mut tried) = (0, 0);
+        for whole in [TWO, BOTH, OLD, SOME, RANKS] {
+            let lines: Vec<&str> = whole.lines().collect();
+            for _ in 0..80 {
+                let at = (random.uniform() * lines.len() as f64) as usize;
+                let mut changed: Vec<String> = lines.iter().map(|it| (*it).to_owned()).collect();
+                match (random.uniform() * 6.0) as usize {
+                    0 => changed.insert(at, "[node1:4711] MCA btl: eager_limit 4096".to_owned()),
+                    1 => changed[at] = format!("   {}   ", changed[at]),
+                    2 => changed.truncate(at),
+                    3 => changed[at] = changed[at].replace("  ", " "),
+                    4 => changed[at] = changed[at].replacen("   ", " 1.000 ", 1),
+                    _ => changed.iter_mut().for_each(|it| *it = it.replace(" :", "")),
+                }
+                tried += 1;
+                let text = format!("{}\n", changed.join("\n"));
+                kept += usize::from(same_or_refused(&MDTEST, whole, &text, 0.0));
+            }
+        }
+        assert!(kept * 3 > tried, "{kept} of {tried}");
     }
 }
