@@ -25,8 +25,9 @@ pub mod bonnie; //   (pure) its CSV line
 pub mod iozone; //   (pure) its table of one file in thirteen ways
 pub mod dbench; //   (pure) its closing table and its last line
 pub mod sysbench; // (pure) its `fileio`: its text
-pub mod ior; //      (pure) its closing summary
+pub mod ior; //      (pure) its closing summary, its JSON and its CSV
 pub mod mdtest; //   (pure) its closing summary
+pub mod io500; //    (pure) its summary and its result.txt
 pub mod elbencho; // (pure) its JSON
 pub mod iperf3; //   (pure) its JSON, as the client prints it
 pub mod pgbench; //  (pure) its text
@@ -88,6 +89,7 @@ pub const IMPORTERS: &[&Importer] = &[
     &sysbench::SYSBENCH,
     &ior::IOR,
     &mdtest::MDTEST,
+    &io500::IO500,
     &elbencho::ELBENCHO,
     &iperf3::IPERF3,
     &pgbench::PGBENCH,

@@ -1,0 +1,275 @@
+//! (pure) A run of IO500: what is checked of it, and what it tells.
+
+use super::{Row, is_phase};
+use crate::Said;
+use experiment::measurement::Note;
+
+/// IO500's GiB.
+const GIB: f64 = 1_073_741_824.0;
+
+/// A number as it was printed.
+#[derive(Clone, Debug, PartialEq)]
+struct Number {
+    value: f64,
+    printed: String,
+}
+
+impl Number {
+    fn of(word: &str) -> Result<Number, String> {
+        let value = word.parse::<f64>().ok().filter(|it| it.is_finite() && *it >= 0.0);
+        let value = value.ok_or_else(|| format!("`{word}` is no result of a phase"))?;
+        Ok(Number { value, printed: word.to_owned() })
+    }
+
+    /// How much of it its last digit can be.
+    fn rounding(&self) -> f64 {
+        let digits = self.printed.split_once('.').map_or(0, |(_, digits)| digits.len());
+        let digits = i32::try_from(digits).unwrap_or(i32::MAX);
+        match self.value > 0.0 {
+            true => 0.5 * 10_f64.powi(-digits) / self.value,
+            false => 0.0,
+        }
+    }
+}
+
+/// A phase of a run: its name with lines below between its words.
+struct Phase {
+    name: String,
+    number: Number,
+}
+
+/// A run that has begun.
+#[derive(Default)]
+pub struct Run {
+    version: String,
+    /// Whether it is of `result.txt`.
+    pub section: bool,
+    tasks: Option<u64>,
+    pub invalid: bool,
+    invalid_phases: Vec<String>,
+    phases: Vec<Phase>,
+    bandwidth: Option<Number>,
+    operations: Option<Number>,
+    total: Option<Number>,
+}
+
+impl Run {
+    pub fn of(version: &str, tasks: Option<u64>) -> Run {
+        let version = version.strip_prefix("io500-").unwrap_or(version);
+        Run { version: version.to_owned(), tasks, ..Run::default() }
+    }
+
+    pub fn has_phases(&self) -> bool {
+        !self.phases.is_empty() || self.section
+    }
+
+    pub fn unfinished(&self) -> String {
+        "it was cut short, or the run was stopped: its score is not told".to_owned()
+    }
+
+    /// A row of the summary. The shell scripts print each twice.
+    pub fn row(&mut self, name: &str, row: Row<'_>) -> Result<(), String> {
+        let of_bytes = is_of_bytes(name);
+        match (of_bytes, row.unit) {
+            (true, "GiB/s" | "GB/s") | (false, "kIOPS" | "kiops") => {}
+            _ => return Err(format!("its phase {name} has the unit {}", row.unit)),
+        }
+        if row.invalid && !self.invalid_phases.iter().any(|known| known == name) {
+            self.invalid_phases.push(name.to_owned());
+        }
+        self.phase(name, Number::of(row.value)?)
+    }
+
+    fn phase(&mut self, name: &str, number: Number) -> Result<(), String> {
+        let name = name.to_ascii_lowercase().replace('-', "_");
+        // It only writes a file down, to be found by its time.
+        if name == "timestamp" {
+            return match number.value > 0.0 {
+                true => Err(format!("its phase {name} has the result {}", number.printed)),
+                false => Ok(()),
+            };
+        }
+        match self.phases.iter().find(|known| known.name == name) {
+            Some(known) if known.number != number => Err(format!(
+                "its phase {name} stands there twice, the second time {}",
+                number.printed
+            )),
+            Some(_) => Ok(()),
+            None => {
+                self.phases.push(Phase { name, number });
+                Ok(())
+            }
+        }
+    }
+
+    /// A key of a section of `result.txt`; whether it is the last of the run.
+    pub fn key(&mut self, section: &str, key: &str, value: &str) -> Result<bool, String> {
+        if !self.section {
+            return Ok(false);
+        }
+        match (section, key) {
+            ("SCORE", _) => return self.of_all(key, value),
+            (name, "score") if is_phase(name) => self.phase(name, Number::of(value)?)?,
+            // `find` may be run by others.
+            ("find", "nproc") if self.tasks.is_some_and(|tasks| value != tasks.to_string()) => {
+                self.tasks = None;
+            }
+            _ => {}
+        }
+        Ok(false)
+    }
+
+    /// A key of the section of the score; whether it is the last.
+    fn of_all(&mut self, key: &str, value: &str) -> Result<bool, String> {
+        let mut words = value.split_whitespace();
+        let number = words.next().unwrap_or_default();
+        let known = match key {
+            "MD" => &mut self.operations,
+            "BW" => &mut self.bandwidth,
+            "SCORE" => &mut self.total,
+            _ => return Ok(false),
+        };
+        if known.is_some() {
+            return Err(format!("its {key} stands there twice"));
+        }
+        *known = Some(Number::of(number)?);
+        self.invalid |= words.any(|word| word == "[INVALID]");
+        Ok(key == "SCORE")
+    }
+
+    /// `[SCORE-invalid] Bandwidth 4.444457 GB/s : IOPS 37.951332 kiops : TOTAL 12.987419`.
+    pub fn score(&mut self, line: &str) -> Result<(), String> {
+        let wrong = || format!("`{line}` is no score");
+        let (label, rest) = line.split_once(']').ok_or_else(wrong)?;
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        let [
+            "Bandwidth",
+            bandwidth,
+            "GB/s" | "GiB/s",
+            ":",
+            "IOPS",
+            operations,
+            "kiops" | "kIOPS",
+            ":",
+            "TOTAL",
+            total,
+            valid @ ..,
+        ] = words.as_slice()
+        else {
+            return Err(wrong());
+        };
+        self.bandwidth = Some(Number::of(bandwidth)?);
+        self.operations = Some(Number::of(operations)?);
+        self.total = Some(Number::of(total)?);
+        self.invalid |= label.contains("invalid") || valid.contains(&"[INVALID]");
+        Ok(())
+    }
+
+    /// Its result, its scores held against its phases.
+    pub fn finished(self) -> Result<Said, String> {
+        let scores = (self.bandwidth.as_ref(), self.operations.as_ref(), self.total.as_ref());
+        let (Some(bandwidth), Some(operations), Some(total)) = scores else {
+            return Err("a part of its score is missing".to_owned());
+        };
+        for (what, of_bytes, score) in
+            [("bandwidth", true, bandwidth), ("operations", false, operations)]
+        {
+            let is_part =
+                |phase: &&Phase| counts(&phase.name) && is_of_bytes(&phase.name) == of_bytes;
+            let parts: Vec<&Number> =
+                self.phases.iter().filter(is_part).map(|phase| &phase.number).collect();
+            if !is_mean(score, &parts) {
+                return Err(format!(
+                    "its score of {what}, {}, is not the geometric mean of its phases",
+                    score.printed
+                ));
+            }
+        }
+        let both = bandwidth.value * operations.value;
+        let share = 1e-6 + bandwidth.rounding() + operations.rounding() + total.rounding();
+        let near = |due: f64| (total.value - due).abs() <= due * share + 1e-6;
+        let streams = self.tasks.map(|tasks| ("streams".to_owned(), tasks.into()));
+        let (version, settings) = (self.version.clone(), streams.into_iter().collect());
+        let mut said = Said { version, settings, ..Said::default() };
+        for phase in &self.phases {
+            add(&mut said, &phase.name, &phase.number);
+        }
+        add(&mut said, "ior_score", bandwidth);
+        add(&mut said, "mdtest_score", operations);
+        if near(both.sqrt()) {
+            if total.value > 0.0 {
+                said.add("io500_score", total.value, total.printed.clone());
+            }
+        } else if near(both) {
+            let text = "its total is left out: until 2018 it was a product, and no mean";
+            said.notes.push(Note::new("left-out", text));
+        } else {
+            return Err(format!("its total, {}, is not the mean of its scores", total.printed));
+        }
+        self.add_notes(&mut said);
+        match said.figures.is_empty() {
+            true => Err("no phase of it has a result".to_owned()),
+            false => Ok(said),
+        }
+    }
+
+    fn add_notes(&self, said: &mut Said) {
+        let nothing = |phase: &&Phase| phase.number.value <= 0.0;
+        let without: Vec<&str> =
+            self.phases.iter().filter(nothing).map(|phase| phase.name.as_str()).collect();
+        if !without.is_empty() {
+            let text = format!("IO500 has no result of {}", without.join(", "));
+            said.notes.push(Note::new("no-result", text));
+        }
+        if self.invalid || !self.invalid_phases.is_empty() {
+            let of_phases = match self.invalid_phases.is_empty() {
+                true => String::new(),
+                false => format!(": {}", self.invalid_phases.join(", ")),
+            };
+            let text = format!("IO500 calls this run invalid{of_phases}");
+            said.notes.push(Note::new("invalid", text));
+        }
+    }
+}
+
+/// IOR's phases have rates of bytes.
+fn is_of_bytes(name: &str) -> bool {
+    name.starts_with("ior")
+}
+
+/// Whether a phase counts for the score.
+fn counts(name: &str) -> bool {
+    let of_parts = ["ior_easy_", "ior_hard_", "mdtest_easy_", "mdtest_hard_"];
+    name == "find" || of_parts.iter().any(|part| name.starts_with(part))
+}
+
+/// A rate; what is zero was not measured.
+fn add(said: &mut Said, name: &str, number: &Number) {
+    let Number { value, printed } = number;
+    if *value <= 0.0 {
+        return;
+    }
+    match is_of_bytes(name) {
+        true => {
+            let name = format!("{name}_throughput_bytes_per_s");
+            said.add(name, value * GIB, format!("{printed} GiB/s"));
+        }
+        false => said.add(format!("{name}_per_s"), value * 1000.0, format!("{printed} kIOPS")),
+    }
+}
+
+/// Whether it is the geometric mean of the parts. What has no result counts in it as zero, since
+/// 2021 not at all.
+fn is_mean(score: &Number, parts: &[&Number]) -> bool {
+    let of_some: Vec<&&Number> = parts.iter().filter(|part| part.value > 0.0).collect();
+    if score.value <= 0.0 {
+        return of_some.len() < parts.len() || parts.is_empty();
+    }
+    if of_some.is_empty() {
+        return false;
+    }
+    let many = of_some.len() as f64;
+    let due = (of_some.iter().map(|part| part.value.ln()).sum::<f64>() / many).exp();
+    let share = of_some.iter().map(|part| part.rounding()).sum::<f64>() / many + score.rounding();
+    (score.value - due).abs() <= due * (share + 1e-6)
+}
