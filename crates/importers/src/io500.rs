@@ -21,13 +21,15 @@ pub const IO500: Importer = Importer {
     forms: &[
         Form {
             bring: "`result_summary.txt`, or all that it prints",
-            recorded: &["2017", "2019", "isc20_v4", "sc20_v3", "isc22_v1", "isc24_v3", "isc26"],
+            recorded: &[
+                "2017", "2019", "isc20_v4", "sc20_v3", "isc22_v1", "isc24_v3", "isc26", "isc26_v2",
+            ],
             read: "the rate of each phase, and the scores",
             not_read: "the time of a phase; the score of an extended run; a run that was stopped",
         },
         Form {
             bring: "`result.txt`",
-            recorded: &["isc24_v3", "isc26"],
+            recorded: &["isc24_v3", "isc26", "isc26_v2"],
             read: "the same, and how many processes there were",
             not_read: "rates at the stonewall",
         },
@@ -50,11 +52,11 @@ pub const IO500: Importer = Importer {
 };
 
 fn knows(text: &str) -> bool {
+    let mut at = "";
     text.lines().map(str::trim).any(|line| {
-        is_version(line).is_some()
-            || row(line).is_some()
-            || is_score(line)
-            || section(line).is_some_and(begins)
+        at = section(line).unwrap_or(at);
+        let told = line.split_once('=').is_some_and(|(key, _)| tells(at, key.trim()));
+        told || is_version(line).is_some() || row(line).is_some() || is_score(line)
     })
 }
 
@@ -72,6 +74,9 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
                 return Err(before.unfinished());
             }
             run = Some(Run::of(version, tasks.take()));
+            if let (Some(run), true) = (&mut run, line.ends_with("(extended)")) {
+                run.extended = true;
+            }
         } else if let Some((name, rest)) = row(line) {
             run.get_or_insert_default().row(name, rest)?;
         } else if is_score(line) {
@@ -82,9 +87,6 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             extended(&mut all);
         } else if let Some(name) = section(line) {
             name.clone_into(&mut at);
-            if begins(name) {
-                run.get_or_insert_default().section = true;
-            }
         } else if line.contains("ERROR INVALID") || line.contains("Not valid for IO-500") {
             if let Some(run) = &mut run {
                 run.invalid = true;
@@ -94,25 +96,35 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             if at == "run" && key == "procs" {
                 tasks = value.parse().ok();
             }
+            if tells(&at, key) {
+                run.get_or_insert_default().section = true;
+            }
+            if let ("run", "mode", Some(run)) = (at.as_str(), key, &mut run) {
+                run.extended = value == "extended";
+            }
             let is_last = run.as_mut().map(|run| run.key(&at, key, value)).transpose()?;
             if is_last == Some(true) {
                 all.extend(run.take().map(Run::finished).transpose()?);
             }
         }
     }
-    match (run.filter(Run::has_phases), all.is_empty()) {
-        (Some(run), _) => Err(run.unfinished()),
-        (None, true) => Err("there is no run of IO500 in it".to_owned()),
-        (None, false) => Ok(all),
+    match (run, all.is_empty()) {
+        (Some(run), none) if none || run.has_phases() => Err(run.unfinished()),
+        (_, true) => Err("there is no run of IO500 in it".to_owned()),
+        (_, false) => Ok(all),
     }
 }
 
 /// An extended run has a second score, of more phases.
 fn extended(all: &mut [Said]) {
-    if let Some(said) = all.last_mut() {
-        let text = "its score of the extended run is left out";
-        said.notes.push(Note::new("left-out", text));
+    let Some(said) = all.last_mut() else { return };
+    if !said.notes.iter().any(|note| note.kind == "extended") {
+        said.notes.push(extended_note());
     }
+}
+
+fn extended_note() -> Note {
+    Note::new("extended", "the score of its extended run, [SCOREX], is left out")
 }
 
 /// `IO500 version io500-isc26 (standard)`, and of `result.txt` `version = io500-isc26`.
@@ -163,6 +175,12 @@ fn section(line: &str) -> Option<&str> {
     (!name.is_empty() && name.chars().all(is_part)).then_some(name)
 }
 
+/// Whether a key is of a phase that was run. What IO500 is told to do has sections of these names,
+/// too.
+fn tells(section: &str, key: &str) -> bool {
+    begins(section) && ["t_start", "exe", "score", "t_delta", "t_end"].contains(&key)
+}
+
 /// Whether it is the name of a phase that no other file has.
 fn begins(name: &str) -> bool {
     let words = ["ior-easy-", "ior-hard-", "ior-rnd", "mdtest-easy-", "mdtest-hard-"];
@@ -170,5 +188,6 @@ fn begins(name: &str) -> bool {
 }
 
 fn is_phase(name: &str) -> bool {
-    begins(name) || matches!(name, "find" | "timestamp")
+    let others = ["find", "find-easy", "find-hard", "timestamp"];
+    begins(name) || name.starts_with("mdworkbench-") || others.contains(&name)
 }

@@ -7,6 +7,9 @@ use experiment::measurement::Note;
 /// IO500's GiB.
 const GIB: f64 = 1_073_741_824.0;
 
+/// IO500 has 14, in an extended run some 30.
+const MOST_PHASES: usize = 100;
+
 /// A number as it was printed.
 #[derive(Clone, Debug, PartialEq)]
 struct Number {
@@ -46,6 +49,8 @@ pub struct Run {
     pub section: bool,
     tasks: Option<u64>,
     pub invalid: bool,
+    /// Whether it has a second score, of all of its phases.
+    pub extended: bool,
     invalid_phases: Vec<String>,
     phases: Vec<Phase>,
     bandwidth: Option<Number>,
@@ -74,7 +79,10 @@ impl Run {
             (true, "GiB/s" | "GB/s") | (false, "kIOPS" | "kiops") => {}
             _ => return Err(format!("its phase {name} has the unit {}", row.unit)),
         }
-        if row.invalid && !self.invalid_phases.iter().any(|known| known == name) {
+        if row.invalid
+            && self.invalid_phases.len() < MOST_PHASES
+            && !self.invalid_phases.iter().any(|known| known == name)
+        {
             self.invalid_phases.push(name.to_owned());
         }
         self.phase(name, Number::of(row.value)?)
@@ -95,6 +103,9 @@ impl Run {
                 number.printed
             )),
             Some(_) => Ok(()),
+            None if self.phases.len() >= MOST_PHASES => {
+                Err(format!("it has more than {MOST_PHASES} phases"))
+            }
             None => {
                 self.phases.push(Phase { name, number });
                 Ok(())
@@ -171,6 +182,9 @@ impl Run {
         let (Some(bandwidth), Some(operations), Some(total)) = scores else {
             return Err("a part of its score is missing".to_owned());
         };
+        if self.phases.is_empty() {
+            return Err("its score stands there without its phases".to_owned());
+        }
         for (what, of_bytes, score) in
             [("bandwidth", true, bandwidth), ("operations", false, operations)]
         {
@@ -205,6 +219,9 @@ impl Run {
             said.notes.push(Note::new("left-out", text));
         } else {
             return Err(format!("its total, {}, is not the mean of its scores", total.printed));
+        }
+        if self.extended {
+            said.notes.push(super::extended_note());
         }
         self.add_notes(&mut said);
         match said.figures.is_empty() {

@@ -101,7 +101,24 @@ fn what_is_invalid_is_told_so() {
     let said = &IO500.read(&label).unwrap()[0];
     assert_eq!(notes(said), [("invalid", "IO500 calls this run invalid: ior_hard_write")]);
     let more = format!("{SUMMARY}[SCOREX] Bandwidth 1.0 GiB/s : IOPS 1.0 kiops : TOTAL 1.0\n");
-    assert_eq!(notes(&IO500.read(&more).unwrap()[0])[0].0, "left-out");
+    assert_eq!(notes(&IO500.read(&more).unwrap()[0])[0].0, "extended");
+}
+
+/// An extended run has phases that do not count for its score, and a second score of all.
+#[test]
+fn an_extended_run_has_its_other_phases_as_well() {
+    let printed = &IO500.read(recorded!("isc26_v2-extended")).unwrap()[0];
+    let result = &IO500.read(recorded!("isc26_v2-extended-result")).unwrap()[0];
+    assert_eq!(printed.figures, result.figures);
+    assert_eq!(printed.figures.len(), 21);
+    assert_eq!(rounded(printed, "find_easy_per_s"), Some(1999.792));
+    assert_eq!(rounded(printed, "mdworkbench_delete_per_s"), Some(7033.658));
+    assert_eq!(figure(printed, "io500_score"), Some(3.983_057));
+    let kinds: Vec<&str> = notes(printed).iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, ["extended", "invalid"]);
+    assert!(notes(printed)[1].1.ends_with("ior-hard-write, mdtest-hard-write, find, find-hard"));
+    let kinds: Vec<&str> = notes(result).iter().map(|(kind, _)| *kind).collect();
+    assert_eq!(kinds, ["extended", "invalid"]);
 }
 
 #[test]
@@ -124,6 +141,17 @@ fn a_run_without_its_score_is_no_result() {
     assert!(parse(&first_cut).unwrap_err().contains("its score is not told"));
 }
 
+/// What IO500 is told to do "was cut short".
+#[test]
+fn a_configuration_is_no_run() {
+    let text =
+        "[global]\ndatadir = ./datafiles\n\n[ior-easy-write]\nrun = TRUE\n\n[find]\nnproc = \n";
+    assert!(!knows(text));
+    assert_eq!(parse(text).unwrap_err(), "there is no run of IO500 in it");
+    assert!(knows("[run]\nversion         = io500-isc26\n"));
+    assert!(knows("[ior-easy-write]\nt_start         = 2026-05-18 08:20:20\n"));
+}
+
 #[test]
 fn a_score_that_its_phases_contradict_is_refused() {
     for (from, to, why) in [
@@ -137,6 +165,9 @@ fn a_score_that_its_phases_contradict_is_refused() {
         let told = parse(&text).unwrap_err();
         assert!(told.contains(why), "{told}");
     }
+    let score = SUMMARY.lines().find(|line| line.starts_with("[SCORE")).unwrap();
+    let why = parse(&format!("{score}\n")).unwrap_err();
+    assert_eq!(why, "its score stands there without its phases");
     // A lost row is one part less of the mean.
     let row = SUMMARY.lines().find(|line| line.contains("ior-hard-write")).unwrap();
     let lost = SUMMARY.replace(&format!("{row}\n"), "");

@@ -1,5 +1,7 @@
 //! (pure) A row of a summary of IOR's, of whatever form: what is checked of it, and what it tells.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value as Json};
 
 use crate::Said;
@@ -191,6 +193,8 @@ impl Row {
 #[derive(Default)]
 pub struct Tests {
     tests: Vec<(u64, Shape, Said)>,
+    /// Where each of them is.
+    places: BTreeMap<u64, usize>,
 }
 
 impl Tests {
@@ -200,7 +204,8 @@ impl Tests {
     /// When it contradicts itself, or an earlier row of the same test.
     pub fn add(&mut self, version: &str, row: &Row) -> Result<(), String> {
         let test = row.test;
-        if let Some((_, shape, said)) = self.tests.iter_mut().find(|(known, ..)| *known == test) {
+        let known = self.places.get(&test).and_then(|at| self.tests.get_mut(*at));
+        if let Some((_, shape, said)) = known {
             if *shape != row.shape {
                 return Err(format!("the rows of its test {test} are not of one test"));
             }
@@ -213,6 +218,7 @@ impl Tests {
         let (version, settings) = (version.to_owned(), row.settings());
         let mut said = Said { version, settings, ..Said::default() };
         row.add_to(&mut said)?;
+        self.places.insert(test, self.tests.len());
         self.tests.push((test, row.shape.clone(), said));
         Ok(())
     }

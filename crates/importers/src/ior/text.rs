@@ -3,6 +3,8 @@
 //!
 //! What IO500 starts (as a library) has neither summary nor end, but the row of its one repetition.
 
+use std::collections::BTreeSet;
+
 use super::summary::{MIB, Number, ROUNDING, Rates, Row, Shape, Tests, check_repetitions};
 use crate::Said;
 use experiment::measurement::Note;
@@ -67,6 +69,8 @@ struct Run {
     /// The columns of the summary, where lines are of it now.
     columns: Option<&'static Columns>,
     rows: Vec<Row>,
+    /// Of which tests and ways they are.
+    of: BTreeSet<(u64, &'static str)>,
     /// The first error that it stopped at.
     error: Option<String>,
     warned: Vec<String>,
@@ -272,6 +276,9 @@ impl Run {
             Some(at) => whole(at).ok_or_else(|| format!("`{}` names no test of its", words[at]))?,
             None => of_all as u64 - 1,
         };
+        if !self.of.insert((test, way)) {
+            return Err(format!("the {way} of its test {test} stands there twice"));
+        }
         let (unit, digit) = columns.moved;
         let moved = columns.tasks.and_then(|at| words.get(at + 11)?.parse::<f64>().ok());
         self.rows.push(Row {
