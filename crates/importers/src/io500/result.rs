@@ -185,14 +185,14 @@ impl Run {
         if self.phases.is_empty() {
             return Err("its score stands there without its phases".to_owned());
         }
-        for (what, of_bytes, score) in
-            [("bandwidth", true, bandwidth), ("operations", false, operations)]
+        for (what, of_bytes, score, due) in
+            [("bandwidth", true, bandwidth, 4), ("operations", false, operations, 8)]
         {
             let is_part =
                 |phase: &&Phase| counts(&phase.name) && is_of_bytes(&phase.name) == of_bytes;
             let parts: Vec<&Number> =
                 self.phases.iter().filter(is_part).map(|phase| &phase.number).collect();
-            if !is_mean(score, &parts) {
+            if !is_mean(score, &parts, due) {
                 return Err(format!(
                     "its score of {what}, {}, is not the geometric mean of its phases",
                     score.printed
@@ -237,6 +237,9 @@ impl Run {
         if !without.is_empty() {
             let text = format!("IO500 has no result of {}", without.join(", "));
             said.notes.push(Note::new("no-result", text));
+        } else if self.total.as_ref().is_some_and(|total| total.value <= 0.0) {
+            let text = "IO500 gives it no score: phases of it are missing";
+            said.notes.push(Note::new("no-result", text));
         }
         if self.invalid || !self.invalid_phases.is_empty() {
             let of_phases = match self.invalid_phases.is_empty() {
@@ -275,12 +278,12 @@ fn add(said: &mut Said, name: &str, number: &Number) {
     }
 }
 
-/// Whether it is the geometric mean of the parts. What has no result counts in it as zero, since
-/// 2021 not at all.
-fn is_mean(score: &Number, parts: &[&Number]) -> bool {
+/// Whether it is the geometric mean of the parts, of which there are `due` in a whole run. What has
+/// no result, or was left out, counts in it as zero; since 2021 not at all.
+fn is_mean(score: &Number, parts: &[&Number], due: usize) -> bool {
     let of_some: Vec<&&Number> = parts.iter().filter(|part| part.value > 0.0).collect();
     if score.value <= 0.0 {
-        return of_some.len() < parts.len() || parts.is_empty();
+        return of_some.len() < due;
     }
     if of_some.is_empty() {
         return false;

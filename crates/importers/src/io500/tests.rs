@@ -100,6 +100,12 @@ fn what_is_invalid_is_told_so() {
     let label = label.replace("One or more", "#").replace("[SCORE-valid]", "[SCORE-invalid]");
     let said = &IO500.read(&label).unwrap()[0];
     assert_eq!(notes(said), [("invalid", "IO500 calls this run invalid: ior_hard_write")]);
+    // Of a run of some phases the scripts make no score.
+    let rows: String = BASH.lines().take(6).map(|line| format!("{line}\n")).collect();
+    let zero = format!("{rows}[SCORE-invalid] Bandwidth 0 GB/s : IOPS 0 kiops : TOTAL 0\n");
+    let said = &IO500.read(&zero).unwrap()[0];
+    assert_eq!(notes(said)[0].1, "IO500 gives it no score: phases of it are missing");
+    assert_eq!((said.figures.len(), figure(said, "io500_score")), (3, None));
     let more = format!("{SUMMARY}[SCOREX] Bandwidth 1.0 GiB/s : IOPS 1.0 kiops : TOTAL 1.0\n");
     assert_eq!(notes(&IO500.read(&more).unwrap()[0])[0].0, "extended");
 }

@@ -47,6 +47,10 @@ fn the_summary_is_read_with_its_highest_and_lowest() {
         (&2.into(), &(4 << 20).into())
     );
     assert_eq!(parse(&format!("{TWO}{TWO}")).unwrap().len(), 2);
+    // Markdown has it indented.
+    let indented: String = TWO.lines().map(|line| format!("    {line}\n")).collect();
+    assert!(knows(&indented));
+    assert_eq!(parse(&indented).unwrap(), parse(TWO).unwrap());
 }
 
 #[test]
@@ -176,6 +180,17 @@ fn the_summaries_of_older_versions_are_read_as_well() {
     assert_eq!((mib(said, "write"), mib(said, "read")), (Some(75.3), Some(138.26)));
     // 138.26 MiB/s in transfers of 64 KiB: 16 to a MiB.
     assert_eq!(figure(said, "read_iops"), Some(2212.16));
+    // While 3.2 was made the I/Os came back, and the bytes moved were bytes yet.
+    let said = &parse(recorded!("3.1.0-with-operations")).unwrap()[0];
+    assert_eq!(
+        (mib(said, "write"), figure(said, "write_iops")),
+        (Some(41_897.31), Some(20_948.66))
+    );
+    assert_eq!(
+        (&said.settings["streams"], &said.settings["file-size"]),
+        (&1200.into(), &(20_u64 << 30).into())
+    );
+    assert_eq!(kinds(said), ["warned"]);
     let said = &parse(recorded!("4.0.0-verbose")).unwrap()[0];
     assert_eq!((said.version.as_str(), said.notes.len()), ("4.0.0", 0));
 }

@@ -11,6 +11,8 @@ use experiment::measurement::Note;
 
 /// Whether a run begins with this line.
 pub fn begins(line: &str) -> bool {
+    // What is pasted into Markdown is indented.
+    let line = line.trim_start();
     line.starts_with("IOR-") && line.contains("MPI Coordinated Test")
 }
 
@@ -23,7 +25,7 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut all = Vec::new();
     let mut run: Option<Run> = None;
     for line in text.split_inclusive('\n') {
-        let Some(line) = line.strip_suffix('\n').map(str::trim_end) else {
+        let Some(line) = line.strip_suffix('\n').map(str::trim) else {
             // What has no end may have been longer.
             if let Some(run) = &mut run {
                 run.csv |= line.contains("summaryFormat=CSV");
@@ -106,7 +108,7 @@ struct Columns {
 }
 
 /// The heads of summaries, their blanks as one.
-const COLUMNS: [Columns; 5] = [
+const COLUMNS: [Columns; 6] = [
     Columns {
         head: "Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Max(OPs) Min(OPs) Mean(OPs) StdDev \
                Mean(s) Stonewall(s) Stonewall(MiB) Test# #Tasks tPN reps fPP reord reordoff \
@@ -128,6 +130,18 @@ const COLUMNS: [Columns; 5] = [
         test: Some(10),
         tasks: Some(11),
         moved: (1.0, 0.1),
+        ops_of_segment: false,
+    },
+    // 3.1 while 3.2 was made
+    Columns {
+        head: "Operation Max(MiB) Min(MiB) Mean(MiB) StdDev Max(OPs) Min(OPs) Mean(OPs) StdDev \
+               Mean(s) Test# #Tasks tPN reps fPP reord reordoff reordrand seed segcnt blksiz xsize \
+               aggsize API RefNum",
+        words: 25,
+        ops: Some(5),
+        test: Some(10),
+        tasks: Some(11),
+        moved: (1.0 / MIB, 0.0),
         ops_of_segment: false,
     },
     // 3.0 and 3.1
@@ -242,8 +256,10 @@ impl Run {
         // Those are told by the bytes that were moved.
         let of_size = ["aggregate", "aused by deadline", "statfs"];
         let known = of_size.iter().any(|words| warning.contains(words));
-        let is_new = !self.warned.iter().any(|known| known == warning);
-        if !known && is_new && self.warned.len() < 8 {
+        // Of each task the same.
+        let bare = |text: &str| text.replace(|c: char| c.is_ascii_digit(), "");
+        let is_new = || !self.warned.iter().any(|known| bare(known) == bare(warning));
+        if !known && self.warned.len() < 8 && is_new() {
             self.warned.push(warning.chars().take(200).collect());
         }
     }
