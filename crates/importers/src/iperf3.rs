@@ -1,30 +1,77 @@
-//! (pure) iperf3: its JSON (`-J`, `--json-stream`) and its text, as the client prints them.
+//! (pure) iperf3: its JSON (`-J`, `--json-stream`) and its text, of its client and of its server.
 //!
 //! Rates are printed in bits per second. What was sent and what arrived are two figures; of a run
-//! in both directions (`--bidir`) those of the server's data begin with `reverse_`.
+//! in both directions (`--bidir`) those of the server's data begin with `reverse_`. A client learns
+//! at the end what the server counted; a server never what the client did.
 
 use serde_json::{Map, Value as Json, json};
 
 use super::{Form, Importer, Said, json};
+use directions::Way;
 
-mod text;
+mod directions; // (pure) the sums of its JSON, one direction at a time
+mod row; //        (pure) a row of its text
+mod text; //       (pure) its text
 
 /// See [`Importer`].
 pub const IPERF3: Importer = Importer {
     name: "iperf3",
-    about: "What iperf3's client prints: iperf3 -c HOST, with -J or --json-stream as well",
+    about: "What iperf3 prints, its client (iperf3 -c HOST) and its server (iperf3 -s), as text, \
+            with -J or with --json-stream",
     forms: &[
         Form {
             bring: "-J or --json-stream of the client",
-            recorded: &["3.1.7", "3.12-bidir", "3.12-tcp", "3.12-udp", "3.17"],
-            read: "rates of each direction, losses, jitter, retransmissions",
-            not_read: "of the server; --bidir up to 3.10",
+            recorded: &[
+                "3.0.12-reverse",
+                "3.1.7-udp",
+                "3.5",
+                "3.7-bidir",
+                "3.9-bidir",
+                "3.12-bidir",
+                "3.12-tcp",
+                "3.12-udp",
+                "3.16-tcp",
+                "3.17",
+                "3.18-both",
+                "3.18-json",
+            ],
+            read: "rates of each direction, losses, jitter, retransmissions, CPU of both ends",
+            not_read: "a run that failed or was interrupted: its reason is told",
+        },
+        Form {
+            bring: "-J of the server, with one or more runs in it",
+            recorded: &["3.1.7-server", "3.9-server", "3.12-server"],
+            read: "what the server itself counted: the rate at which it received, or sent",
+            not_read: "what the other end counted, which it does not know; the CPU of the other \
+                       end, which is that of the run before; the rate of datagrams up to 3.10",
         },
         Form {
             bring: "what its client prints for people",
-            recorded: &["3.12-people"],
+            recorded: &[
+                "3.0.12-people",
+                "3.1.7-people",
+                "3.5-people",
+                "3.7-people",
+                "3.9-people",
+                "3.12-people",
+                "3.16-people",
+                "3.18-people",
+            ],
             read: "rates of each direction, losses, jitter, retransmissions",
-            not_read: "of the server; several streams without their sum",
+            not_read: "intervals without results; several streams without their sum; a run that \
+                       failed or was interrupted: its reason is told",
+        },
+        Form {
+            bring: "what its server prints for people, with one or more runs in it",
+            recorded: &[
+                "3.0.12-server-people",
+                "3.6-server-people",
+                "3.7-server-people",
+                "3.18-server-people",
+            ],
+            read: "what the server itself counted: the rate at which it received, or sent",
+            not_read: "what the other end counted, which it does not know; the rate of datagrams \
+                       up to 3.1; a log with a run that failed or was stopped",
         },
     ],
     words: &[
@@ -39,7 +86,8 @@ pub const IPERF3: Importer = Importer {
         "Gbits/sec",
         "Mbits/sec",
     ],
-    mark: "line `Connecting to host HOST, port 5201` and no JSON of its",
+    mark: "line `Connecting to host HOST, port 5201` or `Accepted connection from HOST`, and no \
+           JSON of its",
     parse,
     knows,
 };
@@ -54,9 +102,15 @@ fn is_json(text: &str) -> bool {
 
 /// One result for each run: a document of it (`-J`), its events (`--json-stream`), or its text.
 fn parse(text: &str) -> Result<Vec<Said>, String> {
-    match !is_json(text) && text::knows(text) {
-        true => text::parse(text),
-        false => documents(text),
+    let text = &*text::without_server_output(text);
+    match (is_json(text), text::knows(text)) {
+        (_, false) => documents(&directions::told_apart(text)),
+        (false, true) => text::parse(text),
+        (true, true) => {
+            // A failure tells more than that both stand there.
+            text::parse(text)?;
+            Err("it has runs in JSON and runs as text; bring them one by one".to_owned())
+        }
     }
 }
 
@@ -68,7 +122,13 @@ fn documents(text: &str) -> Result<Vec<Said>, String> {
     for document in json::documents(text)? {
         match event(&document) {
             None if version(&document).is_some() => {
-                let said = result(&document)?;
+                if is_end_of_server(&document) {
+                    continue;
+                }
+                let said = result(&document).map_err(|why| match all.len() {
+                    0 => why,
+                    before => format!("of its run {}: {why}", before + 1),
+                })?;
                 // With --json-stream-full-output the whole document follows its own events.
                 if !std::mem::take(&mut by_events) || all.last() != Some(&said) {
                     all.push(said);
@@ -86,14 +146,16 @@ fn documents(text: &str) -> Result<Vec<Said>, String> {
                 all.push(result(&json!({ "start": start, "end": data }))?);
                 by_events = true;
             }
-            Some(("error", data)) => return Err(failed(data)),
+            Some(("error", data)) => {
+                return Err(failed(data.as_str().unwrap_or(NO_REASON)));
+            }
             // Intervals, and what the server printed.
             Some(_) => {}
         }
     }
     match (open, all.is_empty()) {
         (Some(_), _) => Err("it was cut short: its events have no end".to_owned()),
-        (None, true) => Err("there is no JSON document of iperf3's in it".to_owned()),
+        (None, true) => Err("there is no run of iperf3's in its JSON".to_owned()),
         (None, false) => Ok(all),
     }
 }
@@ -107,91 +169,80 @@ fn version(document: &Json) -> Option<&str> {
     document.pointer("/start/version").and_then(Json::as_str)?.strip_prefix("iperf ")
 }
 
-fn failed(why: &Json) -> String {
-    format!("it failed: {}", why.as_str().unwrap_or("it does not say why"))
+/// What a server says when it is stopped, of no run.
+fn is_end_of_server(document: &Json) -> bool {
+    let error = document.get("error").and_then(Json::as_str);
+    error == Some("interrupt - the server has terminated")
+        && document.get("end").is_none_or(|end| end.get("streams").is_none())
 }
 
-const OF_SERVER: &str = "the server printed it, which knows one side of the run alone; import what \
-                         the other end printed (iperf3 -c HOST -J > FILE)";
+const NOTHING: &str = "a run of it moved nothing";
+
+const NO_REASON: &str = "it does not say why";
+
+fn failed(why: &str) -> String {
+    format!("it failed: {why}")
+}
+
+/// What a result is called, by the way of its data and by who counted it.
+fn title(both: bool, from_server: bool, by_server: bool) -> &'static str {
+    match (both, from_server, by_server) {
+        (true, _, false) => "in both directions",
+        (true, _, true) => "in both directions, as the server counted it",
+        (false, true, false) => "from the server",
+        (false, true, true) => "from the server, as the server counted it",
+        (false, false, true) => "as the server counted it",
+        (false, false, false) => "",
+    }
+}
 
 fn result(document: &Json) -> Result<Said, String> {
     if let Some(error) = document.get("error") {
-        return Err(failed(error));
-    }
-    // A server knows its own side alone, and has zeros for the other.
-    if document.pointer("/start/accepted_connection").is_some() {
-        return Err(OF_SERVER.to_owned());
+        return Err(failed(error.as_str().unwrap_or(NO_REASON)));
     }
     let version = version(document).unwrap_or_default().to_owned();
     let flag = |key: &str| {
         let flag = document.pointer("/start/test_start").and_then(|test| test.get(key)?.as_u64());
         flag.is_some_and(|flag| flag != 0)
     };
-    let both = flag("bidir") || document.pointer("/end/sum_sent_bidir_reverse").is_some();
-    let title = match (both, flag("reverse")) {
-        (true, _) => "in both directions",
-        (false, true) => "from the server",
-        (false, false) => "",
+    let by_server = document.pointer("/start/accepted_connection").is_some();
+    let (after, both) = match directions::suffix(document) {
+        Some(after) => (after, true),
+        None => ("_bidir_reverse", flag("bidir")),
     };
-    let (title, settings) = (title.to_owned(), settings(document));
-    let mut said = Said { version, title, settings, ..Said::default() };
-    sums(&mut said, document, "", "")?;
+    let from_server = flag("reverse");
+    let title = title(both, from_server, by_server).to_owned();
+    let mut said = Said { version, title, settings: settings(document), ..Said::default() };
+    let way = |server_sends: bool, before, after| Way {
+        document,
+        before,
+        after,
+        both,
+        // A server knows its own side alone, and has zeros for the other.
+        knows_sent: !by_server || server_sends,
+        knows_received: !by_server || !server_sends,
+        this_end_sends: by_server == server_sends,
+    };
+    way(!both && from_server, "", "").add_to(&mut said)?;
     if both {
-        sums(&mut said, document, "reverse_", "_bidir_reverse")?;
+        way(true, "reverse_", after).add_to(&mut said)?;
     }
-    for (name, key) in [("cpu_share", "host_total"), ("remote_cpu_share", "remote_total")] {
+    // What a server has of the other end is of the run before.
+    let known: &[(&str, &str)] = match by_server {
+        true => &[("cpu_share", "host_total")],
+        false => &[("cpu_share", "host_total"), ("remote_cpu_share", "remote_total")],
+    };
+    for (name, key) in known {
         let of = document.pointer("/end/cpu_utilization_percent");
-        if let Some(percent) = of.and_then(|of| of.get(key)?.as_f64()) {
-            said.add(name, percent * 0.01, format!("{percent} %"));
+        // Nothing at all was not measured.
+        if let Some(percent) = of.and_then(|of| of.get(key)?.as_f64()).filter(|it| *it != 0.0) {
+            said.add(*name, percent * 0.01, format!("{percent} %"));
         }
+    }
+    if said.figures.iter().all(|figure| figure.name.ends_with("cpu_share")) {
+        return Err("its JSON has no end with sums".to_owned());
     }
     Ok(said)
-}
-
-/// What of two rates that should be one is that of rounding.
-const ALIKE: f64 = 1e-3;
-
-/// The figures of one direction, named with `before`, out of the sums that end in `after`.
-///
-/// Of datagrams `sum` is what was sent, with what was lost of it on the way (iperf_api.c,
-/// iperf_print_results); up to 3.10 it is alone.
-fn sums(said: &mut Said, document: &Json, before: &str, after: &str) -> Result<(), String> {
-    let sum = |what: &str| document.get("end").and_then(|end| end.get(format!("{what}{after}")));
-    let rate = |what: &str| sum(what).and_then(|sum| sum.get("bits_per_second")?.as_f64());
-    let (sent, datagrams) = (rate("sum_sent"), rate("sum"));
-    if let (Some(sent), Some(sum)) = (sent, datagrams)
-        && (sent - sum).abs() > sent * ALIKE
-    {
-        return Err(format!("it sent {sent} bits/s by one of its sums and {sum} by the other"));
-    }
-    let sent = sent.or(datagrams);
-    let received = rate("sum_received");
-    for (name, bits) in
-        [("sent_throughput_bytes_per_s", sent), ("received_throughput_bytes_per_s", received)]
-    {
-        if let Some(bits) = bits {
-            said.add(format!("{before}{name}"), bits / 8.0, format!("{bits} bits/s"));
-        }
-    }
-    for (name, of, key, factor, unit) in [
-        ("retransmits", "sum_sent", "retransmits", 1.0, ""),
-        ("jitter_ms", "sum", "jitter_ms", 1.0, " ms"),
-        ("lost_share", "sum", "lost_percent", 0.01, " %"),
-    ] {
-        if let Some(value) = sum(of).and_then(|sum| sum.get(key)?.as_f64()) {
-            if name == "lost_share" && value > 100.0 {
-                return Err(format!("it says that it lost {value} % of its datagrams"));
-            }
-            said.add(format!("{before}{name}"), value * factor, format!("{value}{unit}"));
-        }
-    }
-    match (sent, before) {
-        (Some(_), _) => Ok(()),
-        (None, "") => Err("its JSON has no end with sums".to_owned()),
-        (None, _) => Err("it ran in two directions and has the sums of one; run it with -R for \
-                          the other, and import both"
-            .to_owned()),
-    }
 }
 
 fn settings(document: &Json) -> Map<String, Json> {
@@ -206,113 +257,4 @@ fn settings(document: &Json) -> Map<String, Json> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{figure, rounded};
-
-    const TCP: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-tcp.txt");
-    const UDP: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-udp.txt");
-    const BOTH: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-bidir.txt");
-    const EVENTS: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.17-json-stream.txt");
-    const LOSSY: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.1.7-udp.txt");
-    const REFUSED: &str = include_str!("../../../tests/fixtures/tools/iperf3-3.12-refused.txt");
-
-    #[test]
-    fn what_was_sent_and_what_arrived_are_two_figures_in_bytes() {
-        let said = &parse(TCP).unwrap()[0];
-        assert_eq!((said.version.as_str(), &said.settings["streams"]), ("3.12", &2.into()));
-        let document: Json = serde_json::from_str(TCP).unwrap();
-        let bits = document["end"]["sum_received"]["bits_per_second"].as_f64().unwrap();
-        assert_eq!(figure(said, "received_throughput_bytes_per_s"), Some(bits / 8.0));
-        assert!(figure(said, "sent_throughput_bytes_per_s") > Some(1e6));
-        assert!(figure(said, "retransmits").is_some());
-        let datagrams = &parse(UDP).unwrap()[0];
-        assert!(figure(datagrams, "lost_share").is_some_and(|share| share <= 1.0));
-        assert!(figure(datagrams, "jitter_ms").is_some());
-    }
-
-    /// Of `--bidir` the forward direction alone was kept, without a word.
-    #[test]
-    fn a_run_in_both_directions_has_the_figures_of_both() {
-        let said = &parse(BOTH).unwrap()[0];
-        for (name, value) in [
-            ("sent_throughput_bytes_per_s", 114_293_366.762),
-            ("received_throughput_bytes_per_s", 113_737_340.733),
-            ("retransmits", 11.0),
-            ("reverse_sent_throughput_bytes_per_s", 116_364_278.683),
-            ("reverse_received_throughput_bytes_per_s", 115_768_881.596),
-            ("reverse_retransmits", 4.0),
-        ] {
-            assert_eq!(rounded(said, name), Some(value), "{name}");
-        }
-        assert_eq!(said.title, "in both directions");
-        // Up to 3.10 both directions have sums of the same name.
-        let older = BOTH.replace("_bidir_reverse", "");
-        assert!(parse(&older).unwrap_err().contains("stands there twice"));
-        let one = BOTH.replace("_bidir_reverse", "_other");
-        assert!(parse(&one).unwrap_err().contains("run it with -R"));
-        let reverse = TCP.replace("\"reverse\":\t0", "\"reverse\":\t1");
-        assert_eq!(parse(&reverse).unwrap()[0].title, "from the server");
-    }
-
-    /// "throughput_bytes_per_s = 131089.6" of a run that lost 32 %: the sum of datagrams is what
-    /// was sent.
-    #[test]
-    fn datagrams_that_were_sent_are_not_those_that_arrived() {
-        let said = &parse(LOSSY).unwrap()[0];
-        assert_eq!(rounded(said, "sent_throughput_bytes_per_s"), Some(131_089.616));
-        assert_eq!(rounded(said, "lost_share"), Some(0.32));
-        for name in ["throughput_bytes_per_s", "received_throughput_bytes_per_s"] {
-            assert_eq!(figure(said, name), None, "{name}");
-        }
-        let newer = &parse(UDP).unwrap()[0];
-        assert_eq!(figure(newer, "throughput_bytes_per_s"), None);
-        assert!(figure(newer, "received_throughput_bytes_per_s").is_some());
-        let all = LOSSY.replace("\"lost_percent\": 32.02", "\"lost_percent\": 132.02");
-        assert!(parse(&all).unwrap_err().contains("it lost 132.02"), "{all}");
-        let other = UDP.replacen("100128995.10048996", "200128995.10048996", 2);
-        assert!(parse(&other).unwrap_err().contains("by the other"), "{other}");
-    }
-
-    /// `--json-stream` prints an event a line: "no JSON document of iperf3's".
-    #[test]
-    fn events_of_a_run_are_one_result_with_its_start_and_end() {
-        let said = &parse(EVENTS).unwrap()[0];
-        assert_eq!((said.version.as_str(), &said.settings["streams"]), ("3.17.1", &1.into()));
-        assert_eq!(rounded(said, "sent_throughput_bytes_per_s"), Some(249_964_235.594));
-        assert_eq!(rounded(said, "received_throughput_bytes_per_s"), Some(207_663_048.312));
-        assert_eq!(parse(&format!("{EVENTS}{EVENTS}")).unwrap().len(), 2);
-        let lines: Vec<&str> = EVENTS.lines().collect();
-        let of = |order: &[usize]| {
-            parse(&order.iter().map(|at| format!("{}\n", lines[*at])).collect::<String>())
-        };
-        assert!(of(&[0, 1]).unwrap_err().contains("cut short"));
-        assert!(of(&[1, 2]).unwrap_err().contains("no start"));
-        assert!(of(&[0, 0, 2]).unwrap_err().contains("no end"));
-        let failed = "{\"event\":\"error\",\"data\":\"the server is busy\"}\n";
-        assert!(parse(&format!("{failed}{EVENTS}")).unwrap_err().contains("is busy"));
-        // `--json-stream-full-output` has the whole run once more.
-        let data = |at: usize| {
-            let (_, data) = lines[at].split_once("\"data\": ").unwrap();
-            data.strip_suffix('}').unwrap()
-        };
-        let whole = format!("{{\"start\": {}, \"end\": {}}}\n", data(0), data(2));
-        assert_eq!(parse(&format!("{EVENTS}{whole}")).unwrap(), parse(EVENTS).unwrap());
-        assert_eq!(parse(&whole).unwrap(), parse(EVENTS).unwrap());
-    }
-
-    /// A server's own JSON has zeros for what it did not see, which were figures.
-    #[test]
-    fn what_a_server_printed_is_refused_with_what_to_import_instead() {
-        let server = TCP.replace("connecting_to", "accepted_connection");
-        assert!(parse(&server).unwrap_err().contains("iperf3 -c HOST -J"));
-        let line = TCP.replace(['\n', '\t'], "");
-        assert_eq!(parse(&line).unwrap(), parse(TCP).unwrap());
-    }
-
-    #[test]
-    fn a_run_that_failed_has_no_figures_and_says_why() {
-        assert!(parse(REFUSED).unwrap_err().contains("refused"), "{REFUSED}");
-        assert!(parse("iperf3: error - unable to connect\n").is_err());
-    }
-}
+mod tests;

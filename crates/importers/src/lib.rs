@@ -29,7 +29,7 @@ pub mod ior; //      (pure) its closing summary, its JSON and its CSV
 pub mod mdtest; //   (pure) its closing summary
 pub mod io500; //    (pure) its summary and its result.txt
 pub mod elbencho; // (pure) its JSON
-pub mod iperf3; //   (pure) its JSON, as the client prints it
+pub mod iperf3; //   (pure) its JSON and its text, of client and server
 pub mod pgbench; //  (pure) its text
 mod diskmark; //     (pure) the rows of the two that follow
 pub mod crystaldiskmark; // (pure) its text

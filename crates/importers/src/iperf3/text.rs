@@ -1,301 +1,462 @@
-//! (pure) What iperf3's client prints for people: below a line of dashes what each end counted of
-//! each stream, and of all of them where there are several.
+//! (pure) What iperf3 prints for people, of 3.0 to 3.18, its client and its server: below a line of
+//! dashes what each end counted of each stream, and of all of them where there are several.
 //!
-//! Bits are of thousands (`Mbits/sec`), bytes that were asked for by `-f M` of 1024.
+//! A server learns what it counted itself and nothing of the other end: up to 3.1 it prints zeros
+//! for that, later nothing (iperf_api.c, iperf_print_results).
 
-use super::OF_SERVER;
+use std::borrow::Cow;
+
+use super::row::{End, Row, SUM};
 use crate::Said;
+use experiment::measurement::Note;
 
 /// Whether a text looks like it, whole or not.
 pub fn knows(text: &str) -> bool {
     text.lines().any(|line| {
-        let line = line.trim();
-        line.starts_with("Connecting to host ")
-            || line.starts_with(FAILED)
+        let line = undated(line.trim());
+        line.starts_with(CONNECTING)
+            || failure(line).is_some()
             || accepted(line)
             || line == DONE
-            || end(line).is_some()
+            || Row::of(line).is_some()
     })
 }
 
-/// How it says why it failed.
-const FAILED: &str = "iperf3: error - ";
-/// The last line of a client.
+/// The first line of a client's run.
+const CONNECTING: &str = "Connecting to host ";
+/// The last line of a client's run.
 const DONE: &str = "iperf Done.";
 
+/// The first line of a server's run.
 fn accepted(line: &str) -> bool {
     line.starts_with("Accepted connection from ") && line.contains(", port ")
+}
+
+/// Why it failed. A server that was stopped has told all of the runs before.
+fn failure(line: &str) -> Option<&str> {
+    let what = line.strip_prefix("iperf3: ")?;
+    if let Some(error) = what.strip_prefix("error - ") {
+        return Some(error);
+    }
+    let ended = ["the client has terminated", "the server has terminated"];
+    let is_end = ended.contains(&what) || what == "interrupt - the client has terminated";
+    is_end.then_some(what)
+}
+
+/// Without what `--get-server-output` adds: the same run, as the server saw it.
+pub fn without_server_output(text: &str) -> Cow<'_, str> {
+    const BEGINNINGS: [&str; 2] = ["Server output:", "Server JSON output:"];
+    let begins = |line: &str| BEGINNINGS.contains(&undated(line.trim()));
+    if !text.lines().any(begins) {
+        return Cow::Borrowed(text);
+    }
+    let mut is_server = false;
+    let own = text.split_inclusive('\n').filter(|line| {
+        is_server = match is_server {
+            true => undated(line.trim()) != DONE,
+            false => begins(line),
+        };
+        !is_server
+    });
+    Cow::Owned(own.collect())
+}
+
+/// Without `Thu Oct 29 16:18:24 2020 `, as `--timestamps` puts it before each line.
+fn undated(line: &str) -> &str {
+    const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+    let is_clock = |clock: &str| clock.bytes().filter(|byte| *byte == b':').count() == 2;
+    match (line.get(..3), line.get(11..19), line.get(25..)) {
+        (Some(day), Some(clock), Some(rest)) if DAYS.contains(&day) && is_clock(clock) => rest,
+        _ => line,
+    }
 }
 
 /// One result for each run.
 ///
 /// # Errors
-/// When one failed, was cut short, is of a server, or has no sum of its streams.
+/// When one failed, was cut short, or contradicts itself.
 pub fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut all = Vec::new();
-    let mut run = Run::default();
-    for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
-        let line = line.trim();
-        if accepted(line) {
-            return Err(OF_SERVER.to_owned());
+    let mut read = Text::default();
+    for line in text.split_inclusive('\n') {
+        let whole = line.strip_suffix('\n');
+        // What has no end may have been longer.
+        let is_whole = whole.is_some() || line.trim_end() == DONE || Row::is_whole(line);
+        if is_whole {
+            let line = undated(whole.unwrap_or(line).trim()).trim_start_matches("^C");
+            let number = read.all.len() + 1;
+            read.line(line).map_err(|why| match number {
+                1 => why,
+                _ => format!("of its run {number}: {why}"),
+            })?;
         }
-        if let Some(why) = line.strip_prefix(FAILED) {
-            return Err(format!("it failed: {why}"));
+    }
+    read.end()
+}
+
+/// What was read so far.
+#[derive(Default)]
+struct Text {
+    all: Vec<Said>,
+    run: Run,
+    /// Told before its run begins.
+    version: String,
+}
+
+impl Text {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        if let Some(why) = failure(line) {
+            return Err(super::failed(why));
         }
-        if line.starts_with("Connecting to host ") {
-            run.begin()?;
+        if line.starts_with(CONNECTING) {
+            self.close()?;
+            self.run.side = Some(Side::Client);
+        } else if accepted(line) {
+            self.close()?;
+            self.run.side = Some(Side::Server);
         } else if line == DONE {
-            all.push(std::mem::take(&mut run).said()?);
+            // Of a run without its first lines, too.
+            self.run.side = Some(Side::Client);
+            self.run.is_done = true;
+            self.close()?;
+        } else if self.run.side != Some(Side::Client) && is_between(line) {
+            self.close()?;
+        } else if let Some(version) = line.strip_prefix("iperf 3") {
+            self.version = format!("3{}", version.split([' ', '+']).next().unwrap_or_default());
         } else {
-            run.line(line);
+            self.run.line(line)?;
+        }
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), String> {
+        let run = std::mem::take(&mut self.run);
+        match run.side {
+            // A connection that no test followed.
+            None | Some(Side::Server) if run.is_empty() => {}
+            None => return Err(NO_BEGINNING.to_owned()),
+            Some(Side::Client) if !run.is_done => {
+                return Err(format!(
+                    "it has no line `{DONE}` at the end of a run: it was cut short or stopped, or \
+                     another's output stands within it"
+                ));
+            }
+            Some(Side::Client) => {
+                let version = std::mem::take(&mut self.version);
+                self.all.push(run.said(Side::Client, version)?);
+            }
+            // A server tells its version once.
+            Some(Side::Server) => self.all.push(run.said(Side::Server, self.version.clone())?),
+        }
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Vec<Said>, String> {
+        self.close()?;
+        match self.all.is_empty() {
+            true => Err("there is no run of iperf3's in it".to_owned()),
+            false => Ok(self.all),
         }
     }
-    match (run.is_open(), all.is_empty()) {
-        (true, _) => Err(format!("it was cut short: a run of it has no line `{DONE}`")),
-        (false, true) => Err("there is no run of iperf3's in it".to_owned()),
-        (false, false) => Ok(all),
-    }
+}
+
+const NO_BEGINNING: &str = "it has rows of iperf3's and neither `Connecting to host` nor `Accepted \
+                            connection` before them: bring the whole output";
+
+/// What a server prints between two runs.
+fn is_between(line: &str) -> bool {
+    line.starts_with("Server listening on ")
+        || line.starts_with("----------")
+        || line == "iperf3: interrupt - the server has terminated"
+}
+
+/// Which end printed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Side {
+    Client,
+    Server,
+}
+
+/// Where a row stands.
+#[derive(Default, PartialEq, Eq)]
+enum Table {
+    #[default]
+    Intervals,
+    /// Behind dashes, which stand before the results and between intervals of several streams.
+    Dashes,
+    Results {
+        has_retransmits: bool,
+    },
 }
 
 /// A run that is read.
 #[derive(Default)]
 struct Run {
-    version: String,
-    begun: bool,
+    side: Option<Side>,
+    is_done: bool,
     is_reverse: bool,
-    /// Below the dashes.
-    in_end: bool,
-    ends: Vec<End>,
+    block_size: Option<u64>,
+    /// How many streams were connected.
+    connected: usize,
+    table: Table,
+    /// The last interval of each stream, with its direction.
+    last: Vec<(String, bool, String)>,
+    has_intervals: bool,
+    rows: Vec<Row>,
 }
 
 impl Run {
-    fn begin(&mut self) -> Result<(), String> {
-        if self.is_open() {
-            return Err(format!("it was cut short: a run of it has no line `{DONE}`"));
+    fn is_empty(&self) -> bool {
+        self.connected == 0 && self.rows.is_empty() && !self.has_intervals
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        if line.starts_with("Reverse mode,") {
+            self.is_reverse = true;
+        } else if is_connection(line) {
+            self.connected += 1;
+        } else if let Some(rest) = line.strip_prefix("Starting Test: ") {
+            let mut parts = rest.split(", ");
+            let blocks = parts.find_map(|part| part.strip_suffix(" byte blocks"));
+            self.block_size = blocks.and_then(|number| number.parse().ok());
+        } else if line.starts_with("- - - ") {
+            self.table = Table::Dashes;
+        } else if line.starts_with("[ ID]") {
+            self.table = match self.table {
+                Table::Dashes => Table::Results { has_retransmits: line.contains("Retr") },
+                _ => Table::Intervals,
+            };
+        } else if let Some(row) = Row::of(line) {
+            self.row(row)?;
         }
-        self.begun = true;
         Ok(())
     }
 
-    fn is_open(&self) -> bool {
-        self.begun || !self.ends.is_empty()
-    }
-
-    fn line(&mut self, line: &str) {
-        if let Some(version) = line.strip_prefix("iperf 3") {
-            self.version = format!("3{}", version.split([' ', '+']).next().unwrap_or_default());
-        } else if line.starts_with("Reverse mode,") {
-            self.is_reverse = true;
-        } else if line.starts_with("- - - ") {
-            self.in_end = true;
-        } else if self.in_end {
-            self.ends.extend(end(line));
+    fn row(&mut self, row: Row) -> Result<(), String> {
+        if let Table::Results { has_retransmits } = self.table {
+            row.check()?;
+            let retransmits = row.retransmits.filter(|_| has_retransmits);
+            self.rows.push(Row { retransmits, ..row });
+            return Ok(());
+        }
+        self.table = Table::Intervals;
+        self.has_intervals = true;
+        if row.end.is_some() {
+            return Err("what it counted of a whole run has no heading: it was cut".to_owned());
+        }
+        if row.is_omitted {
+            return Ok(());
+        }
+        let last = self.last.iter_mut().find(|it| it.0 == row.id && it.1 == row.of_server);
+        match last {
+            // What was moved after the last interval counts, and its time does not.
+            Some(last) if last.2 == row.interval => Err(format!(
+                "its interval {} stands there twice, as where a run was stopped: its rate is not \
+                 that of its time",
+                row.interval
+            )),
+            Some(last) => {
+                last.2 = row.interval;
+                Ok(())
+            }
+            None => {
+                self.last.push((row.id, row.of_server, row.interval));
+                Ok(())
+            }
         }
     }
 
-    fn said(self) -> Result<Said, String> {
-        let both = self.ends.iter().any(|end| end.of_server);
-        let title = match (both, self.is_reverse) {
-            (true, _) => "in both directions",
-            (false, true) => "from the server",
-            (false, false) => "",
-        };
-        let mut said = Said { version: self.version, title: title.to_owned(), ..Said::default() };
-        let mut streams: Vec<&str> = self.ends.iter().map(|end| end.id.as_str()).collect();
-        streams.retain(|id| *id != SUM);
-        streams.sort_unstable();
-        streams.dedup();
+    fn said(self, side: Side, version: String) -> Result<Said, String> {
+        if self.rows.is_empty() {
+            return Err("a run of it has no results below its intervals: it was cut short, or \
+                        stopped before its end"
+                .to_owned());
+        }
+        let both = self.rows.iter().any(|row| row.has_role);
+        if both && self.rows.iter().any(|row| !row.has_role) {
+            return Err("it has rows of one direction among those of two".to_owned());
+        }
+        let mut said = Said { version, ..Said::default() };
         let directions: &[(bool, &str)] =
             if both { &[(false, ""), (true, "reverse_")] } else { &[(false, "")] };
-        let count = streams.len() / directions.len();
-        if count > 0 {
-            said.settings.insert("streams".to_owned(), count.into());
-        }
+        let mut streams = Vec::new();
+        let mut from_server = self.is_reverse;
         for (of_server, before) in directions {
-            let of: Vec<&End> =
-                self.ends.iter().filter(|end| end.of_server == *of_server).collect();
-            let sums: Vec<&&End> = of.iter().filter(|end| end.id == SUM).collect();
-            let chosen = match (sums.is_empty(), count) {
-                (false, _) => sums,
-                (true, ..=1) => of.iter().collect(),
-                (true, several) => {
-                    return Err(format!("it has {several} streams and no sum of them"));
-                }
-            };
-            if chosen.is_empty() {
-                return Err("a run of it has no line of what was sent".to_owned());
-            }
-            for end in chosen {
-                end.add_to(&mut said, before);
-            }
+            let of = Direction::of(&self.rows, *of_server)?;
+            streams.push(of.streams);
+            let knows = of.known(side, both.then_some(*of_server))?;
+            from_server |= side == Side::Server && knows == (true, false);
+            of.add_to(&mut said, before, knows)?;
+        }
+        let count = streams.first().copied().unwrap_or_default();
+        let connected = self.connected;
+        if streams.iter().any(|many| *many != count)
+            || (connected > 0 && connected != count * streams.len())
+        {
+            return Err(format!("it has connected {connected} streams, and not results of each"));
+        }
+        said.title = super::title(both, from_server, side == Side::Server).to_owned();
+        said.settings.insert("streams".to_owned(), count.into());
+        if let Some(bytes) = self.block_size {
+            said.settings.insert("block-size".to_owned(), bytes.into());
+        }
+        if said.figures.is_empty() {
+            return Err(super::NOTHING.to_owned());
         }
         Ok(said)
     }
 }
 
-/// What is called the sum of all streams.
-const SUM: &str = "SUM";
-
-/// What one end counted, of a stream or of all.
-#[derive(Debug, PartialEq)]
-struct End {
-    id: String,
-    /// Of data that the server sent, where both do.
-    of_server: bool,
-    is_sender: bool,
-    bytes_per_s: f64,
-    printed: String,
-    retransmits: Option<f64>,
-    jitter_ms: Option<f64>,
-    /// As it was printed, and as a share.
-    lost: Option<(String, f64)>,
+/// `[  5] local 10.0.0.1 port 5201 connected to 10.0.0.2 port 41234`.
+fn is_connection(line: &str) -> bool {
+    line.starts_with('[') && line.contains("] local ") && line.contains(" connected to ")
 }
 
-impl End {
-    fn add_to(&self, said: &mut Said, before: &str) {
-        let of = if self.is_sender { "sent" } else { "received" };
-        said.add(format!("{before}{of}_throughput_bytes_per_s"), self.bytes_per_s, &*self.printed);
-        if let Some(many) = self.retransmits {
-            said.add(format!("{before}retransmits"), many, many.to_string());
+/// What was counted of the data that went one way.
+struct Direction<'a> {
+    streams: usize,
+    sent: Option<&'a Row>,
+    received: Option<&'a Row>,
+    /// The one row of datagrams that there is up to 3.1.
+    alone: Option<&'a Row>,
+}
+
+impl<'a> Direction<'a> {
+    fn of(rows: &'a [Row], of_server: bool) -> Result<Direction<'a>, String> {
+        let of = |end: Option<End>| -> Vec<&Row> {
+            rows.iter().filter(|row| row.of_server == of_server && row.end == end).collect()
+        };
+        let (sent, received) = (of(Some(End::Sender)), of(Some(End::Receiver)));
+        let alone = of(None);
+        if !alone.is_empty() && sent.len() + received.len() > 0 {
+            return Err("rows of its intervals stand among those of the whole run".to_owned());
         }
-        // Of datagrams the receiver counts what was lost; what a sender tells of it is zero, but
-        // for versions that have one line alone.
-        if let Some(ms) = self.jitter_ms {
-            said.add(format!("{before}jitter_ms"), ms, format!("{ms} ms"));
+        let streams = [&sent, &received, &alone].map(|rows| ids(rows));
+        let most = streams.iter().max_by_key(|ids| ids.len()).cloned().unwrap_or_default();
+        if let Some(few) = streams.iter().find(|ids| !ids.is_empty() && **ids != most) {
+            return Err(format!(
+                "it has results of {} streams from one end and of {} from the other",
+                few.len(),
+                most.len()
+            ));
         }
-        if let Some((printed, share)) = &self.lost {
-            said.add(format!("{before}lost_share"), *share, &**printed);
+        Ok(Direction {
+            streams: most.len(),
+            sent: whole(&sent)?,
+            received: whole(&received)?,
+            alone: whole(&alone)?,
+        })
+    }
+
+    /// Whether what was sent and what arrived is known to that end, in a run of both directions of
+    /// the data that the server sent or of the other.
+    fn known(&self, side: Side, of_server: Option<bool>) -> Result<(bool, bool), String> {
+        if side == Side::Client {
+            return match (self.sent, self.received, self.alone) {
+                (Some(_), Some(_), None) | (None, None, Some(_)) => Ok((true, true)),
+                _ => Err("it has not the results of both ends of a run: it was cut".to_owned()),
+            };
         }
+        let moved = |row: Option<&Row>| row.is_some_and(|row| row.bytes.value > 0.0);
+        if let Some(is_sender) = of_server {
+            return Ok((is_sender, !is_sender));
+        }
+        match (moved(self.sent), moved(self.received), moved(self.alone)) {
+            // It could be either end's.
+            (false, false, false) if self.alone.is_none() => Err(super::NOTHING.to_owned()),
+            (true, true, _) => {
+                Err("a server printed it, which knows one end of a run, and it has \
+                                    rates of both"
+                    .to_owned())
+            }
+            (true, false, _) | (_, _, true) => Ok((true, false)),
+            (false, ..) => Ok((false, true)),
+        }
+    }
+
+    fn add_to(
+        &self,
+        said: &mut Said,
+        before: &str,
+        (knows_sent, knows_received): (bool, bool),
+    ) -> Result<(), String> {
+        let rate = |said: &mut Said, of: &str, row: &Row| {
+            let name = format!("{before}{of}_throughput_bytes_per_s");
+            said.add(name, row.rate.value, &*row.printed);
+            if row.rate.value < 9.5 * row.rate.step {
+                let text = format!("{} has one digit, as -f asked for", row.printed);
+                let note = Note::new("few-digits", text);
+                if !said.notes.contains(&note) {
+                    said.notes.push(note);
+                }
+            }
+        };
+        if let Some(row) = self.sent.filter(|_| knows_sent) {
+            rate(said, "sent", row);
+            if let Some(many) = row.retransmits {
+                said.add(format!("{before}retransmits"), many, many.to_string());
+            }
+        }
+        if let Some(row) = self.received.filter(|_| knows_received) {
+            rate(said, "received", row);
+            losses(said, before, row);
+        }
+        if let Some(row) = self.alone {
+            if knows_sent {
+                rate(said, "sent", row);
+            } else {
+                let text = "iperf3 up to 3.1 does not say at what rate a server received datagrams";
+                said.notes.push(Note::new("not-told", text));
+            }
+            // What a server that sends says of its losses is zero.
+            if knows_received {
+                losses(said, before, row);
+            }
+        }
+        Ok(())
     }
 }
 
-/// `[  5]   0.00-10.00  sec  1.10 GBytes   941 Mbits/sec    0             sender`, with `[TX-C]`
-/// behind the first where both ends send, and of datagrams `0.013 ms  0/906 (0%)` before the last.
-fn end(line: &str) -> Option<End> {
-    let (id, rest) = line.strip_prefix('[')?.split_once(']')?;
-    let (role, rest) = match rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-        Some((role, rest)) => (Some(role), rest),
-        None => (None, rest),
+/// Of datagrams the receiver counts what was lost; where none arrived it cannot.
+fn losses(said: &mut Said, before: &str, row: &Row) {
+    let Some(lost) = row.lost.as_ref().filter(|lost| lost.all > 0.0 && lost.lost <= lost.all)
+    else {
+        return;
     };
-    let words: Vec<&str> = rest.split_whitespace().collect();
-    let [interval, "sec", _, _, number, unit, more @ ..] = words.as_slice() else { return None };
-    if !interval.contains('-') {
-        return None;
+    if let Some(ms) = row.jitter_ms {
+        said.add(format!("{before}jitter_ms"), ms, format!("{ms} ms"));
     }
-    let is_sender = match more.last() {
-        Some(&"sender") => true,
-        Some(&"receiver") => false,
-        // Up to 3.1 datagrams have one line, of what was sent.
-        Some(last) if last.ends_with("%)") => true,
-        _ => return None,
-    };
-    let has_name = matches!(more.last(), Some(&("sender" | "receiver")));
-    let jitter_ms =
-        more.iter().position(|word| *word == "ms").and_then(|at| more.get(at.checked_sub(1)?));
-    let lost = more.iter().find_map(|word| {
-        let (lost, all) = word.split_once('/')?;
-        let (lost, all) = (lost.parse::<f64>().ok()?, all.parse::<f64>().ok()?);
-        (all > 0.0 && lost <= all).then(|| ((*word).to_owned(), lost / all))
-    });
-    // A sender of datagrams knows nothing of what was lost.
-    let knows = !is_sender || !has_name;
-    let retransmits =
-        more.first().filter(|_| jitter_ms.is_none()).and_then(|word| word.parse().ok());
-    Some(End {
-        id: id.trim().to_owned(),
-        of_server: role.is_some_and(|role| role.starts_with("RX")),
-        is_sender,
-        bytes_per_s: number.parse::<f64>().ok()? * factor(unit)?,
-        printed: format!("{number} {unit}"),
-        retransmits: retransmits.filter(|_| is_sender),
-        jitter_ms: jitter_ms.and_then(|word| word.parse().ok()).filter(|_| knows),
-        lost: lost.filter(|_| knows),
-    })
+    said.add(format!("{before}lost_share"), lost.lost / lost.all, &*lost.printed);
 }
 
-/// Bytes per second of one such unit.
-fn factor(unit: &str) -> Option<f64> {
-    let (letter, per) = match unit.strip_suffix("bits/sec") {
-        Some(letter) => (letter, (1000f64, 0.125)),
-        None => (unit.strip_suffix("Bytes/sec")?, (1024.0, 1.0)),
-    };
-    let power = ["", "K", "M", "G", "T"].iter().position(|known| *known == letter)?;
-    Some(per.0.powi(power as i32) * per.1)
+fn ids(rows: &[&Row]) -> Vec<String> {
+    let mut ids: Vec<String> = rows.iter().map(|row| row.id.clone()).collect();
+    ids.retain(|id| id != SUM);
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+/// The row that stands for all streams.
+fn whole<'a>(rows: &[&'a Row]) -> Result<Option<&'a Row>, String> {
+    let (sums, streams): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.id == SUM);
+    if sums.len() > 1 || ids(rows).len() != streams.len() {
+        return Err("results of a stream stand there twice".to_owned());
+    }
+    match (sums.first(), streams.as_slice()) {
+        (None, []) => Ok(None),
+        (None, [one]) => Ok(Some(one)),
+        (None, several) => Err(format!("it has {} streams and no sum of them", several.len())),
+        (Some(_), [] | [_]) => Err("it has a sum of streams, and not the streams".to_owned()),
+        (Some(sum), several) => {
+            let moved: f64 = several.iter().map(|row| row.bytes.value).sum();
+            let slack: f64 = several.iter().map(|row| row.bytes.step).sum();
+            match (moved - sum.bytes.value).abs() <= 0.51 * (slack + sum.bytes.step) {
+                true => Ok(Some(sum)),
+                false => Err("what its streams moved is not what all moved".to_owned()),
+            }
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{figure, rounded};
-
-    const TCP: &str = include_str!("../../../../tests/fixtures/tools/iperf3-3.12-people-tcp.txt");
-    const UDP: &str = include_str!("../../../../tests/fixtures/tools/iperf3-3.12-people-udp.txt");
-    const BOTH: &str =
-        include_str!("../../../../tests/fixtures/tools/iperf3-3.12-people-bidir.txt");
-
-    /// `81.8 Mbits/sec` of both streams are 81800000 / 8 = 10225000 B/s.
-    #[test]
-    fn the_sum_of_all_streams_is_the_result() {
-        let said = parse(TCP).unwrap();
-        assert_eq!((said.len(), &said[0].settings["streams"]), (1, &2.into()));
-        assert_eq!(rounded(&said[0], "sent_throughput_bytes_per_s"), Some(10_225_000.0));
-        assert_eq!(rounded(&said[0], "received_throughput_bytes_per_s"), Some(10_225_000.0));
-        assert_eq!(figure(&said[0], "retransmits"), Some(0.0));
-        let without: String =
-            TCP.lines().filter(|it| !it.starts_with("[SUM]")).map(|it| format!("{it}\n")).collect();
-        assert!(parse(&without).unwrap_err().contains("2 streams and no sum"));
-    }
-
-    /// What a sender of datagrams says of their loss is zero: only the other end knows it.
-    #[test]
-    fn what_was_lost_is_what_the_receiver_counted() {
-        let lossy = UDP.replace("0.011 ms  0/31 (0%)  receiver", "0.011 ms  10/31 (32%)  receiver");
-        let said = &parse(&lossy).unwrap()[0];
-        assert_eq!(said.version, "3.12");
-        assert_eq!(rounded(said, "sent_throughput_bytes_per_s"), Some(1_016_250.0));
-        assert_eq!(rounded(said, "lost_share"), Some(0.323));
-        assert_eq!(rounded(said, "jitter_ms"), Some(0.011));
-        // Up to 3.1 there is one line, of the sender's bytes and of what was lost of them.
-        let old = "Connecting to host 10.0.0.2, port 5201\n- - - - - -\n[  4]   0.00-10.00  sec  \
-                   1.25 \
-                   MBytes  1.05 Mbits/sec  17.814 ms  294/918 (32%)  \n[  4] Sent 918 datagrams\n\n\
-                   iperf Done.\n";
-        let said = &parse(old).unwrap()[0];
-        assert_eq!(rounded(said, "sent_throughput_bytes_per_s"), Some(131_250.0));
-        assert_eq!(figure(said, "received_throughput_bytes_per_s"), None);
-        assert_eq!(rounded(said, "lost_share"), Some(0.32));
-    }
-
-    #[test]
-    fn both_directions_stand_apart_and_one_of_the_server_says_so() {
-        let said = &parse(BOTH).unwrap()[0];
-        assert_eq!(
-            (said.title.as_str(), &said.settings["streams"]),
-            ("in both directions", &1.into())
-        );
-        for name in ["sent", "received", "reverse_sent", "reverse_received"] {
-            let name = format!("{name}_throughput_bytes_per_s");
-            assert_eq!(rounded(said, &name), Some(5_112_500.0), "{name}");
-        }
-        let reverse = TCP.replacen("\n", "\nReverse mode, remote host 127.0.0.1 is sending\n", 1);
-        assert_eq!(parse(&reverse).unwrap()[0].title, "from the server");
-    }
-
-    #[test]
-    fn a_servers_text_a_failure_and_a_cut_are_told_as_what_they_are() {
-        let server = format!("Accepted connection from 10.0.0.1, port 41234\n{TCP}");
-        assert!(parse(&server).unwrap_err().contains("the server printed it"));
-        let failed = "iperf3: error - unable to connect to server: Connection refused\n";
-        let why = parse(&format!("Connecting to host 10.0.0.2, port 5201\n{failed}")).unwrap_err();
-        assert!(knows(failed));
-        assert_eq!(why, "it failed: unable to connect to server: Connection refused");
-        let cut = TCP.replace(DONE, "");
-        assert!(parse(&cut).unwrap_err().contains("cut short"));
-        // `-f M` asks for bytes, which are of 1024: 81.8 * 1048576.
-        let bytes = TCP.replace("81.8 Mbits/sec", "81.8 MBytes/sec");
-        assert_eq!(
-            rounded(&parse(&bytes).unwrap()[0], "sent_throughput_bytes_per_s"),
-            Some(85_773_516.8)
-        );
-    }
-}
+mod tests;
