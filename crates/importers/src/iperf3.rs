@@ -10,7 +10,7 @@ use super::{Form, Importer, Said, json};
 use directions::Way;
 
 mod directions; // (pure) the sums of its JSON, one direction at a time
-mod row; //        (pure) a row of its text
+pub(crate) mod row; // (pure) a row of its text
 mod text; //       (pure) its text
 
 /// See [`Importer`].

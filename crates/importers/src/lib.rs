@@ -30,6 +30,7 @@ pub mod mdtest; //   (pure) its closing summary
 pub mod io500; //    (pure) its summary and its result.txt
 pub mod elbencho; // (pure) its JSON
 pub mod iperf3; //   (pure) its JSON and its text, of client and server
+pub mod iperf2; //   (pure) its text and its CSV
 pub mod pgbench; //  (pure) its text
 mod diskmark; //     (pure) the rows of the two that follow
 pub mod crystaldiskmark; // (pure) its text
@@ -92,6 +93,7 @@ pub const IMPORTERS: &[&Importer] = &[
     &io500::IO500,
     &elbencho::ELBENCHO,
     &iperf3::IPERF3,
+    &iperf2::IPERF2,
     &pgbench::PGBENCH,
     &crystaldiskmark::CRYSTALDISKMARK,
     &kdiskmark::KDISKMARK,

@@ -153,7 +153,11 @@ impl Row {
 }
 
 impl Lost {
-    fn check(&self) -> Result<(), String> {
+    /// Whether its percentage is that of its datagrams, as far as two digits can tell.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check(&self) -> Result<(), String> {
         let (Some(percent), true) = (self.percent, self.all > 0.0) else { return Ok(()) };
         let share = 100.0 * self.lost / self.all;
         match (percent - share).abs() <= 0.051 * percent.abs() + 0.051 {
@@ -190,7 +194,8 @@ fn lost(words: &[&str], at: usize) -> Option<Lost> {
     })
 }
 
-fn number(text: &str, unit: f64) -> Option<Number> {
+/// A number of digits and a point, in such a unit.
+pub fn number(text: &str, unit: f64) -> Option<Number> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let value = text.parse::<f64>().ok().filter(|it| is_number && it.is_finite())?;
     let decimals = text.split_once('.').map_or(0, |(_, behind)| behind.len());
@@ -198,12 +203,12 @@ fn number(text: &str, unit: f64) -> Option<Number> {
 }
 
 /// Bytes of one such unit.
-fn moved_in(unit: &str) -> Option<f64> {
+pub fn moved_in(unit: &str) -> Option<f64> {
     power(unit.strip_suffix("Bytes")?, 1024.0)
 }
 
 /// Bytes per second of one such unit.
-fn rate_in(unit: &str) -> Option<f64> {
+pub fn rate_in(unit: &str) -> Option<f64> {
     match unit.strip_suffix("bits/sec") {
         Some(letter) => power(letter, 1000.0).map(|bits| bits / 8.0),
         None => power(unit.strip_suffix("Bytes/sec")?, 1024.0),

@@ -18,8 +18,13 @@ pub fn knows(text: &str) -> bool {
             || failure(line).is_some()
             || accepted(line)
             || line == DONE
-            || Row::of(line).is_some()
+            || Row::of(line).is_some_and(|row| row.end.is_some() || is_spaced(line))
     })
+}
+
+/// Whether its seconds are as far from its stream as iperf3 puts them; iperf 2 leaves one blank.
+fn is_spaced(line: &str) -> bool {
+    line.rsplit_once(']').is_some_and(|(_, rest)| rest.starts_with("  "))
 }
 
 /// The first line of a client's run.
