@@ -127,6 +127,10 @@ impl Text {
             self.close()?;
         } else if let Some(version) = line.strip_prefix("iperf 3") {
             self.version = format!("3{}", version.split([' ', '+']).next().unwrap_or_default());
+        } else if self.run.side.is_none() && !self.run.rows.is_empty() && is_heading(line) {
+            // Tables that somebody pasted one below the other, never rows of two in one.
+            self.close()?;
+            self.run.line(line)?;
         } else {
             self.run.line(line)?;
         }
@@ -138,6 +142,7 @@ impl Text {
         match run.side {
             // A connection that no test followed.
             None | Some(Side::Server) if run.is_empty() => {}
+            None if run.is_table() => self.all.push(run.said_alone()?),
             None => return Err(NO_BEGINNING.to_owned()),
             Some(Side::Client) if !run.is_done => {
                 return Err(format!(
@@ -167,6 +172,11 @@ impl Text {
 const NO_BEGINNING: &str = "it has rows of iperf3's and neither `Connecting to host` nor `Accepted \
                             connection` before them: bring the whole output";
 
+/// What stands above a table.
+fn is_heading(line: &str) -> bool {
+    line.starts_with("- - - ") || line.starts_with("[ ID]")
+}
+
 /// What a server prints between two runs.
 fn is_between(line: &str) -> bool {
     line.starts_with("Server listening on ")
@@ -188,9 +198,7 @@ enum Table {
     Intervals,
     /// Behind dashes, which stand before the results and between intervals of several streams.
     Dashes,
-    Results {
-        has_retransmits: bool,
-    },
+    Results,
 }
 
 /// A run that is read.
@@ -203,6 +211,8 @@ struct Run {
     /// How many streams were connected.
     connected: usize,
     table: Table,
+    is_headed: bool,
+    has_retransmits: bool,
     /// The last interval of each stream, with its direction.
     last: Vec<(String, bool, String)>,
     has_intervals: bool,
@@ -226,8 +236,10 @@ impl Run {
         } else if line.starts_with("- - - ") {
             self.table = Table::Dashes;
         } else if line.starts_with("[ ID]") {
+            self.is_headed = true;
+            self.has_retransmits = line.contains("Retr");
             self.table = match self.table {
-                Table::Dashes => Table::Results { has_retransmits: line.contains("Retr") },
+                Table::Dashes => Table::Results,
                 _ => Table::Intervals,
             };
         } else if let Some(row) = Row::of(line) {
@@ -237,17 +249,15 @@ impl Run {
     }
 
     fn row(&mut self, row: Row) -> Result<(), String> {
-        if let Table::Results { has_retransmits } = self.table {
+        // What names its end is a result wherever it stands; of datagrams none does up to 3.1.
+        if self.table == Table::Results || row.end.is_some() {
             row.check()?;
-            let retransmits = row.retransmits.filter(|_| has_retransmits);
+            let retransmits = row.retransmits.filter(|_| self.has_retransmits);
             self.rows.push(Row { retransmits, ..row });
             return Ok(());
         }
         self.table = Table::Intervals;
         self.has_intervals = true;
-        if row.end.is_some() {
-            return Err("what it counted of a whole run has no heading: it was cut".to_owned());
-        }
         if row.is_omitted {
             return Ok(());
         }
@@ -268,6 +278,27 @@ impl Run {
                 Ok(())
             }
         }
+    }
+
+    /// Whether it has what both ends counted, and no line of how it began: a table that somebody
+    /// copied, of a client.
+    fn is_table(&self) -> bool {
+        let moved = |end: End| {
+            let mut of = self.rows.iter().filter(|row| row.end == Some(end)).peekable();
+            of.peek().is_some() && of.all(|row| row.bytes.value > 0.0)
+        };
+        let is_whole = moved(End::Sender) && moved(End::Receiver);
+        self.connected == 0 && self.is_headed && is_whole
+    }
+
+    fn said_alone(self) -> Result<Said, String> {
+        let is_told = self.is_reverse || self.rows.iter().any(|row| row.has_role);
+        let mut said = self.said(Side::Client, String::new())?;
+        if !is_told {
+            let text = "which end sent is not told: what stood above its table is missing";
+            said.notes.push(Note::new("not-told", text));
+        }
+        Ok(said)
     }
 
     fn said(self, side: Side, version: String) -> Result<Said, String> {

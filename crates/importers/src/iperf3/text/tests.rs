@@ -230,6 +230,28 @@ fn intervals_and_what_was_omitted_are_no_results() {
     assert!(parse(&without).unwrap_err().contains("no results below its intervals"));
 }
 
+/// What people copy is often the table at the end alone, or several of them.
+#[test]
+fn a_table_without_the_lines_before_it_is_a_result_whose_direction_is_not_told() {
+    let table = |text: &str| -> String {
+        let rows = text.lines().skip_while(|it| !it.starts_with("- - -"));
+        let rows = rows.filter(|it| it.ends_with("er") || it.ends_with("Retr"));
+        rows.map(|line| format!("{line}\n")).collect()
+    };
+    let said = parse(&table(TCP)).unwrap();
+    assert_eq!((said.len(), said[0].title.as_str()), (1, ""));
+    assert_eq!(said[0].figures, parse(TCP).unwrap()[0].figures);
+    assert!(said[0].notes[0].text.contains("which end sent is not told"));
+    let two = format!("# one\n{}# two\n- - - - -\n{}", table(TCP), table(VERBOSE_18));
+    assert_eq!(parse(&two).unwrap().len(), 2);
+    // Of a server, or of one that was stopped, it has one end.
+    assert!(parse(&table(SERVER_18)).unwrap_err().contains("bring the whole output"));
+    assert!(parse(&table(STOPPED)).is_err());
+    let rows: String =
+        TCP.lines().filter(|it| it.ends_with("er")).map(|it| format!("{it}\n")).collect();
+    assert!(parse(&rows).unwrap_err().contains("bring the whole output"));
+}
+
 /// `-f g` leaves one digit of a slow link's rate, or none.
 #[test]
 fn a_rate_of_one_digit_is_noted_and_one_of_none_refused() {
