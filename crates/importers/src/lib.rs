@@ -41,6 +41,7 @@ pub mod phoronix; // (pure) its composite.xml
 pub mod warp; //     (pure) its text and its JSON
 pub mod diskspd; //  (pure) its text and its XML
 pub mod vdbench; //  (pure) its flat file and its reports
+pub mod ioping; //   (pure) the statistics that close its runs
 #[cfg(test)]
 mod testing; //      (pure) for tests alone: a figure by its name
 #[cfg(test)]
@@ -103,6 +104,7 @@ pub const IMPORTERS: &[&Importer] = &[
     &warp::WARP,
     &diskspd::DISKSPD,
     &vdbench::VDBENCH,
+    &ioping::IOPING,
 ];
 
 /// The importer of that name.
