@@ -1,24 +1,39 @@
-//! (pure) bonnie++ 2.00a: its CSV line.
+//! (pure) bonnie++ 1.03 to 2.00: its CSV line, and the tables that it prints for people.
 //!
-//! The line's fields are those of bonnie++'s `csv_version` 1.98: rates in KiB/s and 1/s, shares of
-//! one processor in percent, the longest wait of each phase. `+++++` stands for a phase that was
-//! over too quickly for bonnie++ to tell: a note, never a figure.
+//! Rates are in KiB/s and 1/s, shares of one processor in percent, the longest wait of each phase
+//! since 1.9. `+++++` stands for a phase that was over too quickly for bonnie++ to tell: a note,
+//! never a figure. Where a table and its CSV line stand together they are one result, and must
+//! agree.
 
 use serde_json::{Map, Value as Json};
 
 use super::{Form, Importer, Said};
 use experiment::measurement::Note;
 
+mod line; //  (pure) its CSV line
+mod table; // (pure) its tables for people
+
+use table::Table;
+
 /// See [`Importer`].
 pub const BONNIE: Importer = Importer {
     name: "bonnie++",
-    about: "The CSV line of bonnie++ (-q), in its form 1.98",
-    forms: &[Form {
-        bring: "the CSV line (-q), of its form 1.98",
-        recorded: &["2.00a"],
-        read: "rates, seeks, files per second and latencies",
-        not_read: "tables for people; other forms of the line",
-    }],
+    about: "The CSV line of bonnie++ 1.03 to 2.00, and its tables for people up to 1.97",
+    forms: &[
+        Form {
+            bring: "the CSV line (-q), as it is printed behind the tables, too",
+            recorded: &["1.03e", "1.96", "1.97", "2.00a"],
+            read: "rates, seeks, files per second, shares of a processor and, since 1.9, latencies",
+            not_read: "lines of other lengths",
+        },
+        Form {
+            bring: "the tables for people, in K/sec",
+            recorded: &["1.03e", "1.96", "1.97"],
+            read: "the same",
+            not_read: "tables of several machines; those since 1.98 without their CSV line: their \
+                       numbers of created files are no rates",
+        },
+    ],
     words: &[
         "bonnie",
         "Bonnie",
@@ -28,138 +43,80 @@ pub const BONNIE: Importer = Importer {
         "Per Char",
         "Rewrite",
     ],
-    mark: "line `1.98,2.00a,...`",
+    mark: "line `1.98,2.00a,...` and no heading `------Sequential Output------`",
     parse,
     knows,
 };
 
-/// The form of the line that is understood.
-const FORM: &str = "1.98";
-/// How many fields such a line has.
-const FIELDS: usize = 50;
-const MIB: u64 = 1 << 20;
+const KIB: f64 = 1024.0;
 
 /// Whether some line looks like bonnie++'s.
 fn knows(text: &str) -> bool {
-    text.lines().any(is_line)
+    text.lines().any(|it| line::is_line(it) || table::heading(it).is_some())
 }
 
-fn is_line(line: &str) -> bool {
-    let mut fields = line.split(',');
-    let form = fields.next().unwrap_or_default();
-    let version = fields.next().unwrap_or_default();
-    let number = |text: &str| text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
-    number(form) && number(version) && line.matches(',').count() > 20
-}
-
-/// One result a line. A line is whole when it has all fields and its end.
-fn parse(text: &str) -> Result<Vec<Said>, String> {
-    let mut said = Vec::new();
-    for line in text.split_inclusive('\n').filter(|line| is_line(line)) {
-        let Some(line) = line.strip_suffix('\n') else {
-            return Err("its line was cut short".to_owned());
-        };
-        said.push(result(line.trim_end_matches('\r'))?);
-    }
-    match said.is_empty() {
-        true => Err("there is no line of bonnie++'s CSV in it".to_owned()),
-        false => Ok(said),
-    }
-}
-
-/// Places of the phases of blocks and characters, of their shares and of their longest waits, which
-/// stand at the end of the line.
-const BULK: [(&str, usize, usize); 5] = [
-    ("char_write", 9, 38),
-    ("block_write", 11, 39),
-    ("rewrite", 13, 40),
-    ("char_read", 15, 41),
-    ("block_read", 17, 42),
+/// The phases of a run, in the order of its columns; the first five are of bytes.
+const PHASES: [&str; 12] = [
+    "char_write",
+    "block_write",
+    "rewrite",
+    "char_read",
+    "block_read",
+    "seeks",
+    "sequential_create",
+    "sequential_stat",
+    "sequential_unlink",
+    "random_create",
+    "random_stat",
+    "random_unlink",
 ];
-/// The same of phases that are counted.
-const COUNTED: [(&str, usize, usize); 7] = [
-    ("seeks", 19, 43),
-    ("sequential_create", 26, 44),
-    ("sequential_stat", 28, 45),
-    ("sequential_unlink", 30, 46),
-    ("random_create", 32, 47),
-    ("random_stat", 34, 48),
-    ("random_unlink", 36, 49),
-];
+/// How many of them are of bytes.
+const BULK: usize = 5;
+/// How many stand in the first table.
+const FIRST: usize = 6;
 
-fn result(line: &str) -> Result<Said, String> {
-    let fields: Vec<&str> = line.split(',').collect();
-    if fields[0] != FORM || fields.len() != FIELDS {
-        return Err(format!(
-            "its line has the form {} with {} fields; only {FORM} with {FIELDS} is known",
-            fields[0],
-            fields.len()
-        ));
-    }
-    let (version, title) = (fields[1].to_owned(), fields[2].to_owned());
-    let mut said = Said { version, title, settings: settings(&fields), ..Said::default() };
-    let bulk = BULK.map(|(phase, at, wait)| (phase, at, wait, "throughput_bytes_per_s", 1024.0));
-    let counted = COUNTED.map(|(phase, at, wait)| (phase, at, wait, "per_s", 1.0));
-    let phases: Vec<_> = bulk.into_iter().chain(counted).collect();
-    let (mut quick, mut shares) = (Vec::new(), Vec::new());
-    for (phase, at, _, unit, factor) in &phases {
-        match number(fields[*at])? {
-            Told::Number(value) => {
-                let per = if *factor > 1.0 { "KiB/s" } else { "1/s" };
-                let printed = format!("{} {per}", fields[*at]);
-                said.add(format!("{phase}_{unit}"), value * factor, printed);
-                shares.push((phase, at + 1));
-            }
-            Told::TooQuick => quick.push(*phase),
-            Told::Nothing => {}
-        }
-    }
-    for (phase, at) in shares {
-        if let Told::Number(percent) = number(fields[at])? {
-            let printed = format!("{} %", fields[at]);
-            said.add(format!("{phase}_cpu_share"), percent / 100.0, printed);
-        }
-    }
-    for (phase, _, wait, ..) in &phases {
-        if let Some(ns) = wait_ns(fields[*wait])? {
-            said.add(format!("{phase}_latency_ns_max"), ns, fields[*wait]);
-        }
-    }
-    if !quick.is_empty() {
-        let text = format!(
-            "bonnie++ printed +++++ for {}: each was over too quickly for it to tell. A larger \
-             file or more files would tell.",
-            quick.join(", ").replace('_', " ")
-        );
-        said.notes.push(Note::new("too-quick", text));
-    }
-    Ok(said)
+/// What is told of one phase.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Phase {
+    rate: Rate,
+    /// Percent of one processor, as it was printed.
+    cpu: Option<String>,
+    /// The longest wait, as it was printed.
+    wait: Option<String>,
 }
 
-/// What stands in a field.
-enum Told {
-    Number(f64),
+/// What stands where a rate does.
+#[derive(Clone, Debug, Default, PartialEq)]
+enum Rate {
+    /// In KiB/s or 1/s.
+    Number(String),
     TooQuick,
+    #[default]
     Nothing,
 }
 
-fn number(field: &str) -> Result<Told, String> {
-    match field {
-        "" => Ok(Told::Nothing),
-        "+++++" | "+++" => Ok(Told::TooQuick),
-        _ => {
-            let plain = field.bytes().all(|c| c.is_ascii_digit() || c == b'.');
-            let number = field.parse().ok().filter(|_| plain);
-            number.map(Told::Number).ok_or_else(|| format!("`{field}` in its line is no number"))
+impl Rate {
+    fn of(field: &str) -> Result<Rate, String> {
+        match field {
+            "" => Ok(Rate::Nothing),
+            "+++++" | "+++" => Ok(Rate::TooQuick),
+            _ => match plain(field) {
+                Some(_) => Ok(Rate::Number(field.to_owned())),
+                None => Err(format!("`{field}` in its line is no number")),
+            },
         }
     }
 }
 
+/// A number without a sign or an exponent.
+fn plain(text: &str) -> Option<f64> {
+    let is_plain = text.starts_with(|c: char| c.is_ascii_digit())
+        && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    text.parse::<f64>().ok().filter(|number| is_plain && *number < 1e15)
+}
+
 /// A wait such as `30144us`, in ns.
-fn wait_ns(field: &str) -> Result<Option<f64>, String> {
-    if field.is_empty() {
-        return Ok(None);
-    }
+fn wait_ns(field: &str) -> Result<f64, String> {
     let wrong = || format!("`{field}` in its line is no time");
     let end = field.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
     let factor = match &field[end..] {
@@ -169,82 +126,136 @@ fn wait_ns(field: &str) -> Result<Option<f64>, String> {
         _ => return Err(wrong()),
     };
     let value: f64 = field[..end].parse().map_err(|_| wrong())?;
-    Ok(Some(value * factor))
+    Ok(value * factor)
 }
 
-/// What the line tells of what was asked.
-fn settings(fields: &[&str]) -> Map<String, Json> {
-    let size = |text: &str| {
-        let end = text.find(|c: char| !c.is_ascii_digit())?;
-        let unit = match &text[end..] {
-            "M" => MIB,
-            "G" => MIB << 10,
-            _ => return None,
-        };
-        text[..end].parse::<u64>().ok()?.checked_mul(unit)
+/// One run, of a line or of tables.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Run {
+    version: String,
+    title: String,
+    /// Size of its file as it was printed, such as `8G`, and of the blocks.
+    size: String,
+    block: String,
+    phases: [Phase; 12],
+}
+
+impl Run {
+    fn said(&self) -> Result<Said, String> {
+        let (version, title) = (self.version.clone(), self.title.clone());
+        let mut said = Said { version, title, settings: self.settings(), ..Said::default() };
+        let phases = || PHASES.iter().zip(&self.phases).enumerate();
+        for (at, (name, phase)) in phases() {
+            let Rate::Number(printed) = &phase.rate else { continue };
+            let value = plain(printed).ok_or_else(|| format!("`{printed}` is no rate"))?;
+            let (unit, factor, per) = match at < BULK {
+                true => ("throughput_bytes_per_s", KIB, "KiB/s"),
+                false => ("per_s", 1.0, "1/s"),
+            };
+            if value > 0.0 {
+                said.add(format!("{name}_{unit}"), value * factor, format!("{printed} {per}"));
+            }
+        }
+        for (_, (name, phase)) in phases() {
+            let (Rate::Number(_), Some(cpu)) = (&phase.rate, &phase.cpu) else { continue };
+            if let Some(percent) = plain(cpu) {
+                said.add(format!("{name}_cpu_share"), percent / 100.0, format!("{cpu} %"));
+            }
+        }
+        for (_, (name, phase)) in phases() {
+            if let Some(wait) = &phase.wait {
+                said.add(format!("{name}_latency_ns_max"), wait_ns(wait)?, wait.as_str());
+            }
+        }
+        let quick = phases().filter(|(_, (_, phase))| phase.rate == Rate::TooQuick);
+        let quick: Vec<&str> = quick.map(|(_, (name, _))| *name).collect();
+        if !quick.is_empty() {
+            let text = format!(
+                "bonnie++ printed +++++ for {}: each was over too quickly for it to tell. A larger \
+                 file or more files would tell.",
+                quick.join(", ").replace('_', " ")
+            );
+            said.notes.push(Note::new("too-quick", text));
+        }
+        match said.figures.is_empty() {
+            true => Err("a run of it has no figure".to_owned()),
+            false => Ok(said),
+        }
+    }
+
+    /// What it tells of what was asked.
+    fn settings(&self) -> Map<String, Json> {
+        let mut known = Map::new();
+        if let Some(bytes) = bytes(&self.size).filter(|_| self.size.ends_with(['M', 'G', 'T'])) {
+            known.insert("file-size".to_owned(), bytes.into());
+        }
+        if let Some(bytes) = bytes(&self.block) {
+            known.insert("block-size".to_owned(), bytes.into());
+        }
+        known
+    }
+}
+
+/// `8G`, `64k`, `8192`.
+fn bytes(text: &str) -> Option<u64> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let unit: u64 = match &text[end..] {
+        "" => 1,
+        "k" | "K" => 1 << 10,
+        "M" => 1 << 20,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
+        _ => return None,
     };
-    let mut known = Map::new();
-    if let Some(bytes) = size(fields[5]) {
-        known.insert("file-size".to_owned(), bytes.into());
+    text[..end].parse::<u64>().ok().filter(|bytes| *bytes > 0)?.checked_mul(unit)
+}
+
+/// One result a line, or a pair of tables with their line.
+fn parse(text: &str) -> Result<Vec<Said>, String> {
+    let mut all = Vec::new();
+    let mut open: Option<Table> = None;
+    let (mut tables, mut apart) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let is_whole = line.ends_with('\n');
+        let line = line.trim_end();
+        if line::is_line(line) {
+            if !is_whole {
+                return Err("its line was cut short".to_owned());
+            }
+            let run = line::run(line.trim())?;
+            match open.take() {
+                Some(table) => all.push(table.with(run)?.said()?),
+                None => {
+                    apart += 1;
+                    all.push(run.said()?);
+                }
+            }
+        } else if !is_whole {
+        } else if let Some(version) = table::heading(line) {
+            if let Some(table) = open.take() {
+                all.push(table.alone()?.said()?);
+            }
+            tables += 1;
+            open = Some(Table::new(version));
+        } else if let Some(table) = &mut open {
+            table.line(line)?;
+        } else if table::is_part(line) {
+            return Err(format!("`{}` of its table has no heading before it", line.trim()));
+        }
     }
-    // bonnie++ leaves it blank more often than not; the field after it is the number of seeks.
-    if let Ok(bytes) = fields[6].parse::<u64>() {
-        known.insert("block-size".to_owned(), bytes.into());
+    if let Some(table) = open {
+        all.push(table.alone()?.said()?);
     }
-    known
+    if tables > 0 && apart > 0 {
+        return Err("it has tables, and a CSV line apart from them: whose it is cannot be told; \
+                    import them one by one"
+            .to_owned());
+    }
+    match all.is_empty() {
+        true => Err("there is no line of bonnie++'s CSV in it, and no table".to_owned()),
+        false => Ok(all),
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::figure;
-
-    const SLOW: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-slow.txt");
-    const DIRECT: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-direct.txt");
-    const QUICK: &str = include_str!("../../../tests/fixtures/tools/bonnie++-2.00a-quick.txt");
-
-    #[test]
-    fn rates_are_kib_and_shares_are_of_one_processor() {
-        let said = &parse(SLOW).unwrap()[0];
-        assert_eq!((said.version.as_str(), said.title.as_str()), ("2.00a", "brickyard"));
-        let fields: Vec<&str> = SLOW.lines().next().unwrap().split(',').collect();
-        let block_write: f64 = fields[11].parse().unwrap();
-        assert_eq!(figure(said, "block_write_throughput_bytes_per_s"), Some(block_write * 1024.0));
-        assert!(figure(said, "rewrite_throughput_bytes_per_s") > Some(1e6));
-        assert!(figure(said, "block_read_latency_ns_max") > Some(1e3));
-        assert!(figure(said, "block_write_cpu_share").is_some_and(|share| share < 2.0));
-        assert_eq!(said.settings["file-size"], 1500 << 20);
-        assert!(!said.settings.contains_key("block-size"), "8192 is its number of seeks");
-    }
-
-    /// `+++++` is no zero and no figure of 99999.
-    #[test]
-    fn what_was_too_quick_for_bonnie_is_a_note_and_no_figure() {
-        let said = &parse(QUICK).unwrap()[0];
-        assert_eq!(figure(said, "block_write_throughput_bytes_per_s"), None);
-        assert_eq!(figure(said, "block_write_cpu_share"), None);
-        assert!(figure(said, "char_write_throughput_bytes_per_s").is_some());
-        assert_eq!(said.notes.len(), 1);
-        assert!(said.notes[0].text.contains("block write, rewrite"), "{:?}", said.notes);
-    }
-
-    #[test]
-    fn phases_that_were_left_out_are_no_figures_and_no_notes() {
-        let said = &parse(DIRECT).unwrap()[0];
-        assert!(figure(said, "block_write_throughput_bytes_per_s") > Some(1e6));
-        assert_eq!(said.settings["file-size"], 1 << 30);
-        assert!(said.figures.iter().all(|figure| !figure.name.contains("char")));
-        assert!(said.figures.iter().all(|figure| !figure.name.contains("create")));
-        assert!(said.notes.iter().all(|note| !note.text.contains("create")), "{:?}", said.notes);
-    }
-
-    #[test]
-    fn other_forms_of_the_line_are_refused_by_their_number() {
-        let older = SLOW.replacen("1.98,", "1.97,", 1);
-        assert!(parse(&older).unwrap_err().contains("1.97"));
-        assert!(parse(SLOW.trim_end()).unwrap_err().contains("cut short"));
-        let broken = SLOW.replacen(",1500M,", ",elephant,", 1);
-        assert!(parse(&broken).is_ok_and(|said| !said[0].settings.contains_key("file-size")));
-        assert!(parse("").is_err());
-    }
-}
+mod tests;
