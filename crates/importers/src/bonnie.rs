@@ -43,7 +43,7 @@ pub const BONNIE: Importer = Importer {
         "Per Char",
         "Rewrite",
     ],
-    mark: "line `1.98,2.00a,...` and no heading `------Sequential Output------`",
+    mark: "line `1.98,2.00a,...`, nor a heading `------Sequential Output------`",
     parse,
     knows,
 };

@@ -1,8 +1,9 @@
-//! (pure) dbench 4: its closing table and its last line.
+//! (pure) dbench 3 and 4, and tbench: its closing table and its last line.
 //!
 //! dbench counts bytes in millions and averages after its own warm-up, which it makes a fifth of
 //! the time limit or none, by its build; what it printed of that stands in the kept output. Waits
-//! are printed in ms.
+//! are printed in ms. tbench, its measure of a network, prints the same to the letter, "dbench"
+//! in its first line included: which of both it was cannot be told.
 
 use serde_json::Map;
 
@@ -12,21 +13,42 @@ use experiment::measurement::Note;
 /// See [`Importer`].
 pub const DBENCH: Importer = Importer {
     name: "dbench",
-    about: "All that dbench 4 prints",
-    forms: &[Form {
-        bring: "all that it prints",
-        recorded: &["4.00"],
-        read: "throughput, latencies of each operation",
-        not_read: "",
-    }],
+    about: "All that dbench 3 or 4 prints, or its last line; tbench prints the same",
+    forms: &[
+        Form {
+            bring: "all that it prints",
+            recorded: &["4.00"],
+            read: "throughput, latencies of each operation, which writes were synchronous",
+            not_read: "tables of single clients; whether it was tbench, of a network",
+        },
+        Form {
+            bring: "its last line alone",
+            recorded: &["3"],
+            read: "throughput, clients, the longest wait of 4",
+            not_read: "lines of dbench 1 and 2 (`NB=`)",
+        },
+    ],
     words: &["dbench", "Dbench", "NTCreateX", "Deltree", "Throughput", "procs", "MaxLat"],
-    mark: "line `dbench version 4.00`",
+    mark: "line `dbench version 4.00`, nor `Throughput 162.5 MB/sec  2 clients  2 procs ...`",
     parse,
     knows,
 };
 
 fn knows(text: &str) -> bool {
-    text.lines().any(|line| line.starts_with("dbench version "))
+    text.lines().any(|line| {
+        let line = line.trim();
+        line.starts_with("dbench version ") || is_closing(line) || is_head(line)
+    })
+}
+
+/// Whether it is how a run ends: nobody else counts procs there.
+fn is_closing(line: &str) -> bool {
+    line.starts_with("Throughput ") && line.contains(" MB/sec") && line.contains(" procs")
+}
+
+/// Whether it is the head of its table.
+fn is_head(line: &str) -> bool {
+    line.split_whitespace().eq(["Operation", "Count", "AvgLat", "MaxLat"])
 }
 
 /// The table's names for operations, and ours.
@@ -51,30 +73,56 @@ const OPERATIONS: [(&str, &str); 18] = [
     ("Punch", "punch"),
 ];
 
+/// Begins the tables of single clients.
+const PER_CLIENT: &str = "Per client results:";
+
+/// `Client 0 did 5905 lines and 47013616 bytes`
+fn is_client(line: &str) -> bool {
+    line.starts_with("Client ") && line.contains(" did ") && line.ends_with(" bytes")
+}
+
+/// A run that is read.
+#[derive(Default)]
+struct Run {
+    said: Said,
+    /// Whether the tables are of single clients now.
+    per_client: bool,
+}
+
 /// One result for each closing line, which comes last and has its end.
 fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut all = Vec::new();
-    let mut said: Option<Said> = None;
+    let mut open: Option<Run> = None;
     for line in text.split_inclusive('\n') {
         let (line, whole) = match line.strip_suffix('\n') {
-            Some(line) => (line.trim_end_matches('\r'), true),
-            None => (line, false),
+            Some(line) => (line.trim(), true),
+            None => (line.trim_start(), false),
         };
         if let Some(rest) = line.strip_prefix("dbench version ") {
-            if said.is_some() {
+            if open.is_some() {
                 return Err("a run of it has no closing line".to_owned());
             }
             let version = rest.split(' ').next().unwrap_or_default().to_owned();
-            said = Some(Said { version, ..Said::default() });
-        } else if let (Some(one), true) = (&mut said, whole) {
-            operation(one, line)?;
-            if let Some(rest) = line.strip_prefix("Throughput ") {
-                closing(one, rest)?;
-                all.extend(said.take());
+            open = Some(Run { said: Said { version, ..Said::default() }, per_client: false });
+        } else if whole && is_closing(line) {
+            let mut run = open.take().unwrap_or_default();
+            closing(&mut run.said, line)?;
+            if run.per_client {
+                let text = "Its tables of single clients (--per-client-results) are left out.";
+                run.said.notes.push(Note::new("left-out", text));
+            }
+            all.push(run.said);
+        } else if whole && (line == PER_CLIENT || is_client(line)) {
+            let run = open.as_mut().ok_or("tables of single clients have no run before them")?;
+            run.per_client = true;
+        } else if whole && (is_head(line) || open.is_some()) {
+            let run = open.get_or_insert_default();
+            if !run.per_client {
+                operation(&mut run.said, line)?;
             }
         }
     }
-    match (said, all.is_empty()) {
+    match (open, all.is_empty()) {
         (Some(_), _) => Err("it was cut short: a run of it has no closing line".to_owned()),
         (None, true) => Err("there is no run of dbench in it".to_owned()),
         (None, false) => Ok(all),
@@ -96,24 +144,46 @@ fn operation(said: &mut Said, line: &str) -> Result<(), String> {
     said.add(format!("{ours}_count"), done, *count);
     // Of nothing done there is no wait; dbench divides by zero there.
     if done > 0.0 {
-        said.add(format!("{ours}_latency_ns_mean"), number(mean)? * 1e6, format!("{mean} ms"));
-        said.add(format!("{ours}_latency_ns_max"), number(max)? * 1e6, format!("{max} ms"));
+        let (mean_ms, max_ms) = (number(mean)?, number(max)?);
+        if mean_ms > max_ms + LAST_PLACE {
+            return Err(format!("`{line}` in its table has a mean above its longest wait"));
+        }
+        said.add(format!("{ours}_latency_ns_mean"), mean_ms * 1e6, format!("{mean} ms"));
+        said.add(format!("{ours}_latency_ns_max"), max_ms * 1e6, format!("{max} ms"));
     }
     Ok(())
 }
 
-/// `147.244 MB/sec  2 clients  2 procs  max_latency=34.265 ms`
-fn closing(said: &mut Said, rest: &str) -> Result<(), String> {
-    let wrong = || format!("`Throughput {rest}` is not its closing line");
+/// Of waits, in ms.
+const LAST_PLACE: f64 = 0.001;
+
+/// `Throughput 147.244 MB/sec (sync open)  2 clients  2 procs  max_latency=34.265 ms`; of 3 without
+/// clients and a wait.
+fn closing(said: &mut Said, line: &str) -> Result<(), String> {
+    let wrong = || format!("`{line}` is not its closing line");
+    if line.contains("(NB=") {
+        return Err(format!("`{line}` is of dbench 1 or 2, which is not read; run 3 or 4"));
+    }
+    let mut rest = line.strip_prefix("Throughput ").ok_or_else(wrong)?.to_owned();
+    for mode in ["sync open", "sync dirs"] {
+        let words = format!(" ({mode})");
+        if rest.contains(&words) {
+            rest = rest.replacen(&words, "", 1);
+            let both = if said.title.is_empty() { "" } else { ", " };
+            said.title = format!("{}{both}{mode}", said.title);
+        }
+    }
     let words: Vec<&str> = rest.split_whitespace().collect();
+    let (rate, clients, wait) = match words.as_slice() {
+        [rate, "MB/sec", clients, "clients", _, "procs", wait, "ms"] => {
+            (rate, clients, Some(wait.strip_prefix("max_latency=").ok_or_else(wrong)?))
+        }
+        [rate, "MB/sec", procs, "procs"] => (rate, procs, None),
+        _ => return Err(wrong()),
+    };
     let number =
         |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(wrong);
-    let before = |unit: &str| {
-        let at = words.iter().position(|word| *word == unit).ok_or_else(wrong)?;
-        at.checked_sub(1).map(|at| words[at]).ok_or_else(wrong)
-    };
     let table = said.figures.len();
-    let rate = before("MB/sec")?;
     match number(rate)? {
         // It takes its rate once a second, and prints 0 when it came to none.
         rate if rate <= 0.0 => said.notes.push(Note::new(
@@ -122,27 +192,37 @@ fn closing(said: &mut Said, rest: &str) -> Result<(), String> {
         )),
         value => said.add("throughput_bytes_per_s", value * 1e6, format!("{rate} MB/sec")),
     }
-    let wait = words.iter().find_map(|word| word.strip_prefix("max_latency="));
-    let wait = wait.ok_or_else(wrong)?;
-    if words.last() != Some(&"ms") {
-        return Err(wrong());
-    }
-    if number(wait)? > 0.0 {
-        said.add("latency_ns_max", number(wait)? * 1e6, format!("{wait} ms"));
+    if let Some(wait) = wait {
+        let longest = said.figures.iter().filter(|figure| figure.name.ends_with("_ns_max"));
+        let most = (number(wait)? + LAST_PLACE) * 1e6;
+        if longest.into_iter().any(|of| of.value > most) {
+            return Err("a wait in its table is above the longest of all".to_owned());
+        }
+        if number(wait)? > 0.0 {
+            said.add("latency_ns_max", number(wait)? * 1e6, format!("{wait} ms"));
+        }
     }
     // What sums it all up stands first.
     said.figures.rotate_left(table);
-    let clients: u64 = before("clients")?.parse().map_err(|_| wrong())?;
+    let clients: u64 = clients.parse().map_err(|_| wrong())?;
     said.settings = Map::from_iter([("streams".to_owned(), clients.into())]);
-    Ok(())
+    match said.figures.is_empty() {
+        true => Err("its closing line has no rate, and no table stands before it".to_owned()),
+        false => Ok(()),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::figure;
+    use crate::testing::{figure, rounded, same_or_refused};
+    use base::stats::testing::Random;
 
     const TWO: &str = include_str!("../../../tests/fixtures/tools/dbench-4.00-two-clients.txt");
+    const SYNC: &str = include_str!("../../../tests/fixtures/tools/dbench-4.00-sync.txt");
+    const CLIENTS: &str = include_str!("../../../tests/fixtures/tools/dbench-4.00-per-client.txt");
+    const TBENCH: &str = include_str!("../../../tests/fixtures/tools/dbench-4.00-tbench.txt");
+    const LONE: &str = include_str!("../../../tests/fixtures/tools/dbench-3-lone-lines.txt");
 
     #[test]
     fn the_closing_line_and_the_table_are_read() {
@@ -175,5 +255,74 @@ mod tests {
         assert!(parse("elephant\n").is_err());
         let odd = TWO.replace("MB/sec  2 clients", "MB/sec  many clients");
         assert!(parse(&odd).unwrap_err().contains("closing line"));
+        let old = "Throughput 339.884 MB/sec (NB=424.855 MB/sec  3398.84 MBit/sec)  4 procs\n";
+        assert!(parse(old).unwrap_err().contains("of dbench 1 or 2"));
+        let long = TWO.replace("max_latency=", "max_latency=0");
+        assert!(parse(&long).is_ok());
+        let short = TWO.replace("max_latency=13", "max_latency=1");
+        assert!(parse(&short).unwrap_err().contains("above the longest of all"));
+        let mean = TWO.replace("     8.149", "     0.001");
+        assert!(parse(&mean).unwrap_err().contains("a mean above its longest"));
+    }
+
+    /// By hand: 2.61646 MB/sec are 2616460 B/s.
+    #[test]
+    fn writes_that_were_synchronous_are_told_apart() {
+        let all = DBENCH.read(SYNC).unwrap();
+        let told: Vec<_> = all.iter().map(|said| (said.title.as_str(), &said.settings)).collect();
+        assert_eq!(told[0].0, "sync open");
+        assert_eq!((told[1].0, &told[1].1["streams"]), ("sync dirs", &2.into()));
+        assert_eq!(rounded(&all[0], "throughput_bytes_per_s"), Some(2_616_460.0));
+        let both = SYNC.replacen("(sync open)", "(sync open) (sync dirs)", 1);
+        assert_eq!(DBENCH.read(&both).unwrap()[0].title, "sync open, sync dirs");
+    }
+
+    /// Tables of clients stood in one result with that of all: "its ntcreatex_count stands there
+    /// twice".
+    #[test]
+    fn tables_of_single_clients_are_left_out_with_a_note() {
+        let said = &DBENCH.read(CLIENTS).unwrap()[0];
+        assert_eq!(figure(said, "ntcreatex_count"), Some(2022.0));
+        assert_eq!(rounded(said, "ntcreatex_latency_ns_max"), Some(192_175_000.0));
+        assert_eq!(said.notes[0].kind, "left-out");
+    }
+
+    /// 150.215 MB/sec are 150215000 B/s. Of 3 there is no wait, and of a line alone no version.
+    #[test]
+    fn closing_lines_alone_are_results_and_tbench_prints_what_dbench_does() {
+        let all = DBENCH.read(LONE).unwrap();
+        assert_eq!(all.len(), 8);
+        assert_eq!(rounded(&all[0], "throughput_bytes_per_s"), Some(150_215_000.0));
+        assert_eq!((all[0].figures.len(), &all[7].settings["streams"]), (1, &16.into()));
+        let tbench = &DBENCH.read(TBENCH).unwrap()[0];
+        assert_eq!(rounded(tbench, "throughput_bytes_per_s"), Some(120_449_000.0));
+        let line = TWO.lines().last().unwrap();
+        let said = &DBENCH.read(&format!("{line}\n")).unwrap()[0];
+        assert_eq!(rounded(said, "latency_ns_max"), Some(13_720_000.0));
+    }
+
+    /// Indented, with lines between, operations in another order.
+    #[test]
+    fn what_says_the_same_in_another_way_gives_the_same_numbers() {
+        let mut random = Random::new(20_261_201);
+        let mut kept = 0;
+        for round in 0..200 {
+            let whole = [TWO, SYNC, CLIENTS, TBENCH, LONE][round % 5];
+            let indent = if random.uniform() < 0.5 { "   " } else { "" };
+            let mut lines: Vec<String> = whole.lines().map(|it| format!("{indent}{it}")).collect();
+            for at in 1..lines.len() {
+                let is_row = |at: usize| lines[at].split_whitespace().count() == 4;
+                if is_row(at) && is_row(at - 1) && random.uniform() < 0.3 {
+                    lines.swap(at, at - 1);
+                }
+            }
+            let many = lines.len();
+            if random.uniform() < 0.3 {
+                lines.insert(many / 2, "failed to create barrier semaphore".to_owned());
+            }
+            let changed = format!("{}\n", lines.join("\n"));
+            kept += usize::from(same_or_refused(&DBENCH, whole, &changed, 0.0));
+        }
+        assert!(kept > 150, "{kept}");
     }
 }

@@ -1,9 +1,9 @@
 //! (pure) bonnie++'s tables for people: one of the large file, one of small files.
 //!
 //! Columns are told by their order: either each has a number, or those of single characters are
-//! blank (-f). A wide number moves all that follow, so that their place tells nothing. Since 1.98 the first table's numbers have their own units, rounded, and the second one's
-//! rates of creating are numbers of files (2.00a prints 1024 for 92 a second): of those the CSV
-//! line alone is read.
+//! blank (-f). A wide number moves all that follow, so that their place tells nothing. Since 1.98
+//! the first table's numbers have their own units, rounded, and the second one's rates of creating
+//! are numbers of files (2.00a prints 1024 for 92 a second): of those the CSV line alone is read.
 
 use super::{FIRST, Phase, Rate, Run, bytes, plain, wait_ns};
 
