@@ -7,8 +7,10 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{MIXED, access_of, failed, io_engine_of, percentile_of};
+use super::options::{access_of, io_engine_of};
+use super::{MIXED, Moment, Printed, SYNC, failed, moment, no_io, percentile_of};
 use crate::Said;
+use experiment::measurement::Note;
 
 /// Whether a text has an entry, or the lines of a group, of what fio prints for people.
 pub fn knows(text: &str) -> bool {
@@ -19,7 +21,7 @@ pub fn knows(text: &str) -> bool {
 ///
 /// # Errors
 /// When an entry failed, has no end, or did nothing.
-pub fn parse(text: &str) -> Result<Vec<Said>, String> {
+pub fn parse(text: &str) -> Result<Vec<Printed>, String> {
     let mut read = Text::default();
     for line in text.split_inclusive('\n') {
         // What has no end may have been longer.
@@ -33,10 +35,16 @@ pub fn parse(text: &str) -> Result<Vec<Said>, String> {
 #[derive(Default)]
 struct Text {
     version: String,
-    /// What each job was asked to do, by its name; of two of one name the later.
-    asked: Vec<(String, Map<String, Json>)>,
+    /// What each job was asked to do; of two of one name the later, but see [`Text::settings`].
+    asked: Vec<Asked>,
     /// With whose process each was, which tells snapshots of one run.
-    entries: Vec<(Entry, Said)>,
+    entries: Vec<(Entry, Printed)>,
+    /// How many entries came since a sum of machines, and were no snapshots.
+    since_sum: usize,
+    /// Which jobs did nothing.
+    idle: Vec<String>,
+    /// Whether an entry ended that had not begun.
+    headless: bool,
     open: Option<Open>,
     groups: Vec<Said>,
     in_group: bool,
@@ -51,9 +59,18 @@ struct Entry {
     jobs: u64,
 }
 
+/// What a job was asked.
+struct Asked {
+    name: String,
+    /// Whether `fio --client` told it of one of its machines, which entries do not name.
+    of_machine: bool,
+    settings: Map<String, Json>,
+}
+
 /// An entry that has not ended.
 struct Open {
     of: Entry,
+    at: Option<Moment>,
     directions: Vec<(&'static str, Vec<Told>)>,
     /// Of processors and of flushes, which have no direction.
     others: Vec<Told>,
@@ -69,10 +86,8 @@ impl Text {
         if let Some(version) = version(line) {
             version.clone_into(&mut self.version);
         }
-        if let Some((name, settings)) = asked(line) {
-            self.asked.push((name, settings));
-        }
-        if let Some((of, error)) = entry(line) {
+        self.asked.extend(asked(line));
+        if let Some((of, error, at)) = entry(line) {
             if let Some(open) = &self.open {
                 return Err(no_end(open));
             }
@@ -81,7 +96,7 @@ impl Text {
                 number => return Err(failed(&of.name, number.into())),
             }
             let (directions, others) = (Vec::new(), Vec::new());
-            self.open = Some(Open { of, directions, others, percentiles: None });
+            self.open = Some(Open { of, at, directions, others, percentiles: None });
             return Ok(());
         }
         if let Some(open) = &mut self.open {
@@ -95,6 +110,7 @@ impl Text {
 
     /// Of a group: its name, and a line for each direction until another begins.
     fn group_line(&mut self, line: &str) -> Result<(), String> {
+        self.headless |= line.trim_start().starts_with("issued ") && line.contains("total=");
         if let Some(number) = group(line) {
             self.in_group = true;
             let title = format!("group {number}");
@@ -113,22 +129,56 @@ impl Text {
     fn close(&mut self) -> Result<(), String> {
         let Some(open) = self.open.take() else { return Ok(()) };
         let of = open.of.clone();
-        let asked = self.asked.iter().rev().find(|(name, _)| *name == of.name);
-        let mut settings = asked.map(|(_, settings)| settings.clone()).unwrap_or_default();
-        settings.insert("streams".to_owned(), of.jobs.into());
-        let said = open.said(&self.version, settings)?;
-        // A snapshot of the same run, of which the last has all.
-        self.entries.retain(|(known, _)| *known != of);
-        self.entries.push((of, said));
+        let settings = self.settings(&of);
+        let Some(printed) = open.printed(&self.version, settings) else {
+            self.idle.push(of.name);
+            return Ok(());
+        };
+        let is_sum = of.process == NO_PROCESS;
+        // A snapshot of the same run, of which the last has all. A sum has no process of its own:
+        // it is one where all that stand before it are.
+        if !is_sum || self.since_sum == 0 {
+            let before = self.entries.len();
+            self.entries.retain(|(known, _)| *known != of);
+            self.since_sum += usize::from(self.entries.len() == before);
+        }
+        if is_sum {
+            self.since_sum = 0;
+        }
+        self.entries.push((of, printed));
         Ok(())
     }
 
-    fn end(mut self) -> Result<Vec<Said>, String> {
+    /// What an entry was asked: of several machines that were asked something else under one name,
+    /// what all of them were.
+    fn settings(&self, of: &Entry) -> Map<String, Json> {
+        if of.process == NO_PROCESS {
+            return Map::new();
+        }
+        let mut all = self.asked.iter().rev().filter(|asked| asked.name == of.name);
+        let Some(last) = all.next() else { return Map::from_iter([streams(of)]) };
+        let mut settings = last.settings.clone();
+        for other in all.filter(|other| other.of_machine && last.of_machine) {
+            settings.retain(|knob, value| other.settings.get(knob) == Some(value));
+        }
+        settings.extend([streams(of)]);
+        settings
+    }
+
+    fn end(mut self) -> Result<Vec<Printed>, String> {
         if let Some(open) = &self.open {
             return Err(no_end(open));
         }
-        if !self.entries.is_empty() {
-            return Ok(self.entries.into_iter().map(|(_, said)| said).collect());
+        if self.headless {
+            return Err("an entry of it has no first line `NAME: (groupid=0, ...`".to_owned());
+        }
+        if let Some((_, first)) = self.entries.first_mut() {
+            let idle = self.idle.into_iter();
+            first.said.notes.extend(idle.map(|name| Note::new("no-io", no_io(&name))));
+            return Ok(self.entries.into_iter().map(|(_, printed)| printed).collect());
+        }
+        if let Some(name) = self.idle.first() {
+            return Err(no_io(name));
         }
         if self.in_group {
             return Err("it was cut short: nothing follows the last line of a group".to_owned());
@@ -136,8 +186,11 @@ impl Text {
         self.groups.retain(|said| !said.figures.is_empty());
         let version = self.version;
         let groups = self.groups.into_iter();
-        let groups: Vec<Said> =
-            groups.map(|said| Said { version: version.clone(), ..said }).collect();
+        let printed = |said: Said| {
+            let (name, version) = (said.title.clone(), version.clone());
+            Printed { name, group: None, at: None, said: Said { version, ..said } }
+        };
+        let groups: Vec<Printed> = groups.map(printed).collect();
         match groups.is_empty() {
             true => Err("there is no entry of a job of fio's in it".to_owned()),
             false => Ok(groups),
@@ -176,6 +229,9 @@ impl Open {
                 self.others.extend(told);
             }
         } else if let Some((name, told)) = wait(line) {
+            if self.directions.is_empty() && name != SYNC {
+                return Err(format!("its job {} has `{line}` of no direction", self.of.name));
+            }
             self.of(name).extend(told);
         }
         Ok(false)
@@ -200,7 +256,8 @@ impl Open {
         };
         let has = |way: &str| self.directions.iter().any(|(known, _)| *known == way);
         // Put together, they are counted as they were issued.
-        let alike = has(MIXED)
+        let only_mixed = self.directions.iter().all(|(known, _)| *known == MIXED);
+        let alike = only_mixed && !self.directions.is_empty()
             || ["read", "write", "trim"]
                 .into_iter()
                 .zip(counts)
@@ -232,17 +289,23 @@ impl Open {
         }
     }
 
-    fn said(self, version: &str, settings: Map<String, Json>) -> Result<Said, String> {
+    /// Nothing of one that did nothing.
+    fn printed(self, version: &str, settings: Map<String, Json>) -> Option<Printed> {
         let title = self.of.name.clone();
-        let mut said = Said { version: version.to_owned(), title, settings, ..Said::default() };
+        let mut said =
+            Said { version: version.to_owned(), title: title.clone(), settings, ..Said::default() };
         // Each was issued, as the counts say.
         let ways = &self.directions;
         let alone = ways.len() == 1 && ways.iter().all(|(way, _)| ["read", "write"].contains(way));
         if ways.is_empty() {
-            return Err(format!("its job {} completed no I/O", self.of.name));
+            return None;
         }
         for (way, told) in ways {
             let before = if alone { String::new() } else { format!("{way}_") };
+            if told.iter().any(|(name, value, _)| name == "iops" && *value == 0.0) {
+                let text = format!("fio told no rate of its job {title} and {way}, but 0");
+                said.notes.push(Note::new("no-rate", text));
+            }
             // A rate of 0 is one that was rounded away.
             for (name, value, printed) in told.iter().filter(|(_, value, _)| *value > 0.0) {
                 said.add(format!("{before}{name}"), *value, printed.clone());
@@ -251,21 +314,43 @@ impl Open {
         for (name, value, printed) in self.others {
             said.add(name, value, printed);
         }
-        Ok(said)
+        let Entry { name, group, .. } = self.of;
+        Some(Printed { name, group: Some(group), at: self.at, said })
     }
 }
 
+/// Of the sum that `fio --client` prints of all machines.
+const NO_PROCESS: u64 = 0;
+
+fn streams(of: &Entry) -> (String, Json) {
+    ("streams".to_owned(), of.jobs.into())
+}
+
 /// `name: (groupid=0, jobs=8): err= 0: pid=171908: Thu Sep  5 03:52:31 2024`.
-fn entry(line: &str) -> Option<(Entry, u32)> {
+fn entry(line: &str) -> Option<(Entry, u32, Option<Moment>)> {
     let (name, rest) = line.split_once(": (groupid=")?;
+    let name = without_progress(name);
     let (group, rest) = rest.split_once(", jobs=")?;
     let (jobs, rest) = rest.split_once("): err=")?;
     let error: String = rest.trim_start().chars().take_while(char::is_ascii_digit).collect();
     let (_, process) = rest.split_once(": pid=")?;
+    let at = process.split_once(": ").and_then(|(_, time)| moment(time));
     let process: String = process.chars().take_while(char::is_ascii_digit).collect();
-    let name = name.trim_start().to_owned();
+    let name = name.to_owned();
     let (group, jobs) = (group.parse().ok()?, jobs.parse().ok()?);
-    Some((Entry { name, group, process: process.parse().ok()?, jobs }, error.parse().ok()?))
+    let of = Entry { name, group, process: process.parse().ok()?, jobs };
+    Some((of, error.parse().ok()?, at))
+}
+
+/// What fio tells while it runs has no end of line: `Jobs: 0 (f=0)small`, and `Jobs: 1 (f=1):
+/// [r(1)][100.0%][eta 00m:00s]small`.
+fn without_progress(name: &str) -> &str {
+    let name = name.rsplit('\r').next().unwrap_or(name).trim_start();
+    let files =
+        name.strip_prefix("Jobs: ").and_then(|rest| rest.split_once(" (f=")?.1.split_once(')'));
+    let Some((_, rest)) = files else { return name };
+    let behind = rest.split_once("[eta ").and_then(|(_, rest)| rest.split_once(']'));
+    behind.map_or(rest, |(_, rest)| rest)
 }
 
 /// `Run status group 0 (all jobs):`.
@@ -276,6 +361,9 @@ fn group(line: &str) -> Option<u64> {
 
 /// `fio-3.35`, alone on its line; of 2.0 the number alone, which is not believed.
 fn version(line: &str) -> Option<&str> {
+    // `hostname=server, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.33, flags=1` of --client.
+    let of_machine = line.starts_with("hostname=").then(|| line.split_once(", fio=")).flatten();
+    let line = of_machine.map_or(line, |(_, rest)| rest.split(',').next().unwrap_or(rest));
     let version = line.trim().strip_prefix("fio-")?;
     let is_one = version.starts_with(|c: char| c.is_ascii_digit()) && !version.contains(' ');
     is_one.then_some(version)
@@ -340,11 +428,9 @@ fn percentiles(line: &str) -> Option<(&'static str, f64)> {
     Some((latency(name)?, unit_ns(unit)?))
 }
 
-/// How long flushes took.
-const SYNC: &str = "sync_latency_ns";
-
 fn latency(name: &str) -> Option<&'static str> {
     match name {
+        "slat" => Some("submission_latency_ns"),
         "sync" => Some(SYNC),
         "lat" => Some("latency_ns"),
         "clat" => Some("completion_latency_ns"),
@@ -367,13 +453,19 @@ fn unit_ns(unit: &str) -> Option<f64> {
 /// carry when it rounds: 11.98 MiB/s stands there as `11.0MiB/s (12.6MB/s)`; then the other is it.
 ///
 /// # Errors
-/// When there is none, or the two contradict each other.
+/// When there is none, or the two contradict each other. The sum of several machines (--client) has
+/// them without `B/s`, and the sum of directions in fio 3.33 is `0 (0)`.
 fn rate(text: &str) -> Result<(f64, String), &'static str> {
     let end = text.find([',', ' ', '(', ';']).unwrap_or(text.len());
     let (first, rest) = text.split_at(end);
-    let one = Rate::of(first).ok_or("has no rate")?;
     let inner = rest.trim_start().strip_prefix('(').and_then(|rest| rest.split_once(')'));
-    let Some((other, two)) = inner.and_then(|(inner, _)| Some((inner, Rate::of(inner)?))) else {
+    let bare = !first.ends_with("/s") && inner.is_some_and(|(inner, _)| !inner.ends_with("/s"));
+    let of = |text: &str| match bare {
+        true => Rate::of(&format!("{text}B/s")),
+        false => Rate::of(text),
+    };
+    let one = of(first).ok_or("has no rate")?;
+    let Some((other, two)) = inner.and_then(|(inner, _)| Some((inner, of(inner)?))) else {
         return Ok((one.bytes_per_s, first.to_owned()));
     };
     let near = |a: f64, b: f64| (a - b).abs() <= one.step + two.step;
@@ -438,7 +530,7 @@ fn scaled(text: &str) -> Option<f64> {
 
 /// What a job is asked: `name: (g=0): rw=randread, bs=(R) 16.0KiB-16.0KiB, (W) 16.0KiB-16.0KiB, (T)
 /// 16.0KiB-16.0KiB, ioengine=psync, iodepth=1`, or of 2.x `bs=4K-4K/4K-4K/4K-4K`.
-fn asked(line: &str) -> Option<(String, Map<String, Json>)> {
+fn asked(line: &str) -> Option<Asked> {
     let (name, rest) = line.split_once(": (g=")?;
     let (_, rest) = rest.split_once("): rw=")?;
     let (rw, rest) = rest.split_once(", bs=")?;
@@ -462,7 +554,11 @@ fn asked(line: &str) -> Option<(String, Map<String, Json>)> {
         _ => each.first().copied().flatten().filter(|size| each.get(1) == Some(&Some(*size))),
     };
     set("block-size", size.map(Json::from));
-    Some((name.trim_start().to_owned(), known))
+    let name = name.trim_start();
+    // `<server> name: ...` of --client.
+    let of_machine = name.strip_prefix('<').and_then(|rest| rest.split_once("> "));
+    let (of_machine, name) = of_machine.map_or((false, name), |(_, name)| (true, name));
+    Some(Asked { name: name.to_owned(), of_machine, settings: known })
 }
 
 /// `4096B-4096B`, `16.0KiB-16.0KiB` and `4K-4K`; none of a range.

@@ -1,5 +1,6 @@
 //! Outputs of fio 2.1 to 3.25, with every number of theirs computed by hand.
 
+use super::super::FIO;
 use super::*;
 use crate::testing::{figure, rounded};
 
@@ -7,6 +8,10 @@ const FOUR: &str = include_str!("../../../../../tests/fixtures/tools/fio-2.1.9-f
 const TWO: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.1-two-runs.txt");
 const SYNC: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.25-fdatasync.txt");
 const MIXED: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.25-gtod-reduce.txt");
+
+fn parse(text: &str) -> Result<Vec<Said>, String> {
+    (FIO.parse)(text)
+}
 
 /// `read : io=237902MB, bw=406018KB/s, iops=101504` is 406018 * 1024 = 415762432 B/s, and
 /// `clat (usec): ... max=400858, avg=628.75` are 628750 ns and 400858000 ns.
@@ -132,4 +137,72 @@ fn a_job_that_failed_or_has_no_end_is_told_by_its_name() {
     let nothing = lost.replace("785920,262656", "0,0").replace("  write: IOPS", "  other: IOPS");
     assert!(parse(&nothing).unwrap_err().contains("completed no I/O"));
     assert!(parse("fio-3.25\nStarting 1 process\n").unwrap_err().contains("no entry"));
+}
+
+/// With `--client` fio prints the sum of all machines without `B/s`: `BW=296Mi (311M)` are
+/// 296 * 2^20 = 310378496 B/s. "Has no rate" was said of the whole file. And what it tells while
+/// it runs was part of a job's name: `Jobs: 0 (f=0)small`.
+#[test]
+fn machines_and_their_sum_are_results() {
+    let new = include_str!("../../../../../tests/fixtures/tools/fio-3.42-clients-people.txt");
+    let said = parse(new).unwrap();
+    let titles: Vec<&str> = said.iter().map(|said| said.title.as_str()).collect();
+    assert_eq!(titles, ["large", "small", "All clients"]);
+    assert!(said.iter().all(|said| said.version == "3.42"));
+    assert_eq!(rounded(&said[0], "throughput_bytes_per_s"), Some(154.0 * 1_048_576.0));
+    assert_eq!(rounded(&said[2], "throughput_bytes_per_s"), Some(310_378_496.0));
+    assert_eq!(rounded(&said[2], "iops"), Some(40_300.0));
+    assert_eq!(said[0].settings["block-size"], 65_536);
+    assert_eq!(said[1].settings["block-size"], 4096);
+    // How many jobs each of its groups had, fio does not say there.
+    assert!(said[2].settings.is_empty());
+    let old = include_str!("../../../../../tests/fixtures/tools/fio-3.33-clients-people.txt");
+    assert_eq!(parse(old).unwrap().len(), 3);
+    // Two runs have two sums, and snapshots of one run have one.
+    let later = old.replace(": pid=1", ": pid=2");
+    assert_eq!(parse(&format!("{old}{later}")).unwrap().len(), 6);
+    assert_eq!(parse(&format!("{old}{old}")).unwrap().len(), 3);
+    // Entries do not say which machine they are of: of one name, what both were asked is known.
+    let alike = parse(&new.replace("small:", "large:")).unwrap();
+    assert_eq!(alike[0].settings.get("block-size"), None);
+    assert_eq!(alike[0].settings["access"], "random-read");
+    for (text, due) in [
+        ("Jobs: 1 (f=1): [r(1)][100.0%][r=9.8MiB/s][r=2513 IOPS][eta 00m:00s]a", "a"),
+        ("Jobs: 0 (f=0)a b", "a b"),
+        ("Jobs: of mine", "Jobs: of mine"),
+    ] {
+        assert_eq!(without_progress(text), due);
+    }
+}
+
+/// `mixed: IOPS=0, BW=0 (0)(0B/75msec)`: fio 3.33 loses the rate of both directions together.
+/// "Has no rate" was said of the whole file.
+#[test]
+fn a_rate_that_fio_lost_is_told_in_a_note_and_the_latency_beside_it_is_kept() {
+    let text = include_str!("../../../../../tests/fixtures/tools/fio-3.33-both.txt");
+    let said = &parse(text).unwrap()[0];
+    assert_eq!(rounded(said, "read_iops"), Some(9426.0));
+    assert_eq!(rounded(said, "mixed_latency_ns_mean"), Some(65_090.0));
+    assert_eq!((figure(said, "mixed_iops"), figure(said, "iops")), (None, None));
+    assert_eq!(said.notes[0].text, "fio told no rate of its job mixjob and mixed, but 0");
+}
+
+/// `--output-format=normal,json`: the JSON alone was read, and of a log in which a run as JSON
+/// followed one for people the first was lost without a word.
+#[test]
+fn a_run_in_two_forms_is_one_result_and_two_runs_are_two() {
+    let both = include_str!("../../../../../tests/fixtures/tools/fio-3.33-normal-and-json.txt");
+    let said = parse(both).unwrap();
+    assert_eq!(said.len(), 1);
+    // 2895872 bytes in 70 ms, of the JSON, and not the 39.5 MiB/s beneath it.
+    assert_eq!(rounded(&said[0], "read_throughput_bytes_per_s"), Some(41_369_600.0));
+    let other = both.replace("IOPS=10.1k", "IOPS=10.9k");
+    // Of another time it is another run.
+    let later = other.replace("23:41:40 2026\n", "23:43:40 2026\n");
+    assert_eq!(parse(&later).unwrap().len(), 2);
+    let why = parse(&other).unwrap_err();
+    assert!(why.contains("in two forms that say different things"), "{why}");
+    let two = format!("{TWO}{both}");
+    let said = parse(&two).unwrap();
+    assert_eq!(said.len(), 3, "of another name");
 }
