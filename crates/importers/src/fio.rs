@@ -14,11 +14,10 @@ mod entries; //   (pure) of which jobs and machines a document tells
 mod bins; //      (pure) how often each latency came
 mod snapshots; // (pure) of the snapshots of one run the last
 mod documents; // (pure) its JSON
+mod terse; //     (pure) a line of fields for each job
 mod text; //      (pure) what it prints for people
 #[cfg(test)]
 mod tests; //     (pure) its JSON
-
-use printed::{Moment, Printed, moment};
 
 /// See [`Importer`].
 pub const FIO: Importer = Importer {
@@ -31,6 +30,12 @@ pub const FIO: Importer = Importer {
             read: "rates, IOPS, latencies, their percentiles and bins, of each direction; of several \
                    machines (--client) each, and their sum",
             not_read: "how busy disks were",
+        },
+        Form {
+            bring: "--minimal, or --output-format=terse, of format 2 to 5",
+            recorded: &["2.0.15", "2.15", "3.33", "3.42"],
+            read: "rates, IOPS, latencies and their percentiles, of each direction",
+            not_read: "how busy disks were; snapshots (--status-interval)",
         },
         Form {
             bring: "what it prints for people",
@@ -47,7 +52,7 @@ pub const FIO: Importer = Importer {
 
 /// Whether a text looks like what fio prints, whole or not.
 fn knows(text: &str) -> bool {
-    documents::knows(text) || text::knows(text)
+    documents::knows(text) || terse::knows(text) || text::knows(text)
 }
 
 /// One result for each job, or for each group of jobs with `group_reporting`, in the order of each
@@ -58,6 +63,9 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     if documents::knows(text) {
         all = documents::parse(text)?;
     }
+    if terse::knows(text) {
+        all = printed::join(all, terse::parse(text)?)?;
+    }
     if text::knows(text) {
         all = printed::join(all, text::parse(text)?)?;
     }
@@ -67,7 +75,8 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     }
 }
 
-const NOTHING: &str = "there is no JSON document of fio's in it, and no entry of a job";
+const NOTHING: &str = "there is no JSON document of fio's in it, and no line of fields, and no \
+                       entry of a job";
 
 /// Of a job that ended with an error of that number.
 fn failed(job: &str, number: i64) -> String {

@@ -3,9 +3,8 @@
 
 use serde_json::Value as Json;
 
-use super::{
-    MIXED, Printed, bins, entries, failed, moment, no_io, options, percentile_of, snapshots,
-};
+use super::printed::{Printed, moment};
+use super::{MIXED, bins, entries, failed, no_io, options, percentile_of, snapshots};
 use crate::{Said, json};
 use entries::Entry;
 use experiment::measurement::Note;

@@ -178,7 +178,7 @@ mod tests {
     fn options_that_may_be_of_another_job_are_of_none() {
         let more = |text: &str| {
             let at = text.find("\"clat_percentiles\"").unwrap();
-            format!("{}\"numjobs\" : \"2\", {}", &text[..at], &text[at..])
+            format!("{}\"numjobs\":\"2\",{}", &text[..at], &text[at..])
         };
         let same_host = OWN.replace("8776", "8775");
         assert!((FIO.parse)(&same_host).unwrap()[0].settings.contains_key("block-size"));
@@ -189,14 +189,11 @@ mod tests {
 
     #[test]
     fn a_sum_that_is_not_that_of_its_machines_is_refused() {
-        let other = OWN.replacen("\"total_ios\" : 2176", "\"total_ios\" : 2177", 1);
+        let other = OWN.replacen("\"total_ios\":2176", "\"total_ios\":2177", 1);
         let why = (FIO.parse)(&other).unwrap_err();
         assert!(why.contains("`All clients` has 2177 total_ios of read"), "{why}");
-        let nameless = OWN.replacen(
-            "\"hostname\" : \"127.0.0.1\",\n      \"port\" : 8775\n",
-            "\"port\" : 8775\n",
-            1,
-        );
+        let nameless =
+            OWN.replacen("\"hostname\":\"127.0.0.1\",\"port\":8775}", "\"port\":8775}", 1);
         let why = (FIO.parse)(&nameless).unwrap_err();
         assert!(why.contains("of which machine"), "{why}");
         let none = "{\n\"fio version\": \"fio-3.42\", \"client_stats\": []\n}\n";

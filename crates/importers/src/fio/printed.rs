@@ -123,3 +123,14 @@ pub fn moment(text: &str) -> Option<Moment> {
     let year: u64 = words.next()?.parse().ok().filter(|year| *year < 10_000)?;
     Some(((year * 12 + month) * 31 + day) * 86_400 + second)
 }
+
+/// What fio tells while it runs has no end of line: `Jobs: 0 (f=0)small`, and `Jobs: 1 (f=1):
+/// [r(1)][100.0%][eta 00m:00s]small`.
+pub fn without_progress(name: &str) -> &str {
+    let name = name.rsplit('\r').next().unwrap_or(name).trim_start();
+    let files =
+        name.strip_prefix("Jobs: ").and_then(|rest| rest.split_once(" (f=")?.1.split_once(')'));
+    let Some((_, rest)) = files else { return name };
+    let behind = rest.split_once("[eta ").and_then(|(_, rest)| rest.split_once(']'));
+    behind.map_or(rest, |(_, rest)| rest)
+}

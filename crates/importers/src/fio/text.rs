@@ -8,7 +8,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::options::{access_of, io_engine_of};
-use super::{MIXED, Moment, Printed, SYNC, failed, moment, no_io, percentile_of};
+use super::printed::{Moment, Printed, moment, without_progress};
+use super::{MIXED, SYNC, failed, no_io, percentile_of};
 use crate::Said;
 use experiment::measurement::Note;
 
@@ -340,17 +341,6 @@ fn entry(line: &str) -> Option<(Entry, u32, Option<Moment>)> {
     let (group, jobs) = (group.parse().ok()?, jobs.parse().ok()?);
     let of = Entry { name, group, process: process.parse().ok()?, jobs };
     Some((of, error.parse().ok()?, at))
-}
-
-/// What fio tells while it runs has no end of line: `Jobs: 0 (f=0)small`, and `Jobs: 1 (f=1):
-/// [r(1)][100.0%][eta 00m:00s]small`.
-fn without_progress(name: &str) -> &str {
-    let name = name.rsplit('\r').next().unwrap_or(name).trim_start();
-    let files =
-        name.strip_prefix("Jobs: ").and_then(|rest| rest.split_once(" (f=")?.1.split_once(')'));
-    let Some((_, rest)) = files else { return name };
-    let behind = rest.split_once("[eta ").and_then(|(_, rest)| rest.split_once(']'));
-    behind.map_or(rest, |(_, rest)| rest)
 }
 
 /// `Run status group 0 (all jobs):`.
