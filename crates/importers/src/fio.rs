@@ -16,6 +16,7 @@ mod snapshots; // (pure) of the snapshots of one run the last
 mod documents; // (pure) its JSON
 mod terse; //     (pure) a line of fields for each job
 mod text; //      (pure) what it prints for people
+mod log; //       (pure) what it logs over time
 #[cfg(test)]
 mod tests; //     (pure) its JSON
 
@@ -43,6 +44,14 @@ pub const FIO: Importer = Importer {
             read: "rates, IOPS, latencies and their percentiles, of each direction",
             not_read: "",
         },
+        Form {
+            bring: "fio --version; tail -v -n +1 *.log, of write_bw_log, write_iops_log, \
+                    write_lat_log and write_hist_log",
+            recorded: &["2.15", "3.33"],
+            read: "rates, IOPS and latencies over time, and histograms of latencies",
+            not_read: "logs without their names; log_window_value=both, log_unix_epoch=1, \
+                       per_job_logs=0",
+        },
     ],
     words: &["fio", "ioengine", "iodepth", "clat", "slat", "BW=", "runt=", "IOPS=", "numjobs"],
     mark: "line `NAME: (groupid=0, jobs=1): err= 0` and no JSON with `fio version`",
@@ -52,7 +61,7 @@ pub const FIO: Importer = Importer {
 
 /// Whether a text looks like what fio prints, whole or not.
 fn knows(text: &str) -> bool {
-    documents::knows(text) || terse::knows(text) || text::knows(text)
+    documents::knows(text) || terse::knows(text) || text::knows(text) || log::knows(text)
 }
 
 /// One result for each job, or for each group of jobs with `group_reporting`, in the order of each
@@ -69,9 +78,13 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
     if text::knows(text) {
         all = printed::join(all, text::parse(text)?)?;
     }
+    let mut all: Vec<Said> = all.into_iter().map(|printed| printed.said).collect();
+    if log::knows(text) {
+        all.extend(log::parse(text)?);
+    }
     match all.is_empty() {
         true => Err(NOTHING.to_owned()),
-        false => Ok(all.into_iter().map(|printed| printed.said).collect()),
+        false => Ok(all),
     }
 }
 

@@ -350,7 +350,7 @@ fn group(line: &str) -> Option<u64> {
 }
 
 /// `fio-3.35`, alone on its line; of 2.0 the number alone, which is not believed.
-fn version(line: &str) -> Option<&str> {
+pub fn version(line: &str) -> Option<&str> {
     // `hostname=server, be=0, 64-bit, os=Linux, arch=x86-64, fio=fio-3.33, flags=1` of --client.
     let of_machine = line.starts_with("hostname=").then(|| line.split_once(", fio=")).flatten();
     let line = of_machine.map_or(line, |(_, rest)| rest.split(',').next().unwrap_or(rest));
