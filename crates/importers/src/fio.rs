@@ -27,9 +27,9 @@ pub const FIO: Importer = Importer {
     forms: &[
         Form {
             bring: "--output-format=json, or json+",
-            recorded: &["2.1.4", "2.15", "3.1", "3.19", "3.33", "3.42"],
-            read: "rates, IOPS, latencies, their percentiles and bins, of each direction; of several \
-                   machines (--client) each, and their sum",
+            recorded: &["2.1.4", "2.2.10", "2.15", "2.21", "3.1", "3.19", "3.33", "3.42"],
+            read: "rates, IOPS, latencies, their percentiles and bins, of each direction; of \
+                   several machines (--client) each, and their sum",
             not_read: "how busy disks were",
         },
         Form {
@@ -40,7 +40,7 @@ pub const FIO: Importer = Importer {
         },
         Form {
             bring: "what it prints for people",
-            recorded: &["2.1.9", "3.1", "3.25", "3.33", "3.42"],
+            recorded: &["2.0.15", "2.1.9", "2.2.10", "2.21", "3.1", "3.25", "3.33", "3.42"],
             read: "rates, IOPS, latencies and their percentiles, of each direction",
             not_read: "",
         },

@@ -6,8 +6,8 @@
 //! "Log File Formats"; stat.c: add_bw_sample, __add_samples):
 //!
 //! * latencies are in us until fio 2.21, and in ns since;
-//! * a rate is in KiB/s where it is of an interval, and since 2.10 in bytes per ms where it is of one
-//!   I/O;
+//! * a rate is in KiB/s where it is of an interval, and since 2.10 in bytes per ms where it is of
+//!   one I/O;
 //! * since 3.19 the last column is a priority, before it was none or an offset.
 //!
 //! There is no figure of a log: its mean is not that of the run, as intervals are not of one length
@@ -214,8 +214,8 @@ impl Log<'_> {
         Ok(all)
     }
 
-    /// Whether rows have a priority, which came with 3.19: one in hexadecimals, one behind an offset,
-    /// or one that is 0 or 1 at I/Os that cannot all be of the first block.
+    /// Whether rows have a priority, which came with 3.19: one in hexadecimals, one behind an
+    /// offset, or one that is 0 or 1 at I/Os that cannot all be of the first block.
     fn has_priority(rows: &[Row<'_>], columns: usize) -> bool {
         /// A file of fewer blocks may be.
         const ENOUGH: usize = 8;
@@ -238,8 +238,8 @@ impl Log<'_> {
         }
         let untold = |what: &str| {
             self.wrong(&format!(
-                "{what}, and nothing says which fio wrote it; put what `fio --version` prints above \
-                 the name"
+                "{what}, and nothing says which fio wrote it; put what `fio --version` prints \
+                 above the name"
             ))
         };
         match (self.kind, told) {

@@ -52,8 +52,8 @@ fn head(line: &str) -> Option<Head<'_>> {
 /// A result for each line.
 ///
 /// # Errors
-/// When a job failed or did nothing, when its fields are not those of the format, and when lines may
-/// be snapshots of one run.
+/// When a job failed or did nothing, when its fields are not those of the format, and when lines
+/// may be snapshots of one run.
 pub fn parse(text: &str) -> Result<Vec<Printed>, String> {
     let (mut all, mut idle) = (Vec::new(), Vec::new());
     let mut last: Vec<Job<'_>> = Vec::new();

@@ -1,7 +1,8 @@
 //! JSON of fio 2.1 to 3.42.
 
 use super::*;
-use crate::testing::{figure, rounded};
+use crate::testing::{figure, rounded, same_or_refused};
+use base::stats::testing::Random;
 
 const READ: &str = include_str!("../../../../tests/fixtures/tools/fio-3.33-read.txt");
 const MIXED: &str = include_str!("../../../../tests/fixtures/tools/fio-3.33-mixed.txt");
@@ -245,4 +246,69 @@ fn the_steady_state_that_fio_tested_is_a_note() {
     let said = parse(&with).unwrap();
     let due = "fio did not attain the steady state it was asked for: iops:0.300000%";
     assert_eq!(said[0].notes[0].text, due);
+}
+
+/// 2.2.10: 128000 KiB/s are 131072000 B/s. 2.21: the bins of 128 reads, in us, without an N.
+#[test]
+fn documents_of_more_versions_have_the_same_figures() {
+    let two = include_str!("../../../../tests/fixtures/tools/fio-2.2.10-numjobs.txt");
+    let said = parse(two).unwrap();
+    assert_eq!((said.len(), said[0].version.as_str()), (2, "2.2.10"));
+    assert_eq!(rounded(&said[0], "read_throughput_bytes_per_s"), Some(131_072_000.0));
+    assert_eq!(rounded(&said[0], "read_submission_latency_ns_mean"), Some(8220.0));
+    let bins = include_str!("../../../../tests/fixtures/tools/fio-2.21-bins.txt");
+    let said = &parse(bins).unwrap()[0];
+    let read = &said.histograms[0];
+    assert_eq!((read.name.as_str(), read.values[0]), ("completion_latency_ns", 51_000));
+    assert_eq!(read.counts.iter().sum::<u64>(), 128);
+    assert_eq!(rounded(said, "completion_latency_ns_mean"), Some(283_320.313));
+}
+
+/// Keys that a newer fio may add, in another order and on other lines, with notes around, and cut
+/// or broken: the same numbers, or an error.
+#[test]
+fn a_document_with_more_in_another_order_has_the_same_figures() {
+    use serde_json::Value as Json;
+    fn more(value: &mut Json, random: &mut Random) {
+        match value {
+            Json::Object(map) => {
+                for inner in map.values_mut() {
+                    more(inner, random);
+                }
+                if random.uniform() < 0.2 && map.contains_key("iops") {
+                    map.insert("iops_new".into(), 5.into());
+                    map.insert("bw_new".into(), serde_json::json!({ "mean": 7, "N": 3 }));
+                }
+                if random.uniform() < 0.5 {
+                    let turned: Vec<_> = map.clone().into_iter().rev().collect();
+                    map.clear();
+                    map.extend(turned);
+                }
+            }
+            Json::Array(all) => all.iter_mut().for_each(|inner| more(inner, random)),
+            _ => {}
+        }
+    }
+    let (mut tried, mut kept) = (0, 0);
+    for seed in 0..60 {
+        let mut random = Random::new(seed);
+        for whole in [READ, MIXED, TWO, OLD, OLDEST, LINE, EACH, UNIFIED] {
+            let at = whole.find('{').unwrap();
+            let mut documents =
+                serde_json::Deserializer::from_str(&whole[at..]).into_iter::<Json>();
+            let mut document = documents.next().unwrap().unwrap();
+            more(&mut document, &mut random);
+            let text = match random.uniform() < 0.5 {
+                true => format!("note: both\n{document:#}\nfio: done\n"),
+                false => format!("{document}\n"),
+            };
+            tried += 1;
+            kept += usize::from(same_or_refused(&FIO, whole, &text, 1e-12));
+            let cut = &text[..(text.len() as f64 * random.uniform()) as usize];
+            assert!(
+                parse(cut).is_ok_and(|some| some == parse(&text).unwrap()) || parse(cut).is_err()
+            );
+        }
+    }
+    assert!(kept == tried, "{kept} of {tried}");
 }

@@ -46,6 +46,8 @@ struct Text {
     idle: Vec<String>,
     /// Whether an entry ended that had not begun.
     headless: bool,
+    /// Why a job failed, in fio's words; it has an entry where it began at all.
+    failed: Option<String>,
     open: Option<Open>,
     groups: Vec<Said>,
     in_group: bool,
@@ -111,6 +113,8 @@ impl Text {
 
     /// Of a group: its name, and a line for each direction until another begins.
     fn group_line(&mut self, line: &str) -> Result<(), String> {
+        let words = line.strip_prefix("fio: pid=").and_then(|rest| rest.split_once(", error="));
+        self.failed = words.map(|(_, words)| words.to_owned()).or(self.failed.take());
         self.headless |= line.trim_start().starts_with("issued ") && line.contains("total=");
         if let Some(number) = group(line) {
             self.in_group = true;
@@ -185,6 +189,9 @@ impl Text {
             return Err("it was cut short: nothing follows the last line of a group".to_owned());
         }
         self.groups.retain(|said| !said.figures.is_empty());
+        if let Some(words) = self.failed.filter(|_| self.groups.is_empty()) {
+            return Err(format!("its job failed before it began: {words}"));
+        }
         let version = self.version;
         let groups = self.groups.into_iter();
         let printed = |said: Said| {
@@ -213,16 +220,19 @@ impl Open {
             self.percentile_row(line);
             return Ok(false);
         }
-        self.percentiles = percentiles(line);
-        if self.percentiles.is_some() {
+        // Rows end with the next line of the entry, and not with what something else wrote between.
+        if line.contains("percentiles") {
+            self.percentiles = percentiles(line);
             return Ok(false);
         }
         if let Some((way, told)) = direction(line)? {
             if self.directions.iter().any(|(known, _)| *known == way) {
                 return Err(format!("its job {} has a line `{way}` twice", self.of.name));
             }
+            self.percentiles = None;
             self.directions.push((way, told));
         } else if let Some(rest) = line.strip_prefix("cpu ") {
+            self.percentiles = None;
             for (key, name) in [("usr=", "user_cpu_share"), ("sys=", "system_cpu_share")] {
                 let percent = rest.split([':', ',', ' ']).find_map(|word| word.strip_prefix(key));
                 let number = percent.and_then(|it| it.strip_suffix('%')?.parse::<f64>().ok());
@@ -233,6 +243,7 @@ impl Open {
             if self.directions.is_empty() && name != SYNC {
                 return Err(format!("its job {} has `{line}` of no direction", self.of.name));
             }
+            self.percentiles = None;
             self.of(name).extend(told);
         }
         Ok(false)

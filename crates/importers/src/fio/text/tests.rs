@@ -2,7 +2,8 @@
 
 use super::super::FIO;
 use super::*;
-use crate::testing::{figure, rounded};
+use crate::testing::{figure, rounded, same_or_refused};
+use base::stats::testing::Random;
 
 const FOUR: &str = include_str!("../../../../../tests/fixtures/tools/fio-2.1.9-four-groups.txt");
 const TWO: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.1-two-runs.txt");
@@ -205,4 +206,90 @@ fn a_run_in_two_forms_is_one_result_and_two_runs_are_two() {
     let two = format!("{TWO}{both}");
     let said = parse(&two).unwrap();
     assert_eq!(said.len(), 3, "of another name");
+}
+
+/// Each computed by hand: `bw=186182KB/s` are 190650368 B/s, `107789KB/s` 110375936 and
+/// `73.1MiB/s` 76650905.6; `slat (usec): avg= 8.21` was left out without a word.
+#[test]
+fn entries_of_more_versions_have_the_same_figures() {
+    let old = include_str!("../../../../../tests/fixtures/tools/fio-2.0.15-people.txt");
+    let middle = include_str!("../../../../../tests/fixtures/tools/fio-2.2.10-people.txt");
+    let late = include_str!("../../../../../tests/fixtures/tools/fio-2.21-people.txt");
+    for (text, version, rate, iops, submission) in [
+        (old, "2.0.15", 190_650_368.0, 11_636.0, 8210.0),
+        (middle, "2.2.10", 110_375_936.0, 6736.0, 7440.0),
+        (late, "2.21", 76_650_905.6, 4678.0, 7390.0),
+    ] {
+        let said = parse(text).unwrap();
+        assert_eq!((said.len(), said[0].version.as_str()), (1, version));
+        for (name, value) in [
+            ("read_throughput_bytes_per_s", rate),
+            ("read_iops", iops),
+            ("read_submission_latency_ns_mean", submission),
+        ] {
+            assert_eq!(rounded(&said[0], name), Some(value), "{version} {name}");
+        }
+        assert_eq!(said[0].settings["block-size"], 16_384);
+        assert_eq!(
+            (&said[0].settings["streams"], &said[0].settings["queue-depth"]),
+            (&2.into(), &4.into())
+        );
+    }
+}
+
+/// The first of four that `--status-interval=1` made, and the last: 7995 KiB/s.
+#[test]
+fn of_the_entries_of_one_run_the_last_is_its_result() {
+    let text = include_str!("../../../../../tests/fixtures/tools/fio-3.33-people-snapshots.txt");
+    let said = parse(text).unwrap();
+    assert_eq!(said.len(), 1);
+    assert_eq!(rounded(&said[0], "throughput_bytes_per_s"), Some(7995.0 * 1024.0));
+}
+
+#[test]
+fn a_job_that_failed_is_told_by_what_failed() {
+    let full = include_str!("../../../../../tests/fixtures/tools/fio-3.33-enospc-refused.txt");
+    let why = parse(full).unwrap_err();
+    assert!(why.starts_with("its job fill failed: No space left on device"), "{why}");
+    let text = "fio-3.33\nfio: pid=1593, err=2/file:filesetup.c:805, func=open(/srv/none), \
+                error=No such file or directory\n\n\nRun status group 0 (all jobs):\n\nDisk stats \
+                (read/write):\n";
+    let due = "its job failed before it began: No such file or directory";
+    assert_eq!(parse(text).unwrap_err(), due);
+}
+
+/// Rows that fio adds and leaves out by its options, other units of the same rate, progress and
+/// warnings between: the same numbers, or an error.
+#[test]
+fn an_entry_that_says_the_same_in_other_words_has_the_same_figures() {
+    let (mut tried, mut kept) = (0, 0);
+    for seed in 0..120 {
+        let mut random = Random::new(seed);
+        for whole in [FOUR, TWO, SYNC, MIXED] {
+            let mut text = String::new();
+            for line in whole.lines() {
+                if random.uniform() < 0.05 {
+                    text += "Jobs: 1 (f=1): [r(1)][100.0%][r=9.8MiB/s][r=2513 IOPS][eta 00m:00s]\n";
+                }
+                if random.uniform() < 0.05 {
+                    text += "fio: file hash not empty on exit\n";
+                }
+                // The distribution of depths is no figure.
+                if line.trim_start().starts_with("submit ") && random.uniform() < 0.5 {
+                    continue;
+                }
+                let line = line.replace("; 0 zone resets", "");
+                // `avg= 8.21` of old ones.
+                let blank = if random.uniform() < 0.5 { "avg= " } else { "avg=" };
+                text += &line.replace("avg=", blank);
+                text += "\n";
+                if line.contains(" issued ") && random.uniform() < 0.5 {
+                    text += "     latency   : target=0, window=0, percentile=100.00%, depth=1\n";
+                }
+            }
+            tried += 1;
+            kept += usize::from(same_or_refused(&FIO, whole, &text, 0.0));
+        }
+    }
+    assert!(kept * 2 > tried, "{kept} of {tried}");
 }
