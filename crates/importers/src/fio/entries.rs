@@ -205,9 +205,10 @@ mod tests {
     fn a_sum_that_stands_alone_is_a_result() {
         let text = "{\n\"fio version\": \"fio-2.6\", \"global options\": {\"bs\": \"4k\"}, \
                     \"client_stats\": [{\"jobname\": \"All clients\", \"groupid\": 0, \
-                    \"error\": 0, \"mixed\": {\"io_bytes\": 2021176, \"bw\": 16653, \"iops\": 2252.49,\
-                    \"runtime\": 121363, \"total_ios\": 273369, \"slat\": {\"min\": 0, \"max\": 0, \
-                    \"mean\": 0.0, \"stddev\": 0.0}, \"lat\": {\"min\": 431, \"max\": 3781314, \
+                    \"error\": 0, \"mixed\": {\"io_bytes\": 2021176, \"bw\": 16653, \
+                    \"iops\": 2252.49, \"runtime\": 121363, \"total_ios\": 273369, \
+                    \"slat\": {\"min\": 0, \"max\": 0, \"mean\": 0.0, \"stddev\": 0.0}, \
+                    \"lat\": {\"min\": 431, \"max\": 3781314, \
                     \"mean\": 1782.92, \"stddev\": 19405.44}}, \"hostname\": \"server\"}]\n}\n";
         let said = (FIO.parse)(text).unwrap();
         assert_eq!((titles(&said), said[0].settings.len()), (vec!["All clients"], 0));

@@ -27,8 +27,10 @@ pub fn join(mut first: Vec<Printed>, other: Vec<Printed>) -> Result<Vec<Printed>
         of_group.entry(printed.group).or_default().push(at);
     }
     for printed in other {
+        // Of one that lost its group it is not known.
+        let group = of_group.get(&printed.group).map_or(None, |_| printed.group);
         let mut none = Vec::new();
-        let places = of_group.get_mut(&printed.group).unwrap_or(&mut none);
+        let places = of_group.get_mut(&group).unwrap_or(&mut none);
         if let Some(place) = places.iter().position(|at| first[*at].is(&printed)) {
             let at = places.remove(place);
             if first[at].said.settings.is_empty() {

@@ -45,8 +45,9 @@ fn head(line: &str) -> Option<Head<'_>> {
     let (error, rest) = rest.split_once(';')?;
     let (group, error) = (group.parse().ok()?, error.parse().ok()?);
     let numbers = rest.split(';').take(4).all(|field| field.parse::<f64>().is_ok());
-    let known = is_version || format == 2 && numbers && rest.matches(';').count() > 8;
-    known.then_some(Head { format, version, name, group, error, rest })
+    // Where a version should stand and none does, a line is still told by its percentiles.
+    let without = numbers && rest.matches(';').count() > 8 && (format == 2 || rest.contains("%="));
+    (is_version || without).then_some(Head { format, version, name, group, error, rest })
 }
 
 /// A result for each line.
@@ -59,6 +60,12 @@ pub fn parse(text: &str) -> Result<Vec<Printed>, String> {
     let mut last: Vec<Job<'_>> = Vec::new();
     for line in text.lines().map(str::trim_end) {
         let Some(head) = head(line) else { continue };
+        if head.format != 2 && !head.version.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(format!(
+                "a line of its terse format {} does not say which fio printed it",
+                head.format
+            ));
+        }
         if head.error != 0 {
             return Err(failed(head.name, head.error));
         }
