@@ -53,6 +53,7 @@ const HARMLESS: &[&str] = &[
     "rand_xoshiro",
     "rayon",
     "serde",
+    "roxmltree",
     "serde_json",
     "sha2",
     "statrs",

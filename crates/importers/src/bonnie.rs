@@ -10,8 +10,8 @@ use serde_json::{Map, Value as Json};
 use super::{Form, Importer, Said};
 use experiment::measurement::Note;
 
-mod line; //  (pure) its CSV line
-mod table; // (pure) its tables for people
+mod line;
+mod table;
 
 use table::Table;
 

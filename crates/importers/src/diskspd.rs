@@ -10,8 +10,8 @@ use experiment::measurement::Note;
 
 use super::{Form, Importer, Said};
 
-mod text; // (pure) what it prints for people
-mod xml; //  (pure) what it prints with -Rxml
+mod text;
+mod xml;
 #[cfg(test)]
 mod tests;
 

@@ -9,9 +9,9 @@ use serde_json::{Map, Value as Json};
 
 use super::{Form, Importer, Said, json};
 
-mod phase; // (pure) what a phase is called, and its figures
-mod text; //  (pure) its table for people
-mod csv; //   (pure) its lines for other programs
+mod phase;
+mod text;
+mod csv;
 #[cfg(test)]
 mod tests;
 

@@ -8,17 +8,17 @@
 
 use super::{Form, Importer, Said};
 
-mod printed; //   (pure) which results of two forms are one
-mod options; //   (pure) knobs out of the options of a job
-mod entries; //   (pure) of which jobs and machines a document tells
-mod bins; //      (pure) how often each latency came
-mod snapshots; // (pure) of the snapshots of one run the last
-mod documents; // (pure) its JSON
-mod terse; //     (pure) a line of fields for each job
-mod text; //      (pure) what it prints for people
-mod log; //       (pure) what it logs over time
+mod printed;
+mod options;
+mod entries;
+mod bins;
+mod snapshots;
+mod documents;
+mod terse;
+mod text;
+mod log;
 #[cfg(test)]
-mod tests; //     (pure) its JSON
+mod tests;
 
 /// See [`Importer`].
 pub const FIO: Importer = Importer {

@@ -8,9 +8,9 @@
 use super::{Form, Importer, Said};
 use experiment::measurement::Note;
 
-mod result; //  (pure) what is checked of a run, and told of it
+mod result;
 #[cfg(test)]
-mod tests; //   (pure) by outputs that were recorded
+mod tests;
 
 use result::Run;
 

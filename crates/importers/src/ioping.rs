@@ -7,8 +7,8 @@
 
 use super::{Form, Importer, Said};
 
-mod raw; //   (pure) its line of numbers alone
-mod stats; // (pure) a block of its statistics
+mod raw;
+mod stats;
 
 use stats::Stats;
 

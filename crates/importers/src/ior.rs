@@ -6,12 +6,12 @@
 
 use super::{Form, Importer, Said};
 
-mod csv; //     (pure) a line for each repetition, of 4.0 and later
-mod json; //    (pure) its summary as JSON, of 3.3 and later
-mod summary; // (pure) a row of a summary, of whatever form: what is checked, and told of it
-mod text; //    (pure) what it prints for people
+mod csv;
+mod json;
+mod summary;
+mod text;
 #[cfg(test)]
-mod tests; //   (pure) by outputs that were recorded
+mod tests;
 
 /// See [`Importer`].
 pub const IOR: Importer = Importer {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value as Json};
 use super::{Form, Importer, Said};
 use experiment::measurement::Note;
 
-mod report; //  (pure) what -R prints once more
-mod table; //   (pure) rows of files and records
-mod threads; // (pure) what children and their parent saw
+mod report;
+mod table;
+mod threads;
 
 use table::Table;
 use threads::Group;

@@ -6,9 +6,9 @@
 
 use super::{Form, Importer, Said};
 
-mod row; //  (pure) a row of its text
-mod text; // (pure) its text
-mod csv; //  (pure) its CSV
+mod row;
+mod text;
+mod csv;
 
 /// See [`Importer`].
 pub const IPERF2: Importer = Importer {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value as Json, json};
 use super::{Form, Importer, Said, json};
 use directions::Way;
 
-mod directions; // (pure) the sums of its JSON, one direction at a time
-pub(crate) mod row; // (pure) a row of its text
-mod text; //       (pure) its text
+mod directions;
+pub mod row;
+mod text;
 
 /// See [`Importer`].
 pub const IPERF3: Importer = Importer {

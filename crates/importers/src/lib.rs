@@ -21,14 +21,14 @@ use experiment::measurement::reported::{
 mod terminal; //     (pure) a text without what terminals and logs add to it
 mod json; //         (pure) JSON documents in a text that has other lines as well
 pub mod fio; //      (pure) its JSON and its text, of every version
-pub mod bonnie; //   (pure) its CSV line
-pub mod iozone; //   (pure) its table of one file in thirteen ways
+pub mod bonnie; //   (pure) its CSV line and its tables
+pub mod iozone; //   (pure) its tables, and its throughput mode
 pub mod dbench; //   (pure) its closing table and its last line
-pub mod sysbench; // (pure) its `fileio`: its text
+pub mod sysbench; // (pure) its text
 pub mod ior; //      (pure) its closing summary, its JSON and its CSV
-pub mod mdtest; //   (pure) its closing summary
+pub mod mdtest; //   (pure) its summaries
 pub mod io500; //    (pure) its summary and its result.txt
-pub mod elbencho; // (pure) its JSON
+pub mod elbencho; // (pure) its text, CSV and JSON
 pub mod iperf3; //   (pure) its JSON and its text, of client and server
 pub mod iperf2; //   (pure) its text and its CSV
 pub mod pgbench; //  (pure) its text

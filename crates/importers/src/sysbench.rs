@@ -9,8 +9,8 @@ use serde_json::{Map, Value as Json};
 
 use super::{Form, Importer, Said};
 
-mod lines; // (pure) how it writes numbers, sizes and counts
-mod run; //   (pure) what was read of one run, and what its numbers say of each other
+mod lines;
+mod run;
 
 use lines::{bytes, number};
 use run::Run;

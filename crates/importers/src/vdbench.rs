@@ -14,8 +14,8 @@ use experiment::measurement::Note;
 
 use super::{Form, Importer, Said};
 
-mod columns; // (pure) which column is which
-mod row; //     (pure) the row of an average, as figures
+mod columns;
+mod row;
 #[cfg(test)]
 mod tests;
 

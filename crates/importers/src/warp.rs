@@ -8,8 +8,8 @@ use experiment::measurement::Note;
 use super::json::documents;
 use super::{Form, Importer, Said};
 
-mod units; //    (pure) its rates and times
-mod document; // (pure) its JSON
+mod units;
+mod document;
 
 use units::{Rates, duration_ns, rate};
 

@@ -1,3 +1,5 @@
+//! What is read of DiskSpd, by outputs that were recorded.
+
 use super::*;
 use crate::testing::{figure, rounded, same_or_refused};
 use base::stats::testing::Random;

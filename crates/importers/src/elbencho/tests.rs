@@ -1,3 +1,5 @@
+//! What is read of elbencho, by outputs that were recorded.
+
 use super::*;
 use crate::testing::{figure, same_or_refused};
 

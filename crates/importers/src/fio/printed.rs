@@ -28,7 +28,7 @@ pub fn join(mut first: Vec<Printed>, other: Vec<Printed>) -> Result<Vec<Printed>
     }
     for printed in other {
         // Of one that lost its group it is not known.
-        let group = of_group.get(&printed.group).map_or(None, |_| printed.group);
+        let group = of_group.get(&printed.group).and(printed.group);
         let mut none = Vec::new();
         let places = of_group.get_mut(&group).unwrap_or(&mut none);
         if let Some(place) = places.iter().position(|at| first[*at].is(&printed)) {

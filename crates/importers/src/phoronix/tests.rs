@@ -1,3 +1,5 @@
+//! What is read of the Phoronix Test Suite, by outputs that were recorded.
+
 use super::*;
 use crate::testing::{figure, rounded, same_or_refused};
 use base::stats::testing::Random;
