@@ -23,12 +23,22 @@ pub struct Printed {
 /// When the two tell of one run, and contradict each other.
 pub fn join(mut first: Vec<Printed>, other: Vec<Printed>) -> Result<Vec<Printed>, String> {
     let mut of_group: BTreeMap<Option<u64>, Vec<usize>> = BTreeMap::new();
+    let mut of_name: BTreeMap<String, Vec<usize>> = BTreeMap::new();
     for (at, printed) in first.iter().enumerate() {
         of_group.entry(printed.group).or_default().push(at);
+        of_name.entry(printed.name.clone()).or_default().push(at);
     }
     for printed in other {
         // Of one that lost its group it is not known.
         let group = of_group.get(&printed.group).and(printed.group);
+        // One that has its name in another group has lost its own.
+        let alike = of_name.get(&printed.name);
+        let elsewhere = |at: &usize| {
+            first[*at].group.is_some_and(|group| Some(group) != printed.group)
+                && first[*at].is(&printed)
+        };
+        let lost = !of_group.contains_key(&printed.group)
+            && alike.is_some_and(|places| places.iter().any(elsewhere));
         let mut none = Vec::new();
         let places = of_group.get_mut(&group).unwrap_or(&mut none);
         if let Some(place) = places.iter().position(|at| first[*at].is(&printed)) {
@@ -36,7 +46,7 @@ pub fn join(mut first: Vec<Printed>, other: Vec<Printed>) -> Result<Vec<Printed>
             if first[at].said.settings.is_empty() {
                 first[at].said.settings = printed.said.settings;
             }
-        } else if places.iter().any(|at| first[*at].must_be(&printed)) {
+        } else if lost || places.iter().any(|at| first[*at].must_be(&printed)) {
             return Err(format!(
                 "its job {} stands there in two forms that say different things; where they are of \
                  two runs, bring each in a file of its own",

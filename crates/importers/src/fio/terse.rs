@@ -237,6 +237,14 @@ impl<'a> Job<'a> {
             Some((cpu_percent, counted))
         };
         let (cpu_percent, counted) = rest().ok_or_else(short)?;
+        // Reads, writes and their sum are as many directions in format 3.
+        if let ([read, write, third], 4 | 5) = (all.as_slice(), format)
+            && read.kib > 0.0
+            && write.kib > 0.0
+            && third.kib == read.kib + write.kib
+        {
+            return Err(wrong("has trims that are the sum of its reads and writes"));
+        }
         let directions = ways.iter().copied().zip(all).collect();
         Ok(Job { head_name: name, version, group, directions, cpu_percent, counted })
     }

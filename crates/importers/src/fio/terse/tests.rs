@@ -120,6 +120,7 @@ fn a_line_that_is_none_of_its_format_is_refused() {
         (line(3).replacen(";40400;", ";40900;", 1), "whose rate is not its KiB by its time"),
         (line(3).replacen(";84.269781;", ";10184.269781;", 1), "mean latency that is none"),
         (line(3).replacen("50.000000%=41", "50.000000%=91", 1), "percentiles out of order"),
+        (MIX.replacen("\n3;", "\n4;", 1), "trims that are the sum of its reads and writes"),
         (line(2).replacen("2;", "3;", 1), "terse format 3 does not say which fio printed it"),
         (line(3)[..700].to_owned(), "has not the fields of terse format 3"),
     ] {
