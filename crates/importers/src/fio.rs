@@ -16,7 +16,7 @@ mod snapshots;
 mod documents;
 mod terse;
 mod text;
-mod log;
+pub mod log;
 #[cfg(test)]
 mod tests;
 

@@ -11,7 +11,7 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::{Measurement, Outcome, Record};
 use experiment::plan::Trial;
 use host::sys::Error;
-use importers::{IMPORTERS, Importer, Said};
+use importers::{IMPORTERS, Importer, Said, fio};
 
 use super::others;
 use super::sources::Source;
@@ -89,6 +89,9 @@ fn of_bytes(
 ) -> Result<Vec<Part>, LeftOut> {
     let text = decoded(&bytes);
     let printed = importers::as_printed(&text);
+    // What fio's logs are of stands in the names of their files alone.
+    let named = fio::log::is_named(file).then(|| format!("{}\n{printed}", fio::log::heading(file)));
+    let printed = named.map_or(printed, Cow::Owned);
     let known = match from {
         Some(importer) => vec![importer],
         None => importers::knowing(&printed),

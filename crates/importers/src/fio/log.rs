@@ -71,9 +71,19 @@ fn name(line: &str) -> Option<(&'static str, &'static str, &str)> {
     })
 }
 
-const UNNAMED: &str = "it is a log of fio's, and nothing in it says of what: bring what \
-                       `fio --version; tail -v -n +1 NAME_bw.1.log` prints, with the name that fio \
-                       gave the file";
+const UNNAMED: &str = "its rows are like those of a log of fio's, and nothing in it says of what: \
+                       bring the file by the name that fio gave it, or what `fio --version; tail \
+                       -v -n +1 NAME_bw.1.log` prints";
+
+/// Whether a file is called as fio calls its logs: `NAME_bw.1.log`.
+pub fn is_named(file: &str) -> bool {
+    name(&heading(file)).is_some()
+}
+
+/// The line that says of rows which log they are of.
+pub fn heading(file: &str) -> String {
+    format!("==> {} <==", file.rsplit('/').next().unwrap_or(file))
+}
 
 /// A result for each log.
 ///

@@ -147,3 +147,27 @@ fn what_cannot_be_read_is_left_out_with_its_reason() {
     assert_eq!(imported.files.concat().len(), 1);
     assert_eq!(imported.inventory["left_out"].as_array().unwrap().len(), 2);
 }
+
+/// fio's own log files, as they lie there: what they are of stands in their names alone.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "makes a fixture")]
+fn a_log_of_fio_is_known_by_the_name_that_fio_gave_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let rows = "500, 80764, 0, 0, 0\n1000, 80812, 0, 0, 0\n1500, 80799, 0, 0, 0\n";
+    std::fs::write(at("seq_bw.1.log"), rows).unwrap();
+    std::fs::write(at("numbers.csv"), rows).unwrap();
+    let records = all(&[at("seq_bw.1.log")], None).files.concat();
+    let measurement = records[0].outcome.measurement().unwrap();
+    let series: Vec<_> = measurement.reported_series().collect();
+    assert_eq!(series.len(), 1);
+    // 80764 KiB/s are 80764 * 1024 bytes per second.
+    assert_eq!(series[0].values[0], 80764.0 * 1024.0);
+    assert_eq!(series[0].at_ns[0], 500_000_000);
+    assert!(
+        measurement.has_course()
+            && records[0].clone().light().outcome.measurement().unwrap().has_course()
+    );
+    let why = refused(&[at("numbers.csv")], None).why;
+    assert!(why.contains("nothing in it says of what"), "{why}");
+}
