@@ -159,8 +159,10 @@ pub fn imported(files: Vec<FileImport>) -> Imported {
             // Rows of one table tell themselves apart by what was asked.
             let asked = |said: &Said| Json::Object(said.settings.clone()).to_string();
             let alike = results.iter().map(asked).collect::<BTreeSet<_>>().len() < results.len();
+            let many = results.len() > 1;
             for (place, said) in results.into_iter().enumerate() {
-                let label = (several || alike).then(|| label(&file, place, &said));
+                let label = (several || alike)
+                    .then(|| label(several.then_some(&*file), many.then_some(place + 1), &said));
                 records.push(record(importer, &file, label, said, before + records.len()));
             }
         }
@@ -215,12 +217,22 @@ pub fn tool(name: &str) -> Result<&'static Importer, Error> {
 }
 
 /// What tells a result from the others: two runs with the same settings, perhaps of two machines,
-/// are no replicates of each other.
-fn label(file: &str, place: usize, said: &Said) -> String {
-    let name = Path::new(file).file_name().map_or(file.into(), |name| name.to_string_lossy());
-    match said.title.as_str() {
-        "" => format!("{name} {}", place + 1),
-        title => format!("{name} {} {title}", place + 1),
+/// are no replicates of each other. Its number comes first, as a narrow table cuts the end.
+fn label(file: Option<&str>, number: Option<usize>, said: &Said) -> String {
+    let name = file.map(|file| match Path::new(file).file_name() {
+        Some(name) => name.to_string_lossy().into_owned(),
+        None => file.to_owned(),
+    });
+    // ioping calls a run by what it was pointed at, which may be a point: to a reader it ends a
+    // sentence.
+    let title = said.title.trim_start_matches(['.', ' ']);
+    let title = (title.chars().any(char::is_alphanumeric)).then(|| title.to_owned());
+    let own: Vec<String> =
+        number.map(|number| number.to_string()).into_iter().chain(title).collect();
+    match (own.is_empty(), name) {
+        (true, name) => name.unwrap_or_default(),
+        (false, None) => own.join(" "),
+        (false, Some(name)) => format!("{} in {name}", own.join(" ")),
     }
 }
 

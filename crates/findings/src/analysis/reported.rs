@@ -115,16 +115,10 @@ pub fn answer(records: &[Record]) -> Option<Vec<String>> {
         return None;
     }
     let figures: usize = rows.iter().map(|row| row.reported.figures.len()).sum();
-    let mut authors: Vec<&str> = Vec::new();
-    for row in &rows {
-        if !authors.contains(&row.reported.by.as_str()) {
-            authors.push(&row.reported.by);
-        }
-    }
+    let authors = authors(rows.iter().map(|row| row.reported.by.as_str()));
     let mut said = vec![format!(
-        "Nothing of this was measured here: these are {figures} figures that {} reported. None has \
-         an interval, an origin or a verdict of ours.",
-        authors.join(" and ")
+        "Nothing of this was measured here: these are {figures} figures that {authors} reported. \
+         None has an interval, an origin or a verdict of ours."
     )];
     for (way, what) in [(Way::Disks, "from disks"), (Way::Network, "through the network")] {
         let of = rows.iter().filter(|row| row.reported.way == way);
@@ -135,6 +129,30 @@ pub fn answer(records: &[Record]) -> Option<Vec<String>> {
         }
     }
     Some(said)
+}
+
+/// Who reported, each once. Of more than a few the versions of tools are left out, and of many
+/// tools their names.
+fn authors<'a>(all: impl Iterator<Item = &'a str>) -> String {
+    const NAMED: usize = 4;
+    let once = |names: &mut dyn Iterator<Item = &'a str>| {
+        let mut known: Vec<&str> = Vec::new();
+        for name in names {
+            if !known.contains(&name) {
+                known.push(name);
+            }
+        }
+        known
+    };
+    let named = once(&mut all.into_iter());
+    if named.len() <= NAMED {
+        return named.join(" and ");
+    }
+    let tools = once(&mut named.iter().map(|name| name.split(' ').next().unwrap_or(name)));
+    match tools.len() <= NAMED {
+        true => tools.join(" and "),
+        false => format!("{} tools", tools.len()),
+    }
 }
 
 /// The answer where all that ran here were installed tools: what they said is theirs. `None` where
