@@ -20,9 +20,11 @@ use host::sys::{Error, Host, signal};
 /// What `inspect` takes.
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
-    /// Look at a recording, or at a directory with proc and sys of a machine, instead of this one
-    #[arg(long, value_name = "FILE|DIR")]
-    root: Option<PathBuf>,
+    /// Look at a recording, at a directory with proc and sys of a machine, at a folder of `sos
+    /// report`, or at what programs such as lspci, lsblk, smartctl and mdadm print, instead of this
+    /// machine; several texts of one machine are put together
+    #[arg(long, value_name = "FILE|DIR", num_args = 1..)]
+    root: Vec<PathBuf>,
     /// Do not measure memory, which takes a few seconds; nothing is measured with --root
     #[arg(long)]
     no_measure: bool,
@@ -49,9 +51,14 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let output = arguments.output.as_deref();
     let printed = outputs::printed(output, arguments.force, &inputs(arguments, common))?;
     // What was unpacked is removed also when the user does not wait for the end.
-    let unpacked = arguments.root.is_some().then(signal::stop).transpose()?;
-    let recording = arguments.root.as_deref().map(Recording::open_path).transpose()?;
+    let rooted = !arguments.root.is_empty();
+    let unpacked = rooted.then(signal::stop).transpose()?;
+    let recording = rooted.then(|| Recording::open_paths(&arguments.root)).transpose()?;
     let host = recording.as_ref().map_or_else(Host::live, Recording::host);
+    if record_to.is_some() && recording.as_ref().is_some_and(Recording::is_pasted) {
+        let why = "what was pasted tells too little of a machine to stand for it";
+        return Err(Error::new("cannot record", why).hint("keep the texts themselves").into());
+    }
     if let Some(to) = &record_to {
         return record(&host, to, arguments.with_serials, common);
     }
@@ -90,7 +97,7 @@ fn to(path: &Path, arguments: &Arguments, common: &Common) -> Result<Output, Err
 /// What is read.
 fn inputs(arguments: &Arguments, common: &Common) -> Inputs {
     let mut inputs = Inputs::of_store(&common.store);
-    if let Some(root) = &arguments.root {
+    for root in &arguments.root {
         match root.is_dir() {
             true => ["proc", "sys"].iter().for_each(|of| inputs.add("the tree", &root.join(of))),
             false => inputs.add("the recording", root),

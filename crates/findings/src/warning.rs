@@ -106,6 +106,7 @@ pub const WARNINGS: &[Kind] = &[
     ),
     kind("bad-sectors", "a disk replaced sectors, or has some it cannot read", health::bad_sectors),
     kind("failing-drive", "a disk says itself that it fails, or is worn out", health::failing),
+    kind("link-errors", "the link of a disk had errors that its checksums caught", health::link),
     kind("hot-drive", "a disk is within 5 K of the temperature that it warns of", health::hot),
     kind("degraded-array", "an array lacks members", array::degraded),
     kind("busy-array", "an array is being rebuilt or checked", array::busy),

@@ -19,7 +19,8 @@ pub struct Device {
     pub below: Vec<String>,
     /// The file that a loop device shows.
     pub backing: Option<Backing>,
-    /// Size, bytes.
+    /// Size, bytes; 0, which is left out, where nothing tells it.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub size_bytes: u64,
     /// What its driver says; virtual disks often say `true` whatever they lie on.
     pub rotational: Option<bool>,
@@ -76,6 +77,10 @@ pub struct Backing {
     /// Whether the file is read and written around the page cache; `None` when that is not told.
     #[serde(default)]
     pub direct_io: Option<bool>,
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 impl Device {

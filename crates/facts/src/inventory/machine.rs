@@ -14,9 +14,11 @@ pub struct Machine {
     pub kernel: Option<String>,
     /// What the processor calls itself; some architectures do not tell.
     pub cpu_model: Option<String>,
-    /// CPUs that can be used now.
+    /// CPUs that can be used now; left out where nothing tells.
+    #[serde(skip_serializing_if = "is_zero")]
     pub cpus_online: u64,
-    /// CPUs that are there.
+    /// CPUs that are there; left out where nothing tells.
+    #[serde(skip_serializing_if = "is_zero")]
     pub cpus_present: u64,
     /// CPUs of one core.
     pub threads_per_core: Option<u64>,
@@ -24,7 +26,8 @@ pub struct Machine {
     pub sockets: Option<u64>,
     /// Who decides on the clock rate, `+` between when CPUs differ; `None` where nobody can.
     pub governor: Option<String>,
-    /// NUMA nodes.
+    /// NUMA nodes; left out where nothing tells.
+    #[serde(skip_serializing_if = "is_zero")]
     pub numa_nodes: u64,
     /// Memory that the kernel has, bytes.
     pub memory_total_bytes: Option<u64>,
@@ -40,6 +43,10 @@ pub struct Machine {
     pub vendor: Option<String>,
     /// The machine's product name, as its firmware says.
     pub product: Option<String>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// The numbers of a list such as `0-3,8`, as /sys writes sets of CPUs and nodes. What is no list

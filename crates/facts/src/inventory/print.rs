@@ -75,7 +75,11 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let or_unknown = |word: &Option<String>| word.clone().unwrap_or_else(|| "unknown".into());
         write!(f, "{}: Linux {}", or_unknown(&self.hostname), or_unknown(&self.kernel))?;
-        write!(f, ", {} CPUs ({})", self.cpus_online, or_unknown(&self.cpu_model))?;
+        match (self.cpus_online, &self.cpu_model) {
+            (0, None) => write!(f, ", CPUs not known")?,
+            (0, Some(model)) => write!(f, ", CPUs not counted ({model})")?,
+            (count, model) => write!(f, ", {count} CPUs ({})", or_unknown(model))?,
+        }
         if let Some(memory) = self.memory_total_bytes {
             write!(f, ", {} of memory", bytes(memory as f64))?;
         }

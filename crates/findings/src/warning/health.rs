@@ -60,6 +60,31 @@ pub fn bad_sectors(server: &Server) -> Vec<Found> {
     found.collect()
 }
 
+/// Errors of its link that a disk counts without anybody's notice: a cable that was pulled, a reset.
+const LINK_ERRORS_FEW: u64 = 100;
+
+/// Disks whose link had errors. The disk counts them for as long as it lives, so a cable that was
+/// replaced may still be blamed.
+pub fn link(server: &Server) -> Vec<Found> {
+    let found = healths(server).filter_map(|(drive, health)| {
+        let count = health.link_errors.filter(|count| *count >= LINK_ERRORS_FEW)?;
+        let name = &drive.name;
+        Some(Found {
+            part: name.clone(),
+            text: format!("Its link had {count} errors that its checksums caught."),
+            evidence: vec![format!("{}: link errors (CRC) = {count}", health.source)],
+            cost: "each was sent again after a pause; a link with many is slowed down by the \
+                   kernel, and a cable, a backplane or a port is about to fail"
+                .to_owned(),
+            command: format!(
+                "`smartctl -A /dev/{name}` twice under load: when attribute 199 grows, replace the \
+                 cable, then try another port"
+            ),
+        })
+    });
+    found.collect()
+}
+
 /// Disks that say themselves that they fail, or whose flash is used up.
 pub fn failing(server: &Server) -> Vec<Found> {
     let found = healths(server).filter_map(|(drive, health)| {
@@ -136,6 +161,20 @@ mod tests {
         assert!(bad_sectors(&server(pending))[0].text.contains("cannot read"));
         let nvme = Health { media_errors: Some(2), ..Health::default() };
         assert_eq!(bad_sectors(&server(nvme))[0].part, "sda");
+    }
+
+    /// A disk with millions of CRC errors of its link was printed so, and nothing warned of them.
+    #[test]
+    fn errors_of_a_link_are_told_unless_they_are_few() {
+        let of = |count| {
+            let health = Health { link_errors: count, ..Health::default() };
+            link(&server(health))
+        };
+        assert_eq!((of(None), of(Some(0)), of(Some(99))), (vec![], vec![], vec![]));
+        let found = &of(Some(4_311_902))[0];
+        assert_eq!(found.text, "Its link had 4311902 errors that its checksums caught.");
+        assert!(found.evidence[0].contains("4311902") && found.command.contains("199"));
+        assert_eq!(of(Some(100)).len(), 1);
     }
 
     #[test]

@@ -90,7 +90,8 @@ pub fn all(host: &Host, mounts: &[Mount]) -> Vec<Device> {
         number || !host.list(place(&device.name, "holders")).is_empty()
     };
     devices
-        .filter(|device| device.size_bytes > 0)
+        // One without that file is of a pasted text, which did not tell the size.
+        .filter(|device| device.size_bytes > 0 || !host.exists(place(&device.name, "size")))
         .filter(|device| !is_ram_disk(&device.name) || used(device))
         .collect()
 }

@@ -14,6 +14,10 @@ pub struct Identify {
     words: Vec<u16>,
 }
 
+/// From here on a number of a port is no machine's: a text that was pasted tells of a disk's link,
+/// and not which port it is on.
+pub const UNNUMBERED: u32 = 1_000_000;
+
 /// Words of IDENTIFY DEVICE data.
 const WORDS: usize = 256;
 

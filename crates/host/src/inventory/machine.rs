@@ -10,7 +10,7 @@ pub fn machine(host: &Host) -> Machine {
     let cpuinfo = host.read("/proc/cpuinfo").unwrap_or_default();
     let meminfo = host.read("/proc/meminfo").unwrap_or_default();
     let cpu = "/sys/devices/system/cpu";
-    let online = host.word(format!("{cpu}/online")).map_or_else(Vec::new, |text| cpus(&text));
+    let online = cpus(&online(host));
     let present = host.word(format!("{cpu}/present")).map_or_else(Vec::new, |text| cpus(&text));
     let of_each = |file: &str| -> BTreeSet<String> {
         online.iter().filter_map(|number| host.word(format!("{cpu}/cpu{number}/{file}"))).collect()
@@ -43,6 +43,26 @@ pub fn machine(host: &Host) -> Machine {
         vendor: firmware("sys_vendor").or_else(|| host.word("/sys/hypervisor/type")),
         product: firmware("product_name"),
     }
+}
+
+/// The CPUs that are online, in the kernel's list notation. Recordings of kernels before 2.6.26,
+/// and of tools that copy only some files, have no such list: there it is the CPUs that have a
+/// topology, which those that are offline lose, and do not say themselves that they are offline.
+pub(super) fn online(host: &Host) -> String {
+    const CPU: &str = "/sys/devices/system/cpu";
+    if let Some(list) = host.word(format!("{CPU}/online")) {
+        return list;
+    }
+    let number = |name: &String| name.strip_prefix("cpu")?.parse::<u32>().ok();
+    let mut numbers: Vec<u32> = host.list(CPU).iter().filter_map(number).collect();
+    numbers.sort_unstable();
+    let on = |number: &u32| {
+        let at = format!("{CPU}/cpu{number}");
+        host.word(format!("{at}/online")).is_none_or(|word| word != "0")
+            && host.exists(format!("{at}/topology"))
+    };
+    let numbers = numbers.into_iter().filter(on).map(|number| number.to_string());
+    numbers.collect::<Vec<String>>().join(",")
 }
 
 /// The value of the first line `key : value` of /proc/cpuinfo.

@@ -17,8 +17,10 @@ use crate::sys::{Error, Host};
 
 mod folder;
 mod names;
+pub mod pasted;
 mod private;
 mod record;
+mod sosreport;
 mod text;
 mod walk;
 mod wanted;
@@ -41,51 +43,113 @@ enum Place {
 }
 
 impl Recording {
-    /// Opens a recording: a text as `inspect --record` makes it, plain or packed with gzip(1), or a
-    /// directory that holds proc and sys of a machine.
+    /// Opens a recording: a text as `inspect --record` makes it, plain or packed with gzip(1), a
+    /// directory that holds proc and sys of a machine, or what people paste of one.
     ///
     /// # Errors
     /// When it cannot be read; with the line that cannot be understood; when a directory has links
     /// that lead out of it.
     pub fn open_path(path: &Path) -> Result<Recording, Error> {
-        let what = || format!("cannot read the recording {}", path.display());
-        let hint = "`brickyard inspect --record FILE` makes a recording";
-        let kind = path.metadata().map_err(|error| Error::new(what(), error).hint(hint))?;
-        if kind.is_dir() {
+        Recording::open_paths(std::slice::from_ref(&path))
+    }
+
+    /// The same of several texts that people pasted of one machine. A recording or a directory
+    /// stands alone, as it is a whole machine.
+    ///
+    /// # Errors
+    /// As [`Recording::open_path`]; when several are not all pasted texts.
+    pub fn open_paths<P: AsRef<Path>>(paths: &[P]) -> Result<Recording, Error> {
+        let paths: Vec<&Path> = paths.iter().map(AsRef::as_ref).collect();
+        if let [path] = paths[..]
+            && is_directory(path)?
+        {
+            let what = || format!("cannot read the recording {}", path.display());
             let root = path.canonicalize().map_err(|error| Error::new(what(), error))?;
+            if sosreport::is_one(&root) {
+                let tree = sosreport::tree(&root).map_err(|why| Error::new(what(), why))?;
+                return Ok(Recording { place: Place::Unpacked(unpack(&tree)?) });
+            }
             folder::check(&root).map_err(|why| {
                 Error::new(what(), why).hint("record that machine with inspect --record FILE")
             })?;
             return Ok(Recording { place: Place::Folder(root) });
         }
-        let bytes = RECORDING.read(path)?;
-        Recording::of_bytes(bytes, what).map_err(|error| match error.hint {
-            Some(_) => error,
-            None => error.hint(hint),
-        })
+        let mut texts = Vec::new();
+        for path in &paths {
+            let what = || format!("cannot read the recording {}", path.display());
+            if is_directory(path)? {
+                return Err(Error::new(what(), ALONE).hint("name it alone"));
+            }
+            let text = text_of(RECORDING.read(path)?, &what)?;
+            if paths.len() > 1 && !is_pasted(&text) {
+                let why = if looks_recorded(&text) {
+                    ALONE.to_owned()
+                } else {
+                    pasted::why_unknown(&text)
+                };
+                return Err(Error::new(what(), why).hint(HINT));
+            }
+            texts.push((path.display().to_string(), text));
+        }
+        let Some((name, text)) = texts.first() else {
+            return Err(Error::new("cannot read a recording", "none was named"));
+        };
+        let what = || format!("cannot read the recording {name}");
+        match is_pasted(text) {
+            false => Recording::of_one(text, what),
+            true => Recording::of_pasted(&texts, what),
+        }
     }
 
-    /// Unpacks the bytes of a recording, plain or packed; `what` says what was tried with them.
+    /// Unpacks the bytes of a recording, plain or packed, or of what people pasted; `what` says
+    /// what was tried with them.
     ///
     /// # Errors
     /// With the line that cannot be understood; when nothing of a machine is in it; when there is
     /// no room to unpack it.
     pub fn of_bytes(bytes: Vec<u8>, what: impl Fn() -> String) -> Result<Recording, Error> {
-        let bytes = RECORDING.unpacked(bytes).map_err(|why| Error::new(what(), why))?;
-        let text = String::from_utf8(bytes).map_err(|error| {
-            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
-            Error::new(what(), format!("line {line} is not text"))
-        })?;
+        let text = text_of(bytes, &what)?;
+        match is_pasted(&text) {
+            true => Recording::of_pasted(&[("the text".to_owned(), text)], what),
+            false => Recording::of_one(&text, what),
+        }
+    }
+
+    fn of_one(text: &str, what: impl Fn() -> String) -> Result<Recording, Error> {
         let fault =
             |fault: text::Fault| Error::new(what(), format!("line {}: {}", fault.line, fault.why));
-        let tree = Tree::parse(&text).map_err(fault)?;
+        let written = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+        let first = text.lines().position(|line| written(&line)).map_or(0, |at| at + 1);
+        // A text whose first lines are those of a recording is one that has a fault.
+        let tree =
+            Tree::parse(text).map_err(|why| match why.line > first || looks_recorded(text) {
+                true => fault(why).hint(HINT),
+                false => Error::new(what(), pasted::why_unknown(text)).hint(HINT),
+            })?;
         // Other lists of paths and values read the same, and would be a machine of nothing.
         if !tree.nodes().any(|(path, _)| path.starts_with("/proc/") || path.starts_with("/sys/")) {
-            let why = "it is no recording: nothing of /proc or /sys is in it";
-            return Err(Error::new(what(), why));
+            let why = format!("nothing of /proc or /sys is in it: {}", pasted::unknown());
+            return Err(Error::new(what(), why).hint(HINT));
         }
         Ok(Recording { place: Place::Unpacked(unpack(&tree)?) })
+    }
+
+    fn of_pasted(
+        texts: &[(String, String)],
+        what: impl Fn() -> String,
+    ) -> Result<Recording, Error> {
+        let named: Vec<pasted::Named<'_>> =
+            texts.iter().map(|(name, text)| pasted::Named { name, text }).collect();
+        let tree = pasted::tree(&named).map_err(|why| {
+            Error::new(what(), why)
+                .hint("paste the whole output of each command, as it was printed")
+        })?;
+        Ok(Recording { place: Place::Unpacked(unpack(&tree)?) })
+    }
+
+    /// Whether it was made from what people pasted.
+    pub fn is_pasted(&self) -> bool {
+        crate::inventory::server::pasted::pasted(&self.host()).is_some()
     }
 
     /// Unpacks the text of a recording that ships with the program.
@@ -115,6 +179,56 @@ impl Recording {
             Place::Folder(root) => Host::at(root),
         }
     }
+}
+
+const HINT: &str = "`brickyard inspect --record FILE` makes a recording";
+const ALONE: &str = "a recording or a directory is a whole machine, and is not put together with \
+                     other texts";
+
+fn is_directory(path: &Path) -> Result<bool, Error> {
+    let what = || format!("cannot read the recording {}", path.display());
+    let kind = path.metadata().map_err(|error| Error::new(what(), error).hint(HINT))?;
+    Ok(kind.is_dir())
+}
+
+fn text_of(bytes: Vec<u8>, what: &impl Fn() -> String) -> Result<String, Error> {
+    let bytes = RECORDING.unpacked(bytes).map_err(|why| Error::new(what(), why).hint(HINT))?;
+    let packed: [(&[u8], &str); 4] = [
+        (b"BZh", "bzip2"),
+        (b"\xfd7zXZ\0", "xz"),
+        (b"\x28\xb5\x2f\xfd", "zstd"),
+        (b"PK\x03\x04", "zip"),
+    ];
+    if let Some((_, by)) = packed.iter().find(|(magic, _)| bytes.starts_with(magic)) {
+        let why = format!("it is packed by {by}, which is not unpacked here");
+        return Err(Error::new(what(), why).hint("unpack it, and name what was in it"));
+    }
+    if bytes.get(257..262) == Some(b"ustar") {
+        let why = "it is an archive of tar, which is not unpacked here";
+        return Err(Error::new(what(), why).hint("tar -xf it, and name the folder that was in it"));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count();
+        Error::new(what(), format!("line {line} is not text")).hint(HINT)
+    })
+}
+
+/// Whether a text is what people pasted, and no recording that holds such lines.
+fn is_pasted(text: &str) -> bool {
+    let kernels = |path: &str| path.starts_with("/proc/") || path.starts_with("/sys/");
+    let recorded = || {
+        let tree = Tree::parse(text);
+        tree.is_ok_and(|tree| tree.nodes().any(|(path, _)| kernels(path)))
+    };
+    !text.starts_with(record::FIRST_WORDS) && pasted::knows(text) && !recorded()
+}
+
+/// Whether a text that cannot be read through is a recording all the same: it has paths of a
+/// machine where a recording has them.
+fn looks_recorded(text: &str) -> bool {
+    text.starts_with(record::FIRST_WORDS)
+        || text.lines().any(|line| line.starts_with("/proc/") || line.starts_with("/sys/"))
 }
 
 /// Writes the text of a recording to a file, packed as by gzip(1) when its name ends so.
@@ -234,7 +348,9 @@ mod tests {
     fn a_text_without_anything_of_a_machine_is_no_recording() {
         let mdadm = "/dev/md0:\n           Version : 1.2\n        Raid Level : raid5\n    \
                      Raid Devices : 3\n             State : clean, degraded\n";
-        for text in [mdadm, "", "# a comment\n", "/etc/fstab:\n    /dev/sda1 / ext4\n", "/sys/\n"] {
+        let refused = error(mdadm.as_bytes());
+        assert!(refused.why.contains("count of devices is not told"), "{refused}");
+        for text in ["", "# a comment\n", "/etc/fstab:\n    /dev/sda1 / ext4\n", "/sys/\n"] {
             let refused = error(text.as_bytes());
             assert!(refused.why.contains("nothing of /proc or /sys"), "{text:?}: {refused}");
             assert!(refused.hint.unwrap().contains("inspect --record"));

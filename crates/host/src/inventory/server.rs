@@ -20,12 +20,13 @@ pub mod firmware;
 pub mod interface;
 pub mod interrupt;
 pub mod memory;
+pub mod pasted;
 mod patient;
 pub mod pci;
 pub mod processors;
 pub mod reading;
 pub mod setting;
-mod smbios;
+pub mod smbios;
 pub mod usage;
 
 pub use reading::Reading;
@@ -127,6 +128,7 @@ pub const SUBSYSTEMS: &[Subsystem] = &[
         read: Read::Field(|reading, _, server| server.settings = setting::read(reading)),
     },
     fibre_channel::FIBRE_CHANNEL,
+    pasted::TEXTS,
 ];
 
 /// Whether the text of a file of this name says whose machine it is, by some subsystem's entry.
@@ -162,6 +164,7 @@ pub fn server(host: &Host) -> Server {
     }
     server.devices = known.devices;
     server.unread = reading.into_unread();
+    pasted::own_up(host, &mut server);
     server
 }
 

@@ -37,6 +37,9 @@ pub fn of(host: &Host, path: &Path) -> String {
         ("/end_device-", "sas"),
         ("/virtio", "virtio"),
         ("/VMBUS", "hyper-v"),
+        // No place of a machine: of pasted texts none told it.
+        ("/nvme-untold/", "nvme"),
+        ("/untold/", "unknown"),
     ];
     let named = by_name.iter().find(|(prefix, _)| name.starts_with(prefix));
     let placed = || by_place.iter().find(|(part, _)| place.contains(part));

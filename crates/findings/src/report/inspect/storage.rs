@@ -14,7 +14,8 @@ const MEMBERS: usize = 32;
 pub fn disks(page: &mut Page, server: &Server) {
     page.title("Disks");
     if server.drives.is_empty() {
-        page.line(1, "none was found");
+        let untold = server.unread.iter().any(|unread| unread.what == "the disks");
+        page.line(1, if untold { "not known" } else { "none was found" });
     }
     for drive in &server.drives {
         let device = server.devices.iter().find(|device| device.name == drive.name);
@@ -31,7 +32,7 @@ fn drive_facts(drive: &Drive, device: Option<&Device>) -> Vec<String> {
     if let Some(device) = device {
         let maker = drive.vendor.iter().chain(&device.model).cloned();
         facts.push(maker.collect::<Vec<String>>().join(" "));
-        facts.push(value::bytes(device.size_bytes as f64));
+        facts.push(size(device));
         facts.push(device.transport.clone());
     }
     facts.push(drive.links.iter().map(hop).collect::<Vec<_>>().join(" - "));
@@ -203,7 +204,15 @@ fn short(device: &Device) -> String {
     let file = device.backing.as_ref().map_or(String::new(), |backing| {
         format!(" on the file {} ({})", backing.file, backing.filesystem)
     });
-    format!("{}{layout} {}{file}", device.name, value::bytes(device.size_bytes as f64))
+    format!("{}{layout} {}{file}", device.name, size(device))
+}
+
+/// Its size; 0 is said only of one whose size nothing told.
+fn size(device: &Device) -> String {
+    match device.size_bytes {
+        0 => "size not known".to_owned(),
+        bytes => value::bytes(bytes as f64),
+    }
 }
 
 fn array_name(array: &Array) -> String {

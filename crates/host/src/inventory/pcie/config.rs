@@ -34,6 +34,21 @@ pub fn express(bytes: &[u8]) -> Option<Express> {
     })
 }
 
+/// The least of a configuration space that says so much: Device Control, and the two power states
+/// of Link Control where they are known.
+pub fn made(device_control: u16, link_control: Option<u16>) -> Vec<u8> {
+    const AT: usize = FRONT_BYTES;
+    let mut bytes = vec![0; LENGTH_BYTES as usize];
+    bytes[0x06] = 0x10;
+    bytes[0x34] = AT as u8;
+    // Of what is built into the root complex no link is read.
+    let kind: u8 = if link_control.is_some() { 0x02 } else { 0x92 };
+    bytes[AT..AT + 4].copy_from_slice(&[0x10, 0, kind, 0]);
+    bytes[AT + 8..AT + 10].copy_from_slice(&device_control.to_le_bytes());
+    bytes[AT + 16..AT + 18].copy_from_slice(&link_control.unwrap_or(0).to_le_bytes());
+    bytes
+}
+
 /// As lspci calls the states.
 pub fn aspm_in_words(l0s: bool, l1: bool) -> &'static str {
     match (l0s, l1) {

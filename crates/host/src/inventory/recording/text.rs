@@ -74,7 +74,11 @@ impl Tree {
         self.nodes.iter().map(|(path, node)| (path.as_str(), node))
     }
 
-    fn insert(&mut self, path: &str, node: Node) -> Result<(), String> {
+    /// Puts something at an absolute path, and the directories above it.
+    ///
+    /// # Errors
+    /// When there is something else, or no such path can be.
+    pub fn insert(&mut self, path: &str, node: Node) -> Result<(), String> {
         let names = names_of(path)?;
         let node = match node {
             Node::Link(target) => Node::Link(join(&lead(&names, &target)?)),

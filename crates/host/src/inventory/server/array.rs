@@ -12,6 +12,8 @@ mod mapped;
 mod md;
 mod pool;
 
+pub use pool::recorded as recorded_pool;
+
 /// Reads them: md, device mapper, bcache, then btrfs and ZFS.
 pub fn read(reading: &mut Reading<'_>, devices: &[Device], mounts: &[Mount]) -> Vec<Array> {
     let mut arrays = md::read(reading);

@@ -57,6 +57,50 @@ fn slot(structure: &Structure<'_>) -> Slot {
     }
 }
 
+/// A slot as somebody else has decoded it.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// What is printed on the board.
+    pub name: String,
+    /// In dmidecode's words: `PCI Express 3 x16`.
+    pub kind: String,
+    /// How wide it is wired.
+    pub lanes: Option<u32>,
+    /// Whether something is in it.
+    pub occupied: Option<bool>,
+    /// PCI address.
+    pub address: Option<String>,
+}
+
+/// Adds the structure that decodes to it.
+pub fn made(table: &mut Vec<u8>, handle: u16, slot: &Made) {
+    // dmidecode leaves out the first generation, and the word before the others' numbers.
+    let kind = slot.kind.replacen("PCI Express ", "PCI Express Gen ", 1);
+    let kind = kind.replacen("PCI Express Gen x", "PCI Express x", 1);
+    let kind = (1..=u8::MAX).find(|code| slot_kind(*code).as_deref() == Some(kind.as_str()));
+    let lanes = (1..=u8::MAX).find(|code| slot.lanes.is_some() && slot_lanes(*code) == slot.lanes);
+    let usage = match slot.occupied {
+        Some(true) => 4,
+        Some(false) => 3,
+        None => 2,
+    };
+    let number = |from: usize, to: usize| {
+        let digits = slot.address.as_ref().and_then(|address| address.get(from..to))?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let address = slot.address.as_ref().filter(|address| address.len() == 12);
+    let at = address.and_then(|_| {
+        let (bus, device) = (u8::try_from(number(5, 7)?).ok()?, u8::try_from(number(8, 10)?).ok()?);
+        Some((number(0, 4)?, bus, device << 3 | u8::try_from(number(11, 12)?).ok()?))
+    });
+    let (segment, bus, place) = at.unwrap_or((0xFFFF, 0xFF, 0xFF));
+    let [low, high] = segment.to_le_bytes();
+    let fields = [1, kind.unwrap_or(2), lanes.unwrap_or(2), usage, 0, 0, 0, 0, 0, low, high];
+    let fields: Vec<u8> = fields.into_iter().chain([bus, place]).collect();
+    let name = if slot.name.is_empty() { "Unknown" } else { slot.name.as_str() };
+    smbios::put(table, 9, handle, &fields, &[name]);
+}
+
 /// Segment group, bus, device and function; all ones when the slot has none.
 fn address(structure: &Structure<'_>) -> Option<String> {
     let (segment, bus) = (structure.word(0x0D)?, structure.byte(0x0F)?);

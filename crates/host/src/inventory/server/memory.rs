@@ -9,6 +9,8 @@ use facts::inventory::server::{Memory, Module};
 pub mod edac;
 mod module;
 
+pub use module::{Made, made};
+
 /// Reads it.
 pub fn read(reading: &mut Reading<'_>) -> Memory {
     let meminfo = reading.word("/proc/meminfo", "the size of the memory").unwrap_or_default();

@@ -17,6 +17,11 @@ mod names;
 /// What a denied file of a function would have told.
 const WHAT: &str = "the PCI functions";
 
+/// The file of a recording that holds the name of a function, where its numbers are not known.
+pub fn named_at(address: &str) -> String {
+    format!("/.brickyard/pci/{address}")
+}
+
 /// Reads the tree, in order of address.
 pub fn read(reading: &mut Reading<'_>) -> Vec<Function> {
     let host = reading.host();

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Reading;
-use crate::inventory::machine::{cpu_field, memory};
+use crate::inventory::machine::{self, cpu_field, memory};
 use crate::sys::Host;
 use facts::inventory::cpus;
 use facts::inventory::server::{Cache, Node, Processors};
@@ -21,7 +21,8 @@ pub fn read(reading: &mut Reading<'_>) -> Processors {
     // The first processor stands first; each takes about 1.5 kB.
     let cpuinfo = reading.front("/proc/cpuinfo", 64 << 10).unwrap_or_default();
     let cpuinfo = String::from_utf8_lossy(&cpuinfo);
-    let online = reading.word(format!("{CPU}/online"), "the CPUs").unwrap_or_default();
+    let online = reading.word(format!("{CPU}/online"), "the CPUs");
+    let online = online.unwrap_or_else(|| machine::online(reading.host()));
     let numbers = cpus(&online);
     let packages = of_each(reading, &numbers, "topology/physical_package_id", "the sockets");
     let siblings = of_each(reading, &numbers, "topology/thread_siblings_list", "the cores");
@@ -156,8 +157,7 @@ fn node_memory(text: &str) -> Option<u64> {
 /// The largest cache that the first CPU can fill, bytes; `None` where the kernel shows none.
 pub fn last_level_bytes(host: &Host) -> Option<u64> {
     let mut reading = Reading::new(host);
-    let online = reading.word(format!("{CPU}/online"), "the CPUs")?;
-    let first = cpus(&online).into_iter().next()?;
+    let first = cpus(&machine::online(host)).into_iter().next()?;
     caches(&mut reading, &[first]).iter().map(|cache| cache.size_bytes).max()
 }
 

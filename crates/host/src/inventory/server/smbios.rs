@@ -32,6 +32,25 @@ pub fn read(reading: &mut Reading<'_>, what: &str) -> Option<Vec<u8>> {
     reading.bytes(PLACE, what)
 }
 
+/// Adds a structure to a table: `fields` begin after the header, and hold the numbers of strings,
+/// from 1.
+pub fn put(table: &mut Vec<u8>, kind: u8, handle: u16, fields: &[u8], strings: &[&str]) {
+    let length = u8::try_from(fields.len() + 4).unwrap_or(u8::MAX);
+    table.extend([kind, length]);
+    table.extend(handle.to_le_bytes());
+    table.extend(&fields[..usize::from(length) - 4]);
+    for string in strings {
+        // An empty string would end the structure.
+        let text: String = string.chars().filter(|c| *c != '\0').collect();
+        table.extend(if text.is_empty() { b"-" } else { text.as_bytes() });
+        table.push(0);
+    }
+    if strings.is_empty() {
+        table.push(0);
+    }
+    table.push(0);
+}
+
 /// All structures in order, up to the end-of-table or to the first that cannot be one.
 pub fn structures(table: &[u8]) -> Vec<Structure<'_>> {
     const END: u8 = 127;
@@ -139,17 +158,7 @@ pub mod testing {
     impl Table {
         /// Adds a structure: `fields` begin after the header.
         pub fn add(mut self, kind: u8, handle: u16, fields: &[u8], strings: &[&str]) -> Table {
-            self.0.extend([kind, fields.len() as u8 + 4]);
-            self.0.extend(handle.to_le_bytes());
-            self.0.extend(fields);
-            for string in strings {
-                self.0.extend(string.as_bytes());
-                self.0.push(0);
-            }
-            if strings.is_empty() {
-                self.0.push(0);
-            }
-            self.0.push(0);
+            super::put(&mut self.0, kind, handle, fields, strings);
             self
         }
 

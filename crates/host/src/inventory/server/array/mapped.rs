@@ -34,11 +34,14 @@ fn mapped(host: &Host, device: &Device) -> Array {
         _ => None,
     });
     // Of the paths to one disk, those that lead nowhere now.
-    let lost = |name: &&String| {
-        let state = host.word(format!("/sys/class/block/{name}/device/state"));
-        state.is_some_and(|state| !["running", "live"].contains(&state.as_str()))
+    let states = || {
+        let states = device.below.iter();
+        states.filter_map(|name| host.word(format!("/sys/class/block/{name}/device/state")))
     };
-    let missing = (kind == "multipath").then(|| device.below.iter().filter(lost).count() as u64);
+    let lost = || states().filter(|state| !["running", "live"].contains(&state.as_str())).count();
+    // Where no path tells its state nobody knows.
+    let known = kind == "multipath" && states().next().is_some();
+    let missing = known.then(|| lost() as u64);
     Array {
         name: device.name.clone(),
         alias: word("name").map(|name| format!("/dev/mapper/{name}")),

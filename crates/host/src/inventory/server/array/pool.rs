@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::inventory::server::Reading;
+use crate::sys::Host;
 use facts::inventory::Mount;
 use facts::inventory::server::Array;
 
@@ -66,6 +67,18 @@ fn errors(table: &str) -> u64 {
     counts.fold(0, u64::saturating_add)
 }
 
+/// The file of a recording that holds what `zpool status` told of a pool.
+pub fn recorded(pool: &str) -> String {
+    format!("/.brickyard/zpool/{pool}.json")
+}
+
+fn recorded_array(host: &Host, pool: &str) -> Option<Array> {
+    match host.is_live() {
+        true => None,
+        false => serde_json::from_str(&host.read(recorded(pool)).ok()?).ok(),
+    }
+}
+
 /// ZFS pools, as far as the kernel shows them: whether they are well, not what they lie on.
 pub fn zfs(reading: &mut Reading<'_>, mounts: &[Mount]) -> Vec<Array> {
     let host = reading.host();
@@ -75,6 +88,9 @@ pub fn zfs(reading: &mut Reading<'_>, mounts: &[Mount]) -> Vec<Array> {
     let mounted = mounts.iter().filter(|mount| mount.filesystem == "zfs");
     pools.extend(mounted.filter_map(|mount| Some(mount.source.split('/').next()?.to_owned())));
     let pool = |name: String| {
+        if let Some(array) = recorded_array(host, &name) {
+            return array;
+        }
         let place = format!("/proc/spl/kstat/zfs/{name}/state");
         let state = reading.word(&place, &format!("the state of the ZFS pool {name}"));
         reading.miss(

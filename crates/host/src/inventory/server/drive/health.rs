@@ -131,7 +131,8 @@ fn questions(host: &Host, drives: &[&Device]) -> Vec<Question> {
         if let Some(name) = controller {
             ask(Source::Log, name.to_owned());
         }
-        if ["sata", "sas", "scsi", "usb"].contains(&device.transport.as_str()) {
+        let kept = || !host.is_live() && host.exists(smartctl::file(&device.name));
+        if ["sata", "sas", "scsi", "usb"].contains(&device.transport.as_str()) || kept() {
             ask(Source::Smartctl, device.name.clone());
         }
     }

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use crate::inventory::identify::{Identify, ata_port};
+use crate::inventory::identify::{Identify, UNNUMBERED, ata_port};
 use crate::inventory::sas::{self, gigabits};
 use crate::inventory::usb;
 use crate::sys::Host;
@@ -54,7 +54,10 @@ fn sata(host: &Host, whole: &Path, disk: Option<&Identify>) -> Vec<Hop> {
         Hop { name, bits_per_s, max_bits_per_s, held_to_bits_per_s, lanes: 1, id, place }
     };
     let number = physical.unwrap_or(port);
-    let name = format!("SATA port {number}");
+    let name = match number {
+        UNNUMBERED.. => "SATA port".to_owned(),
+        number => format!("SATA port {number}"),
+    };
     match behind {
         None => vec![hop(name, link, [adapter, disk])],
         Some(behind) => vec![

@@ -14,6 +14,9 @@ use facts::inventory::server::Health;
 /// No drive is waited for longer: one that is being repaired may take minutes.
 const ASKED_MAX: Duration = Duration::from_secs(2);
 
+/// Who said what stands in such a file, where that was not smartctl.
+pub const SAID_BY: &str = "brickyard_said_by";
+
 /// The file of a recording that holds what was said of a disk.
 pub fn file(disk: &str) -> String {
     format!("/.brickyard/smartctl/{disk}.json")
@@ -48,7 +51,8 @@ pub fn ask_live(disk: &str) -> Result<String, Error> {
 pub fn parse(text: &str) -> Result<Health, String> {
     let said: Value =
         serde_json::from_str(text).map_err(|error| format!("what it says is no JSON: {error}"))?;
-    let mut health = Health { source: "smartctl".to_owned(), ..Health::default() };
+    let source = said.get(SAID_BY).and_then(Value::as_str).unwrap_or("smartctl");
+    let mut health = Health { source: source.to_owned(), ..Health::default() };
     let nothing = health.clone();
     common(&said, &mut health);
     ata(&said, &mut health);

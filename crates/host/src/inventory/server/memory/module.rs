@@ -23,6 +23,57 @@ pub fn modules(table: &[u8], vendor: &str) -> Vec<Module> {
     modules
 }
 
+/// A module as somebody else has decoded it.
+#[derive(Clone, Debug, Default)]
+pub struct Made {
+    /// The handle of its array.
+    pub array: u16,
+    /// Size; `None` of an empty socket.
+    pub bytes: Option<u64>,
+    /// Width of its data path.
+    pub bits: Option<u64>,
+    /// `DDR4`.
+    pub kind: String,
+    /// What it could do, MT/s.
+    pub speed: Option<u64>,
+    /// What it is set to, MT/s.
+    pub configured: Option<u64>,
+    /// What is printed on the board.
+    pub place: String,
+    /// Its bank.
+    pub bank: String,
+    /// Its maker.
+    pub maker: String,
+    /// Its part number.
+    pub part: String,
+}
+
+/// Adds the structure that decodes to it. What does not fit into its field is left out.
+pub fn made(table: &mut Vec<u8>, handle: u16, module: &Made) {
+    let short = |number: Option<u64>| number.and_then(|it| u16::try_from(it).ok()).unwrap_or(0);
+    let mib = module.bytes.map(|bytes| bytes >> 20);
+    let kib = module.bytes.map(|bytes| bytes >> 10).filter(|kib| *kib < 0x8000);
+    let (size, more) = match (mib, kib) {
+        (Some(mib @ 1..0x7FFF), _) => (mib as u16, 0),
+        (Some(mib @ 0x7FFF..), _) => (0x7FFF, u32::try_from(mib).unwrap_or(0)),
+        (_, Some(kib)) => (0x8000 | kib as u16, 0),
+        _ => (0, 0),
+    };
+    let code = (0..=u8::MAX).find(|code| kind(*code) == Some(module.kind.as_str()));
+    let mut fields = Vec::new();
+    for word in [module.array, 0xFFFE, short(module.bits), short(module.bits), size] {
+        fields.extend(word.to_le_bytes());
+    }
+    fields.extend([9, 0, 1, 2, code.unwrap_or(2), 0, 0]);
+    fields.extend(short(module.speed).to_le_bytes());
+    fields.extend([3, 0, 0, 4, 0]);
+    fields.extend(more.to_le_bytes());
+    fields.extend(short(module.configured).to_le_bytes());
+    let strings = [&module.place, &module.bank, &module.maker, &module.part];
+    let strings = strings.map(|text| if text.is_empty() { "Unknown" } else { text.as_str() });
+    smbios::put(table, 17, handle, &fields, &strings);
+}
+
 fn module(structure: &Structure<'_>) -> Module {
     let size_bytes = size(structure);
     let speed = |short: usize, long: usize| match structure.word(short)? {

@@ -23,6 +23,14 @@ pub fn add(reading: &mut Reading<'_>, functions: &mut [Function]) {
     if functions.is_empty() {
         return;
     }
+    if !reading.host().is_live() {
+        for function in functions.iter_mut() {
+            function.name = reading.quiet(super::named_at(&function.address));
+        }
+        if functions.iter().all(|function| function.name.is_some()) {
+            return;
+        }
+    }
     let mut wanted: BTreeMap<Ids, Option<String>> = BTreeMap::new();
     for function in functions.iter() {
         let (vendor, device) = (function.vendor, function.device);
@@ -40,7 +48,7 @@ pub fn add(reading: &mut Reading<'_>, functions: &mut [Function]) {
     let Some(bytes) = reading.bytes_within(place, LONGEST_BYTES, WHAT) else { return };
     look_up(&bytes, &mut wanted);
     let name = |ids: Ids| wanted.get(&ids).cloned().flatten();
-    for function in functions {
+    for function in functions.iter_mut().filter(|function| function.name.is_none()) {
         let (vendor, device) = (function.vendor, function.device);
         let subsystem =
             function.subsystem.and_then(|subsystem| name((vendor, Some(device), Some(subsystem))));
