@@ -109,6 +109,30 @@ mod tests {
         assert_eq!(machine.vendor.as_deref(), Some("LabCo"));
     }
 
+    /// Of a dump of hwloc, whose kernel had no list of CPUs, "0 CPUs" was printed.
+    #[test]
+    fn without_a_list_of_cpus_those_with_a_topology_are_online() {
+        let cpu = "/sys/devices/system/cpu";
+        let text = format!(
+            "{cpu}/cpu0/topology/physical_package_id = 0\n\
+             {cpu}/cpu0/topology/thread_siblings_list = 0,2\n\
+             {cpu}/cpu2/topology/physical_package_id = 0\n{cpu}/cpu2/online = 1\n\
+             {cpu}/cpu2/topology/thread_siblings_list = 0,2\n\
+             {cpu}/cpu1/online = 0\n{cpu}/cpu1/topology/physical_package_id = 0\n\
+             {cpu}/cpu3/crash_notes = 0\n{cpu}/cpuidle/current_driver = none\n"
+        );
+        let recording = Recording::unpack(&text);
+        let host = recording.host();
+        assert_eq!(online(&host), "0,2");
+        assert_eq!((machine(&host).cpus_online, machine(&host).sockets), (2, Some(1)));
+        let processors = crate::inventory::server::processors(&host);
+        assert_eq!((processors.online.as_str(), processors.cores), ("0,2", Some(1)));
+        assert_eq!(
+            online(&Recording::unpack(&format!("{text}{cpu}/online = 0-7\n")).host()),
+            "0-7"
+        );
+    }
+
     #[test]
     fn an_empty_tree_yields_an_inventory_without_facts() {
         let machine = machine(&Recording::unpack("").host());

@@ -150,7 +150,7 @@ fn device(row: &Row, name: &str, parent: Option<String>, draft: &mut Draft) -> R
                 block.files.tell("dm/name", label)?;
             }
         }
-        level if level.starts_with("raid") || level == "linear" || level == "md" => {
+        level @ ("raid0" | "raid1" | "raid4" | "raid5" | "raid6" | "raid10" | "linear" | "md") => {
             if let Some(parent) = &parent {
                 // That it is a member, and not how it is.
                 block.files.suppose(&format!("md/dev-{parent}/state"), "");
