@@ -80,6 +80,7 @@ pub const PARSERS: &[Parser] = &[
         ]),
         feed: machine::recording,
     },
+    Parser { name: "pasted", seeds: Seeds::Fixtures(&["sys/pasted"]), feed: machine::recording },
     Parser {
         name: "packed-recording",
         seeds: Seeds::Made(machine::packed),

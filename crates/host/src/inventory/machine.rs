@@ -16,9 +16,10 @@ pub fn machine(host: &Host) -> Machine {
         online.iter().filter_map(|number| host.word(format!("{cpu}/cpu{number}/{file}"))).collect()
     };
     let governors: Vec<String> = of_each("cpufreq/scaling_governor").into_iter().collect();
-    let siblings = online
-        .first()
-        .and_then(|number| host.word(format!("{cpu}/cpu{number}/topology/thread_siblings_list")));
+    let siblings = online.first().and_then(|number| {
+        let at = format!("{cpu}/cpu{number}/topology/thread_siblings");
+        host.word(format!("{at}_list")).or_else(|| of_mask(&host.word(at)?))
+    });
     let sockets = of_each("topology/physical_package_id").len() as u64;
     let nodes = host.word("/sys/devices/system/node/online").map_or(1, |text| cpus(&text).len());
     // x86 lists the flag in `flags`; other architectures have no such flag.
@@ -63,6 +64,20 @@ pub(super) fn online(host: &Host) -> String {
     };
     let numbers = numbers.into_iter().filter(on).map(|number| number.to_string());
     numbers.collect::<Vec<String>>().join(",")
+}
+
+/// A set of CPUs as older kernels write it, in words of 32 bits with the highest first
+/// (`00000000,00000101`), in the list notation; `None` where it is none, or is empty.
+pub(super) fn of_mask(text: &str) -> Option<String> {
+    let mut numbers = Vec::new();
+    for (at, word) in text.trim().split(',').rev().enumerate() {
+        let plain = (1..=8).contains(&word.len()) && word.bytes().all(|it| it.is_ascii_hexdigit());
+        let bits = plain.then(|| u32::from_str_radix(word, 16).ok())??;
+        let first = u32::try_from(at).ok()?.checked_mul(32)?;
+        numbers.extend((0..32).filter(|bit| bits >> bit & 1 == 1).map(|bit| first + bit));
+    }
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    (!numbers.is_empty()).then(|| numbers.join(","))
 }
 
 /// The value of the first line `key : value` of /proc/cpuinfo.
@@ -127,6 +142,16 @@ mod tests {
         assert_eq!((machine(&host).cpus_online, machine(&host).sockets), (2, Some(1)));
         let processors = crate::inventory::server::processors(&host);
         assert_eq!((processors.online.as_str(), processors.cores), ("0,2", Some(1)));
+        // Kernels of that time write masks.
+        let masks =
+            text.replace("thread_siblings_list = 0,2", "thread_siblings = 00000000,00000005");
+        let old = Recording::unpack(&masks);
+        assert_eq!(super::machine(&old.host()).threads_per_core, Some(2));
+        assert_eq!(crate::inventory::server::processors(&old.host()).cores, Some(1));
+        assert_eq!(of_mask("00000001,80000000").as_deref(), Some("31,32"));
+        for nonsense in ["", "0", "00000000,00000000", "x", "0-3", ",", "000000001"] {
+            assert_eq!(of_mask(nonsense), None, "{nonsense}");
+        }
         assert_eq!(
             online(&Recording::unpack(&format!("{text}{cpu}/online = 0-7\n")).host()),
             "0-7"

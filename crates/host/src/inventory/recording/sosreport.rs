@@ -9,6 +9,7 @@ use std::path::Path;
 
 use super::pasted::{self, Named};
 use super::text::{Node, Tree};
+use crate::sys::input::KERNEL;
 
 /// Files of each, and bytes of one, that are looked at.
 const FILES_MAX: usize = 20_000;
@@ -85,7 +86,7 @@ fn text_of(path: &Path) -> Option<String> {
     if !there.is_file() || there.len() > BYTES_MAX {
         return None;
     }
-    String::from_utf8(fs::read(path).ok()?).ok().filter(|text| !text.contains('\0'))
+    String::from_utf8(KERNEL.read(path).ok()?).ok().filter(|text| !text.contains('\0'))
 }
 
 /// Copies a file, or the files below a folder, to the same place of the tree. What cannot be there

@@ -25,7 +25,11 @@ pub fn read(reading: &mut Reading<'_>) -> Processors {
     let online = online.unwrap_or_else(|| machine::online(reading.host()));
     let numbers = cpus(&online);
     let packages = of_each(reading, &numbers, "topology/physical_package_id", "the sockets");
-    let siblings = of_each(reading, &numbers, "topology/thread_siblings_list", "the cores");
+    let mut siblings = of_each(reading, &numbers, "topology/thread_siblings_list", "the cores");
+    if siblings.is_empty() {
+        let masks = of_each(reading, &numbers, "topology/thread_siblings", "the cores");
+        siblings = masks.iter().filter_map(|mask| machine::of_mask(mask)).collect();
+    }
     let governors = of_each(reading, &numbers, "cpufreq/scaling_governor", CLOCK);
     let rates = of_each(reading, &numbers, "cpufreq/cpuinfo_max_freq", CLOCK);
     let drivers = of_each(reading, &numbers, "cpufreq/scaling_driver", CLOCK);
@@ -86,7 +90,9 @@ fn caches(reading: &mut Reading<'_>, numbers: &[u32]) -> Vec<Cache> {
                 |file: &str| reading.word(format!("{folder}/index{index}/{file}"), CACHES);
             let level = word("level").and_then(|level| level.parse::<u32>().ok());
             let (Some(level), Some(kind)) = (level, word("type")) else { continue };
-            let shared = word("shared_cpu_list").unwrap_or_else(|| number.to_string());
+            let shared = word("shared_cpu_list");
+            let shared = shared.or_else(|| machine::of_mask(&word("shared_cpu_map")?));
+            let shared = shared.unwrap_or_else(|| number.to_string());
             let sharing = cpus(&shared).len() as u64;
             if !seen.insert((level, kind.clone(), shared)) {
                 continue;
@@ -138,9 +144,10 @@ fn node(reading: &mut Reading<'_>, number: u32) -> Node {
     let distances: Option<Vec<u64>> =
         distance.split_whitespace().map(|text| text.parse().ok()).collect();
     let meminfo = word("meminfo").unwrap_or_default();
+    let cpus = word("cpulist").or_else(|| machine::of_mask(&word("cpumap")?));
     Node {
         number,
-        cpus: word("cpulist").unwrap_or_default(),
+        cpus: cpus.unwrap_or_default(),
         memory_bytes: node_memory(&meminfo),
         distances: distances.unwrap_or_default(),
     }
@@ -263,6 +270,26 @@ mod tests {
         let untold = recorded(&TEXT.replace(at, "cpu19/cache/index0/ways = 8"));
         assert_eq!((untold.caches[0].count, untold.caches[1].count), (6, 7));
         assert_eq!(last_level_bytes(&host), Some(24 << 20));
+    }
+
+    /// A cache that two CPUs share was counted twice where the kernel tells that by a mask alone.
+    #[test]
+    fn sets_of_cpus_that_are_told_by_masks_are_read() {
+        let mut text = String::new();
+        for (cpu, mask) in [(0, "00000101"), (8, "00000101"), (1, "00000002")] {
+            let at = format!("/sys/devices/system/cpu/cpu{cpu}");
+            text += &format!(
+                "{at}/topology/thread_siblings = 00000000,{mask}\n{at}/cache/index0/level = 1\n\
+                 {at}/cache/index0/type = Data\n{at}/cache/index0/size = 16K\n\
+                 {at}/cache/index0/shared_cpu_map = 00000000,{mask}\n"
+            );
+        }
+        text += "/sys/devices/system/node/node0/cpumap = 00000000,00000103\n";
+        let found = recorded(&text);
+        assert_eq!((found.online.as_str(), found.cores), ("0,1,8", Some(2)));
+        let caches: Vec<(u64, u64)> = found.caches.iter().map(|it| (it.cpus, it.count)).collect();
+        assert_eq!(caches, [(2, 1), (1, 1)]);
+        assert_eq!(found.nodes[0].cpus, "0,1,8");
     }
 
     #[test]

@@ -106,6 +106,16 @@ fn array(name: &str, rest: &str, more: &[&str], draft: &mut Draft) -> Result<(),
         block.files.suppose(&format!("md/dev-{member}/state"), state);
         block.below.insert(member.to_owned());
     }
+    more_of_it(sizes, more, running, block)
+}
+
+/// Chunk, what it is busy with, and size: `5860270080 blocks level 5, 64k chunk, algorithm 2`.
+fn more_of_it(
+    sizes: &str,
+    more: &[&str],
+    running: bool,
+    block: &mut super::draft::Block,
+) -> Result<(), String> {
     let chunk = sizes
         .split(", ")
         .find_map(|part| part.split_once("k chunk"))

@@ -69,7 +69,7 @@ fn cpuinfo(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
         let there: usize = there.map(|(_, names)| names.len()).sum();
         if there != siblings as usize {
             return Err(format!(
-                "socket {socket} has {siblings} CPUs and {there} of them are told: was it cut short?"
+                "socket {socket} has {siblings} CPUs and {there} of them are here: is it cut short?"
             ));
         }
     }

@@ -1,5 +1,7 @@
 //! Texts that people pasted, and what becomes of them.
 
+#![expect(clippy::disallowed_methods, reason = "reads fixtures, and makes folders of them")]
+
 use base::stats::testing::Random;
 use facts::inventory::server::{Array, Server};
 

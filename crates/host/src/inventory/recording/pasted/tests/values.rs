@@ -127,7 +127,7 @@ fn a_downgraded_link_is_told_with_what_it_could_do() {
         \tCapabilities: [90] Express (v2) Root Port (Slot+), MSI 00\n\
         \t\tLnkCap:\tPort #0, Speed 16GT/s, Width x16, ASPM L1\n\
         \t\tLnkSta:\tSpeed 8GT/s (downgraded), Width x4 (downgraded)\n\
-        01:00.0 Non-Volatile memory controller [0108]: Maker Drive [144d:a80a] (prog-if 02 [NVMe])\n\
+        01:00.0 Non-Volatile memory controller [0108]: Maker Drive [144d:a80a] (prog-if 02 [X])\n\
         \tSubsystem: Maker Board [144d:a801]\n\tPhysical Slot: 3\n\tNUMA node: 1\n\
         \tCapabilities: [70] Express (v2) Endpoint, MSI 00\n\
         \t\tLnkCap:\tPort #0, Speed 16GT/s, Width x4, ASPM L1\n\
