@@ -18,9 +18,11 @@ pub struct Function {
     /// Base class, subclass and interface, as 24 bits: 0x010802 is NVMe, 0xff0000
     /// none that there is, or that could be read.
     pub class: u32,
-    /// Vendor.
+    /// Vendor; left out where nothing tells it.
+    #[serde(skip_serializing_if = "is_zero")]
     pub vendor: u16,
-    /// Device.
+    /// Device; left out where nothing tells it.
+    #[serde(skip_serializing_if = "is_zero")]
     pub device: u16,
     /// Subsystem's vendor and device.
     pub subsystem: Option<(u16, u16)>,
@@ -52,6 +54,11 @@ pub struct Function {
     pub children: Vec<String>,
     /// Its interrupts and the CPUs that take them; of storage and network controllers only.
     pub interrupts: Vec<Interrupt>,
+}
+
+/// No vendor has that number, and no device of one.
+fn is_zero(number: &u16) -> bool {
+    *number == 0
 }
 
 /// Speed and width of a PCI Express link.

@@ -66,8 +66,10 @@ fn branch(page: &mut Page, server: &Server, function: &Function, depth: usize) -
 }
 
 fn title(function: &Function) -> String {
-    let name = function.name.clone().unwrap_or_else(|| {
-        format!("{} [{:04x}:{:04x}]", function.kind, function.vendor, function.device)
+    let name = function.name.clone().unwrap_or_else(|| match function.vendor {
+        // Nothing told it.
+        0 => function.kind.clone(),
+        vendor => format!("{} [{vendor:04x}:{:04x}]", function.kind, function.device),
     });
     format!("{} {name}", function.address)
 }

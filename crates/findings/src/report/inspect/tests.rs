@@ -56,6 +56,28 @@ fn every_recorded_machine_is_printed_in_100_columns_in_the_order_of_the_question
     }
 }
 
+/// Of a text that was pasted "0 CPUs" and "none was found" stood for what nobody knows.
+#[test]
+fn what_was_pasted_is_printed_with_what_it_was_made_from_and_without_noughts() {
+    let folder = format!("{}/../../tests/fixtures/sys/pasted", env!("CARGO_MANIFEST_DIR"));
+    let names = std::path::Path::new(&folder).read_dir().unwrap().flatten();
+    let names = names.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    for name in names {
+        let name = format!("pasted/{}", name.trim_end_matches(".txt"));
+        let mut inspection = of(server::server(&Recording::open(&name).host()));
+        inspection.warnings = warnings(&inspection.server);
+        let text = inspection.text();
+        assert!(widest(&text) <= 100, "{name}: {} columns", widest(&text));
+        assert!(text.contains("\nMade from what was pasted\n"), "{name}");
+        assert!(!text.contains(" 0 CPUs") && !text.contains(" 0 B,"), "{name}: {text}");
+        let told = inspection.server.unread.iter().any(|unread| unread.what == "the disks");
+        assert!(!(told && text.contains("none was found")), "{name}");
+        let json = inspection.json().unwrap();
+        assert!(!json.contains("\"cpus_online\": 0") && !json.contains("\"vendor\": 0,"), "{name}");
+        obeys(&inspection).unwrap_or_else(|why| panic!("{name}: {why}"));
+    }
+}
+
 /// What people see of six quite different servers, word for word: whoever changes it sees what
 /// becomes of the page. `BRICKYARD_SNAPSHOTS=1` writes it anew.
 #[test]

@@ -105,10 +105,9 @@ fn settings(
     let interface = draft.interface(name)?;
     if let Some(speed) = value("Speed") {
         let megabits = speed.strip_suffix("Mb/s").and_then(|number| number.parse::<u32>().ok());
-        match megabits {
-            Some(megabits) => interface.files.tell("speed", megabits.to_string())?,
-            // The end of the word may be cut off; a port without a cable says `Unknown!`.
-            None => {}
+        // The end of the word may be cut off; a port without a cable says `Unknown!`.
+        if let Some(megabits) = megabits {
+            interface.files.tell("speed", megabits.to_string())?;
         }
     }
     match value("Duplex") {

@@ -130,10 +130,11 @@ fn join(draft: &mut Draft, name: &str, other: Block) -> Result<(), String> {
 fn places(functions: &BTreeMap<String, Function>) -> BTreeMap<String, String> {
     let mut bridges: BTreeMap<(&str, u8), &str> = BTreeMap::new();
     for (address, function) in functions {
-        if let (Some(bus), Some((domain, own))) = (function.secondary, bus(address)) {
-            if bus != own && bus != 0 {
-                bridges.entry((domain, bus)).or_insert(address);
-            }
+        if let (Some(bus), Some((domain, own))) = (function.secondary, bus(address))
+            && bus != own
+            && bus != 0
+        {
+            bridges.entry((domain, bus)).or_insert(address);
         }
     }
     let place = |address: &String| {

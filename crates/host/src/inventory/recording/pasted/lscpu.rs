@@ -249,7 +249,9 @@ fn caches(told: &Told, numbers: &[u32], even: bool, draft: &mut Draft) -> Result
         let Some(text) = told.get(name) else { continue };
         let parts = instances(text);
         let whole = parts.filter(|(bytes, count)| {
-            even && *count > 0 && bytes % count == 0 && numbers.len() as u64 % count == 0
+            even && *count > 0
+                && bytes % count == 0
+                && (numbers.len() as u64).is_multiple_of(*count)
         });
         let Some((bytes, count)) = whole else {
             untold.push(format!("{name} {text}"));
@@ -289,6 +291,6 @@ fn instances(text: &str) -> Option<(u64, u64)> {
     };
     let bytes = number.parse::<f64>().ok()? * scale;
     // It rounds to one digit after the point; what is no whole number of KiB was rounded.
-    let whole = bytes.fract() == 0.0 && (bytes as u64) % 1024 == 0;
+    let whole = bytes.fract() == 0.0 && (bytes as u64).is_multiple_of(1024);
     (whole && bytes > 0.0 && bytes < 1e12).then_some((bytes as u64, count))
 }

@@ -44,10 +44,10 @@ fn read(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
             table = true;
         } else if table {
             members.extend(member(&words));
-        } else if let Some((key, value)) = lines::pair(line, " : ") {
-            if told.insert(key, value).is_some_and(|other| other != value) {
-                return Err(format!("it tells {key:?} twice"));
-            }
+        } else if let Some((key, value)) = lines::pair(line, " : ")
+            && told.insert(key, value).is_some_and(|other| other != value)
+        {
+            return Err(format!("it tells {key:?} twice"));
         }
     }
     if told.contains_key("Magic") {

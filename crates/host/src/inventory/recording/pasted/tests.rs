@@ -270,20 +270,3 @@ fn the_folder_of_a_sosreport_is_read_and_leads_nowhere() {
     let broken = server.unread.iter().find(|unread| unread.what.contains("mdadm_-D")).unwrap();
     assert!(broken.why.contains("Raid Level"), "{broken:?}");
 }
-
-#[test]
-#[ignore = "shows what is read"]
-fn show() {
-    if let Some(folder) = std::env::var_os("SHOW_FOLDER") {
-        let recording = Recording::open_path(std::path::Path::new(&folder)).unwrap();
-        let server = server::server(&recording.host());
-        println!("== folder\n{}", serde_json::to_string_pretty(&server).unwrap());
-    }
-    let names = std::env::var("SHOW").unwrap_or_default();
-    for name in names.split(',') {
-        match of(&text(name)) {
-            Ok(server) => println!("== {name}\n{}", serde_json::to_string_pretty(&server).unwrap()),
-            Err(why) => println!("== {name}\nREFUSED {why}"),
-        }
-    }
-}

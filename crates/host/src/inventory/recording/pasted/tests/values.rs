@@ -71,11 +71,9 @@ fn sizes_and_counts_of_an_array_that_cannot_be_are_refused() {
 #[test]
 fn mdstat_tells_the_same_of_every_array() {
     let server = read("mdstat");
-    let told: Vec<(&str, Option<&str>, Option<u64>, Option<u64>)> = server
-        .arrays
-        .iter()
-        .map(|it| (it.name.as_str(), it.level.as_deref(), it.whole, it.missing))
-        .collect();
+    let told = server.arrays.iter();
+    let told: Vec<_> =
+        told.map(|it| (it.name.as_str(), it.level.as_deref(), it.whole, it.missing)).collect();
     let due = [
         ("md10", Some("raid0"), Some(2), None),
         ("md126", Some("raid0"), Some(2), None),
