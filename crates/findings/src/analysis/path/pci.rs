@@ -72,7 +72,7 @@ fn without(function: &Function) -> Node {
     let unknown = match function.vendor {
         // Red Hat's, for virtio (Virtual I/O Device 1.2, 4.1.2); VMware's; Xen's; Microsoft's.
         0x1af4 | 0x15ad | 0x5853 | 0x1414 => "a virtual device: it has no link",
-        _ => "it shows no PCI Express link: a part of the chipset, or a virtual device",
+        _ => "no PCI Express link of it is told; chipset parts and virtual devices have none",
     };
     let (id, name) = (format!("pci:{at}"), format!("PCI function {at}"));
     let unknown = unknown.to_owned();
