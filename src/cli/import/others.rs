@@ -1,5 +1,6 @@
 //! (pure) What is no output of a tool, and what a person who has it wants to type instead.
 
+use host::inventory::recording::pasted;
 use importers::{IMPORTERS, nearest};
 
 /// A kind of file that people import by mistake.
@@ -67,6 +68,10 @@ pub fn unknown(bytes: &[u8], text: &str) -> (String, String) {
     }
     if bytes.iter().take(4096).any(|byte| *byte == 0) {
         return ("it is no text".to_owned(), "bring what the tool printed as text".to_owned());
+    }
+    if let Some(kind) = pasted::kinds_of(text).first() {
+        let why = format!("it is what {kind} tells of a machine, and no result of a tool");
+        return (why, "`brickyard inspect --root FILE` reads it".to_owned());
     }
     let names: Vec<&str> = IMPORTERS.iter().map(|importer| importer.name).collect();
     match nearest(text) {

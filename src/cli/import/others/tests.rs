@@ -71,6 +71,10 @@ fn files_of_other_kinds_are_told_by_what_they_are_or_by_the_nearest_tool_and_wha
         assert!(format!("{why}; {hint}").contains(due), "{name}: {why}; {hint}");
         assert!(!hint.is_empty() && !why.contains("cut short"), "{name}: {why}");
     }
+    // What people paste of a machine is read by another command.
+    let pasted = include_str!("../../../../tests/fixtures/sys/pasted/zpool-status-v3.txt");
+    let (why, hint) = unknown(pasted.as_bytes(), pasted);
+    assert!(why.contains("zpool status") && hint.contains("inspect --root"), "{why}; {hint}");
     let mut archive = vec![0; 512];
     archive[257..262].copy_from_slice(b"ustar");
     assert!(unknown(&archive, "").1.contains("tar -xf"));
