@@ -60,7 +60,7 @@ pub fn bad_sectors(server: &Server) -> Vec<Found> {
     found.collect()
 }
 
-/// Errors of its link that a disk counts without anybody's notice: a cable that was pulled, a reset.
+/// Fewer errors of its link a disk counts without anybody's notice: a cable was pulled, a reset.
 const LINK_ERRORS_FEW: u64 = 100;
 
 /// Disks whose link had errors. The disk counts them for as long as it lives, so a cable that was
