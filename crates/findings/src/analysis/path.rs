@@ -104,7 +104,9 @@ pub fn paths(server: &Server, bandwidth: Option<&Bandwidth>) -> Paths {
     let up = connected(server, &grown);
     let network = total(&grown.tree, if up.is_empty() { leaves(true) } else { up }.as_slice());
     let stacks = stack::stacks(server, &grown);
-    let summary = summary(&disks, &network, leaves(true).len());
+    let untold = |what: &str| server.unread.iter().any(|unread| unread.what == what);
+    let untold = [untold("the disks"), untold("the network interfaces")];
+    let summary = summary(&disks, &network, leaves(true).len(), untold);
     Paths { paths, stacks, disks, network, summary }
 }
 
@@ -247,14 +249,16 @@ fn share(grown: &Grown, paths: &mut [DataPath]) {
     }
 }
 
-fn summary(disks: &Total, network: &Total, ports: usize) -> Vec<String> {
+/// The ways in a few sentences; `untold` says of disks and of ports whether nothing tells of them.
+fn summary(disks: &Total, network: &Total, ports: usize, untold: [bool; 2]) -> Vec<String> {
     let mut lines = Vec::new();
     let held = |total: &Total| match &total.bound_by[..] {
         [] => String::new(),
         [one] => format!(", held by the {one}"),
         [first, rest @ ..] => format!(", held by {first} and {} more", rest.len()),
     };
-    let of = |total: &Total, who: &str, what: &str| match total.bytes_per_s {
+    let of = |total: &Total, who: &str, what: &str, untold: bool| match total.bytes_per_s {
+        _ if total.ends == 0 && untold => format!("Which {who}s it has is not known."),
         _ if total.ends == 0 => format!("No {who} was found."),
         Some(rate) => format!(
             "{} {what} at most {}{}.",
@@ -264,12 +268,12 @@ fn summary(disks: &Total, network: &Total, ports: usize) -> Vec<String> {
         ),
         None => format!("What {} can move is not known.", all(total.ends, who).to_lowercase()),
     };
-    lines.push(of(disks, "disk", "can deliver"));
+    lines.push(of(disks, "disk", "can deliver", untold[0]));
     let down = match ports.saturating_sub(network.ends) {
         0 => String::new(),
         some => format!(" (without {} that {} down)", count(some, "port"), are(some)),
     };
-    let taken = of(network, "network port", "can take");
+    let taken = of(network, "network port", "can take", untold[1]);
     lines.push(format!("{}{down}.", taken.trim_end_matches('.')));
     let same = !disks.bound_by.is_empty() && disks.bound_by == network.bound_by;
     let binds = match (disks.bytes_per_s, network.bytes_per_s) {

@@ -72,6 +72,7 @@ fn what_was_pasted_is_printed_with_what_it_was_made_from_and_without_noughts() {
         assert!(!text.contains(" 0 CPUs") && !text.contains(" 0 B,"), "{name}: {text}");
         let told = inspection.server.unread.iter().any(|unread| unread.what == "the disks");
         assert!(!(told && text.contains("none was found")), "{name}");
+        assert!(!(told && text.contains("No disk was found")), "{name}");
         let json = inspection.json().unwrap();
         assert!(!json.contains("\"cpus_online\": 0") && !json.contains("\"vendor\": 0,"), "{name}");
         obeys(&inspection).unwrap_or_else(|why| panic!("{name}: {why}"));
