@@ -49,7 +49,8 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{figure, rounded};
+    use crate::testing::{figure, rounded, same_or_refused};
+    use base::stats::testing::Random;
 
     const OLD_AND_NEW: &str =
         include_str!("../../../tests/fixtures/tools/crystaldiskmark-3.0.1-and-8.0.0.txt");
@@ -112,5 +113,40 @@ mod tests {
         let why = parse(&mix.replace("33504.4", "44504.4")).unwrap_err();
         assert!(why.contains("not its IOPS by their size"), "{why}");
         assert!(parse("CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n").is_err());
+    }
+
+    /// Other lines between, and words or blanks behind a row.
+    #[test]
+    fn what_says_the_same_otherwise_gives_the_same_or_is_refused() {
+        let mut random = Random::new(20_261_130);
+        let (mut tried, mut kept) = (0, 0);
+        for text in [OLD_AND_NEW, CARD] {
+            for _ in 0..200 {
+                let mut other = String::new();
+                for line in text.lines() {
+                    other.push_str(line);
+                    other.push_str(match random.uniform() {
+                        few if few < 0.02 => "  (my old one)\n",
+                        few if few < 0.1 => "  \n",
+                        few if few < 0.2 => "\n\n",
+                        few if few < 0.25 => "\nmeasured on a Sunday\n",
+                        _ => "\n",
+                    });
+                }
+                tried += 1;
+                kept += usize::from(same_or_refused(&CRYSTALDISKMARK, text, &other, 0.0));
+            }
+        }
+        assert!(kept * 3 > tried, "{kept} of {tried}");
+    }
+
+    /// "[Write] (my old one)" was no heading, and the rows below it were told as reads.
+    #[test]
+    fn words_behind_a_heading_leave_it_one_and_below_an_unknown_one_no_row_is_read() {
+        let noted = OLD_AND_NEW.replace("[Write]", "[Write] (my old one)");
+        assert_ne!(noted, OLD_AND_NEW);
+        assert_eq!(parse(&noted), parse(OLD_AND_NEW));
+        let unknown = parse(&OLD_AND_NEW.replace("[Write]", "[Schreiben]")).unwrap_err();
+        assert!(unknown.contains("no row that is known"), "{unknown}");
     }
 }

@@ -128,7 +128,8 @@ fn rate(text: &str, is_busybox: bool) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::rounded;
+    use crate::testing::{rounded, same_or_refused};
+    use base::stats::testing::Random;
 
     fn read(line: &str) -> Result<Option<f64>, String> {
         parse(&format!("{line}\n")).map(|said| rounded(&said[0], "throughput_bytes_per_s"))
@@ -157,5 +158,48 @@ mod tests {
         assert!(why.contains("not its bytes by its seconds"), "{why}");
         assert!(parse("100+0 records in\n100+0 records out\n").is_err());
         assert!(parse("104857600 bytes (105 MB) copied, 0.0523 s, 2.0 GB").is_err());
+    }
+
+    /// The rate in another unit of dd's, other lines around, and no lines of records.
+    #[test]
+    fn what_says_the_same_otherwise_gives_the_same_or_is_refused() {
+        const FILES: [&str; 2] = [
+            include_str!("../../../tests/fixtures/tools/dd-coreutils-8.txt"),
+            include_str!("../../../tests/fixtures/tools/dd-coreutils-9.1.txt"),
+        ];
+        let mut random = Random::new(20_261_130);
+        let (mut tried, mut kept) = (0, 0);
+        for text in FILES {
+            for _ in 0..200 {
+                let other: String = text
+                    .lines()
+                    .filter(|line| !line.contains(" records ") || random.uniform() < 0.5)
+                    .collect::<Vec<_>>()
+                    .into_iter()
+                    .map(|line| format!("{}\n", in_other_unit(line, random.uniform())))
+                    .collect();
+                let other =
+                    other.replace("\n", if random.uniform() < 0.5 { "\n$ ls\n" } else { "\n" });
+                tried += 1;
+                kept += usize::from(same_or_refused(&DD, text, &other, 1e-9));
+            }
+        }
+        assert!(kept * 2 > tried, "{kept} of {tried}");
+    }
+
+    /// A line with its rate as 1000 of the next smaller unit, or as a thousandth of the next larger.
+    fn in_other_unit(line: &str, draw: f64) -> String {
+        let Some((before, rate)) = line.rsplit_once(", ") else { return line.to_owned() };
+        let Some((number, unit)) = rate.split_once(' ') else { return line.to_owned() };
+        let (Ok(number), Some(at)) =
+            (number.parse::<f64>(), ["kB/s", "MB/s", "GB/s"].iter().position(|it| *it == unit))
+        else {
+            return line.to_owned();
+        };
+        match (draw < 0.3, draw > 0.7, at) {
+            (true, _, 1 | 2) => format!("{before}, {} {}", number * 1e3, ["kB/s", "MB/s"][at - 1]),
+            (_, true, 0 | 1) => format!("{before}, {} {}", number / 1e3, ["MB/s", "GB/s"][at]),
+            _ => line.to_owned(),
+        }
     }
 }

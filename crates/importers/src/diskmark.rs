@@ -33,7 +33,10 @@ pub fn rows(
         if let Some(told) = version(line) {
             (known, section) = (told, None);
         }
-        section = Section::of(line).or(section);
+        // Below a heading that is not known nobody knows what rows do.
+        if line.starts_with('[') {
+            section = Section::of(line);
+        }
         let Some(row) = Row::of(line, section)? else { continue };
         let mut said = row.said(units)?;
         known.clone_into(&mut said.version);
@@ -62,14 +65,16 @@ pub enum Section {
 impl Section {
     /// `[Read]`, `[Write]`, `[Mix] Read 70%/Write 30%`.
     fn of(line: &str) -> Option<Section> {
-        match line {
-            "[Read]" => Some(Section::Reads),
-            "[Write]" => Some(Section::Writes),
-            _ => {
-                let (share, _) = line.strip_prefix("[Mix] Read ")?.split_once('%')?;
-                Some(Section::Both(share.parse().ok().filter(|share| *share <= 100)?))
-            }
+        // Whatever somebody wrote behind it: "[Write] (my old one)" was none, and its rows were
+        // told as reads.
+        if line.starts_with("[Read]") {
+            return Some(Section::Reads);
         }
+        if line.starts_with("[Write]") {
+            return Some(Section::Writes);
+        }
+        let (share, _) = line.strip_prefix("[Mix] Read ")?.split_once('%')?;
+        Some(Section::Both(share.parse().ok().filter(|share| *share <= 100)?))
     }
 }
 

@@ -78,7 +78,8 @@ fn rate(text: &str) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{figure, rounded};
+    use crate::testing::{figure, rounded, same_or_refused};
+    use base::stats::testing::Random;
 
     const BOTH: &str = "\n/dev/sda:\n Timing cached reads:   18348 MB in  1.99 seconds = 9214.59 \
                         MB/sec\n Timing buffered disk reads: 1234 MB in  3.00 seconds = 411.06 \
@@ -102,5 +103,33 @@ mod tests {
         assert!(parse(&BOTH.replace("= 411.06 MB/sec", "")).unwrap_err().contains("has no rate"));
         assert!(parse(&BOTH.replace("411.06 MB/sec", "0.00 MB/sec")).is_err());
         assert!(parse("/dev/sda:\n").is_err());
+    }
+
+    /// The rate in its other unit, with words behind it, and other lines around.
+    #[test]
+    fn what_says_the_same_otherwise_gives_the_same_or_is_refused() {
+        const FILES: [&str; 2] = [
+            include_str!("../../../tests/fixtures/tools/hdparm-1-disk.txt"),
+            include_str!("../../../tests/fixtures/tools/hdparm-2-devices.txt"),
+        ];
+        let mut random = Random::new(20_261_130);
+        let (mut tried, mut kept) = (0, 0);
+        for text in FILES {
+            for _ in 0..200 {
+                let one = |line: &str| match line.split_once("= ") {
+                    Some((before, rate)) if random.uniform() < 0.5 => {
+                        let number =
+                            rate.trim().trim_end_matches(" MB/sec").parse::<f64>().unwrap();
+                        let end = if random.uniform() < 0.2 { " (again)" } else { "" };
+                        format!("{before}= {} kB/sec{end}\n", number * 1024.0)
+                    }
+                    _ => format!("{line}\n"),
+                };
+                let other: String = text.lines().map(one).collect();
+                tried += 1;
+                kept += usize::from(same_or_refused(&HDPARM, text, &other, 1e-9));
+            }
+        }
+        assert!(kept * 2 > tried && kept < tried, "{kept} of {tried}");
     }
 }
