@@ -351,7 +351,11 @@ fn forms(text: &mut String, row: &Value) {
     for form in forms {
         let word = |key: &str| form[key].as_str().unwrap_or_default();
         let recorded = form["recorded"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let recorded: Vec<&str> = recorded.iter().filter_map(Value::as_str).collect();
+        // Behind the version of a fixture stands which output of it this is.
+        let version = |of: &str| of.split('-').next().unwrap_or_default().to_owned();
+        let mut recorded: Vec<String> =
+            recorded.iter().filter_map(Value::as_str).map(version).collect();
+        recorded.dedup();
         let (bring, read, not_read) = (word("bring"), word("read"), word("not_read"));
         let _ = writeln!(text, "| {bring} | {} | {read} | {not_read} |", recorded.join(", "));
     }

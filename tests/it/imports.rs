@@ -27,7 +27,7 @@ fn a_folder_is_imported_and_what_is_left_out_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     let at = folder.path();
     put(at, "old/fio.json", &fixture("fio-3.33-two-jobs.txt"));
-    put(at, "old/disk/hdparm.log", &fixture("hdparm-1-disk.txt"));
+    put(at, "old/disk/hdparm.log", &fixture("hdparm-disk.txt"));
     put(at, "old/README", "Results of last year.\n");
     let output = brickyard(at, &["import", "old", "--store", "s.db"]);
     // A file of another kind in a folder is not missed.

@@ -11,8 +11,8 @@ pub const DD: Importer = Importer {
     name: "dd",
     about: "The line in which dd says how fast it was (coreutils, busybox, BSD, macOS)",
     forms: &[Form {
-        bring: "the line with the rate",
-        recorded: &["coreutils-8", "coreutils-9.1"],
+        bring: "the line with the rate, of coreutils, busybox, BSD or macOS",
+        recorded: &["8", "9.1"],
         read: "bytes, seconds and their rate",
         not_read: "a rate that is not its bytes by its seconds",
     }],
@@ -164,8 +164,8 @@ mod tests {
     #[test]
     fn what_says_the_same_otherwise_gives_the_same_or_is_refused() {
         const FILES: [&str; 2] = [
-            include_str!("../../../tests/fixtures/tools/dd-coreutils-8.txt"),
-            include_str!("../../../tests/fixtures/tools/dd-coreutils-9.1.txt"),
+            include_str!("../../../tests/fixtures/tools/dd-8-coreutils.txt"),
+            include_str!("../../../tests/fixtures/tools/dd-9.1-coreutils.txt"),
         ];
         let mut random = Random::new(20_261_130);
         let (mut tried, mut kept) = (0, 0);

@@ -11,7 +11,7 @@ pub const HDPARM: Importer = Importer {
     about: "The lines of `hdparm -tT DEVICE`, with --direct too",
     forms: &[Form {
         bring: "the lines of -t and -T, with --direct too",
-        recorded: &["1-disk", "2-devices"],
+        recorded: &["disk", "devices"],
         read: "both rates",
         not_read: "",
     }],
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn what_says_the_same_otherwise_gives_the_same_or_is_refused() {
         const FILES: [&str; 2] = [
-            include_str!("../../../tests/fixtures/tools/hdparm-1-disk.txt"),
-            include_str!("../../../tests/fixtures/tools/hdparm-2-devices.txt"),
+            include_str!("../../../tests/fixtures/tools/hdparm-disk.txt"),
+            include_str!("../../../tests/fixtures/tools/hdparm-devices.txt"),
         ];
         let mut random = Random::new(20_261_130);
         let (mut tried, mut kept) = (0, 0);

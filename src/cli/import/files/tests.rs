@@ -56,7 +56,7 @@ fn results_with_the_same_settings_are_not_taken_for_replicates() {
 fn the_outputs_of_several_tools_in_one_file_are_all_found() {
     let folder = tempfile::tempdir().unwrap();
     let text = |name: &str| std::fs::read_to_string(fixture(name)).unwrap();
-    let parts = ["hdparm-1-disk.txt", "dd-coreutils-8.txt", "fio-2.1.9-four-groups.txt"];
+    let parts = ["hdparm-disk.txt", "dd-8-coreutils.txt", "fio-2.1.9-four-groups.txt"];
     let log: String = parts.into_iter().map(text).collect();
     let file = folder.path().join("log");
     let names = [file.to_string_lossy().into_owned()];
