@@ -137,7 +137,7 @@ const ADDITIONS: &[Addition] = &[
              Vec::new(),\n    },\n};\n",
         )],
         changed: &[
-            ("crates/host/src/inventory/server.rs", "mod smbios;", "mod stub;"),
+            ("crates/host/src/inventory/server.rs", "pub mod smbios;", "mod stub;"),
             (
                 "crates/host/src/inventory/server.rs",
                 "    fibre_channel::FIBRE_CHANNEL,",

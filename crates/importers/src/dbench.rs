@@ -193,11 +193,6 @@ fn closing(said: &mut Said, line: &str) -> Result<(), String> {
         value => said.add("throughput_bytes_per_s", value * 1e6, format!("{rate} MB/sec")),
     }
     if let Some(wait) = wait {
-        let longest = said.figures.iter().filter(|figure| figure.name.ends_with("_ns_max"));
-        let most = (number(wait)? + LAST_PLACE) * 1e6;
-        if longest.into_iter().any(|of| of.value > most) {
-            return Err("a wait in its table is above the longest of all".to_owned());
-        }
         if number(wait)? > 0.0 {
             said.add("latency_ns_max", number(wait)? * 1e6, format!("{wait} ms"));
         }
@@ -257,10 +252,6 @@ mod tests {
         assert!(parse(&odd).unwrap_err().contains("closing line"));
         let old = "Throughput 339.884 MB/sec (NB=424.855 MB/sec  3398.84 MBit/sec)  4 procs\n";
         assert!(parse(old).unwrap_err().contains("of dbench 1 or 2"));
-        let long = TWO.replace("max_latency=", "max_latency=0");
-        assert!(parse(&long).is_ok());
-        let short = TWO.replace("max_latency=13", "max_latency=1");
-        assert!(parse(&short).unwrap_err().contains("above the longest of all"));
         let mean = TWO.replace("     8.149", "     0.001");
         assert!(parse(&mean).unwrap_err().contains("a mean above its longest"));
     }
@@ -324,5 +315,14 @@ mod tests {
             kept += usize::from(same_or_refused(&DBENCH, whole, &changed, 0.0));
         }
         assert!(kept > 150, "{kept}");
+    }
+
+    /// "A wait in its table is above the longest of all" was said of a whole output, seen in a run
+    /// here: the closing line of dbench 4 now and then has a shorter one than its table.
+    #[test]
+    fn the_closing_line_may_have_a_shorter_wait_than_the_table() {
+        let short = TWO.replace("max_latency=13", "max_latency=1");
+        assert_ne!(short, TWO);
+        assert_eq!(parse(&short).unwrap().len(), 1);
     }
 }
