@@ -192,10 +192,10 @@ fn closing(said: &mut Said, line: &str) -> Result<(), String> {
         )),
         value => said.add("throughput_bytes_per_s", value * 1e6, format!("{rate} MB/sec")),
     }
-    if let Some(wait) = wait {
-        if number(wait)? > 0.0 {
-            said.add("latency_ns_max", number(wait)? * 1e6, format!("{wait} ms"));
-        }
+    if let Some(wait) = wait
+        && number(wait)? > 0.0
+    {
+        said.add("latency_ns_max", number(wait)? * 1e6, format!("{wait} ms"));
     }
     // What sums it all up stands first.
     said.figures.rotate_left(table);

@@ -187,7 +187,7 @@ mod tests {
         assert!(kept * 2 > tried, "{kept} of {tried}");
     }
 
-    /// A line with its rate as 1000 of the next smaller unit, or as a thousandth of the next larger.
+    /// A line with its rate as 1000 of the next smaller unit, or a thousandth of the next larger.
     fn in_other_unit(line: &str, draw: f64) -> String {
         let Some((before, rate)) = line.rsplit_once(", ") else { return line.to_owned() };
         let Some((number, unit)) = rate.split_once(' ') else { return line.to_owned() };
