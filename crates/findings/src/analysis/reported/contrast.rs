@@ -219,18 +219,23 @@ struct Pair<'a> {
 /// unless one of them was measured with several levels of it: then it has to be the same.
 fn machines<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
     let mut labels: Vec<&str> = Vec::new();
-    for label in points.iter().map(Point::label).filter(|label| !label.is_empty()) {
-        if !labels.contains(&label) {
-            labels.push(label);
+    let mut of_label: BTreeMap<&str, Vec<Point<'a>>> = BTreeMap::new();
+    for point in points.iter().filter(|point| !point.label().is_empty()) {
+        let known = of_label.entry(point.label()).or_default();
+        if known.is_empty() {
+            labels.push(point.label());
         }
+        known.push(*point);
     }
+    // One row of a machine has one context: a thousand imported files were a thousand machines,
+    // and a million pairs of them took minutes.
+    labels.retain(|label| of_label[label].len() > 1);
     let mut pairs = Vec::new();
     for (at, one) in labels.iter().enumerate() {
         for other in &labels[at + 1..] {
             for way in [Way::Disks, Way::Network] {
                 let of = |label: &str| -> Vec<Point<'a>> {
-                    let is = |it: &&Point<'_>| it.label() == label && it.way == way;
-                    points.iter().filter(is).copied().collect()
+                    of_label[label].iter().filter(|it| it.way == way).copied().collect()
                 };
                 let (a, b) = (of(one), of(other));
                 let riding =
