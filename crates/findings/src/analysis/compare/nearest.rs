@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::analysis::words;
 use base::stats::Estimate;
 use base::value::{Value, setting};
-use experiment::knob::{self, Settings};
+use experiment::knob::{self, Scope, Settings};
 use experiment::measurement::figures::{Cell, cells};
 use experiment::measurement::origin::{Verdict, origin};
 use experiment::measurement::reported::{Figure, PREFIX};
@@ -107,8 +107,16 @@ pub fn held(before: &[Record], now: &[Record]) -> Vec<Held> {
         if !records.iter().any(|record| import(record).is_some()) {
             continue;
         }
-        let candidates: Vec<Candidate> =
-            cells(others).into_iter().map(|cell| Candidate::of(cell, others)).collect();
+        // What only made ready for others is no result.
+        let ready = |cell: &Cell| {
+            let of = |record: &&Record| cell.trials.contains(&record.trial.number);
+            others.iter().find(of).is_some_and(|record| record.trial.prepares())
+        };
+        let candidates: Vec<Candidate> = cells(others)
+            .into_iter()
+            .filter(|cell| !ready(cell))
+            .map(|cell| Candidate::of(cell, others))
+            .collect();
         for record in records {
             if let Some(reported) = import(record) {
                 all.extend(of_result(side, record, reported, &candidates));
@@ -303,7 +311,9 @@ fn steps(one: &Value, other: &Value) -> Option<f64> {
 fn differs(asked: &Settings, cell: &Settings) -> Vec<String> {
     let line = |(name, value): (&'static str, &Value)| {
         let other = cell.named(name).filter(|other| *other != value)?;
-        let apart = super::align::is_where(name) || cell.is_moot(name);
+        // A label is what we call it, to tell results apart.
+        let is_label = knob::find(name).is_some_and(|knob| knob.scope == Scope::Label);
+        let apart = super::align::is_where(name) || cell.is_moot(name) || is_label;
         let (theirs, ours) = (setting(value), setting(other));
         (!apart).then(|| format!("{name}: {theirs} reported, {ours} here"))
     };
