@@ -13,7 +13,7 @@ use super::origin::{Origin, before_jump, origin};
 use super::settling::{Settling, settling};
 use super::start::{TrialStart, later, start};
 use super::steady::{Steady, steady};
-use super::{Note, Outcome, Record, consistency, judge, machine};
+use super::{Note, Outcome, Record, Reported, consistency, judge, machine};
 use facts::counters::series::Series;
 
 /// Figures and verdicts of a trial whose samples were let go.
@@ -93,10 +93,7 @@ impl Record {
             programs.outputs = Vec::new();
             programs.runs = Vec::new();
         }
-        if let Some(reported) = &mut measurement.reported {
-            reported.series = Vec::new();
-            reported.histograms = Vec::new();
-        }
+        measurement.reported = measurement.reported.as_ref().map(Reported::light);
         measurement.digest = Some(Box::new(digest));
         self
     }

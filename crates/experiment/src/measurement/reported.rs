@@ -112,6 +112,19 @@ impl Bound {
 }
 
 impl Reported {
+    /// Without its series and histograms, which are long: figures are all that is computed with.
+    pub fn light(&self) -> Reported {
+        Reported {
+            by: self.by.clone(),
+            place: self.place.clone(),
+            says: self.says.clone(),
+            configuration: self.configuration.clone(),
+            way: self.way,
+            figures: self.figures.clone(),
+            ..Reported::default()
+        }
+    }
+
     /// The figure of that name, without [`PREFIX`].
     pub fn figure(&self, name: &str) -> Option<&Figure> {
         self.figures.iter().find(|figure| figure.name == name)

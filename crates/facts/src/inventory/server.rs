@@ -13,7 +13,7 @@ mod part;
 mod pci;
 mod processors;
 mod setting;
-mod unread;
+pub mod unread;
 mod usage;
 
 pub use array::Array;

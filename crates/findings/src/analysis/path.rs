@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use base::value;
 use facts::bandwidth::Bandwidth;
-use facts::inventory::server::Server;
+use facts::inventory::server::{Server, unread};
 
 mod grow;
 mod link;
@@ -105,7 +105,7 @@ pub fn paths(server: &Server, bandwidth: Option<&Bandwidth>) -> Paths {
     let network = total(&grown.tree, if up.is_empty() { leaves(true) } else { up }.as_slice());
     let stacks = stack::stacks(server, &grown);
     let untold = |what: &str| server.unread.iter().any(|unread| unread.what == what);
-    let untold = [untold("the disks"), untold("the network interfaces")];
+    let untold = [untold(unread::DISKS), untold(unread::INTERFACES)];
     let summary = summary(&disks, &network, leaves(true).len(), untold);
     Paths { paths, stacks, disks, network, summary }
 }

@@ -234,7 +234,7 @@ fn reported<'a>(input: &Input<'_>, record: &'a Record) -> Option<Cow<'a, Reporte
     let measurement = record.outcome.measurement()?;
     let reported = measurement.reported.as_ref()?;
     let is_light = measurement.digest.is_some();
-    if is_light && Nature::of_campaign(input.campaign).name() == "imported" {
+    if is_light && matches!(Nature::of_campaign(input.campaign), Nature::Imported) {
         let full = input.samples.and_then(|samples| samples.of(record.trial.number));
         let full = full.and_then(|record| record.outcome.measurement()?.reported.clone());
         if let Some(full) = full {

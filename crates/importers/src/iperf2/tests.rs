@@ -1,7 +1,7 @@
 //! Tests.
 
 use super::*;
-use crate::testing::{figure, fixtures, rounded, same_or_refused};
+use crate::testing::{figure, fixtures, has, lacks, same_or_refused};
 use base::stats::testing::Random;
 
 macro_rules! recorded {
@@ -26,20 +26,6 @@ const FULL_18: &str = recorded!("2.1.8-full-duplex");
 const UDP_18: &str = recorded!("2.1.8-udp");
 const BOUNCE: &str = recorded!("2.1.8-bounceback-refused");
 const UDP_21: &str = recorded!("2.2.1-udp");
-
-#[track_caller]
-fn has(said: &Said, figures: &[(&str, f64)]) {
-    for (name, value) in figures {
-        assert_eq!(rounded(said, name), Some(*value), "{name}");
-    }
-}
-
-#[track_caller]
-fn lacks(said: &Said, names: &[&str]) {
-    for name in names {
-        assert_eq!(figure(said, name), None, "{name}");
-    }
-}
 
 fn titles(said: &[Said]) -> Vec<&str> {
     said.iter().map(|said| said.title.as_str()).collect()

@@ -1,7 +1,7 @@
 //! Tests of its JSON.
 
 use super::*;
-use crate::testing::{figure, fixtures, rounded, same_or_refused};
+use crate::testing::{figure, fixtures, has, lacks, same_or_refused};
 use base::stats::testing::Random;
 
 const TCP: &str = include_str!("../../../../tests/fixtures/tools/iperf3-3.12-tcp.txt");
@@ -19,20 +19,6 @@ const REFUSED: &str = include_str!("../../../../tests/fixtures/tools/iperf3-3.12
 const SERVER: &str = include_str!("../../../../tests/fixtures/tools/iperf3-3.12-server.txt");
 const SERVER_9: &str = include_str!("../../../../tests/fixtures/tools/iperf3-3.9-server.txt");
 const SERVER_1: &str = include_str!("../../../../tests/fixtures/tools/iperf3-3.1.7-server.txt");
-
-#[track_caller]
-fn has(said: &Said, figures: &[(&str, f64)]) {
-    for (name, value) in figures {
-        assert_eq!(rounded(said, name), Some(*value), "{name}");
-    }
-}
-
-#[track_caller]
-fn lacks(said: &Said, names: &[&str]) {
-    for name in names {
-        assert_eq!(figure(said, name), None, "{name}");
-    }
-}
 
 #[test]
 fn what_was_sent_and_what_arrived_are_two_figures_in_bytes() {

@@ -228,21 +228,11 @@ fn rest(measurement: &Measurement) -> Option<Option<String>> {
     // As `Record::light` does.
     let without_outputs =
         |of: &Programs| Programs { outputs: Vec::new(), runs: Vec::new(), ..of.clone() };
-    let without_course = |of: &Reported| Reported {
-        series: Vec::new(),
-        histograms: Vec::new(),
-        figures: of.figures.clone(),
-        by: of.by.clone(),
-        place: of.place.clone(),
-        says: of.says.clone(),
-        configuration: of.configuration.clone(),
-        way: of.way,
-    };
     let rest = Rest {
         integrity: integrity.as_ref().map(Cow::Borrowed),
         verified: verified.as_ref().map(Cow::Borrowed),
         programs: programs.as_ref().map(|of| Cow::Owned(without_outputs(of))),
-        reported: reported.as_ref().map(|of| Cow::Owned(without_course(of))),
+        reported: reported.as_ref().map(|of| Cow::Owned(of.light())),
     };
     serde_json::to_string(&rest).ok().map(Some)
 }

@@ -2,6 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+/// What [`Unread::what`] says where nothing tells which disks there are.
+pub const DISKS: &str = "the disks";
+/// And which network interfaces.
+pub const INTERFACES: &str = "the network interfaces";
+
 /// Something that was not read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Unread {

@@ -3,7 +3,7 @@
 use super::page::{Page, few};
 use base::value;
 use facts::inventory::Device;
-use facts::inventory::server::{Array, Drive, Health, Hop, Server, Usage};
+use facts::inventory::server::{Array, Drive, Health, Hop, Server, Usage, unread};
 
 /// A malformed stack may run in a circle.
 const DEEPEST: usize = 12;
@@ -14,7 +14,7 @@ const MEMBERS: usize = 32;
 pub fn disks(page: &mut Page, server: &Server) {
     page.title("Disks");
     if server.drives.is_empty() {
-        let untold = server.unread.iter().any(|unread| unread.what == "the disks");
+        let untold = server.unread.iter().any(|unread| unread.what == unread::DISKS);
         page.line(1, if untold { "not known" } else { "none was found" });
     }
     for drive in &server.drives {

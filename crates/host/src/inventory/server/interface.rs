@@ -10,7 +10,7 @@ use super::{Reading, interrupt};
 use crate::sys::ethtool::{self, Answer};
 use crate::sys::{Error, Host, qdisc};
 use facts::inventory::ceiling::Capacity;
-use facts::inventory::server::{Interface, Rings};
+use facts::inventory::server::{Interface, Rings, unread};
 
 mod infiniband;
 mod words;
@@ -19,7 +19,7 @@ mod words;
 const INFINIBAND: &str = "32";
 
 /// What a denied file of an interface would have told.
-const WHAT: &str = "the network interfaces";
+const WHAT: &str = unread::INTERFACES;
 
 /// Reads them, in order of name.
 pub fn read(reading: &mut Reading<'_>) -> Vec<Interface> {

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::iperf3::IPERF3;
-use crate::testing::{figure, fixtures, rounded, same_or_refused};
+use crate::testing::{figure, fixtures, has, lacks, same_or_refused};
 use base::stats::testing::Random;
 
 macro_rules! recorded {
@@ -40,20 +40,6 @@ const SERVER_0: &str = recorded!("3.0.12-server-people");
 const SERVER_6: &str = recorded!("3.6-server-people");
 const SERVER_7: &str = recorded!("3.7-server-people-bidir");
 const SERVER_18: &str = recorded!("3.18-server-people");
-
-#[track_caller]
-fn has(said: &Said, figures: &[(&str, f64)]) {
-    for (name, value) in figures {
-        assert_eq!(rounded(said, name), Some(*value), "{name}");
-    }
-}
-
-#[track_caller]
-fn lacks(said: &Said, names: &[&str]) {
-    for name in names {
-        assert_eq!(figure(said, name), None, "{name}");
-    }
-}
 
 /// `81.8 Mbits/sec` of both streams are 81800000 / 8 = 10225000 B/s.
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{KINDS, Piece, Topic};
 use crate::inventory::server::pasted::{Pasted, Source};
-use facts::inventory::server::Unread;
+use facts::inventory::server::{Unread, unread};
 
 /// One text, and what it tells of.
 pub struct Told {
@@ -52,10 +52,10 @@ const TOPICS: &[(Topic, &str, &str)] = &[
     (Topic::Processors, "the processors", "lscpu"),
     (Topic::Memory, "the memory", "dmidecode and /proc/meminfo"),
     (Topic::Pci, "the PCI functions and their links", "lspci -vvv, as root"),
-    (Topic::Disks, "the disks", "lsblk -J -b -O"),
+    (Topic::Disks, unread::DISKS, "lsblk -J -b -O"),
     (Topic::Health, "the health of the disks", "smartctl -a of each disk"),
     (Topic::Arrays, "arrays", "mdadm --detail of each, or /proc/mdstat"),
-    (Topic::Interfaces, "the network interfaces", "ip -j -d link, and ethtool of each"),
+    (Topic::Interfaces, unread::INTERFACES, "ip -j -d link, and ethtool of each"),
     (Topic::Firmware, "the board and the firmware", "dmidecode, as root"),
 ];
 
