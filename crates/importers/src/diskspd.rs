@@ -30,7 +30,7 @@ pub const DISKSPD: Importer = Importer {
         },
         Form {
             bring: "-Rxml",
-            recorded: &["2.0.21a"],
+            recorded: &["2.0.21a", "2.2.0"],
             read: "the same, rates by its bytes and seconds",
             not_read: "the same, and I/Os over time",
         },

@@ -22,13 +22,13 @@ pub const ELBENCHO: Importer = Importer {
     forms: &[
         Form {
             bring: "--jsonfile=FILE",
-            recorded: &["3.1"],
+            recorded: &["3.0", "3.1"],
             read: "rates, IOPS and latencies of each phase",
             not_read: "phases that mix reads and writes, and those of S3",
         },
         Form {
             bring: "all that it prints, or --resfile=FILE",
-            recorded: &["1.6", "1.8", "3.1"],
+            recorded: &["1.6", "1.8", "2.0", "3.0", "3.1"],
             read: "rates of bytes, I/Os and entries of each phase, of mixed ones each way; \
                    latencies and percentiles",
             not_read: "histograms; phases of which it tells only how long they took; those that \
@@ -37,7 +37,7 @@ pub const ELBENCHO: Importer = Importer {
         },
         Form {
             bring: "--csvfile=FILE, with its line of columns",
-            recorded: &["3.1"],
+            recorded: &["2.0", "3.0", "3.1"],
             read: "the same but for percentiles, with what was asked for",
             not_read: "the same; --livecsv",
         },
@@ -95,6 +95,7 @@ const PHASES: [(&str, char, &str, &str); 6] = [
 fn documents(text: &str) -> Result<Vec<(usize, Said)>, String> {
     let mut all: Vec<(usize, Said)> = Vec::new();
     let mut missing: Vec<&str> = Vec::new();
+    let mut of = String::new();
     for (number, line) in text.split_inclusive('\n').enumerate() {
         let Some(start) = line.find(BEGINS) else { continue };
         let document = json::document(line[start..].trim_end())
@@ -110,14 +111,17 @@ fn documents(text: &str) -> Result<Vec<(usize, Said)>, String> {
         let (name, _, _, ours) = row.ok_or_else(|| {
             format!("its JSON has a phase `{phase}`, which is not read; bring its text or its CSV")
         })?;
+        let command = told(&document, "command");
         if missing.is_empty() {
-            missing = asked_for(document["config"]["command"].as_str().unwrap_or_default());
+            command.clone_into(&mut of);
+            missing = asked_for(command);
             if !missing.contains(name) {
                 return Err(format!("its command line does not ask for its phase {phase}"));
             }
             all.push((number, Said::default()));
         }
-        if missing.first() != Some(name) {
+        // The same phase of the next run is none of this one.
+        if missing.first() != Some(name) || command != of {
             return Err(cut(&missing));
         }
         missing.remove(0);
@@ -151,6 +155,11 @@ fn asked_for(command: &str) -> Vec<&'static str> {
     asked.map(|(name, ..)| *name).collect()
 }
 
+/// What stands in its configuration, which up to 3.0-35 it had no object for.
+fn told<'a>(document: &'a Json, key: &str) -> &'a str {
+    document["config"][key].as_str().or(document[key].as_str()).unwrap_or_default()
+}
+
 /// Its numbers are strings; what is not there is none.
 fn number(value: &Json) -> Result<Option<(f64, &str)>, String> {
     let Some(text) = value.as_str() else { return Ok(None) };
@@ -160,8 +169,7 @@ fn number(value: &Json) -> Result<Option<(f64, &str)>, String> {
 }
 
 fn add(said: &mut Said, document: &Json, name: &str) -> Result<(), String> {
-    let config = &document["config"];
-    said.version = config["version"].as_str().unwrap_or_default().to_owned();
+    said.version = told(document, "version").to_owned();
     let moves = document["last_done"]["bytes"].is_string();
     let way = if name == "open" { "read" } else { "write" };
     let mut rates = 0;
@@ -193,7 +201,7 @@ fn add(said: &mut Said, document: &Json, name: &str) -> Result<(), String> {
             said.add(format!("{latency}_{what}"), value * 1000.0, format!("{text} us"));
         }
     }
-    said.settings.extend(known(config));
+    said.settings.extend(known(&document["config"]));
     Ok(())
 }
 

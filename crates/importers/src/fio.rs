@@ -47,7 +47,7 @@ pub const FIO: Importer = Importer {
         Form {
             bring: "fio --version; tail -v -n +1 *.log, of write_bw_log, write_iops_log, \
                     write_lat_log and write_hist_log",
-            recorded: &["2.15", "3.33"],
+            recorded: &["2.15", "2.21", "3.1", "3.33", "3.42"],
             read: "rates, IOPS and latencies over time, and histograms of latencies",
             not_read: "logs without their names; log_window_value=both, log_unix_epoch=1, \
                        per_job_logs=0",

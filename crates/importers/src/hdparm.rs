@@ -2,6 +2,9 @@
 //!
 //! Its MB are of 2^20 bytes (hdparm.c: its buffer of 2 MB is 2 * 1024 * 1024). What it calls cached
 //! reads is how fast memory is copied, and no rate of the device.
+//!
+//! It prints how a line begins before it measures. Of a device that is no ATA disk 9.58 says there
+//! that it did not answer, and what was measured stands in the next line.
 
 use super::{Form, Importer, Said};
 
@@ -11,7 +14,7 @@ pub const HDPARM: Importer = Importer {
     about: "The lines of `hdparm -tT DEVICE`, with --direct too",
     forms: &[Form {
         bring: "the lines of -t and -T, with --direct too",
-        recorded: &["disk", "devices"],
+        recorded: &["9.58", "9.65", "disk", "devices"],
         read: "both rates",
         not_read: "",
     }],
@@ -37,8 +40,16 @@ fn knows(text: &str) -> bool {
 fn parse(text: &str) -> Result<Vec<Said>, String> {
     let mut all = Vec::new();
     let mut device = String::new();
+    let mut open: Option<String> = None;
     for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
-        let line = line.trim();
+        let joined = match open.take() {
+            Some(begun) if line.starts_with(|first: char| first.is_ascii_digit()) => {
+                Some(format!("{begun} {line}"))
+            }
+            Some(begun) => return Err(format!("`{begun}` in its output has no rate")),
+            None => None,
+        };
+        let line = joined.as_deref().unwrap_or(line).trim();
         if let Some(name) = line.strip_suffix(':').filter(|name| name.starts_with("/dev/")) {
             name.clone_into(&mut device);
         }
@@ -46,6 +57,10 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
             line.strip_prefix(head).map(|rest| (*name, *direct, rest))
         });
         let Some((name, direct, rest)) = of else { continue };
+        if joined.is_none() && is_failure(rest) {
+            open = line.strip_suffix(rest).map(str::to_owned);
+            continue;
+        }
         let no_rate = || format!("`{line}` in its output has no rate");
         let (_, printed) = rest.split_once('=').ok_or_else(no_rate)?;
         let printed = printed.trim();
@@ -58,10 +73,19 @@ fn parse(text: &str) -> Result<Vec<Said>, String> {
         said.add(name, rate, printed);
         all.push(said);
     }
+    if let Some(begun) = open {
+        return Err(format!("`{begun}` in its output has no rate"));
+    }
     match all.is_empty() {
         true => Err("there is no line `Timing ... reads:` of hdparm's in it".to_owned()),
         false => Ok(all),
     }
+}
+
+/// `HDIO_DRIVE_CMD(identify) failed: Invalid argument`, in place of what was measured.
+fn is_failure(rest: &str) -> bool {
+    rest.trim_start().starts_with(|first: char| !first.is_ascii_digit())
+        && rest.contains(" failed: ")
 }
 
 /// `411.06 MB/sec`, and of what is slow `853.33 kB/sec`.
@@ -81,6 +105,9 @@ mod tests {
     use crate::testing::{figure, rounded, same_or_refused};
     use base::stats::testing::Random;
 
+    const OLDER: &str = include_str!("../../../tests/fixtures/tools/hdparm-9.58.txt");
+    const NEWER: &str = include_str!("../../../tests/fixtures/tools/hdparm-9.65.txt");
+
     const BOTH: &str = "\n/dev/sda:\n Timing cached reads:   18348 MB in  1.99 seconds = 9214.59 \
                         MB/sec\n Timing buffered disk reads: 1234 MB in  3.00 seconds = 411.06 \
                         MB/sec\n";
@@ -98,6 +125,32 @@ mod tests {
         assert_eq!(parse(&direct).unwrap()[1].settings["direct"], true);
     }
 
+    /// 585.71 * 1048576 = 614161448.96 B/s, and so on: both versions print the same lines, and 9.58
+    /// a failure between their halves.
+    #[test]
+    fn a_failure_in_the_middle_of_a_line_does_not_part_it() {
+        let names = ["memory_throughput", "throughput", "device_cache_throughput", "throughput"];
+        for (text, rates) in [
+            (OLDER, [614_161_448.96, 34_330_378.24, 59_747_860.48, 29_485_957.12]),
+            (NEWER, [625_517_527.04, 27_011_317.76, 78_286_684.16, 45_854_228.48]),
+        ] {
+            let all = HDPARM.read(text).unwrap();
+            assert_eq!(all.len(), 4);
+            for ((said, name), rate) in all.iter().zip(names).zip(rates) {
+                assert_eq!(rounded(said, &format!("{name}_bytes_per_s")), Some(rate));
+                assert_eq!(said.title, "/dev/loop0");
+            }
+            assert_eq!(
+                (&all[1].settings["direct"], &all[3].settings["direct"]),
+                (&false.into(), &true.into())
+            );
+        }
+        let (before, _) = OLDER.split_once("1190 MB").unwrap();
+        assert!(parse(before).unwrap_err().contains("has no rate"));
+        let twice = OLDER.replacen("1190 MB", "HDIO_GET failed: x\n1190 MB", 1);
+        assert!(parse(&twice).unwrap_err().contains("has no rate"));
+    }
+
     #[test]
     fn a_line_without_a_rate_is_refused() {
         assert!(parse(&BOTH.replace("= 411.06 MB/sec", "")).unwrap_err().contains("has no rate"));
@@ -108,9 +161,11 @@ mod tests {
     /// The rate in its other unit, with words behind it, and other lines around.
     #[test]
     fn what_says_the_same_otherwise_gives_the_same_or_is_refused() {
-        const FILES: [&str; 2] = [
+        const FILES: [&str; 4] = [
             include_str!("../../../tests/fixtures/tools/hdparm-disk.txt"),
             include_str!("../../../tests/fixtures/tools/hdparm-devices.txt"),
+            OLDER,
+            NEWER,
         ];
         let mut random = Random::new(20_261_130);
         let (mut tried, mut kept) = (0, 0);

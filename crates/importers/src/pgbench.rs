@@ -16,7 +16,7 @@ pub const PGBENCH: Importer = Importer {
     about: "All that pgbench prints of a run, of PostgreSQL 9 to 17",
     forms: &[Form {
         bring: "all that it prints",
-        recorded: &["9.5", "12", "13", "14", "15.18", "15.20"],
+        recorded: &["9.5", "12", "13", "14", "15.18", "15.20", "16.0", "17.6"],
         read: "transactions per second and latencies, of each script, what failed, was skipped, \
                retried or late, the time of connecting, and the latency of each statement (`-r`)",
         not_read: "what `-P` prints while it runs",

@@ -94,13 +94,19 @@ fn quoted(line: &str) -> Option<&str> {
 /// `[2026-05-18 08:43:50] `, `[  12.345678] `.
 fn bracketed(line: &str) -> Option<&str> {
     let (inner, rest) = line.strip_prefix('[')?.split_once("] ")?;
-    let is_time = inner.chars().all(|c| c.is_ascii_digit() || " .:-+TZ,/".contains(c));
+    let is_time = is_time(inner, " .:-+TZ,/");
     // `[  5] ` is a stream of iperf.
     let has_digits = inner.contains(|c: char| c.is_ascii_digit());
     (is_time && has_digits && inner.contains([':', '.'])).then_some(rest)
 }
 
-/// `2026-05-18T08:43:50.123456Z stdout F ` of containers, and the time alone.
+/// Whether digits and these characters are all that there is.
+fn is_time(text: &str, others: &str) -> bool {
+    text.chars().all(|c| c.is_ascii_digit() || others.contains(c))
+}
+
+/// `2026-05-18T08:43:50.123456Z stdout F ` of containers, and the time alone; but not a row of CSV
+/// that begins with a time.
 fn container(line: &str) -> Option<&str> {
     let (time, rest) = line.split_once(' ')?;
     let date = time.get(..10)?.bytes().enumerate();
@@ -108,7 +114,8 @@ fn container(line: &str) -> Option<&str> {
         4 | 7 => byte == b'-',
         _ => byte.is_ascii_digit(),
     });
-    if !is_date.all(|ok| ok) || time.as_bytes().get(10) != Some(&b'T') {
+    let clock = time.get(10..)?.strip_prefix('T')?;
+    if !is_date.all(|ok| ok) || !is_time(clock, ".:-+Z,") {
         return None;
     }
     let streams = ["stdout F ", "stderr F ", "stdout P ", "stderr P "];
@@ -167,7 +174,9 @@ mod tests {
             assert_eq!(without_prefixes(&text).as_deref(), Some(due), "{before}");
         }
         let streams = "[  5]   0.00-1.00   sec  1.1 GBytes\n[SUM]   0.00-1.00   sec\n";
-        for text in ["read: 5\nwrite: 6\n", "", "[Read]\n[Write]\n", "> one\ntwo\nthree\n", streams]
+        let rows = "2026-05-18T08:43:50+0000,,dir,1,2.0-9,\"elbencho\" \"-w\" \n";
+        for text in
+            ["read: 5\nwrite: 6\n", "", "[Read]\n[Write]\n", "> one\ntwo\nthree\n", streams, rows]
         {
             assert_eq!(without_prefixes(text), None, "{text}");
         }

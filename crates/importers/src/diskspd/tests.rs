@@ -1,7 +1,7 @@
 //! What is read of DiskSpd, by outputs that were recorded.
 
 use super::*;
-use crate::testing::{figure, rounded, same_or_refused};
+use crate::testing::{figure, has, rounded, same_or_refused};
 use base::stats::testing::Random;
 
 const ONE: &str = include_str!("../../../../tests/fixtures/tools/diskspd-2.0.21-one-thread.txt");
@@ -10,6 +10,7 @@ const EIGHT: &str =
 const MIXED: &str = include_str!("../../../../tests/fixtures/tools/diskspd-2.1-mixed.txt");
 const READ: &str = include_str!("../../../../tests/fixtures/tools/diskspd-2.2-read.txt");
 const XML_READ: &str = include_str!("../../../../tests/fixtures/tools/diskspd-2.0.21a-xml.txt");
+const XML_RANDOM: &str = include_str!("../../../../tests/fixtures/tools/diskspd-2.2.0-xml.txt");
 
 fn only(text: &str) -> Said {
     let all = parse(text).unwrap();
@@ -118,6 +119,36 @@ fn xml_has_its_rates_by_bytes_and_seconds() {
     assert_eq!(said.figures.len(), 3);
     let known = serde_json::json!({
         "access": "read", "block-size": 65_536, "direct": true, "queue-depth": 2, "streams": 4,
+    });
+    assert_eq!(Json::Object(said.settings), known);
+}
+
+/// 376041472 bytes in 5.01 s are 75058178 B/s, and 91807 I/Os 18324.75 1/s: reads alone, so they
+/// are all there is. `<Random>` is the alignment that `-r4k` asked for; `<RandomAccess>` is but a
+/// hint to the cache.
+#[test]
+fn xml_of_2_2_has_percentiles_and_the_same_rates() {
+    let said = only(XML_RANDOM);
+    assert_eq!(said.version, "2.2.0");
+    assert_eq!(figure(&said, "throughput_bytes_per_s").map(f64::round), Some(75_058_178.0));
+    assert_eq!(figure(&said, "iops").map(|it| (it * 100.0).round()), Some(1_832_475.0));
+    has(
+        &said,
+        &[
+            ("latency_ns_mean", 106_000.0),
+            ("latency_ns_min", 59_000.0),
+            ("latency_ns_p50", 74_000.0),
+            ("latency_ns_p90", 99_000.0),
+            ("latency_ns_p95", 115_000.0),
+            ("latency_ns_p99", 427_000.0),
+            ("latency_ns_p999", 2_609_000.0),
+            ("latency_ns_max", 459_222_000.0),
+        ],
+    );
+    assert_eq!(figure(&said, "host_cpu_busy_share"), Some(0.3345));
+    assert_eq!(said.figures.len(), 11);
+    let known = serde_json::json!({
+        "access": "random-read", "block-size": 4096, "direct": true, "queue-depth": 2, "streams": 1,
     });
     assert_eq!(Json::Object(said.settings), known);
 }
@@ -291,7 +322,7 @@ fn a_pool_of_threads_has_no_depth_of_one_and_a_pace_is_noted() {
 fn what_is_added_around_the_figures_changes_none() {
     let mut random = Random::new(20_261_129);
     let (mut tried, mut kept) = (0, 0);
-    for text in [ONE, EIGHT, MIXED, READ, XML_READ] {
+    for text in [ONE, EIGHT, MIXED, READ, XML_READ, XML_RANDOM] {
         for round in 0..40 {
             let lines: Vec<&str> = text.lines().collect();
             let pick = |random: &mut Random, below: usize| {

@@ -146,8 +146,14 @@ impl Phase {
             let unit = way.unit.map_or(1.0, |(_, bytes)| MIB / bytes);
             way.bytes.check("bytes", &self.elapsed, unit).map_err(why)?;
             way.entries.check("entries", &self.elapsed, 1.0).map_err(why)?;
-            if way.iops.is_some() && way.bytes.rate.is_none() {
-                return Err(why("it has IOPS and no bytes".to_owned()));
+            let times = way.io_times.is_some() || !way.io_percentiles.is_empty();
+            if (way.iops.is_some() || times) && way.bytes.rate.is_none() {
+                return Err(why("it has IOPS, or latencies of I/Os, and no bytes".to_owned()));
+            }
+            let times = way.entry_times.is_some() || !way.entry_percentiles.is_empty();
+            // A bucket that was listed may have none.
+            if times && way.entries.rate.is_none() && self.name != "LISTOBJ" {
+                return Err(why("it has latencies of entries and no entries".to_owned()));
             }
         }
         let Some(entries) = entries else { return Ok(None) };
@@ -195,6 +201,7 @@ impl Way {
                 if low.0 > mean.0 || mean.0 > high.0 {
                     return Err(format!("its {name} is {}, not between the others", mean.1));
                 }
+                median(percentiles, mean.0).map_err(|why| format!("its {name} {why}"))?;
                 for (what, (ns, printed)) in [("min", low), ("mean", mean), ("max", high)] {
                     said.add(format!("{name}_{what}"), *ns, &**printed);
                 }
@@ -210,6 +217,19 @@ impl Way {
             }
         }
         Ok(())
+    }
+}
+
+/// That a median goes with a mean: half of all took as long as its class of latencies at the least,
+/// whose lower end is more than two thirds of the upper one, which is what is printed.
+///
+/// # Errors
+/// When it does not, as that of another phase.
+fn median(percentiles: &[(String, f64, String)], mean: f64) -> Result<(), String> {
+    let all = percentiles.iter().filter(|(of, ..)| of == "p50");
+    match all.into_iter().find(|(_, ns, _)| ns / 3.0 > mean * 1.01 + 1000.0) {
+        Some((_, _, printed)) => Err(format!("has a median of {printed}, too high for its mean")),
+        None => Ok(()),
     }
 }
 

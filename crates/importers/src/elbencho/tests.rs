@@ -1,7 +1,9 @@
 //! What is read of elbencho, by outputs that were recorded.
 
 use super::*;
-use crate::testing::{figure, same_or_refused};
+use crate::as_printed;
+use crate::testing::{figure, has, lacks, rounded, same_or_refused};
+use experiment::measurement::reported::Bound;
 
 const WRITE: &str = include_str!("../../../../tests/fixtures/tools/elbencho-3.1-write.txt");
 const READ: &str = include_str!("../../../../tests/fixtures/tools/elbencho-3.1-random-read.txt");
@@ -124,7 +126,7 @@ fn names_and_objects_are_told_by_what_they_are() {
         assert_eq!(figure(said, name), Some(value), "{name}");
     }
     let bound = all[0].figures.iter().find(|figure| figure.name.ends_with("p99")).unwrap().bound;
-    assert_eq!(bound, experiment::measurement::reported::Bound::UpTo);
+    assert_eq!(bound, Bound::UpTo);
     let all = parse(S3).unwrap();
     assert_eq!(titles(&all), ["MKBUCKETS", "WRITE"]);
     assert_eq!(figure(&all[0], "create_buckets_per_s"), Some(38.0));
@@ -189,6 +191,201 @@ fn a_csv_has_what_was_asked_for_and_columns_by_their_names() {
     assert!(!hosts[2].settings.contains_key("streams"));
 }
 
+const TEXT_OF_2: &str = include_str!("../../../../tests/fixtures/tools/elbencho-2.0-people.txt");
+const CSV_OF_2: &str = include_str!("../../../../tests/fixtures/tools/elbencho-2.0-csv.txt");
+
+/// What 2.0-9 told of the same runs in its text and in its CSV; its STAT took less than a
+/// millisecond, which stands there as 0.
+#[test]
+fn text_and_csv_of_2_tell_the_same() {
+    let mib = 1_048_576.0;
+    let figures: [&[(&str, f64)]; 5] = [
+        &[
+            ("mkdir_per_s", 15.0),
+            ("last_done_mkdir_per_s", 29.0),
+            ("mkdir_latency_ns_mean", 19_000.0),
+        ],
+        &[
+            ("write_throughput_bytes_per_s", 72.0 * mib),
+            ("write_iops", 145.0),
+            ("write_files_per_s", 15.0),
+            ("last_done_write_throughput_bytes_per_s", 72.0 * mib),
+            ("last_done_write_iops", 145.0),
+            ("last_done_write_files_per_s", 18.0),
+            ("write_latency_ns_min", 305_000.0),
+            ("write_latency_ns_mean", 11_200_000.0),
+            ("write_latency_ns_max", 47_083_000.0),
+            ("write_files_latency_ns_max", 144_902_000.0),
+        ],
+        &[
+            ("stat_per_s", 13_071.0),
+            ("last_done_stat_per_s", 13_377.0),
+            ("stat_latency_ns_min", 1000.0),
+            ("stat_latency_ns_max", 10_000.0),
+        ],
+        &[
+            ("read_throughput_bytes_per_s", 90.0 * mib),
+            ("read_iops", 180.0),
+            ("read_files_per_s", 22.0),
+            ("last_done_read_throughput_bytes_per_s", 85.0 * mib),
+            ("last_done_read_iops", 170.0),
+            ("last_done_read_files_per_s", 21.0),
+            ("read_latency_ns_min", 745_000.0),
+            ("read_latency_ns_mean", 9_138_000.0),
+            ("read_latency_ns_max", 58_932_000.0),
+        ],
+        &[
+            ("read_throughput_bytes_per_s", 10.0 * mib),
+            ("read_iops", 2813.0),
+            ("read_latency_ns_min", 36_000.0),
+            ("read_latency_ns_mean", 1_278_000.0),
+            ("read_latency_ns_max", 15_580_000.0),
+        ],
+    ];
+    let (text, rows) = (parse(TEXT_OF_2).unwrap(), parse(CSV_OF_2).unwrap());
+    for all in [&text, &rows] {
+        assert_eq!(titles(all), ["MKDIRS", "WRITE", "STAT", "READ", "READ"]);
+        all.iter().zip(figures).for_each(|(said, figures)| has(said, figures));
+    }
+    let values = |said: &Said| -> Vec<(String, f64)> {
+        let told = said.figures.iter().filter(|figure| figure.bound != Bound::UpTo);
+        let mut all: Vec<_> = told.map(|figure| (figure.name.clone(), figure.value)).collect();
+        all.sort_by(|one, other| one.0.cmp(&other.0));
+        all
+    };
+    for (said, row) in text.iter().zip(&rows) {
+        assert_eq!(values(said), values(row), "{}", said.title);
+        assert_eq!((said.version.as_str(), row.version.as_str()), ("", "2.0-9"));
+    }
+    // Of its text alone there are percentiles.
+    for (said, name, value) in [
+        (&text[1], "write_latency_ns_p50", 11_585_000.0),
+        (&text[1], "write_latency_ns_p99", 55_109_000.0),
+        (&text[2], "stat_latency_ns_p50", 1200.0),
+        (&text[3], "read_files_latency_ns_p99", 131_072_000.0),
+    ] {
+        assert_eq!(rounded(said, name), Some(value), "{name}");
+    }
+    assert!(text[4].figures.iter().all(|figure| figure.bound != Bound::UpTo));
+}
+
+/// Its rows begin with a time and have blanks in their last column: what stood before the first of
+/// them was taken for what a log puts before each line, and no row was left.
+#[test]
+fn rows_with_a_command_line_are_no_lines_of_a_log() {
+    assert_eq!(ELBENCHO.read(&as_printed(CSV_OF_2)), ELBENCHO.read(CSV_OF_2));
+}
+
+/// Of a row of a file it is not told how large that is, nor how many there are.
+#[test]
+fn the_csv_of_2_has_what_was_asked_for() {
+    let all = parse(CSV_OF_2).unwrap();
+    let of_folder = serde_json::json!({
+        "streams": 2, "files": 4, "file-size": 4 << 20, "block-size": 512 << 10,
+        "queue-depth": 2, "direct": true, "access": "read",
+    });
+    assert_eq!(Json::Object(all[3].settings.clone()), of_folder);
+    let of_file = serde_json::json!({
+        "streams": 1, "block-size": 4096, "queue-depth": 4, "direct": true,
+        "access": "random-read",
+    });
+    assert_eq!(Json::Object(all[4].settings.clone()), of_file);
+    assert!(!all[2].settings.contains_key("queue-depth"), "{:?}", all[2].settings);
+}
+
+/// A time of less than a millisecond bounds a rate from below: 8 in it are 8000 a second or more.
+#[test]
+fn a_rate_in_no_time_is_as_high_as_it_says_and_none_is_made_up() {
+    for (text, old) in [(TEXT_OF_2, "      13377"), (CSV_OF_2, ",13377,")] {
+        let less = text.replacen(old, &old.replace("13377", "7377"), 1);
+        assert!(why(&less).contains("its entries per second are 7377"), "{}", why(&less));
+        let none = text.replacen(old, &old.replace("13377", "0"), 1);
+        lacks(&parse(&none).unwrap()[2], &["last_done_stat_per_s"]);
+    }
+}
+
+const JSON_OF_3: &str = include_str!("../../../../tests/fixtures/tools/elbencho-3.0-json.txt");
+const TEXT_OF_3: &str = include_str!("../../../../tests/fixtures/tools/elbencho-3.0-people.txt");
+const CSV_OF_3: &str = include_str!("../../../../tests/fixtures/tools/elbencho-3.0-csv.txt");
+
+/// Up to 3.0-35 the version and the command line stood in no object of their own: no command line
+/// was found, and whatever 3.0-27 had written was refused.
+#[test]
+fn the_json_of_3_0_is_read_run_by_run() {
+    let all = ELBENCHO.read(&as_printed(JSON_OF_3)).unwrap();
+    let due: [&[(&str, f64)]; 3] = [
+        &[
+            ("mkdir_per_s", 376.0),
+            ("last_done_mkdir_per_s", 663.0),
+            ("write_throughput_bytes_per_s", 192_308_845.0),
+            ("last_done_write_throughput_bytes_per_s", 167_371_305.0),
+            ("write_iops", 366.0),
+            ("write_latency_ns_mean", 2_890_000.0),
+            ("stat_per_s", 13_289.0),
+            ("last_done_stat_per_s", 2020.0),
+            ("read_throughput_bytes_per_s", 248_145_125.0),
+            ("read_iops", 473.0),
+            ("read_latency_ns_max", 3_975_000.0),
+        ],
+        &[
+            ("read_throughput_bytes_per_s", 51_403_304.0),
+            ("read_iops", 12_549.0),
+            ("last_done_read_iops", 12_549.0),
+            ("read_latency_ns_min", 51_000.0),
+            ("read_latency_ns_mean", 185_000.0),
+        ],
+        &[
+            ("unlink_per_s", 468.0),
+            ("last_done_unlink_per_s", 163.0),
+            ("rmdir_per_s", 1865.0),
+            ("last_done_rmdir_per_s", 1310.0),
+            ("rmdir_latency_ns_max", 394_000.0),
+        ],
+    ];
+    assert_eq!(all.len(), due.len());
+    for (said, figures) in all.iter().zip(due) {
+        has(said, figures);
+        assert_eq!((said.version.as_str(), said.settings.len()), ("3.0-27", 0));
+    }
+    // Without its READ the first run has not that of the second.
+    let lines: Vec<&str> = JSON_OF_3.split_inclusive('\n').collect();
+    let lost = [&lines[..3], &lines[4..]].concat().concat();
+    assert!(why(&lost).contains("cut short: it has no READ"), "{}", why(&lost));
+}
+
+#[test]
+fn text_and_csv_of_3_0_tell_the_same_of_a_mix_too() {
+    let text = parse(TEXT_OF_3).unwrap();
+    let rows = ELBENCHO.read(&as_printed(CSV_OF_3)).unwrap();
+    let due = ["MKDIRS", "WRITE", "STAT", "READ", "READ", "RWMIX70", "RMFILES", "RMDIRS"];
+    for all in [&text, &rows] {
+        assert_eq!(titles(all), due);
+        let mib = 1_048_576.0;
+        has(
+            &all[5],
+            &[
+                ("write_throughput_bytes_per_s", 49.0 * mib),
+                ("last_done_write_throughput_bytes_per_s", 30.0 * mib),
+                ("read_throughput_bytes_per_s", 160.0 * mib),
+                ("last_done_read_throughput_bytes_per_s", 98.0 * mib),
+                ("write_iops", 3139.0),
+                ("read_iops", 10_256.0),
+                ("last_done_read_iops", 6297.0),
+                ("write_latency_ns_mean", 334_000.0),
+                ("read_latency_ns_mean", 242_000.0),
+            ],
+        );
+        has(&all[1], &[("write_throughput_bytes_per_s", 183.0 * mib), ("write_iops", 366.0)]);
+        has(&all[2], &[("stat_per_s", 13_289.0), ("last_done_stat_per_s", 2020.0)]);
+        has(&all[4], &[("read_iops", 12_549.0), ("read_latency_ns_min", 51_000.0)]);
+        has(&all[6], &[("last_done_unlink_per_s", 163.0)]);
+    }
+    assert_eq!(figure(&text[5], "write_latency_ns_max"), Some(2_030_000.0));
+    assert_eq!(figure(&rows[5], "write_latency_ns_max"), Some(2_034_000.0));
+    assert_eq!((rows[5].version.as_str(), rows[5].settings.get("access")), ("3.0-27", None));
+    assert_eq!(rows[4].settings["access"], "random-read");
+}
+
 /// What 3.1 prints of a mix, as in `printPhaseResultsToStream`.
 const MIX: &str = "\
 OPERATION   RESULT TYPE         FIRST DONE   LAST DONE
@@ -237,6 +434,10 @@ fn what_is_not_whole_not_read_or_contradicts_itself_is_refused_and_why_is_said()
         (PEOPLE, "50%<=512", "50%<=112", "makes no sense"),
         (PEOPLE, "STAT  ", "STAT+r", "a phase `STAT+r`, which is not read"),
         (S3, "MKBUCKETS ", "PUTBACL   ", "a phase `PUTBACL`, which is not read"),
+        (TEXT_OF_2, "Dirs lat us ", "IO lat us   ", "MKDIRS it has IOPS, or latencies of I/Os"),
+        (TEXT_OF_2, "Dirs lat % us ", "IO lat % us   ", "latencies of I/Os, and no bytes"),
+        (TEXT_OF_3, "IO rd latency ", "Files latency ", "latencies of entries and no entries"),
+        (TEXT_OF_2, "50%<=11585 75%<=16384", "50%<=43634 75%<=43634", "too high for its mean"),
         (OLD, "Throughput MiB/s", "Throughput GiB/s", "bytes in all and none per second"),
         (OLD, "  Total MiB  ", "  Throughput MiB/s ", "`Throughput MiB/s` twice"),
         (CSV, "3494,2941,3494,2941", "3494,2941,3594,2941", "its bytes per second are 3594"),
@@ -259,7 +460,7 @@ fn what_is_not_whole_not_read_or_contradicts_itself_is_refused_and_why_is_said()
 fn what_stands_between_and_where_a_column_stands_says_nothing() {
     let mut random = base::stats::testing::Random::new(20_261_129);
     let (mut tried, mut kept) = (0, 0);
-    for text in [OLD, RANDOM, S3, PEOPLE, MIX] {
+    for text in [OLD, RANDOM, TEXT_OF_2, TEXT_OF_3, S3, PEOPLE, MIX] {
         let lines: Vec<&str> = text.lines().collect();
         for _ in 0..40 {
             let at = (random.uniform() * lines.len() as f64) as usize;

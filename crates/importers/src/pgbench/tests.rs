@@ -16,6 +16,8 @@ const RATE: &str = include_str!("../../../../tests/fixtures/tools/pgbench-15.20-
 const TRIES: &str = include_str!("../../../../tests/fixtures/tools/pgbench-15.20-tries.txt");
 const FOURTEEN: &str = include_str!("../../../../tests/fixtures/tools/pgbench-14-scripts.txt");
 const INSTANCES: &str = include_str!("../../../../tests/fixtures/tools/pgbench-13-instances.txt");
+const OF_16: &str = include_str!("../../../../tests/fixtures/tools/pgbench-16.0-reconnect.txt");
+const OF_17: &str = include_str!("../../../../tests/fixtures/tools/pgbench-17.6-statements.txt");
 
 #[test]
 fn transactions_and_their_mean_wait_are_read() {
@@ -184,6 +186,42 @@ fn every_statement_is_a_result() {
     let apart = STATEMENTS.replace("         0.680 ", "WARNING: 5\n         0.680 ");
     assert!(parse(&apart).unwrap_err().contains("stands apart from them"));
     assert_eq!(parse(&format!("{STATEMENTS}5 done\n  9 x\n")).unwrap(), all);
+}
+
+/// 20 clients over a mean of 1759.388 ms are the 11.3676 a second of 16; 10 over one of 5.292 ms
+/// are 1889.6 of 17, whose statements are 11.
+#[test]
+fn versions_16_and_17_print_what_15_does() {
+    let said = &parse(OF_16).unwrap()[0];
+    assert_eq!((said.version.as_str(), said.figures.len()), ("16.0", 5));
+    for (name, value) in [
+        ("reconnecting_transactions_per_s", 11.368),
+        ("reconnecting_latency_ns_mean", 1_759_388_000.0),
+        ("connection_ns_mean", 85_458_000.0),
+        ("transactions", 2000.0),
+        ("failed_transactions", 0.0),
+    ] {
+        assert_eq!(rounded(said, name), Some(value), "{name}");
+    }
+    assert_eq!(said.settings["streams"], 20);
+    let all = parse(OF_17).unwrap();
+    assert_eq!((all.len(), all[0].version.as_str()), (12, "17.6"));
+    for (at, name, value) in [
+        (0, "transactions_per_s", 1889.533),
+        (0, "latency_ns_mean", 5_292_000.0),
+        (0, "transactions", 566_549.0),
+        (0, "initial_connection_ms", 169.717),
+        (1, "statement_latency_ns_mean", 1000.0),
+        (2, "statement_latency_ns_mean", 0.0),
+        (5, "statement_latency_ns_mean", 488_000.0),
+        (6, "statement_latency_ns_mean", 681_000.0),
+        (9, "statement_latency_ns_mean", 812_000.0),
+        (10, "statement_latency_ns_mean", 665_000.0),
+        (11, "statement_latency_ns_mean", 1_445_000.0),
+    ] {
+        assert_eq!(rounded(&all[at], name), Some(value), "{at} {name}");
+    }
+    assert_eq!(all[0].settings["streams"], 10);
 }
 
 /// Lines of progress, of other options and of a shell say nothing of the result.

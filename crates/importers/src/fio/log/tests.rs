@@ -1,4 +1,4 @@
-//! Logs of fio 2.15 and 3.33, with numbers of theirs computed by hand.
+//! Logs of fio 2.15 to 3.42, with numbers of theirs computed by hand.
 
 use super::super::FIO;
 use super::*;
@@ -8,6 +8,12 @@ const INTERVALS: &str =
     include_str!("../../../../../tests/fixtures/tools/fio-3.33-logs-of-intervals.txt");
 const EACH: &str = include_str!("../../../../../tests/fixtures/tools/fio-3.33-logs-of-each.txt");
 const OLD: &str = include_str!("../../../../../tests/fixtures/tools/fio-2.15-logs-of-each.txt");
+const OF_2_21: &str =
+    include_str!("../../../../../tests/fixtures/tools/fio-2.21-logs-of-intervals.txt");
+const OF_3_1: &str =
+    include_str!("../../../../../tests/fixtures/tools/fio-3.1-logs-of-intervals.txt");
+const OF_3_42: &str =
+    include_str!("../../../../../tests/fixtures/tools/fio-3.42-logs-of-intervals.txt");
 
 fn read(text: &str) -> Result<Vec<Said>, String> {
     (FIO.parse)(text)
@@ -62,6 +68,55 @@ fn a_histogram_of_intervals_is_their_sum() {
     assert_eq!((said.histograms[0].counts.len(), said.histograms[0].values[0]), (19, 47_000));
     let other = old.replace("4096, 0", "4096, 0, 0");
     assert!(read(&other).unwrap_err().contains("has 39 bins"));
+}
+
+/// 2.21 has us, and what it printed of the same run had `clat percentiles (usec)` of reads with
+/// `1.00th=[39], 10.00th=[64]`: of 5249 reads 513 are in the first bin, of 0 to 63 us. 3.1 has ns
+/// and 4 columns, 3.42 ns and 5. `502, 28876, 0, 0` are 28876 * 1024 B/s.
+#[test]
+fn logs_of_intervals_are_read_of_each_version() {
+    for (text, version, reads, writes, clat, slat) in [
+        (OF_2_21, "2.21", 28_876.0, 29_386.0, 555_000.0, 11_000.0),
+        (OF_3_1, "3.1", 15_814.0, 16_773.0, 1_676_309.0, 14_203.0),
+        (OF_3_42, "3.42", 58_522.0, 61_452.0, 553_097.0, 305.0),
+    ] {
+        let all = read(text).unwrap();
+        assert!(all.iter().all(|said| said.version == version && said.figures.is_empty()));
+        let first =
+            |kind: &str, name: &str| series(&all, &format!("hist_{kind}.1.log"), name).values[0];
+        assert_eq!(first("bw", "read_throughput_bytes_per_s"), reads * 1024.0);
+        assert_eq!(first("bw", "write_throughput_bytes_per_s"), writes * 1024.0);
+        assert_eq!(first("clat", "read_completion_latency_ns"), clat);
+        assert_eq!(first("slat", "write_submission_latency_ns"), slat);
+        let iops = series(&all, "hist_iops.1.log", "read_iops");
+        assert!((iops.values[0] * 16_384.0 / (reads * 1024.0) - 1.0).abs() < 1e-3);
+        // Times are ms of the run, whose last rows are of its end.
+        assert!(iops.at_ns.iter().all(|at| (500_000_000..=2_964_000_000).contains(at)));
+    }
+}
+
+/// Of 2.21 bins of 64 buckets in us: the first is of 0 to 63, the middle of its ends 31 us; the
+/// third of 128 to 255, its buckets 2 wide, so (129 + 255) / 2. Of 3.1 in ns: number
+/// 10 is of 2^15 to 2^16 - 1, its buckets 512 wide, so (33024 + 65280) / 2 = 49152 ns; it printed a
+/// median of 104 us, and of 3.42 of 202.
+#[test]
+fn histograms_are_read_of_each_version() {
+    let histogram = |text: &str, way: usize| {
+        let all = read(text).unwrap();
+        all.iter().find(|said| said.title == "hist_clat_hist.1.log").unwrap().histograms[way]
+            .clone()
+    };
+    let old = histogram(OF_2_21, 0);
+    assert_eq!(old.counts[..3], [21 + 51 + 280 + 161, 407 + 646 + 1600 + 866, 361 + 240 + 59 + 72]);
+    assert_eq!(old.values[..3], [31_000, 95_000, 192_000]);
+    assert_eq!(old.counts.iter().sum::<u64>(), 913 + 1055 + 2065 + 1216);
+    let new = histogram(OF_3_1, 0);
+    assert_eq!(new.counts[..2], [22 + 78 + 68, 214 + 759 + 700]);
+    assert_eq!(new.values[..2], [49_152, 98_304]);
+    let latest = histogram(OF_3_42, 1);
+    assert_eq!(latest.name, "write_completion_latency_ns");
+    assert_eq!(latest.counts[..3], [1, 1843 + 1067 + 1212, 77 + 80 + 49]);
+    assert_eq!(latest.values[..3], [98_304, 196_608, 393_216]);
 }
 
 /// `0, 491583, 1, 16384, 49152, 0` are 16384 bytes in the 33329 ns that `_clat` has for it: bytes
@@ -122,7 +177,7 @@ fn what_is_left_of_a_log_is_what_stood_there() {
     let mut kept = 0;
     for seed in 0..300 {
         let mut random = Random::new(seed);
-        for whole in [INTERVALS, EACH, OLD] {
+        for whole in [INTERVALS, EACH, OLD, OF_2_21, OF_3_1, OF_3_42] {
             let due = read(whole).unwrap();
             let text = match random.uniform() < 0.5 {
                 true => whole.replace("==> ", "# ").replace(" <==", ""),
