@@ -13,7 +13,7 @@ use experiment::knob::engine::Keeps;
 use experiment::measurement::{Measurement, Note, Outcome, Record, judge};
 use experiment::plan::Trial;
 use experiment::progress::{Event, Observer};
-use facts::share::is_export;
+use host::inventory::raw::RawDevice;
 use host::sys::kmsg::{KernelLog, Messages};
 use host::sys::limits::explained;
 use host::sys::signal::Stop;
@@ -35,6 +35,7 @@ pub mod layout;
 pub mod layouts;
 pub mod limits;
 mod place;
+pub mod room;
 pub mod shares;
 
 /// One campaign on its way.
@@ -53,6 +54,8 @@ pub struct Run<'a> {
     pub stop: &'a Stop,
     /// Above what holds the mounts: a marker that is open keeps a file system mounted.
     work: BTreeMap<String, WorkDir>,
+    /// Devices that are only read, by their places among directories.
+    devices: BTreeMap<String, RawDevice>,
     machine: apply::Applier<'a>,
     /// Below what undoes: the disks are ours until nothing stands on them.
     layouts: Option<layouts::Provisioner>,
@@ -163,6 +166,7 @@ impl<'a> Run<'a> {
             observer,
             stop,
             work: BTreeMap::new(),
+            devices: BTreeMap::new(),
             shares: shares::Shares::default(),
             laid: BTreeMap::new(),
             barred: barred::Barred::default(),
@@ -186,51 +190,6 @@ impl<'a> Run<'a> {
         self.work.retain(|name, _| !self.taken_up.contains(name));
         remove(self.work, self.observer);
         error
-    }
-
-    /// The work directory in `parent`, which is `directory` to the user: a new one, or the
-    /// one that was kept for this run.
-    fn place(&mut self, directory: &str, parent: &Path) -> Result<WorkDir, Error> {
-        let uid = &self.campaign.uid;
-        let waits = match self.engine.kind().keeps {
-            Keeps::Nothing => return WorkDir::create(parent, uid),
-            Keeps::UntilComplete => {
-                let store = self.store.path().display();
-                format!("for `brickyard run {} --resume`, store {store}", self.campaign.plan)
-            }
-            Keeps::UntilRemoved => "for `brickyard verify --flushed LOG`".to_owned(),
-        };
-        if let Some(kept) = WorkDir::take_up(parent, uid)? {
-            self.taken_up.insert(directory.to_owned());
-            return Ok(kept);
-        }
-        WorkDir::create_kept(parent, uid, &waits.replace('\n', " "))
-    }
-
-    /// Makes the work directories; what earlier runs left there goes first.
-    fn make_room(&mut self, directories: &[String]) -> Result<(), Error> {
-        // Those of servers are mounted when the first trial is there.
-        let local = || directories.iter().filter(|name| !is_export(name));
-        for directory in local() {
-            tidy_up(Path::new(directory), self.observer);
-        }
-        for directory in local() {
-            match self.place(directory, Path::new(directory)) {
-                Ok(made) => {
-                    if let Ok(target) = inventory::target(self.host, Path::new(directory)) {
-                        self.barred.learn(directory, &target);
-                    }
-                    self.work.insert(directory.clone(), made)
-                }
-                Err(error) => {
-                    let mut made = std::mem::take(&mut self.work);
-                    made.retain(|name, _| !self.taken_up.contains(name));
-                    remove(made, self.observer);
-                    return Err(error);
-                }
-            };
-        }
-        Ok(())
     }
 
     /// Runs trials in order, until the user stops. Those that an earlier run has been through are
@@ -326,12 +285,12 @@ impl<'a> Run<'a> {
         if let Some(outcome) = self.unmade.take() {
             return outcome;
         }
-        if let Err(outcome) = self.in_place(trial) {
+        if let Err(outcome) = self.cool(trial).and_then(|()| self.in_place(trial)) {
             return outcome;
         }
         let names = trial.settings.directories();
         let work: Vec<PathBuf> =
-            names.iter().filter_map(|name| Some(self.work.get(name)?.path().into())).collect();
+            names.iter().filter_map(|name| Some(self.path_of(name)?.into())).collect();
         let mut notes = match self.put_in_force(trial, &work) {
             Ok(notes) => notes,
             Err(outcome) => {

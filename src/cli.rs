@@ -15,6 +15,7 @@ use host::sys::{limits, signal};
 mod check;
 mod compare;
 mod concat;
+mod cuts;
 mod damage;
 mod doctor;
 mod evaluate;

@@ -2,6 +2,7 @@
 
 use experiment::campaign::{Campaign, Damage};
 use experiment::measurement::Record;
+use findings::analysis::compare::exchange::{Exchange, Unfit, exchange};
 use findings::analysis::compare::{Asked, Comparison, compare, differences};
 use findings::analysis::{Finding, Severity};
 use findings::report::compare::Format;
@@ -116,6 +117,36 @@ pub fn side_by_side(
     let text = (format.render)(&pairs)?;
     drop(pairs);
     Ok((text, comparisons))
+}
+
+/// What goes with each of the labels `by` over all of these campaigns.
+///
+/// # Errors
+/// When a campaign does not have these labels, or all have the same.
+pub fn by_label(
+    sides: &[(&str, &Retrieved)],
+    by: &[&'static str],
+    asked: &Asked,
+) -> Result<Exchange, Error> {
+    let records: Vec<&[Record]> = sides.iter().map(|(_, side)| &side.records[..]).collect();
+    exchange(&records, by, asked).map_err(|unfit| {
+        let what = format!("cannot compare by {}", by.join(","));
+        match unfit {
+            Unfit::Unlabelled(place, knob) => {
+                let why = format!("campaign {} has trials without a `{knob}`", sides[place].0);
+                let hint = format!("say what is there when it is measured: `run ... {knob}=NAME`");
+                Error::new(what, why).hint(hint)
+            }
+            Unfit::Same(knob, level) => {
+                let why = format!("all of these campaigns have {knob}={level}");
+                let hint = "`brickyard list campaigns` shows all; name some that differ in it";
+                Error::new(what, why).hint(hint)
+            }
+            Unfit::Empty(place) => {
+                Error::new(what, format!("campaign {} has no trial", sides[place].0))
+            }
+        }
+    })
 }
 
 #[cfg(test)]

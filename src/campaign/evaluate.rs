@@ -414,9 +414,10 @@ fn read(
         }
         let of = curves[..chosen.unwrap_or(0)].iter().filter(|wish| wish.phase == *phase);
         let cells = of.map(|wish| standard::timed(wish, trial_ns)).collect::<Vec<_>>();
+        spending.reserve(core.least_ns(&phases[place + 1..], spending.overhead_ns()));
         spending.run(run, &cells, seed, |_| ())?;
     }
-    if let Some(said) = spending.written.said() {
+    for said in [spending.written.said(), spending.said()].into_iter().flatten() {
         run.observer.tell(&Event::Say(said));
     }
     run.complete = !run.stopped();

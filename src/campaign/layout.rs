@@ -12,6 +12,7 @@ use experiment::knob::{self, Access, EngineKind, Scope, Settings};
 use experiment::measurement::{Measurement, Outcome};
 use experiment::plan::Trial;
 use experiment::plan::files::{FRESH_FROM, files_of};
+use facts::bare::is_device;
 use facts::share::is_export;
 use host::sys::filesystem::{first_hole, space};
 use host::sys::limits::FILE_SIZE;
@@ -28,7 +29,7 @@ fn needs<'a>(all: impl Iterator<Item = (&'a Settings, u32)>) -> Needs {
         let names = settings.directories();
         let size = settings.get(knob::FILE_SIZE);
         for (place, number) in files_of(settings, first_file).into_iter().flatten() {
-            let Some(name) = names.get(place) else { continue };
+            let Some(name) = names.get(place).filter(|name| !is_device(name)) else { continue };
             let (fresh, number) = (number >= FRESH_FROM, number % FRESH_FROM);
             let need = needs.entry((name.clone(), fresh)).or_default();
             *need = (need.0.max(number + 1), need.1.max(size));

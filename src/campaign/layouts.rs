@@ -17,9 +17,9 @@ use experiment::plan::Trial;
 use experiment::plan::layouts::{TARGET, is_layout, layout};
 use experiment::progress::{Event, Observer};
 use facts::inventory::disk::Disk;
-use facts::layout::{Layout, Times};
+use facts::layout::{Layout, Times, Volumes};
 use host::journal::{self, Said};
-use host::provision::{Held, Made, danger};
+use host::provision::{Held, Made, Upkeep, danger};
 use host::sys::filesystem::space;
 use host::sys::workdir::WorkDir;
 use host::sys::{Error, Host};
@@ -48,6 +48,8 @@ pub struct Provisioner {
 #[derive(Debug)]
 struct Stands {
     made: Made,
+    /// What was done to it before the trial in hand.
+    upkeep: Upkeep,
     /// Room for files when it was new, bytes.
     usable_bytes: u64,
 }
@@ -79,9 +81,13 @@ impl Provisioner {
         Ok(Provisioner { disks, asked, stands, barred, stuck, claims })
     }
 
-    /// How long the layout that stands took to make.
+    /// How long the layout that stands took to make, and what was done to it before the trial in
+    /// hand.
     pub(super) fn times(&self) -> Option<Times> {
-        self.stands.as_ref().map(|stands| stands.made.times)
+        self.stands.as_ref().map(|stands| {
+            let Times { fsck_ns, fstrim_ns, fstrim_bytes, .. } = stands.upkeep.times;
+            Times { fsck_ns, fstrim_ns, fstrim_bytes, ..stands.made.times }
+        })
     }
 
     /// What must be said of every trial on the layout that stands.
@@ -247,6 +253,9 @@ impl Run<'_> {
         let mut tell = |said: &str| observer.tell(&Event::Say(said.to_owned()));
         for claim in &mut layouts.claims {
             claim.let_in(self.host).map_err(failed)?;
+            if layout.volumes() == Volumes::Zfs {
+                claim.let_udev_in().map_err(failed)?;
+            }
         }
         let (host, stop) = (self.host, self.stop);
         let made = provision::make(host, layout, journal, &at, &mut tell, stop);
@@ -255,7 +264,7 @@ impl Run<'_> {
             false => failed(error),
         })?;
         let mounted = made.mount_point.clone();
-        layouts.stands = Some(Stands { made, usable_bytes: 0 });
+        layouts.stands = Some(Stands { made, upkeep: Upkeep::default(), usable_bytes: 0 });
         let usable_bytes = space(&mounted).map_err(failed)?.usable_bytes();
         if let Some(stands) = &mut layouts.stands {
             stands.usable_bytes = usable_bytes;
@@ -266,6 +275,55 @@ impl Run<'_> {
             self.barred.learn(TARGET, &target);
         }
         Ok(())
+    }
+
+    /// Does to the layout that stands what is to be done before each trial: takes what it keeps of
+    /// the trial's files out of memory, where no I/O gets past that, and checks it and has it
+    /// discard, where that is asked for.
+    ///
+    /// # Errors
+    /// With the trial's outcome when that fails: what stands is not mounted then. One that cannot
+    /// discard skips the trial, and goes on standing.
+    pub(super) fn cool(&mut self, trial: &Trial) -> Result<(), Outcome> {
+        let Some(stands) = self.layouts.as_mut().and_then(|it| it.stands.as_mut()) else {
+            return Ok(());
+        };
+        stands.upkeep = Upkeep::default();
+        let made = &stands.made;
+        let asked = made.is_cached_by_itself() || made.has_upkeep();
+        // An open marker would keep the mount busy.
+        let taken = if asked && !trial.prepares() { self.work.remove(TARGET) } else { None };
+        let Some(work) = taken else { return Ok(()) };
+        work.rest();
+        let (observer, stop) = (&mut *self.observer, self.stop);
+        let mut tell = |line: &str| observer.tell(&Event::Say(line.to_owned()));
+        let kept = match made.is_cached_by_itself() {
+            true => made.cool(self.host).map(|()| Upkeep::default()),
+            // Settings of what is mounted, as of btrfs, go with the mount.
+            false => self.machine.let_go().and_then(|()| made.keep_up(&mut tell, stop)),
+        };
+        let kept = kept.and_then(|kept| {
+            let taken = WorkDir::take_up(&made.mount_point, &self.campaign.uid)?;
+            let why = "our directory is gone";
+            taken.map(|work| (kept, work)).ok_or_else(|| {
+                Error::new(format!("cannot go on at {}", made.mount_point.display()), why)
+            })
+        });
+        match kept {
+            Ok((mut kept, work)) => {
+                self.work.insert(TARGET.to_owned(), work);
+                let cannot = kept.cannot.take();
+                stands.upkeep = kept;
+                cannot.map_or(Ok(()), |error| Err(Outcome::Skipped(with_hint(&error))))
+            }
+            Err(error) => {
+                self.raze();
+                Err(match stop.asked() {
+                    true => Outcome::Interrupted,
+                    false => Outcome::Failed(with_hint(&error)),
+                })
+            }
+        }
     }
 
     /// Unmakes the layout that stands, newest first: our directory, the settings of the devices,

@@ -6,6 +6,7 @@
 
 use base::value::{self, Stop};
 use experiment::knob::{self, Settings};
+use facts::bare::is_device;
 use host::sys::limits::{
     ADDRESSES, DATA, DESCRIPTORS, FILE_SIZE, Limit, PROCESSES, PROCESSOR_TIME, threads_of_user,
 };
@@ -42,7 +43,8 @@ pub fn check<'a>(
         let streams = if settings.has(knob::STREAMS) { settings.get(knob::STREAMS) } else { 1 };
         streams_most = streams_most.max(streams);
         time_most = time_most.max(processor_time(settings, streams));
-        if !settings.directories().is_empty() {
+        // Nothing is written on a device that is only read.
+        if settings.directories().iter().any(|place| !is_device(place)) {
             file_most = file_most.max(settings.get(knob::FILE_SIZE));
         }
     }

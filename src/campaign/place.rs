@@ -8,13 +8,19 @@ use super::Run;
 use experiment::measurement::Outcome;
 use experiment::plan::Trial;
 use host::sys::Error;
+use host::sys::workdir::WorkDir;
 
 impl Run<'_> {
-    /// Fails a trial whose work directory was moved or replaced.
+    /// Fails a trial whose work directory was moved or replaced, or whose device was.
     pub(super) fn in_place(&self, trial: &Trial) -> Result<(), Outcome> {
         let names = trial.settings.directories();
         let mut work = names.iter().filter_map(|name| self.work.get(name));
-        work.try_for_each(|work| work.check_place().map_err(|error| Outcome::Failed(words(&error))))
+        work.try_for_each(WorkDir::check_place)
+            .and_then(|()| {
+                let mut devices = names.iter().filter_map(|name| self.devices.get(name));
+                devices.try_for_each(|device| device.check_place(self.host))
+            })
+            .map_err(|error| Outcome::Failed(words(&error)))
     }
 
     /// The same after it, whatever came of it. What hangs is not looked at.

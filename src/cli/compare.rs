@@ -5,15 +5,16 @@ use std::process::ExitCode;
 
 use super::outputs::{Force, Inputs};
 use super::{Common, STORE, damage, format, talk};
-use crate::retrieve::{Retrieved, side_by_side};
+use crate::retrieve::{Retrieved, by_label, side_by_side};
 use base::value::shell_words;
-use experiment::knob;
+use experiment::knob::{self, Scope};
 use experiment::measurement::figures::figures;
 use findings::analysis::compare::{Asked, Change, Comparison};
 use findings::report::compare::FORMATS;
-use findings::report::pairs::View;
+use findings::report::compare::exchange::{Exchanged, json, text};
+use findings::report::pairs::{Told, View};
 use host::sys::Error;
-use host::sys::output::Kind;
+use host::sys::output::{Kind, Output};
 use store::Store;
 
 /// What `compare` takes.
@@ -23,6 +24,10 @@ pub struct Arguments {
     /// are held against
     #[arg(value_name = "CAMPAIGN", required = true, num_args = 2..)]
     campaigns: Vec<String>,
+    /// Tell apart what goes with each of these labels, of servers whose parts were exchanged:
+    /// label,disk-model
+    #[arg(long, value_name = "LABELS", value_delimiter = ',', conflicts_with = "all")]
+    by: Vec<String>,
     /// Less of a difference than this does not matter
     #[arg(long, value_name = "SHARE", default_value = THRESHOLD)]
     threshold: String,
@@ -49,6 +54,7 @@ const THRESHOLD: &str = "5%";
 pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let typed = arguments.format.as_deref();
     let format = format::chosen(FORMATS, |format| format.name, typed, common, "text")?;
+    let by = labels(&arguments.by, format.name)?;
     let asked = Asked { threshold: share(&arguments.threshold)?, figure: arguments.figure.clone() };
     let default = (format.name == "html").then(|| PathBuf::from("brickyard-compare.html"));
     let output = arguments.output.clone().or(default).map(|path| {
@@ -65,18 +71,16 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     known(asked.figure.as_deref(), &sides)?;
     let all: Vec<(&str, &Retrieved)> =
         arguments.campaigns.iter().map(String::as_str).zip(&sides).collect();
+    let damage: Vec<_> = sides.iter().flat_map(|side| side.damage.clone()).collect();
+    if !by.is_empty() {
+        let text = exchanged(&all, &by, &asked, format.name)?;
+        print(&text, output, common)?;
+        return Ok(damage::told(&damage, &common.store, ExitCode::SUCCESS));
+    }
     let (first, others) = all.split_first().expect("two are asked for");
     let view = View { all: arguments.all, command: to_see_all(arguments, common) };
     let (text, found) = side_by_side(*first, others, &asked, &view, format)?;
-    match output {
-        Some(output) => {
-            output.write(text.as_bytes())?;
-            if !common.quiet {
-                talk::line(&format!("comparison: {}", output.path().display()));
-            }
-        }
-        None => talk::data(&text)?,
-    }
+    print(&text, output, common)?;
     let is_empty = |comparison: &Comparison| {
         let held = comparison.held.iter().any(|held| held.nearest.is_some());
         comparison.cells.is_empty() && !held
@@ -88,9 +92,72 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
             .into());
     }
     let worse = found.iter().any(|comparison| comparison.count(Change::Worse) > 0);
-    let damage: Vec<_> = sides.iter().flat_map(|side| side.damage.clone()).collect();
     let good = if worse { ExitCode::FAILURE } else { ExitCode::SUCCESS };
     Ok(damage::told(&damage, &common.store, good))
+}
+
+/// To a file, or to standard output.
+fn print(text: &str, output: Option<Output>, common: &Common) -> anyhow::Result<()> {
+    match output {
+        Some(output) => {
+            output.write(text.as_bytes())?;
+            if !common.quiet {
+                talk::line(&format!("comparison: {}", output.path().display()));
+            }
+        }
+        None => talk::data(text)?,
+    }
+    Ok(())
+}
+
+/// The labels that were typed, each once.
+fn labels(typed: &[String], format: &str) -> Result<Vec<&'static str>, Error> {
+    let mut by = Vec::new();
+    let all = || knob::KNOBS.iter().filter(|knob| knob.scope == Scope::Label).map(|it| it.name);
+    for name in typed {
+        let found = all().find(|known| known == name).ok_or_else(|| {
+            let hint = knob::meant(name, all(), |near| format!("--by {near}"));
+            let known = all().collect::<Vec<_>>().join(", ");
+            let why = "it is no label: what only a person can change";
+            Error::new(format!("cannot compare by `{name}`"), why)
+                .hint(hint.unwrap_or_else(|| format!("the labels are {known}")))
+        })?;
+        if !by.contains(&found) {
+            by.push(found);
+        }
+    }
+    if !by.is_empty() && !matches!(format, "text" | "json") {
+        let why = "what goes with labels is printed as text or json alone";
+        return Err(Error::new(format!("cannot print {format}"), why).hint("--format text"));
+    }
+    Ok(by)
+}
+
+/// What goes with each label.
+fn exchanged(
+    sides: &[(&str, &Retrieved)],
+    by: &[&'static str],
+    asked: &Asked,
+    format: &str,
+) -> anyhow::Result<String> {
+    for (place, (typed, side)) in sides.iter().enumerate() {
+        let uid = &side.campaign.uid;
+        if let Some((other, _)) = sides[..place].iter().find(|(_, of)| of.campaign.uid == *uid) {
+            let why = format!("{typed} is the same campaign as {other}: it was set up once");
+            let what = format!("cannot compare by {}", by.join(","));
+            return Err(Error::new(what, why).hint("name each campaign once").into());
+        }
+    }
+    let exchange = by_label(sides, by, asked)?;
+    let told = sides.iter().map(|(typed, side)| Told { typed, campaign: &side.campaign });
+    let of = Exchanged { sides: told.collect(), exchange: &exchange };
+    if exchange.workloads.is_empty() {
+        let why = "no load was measured in every set-up";
+        return Err(Error::new("nothing was compared", why)
+            .hint("run all of them with the same plan")
+            .into());
+    }
+    Ok(if format == "json" { json(&of)? } else { text(&of) })
 }
 
 /// What prints also the cells that do not differ.

@@ -80,6 +80,7 @@ const EXAMPLES: &[(&str, &[Example])] = &[
             ("brickyard compare before.db after.db --all", "also what is the same"),
             ("brickyard compare 1 2 --figure latency_ns_p99 --threshold 10%", ""),
             ("brickyard compare 1 2 --format html -o compared.html", ""),
+            ("brickyard compare 3 4 5 6 --by label,disk-model", "server, or disks?"),
         ],
     ),
     (

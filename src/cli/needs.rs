@@ -29,7 +29,7 @@ pub fn check(host: &Host, plan: &Plan, disks: &[Disk]) -> Result<(), Error> {
         return refused(&format!("on {}", disk.named), why);
     }
     for name in plan.directories.iter().filter(|name| !is_export(name)) {
-        let target = inventory::target(host, name.as_ref())?;
+        let target = inventory::raw::target_of_place(host, name)?;
         if !matches!(target.filesystem.as_str(), "nfs" | "nfs4") {
             let why = format!("it measures NFS, and that is {}", target.filesystem);
             return refused(&format!("in {name}"), why);
@@ -44,7 +44,7 @@ pub fn lacking(host: &Host, plan: &Plan, disks: &[Disk]) -> Option<Note> {
         return None;
     }
     let local = plan.directories.iter().filter(|name| !is_export(name));
-    let targets = local.filter_map(|name| inventory::target(host, name.as_ref()).ok());
+    let targets = local.filter_map(|name| inventory::raw::target_of_place(host, name).ok());
     let mut devices: Vec<String> = targets.flat_map(|target| target.device_names()).collect();
     let disks: Vec<String> = disks.iter().map(|disk| disk.name.clone()).collect();
     devices.extend(devices_below(host, &disks).into_iter().map(|device| device.name));

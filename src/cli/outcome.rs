@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::{Common, STORE, damage, talk};
+use super::{Common, STORE, cuts, damage, talk};
 use crate::campaign::{Done, idle, new_uid};
 use crate::retrieve::Kept;
 use base::value;
@@ -14,6 +14,7 @@ use experiment::measurement::{Outcome, Record};
 use experiment::{knob, plan};
 use facts::inventory::disk::Disk;
 use facts::share::is_export;
+use findings::analysis::power_cut::EARLIER;
 use findings::report::{self, Input, screen, words};
 use host::sys::output::Output;
 use host::sys::{Error, Host, child, clock, signal};
@@ -121,12 +122,12 @@ impl Session {
         let real = if unreal { &[][..] } else { &kept.directories[..] };
         let local = real.iter().filter(|name| !is_export(name));
         let targets: Result<Vec<facts::inventory::Target>, Error> =
-            local.map(|name| inventory::target(&host, name.as_ref())).collect();
+            local.map(|name| inventory::raw::target_of_place(&host, name)).collect();
         let targets = targets?;
         let store = Store::open(&common.store)?;
         let started_unix_ns = clock::unix_ns();
         let seed = kept.seed.unwrap_or(started_unix_ns ^ u64::from(std::process::id()) << 20);
-        let campaign = Campaign {
+        let mut campaign = Campaign {
             id: 0,
             uid: new_uid(seed),
             plan: kept.plan.clone(),
@@ -143,6 +144,10 @@ impl Session {
             currency: String::new(),
             left_out: Default::default(),
         };
+        let earlier = cuts::earlier(&store, &campaign.host, &targets);
+        if !earlier.is_empty() {
+            campaign.inventory[EARLIER] = serde_json::json!(earlier);
+        }
         let talk = talk::Talk::new(common.quiet, common.plain);
         Ok(Session { host, store, campaign, kept, talk, machine, targets })
     }

@@ -18,6 +18,7 @@ use experiment::plan::design::Plan;
 use experiment::plan::labels::Setup;
 use experiment::plan::standard::expected_ns;
 use experiment::plan::{builtin, file};
+use facts::bare;
 use facts::inventory::disk::Disk;
 use findings::report::words;
 use host::sys::Host;
@@ -305,8 +306,11 @@ impl Shown {
             _ => plan
                 .directories
                 .iter()
-                .map(|name| {
-                    format!("a directory {name}/brickyard-... is made, and removed at the end")
+                .map(|name| match bare::device(name) {
+                    Some(device) => format!("nothing on {device}: it is opened to be read"),
+                    None => {
+                        format!("a directory {name}/brickyard-... is made, and removed at the end")
+                    }
                 })
                 .chain(self.writes.iter().map(|write| format!("{write}, put back at the end")))
                 .collect(),

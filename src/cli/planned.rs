@@ -13,10 +13,11 @@ use experiment::plan::layouts::TARGET;
 use experiment::plan::refused::Refused;
 use experiment::plan::{builtin, expand, file as plan_file};
 use experiment::{knob, plan, workload};
+use facts::bare;
 use facts::inventory::Target;
 use facts::inventory::disk::Disk;
 use facts::share::is_export;
-use host::inventory;
+use host::inventory::{self, disk};
 use host::provision::danger;
 use host::sys::input::PLAN;
 use host::sys::{Error, Host};
@@ -40,6 +41,12 @@ pub struct Asked {
     /// `serial:...`, a link in /dev/disk/by-id, `loop:FILE`. All that is on it will be destroyed
     #[arg(long, value_name = "NAME", conflicts_with = "dir")]
     pub device: Vec<String>,
+    /// A device that is only read, as it is; again for several [default: the plan's]
+    ///
+    /// By the same names as --device; an array or a volume by its link in /dev/disk/by-id. It may
+    /// be mounted. Streams read parts of it, evenly spaced
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["dir", "device"])]
+    pub read_only_device: Vec<String>,
     /// How often each cell is run [default: the plan's, or 3]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub replicates: Option<u32>,
@@ -110,18 +117,17 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     plan.replicates = arguments.replicates.unwrap_or(plan.replicates);
     plan.seed = arguments.seed.or(plan.seed);
     plan.cut_into_legs()?;
-    if !arguments.device.is_empty() {
-        plan.disks.clone_from(&arguments.device);
-    } else if !arguments.dir.is_empty() || engine.kind().is_simulated() {
-        plan.disks.clear();
-    }
+    take_target(&mut plan, arguments, engine);
     plan.check_target()?;
     let disks = disks(&plan.disks)?;
+    if let Some(bytes) = read_only(&plan.read_only)? {
+        plan.use_whole_devices(bytes);
+    }
     let placed = plan
         .loads
         .iter()
         .any(|load| load.settings.has(knob::DIRECTORIES) || !load.settings.is_network());
-    let named = !arguments.dir.is_empty() || !disks.is_empty();
+    let named = !arguments.dir.is_empty() || !disks.is_empty() || !plan.read_only.is_empty();
     if named && !placed {
         let what = format!("cannot run `{}` in a directory or on a device", plan.name);
         return Err(Error::new(what, "nothing of it touches a file")
@@ -131,6 +137,9 @@ pub fn resolve(arguments: &Asked) -> anyhow::Result<Planned> {
     let named = if arguments.dir.is_empty() { &plan.directories } else { &arguments.dir };
     let named = if disks.is_empty() { named.clone() } else { vec![TARGET.to_owned()] };
     plan.directories = match disks.is_empty() {
+        _ if !plan.read_only.is_empty() => {
+            plan.read_only.iter().map(|named| bare::place(named)).collect()
+        }
         false => named.clone(),
         true if !placed => Vec::new(),
         true => outcome::directories(engine, &named, campaign::directory::checked_or_export)?,
@@ -192,9 +201,31 @@ fn twice_memory(levels: &[String], memory_bytes: Option<u64>) -> Vec<String> {
     vec![format!("file-size={bytes}B")]
 }
 
+/// What is typed wins over what the plan says of its target; a simulated server has none.
+fn take_target(plan: &mut Plan, arguments: &Asked, engine: &dyn Engine) {
+    let Asked { dir, device, read_only_device, .. } = arguments;
+    let typed = [dir, device, read_only_device].iter().any(|names| !names.is_empty());
+    if typed || engine.kind().is_simulated() {
+        plan.disks.clone_from(device);
+        plan.read_only.clone_from(read_only_device);
+    }
+}
+
+/// The size of the largest of devices that are only read, bytes; `None` where there are none.
+fn read_only(named: &[String]) -> Result<Option<u64>, Error> {
+    let host = Host::live();
+    let found: Result<Vec<Disk>, Error> =
+        named.iter().map(|named| disk::find_to_read(&host, named)).collect();
+    let found = each_once(found?)?;
+    Ok(found.iter().map(|disk| disk.size_bytes).max())
+}
+
 /// The disks of these names, each once.
 fn disks(named: &[String]) -> Result<Vec<Disk>, Error> {
-    let found = danger::find_all(&Host::live(), named)?;
+    each_once(danger::find_all(&Host::live(), named)?)
+}
+
+fn each_once(found: Vec<Disk>) -> Result<Vec<Disk>, Error> {
     for (at, disk) in found.iter().enumerate() {
         if let Some(same) = found[..at].iter().find(|other| other.name == disk.name) {
             let what = format!("cannot use the disk `{}` twice", disk.named);
@@ -219,7 +250,7 @@ pub fn targets<'a>(
         return Ok(Vec::new());
     }
     let local = plan.directories.iter().filter(|name| !is_export(name));
-    local.map(|name| inventory::target(host, name.as_ref())).collect()
+    local.map(|name| inventory::raw::target_of_place(host, name)).collect()
 }
 
 /// Nobody said which.

@@ -10,14 +10,15 @@ use super::planned::{self, Planned};
 use super::{Common, needs, talk};
 use crate::campaign::apply::preview;
 use crate::campaign::layouts::{self, Provisioner};
-use crate::campaign::shares;
 use crate::campaign::{Run, layout::check_space, limits};
+use crate::campaign::{room, shares};
 use experiment::campaign::Campaign;
 use experiment::knob::Settings;
 use experiment::measurement::Note;
 use experiment::plan::design::Plan;
 use experiment::plan::labels::Setup;
 use experiment::plan::refused::Refused;
+use facts::bare::is_device;
 use findings::report::words;
 use host::journal;
 use host::sys::output::Output;
@@ -200,7 +201,7 @@ fn look(
     needs::check(&host, plan, disks)?;
     cells().try_for_each(|settings| shares::check(&settings))?;
     if engine.kind().is_simulated() {
-        return arguments.dry_run.then(|| dry_run(&[], &[], common)).transpose();
+        return arguments.dry_run.then(|| dry_run((&[], &[]), &[], common)).transpose();
     }
     let all: Vec<Settings> = cells().collect();
     if disks.is_empty() {
@@ -213,15 +214,21 @@ fn look(
     }
     let targets = planned::targets(&host, plan, all.iter())?;
     if arguments.dry_run {
+        for line in words::left_out(&plan.left_out()).iter().filter(|_| !common.quiet) {
+            talk::line(line);
+        }
         let mut writes = preview::writes(&host, all.iter(), &targets)?;
         writes.splice(..0, shares::lines(all.iter()));
+        let opened = room::lines(&host, &plan.directories)?;
         if disks.is_empty() {
-            return dry_run(&writes, &plan.directories, common).map(Some);
+            let mut made = plan.directories.clone();
+            made.retain(|place| !is_device(place));
+            return dry_run((&opened, &writes), &made, common).map(Some);
         }
         let layouts = layouts::preview::Preview::of(&host, plan, disks);
         writes.splice(..0, layouts.lines());
         writes.extend(layouts::preview::later(all.iter()));
-        let shown = dry_run(&writes, &[], common)?;
+        let shown = dry_run((&[], &writes), &[], common)?;
         // Nothing is in front of a real run that this does not tell.
         if !journal::beside(&common.store).exists() {
             layouts::check(&host, disks, &arguments.wipe, needed)?;
@@ -329,10 +336,17 @@ fn again(session: &Session, from: &mut Unfinished, which: &[Again]) -> Result<()
     Ok(())
 }
 
-/// Prints what a run would change.
-fn dry_run(writes: &[String], directories: &[String], common: &Common) -> anyhow::Result<ExitCode> {
+/// Prints what a run would open to read it, and what it would change.
+fn dry_run(
+    (opened, writes): (&[String], &[String]),
+    directories: &[String],
+    common: &Common,
+) -> anyhow::Result<ExitCode> {
     if common.json {
-        let document = serde_json::json!({ "directories": directories, "writes": writes });
+        let mut document = serde_json::json!({ "directories": directories, "writes": writes });
+        if !opened.is_empty() {
+            document["reads"] = serde_json::json!(opened);
+        }
         talk::data(&serde_json::to_string_pretty(&document)?)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -340,6 +354,7 @@ fn dry_run(writes: &[String], directories: &[String], common: &Common) -> anyhow
     for name in directories {
         text.push(format!("make {name}/brickyard-*, fill it with files, remove it at the end"));
     }
+    text.extend_from_slice(opened);
     text.extend_from_slice(writes);
     if !writes.is_empty() {
         let journal = journal::beside(&common.store);

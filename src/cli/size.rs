@@ -7,7 +7,7 @@ use super::{Common, damage};
 use base::value::{Domain, Value, parse_bytes, parse_price};
 use experiment::campaign::Campaign;
 use experiment::measurement::Record;
-use findings::analysis::size::{Asked, Prices, size};
+use findings::analysis::size::{Asked, Prices, Source, Unjoined, size_of_several};
 use findings::report::size::{Told, json, text};
 use host::sys::Error;
 use store::Store;
@@ -15,9 +15,10 @@ use store::Store;
 /// What `size` takes.
 #[derive(clap::Args, Debug)]
 pub struct Arguments {
-    /// A campaign's number [default: the newest]
-    #[arg(value_name = "CAMPAIGN")]
-    campaign: Option<u64>,
+    /// A campaign's number [default: the newest]; several of one machine are joined, as that of
+    /// its disks and that of its network
+    #[arg(value_name = "CAMPAIGN", num_args = 0..)]
+    campaigns: Vec<u64>,
     /// From disks to the network: 40Gb/s, 5GB/s
     #[arg(long, value_name = "RATE")]
     throughput: String,
@@ -57,13 +58,53 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     };
     let printed = arguments.to.decide(&Inputs::of_store(&common.store))?;
     let store = Store::open_read_only(&common.store)?;
-    let campaign = chosen(&store, arguments.campaign, common)?;
-    let records = records(&store, &campaign)?;
-    let sizing = size(&records, &campaign.inventory, &asked);
-    let told = Told { campaign: &campaign, sizing: &sizing };
+    let campaigns = all(&store, &arguments.campaigns, common)?;
+    let records = campaigns.iter().map(|campaign| records(&store, campaign));
+    let records = records.collect::<Result<Vec<Vec<Record>>, Error>>()?;
+    let sources: Vec<Source<'_>> =
+        campaigns.iter().zip(&records).map(|(of, records)| source(of, records)).collect();
+    let sizing = size_of_several(&sources, &asked).map_err(refused)?;
+    let told = Told { campaigns: &campaigns, sizing: &sizing };
     printed.data(&if common.json { json(&told)? } else { text(&told) })?;
-    let damage = store.damage_of(campaign.id, arguments.campaign.is_none());
-    Ok(damage::told(&damage, &common.store, ExitCode::SUCCESS))
+    let damage = campaigns
+        .iter()
+        .flat_map(|campaign| store.damage_of(campaign.id, arguments.campaigns.is_empty()));
+    Ok(damage::told(&damage.collect::<Vec<_>>(), &common.store, ExitCode::SUCCESS))
+}
+
+/// The campaigns that were typed, each once; the newest where none was.
+fn all(store: &Store, typed: &[u64], common: &Common) -> Result<Vec<Campaign>, Error> {
+    if typed.is_empty() {
+        return Ok(vec![chosen(store, None, common)?]);
+    }
+    let mut all: Vec<Campaign> = Vec::new();
+    for number in typed {
+        let campaign = chosen(store, Some(*number), common)?;
+        if !all.iter().any(|known| known.id == campaign.id) {
+            all.push(campaign);
+        }
+    }
+    Ok(all)
+}
+
+fn source<'a>(campaign: &'a Campaign, records: &'a [Record]) -> Source<'a> {
+    let Campaign { id, host, inventory, .. } = campaign;
+    Source { campaign: *id, host, records, inventory }
+}
+
+/// Why campaigns are not joined, and what to do.
+fn refused(why: Unjoined) -> Error {
+    let what = "cannot size from these campaigns together";
+    match why {
+        Unjoined::Reported(number) => {
+            let why = format!("campaign {number} has figures that others reported");
+            Error::new(what, why).hint(format!("by itself: `brickyard size {number} ...`"))
+        }
+        Unjoined::Machines(one, other, why) => {
+            let why = format!("{one} and {other} are of two machines ({why})");
+            Error::new(what, why).hint("name campaigns of one machine: what one server needs")
+        }
+    }
 }
 
 /// The rate that was typed, bytes per second.

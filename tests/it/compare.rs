@@ -175,3 +175,69 @@ fn what_cannot_be_compared_is_refused_by_name() {
         assert!(said.contains(word), "{typed:?}: {said}");
     }
 }
+
+/// The first source exchanged the disks of two servers, and read its tables by eye.
+#[test]
+#[expect(clippy::print_stdout, reason = "a test that cannot run says so")]
+fn servers_and_their_disks_are_told_apart_once_they_were_exchanged() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let labels =
+        |server: &str, disks: &str| [format!("label={server}"), format!("disk-model={disks}")];
+    let run = |seed: &str, server: &str, disks: &str| {
+        let [label, disks] = labels(server, disks);
+        measured(at, "brickyard.db", &["--seed", seed, &label, &disks]);
+    };
+    run("1", "server-a", "set-1");
+    run("2", "server-b", "set-2");
+    let compared = |more: &[&str]| brickyard(at, &[&["compare"], more].concat());
+    let told = |output: &std::process::Output| String::from_utf8_lossy(&output.stdout).into_owned();
+    let output = compared(&["1", "2", "--by", "label,disk-model"]);
+    let text = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("cannot be told apart from disk-model"), "{text}");
+    // What it says is what to type.
+    let line = text.lines().find_map(|line| line.strip_prefix("  brickyard ")).expect(&text);
+    assert!(line.contains("label=server-a disk-model=set-2"), "{text}");
+    let output = brickyard(at, &line.split(' ').collect::<Vec<_>>());
+    assert_eq!(output.status.code(), Some(0), "{line}");
+    run("4", "server-b", "set-1");
+    // The second set is half as fast, in both servers.
+    let half = "UPDATE trial SET window_read_bytes = window_read_bytes / 2 \
+                WHERE json_extract(settings, '$.disk-model') = 'set-2'"
+        .replace("$.disk-model", "$.\"disk-model\"");
+    let half = format!("{half}; {WITHOUT_CHECKSUMS}");
+    let status =
+        std::process::Command::new("sqlite3").arg(at.join("brickyard.db")).arg(half).status();
+    match status {
+        Ok(status) => assert!(status.success()),
+        Err(_) => return println!("SKIP compare: sqlite3 is not installed"),
+    }
+    let asked = ["1", "2", "3", "4", "--by", "label,disk-model"];
+    let output = compared(&asked);
+    let text = told(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(
+        text.contains("disk-model set-2 / set-1") && !text.contains("told apart from"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80 && line.is_ascii()), "{text}");
+    let found = document(&compared(&[&asked[..], &["--json"]].concat()));
+    let effects = found["by_label"]["workloads"][0]["effects"].as_array().expect("effects");
+    let ratio = |place: usize| effects[place]["ratio"]["value"].as_f64().expect("a ratio");
+    assert!((ratio(0) - 1.0).abs() < 0.15 && (ratio(1) - 0.5).abs() < 0.1, "{found:#}");
+    assert!(effects[1]["ratio"]["low"].is_number(), "{found:#}");
+
+    for (typed, word) in [
+        (&["1", "2", "--by", "disk"][..], "--by disk-model"),
+        (&["1", "2", "--by", "card"], "without a `card`"),
+        (&["1", "4", "--by", "disk-model"], "disk-model=set-1"),
+        (&["1", "1", "--by", "label"], "the same campaign"),
+        (&["1", "2", "--by", "label", "--format", "html"], "text or json"),
+    ] {
+        let output = compared(typed);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{typed:?}: {said}");
+        assert!(said.contains(word), "{typed:?}: {said}");
+    }
+}

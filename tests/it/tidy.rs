@@ -323,7 +323,7 @@ fn read(path: &Path) -> String {
 #[test]
 fn the_book_lists_every_page() {
     let summary = read(Path::new("docs/SUMMARY.md"));
-    for part in ["guides", "concepts", "reference", "internals"] {
+    for part in ["guides", "sources", "concepts", "reference", "internals"] {
         let pages = Path::new("docs").join(part).read_dir().expect("a part of the book");
         for page in pages {
             let name = page.expect("readable").file_name().to_string_lossy().into_owned();

@@ -59,6 +59,13 @@ pub fn said(finding: &Value) -> String {
     std::iter::once(claim).chain(details).collect::<Vec<_>>().join(" ")
 }
 
+/// The first finding of that question.
+pub fn finding(document: &Value, question: &str) -> Value {
+    let mut all = document["findings"].as_array().into_iter().flatten();
+    let found = all.find(|finding| finding["question"] == question);
+    found.unwrap_or_else(|| panic!("no finding on {question}: {:#}", document["findings"])).clone()
+}
+
 /// The trials that measured something other than making the files.
 pub fn trials(document: &Value) -> Vec<&Value> {
     let all = document["trials"].as_array().expect("trials are an array");

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 pub mod alike;
 pub mod allocation;
 pub mod batch_means;
+pub mod crossed;
 pub mod edge;
 pub mod equivalence;
 mod holm;

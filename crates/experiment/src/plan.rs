@@ -8,6 +8,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::knob::Settings;
 
+mod bare;
 pub mod builtin;
 pub mod design;
 pub mod expand;

@@ -6,7 +6,7 @@ mod probe;
 pub mod series;
 pub mod table;
 
-pub use probe::Snapshot;
+pub use probe::{PoolCounts, Snapshot};
 
 /// The series of counters hold whole numbers without sign, so temperatures are in thousandths of a
 /// kelvin.

@@ -2,12 +2,16 @@
 //!
 //! Reading them from a machine is the business of `host::inventory`.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
+mod caching;
 mod changes;
 pub mod ceiling;
 pub mod device;
 pub mod disk;
+mod layer;
 mod leaf;
 pub mod limit;
 pub mod machine;
@@ -17,8 +21,10 @@ mod print;
 pub mod qdisc;
 pub mod server;
 
+pub use caching::Caching;
 pub use changes::changes;
 pub use device::{Device, Kind, is_wire};
+pub use layer::{CachingLayer, LayerReads, caching_layers};
 pub use leaf::{Leaf, Matter, leaves};
 pub use limit::{choosing_among, turns_allow};
 pub use machine::{Machine, cpus};
@@ -58,7 +64,7 @@ pub struct Target {
     /// What is mounted: a device, a server's directory, a word.
     pub source: String,
     /// Kernel names of the block devices that the file system lies on directly; several on btrfs;
-    /// none on FUSE, ZFS, tmpfs and network file systems.
+    /// those of its pool on ZFS; none on FUSE, tmpfs and network file systems.
     pub on: Vec<String>,
     /// Kernel names of the disks at the bottom of `on`. A loop device counts as a disk.
     pub disks: Vec<String>,
@@ -78,6 +84,35 @@ pub struct Target {
     pub memory: bool,
     /// What the disks together cannot exceed, where that is known of each.
     pub ceiling: Option<Ceiling>,
+    /// The pool that it lies on, of ZFS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pool: Option<OnPool>,
+}
+
+/// What a directory on ZFS lies on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OnPool {
+    /// The pool's name.
+    pub name: String,
+    /// The dataset that is mounted.
+    pub dataset: String,
+    /// Version of ZFS in the kernel.
+    pub version: Option<String>,
+    /// Kernel names of the devices that hold what was read before (L2ARC).
+    pub cache_devices: Vec<String>,
+    /// Properties of the dataset that matter to speed and safety, as `zfs get -p` has them.
+    pub settings: BTreeMap<String, String>,
+    /// Why its devices are not known, as a clause; `None` where they are.
+    pub unseen: Option<String>,
+}
+
+impl OnPool {
+    /// The dataset, where fsync does nothing on it (zfsprops(7): `sync=disabled`).
+    pub fn unsafe_dataset(&self) -> Option<&str> {
+        let is_off = self.settings.get("sync").is_some_and(|sync| sync == "disabled");
+        is_off.then_some(self.dataset.as_str())
+    }
 }
 
 impl Target {

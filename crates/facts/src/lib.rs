@@ -3,6 +3,7 @@
 
 pub mod error; //     (pure) an error as a person reads it
 pub mod identity; //  (pure) what tells a device from another one of its name
+pub mod bare; //      (pure) devices that are only read, among directories
 pub mod inventory; // (pure) what a server is made of, and what each part could do at most
 pub mod bandwidth; // (pure) what memory and one core can do at most
 pub mod counters; //  (pure) what the kernel counted, as numbers

@@ -1,5 +1,6 @@
 //! (pure) How a directory of an NFS server is asked for.
 
+use crate::bare::is_device;
 use crate::error::Error;
 use base::value;
 
@@ -23,11 +24,12 @@ pub struct Share {
 /// Whether a name is an export of a server, as mount(8) takes it: `SERVER:/EXPORT`. A directory of
 /// such a name can be given as `./NAME`.
 pub fn is_export(name: &str) -> bool {
-    name.split_once(":/").is_some_and(|(server, _)| {
-        let known = |c: char| c.is_ascii_alphanumeric() || ".-_:[]%".contains(c);
-        server.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
-            && server.chars().all(known)
-    })
+    !is_device(name)
+        && name.split_once(":/").is_some_and(|(server, _)| {
+            let known = |c: char| c.is_ascii_alphanumeric() || ".-_:[]%".contains(c);
+            server.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '[')
+                && server.chars().all(known)
+        })
 }
 
 impl Share {

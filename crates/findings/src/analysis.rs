@@ -25,6 +25,7 @@ pub mod compare;
 pub mod cost;
 mod curve;
 mod depth;
+mod disks;
 mod durability;
 pub mod effects;
 mod exclusions;
@@ -35,6 +36,7 @@ mod noise;
 mod notes;
 mod operations;
 pub mod path;
+pub mod power_cut;
 mod programs;
 pub mod reported;
 mod same;
@@ -162,7 +164,9 @@ pub const QUESTIONS: &[Question] = &[
     cache::QUESTION,
     cache_regions::QUESTION,
     durability::QUESTION,
+    power_cut::QUESTION,
     depth::QUESTION,
+    disks::QUESTION,
     block_size::QUESTION,
     seek_law::QUESTION,
     tail::QUESTION,

@@ -19,6 +19,7 @@ mod memory;
 mod network;
 mod read_ahead;
 mod slot;
+mod zfs;
 
 /// A kind of warning.
 pub struct Kind {
@@ -110,6 +111,35 @@ pub const WARNINGS: &[Kind] = &[
     kind("hot-drive", "a disk is within 5 K of the temperature that it warns of", health::hot),
     kind("degraded-array", "an array lacks members", array::degraded),
     kind("busy-array", "an array is being rebuilt or checked", array::busy),
+    kind(
+        "zfs-sync-disabled",
+        "a dataset of ZFS says that data is safe before it is",
+        zfs::sync_disabled,
+    ),
+    kind("zfs-checksum-off", "blocks of a dataset of ZFS bear no checksum", zfs::checksum_off),
+    kind("zfs-data-errors", "files in a pool of ZFS are damaged", zfs::damaged),
+    kind(
+        "zfs-no-redundancy",
+        "the failure of one device destroys a pool of ZFS",
+        zfs::no_redundancy,
+    ),
+    kind(
+        "zfs-small-ashift",
+        "a vdev of ZFS writes less than a sector of its disks at a time",
+        zfs::small_ashift,
+    ),
+    kind(
+        "zfs-small-blocks",
+        "blocks of a dataset are so small that raidz pads them to a multiple",
+        zfs::small_blocks,
+    ),
+    kind("zfs-full-pool", "a pool of ZFS is full to 80 % or more", zfs::full),
+    kind("zfs-arc-bound", "something binds the cache of ZFS in memory (ARC)", zfs::arc_bound),
+    kind(
+        "zfs-dedup-table",
+        "the table of deduplicated blocks takes a quarter of the ARC or more",
+        zfs::dedup_table,
+    ),
     kind("full-filesystem", "less than 10 % of a file system is left", filesystem::full),
     kind("slow-memory", "memory modules run below their speed", memory::slow),
     kind("empty-channels", "channels of the memory hold no module", memory::empty_channels),
@@ -126,7 +156,7 @@ pub fn warnings(server: &Server) -> Vec<Warning> {
 }
 
 /// Whether the machine is a guest: its processor says so, or its firmware is a hypervisor's.
-fn is_virtual(server: &Server) -> bool {
+pub fn is_virtual(server: &Server) -> bool {
     const MAKERS: &[&str] =
         &["qemu", "vmware", "innotek", "virtualbox", "xen", "parallels", "bochs", "bhyve"];
     const PRODUCTS: &[&str] =

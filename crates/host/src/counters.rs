@@ -37,6 +37,7 @@ mod threads;
 mod throttling;
 mod transport;
 mod vmstat;
+mod zfs;
 
 use facts::counters::table::{Field, Table};
 pub use probe::Probe;
@@ -118,6 +119,7 @@ pub const SOURCES: &[Source] = &[
     mountstats::MOUNTSTATS,
     nfs_server::NFS_SERVER,
     nfs_connections::NFS_CONNECTIONS,
+    zfs::ZFS,
     generator::GENERATOR,
 ];
 

@@ -9,6 +9,7 @@ use std::path::Path;
 use crate::sys::filesystem::{Space, mount_identity, space};
 use crate::sys::{Error, Host};
 
+mod caching;
 mod device;
 pub mod disk;
 pub mod group;
@@ -17,6 +18,7 @@ mod limit;
 mod machine;
 pub mod mount;
 pub mod pcie;
+pub mod raw;
 mod sas;
 pub mod sensor;
 pub mod served;
@@ -24,18 +26,20 @@ pub mod server;
 mod sysfs;
 mod transport;
 mod usb;
+mod volume;
+
 pub mod recording;
 
-use facts::inventory::Target;
 use facts::inventory::device::Device;
 use facts::inventory::mount::{Mount, nature};
+use facts::inventory::{OnPool, Target};
 pub use machine::machine;
 pub use sysfs::nvme_controllers;
 
 /// These block devices, by the kernel's names, and what lies below them down to the disks; without
 /// those that are not there.
 pub fn devices_below(host: &Host, names: &[String]) -> Vec<Device> {
-    device::walk(host, &mounts(host).unwrap_or_default(), names)
+    volume::walk(host, &mounts(host).unwrap_or_default(), names)
 }
 
 /// What is mounted, in the order of /proc/self/mountinfo.
@@ -65,7 +69,8 @@ pub fn mounted_on(host: &Host, mount: &Mount) -> Vec<String> {
     device::of_mount(host, mount)
 }
 
-/// Finds out what `directory` lies on. A relative directory is taken from where we are.
+/// Finds out what `directory` lies on, or a block device. A relative directory is taken from where
+/// we are.
 ///
 /// # Errors
 /// When there is no such directory, or /proc/self/mountinfo has no mount for it.
@@ -76,6 +81,9 @@ pub fn target(host: &Host, directory: &Path) -> Result<Target, Error> {
         Error::new(what(), error).hint(format!("mkdir -p {}", directory.display()))
     })?;
     if !path.is_dir() {
+        if let Some(device) = raw::target_of_node(host, &absolute) {
+            return Ok(device);
+        }
         return Err(Error::new(what(), "it is not a directory").hint("name the one that holds it"));
     }
     let inside = host.resolve(&absolute).ok_or_else(|| Error::new(what(), "a link leads out"))?;
@@ -99,8 +107,13 @@ fn describe(
     room: Option<Space>,
 ) -> Target {
     let holding = mount::look_through(host, mounts, mount);
-    let on = holding.map_or(Vec::new(), |holding| device::of_mount(host, holding));
-    let devices = device::walk(host, mounts, &on);
+    let pool = holding.filter(|holding| holding.filesystem == "zfs");
+    let pool = pool.map(|holding| on_pool(host, &holding.source));
+    let on = match &pool {
+        Some((_, devices)) => devices.clone(),
+        None => holding.map_or(Vec::new(), |holding| device::of_mount(host, holding)),
+    };
+    let devices = volume::walk(host, mounts, &on);
     let disks = facts::inventory::device::disks(&devices, &on);
     let nature = nature(holding.map_or("", |holding| &holding.filesystem));
     let is_remote =
@@ -123,7 +136,26 @@ fn describe(
         process_io_reliable: nature.process_io_reliable,
         remote: nature.remote || network_disks,
         memory: nature.memory,
+        pool: pool.map(|(pool, _)| pool),
     }
+}
+
+/// What a dataset of ZFS lies on, and the block devices of its pool; of those none where not all
+/// are known.
+fn on_pool(host: &Host, dataset: &str) -> (OnPool, Vec<String>) {
+    let found = server::zfs::below(host, dataset);
+    let settings = found.as_ref().ok().and_then(|pool| pool.dataset(dataset));
+    let settings = settings.map_or_else(Default::default, |dataset| dataset.settings.clone());
+    let devices = found.as_ref().map_err(String::clone).and_then(|pool| pool.devices());
+    let pool = OnPool {
+        name: server::zfs::pool_of(dataset).unwrap_or_default(),
+        dataset: dataset.to_owned(),
+        version: host.word("/sys/module/zfs/version"),
+        cache_devices: found.map_or_else(|_| Vec::new(), |pool| pool.cache_devices()),
+        settings,
+        unseen: devices.as_ref().err().cloned(),
+    };
+    (pool, devices.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -4,29 +4,36 @@
 //! Everything made is noted in the journal before it is made, and unmade from the journal alone.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::journal::{Journal, Said};
 use crate::sys::signal::Stop;
-use crate::sys::{Error, Host, clock};
+use crate::sys::{Error, Host, block, clock, command};
 
 mod array;
 pub mod danger;
 pub mod filesystem;
 mod lacks;
 mod make;
+mod pool;
 mod precondition;
 mod snapshot;
 pub mod share;
 mod step;
 mod steps;
+mod upkeep;
 mod volumes;
 
 #[cfg(test)]
 mod tests;
 
-use facts::layout::{Layout, Times};
+use facts::layout::{Layout, Times, Volumes};
 pub use make::make;
 pub use snapshot::Held;
+pub use upkeep::Upkeep;
+
+/// Exporting a pool writes back what is dirty first.
+const COOLING_MAX: Duration = Duration::from_secs(3600);
 
 /// A layout that is made and mounted. Dropping it unmakes nothing: the journal holds what is to be
 /// undone.
@@ -39,12 +46,36 @@ pub struct Made {
     /// What the record of every trial on it must say: kind and text.
     pub notes: Vec<(String, String)>,
     layout: Layout,
+    /// What the file system lies on.
+    nodes: Vec<PathBuf>,
     group: String,
     /// Where the journal stood before.
     since: usize,
 }
 
 impl Made {
+    /// Whether it keeps files in memory by itself, even those of direct I/O: ZFS in its ARC.
+    pub fn is_cached_by_itself(&self) -> bool {
+        self.layout.volumes() == Volumes::Zfs
+    }
+
+    /// Takes what was read and written on a pool of ZFS out of memory: it is exported and imported
+    /// again. Nothing of ours may be open on it.
+    ///
+    /// # Errors
+    /// With the command that failed; then the layout is not mounted.
+    pub fn cool(&self, host: &Host) -> Result<(), Error> {
+        let disks = self.layout.all_disks();
+        let nodes = disks.flat_map(|disk| block::partitions(host, &disk.name));
+        let nodes: Vec<String> =
+            nodes.map(|name| block::node(&name).display().to_string()).collect();
+        let commands = pool::cool(&self.layout, &self.group, &self.mount_point, &nodes);
+        for command in commands {
+            command::run(&command, COOLING_MAX, &Stop::new())?;
+        }
+        Ok(())
+    }
+
     /// Unmakes it, newest first; what could not be unmade stays in the journal.
     pub fn unmake(self, host: &Host, journal: &mut Journal) -> Vec<Said> {
         journal.undo_layout(host, self.since)
@@ -96,6 +127,9 @@ pub fn lacks(layout: &Layout, host: &Host) -> Option<String> {
 /// What would be run for a layout, in order, with stand-ins for what is chosen at random. Lines
 /// that begin with `#` are done without a command.
 pub fn commands(layout: &Layout, at: &Path) -> Vec<String> {
-    let steps = steps::all(layout, &step::Ids::shown(layout.disks.len()), at);
-    steps.iter().map(|step| step.shown(layout)).collect()
+    let (steps, nodes) = steps::all(layout, &step::Ids::shown(layout.disks.len()), at);
+    let before = upkeep::steps(layout, &nodes, at);
+    let head = (!before.is_empty()).then(|| "# before each trial that is measured:".to_owned());
+    let shown = |step: &step::Step| step.shown(layout);
+    steps.iter().map(shown).chain(head).chain(before.iter().map(shown)).collect()
 }

@@ -28,6 +28,7 @@ pub mod input;
 pub mod kmsg;
 pub mod limits;
 pub mod link;
+pub mod mapper;
 mod netlink;
 pub mod nvme;
 pub mod output;
@@ -46,6 +47,7 @@ pub mod tree;
 pub mod unpacked;
 pub mod workdir;
 pub mod direct;
+pub mod dontcache;
 pub mod pages;
 
 /// The machine, or a recording of one.

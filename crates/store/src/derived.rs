@@ -118,7 +118,8 @@ fn kept(connection: &Connection, campaign: u64) -> Result<Vec<(i64, Record)>> {
         let texts = statement.query_row([id], row).optional()?;
         let texts = texts.filter(|(engine, json)| knobs_number(engine, json) == id);
         let settings = texts.and_then(|(engine, json)| {
-            Some(Settings::from_json(&engine, &serde_json::from_str(&json).ok()?))
+            let json = serde_json::from_str(&json).ok()?;
+            Some(Settings::from_json(&engine, &json).completed())
         });
         known.insert(id, settings.clone());
         Ok(settings)

@@ -241,6 +241,7 @@ fn settings(row: &Row<'_>, known: &mut Known) -> Result<Settings> {
         return Ok(settings.clone());
     }
     let settings = Settings::from_json(&key.0, &json(row, "settings")?.unwrap_or_default());
+    let settings = settings.completed();
     known.insert(key, settings.clone());
     Ok(settings)
 }

@@ -152,6 +152,11 @@ fn read_ahead(host: &Host, targets: &[Target]) -> Result<Vec<Place>, Error> {
     for target in targets {
         let found = match target.holding_filesystem.as_str() {
             "btrfs" => vec![of_btrfs(host, target)?],
+            "zfs" => {
+                let what = format!("cannot change the read-ahead of ZFS at {}", target.mount_point);
+                return Err(Error::new(what, "ZFS reads ahead by itself, whatever the devices do")
+                    .hint("leave `read-ahead` out of the plan"));
+            }
             _ => queues(host, std::slice::from_ref(target), "read_ahead_kb", KIB, |target| {
                 target.on.clone()
             })?,

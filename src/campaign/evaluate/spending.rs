@@ -1,19 +1,24 @@
 //! A budget of time as it is spent: what is left, what a trial takes besides what was asked of it,
 //! and the core set, whose pilots decide where more trials pay.
 
+use std::collections::VecDeque;
+
 use super::written::Written;
 use super::{Run, spent_ns};
+use base::value::counted;
 use experiment::knob::Settings;
 use experiment::measurement::Record;
 use experiment::measurement::figures;
 use experiment::plan;
-use experiment::plan::standard::{self, OVERHEAD_NS, PILOTS, Phase, Wish};
+use experiment::plan::standard::{self, OVERHEAD_NS, PILOTS, Phase, REPLICATES, Wish};
 use host::sys::Error;
 
 /// Before so many trials ran what they take besides is not known.
 const TRIALS_MIN: u64 = 6;
 /// It is never taken for less, ns.
 const OVERHEAD_NS_MIN: u64 = 10_000_000;
+/// A repeat that would end later than the budget by more than this part of it is left out.
+const LATE_PART: u64 = 40;
 
 /// A budget of time.
 pub struct Spending {
@@ -23,6 +28,12 @@ pub struct Spending {
     trials: u64,
     /// What they took besides, ns.
     besides_ns: u64,
+    /// The same of each of the last [`TRIALS_MIN`].
+    last_ns: VecDeque<u64>,
+    /// What loads that are still to come take at least, ns.
+    reserved_ns: u64,
+    /// Repeats for which there was no time.
+    left_out: u32,
     /// How much may be written meanwhile.
     pub written: Written,
 }
@@ -31,7 +42,16 @@ impl Spending {
     /// A budget of which nothing is known but when it began, on the monotonic clock, and what may
     /// be written meanwhile.
     pub fn new(budget_ns: u64, started_ns: u64, written: Written) -> Spending {
-        Spending { budget_ns, started_ns, trials: 0, besides_ns: 0, written }
+        Spending {
+            budget_ns,
+            started_ns,
+            trials: 0,
+            besides_ns: 0,
+            last_ns: VecDeque::new(),
+            reserved_ns: 0,
+            left_out: 0,
+            written,
+        }
     }
 
     /// What is left, ns.
@@ -39,16 +59,31 @@ impl Spending {
         self.budget_ns.saturating_sub(spent_ns(run, self.started_ns))
     }
 
-    /// What a trial takes besides what was asked of it, ns: as those before it did.
+    /// What a trial takes besides what was asked of it, ns: as those before it did, or as the last
+    /// of them where these took longer, for a machine may become slow.
     pub fn overhead_ns(&self) -> u64 {
         match self.trials {
             few if few < TRIALS_MIN => OVERHEAD_NS,
-            many => (self.besides_ns / many).max(OVERHEAD_NS_MIN),
+            many => {
+                let last_ns = self.last_ns.iter().sum::<u64>() / TRIALS_MIN;
+                (self.besides_ns / many).max(last_ns).max(OVERHEAD_NS_MIN)
+            }
         }
     }
 
+    /// Keeps so much of the budget for loads that are still to come, ns.
+    pub fn reserve(&mut self, reserved_ns: u64) {
+        self.reserved_ns = reserved_ns;
+    }
+
+    /// That repeats were left out, for its reader.
+    pub fn said(&self) -> Option<String> {
+        let many = counted(u64::from(self.left_out), "repeat");
+        (self.left_out > 0).then(|| format!("left out {many}: trials took longer than planned"))
+    }
+
     /// Runs cells, each so often, and shows every record. Trials that may write more than was told
-    /// are left out.
+    /// are left out, and repeats that would end too late.
     ///
     /// # Errors
     /// When the store cannot be written.
@@ -65,22 +100,38 @@ impl Spending {
             if run.stopped() {
                 break;
             }
-            if !self.written.allows(&trial.settings) {
+            let asked_ns = standard::expected_ns(&trial.settings).unwrap_or(0);
+            let asked_ns = asked_ns.saturating_sub(OVERHEAD_NS);
+            let before_ns = spent_ns(run, self.started_ns);
+            let takes_ns = asked_ns + self.overhead_ns() + self.reserved_ns;
+            let late = is_late(before_ns.saturating_add(takes_ns), self.budget_ns);
+            let late = late && trial.replicate > REPLICATES;
+            if late || !self.written.allows(&trial.settings) {
+                self.left_out += u32::from(late);
                 run.of = run.of.saturating_sub(1);
                 continue;
             }
-            let before_ns = spent_ns(run, self.started_ns);
-            let asked_ns = standard::expected_ns(&trial.settings).unwrap_or(0);
             run.prepare(&trial)?;
             let record = run.trial(trial)?;
             self.written.add(&record);
             each(&record);
             let took_ns = spent_ns(run, self.started_ns).saturating_sub(before_ns);
             self.trials += 1;
-            self.besides_ns += took_ns.saturating_sub(asked_ns.saturating_sub(OVERHEAD_NS));
+            let besides_ns = took_ns.saturating_sub(asked_ns);
+            self.besides_ns += besides_ns;
+            self.last_ns.push_back(besides_ns);
+            if self.last_ns.len() as u64 > TRIALS_MIN {
+                self.last_ns.pop_front();
+            }
         }
         Ok(())
     }
+}
+
+/// Whether what ends so long after the beginning ends later than its budget by more than
+/// [`LATE_PART`], all ns.
+fn is_late(ends_ns: u64, budget_ns: u64) -> bool {
+    ends_ns > budget_ns.saturating_add(budget_ns / LATE_PART)
 }
 
 /// The core set, as far as it was bought.
@@ -138,6 +189,7 @@ impl Core {
         let length_ns = self.length_ns;
         let of = self.wishes.iter().filter(|wish| wish.phase == phase);
         let cells: Vec<_> = of.map(|wish| standard::timed(wish, length_ns)).collect();
+        spending.reserve(self.least_ns(&phases[1..], spending.overhead_ns()));
         spending.run(run, &cells, seed, |_| ())?;
         Ok(left_out)
     }
@@ -200,7 +252,8 @@ impl Core {
         }
     }
 
-    fn least_ns(&self, phases: &[Phase], overhead_ns: u64) -> u64 {
+    /// What those of these phases take at least, ns.
+    pub fn least_ns(&self, phases: &[Phase], overhead_ns: u64) -> u64 {
         let of = self.wishes.iter().filter(|wish| phases.contains(&wish.phase));
         standard::taken_ns(of, self.length_ns, overhead_ns)
     }

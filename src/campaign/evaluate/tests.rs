@@ -4,6 +4,7 @@
 use super::*;
 use crate::campaign::Done;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use base::stats::testing::{Counts, long};
 use engines::engine::{self, Context, Engine, Serve};
@@ -128,7 +129,7 @@ impl Stored {
     }
 
     /// What `evaluate --engine sim --budget 2m --seed SEED` does.
-    fn evaluate(&mut self, server: &'static Server, seed: u64) -> Done {
+    fn evaluate(&mut self, server: &'static dyn Engine, seed: u64) -> Done {
         let campaign = Campaign {
             uid: format!("{seed:016x}"),
             plan: "evaluate".into(),
@@ -150,6 +151,50 @@ impl Stored {
         let mut run = Run::begin(&host, store, campaign, server, &[], &mut deaf, &stop).unwrap();
         evaluate(&mut run, &request).unwrap();
         run.finish().unwrap()
+    }
+}
+
+/// A simulated server whose trials take a second longer from one of them on.
+struct Slowing {
+    from: u32,
+    trials: AtomicU32,
+}
+
+impl Engine for Slowing {
+    fn kind(&self) -> &'static EngineKind {
+        &SIM
+    }
+
+    fn worker(&self) -> Option<Serve> {
+        None
+    }
+
+    fn check(&self, settings: &Settings) -> Result<(), Error> {
+        USUAL.check(settings)
+    }
+
+    fn run(&self, trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, engine::Error> {
+        let mut measurement = USUAL.run(trial, context)?;
+        if self.trials.fetch_add(1, Ordering::Relaxed) >= self.from {
+            measurement.elapsed_ns += 1_000_000_000;
+        }
+        Ok(measurement)
+    }
+}
+
+/// A machine became slow within an evaluation, of which two minutes were nine seconds longer: what
+/// trials take besides was learnt of those before, and nothing made the rest fewer. (Curves that
+/// have begun are run whole, three trials of each load: one that slows down in these may be late.)
+#[test]
+fn an_evaluation_of_a_machine_that_becomes_slow_ends_near_its_budget() {
+    for from in [5, 25, 60, 75] {
+        let slowing = Box::leak(Box::new(Slowing { from, trials: AtomicU32::new(0) }));
+        let done = Stored::new().evaluate(slowing, 1);
+        let measured = done.records.iter().filter_map(|record| record.outcome.measurement());
+        let took_ns: u64 = measured.map(|measurement| measurement.elapsed_ns).sum();
+        let of = took_ns as f64 / 120e9;
+        assert!(done.records.len() as u32 > from, "it became slow at no time");
+        assert!(of <= 1.05, "from trial {from} on: {of:.3} of its budget");
     }
 }
 

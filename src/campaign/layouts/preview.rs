@@ -8,6 +8,7 @@ use experiment::plan::design::Plan;
 use experiment::plan::layouts::{is_layout, layout};
 use facts::inventory::disk::Disk;
 use facts::layout::Layout;
+use facts::layout::precondition::passes;
 use host::provision;
 use host::sys::Host;
 
@@ -16,6 +17,10 @@ use super::mount_point;
 /// Assumed of a disk that is written or read through, bytes per second: a disk of 2010, or a slow
 /// SSD after its cache.
 pub const DISK_BYTES_PER_S: u64 = 150_000_000;
+/// Assumed of an SSD that is written at random places, 4 KiB at a time, bytes per second.
+const SCATTERED_BYTES_PER_S: u64 = 50_000_000;
+/// So many writes per second at random places of a disk that turns: a seek and half a turn each.
+const TURNING_PER_S: u64 = 120;
 /// Assumed of everything else about a layout: mdadm, mkfs, mount, and unmaking them.
 pub const MAKING_NS: u64 = 10_000_000_000;
 /// So many layouts have their commands shown; the others are counted.
@@ -36,6 +41,8 @@ pub struct Preview {
     pub takes_ns: u64,
     /// Written before anything is measured: wear, bytes.
     pub written_bytes: u64,
+    /// What is written would take some disks far longer than that.
+    pub slow: Vec<String>,
 }
 
 impl Preview {
@@ -59,6 +66,11 @@ impl Preview {
             let times = u64::from(plan.replicates) * setups.len() as u64;
             preview.made += times;
             let (takes_ns, written_bytes) = costs(&layout);
+            for line in slow(host, &layout) {
+                if !preview.slow.contains(&line) {
+                    preview.slow.push(line);
+                }
+            }
             preview.takes_ns = preview.takes_ns.saturating_add(takes_ns.saturating_mul(times));
             preview.written_bytes =
                 preview.written_bytes.saturating_add(written_bytes.saturating_mul(times));
@@ -83,6 +95,7 @@ impl Preview {
             let bytes = value::bytes(self.written_bytes as f64);
             lines.push(format!("preconditioning writes {bytes}: that wears flash"));
         }
+        lines.extend(self.slow.iter().cloned());
         for (name, commands) in &self.layouts {
             lines.extend(commands.iter().map(|command| format!("{name}: {command}")));
         }
@@ -121,14 +134,36 @@ fn distinct(plan: &Plan, disks: &[Disk]) -> Vec<(Settings, Layout, Vec<Labels>)>
 /// How long a layout takes to make, ns, and what is written for it, bytes.
 fn costs(layout: &Layout) -> (u64, u64) {
     let largest = layout.disks.iter().map(|disk| disk.size_bytes).max().unwrap_or(0);
-    let written = layout.precondition_bytes();
+    let passes = passes(&layout.precondition);
     // Disks are written side by side, and an array is brought into step as fast as its disks.
-    let each = written / layout.disks.len().max(1) as u64;
+    let each = layout.precondition_bytes() / layout.disks.len().max(1) as u64;
+    let scattered = each / u64::from(passes.all()).max(1) * u64::from(passes.at_random);
     let synchronised = layout.volumes == "md"
         && !matches!(layout.raid.as_str(), "single" | "raid0")
         && layout.array_state != "initialising";
-    let bytes = each + if synchronised { largest } else { 0 };
-    (MAKING_NS + (bytes as f64 * 1e9 / DISK_BYTES_PER_S as f64) as u64, written)
+    let rebuilt = layout.array_state == "rebuilt";
+    let bytes = each - scattered + largest * (u64::from(synchronised) + u64::from(rebuilt));
+    let seconds =
+        bytes as f64 / DISK_BYTES_PER_S as f64 + scattered as f64 / SCATTERED_BYTES_PER_S as f64;
+    (MAKING_NS + (seconds * 1e9) as u64, layout.precondition_bytes())
+}
+
+/// Disks that turn, as they say, and are to be written at random places: how long that takes.
+fn slow(host: &Host, layout: &Layout) -> Vec<String> {
+    let at_random = u64::from(passes(&layout.precondition).at_random);
+    let turns = |disk: &&Disk| {
+        let file = format!("/sys/block/{}/queue/rotational", disk.name);
+        at_random > 0 && host.word(file).as_deref() == Some("1")
+    };
+    let line = |disk: &Disk| {
+        let writes = disk.size_bytes / 4096 * at_random;
+        let takes = value::duration(writes as f64 / TURNING_PER_S as f64 * 1e9);
+        format!(
+            "{} says that it turns: writing it at random places takes {takes} if it does",
+            disk.named
+        )
+    };
+    layout.disks.iter().filter(turns).map(line).collect()
 }
 
 /// Settings of devices that are known only once the layout is made.

@@ -23,7 +23,7 @@ pub use interactions::Interaction;
 use term::Term;
 
 mod alone;
-mod columns;
+pub(super) mod columns;
 mod interactions;
 mod nested;
 mod shares;

@@ -48,6 +48,12 @@ impl RatioOfMeans {
         Some(RatioOfMeans { difference, error: Some(((a + b).sqrt(), freedom)) })
     }
 
+    /// A ratio whose logarithm is `difference`, with the standard error of that and its degrees of
+    /// freedom; `None` where nothing tells it.
+    pub fn known(difference: f64, error: Option<(f64, f64)>) -> RatioOfMeans {
+        RatioOfMeans { difference, error }
+    }
+
     /// The same ratio of samples of so many values each, judged by a variance of the logarithms
     /// that is known from more than these, with so many degrees of freedom (Student).
     #[must_use]

@@ -120,6 +120,8 @@ pub fn setting(value: &Value) -> String {
         }
         Value::Flag(true) => "yes".to_owned(),
         Value::Flag(false) => "no".to_owned(),
+        // As people write four digits of a setting: an MTU of 1500.
+        Value::Count(n) if *n < 10_000 => n.to_string(),
         Value::Count(n) => count(*n),
         other => other.to_string(),
     };
@@ -152,6 +154,7 @@ mod tests {
         assert_eq!(setting(&Value::Stop(Stop::Bytes(2 << 30))), "2 GiB");
         assert_eq!(setting(&Value::BytesPerSecond(200_000_000)), "200 MB/s");
         assert_eq!(setting(&Value::Count(10_000)), "10 000");
+        assert_eq!(setting(&Value::Count(1500)), "1500", "an MTU");
         assert_eq!(setting(&Value::Flag(false)), "no");
         assert_eq!(setting(&Value::Words(Vec::new())), "none");
         assert_eq!(Value::Bytes(64 << 10).to_string(), "64KiB", "as typed");

@@ -11,6 +11,7 @@ pub mod control;
 pub mod cpus;
 pub mod folders;
 pub mod ledger;
+mod pool;
 pub mod protocol;
 pub mod quiet;
 pub mod room;

@@ -88,8 +88,8 @@ impl Ground {
             known = known.lying_on(&below, &on);
         }
         known.file_bytes = files.iter().map(|file| file.stamp.size).sum();
-        let mut probe =
-            Probe::new(host, std::process::id(), &known.devices).with_leaves(&known.below.leaves);
+        let probe = Probe::new(host, std::process::id(), &known.devices);
+        let mut probe = probe.with_leaves(&known.below.leaves).with_layers(&known.below.layers);
         let before = probe.take();
         Ground { known, host: host.clone(), probe, before, below, errors: None, devices }
     }

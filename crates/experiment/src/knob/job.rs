@@ -68,6 +68,14 @@ pub const DIRECT: Knob<bool> = of_job(
     "true",
     "Around the page cache (O_DIRECT); `false` goes through it",
 );
+pub const DONTCACHE: Knob<bool> = of_job(
+    "dontcache",
+    "uncached",
+    Domain::Flag,
+    "false",
+    "Through the page cache, but what was not in it before does not stay there (RWF_DONTCACHE, \
+     Linux 6.14); needs `direct=false`",
+);
 pub const COLD: Knob<bool> = of_job(
     "cold",
     "invalidate",

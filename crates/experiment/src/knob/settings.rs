@@ -185,6 +185,27 @@ impl Settings {
         };
         Settings { engine, values }
     }
+
+    /// Those of a trial that an older version ran, with the knobs that it had not at their
+    /// defaults, which do what that version did: a load of then is the same as one of now. What was
+    /// imported is as the tool told it: no label stands in it, where all do in a trial of ours.
+    #[must_use]
+    pub fn completed(mut self) -> Settings {
+        if !self.has(super::LABEL) {
+            return self;
+        }
+        let lacks = |name: &str| !self.values.contains_key(name);
+        let defaults = Settings::defaults(&self.engine);
+        let more: Vec<(&'static str, Value)> = defaults
+            .iter()
+            .filter(|(name, _)| lacks(name))
+            .map(|(name, value)| (name, value.clone()))
+            .collect();
+        if !more.is_empty() {
+            Arc::make_mut(&mut self.values).extend(more);
+        }
+        self
+    }
 }
 
 impl Serialize for Settings {

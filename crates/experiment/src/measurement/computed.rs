@@ -203,11 +203,18 @@ fn layout_figures(times: &Times, figures: &mut Figures) {
     let steps = [
         ("precondition_ns", times.precondition_ns),
         ("array_ns", times.array_ns),
+        ("rebuild_ns", times.rebuild_ns),
         ("mkfs_ns", times.mkfs_ns),
         ("mount_ns", times.mount_ns),
+        ("fsck_ns", times.fsck_ns),
+        ("fstrim_ns", times.fstrim_ns),
     ];
     for (name, ns) in steps.into_iter().filter(|(_, ns)| *ns > 0) {
         figures.insert(name.into(), Estimate::bare(ns as f64));
+    }
+    // A file system of which all was in use had nothing to discard, and was asked all the same.
+    if times.fstrim_ns > 0 {
+        figures.insert("fstrim_bytes".into(), Estimate::bare(times.fstrim_bytes as f64));
     }
 }
 

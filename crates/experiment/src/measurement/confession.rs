@@ -8,6 +8,7 @@
 use super::{Measurement, Note};
 use crate::knob::{self, Settings};
 use base::value::{bytes, percent};
+use facts::bare;
 use facts::counters::series::Series;
 
 mod heat;
@@ -26,6 +27,7 @@ pub fn confessions(measurement: &Measurement, settings: &Settings) -> Vec<Note> 
     notes.extend(swapped(measurement, span));
     notes.extend(heat::heated(measurement, span));
     notes.extend(not_cold(measurement, settings));
+    notes.extend(small_in_records(measurement, settings));
     notes.extend(not_warm(measurement, settings));
     notes
 }
@@ -96,6 +98,13 @@ fn not_cold(measurement: &Measurement, settings: &Settings) -> Option<Note> {
         return None;
     }
     let resident = evidence.resident_before_bytes.filter(|resident| *resident > 0)?;
+    // Of a bare device a file system that is mounted on it keeps its own few pages, and those are
+    // nothing to reads that go around them.
+    let raw = evidence.filesystem == bare::RAW;
+    let few = resident <= evidence.file_bytes / 100 || settings.get(knob::DIRECT);
+    if raw && few {
+        return None;
+    }
     let share = resident as f64 / evidence.file_bytes.max(resident) as f64;
     Some(Note::new(
         "not-cold",
@@ -105,6 +114,28 @@ fn not_cold(measurement: &Measurement, settings: &Settings) -> Option<Note> {
             percent(share)
         ),
     ))
+}
+
+/// Reads and writes in random order of far less than a record of ZFS, which is read, checked and
+/// written whole for each.
+fn small_in_records(measurement: &Measurement, settings: &Settings) -> Option<Note> {
+    const FAR: f64 = 4.0;
+    let evidence = &measurement.evidence;
+    let record = evidence.pool.as_ref()?.record_bytes.filter(|bytes| *bytes > 0)? as f64;
+    let done = evidence.delivered;
+    let ops = done.read_ops.saturating_add(done.write_ops);
+    let block = done.bytes() as f64 / ops.max(1) as f64;
+    (settings.is_random() && ops > 0 && record >= FAR * block).then(|| {
+        Note::new(
+            "small-in-records",
+            format!(
+                "Each operation of {} touches a record of {} that ZFS reads and writes whole. On a \
+                 dataset with `recordsize` near the block size this is faster.",
+                bytes(block),
+                bytes(record)
+            ),
+        )
+    })
 }
 
 /// Files of less than this share of the memory that their pages may take stay in it.
@@ -458,6 +489,37 @@ mod tests {
         let mut settings = Settings::defaults("file");
         settings.set(knob::COLD, false);
         assert_eq!(confessions(&warm, &settings), []);
+        // A bare device has the metadata of what is mounted on it in memory.
+        warm.evidence.filesystem = bare::RAW.into();
+        let mut settings = Settings::defaults("file");
+        assert_eq!(confessions(&warm, &settings), [], "these go around them");
+        settings.set(knob::DIRECT, false);
+        assert_eq!(confessions(&warm, &settings)[0].kind, "not-cold");
+        warm.evidence.resident_before_bytes = Some(4 * MIB);
+        assert_eq!(confessions(&warm, &settings), []);
+    }
+
+    /// What ZFS reads beside a load, ahead and in whole records, was another's.
+    #[test]
+    fn on_zfs_records_are_confessed_and_nobody_is_accused_of_what_they_move() {
+        use crate::measurement::evidence::Pooled;
+        let on_pool = |record: u64, block: u64| {
+            let mut trial = clean();
+            let delivered = &mut trial.evidence.delivered;
+            delivered.read_ops = delivered.read_bytes / block;
+            trial.evidence.filesystem = "zfs".to_owned();
+            trial.evidence.process_io_reliable = false;
+            trial.evidence.device_read_bytes = Some(30 * trial.evidence.delivered.read_bytes);
+            trial.evidence.pool = Some(Pooled { record_bytes: Some(record), ..Pooled::default() });
+            let mut settings = Settings::defaults("file");
+            settings.set(knob::ACCESS, crate::knob::Access::RandomRead);
+            confessions(&trial, &settings)
+        };
+        let told = on_pool(131_072, 4096);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0].kind, "small-in-records");
+        assert!(told[0].text.contains("4.00 KiB touches a record of 128 KiB"), "{}", told[0].text);
+        assert_eq!(on_pool(16_384, 16_384), []);
     }
 
     /// Six files that were read again under `memory-limit=256MiB` came from the device in two of

@@ -2,10 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
+mod pool;
+
+pub use pool::Pooled;
+
 use super::Amount;
 use facts::counters::Snapshot;
 use facts::counters::bounds::Bound;
-use facts::inventory::{Ceiling, Leaf, Matter, Target};
+use facts::inventory::{CachingLayer, Ceiling, Device, Leaf, Matter, Target, caching_layers};
 
 /// What the machine says about the bytes of a trial. Device counts cover the same time as the
 /// process's: from just before the streams are let go to just after the last has stopped.
@@ -46,6 +50,9 @@ pub struct Evidence {
     pub remote_read_bytes: Option<u64>,
     /// What lies behind an NFS mount, where this machine itself serves it.
     pub served: Option<Served>,
+    /// What ZFS says, where the files lie on it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pool: Option<Pooled>,
     /// What a program mirrors through FUSE, where that is known; `devices` and what lies below are
     /// of the mirrored directories then.
     pub mirrored: Option<Mirrored>,
@@ -84,20 +91,63 @@ pub struct Below {
     pub read_bytes: Option<u64>,
     /// Sectors that these wrote in the trial, in bytes.
     pub write_bytes: Option<u64>,
-    /// Loop devices on the way whose files are read through this machine's page cache.
+    /// Devices on the way whose reads go through this machine's memory: loop devices through its
+    /// page cache, volumes of ZFS through the ARC.
     pub caches: Vec<String>,
+    /// Of these the volumes of ZFS.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub volumes: Vec<String>,
+    /// Of these, those whose blocks may take less room than they hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub packed: Vec<String>,
+    /// The pools that they are of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<String>,
     /// Devices there that are this machine's memory.
     pub memory: Vec<String>,
     /// Loop devices that show files in memory; these are their own bottom.
     pub in_memory: Vec<String>,
     /// Why something there cannot be seen, as a clause.
     pub unseen: Option<String>,
+    /// Layers on the way that keep on one device what another holds.
+    pub layers: Vec<CachingLayer>,
 }
 
 impl Below {
-    /// Of these leaves of `devices`.
-    fn of(leaves: &[Leaf], devices: &[String]) -> Below {
-        let mut below = Below::default();
+    /// The memory that lies between the devices and the disks, in words; empty without such.
+    pub fn memory_between(&self) -> String {
+        let (volumes, loops): (Vec<_>, Vec<_>) =
+            self.caches.iter().cloned().partition(|name| self.volumes.contains(name));
+        let of = |what: &str, names: Vec<String>| {
+            (!names.is_empty()).then(|| format!("{what} behind {}", names.join(" and ")))
+        };
+        let each = [
+            of("the page cache that holds the file", loops),
+            of("the memory of ZFS (ARC)", volumes),
+        ];
+        each.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+    }
+
+    /// Tells which of the caches are volumes of ZFS.
+    fn name_volumes<'a>(&mut self, devices: impl Iterator<Item = &'a Device>) {
+        for device in devices.filter(|device| device.is_volume_of_zfs()) {
+            let name = &device.name;
+            if !self.caches.contains(name) || self.volumes.contains(name) {
+                continue;
+            }
+            self.volumes.push(name.clone());
+            let pool = device.backing.as_ref().and_then(|backing| backing.file.split('/').next());
+            let pool = pool.map(str::to_owned).filter(|pool| !self.pools.contains(pool));
+            self.pools.extend(pool);
+            if device.backing.as_ref().is_none_or(|backing| backing.packed) {
+                self.packed.push(name.clone());
+            }
+        }
+    }
+
+    /// Of these leaves and layers of `devices`.
+    fn of(leaves: &[Leaf], layers: Vec<CachingLayer>, devices: &[String]) -> Below {
+        let mut below = Below { layers, ..Below::default() };
         let mut remote = Vec::new();
         for leaf in leaves {
             match &leaf.matter {
@@ -113,12 +163,17 @@ impl Below {
                 }
             }
         }
-        // A part that is memory, or another machine's, makes nothing sure of the whole.
-        for (part, what) in [(&below.memory, "memory"), (&remote, "another machine's")] {
-            if !part.is_empty() && part.len() < leaves.len() && below.unseen.is_none() {
-                below.unseen = Some(format!("a part of what lies below is {what}: {}", part[0]));
-            }
-        }
+        // A part that is memory, or another machine's, makes nothing sure of the whole; but what a
+        // cache keeps is told from what it keeps it of.
+        let parts = [
+            (below.memory.first(), below.memory.len() < leaves.len(), "memory"),
+            (remote.first(), !are_remote(leaves), "another machine's"),
+        ];
+        let part = parts.into_iter().find_map(|(first, part, what)| {
+            let name = first.filter(|_| part)?;
+            Some(format!("a part of what lies below is {what}: {name}"))
+        });
+        below.unseen = below.unseen.or(part);
         let names: Vec<String> = leaves.iter().map(|leaf| leaf.name.clone()).collect();
         let same = names.len() == devices.len() && names.iter().all(|it| devices.contains(it));
         if !same && below.unseen.is_none() {
@@ -159,7 +214,7 @@ impl Evidence {
     pub fn lying_on(self, devices: &[facts::inventory::Device], on: &[String]) -> Evidence {
         let leaves = facts::inventory::leaves(devices, on);
         let remote = self.remote || are_remote(&leaves);
-        Evidence { below: Below::of(&leaves, on), remote, ..self }
+        Evidence { below: Below::of(&leaves, caching_layers(devices, on), on), remote, ..self }
     }
 
     /// What is known beforehand of a trial in directories on `targets`; counts are still missing.
@@ -185,13 +240,27 @@ impl Evidence {
         let mut leaves: Vec<Leaf> = Vec::new();
         for leaf in targets.iter().flat_map(Target::leaves) {
             match leaves.iter_mut().find(|known| known.name == leaf.name) {
-                Some(known) => known.caches.extend(leaf.caches),
+                Some(known) => {
+                    known.caches.extend(leaf.caches);
+                    known.keeps &= leaf.keeps;
+                }
                 None => leaves.push(leaf),
             }
         }
+        let mut layers: Vec<CachingLayer> = Vec::new();
+        for layer in targets.iter().flat_map(|of| caching_layers(&of.devices, &of.on)) {
+            if layers.iter().all(|known| known.name != layer.name) {
+                layers.push(layer);
+            }
+        }
         let devices = distinct(&|target| target.on.clone());
+        let mut below = match on_devices {
+            true => Below::of(&leaves, layers, &devices),
+            false => Below::default(),
+        };
+        below.name_volumes(targets.iter().flat_map(|target| &target.devices));
         Evidence {
-            below: if on_devices { Below::of(&leaves, &devices) } else { Below::default() },
+            below,
             devices: if on_devices { devices } else { Vec::new() },
             disks: if on_devices { distinct(&|target| target.disks.clone()) } else { Vec::new() },
             filesystem: filesystems.join("+"),
@@ -201,6 +270,7 @@ impl Evidence {
             memory: all(&|target| target.memory),
             rotational: rotational(targets),
             backing: if on_devices { distinct(&backing) } else { Vec::new() },
+            pool: Pooled::of(targets),
             ..Evidence::default()
         }
     }
@@ -282,7 +352,13 @@ impl Evidence {
         self.device_write_bytes = added.device_write_bytes;
         self.below.read_bytes = added.leaf_read_bytes;
         self.below.write_bytes = added.leaf_write_bytes;
+        for (layer, reads) in self.below.layers.iter_mut().zip(&added.layers) {
+            layer.reads = *reads;
+        }
         self.remote_read_bytes = added.remote_read_bytes;
+        if let Some(pool) = &mut self.pool {
+            pool.counts = added.pool;
+        }
         if let Some(served) = &mut self.served {
             served.read_bytes = added.server_read_bytes;
             served.device_read_bytes = added.server_device_read_bytes;
@@ -290,9 +366,11 @@ impl Evidence {
     }
 }
 
-/// Whether all of what lies at the bottom is another machine's.
+/// Whether all of what lies at the bottom is another machine's, but what layers on the way keep of
+/// it on this one.
 fn are_remote(leaves: &[Leaf]) -> bool {
-    !leaves.is_empty() && leaves.iter().all(|leaf| leaf.matter == Matter::Remote)
+    let is_remote = |leaf: &Leaf| leaf.matter == Matter::Remote;
+    leaves.iter().any(is_remote) && leaves.iter().all(|leaf| is_remote(leaf) != leaf.keeps)
 }
 
 /// Devices that hold the files of a target's loop devices.
@@ -334,10 +412,10 @@ fn ceiling(targets: &[Target]) -> Option<Ceiling> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn target(filesystem: &str, disks: &[&str], limit: Option<f64>) -> Target {
+    pub fn target(filesystem: &str, disks: &[&str], limit: Option<f64>) -> Target {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
         Target {
             directory: "/srv".into(),
@@ -360,6 +438,7 @@ mod tests {
                 why: disks.join(" "),
                 ..Ceiling::default()
             }),
+            pool: None,
         }
     }
 

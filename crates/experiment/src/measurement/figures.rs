@@ -44,8 +44,9 @@ pub const DISAGREEMENT: f64 = 0.05;
 ///   the device: that of `ops_per_s`, and its share of the flush that came after; none in memory,
 ///   where nothing ever is, and none where names were changed again.
 /// - `cpu_seconds_per_gib`: processor time of the load's threads for each GiB moved.
-/// - `mkfs_ns` and `mount_ns`, `array_ns` and `precondition_ns` where there were such, of the
-///   layout that the trial ran on: the same for all trials of one layout in one replicate.
+/// - `mkfs_ns` and `mount_ns`, `array_ns`, `rebuild_ns` and `precondition_ns` where there were
+///   such, of the layout that the trial ran on: the same for all trials of one layout in one
+///   replicate. `fsck_ns`, `fstrim_ns` and `fstrim_bytes`: before this trial.
 /// - Those of [`network::figures`](super::network::figures), when bytes went over a network.
 /// - Those of [`nfs::figures`](super::nfs::figures), when the files lie on a server's.
 /// - Those of [`programs::figures`](super::programs::figures), when the load was a program.

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::knob::PRECONDITION;
 use base::value;
+use facts::layout::precondition;
 
 /// All notes on a trial: those taken while it ran, and those that follow from what it yielded.
 pub fn all(record: &Record) -> Arc<[Note]> {
@@ -57,7 +58,7 @@ pub fn notes(record: &Record) -> Vec<Note> {
         notes.push(Note::new("not-steady", text));
     }
     let wrote = measurement.evidence.delivered.write_bytes > 0;
-    let filled = matches!(settings.find(PRECONDITION).flatten(), Some("fill" | "fill-twice"));
+    let filled = settings.find(PRECONDITION).flatten().is_some_and(precondition::fills);
     if wrote && measurement.evidence.rotational == Some(false) && !filled {
         notes.push(Note::new(
             "not-preconditioned",

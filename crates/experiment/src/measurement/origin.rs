@@ -6,8 +6,9 @@
 //! must never come out as `device`; where the evidence could be read both ways, it is `unknown`.
 //!
 //! The rules for block devices are in `origin/local.rs`, those for network file systems in
-//! `origin/wire.rs`, what lies below the devices in `origin/below.rs`, what a device can deliver at
-//! all in `origin/limits.rs`, what a second pass says in `origin/again.rs`.
+//! `origin/wire.rs`, those for ZFS in `origin/pool.rs`, what lies below the devices in
+//! `origin/below.rs`, what layers there keep on another device in `origin/layers.rs`, what a device
+//! can deliver at all in `origin/limits.rs`, what a second pass says in `origin/again.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,8 +22,10 @@ mod again;
 mod below;
 mod exceeded;
 mod facts;
+mod layers;
 mod limits;
 mod local;
+mod pool;
 mod programs;
 mod rounds;
 pub mod shared;
@@ -38,7 +41,8 @@ pub enum Verdict {
     Cache,
     /// Some from memory, some from the devices.
     Mixed,
-    /// Out of the kernel, but from the memory of a controller, drive or hypervisor.
+    /// Out of the kernel, but from the memory of a controller, drive or hypervisor, or from a
+    /// device that only keeps what others hold.
     DeviceCache,
     /// From the memory of a program at the other end of a connection: no storage was read.
     Memory,
@@ -141,7 +145,11 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
             None => facts.not_lent(found),
         };
     }
-    let local = match facts.local() {
+    let found = match &evidence.pool {
+        Some(pool) => facts.on_pool(pool),
+        None => facts.local(),
+    };
+    let local = match found {
         left if matches!(left.verdict, Verdict::Device | Verdict::Mixed) => {
             facts.at_the_bottom(left)
         }
@@ -351,8 +359,8 @@ mod tests {
     fn without_the_loads_own_count_sectors_may_be_anybodys_naive_device() {
         let trial = with(|e| e.process_read_bytes = None);
         assert_eq!(judge(&trial, &[]).verdict, Verdict::Unknown);
-        let zfs = with(|e| e.process_io_reliable = false);
-        assert_eq!(judge(&zfs, &[]).verdict, Verdict::Unknown);
+        let other = with(|e| e.process_io_reliable = false);
+        assert_eq!(judge(&other, &[]).verdict, Verdict::Unknown);
         let quiet = with(|e| {
             e.process_read_bytes = None;
             e.device_read_bytes = Some(4096);

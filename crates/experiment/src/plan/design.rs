@@ -42,6 +42,8 @@ pub struct Plan {
     /// Disks that are destroyed and on which layouts are made, as the plan names them; then there
     /// are no directories.
     pub disks: Vec<String>,
+    /// Devices that are only read, as the plan names them; then these are its directories.
+    pub read_only: Vec<String>,
     /// What is run.
     pub loads: Vec<Load>,
     /// Why workloads were taken out of it, as nothing of them can run as it was asked for, and how
@@ -280,7 +282,14 @@ pub(crate) mod tests {
             design,
             directories: Vec::new(),
             disks: Vec::new(),
-            loads: vec![Load { name: "read".into(), settings, factors, kept: Vec::new() }],
+            read_only: Vec::new(),
+            loads: vec![Load {
+                name: "read".into(),
+                settings,
+                factors,
+                kept: Vec::new(),
+                sized: false,
+            }],
             without: BTreeMap::new(),
             needs: Vec::new(),
             twice_memory: false,

@@ -21,6 +21,7 @@ pub fn of_workload(engine: &str, workload: &Workload) -> Plan {
         design: Design::Full,
         directories: Vec::new(),
         disks: Vec::new(),
+        read_only: Vec::new(),
         loads: vec![file::load(workload, engine, &[])],
         without: BTreeMap::new(),
         needs: Vec::new(),
@@ -65,6 +66,7 @@ impl Plan {
             }
             given.push(knob.name);
             for load in self.obeying(knob) {
+                load.sized |= knob.name == knob::FILE_SIZE.name;
                 load.factors.retain(|factor| factor.knob.name != knob.name);
                 match &levels[..] {
                     [level] => load.settings.set_named(knob.name, level.clone()),

@@ -56,7 +56,7 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
     let stop_entry = head.take("stop");
     let stop = stop_entry.as_ref().map(|entry| stops(entry, engine)).transpose()?;
     head.finish("a plan")?;
-    let Target { directories, disks } = match document.take("target") {
+    let Target { directories, disks, read_only } = match document.take("target") {
         Some(entry) => target(entry.table()?)?,
         None => Target::default(),
     };
@@ -100,6 +100,7 @@ fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
         design,
         directories,
         disks,
+        read_only,
         loads,
         without: BTreeMap::new(),
         needs,
@@ -206,14 +207,20 @@ fn stops(entry: &Entry<'_>, engine: &str) -> Result<Vec<(&'static Knob, Value)>,
 struct Target {
     directories: Vec<String>,
     disks: Vec<String>,
+    read_only: Vec<String>,
 }
 
 fn target(mut table: Table<'_>) -> Result<Target, Mistake> {
     if let Some(entry) = table.take("read-only-devices") {
-        return Err(entry.wrong(
-            "this version does not read bare devices, and takes no `read-only-devices`",
-            "measure in `directories` of a file system that lies on them",
-        ));
+        if let Some(other) = ["directories", "devices"].iter().find(|it| table.get(it).is_some()) {
+            return Err(entry.wrong_key(
+                format!("a target is either `read-only-devices` or `{other}`"),
+                "leave one of them out: what is only read stands in a plan of its own",
+            ));
+        }
+        let read_only = names(&entry, "device")?;
+        table.finish("`target`")?;
+        return Ok(Target { read_only, ..Target::default() });
     }
     let Some(devices) = table.take("devices") else {
         let directories = names(&table.need("directories")?, "directory")?;
@@ -376,10 +383,12 @@ fn loads(
                 _ => load.factors.push(Factor { knob, levels }),
             }
         }
+        load.sized |= own.contains(&knob::FILE_SIZE.name);
         load.name = named(name, preset.name, &single, &loads)?;
         for (placed, used) in factors.iter().zip(&mut used) {
             let knob = placed.factor.knob;
             if knob.obeyed_by(engine) && !own.contains(&knob.name) {
+                load.sized |= knob.name == knob::FILE_SIZE.name;
                 load.factors.push(placed.factor.clone());
                 *used = true;
             }
@@ -455,7 +464,9 @@ pub fn load(preset: &Workload, engine: &str, stop: &[(&'static Knob, Value)]) ->
     for (knob, value) in stop.iter().filter(|_| stops) {
         settings.set_named(knob.name, value.clone());
     }
-    Load { name: preset.name.to_owned(), settings, factors: Vec::new(), kept: Vec::new() }
+    let sized = preset.settings.iter().any(|(name, _)| *name == knob::FILE_SIZE.name);
+    let name = preset.name.to_owned();
+    Load { name, settings, factors: Vec::new(), kept: Vec::new(), sized }
 }
 
 fn exclude(mut table: Table<'_>, loads: &[Load]) -> Result<Exclude, Mistake> {

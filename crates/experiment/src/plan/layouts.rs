@@ -55,16 +55,25 @@ pub fn resolve(settings: &mut Settings, disks: u64) {
             settings.set_named(name, Value::Word(text.to_owned()));
         }
     }
+    for knob in [knob::FSCK, knob::FSTRIM] {
+        if is_open(settings, knob.name) {
+            settings.set(knob, Some(false));
+        }
+    }
     if is_open(settings, knob::VOLUMES.name) {
-        let own = settings.get(knob::FILESYSTEM) == Some("btrfs");
-        settings.set(knob::VOLUMES, Some(if own { "btrfs" } else { "md" }));
+        let by = match settings.get(knob::FILESYSTEM) {
+            Some("btrfs") => "btrfs",
+            Some("zfs") => "zfs",
+            _ => "md",
+        };
+        settings.set(knob::VOLUMES, Some(by));
     }
     if is_open(settings, knob::DISKS.name) {
         let journal = u64::from(settings.get(knob::JOURNAL) == Some("external"));
         // A file system on one disk; what btrfs and LVM spread over all without any array is
         // `single` too.
-        let one =
-            settings.get(knob::RAID) == Some("single") && settings.get(knob::VOLUMES) == Some("md");
+        let by = settings.get(knob::VOLUMES);
+        let one = settings.get(knob::RAID) == Some("single") && matches!(by, Some("md" | "zfs"));
         let count = if one { 1 } else { disks.saturating_sub(journal).max(1) };
         settings.set(knob::DISKS, Some(count));
     }
@@ -96,13 +105,33 @@ pub fn layout(settings: &Settings, disks: &[Disk]) -> Result<Layout, String> {
         filesystem: word(knob::FILESYSTEM),
         mkfs_options: word(knob::MKFS_OPTIONS).split_whitespace().map(str::to_owned).collect(),
         mount_options: word(knob::MOUNT_OPTIONS),
+        properties: properties(settings)?,
         journal: disks.last().filter(|_| external).cloned(),
         array_state: word(knob::ARRAY_STATE),
         snapshot: word(knob::SNAPSHOT),
         precondition: word(knob::PRECONDITION),
+        fsck: settings.get(knob::FSCK) == Some(true),
+        fstrim: settings.get(knob::FSTRIM) == Some(true),
     };
     let checked = layout.check();
     checked.map(|()| layout).map_err(|senseless| senseless.why)
+}
+
+/// The properties of a dataset of ZFS that are said, as zfs(8) takes them.
+fn properties(settings: &Settings) -> Result<Vec<(String, String)>, String> {
+    let mut said = Vec::new();
+    for name in knob::PROPERTIES {
+        let value = match settings.named(name).filter(|held| !held.is_as_is()) {
+            Some(Value::Word(word)) => word.clone(),
+            Some(Value::Bytes(bytes)) if !bytes.is_power_of_two() => {
+                return Err(format!("{name} is a power of two, and {bytes} bytes is not"));
+            }
+            Some(Value::Bytes(bytes)) => bytes.to_string(),
+            _ => continue,
+        };
+        said.push((name.to_owned(), value));
+    }
+    Ok(said)
 }
 
 /// What decides whether a block fits into its file.
@@ -267,6 +296,7 @@ mod tests {
             ["filesystem=ext4", "raid=raid0", "volumes=lvm"],
             ["filesystem=btrfs", "raid=raid0", "volumes=btrfs"],
             ["filesystem=ext4", "raid=single", "disks=1"],
+            ["filesystem=zfs", "raid=raid5", "volumes=zfs"],
         ];
         for knob in knob::KNOBS.iter().filter(|knob| is_layout(knob)) {
             let Domain::OrAsIs(Domain::OneOf(words)) = knob.domain else { continue };

@@ -24,6 +24,8 @@ pub struct Load {
     /// Knobs that stay as they are here, whatever is typed: the size of the small files of a plan
     /// is not that of its large one.
     pub kept: Vec<&'static str>,
+    /// Somebody says how large its files are.
+    pub sized: bool,
 }
 
 /// Which combinations of levels are cells.

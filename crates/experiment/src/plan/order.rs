@@ -100,6 +100,15 @@ const ADDED: &[&str] = &[
     "datasync",
     "sim-contention",
     "sim-coherency",
+    "dontcache",
+    "recordsize",
+    "compression",
+    "sync",
+    "primarycache",
+    "atime",
+    "logbias",
+    "fsck",
+    "fstrim",
 ];
 
 /// What the values of a load's knobs add to the keys of its cells.

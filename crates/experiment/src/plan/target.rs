@@ -1,4 +1,4 @@
-//! (pure) Whether what a plan says of layouts fits its target.
+//! (pure) Whether what a plan says of layouts, or would write, fits its target.
 
 use super::design::{Load, Plan};
 use super::layouts::{is_layout, is_open};
@@ -13,6 +13,9 @@ impl Plan {
     /// When layouts are to be made and there are no disks, when there are disks and no file system
     /// to make on them, when nobody says how several disks are joined, or when no cell makes sense.
     pub fn check_target(&self) -> Result<(), Refused> {
+        if !self.read_only.is_empty() {
+            return self.check_read_only();
+        }
         for load in self.loads.iter().filter(|load| load.settings.has(knob::FILESYSTEM)) {
             if self.disks.is_empty() {
                 no_layout(load)?;

@@ -10,7 +10,7 @@ const IDLE: [&str; 5] =
 
 /// The same of the whole server: what load, wear, power management and reboots move, what depends
 /// on who asks, and what is told elsewhere.
-const IDLE_OF_SERVER: [&str; 18] = [
+const IDLE_OF_SERVER: [&str; 21] = [
     "machine",
     "unread",
     "filesystems",
@@ -29,6 +29,9 @@ const IDLE_OF_SERVER: [&str; 18] = [
     "corrected_errors",
     "uncorrected_errors",
     "swap_bytes",
+    "usage",
+    "leaves",
+    "more_datasets",
 ];
 
 /// Lists that only root may read: empty, they say nothing.
@@ -188,6 +191,9 @@ fn is_list_of_parts(key: &str) -> bool {
         "drives",
         "devices",
         "arrays",
+        "pools",
+        "vdevs",
+        "datasets",
         "interfaces",
         "links",
         "settings",
@@ -280,6 +286,32 @@ mod tests {
         assert_eq!(changes(&server(false), &server(true)), [""; 0]);
         // A campaign of an earlier version kept no server.
         assert_eq!(changes(&json!({}), &server(true)), [""; 0]);
+    }
+
+    /// What a pool holds, and how its disks are called after a reboot, is no exchange.
+    #[test]
+    fn of_a_pool_what_was_set_is_a_change_and_what_it_holds_is_not() {
+        let server = |held: u64, device: &str, recordsize: &str, vdevs: &[&str]| {
+            let vdev = |name: &&str| json!({ "name": name, "leaves": [{ "name": device }] });
+            let pool = json!({
+                "name": "tank",
+                "state": if held > 1 { "degraded" } else { "online" },
+                "usage": { "allocated_bytes": held },
+                "vdevs": vdevs.iter().map(vdev).collect::<Vec<_>>(),
+                "datasets": [{ "name": "tank", "settings": { "recordsize": recordsize } }],
+            });
+            json!({ "server": { "zfs": { "pools": [pool], "arc": { "usage": held } } } })
+        };
+        let before = server(1, "/dev/sda1", "131072", &["mirror-0"]);
+        let used = server(2, "/dev/sdb1", "131072", &["mirror-0"]);
+        assert_eq!(changes(&before, &used), [""; 0]);
+        assert_eq!(
+            changes(&before, &server(2, "/dev/sda1", "16384", &["mirror-0", "mirror-1"])),
+            [
+                "server zfs pools tank vdevs mirror-1: new",
+                "server zfs pools tank datasets tank settings recordsize: 16384, was 131072",
+            ]
+        );
     }
 
     /// A port of Fibre Channel on which a link had failed once more was told twice as exchanged,

@@ -1,6 +1,7 @@
 //! (pure) Block devices, and what lies on what.
 
 use super::Ceiling;
+use super::caching::Caching;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
@@ -17,8 +18,14 @@ pub struct Device {
     pub layout: Option<String>,
     /// Names of the devices that it lies on directly.
     pub below: Vec<String>,
-    /// The file that a loop device shows.
+    /// The file that a loop device shows; of a volume of ZFS what holds that.
     pub backing: Option<Backing>,
+    /// How it keeps on some of `below` what the others hold, where it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub caching: Option<Caching>,
+    /// Why it is not known whether one of `below` is a cache of the others, as a clause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub opaque: Option<String>,
     /// Size, bytes; 0, which is left out, where nothing tells it.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub size_bytes: u64,
@@ -65,10 +72,10 @@ pub enum Kind {
     Loop,
 }
 
-/// The file that a loop device shows.
+/// The file that a loop device shows, or the volume of ZFS that a device is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Backing {
-    /// The file.
+    /// The file; the volume's name, such as `tank/vm`.
     pub file: String,
     /// Type of the file system that holds it; empty when it cannot be seen from here.
     pub filesystem: String,
@@ -77,6 +84,10 @@ pub struct Backing {
     /// Whether the file is read and written around the page cache; `None` when that is not told.
     #[serde(default)]
     pub direct_io: Option<bool>,
+    /// Whether its blocks may take less room on the devices than they hold: compression is on, or
+    /// nothing tells that it is off.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub packed: bool,
 }
 
 fn is_zero(bytes: &u64) -> bool {
@@ -94,6 +105,8 @@ impl Device {
             layout: None,
             below: Vec::new(),
             backing: None,
+            caching: None,
+            opaque: None,
             size_bytes: 0,
             rotational: None,
             scheduler: None,
@@ -111,6 +124,11 @@ impl Device {
         }
     }
 
+    /// Whether it is a volume of ZFS, whose reads go through the memory of that (the ARC).
+    pub fn is_volume_of_zfs(&self) -> bool {
+        self.transport == "zvol"
+    }
+
     /// Whether what it shows lies on another machine.
     pub fn over_a_wire(&self) -> bool {
         is_wire(&self.transport)
@@ -119,8 +137,8 @@ impl Device {
 
 /// Whether a transport comes from another machine.
 pub fn is_wire(transport: &str) -> bool {
-    const WIRES: [&str; 6] =
-        ["network", "iscsi", "fibre-channel", "nvme-tcp", "nvme-rdma", "nvme-fc"];
+    const WIRES: [&str; 7] =
+        ["network", "iscsi", "fibre-channel", "srp", "nvme-tcp", "nvme-rdma", "nvme-fc"];
     WIRES.contains(&transport)
 }
 

@@ -17,8 +17,11 @@ pub struct Leaf {
     pub name: String,
     /// What it is.
     pub matter: Matter,
-    /// The loop devices on the way down whose files are read through this machine's page cache.
+    /// The devices on the way down whose reads go through this machine's memory: loop devices
+    /// through its page cache, volumes of ZFS through the ARC.
     pub caches: Vec<String>,
+    /// Whether nothing lies on it but what a layer above keeps of other devices.
+    pub keeps: bool,
 }
 
 /// What a leaf is made of.
@@ -41,41 +44,63 @@ pub enum Matter {
 /// all below them.
 pub fn leaves(devices: &[Device], on: &[String]) -> Vec<Leaf> {
     let mut leaves: Vec<Leaf> = Vec::new();
-    let mut seen: Vec<(String, Vec<String>)> = Vec::new();
-    let mut next: VecDeque<(String, Vec<String>)> =
-        on.iter().map(|name| (name.clone(), Vec::new())).collect();
-    while let Some(place) = next.pop_front() {
+    let mut seen: Vec<Way> = Vec::new();
+    let mut next: VecDeque<Way> = on.iter().map(|name| Way::to(name.clone())).collect();
+    while let Some(way) = next.pop_front() {
         // Nothing lies on itself, but a recording may say so: each is met once by each way.
-        if seen.contains(&place) {
+        if seen.contains(&way) {
             continue;
         }
-        seen.push(place.clone());
-        let (name, caches) = place;
-        match step(devices, &name) {
+        seen.push(way.clone());
+        match step(devices, &way.name) {
             Step::Down { below, cached } => {
-                let mut caches = caches;
-                if cached && !caches.contains(&name) {
-                    caches.push(name);
+                let mut through = way.clone();
+                if cached && !through.caches.contains(&way.name) {
+                    through.caches.push(way.name.clone());
                 }
-                next.extend(below.into_iter().map(|below| (below, caches.clone())));
+                next.extend(below.into_iter().map(|(name, keeps)| {
+                    let keeps = through.keeps || keeps;
+                    Way { name, keeps, ..through.clone() }
+                }));
             }
-            Step::Leaf(matter) => match leaves.iter_mut().find(|leaf| leaf.name == name) {
-                Some(known) => {
-                    let new = caches.into_iter().filter(|one| !known.caches.contains(one));
-                    let new: Vec<String> = new.collect();
-                    known.caches.extend(new);
-                }
-                None => leaves.push(Leaf { name, matter, caches }),
-            },
+            Step::Leaf(matter) => met(&mut leaves, way, matter),
         }
     }
     leaves
 }
 
+/// A device and the way on which it was come to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Way {
+    name: String,
+    caches: Vec<String>,
+    keeps: bool,
+}
+
+impl Way {
+    fn to(name: String) -> Way {
+        Way { name, caches: Vec::new(), keeps: false }
+    }
+}
+
+fn met(leaves: &mut Vec<Leaf>, way: Way, matter: Matter) {
+    let Way { name, caches, keeps } = way;
+    match leaves.iter_mut().find(|leaf| leaf.name == name) {
+        Some(known) => {
+            let new = caches.into_iter().filter(|one| !known.caches.contains(one));
+            let new: Vec<String> = new.collect();
+            known.caches.extend(new);
+            known.keeps &= keeps;
+        }
+        None => leaves.push(Leaf { name, matter, caches, keeps }),
+    }
+}
+
 /// One step down from a device.
 enum Step {
-    /// It lies on these; `cached` when the page cache of the file system below is between.
-    Down { below: Vec<String>, cached: bool },
+    /// It lies on these, and of each whether it keeps what others hold; `cached` when the page
+    /// cache of the file system below is between, or the ARC.
+    Down { below: Vec<(String, bool)>, cached: bool },
     /// It lies on nothing else.
     Leaf(Matter),
 }
@@ -91,16 +116,50 @@ fn step(devices: &[Device], name: &str) -> Step {
             None => unseen(format!("which file {name} shows is not known")),
         };
     }
+    if let Some(why) = &device.opaque {
+        return unseen(why.clone());
+    }
+    if let Some(backing) = device.backing.as_ref().filter(|_| device.is_volume_of_zfs()) {
+        return behind_volume(device, backing);
+    }
     if !device.below.is_empty() {
-        return Step::Down { below: device.below.clone(), cached: false };
+        let keeps = |name: &String| {
+            let caching = device.caching.as_ref();
+            caching.is_some_and(|of| of.cache.contains(name) || of.records.contains(name))
+        };
+        let below = device.below.iter().map(|name| (name.clone(), keeps(name))).collect();
+        return Step::Down { below, cached: false };
     }
+    Step::Leaf(bottom(device))
+}
+
+/// What a device is made of that lies on nothing else.
+fn bottom(device: &Device) -> Matter {
+    let name = &device.name;
+    let unseen = |why: &str| Matter::Unseen(format!("{name} {why}"));
     match device.transport.as_str() {
-        "memory" => Step::Leaf(Matter::Memory),
+        "memory" => Matter::Memory,
         // A driver outside the kernel may have anything behind it.
-        "ublk" => unseen(format!("{name} is shown by a program")),
-        _ if device.over_a_wire() => Step::Leaf(Matter::Remote),
-        _ => Step::Leaf(Matter::Disk),
+        "ublk" => unseen("is shown by a program"),
+        "zvol" => unseen("is a volume of ZFS, whose cache (ARC) is memory of this machine"),
+        "target" => unseen("is shown by a target in this machine's own kernel"),
+        "dm" | "md" | "bcache" => unseen("lies on nothing that can be seen from here"),
+        // A replicated device without a disk of its own reads those of its peers.
+        "drbd" => Matter::Remote,
+        _ if device.over_a_wire() => Matter::Remote,
+        _ => Matter::Disk,
     }
+}
+
+/// What is behind a volume of ZFS.
+fn behind_volume(device: &Device, backing: &Backing) -> Step {
+    if backing.devices.is_empty() {
+        let (name, volume) = (&device.name, &backing.file);
+        let why = format!("{name} is the volume {volume}, and what its pool lies on is not known");
+        return Step::Leaf(Matter::Unseen(why));
+    }
+    let below = backing.devices.iter().map(|name| (name.clone(), false)).collect();
+    Step::Down { below, cached: true }
 }
 
 /// What is behind the file that a loop device shows.
@@ -117,11 +176,14 @@ fn behind(device: &Device, backing: &Backing) -> Step {
         _ if nature.remote => {
             unseen(format!("the file that {name} shows lies on another machine ({kind})"))
         }
+        "zfs" => unseen(format!(
+            "{name} shows a file on ZFS, and what that has in memory (its ARC) is not counted"
+        )),
         _ if backing.devices.is_empty() => {
             unseen(format!("{name} shows a file on {kind}, and what that lies on is not known"))
         }
         _ => Step::Down {
-            below: backing.devices.clone(),
+            below: backing.devices.iter().map(|name| (name.clone(), false)).collect(),
             // A kernel that does not say reads through its cache, as it does unless asked.
             cached: backing.direct_io != Some(true),
         },
@@ -131,6 +193,7 @@ fn behind(device: &Device, backing: &Backing) -> Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::inventory::Caching;
 
     fn device(name: &str, kind: Kind, below: &[&str], transport: &str) -> Device {
         let mut device = Device::bare(name, kind);
@@ -145,6 +208,7 @@ mod tests {
             filesystem: filesystem.to_owned(),
             devices: on.iter().map(|name| (*name).to_owned()).collect(),
             direct_io,
+            packed: false,
         };
         Device { backing: Some(backing), ..device(name, Kind::Loop, &[], "loop") }
     }
@@ -197,6 +261,7 @@ mod tests {
             assert_eq!(through(kind, &[]), ["loop0 Unseen "], "{kind}");
         }
         assert_eq!(through("fuseblk", &["sda"]), ["loop0 Unseen "]);
+        assert_eq!(through("zfs", &["sda"]), ["loop0 Unseen "]);
         assert_eq!(through("tmpfs", &[]), ["loop0 FileInMemory "]);
         let all = [
             device("zram0", Kind::Disk, &[], "memory"),
@@ -207,6 +272,18 @@ mod tests {
         assert_eq!(told(&all, &["nbd0"]), ["nbd0 Remote "]);
         assert_eq!(told(&all, &["ublkb0"]), ["ublkb0 Unseen "]);
         assert_eq!(told(&all, &["gone"]), ["gone Unseen "]);
+        // ext4 on a volume of ZFS was "device" whatever the ARC had of it.
+        let volume = device("zd16", Kind::Disk, &[], "zvol");
+        assert_eq!(told(&[volume], &["zd16"]), ["zd16 Unseen "]);
+        let on = |disks: &[&str]| {
+            let backing = looped("", "zfs", disks, None).backing;
+            let volume = Device { backing, ..device("zd16", Kind::Disk, &[], "zvol") };
+            let part = device("zd16p1", Kind::Partition, &["zd16"], "zvol");
+            told(&[part, volume, disk("sda"), disk("sdb")], &["zd16p1"])
+        };
+        assert_eq!(on(&[]), ["zd16 Unseen "]);
+        assert_eq!(on(&["sda", "sdb"]), ["sda Disk zd16", "sdb Disk zd16"]);
+        assert_eq!(told(&[disk("zda")], &["zda"]), ["zda Disk "]);
     }
 
     #[test]
@@ -224,5 +301,52 @@ mod tests {
             device("dm-1", Kind::Stacked, &["dm-0"], "dm"),
         ];
         assert_eq!(told(&circle, &["dm-0"]), [""; 0]);
+    }
+
+    /// A volume of ZFS was "device" at the speed of memory: /sys shows it as a disk.
+    #[test]
+    fn volumes_of_zfs_targets_of_this_kernel_and_stacks_on_nothing_are_not_seen() {
+        let matter = |name: &str, transport: &str| {
+            let all = [device(name, Kind::Disk, &[], transport)];
+            leaves(&all, &[name.to_owned()]).remove(0).matter
+        };
+        for (name, transport, why) in [
+            ("zd0", "zvol", "zd0 is a volume of ZFS, whose cache (ARC)"),
+            ("sdb", "target", "sdb is shown by a target"),
+            ("dm-0", "dm", "dm-0 lies on nothing"),
+            ("bcache0", "bcache", "bcache0 lies on nothing"),
+        ] {
+            let Matter::Unseen(told) = matter(name, transport) else { panic!("{name}") };
+            assert!(told.starts_with(why), "{told}");
+        }
+        for transport in ["drbd", "iscsi", "nvme-tcp", "nvme-rdma", "nvme-fc", "srp", "network"] {
+            assert_eq!(matter("x", transport), Matter::Remote, "{transport}");
+        }
+        assert_eq!(matter("vda", "virtio"), Matter::Disk);
+    }
+
+    #[test]
+    fn a_disk_that_only_keeps_what_others_hold_is_told_from_those_naive_a_disk_as_any() {
+        let mut layer = device("bcache0", Kind::Stacked, &["sda", "nvme0n1p1"], "bcache");
+        layer.caching = Some(Caching { cache: vec!["nvme0n1p1".into()], ..Caching::default() });
+        let mut all = vec![
+            layer,
+            device("nvme0n1p1", Kind::Partition, &["nvme0n1"], "nvme"),
+            device("nvme0n1p2", Kind::Partition, &["nvme0n1"], "nvme"),
+            device("nvme0n1", Kind::Disk, &[], "nvme"),
+            disk("sda"),
+        ];
+        let keeps = |all: &[Device], on: &[&str]| {
+            let on: Vec<String> = on.iter().map(|name| (*name).to_owned()).collect();
+            let leaves = leaves(all, &on).into_iter();
+            leaves.map(|leaf| (leaf.name, leaf.keeps)).collect::<Vec<_>>()
+        };
+        let (hdd, ssd) = ("sda".to_owned(), "nvme0n1".to_owned());
+        assert_eq!(keeps(&all, &["bcache0"]), [(hdd.clone(), false), (ssd.clone(), true)]);
+        // The other half of the drive holds files of its own.
+        let both = keeps(&all, &["bcache0", "nvme0n1p2"]);
+        assert_eq!(both, [(hdd, false), (ssd, false)]);
+        all[0].opaque = Some("what bcache0 does is not known".to_owned());
+        assert_eq!(told(&all, &["bcache0"]), ["bcache0 Unseen "]);
     }
 }

@@ -3,19 +3,14 @@
 use std::fmt;
 
 use super::{Device, Kind, Machine, Target};
+use crate::bare;
 use base::value::{bytes, iops, throughput};
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.directory, self.filesystem)?;
-        match self.holding_filesystem.as_str() {
-            "" => write!(f, " on a file system that cannot be seen from here")?,
-            below if below != self.filesystem => write!(f, " on {below}")?,
-            _ => {}
-        }
-        write!(f, ", {} mounted on {} ({})", self.source, self.mount_point, self.mount_options)?;
-        if let (Some(available), Some(total)) = (self.available_bytes, self.total_bytes) {
-            write!(f, ", {} of {} free", bytes(available as f64), bytes(total as f64))?;
+        match bare::device(&self.directory) {
+            Some(device) => write!(f, "{device}: {}, read {}", self.source, bare::RAW)?,
+            None => self.write_mount(f)?,
         }
         for device in &self.devices {
             write!(f, "\n  {device}")?;
@@ -30,6 +25,23 @@ impl fmt::Display for Target {
     }
 }
 
+impl Target {
+    /// The file system, and where it is mounted.
+    fn write_mount(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.directory, self.filesystem)?;
+        match self.holding_filesystem.as_str() {
+            "" => write!(f, " on a file system that cannot be seen from here")?,
+            below if below != self.filesystem => write!(f, " on {below}")?,
+            _ => {}
+        }
+        write!(f, ", {} mounted on {} ({})", self.source, self.mount_point, self.mount_options)?;
+        if let (Some(available), Some(total)) = (self.available_bytes, self.total_bytes) {
+            write!(f, ", {} of {} free", bytes(available as f64), bytes(total as f64))?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Device {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
@@ -38,9 +50,17 @@ impl fmt::Display for Device {
             Kind::Stacked => self.layout.as_deref().unwrap_or("stack"),
             Kind::Loop => "loop",
         };
-        write!(f, "{}: {what}", self.name)?;
-        if !self.below.is_empty() {
-            write!(f, " on {}", self.below.join(", "))?;
+        match &self.caching {
+            Some(caching) => {
+                write!(
+                    f,
+                    "{}: {caching} on {}",
+                    self.name,
+                    caching.origin(&self.below).join(", ")
+                )?;
+            }
+            None if self.below.is_empty() => write!(f, "{}: {what}", self.name)?,
+            None => write!(f, "{}: {what} on {}", self.name, self.below.join(", "))?,
         }
         if let Some(backing) = &self.backing {
             write!(f, " on {} ({})", backing.file, backing.filesystem)?;

@@ -15,6 +15,7 @@ mod processors;
 mod setting;
 pub mod unread;
 mod usage;
+pub mod zfs;
 
 pub use array::Array;
 pub use drive::{Drive, Health, Hop, is_drive};
@@ -28,6 +29,7 @@ pub use processors::{Cache, Node, Processors};
 pub use setting::Setting;
 pub use unread::Unread;
 pub use usage::Usage;
+pub use zfs::Zfs;
 
 /// What a server is made of.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -49,6 +51,9 @@ pub struct Server {
     pub drives: Vec<Drive>,
     /// State of md arrays, btrfs, LVM and other stacks.
     pub arrays: Vec<Array>,
+    /// ZFS: pools, datasets and its cache in memory; `None` where there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zfs: Option<Zfs>,
     /// Mounted file systems on block devices or from servers, and how full they are.
     pub filesystems: Vec<Usage>,
     /// Network interfaces.

@@ -37,7 +37,8 @@ const FEWEST: [(&str, usize); 9] = [
 /// Options of mount(8) that would not mount what was made, or elsewhere.
 const NO_MOUNT: [&str; 8] =
     ["bind", "rbind", "remount", "move", "loop", "noauto", "subvol", "subvolid"];
-const STATES: [&str; 4] = ["clean", "initialising", "degraded", "rebuilding"];
+const STATES: [&str; 5] = ["clean", "initialising", "degraded", "rebuilding", "rebuilt"];
+const PRECONDITIONS: [&str; 5] = ["none", "discard", "fill", "fill-twice", "random"];
 
 /// All rules, the first that is broken.
 pub fn check(layout: &Layout) -> Checked {
@@ -45,12 +46,14 @@ pub fn check(layout: &Layout) -> Checked {
     level(layout)?;
     chunk(layout)?;
     kind(layout)?;
+    properties(layout)?;
     journal(layout)?;
     state(layout)?;
     snapshot(layout)?;
+    upkeep(layout)?;
     match layout.precondition.as_str() {
-        "none" | "discard" | "fill" | "fill-twice" => Ok(()),
-        other => no(format!("precondition {other} is none of none, discard, fill, fill-twice")),
+        known if PRECONDITIONS.contains(&known) => Ok(()),
+        other => no(format!("precondition {other} is none of {}", PRECONDITIONS.join(", "))),
     }
 }
 
@@ -78,6 +81,9 @@ fn level(layout: &Layout) -> Checked {
         return no(format!("{raid} takes an even number of disks, and there are {count}"));
     }
     match layout.volumes.as_str() {
+        other if layout.filesystem == "zfs" && other != "zfs" => {
+            no(format!("zfs lies on a pool of its own: volumes=zfs, not {other}"))
+        }
         "md" if raid == "single" && count > 1 => {
             no(format!("single takes one disk of md, and there are {count}"))
         }
@@ -90,7 +96,15 @@ fn level(layout: &Layout) -> Checked {
         }
         "btrfs" if filesystem::profiles(raid).is_none() => no(format!("btrfs has no {raid}")),
         "btrfs" => Ok(()),
-        other => no(format!("volumes {other} is none of md, btrfs, lvm")),
+        "zfs" if layout.filesystem != "zfs" => {
+            no(format!("pools of ZFS are made for zfs alone, not for {}", layout.filesystem))
+        }
+        "zfs" if filesystem::vdevs(raid, count).is_none() => no(format!("ZFS has no {raid}")),
+        "zfs" if raid == "single" && count > 1 => {
+            no(format!("single takes one disk of ZFS, and there are {count}"))
+        }
+        "zfs" => Ok(()),
+        other => no(format!("volumes {other} is none of md, btrfs, lvm, zfs")),
     }
 }
 
@@ -101,6 +115,7 @@ fn chunk(layout: &Layout) -> Checked {
             no(format!("{} has no chunks", layout.raid))
         }
         Volumes::Btrfs => no("btrfs always stripes by 64 KiB: leave chunk-size out"),
+        Volumes::Zfs => no("ZFS stripes by records: say recordsize, not chunk-size"),
         _ if bytes < 4096 || !bytes.is_power_of_two() || bytes > 1 << 30 => {
             no(format!("a chunk is a power of two of 4 KiB or more, and {bytes} bytes is not"))
         }
@@ -134,9 +149,18 @@ fn kind(layout: &Layout) -> Checked {
     }
 }
 
+fn properties(layout: &Layout) -> Checked {
+    match layout.properties.first() {
+        Some((name, _)) if layout.filesystem != "zfs" => {
+            no(format!("{name} is a property of ZFS, and {} has none", layout.filesystem))
+        }
+        _ => Ok(()),
+    }
+}
+
 fn journal(layout: &Layout) -> Checked {
     match (&layout.journal, layout.filesystem.as_str()) {
-        (None, _) | (Some(_), "ext3" | "ext4" | "xfs") => Ok(()),
+        (None, _) | (Some(_), "ext3" | "ext4" | "xfs" | "zfs") => Ok(()),
         (Some(_), "jfs") => no(
             "an external journal of jfs bears no mark by which undo would know it: it is not built",
         ),
@@ -155,7 +179,9 @@ fn state(layout: &Layout) -> Checked {
         Volumes::Md | Volumes::None => {
             no(format!("{} cannot be {state}: it has no spare bytes", layout.raid))
         }
-        Volumes::Btrfs | Volumes::Lvm => no(format!("array-state={state} is built for md alone")),
+        Volumes::Btrfs | Volumes::Lvm | Volumes::Zfs => {
+            no(format!("array-state={state} is built for md alone"))
+        }
     }
 }
 
@@ -164,9 +190,22 @@ fn snapshot(layout: &Layout) -> Checked {
         "none" => Ok(()),
         "btrfs" if layout.filesystem == "btrfs" => Ok(()),
         "btrfs" => no(format!("{} has no snapshots of btrfs", layout.filesystem)),
+        "zfs" if layout.filesystem == "zfs" => Ok(()),
+        "zfs" => no(format!("{} has no snapshots of ZFS", layout.filesystem)),
         "lvm" if layout.volumes() == Volumes::Lvm => Ok(()),
         "lvm" => no("a snapshot of LVM takes volumes=lvm"),
-        other => no(format!("snapshot {other} is none of none, lvm, btrfs")),
+        other => no(format!("snapshot {other} is none of none, lvm, btrfs, zfs")),
+    }
+}
+
+fn upkeep(layout: &Layout) -> Checked {
+    let Some(kind) = filesystem::kind(&layout.filesystem) else { return Ok(()) };
+    match kind.check {
+        Err(why) if layout.fsck => no(format!("fsck is not for {}: {why}", kind.name)),
+        _ if layout.fstrim && kind.name == "zfs" => {
+            no("fstrim is not for zfs: zpool trim discards on a pool, which is another thing")
+        }
+        _ => Ok(()),
     }
 }
 
@@ -200,7 +239,8 @@ mod tests {
             ("lvm", "raid1", 2, "LVM is used for single and raid0 alone, not for raid1"),
             ("btrfs", "raid50", 8, "btrfs has no raid50"),
             ("btrfs", "raid4", 4, "btrfs has no raid4"),
-            ("zfs", "raid0", 4, "volumes zfs is none of md, btrfs, lvm"),
+            ("zfs", "raid0", 4, "pools of ZFS are made for zfs alone, not for ext4"),
+            ("ccd", "raid0", 4, "volumes ccd is none of md, btrfs, lvm, zfs"),
             ("md", "raid0", 0, "there is no disk"),
         ] {
             let mut layout = layout(volumes, raid, count);
@@ -223,7 +263,7 @@ mod tests {
             (layout.raid, layout.chunk_bytes) = ("raid1".into(), Some(65536));
         };
         assert_eq!(why(mirror), "raid1 has no chunks");
-        assert!(why(|layout| layout.filesystem = "zfs".into()).contains("is none of ext4"));
+        assert!(why(|layout| layout.filesystem = "zfs".into()).contains("volumes=zfs, not md"));
         assert!(why(|layout| layout.filesystem = "ext5".into()).contains("none of ext4, ext3"));
         let options = |word: &str| why(|layout| layout.mkfs_options = vec![word.into()]);
         assert!(options("-Lmine").contains("may not say -Lmine"));
@@ -239,7 +279,73 @@ mod tests {
         assert!(why(striped).contains("raid0 cannot be degraded"));
         assert!(why(|layout| layout.snapshot = "lvm".into()).contains("volumes=lvm"));
         assert!(why(|layout| layout.snapshot = "btrfs".into()).contains("ext4 has no"));
-        assert!(why(|layout| layout.precondition = "random".into()).contains("is none of none"));
+        assert!(why(|layout| layout.precondition = "twice".into()).contains("is none of none"));
+        for word in PRECONDITIONS {
+            assert_eq!(why(|layout| layout.precondition = word.into()), "makes sense");
+        }
+    }
+
+    #[test]
+    fn a_pool_of_zfs_has_its_own_levels_and_properties() {
+        let pool = |raid: &str, disks: usize, change: fn(&mut Layout)| {
+            let mut layout = layout("zfs", raid, disks);
+            layout.filesystem = "zfs".into();
+            change(&mut layout);
+            check(&layout).err().map_or("makes sense".into(), |senseless| senseless.why)
+        };
+        for (raid, disks) in [
+            ("single", 1),
+            ("raid0", 3),
+            ("raid1", 2),
+            ("raid10", 4),
+            ("raid5", 3),
+            ("raid6", 4),
+            ("raid50", 6),
+            ("raid60", 8),
+        ] {
+            assert_eq!(pool(raid, disks, |_| {}), "makes sense", "{raid}");
+            let groups = filesystem::vdevs(raid, disks).unwrap();
+            assert_eq!(groups.iter().map(|(_, of)| of).sum::<usize>(), disks, "{raid}");
+        }
+        assert_eq!(pool("raid4", 4, |_| {}), "ZFS has no raid4");
+        assert_eq!(pool("single", 2, |_| {}), "single takes one disk of ZFS, and there are 2");
+        let chunk = pool("raid0", 2, |it| it.chunk_bytes = Some(65536));
+        assert!(chunk.contains("recordsize"), "{chunk}");
+        let degraded = pool("raid5", 3, |it| it.array_state = "degraded".into());
+        assert!(degraded.contains("for md alone"), "{degraded}");
+        let moved = pool("raid0", 2, |it| it.mkfs_options = vec!["mountpoint=/srv".into()]);
+        assert!(moved.contains("may not say mountpoint=/srv"), "{moved}");
+        assert_eq!(pool("raid0", 2, |it| it.snapshot = "zfs".into()), "makes sense");
+        let small = |it: &mut Layout| it.properties = vec![("recordsize".into(), "16384".into())];
+        assert_eq!(pool("raid0", 2, small), "makes sense");
+        assert_eq!(why(small), "recordsize is a property of ZFS, and ext4 has none");
+    }
+
+    /// No tool may change what the trial after it finds, and what cannot be checked so is said.
+    #[test]
+    fn what_cannot_be_checked_without_changing_it_is_refused_by_name() {
+        let with = |kind: &'static str| {
+            why(move |this| {
+                *this = Layout { filesystem: kind.into(), fsck: true, ..layout("md", "single", 1) };
+                this.volumes = if kind == "zfs" { "zfs".into() } else { "md".into() };
+            })
+        };
+        for kind in KINDS.iter().filter(|kind| kind.check.is_ok()) {
+            assert_eq!(with(kind.name), "makes sense");
+        }
+        assert_eq!(
+            with("nilfs2"),
+            "fsck is not for nilfs2: its tools have no program that checks it"
+        );
+        assert!(with("reiserfs").ends_with("reiserfsck --check writes its superblock"));
+        assert!(with("zfs").contains("zpool scrub checks a pool in use"), "{}", with("zfs"));
+        let trimmed = |kind: &str, volumes: &str| {
+            let plain = layout(volumes, "single", 1);
+            let filesystem = kind.into();
+            check(&Layout { filesystem, fstrim: true, ..plain }).map_err(|senseless| senseless.why)
+        };
+        assert_eq!(trimmed("nilfs2", "md"), Ok(()));
+        assert!(trimmed("zfs", "zfs").unwrap_err().contains("zpool trim"));
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub struct Kind {
     pub label: &'static str,
     /// Words of the plan that would undo ours.
     pub taken: &'static [&'static str],
+    /// The program that checks one that is not mounted, without changing it, and its first words;
+    /// else why there is none, as the end of a sentence.
+    pub check: Result<&'static [&'static str], &'static str>,
 }
 
 const EXT: Kind = Kind {
@@ -34,10 +37,11 @@ const EXT: Kind = Kind {
     uuid: Some("-U"),
     label: "-L",
     taken: &["-U", "-L", "-J", "-n"],
+    check: Ok(&["e2fsck", "-f", "-n"]),
 };
 
 /// All that can be made.
-pub const KINDS: [Kind; 10] = [
+pub const KINDS: [Kind; 11] = [
     EXT,
     Kind { name: "ext3", mkfs: &["mkfs.ext3", "-q", "-F"], ..EXT },
     Kind { name: "ext2", mkfs: &["mkfs.ext2", "-q", "-F"], ..EXT },
@@ -52,6 +56,7 @@ pub const KINDS: [Kind; 10] = [
         uuid: Some("-m"),
         label: "-L",
         taken: &["-L", "-N", "uuid=", "logdev="],
+        check: Ok(&["xfs_repair", "-n"]),
     },
     Kind {
         name: "btrfs",
@@ -63,6 +68,7 @@ pub const KINDS: [Kind; 10] = [
         uuid: Some("-U"),
         label: "-L",
         taken: &["-U", "--uuid", "-L", "--label", "-d", "--data"],
+        check: Ok(&["btrfs", "check", "--readonly"]),
     },
     Kind {
         name: "jfs",
@@ -74,6 +80,8 @@ pub const KINDS: [Kind; 10] = [
         uuid: None,
         label: "-L",
         taken: &["-L", "-j", "-J"],
+        // It writes one byte all the same: which half of its own log is the newer one.
+        check: Ok(&["fsck.jfs", "-n", "-f"]),
     },
     Kind {
         name: "nilfs2",
@@ -85,6 +93,7 @@ pub const KINDS: [Kind; 10] = [
         uuid: None,
         label: "-L",
         taken: &["-L", "-n"],
+        check: Err("its tools have no program that checks it"),
     },
     Kind {
         name: "f2fs",
@@ -96,6 +105,7 @@ pub const KINDS: [Kind; 10] = [
         uuid: None,
         label: "-l",
         taken: &["-l", "-U", "-c"],
+        check: Ok(&["fsck.f2fs", "--dry-run"]),
     },
     Kind {
         name: "reiserfs",
@@ -107,6 +117,7 @@ pub const KINDS: [Kind; 10] = [
         uuid: Some("-u"),
         label: "-l",
         taken: &["-u", "-l", "-j"],
+        check: Err("reiserfsck --check writes its superblock"),
     },
     Kind {
         name: "bcachefs",
@@ -118,6 +129,33 @@ pub const KINDS: [Kind; 10] = [
         uuid: Some("--uuid"),
         label: "--fs_label",
         taken: &["--uuid", "--fs_label", "-U", "-L"],
+        check: Ok(&["bcachefs", "fsck", "-n"]),
+    },
+    Kind {
+        name: "zfs",
+        // Of the pool; its dataset comes with it.
+        mkfs: &["zpool", "create", "-f"],
+        package: "zfsutils-linux",
+        module: "zfs",
+        // It is no part of the kernel.
+        config: "",
+        // zpool discards nothing unless autotrim is on.
+        keep: &[],
+        uuid: None,
+        label: "",
+        taken: &[
+            "-n",
+            "-m",
+            "-R",
+            "-t",
+            "-d",
+            "cachefile=",
+            "altroot=",
+            "mountpoint=",
+            "canmount=",
+        ],
+        check: Err("zpool scrub checks a pool in use, which is another thing; \
+             on a pool of your own time it with zpool scrub -w POOL"),
     },
 ];
 
@@ -131,6 +169,22 @@ impl Kind {
     pub fn is_ext(&self) -> bool {
         self.module == "ext4"
     }
+}
+
+/// The groups of a pool of ZFS for a level: the word before each one's disks, and how many they
+/// are (zpoolconcepts(7)). `None` where ZFS has no such level. RAID 5 and 6 stand for raidz1 and
+/// raidz2, RAID 10 for mirrors of two.
+pub fn vdevs(raid: &str, disks: usize) -> Option<Vec<(&'static str, usize)>> {
+    Some(match raid {
+        "single" | "raid0" => vec![("", disks)],
+        "raid1" => vec![("mirror", disks)],
+        "raid10" => vec![("mirror", 2); disks / 2],
+        "raid5" => vec![("raidz1", disks)],
+        "raid6" => vec![("raidz2", disks)],
+        "raid50" => vec![("raidz1", disks / 2); 2],
+        "raid60" => vec![("raidz2", disks / 2); 2],
+        _ => return None,
+    })
 }
 
 /// Profiles for mkfs.btrfs, of data and of metadata: metadata as btrfs(5) advises, since its own

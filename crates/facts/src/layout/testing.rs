@@ -14,10 +14,13 @@ pub fn layout(volumes: &str, raid: &str, disks: usize) -> Layout {
         filesystem: "ext4".into(),
         mkfs_options: Vec::new(),
         mount_options: String::new(),
+        properties: Vec::new(),
         journal: None,
         array_state: "clean".into(),
         snapshot: "none".into(),
         precondition: "none".into(),
+        fsck: false,
+        fstrim: false,
     }
 }
 

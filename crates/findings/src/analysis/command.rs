@@ -4,6 +4,7 @@
 use base::value::shell_words;
 use experiment::knob::{self, Access, Settings};
 use experiment::workload::{self, Workload};
+use facts::bare;
 
 /// Settings that are said of a load where the workload has others.
 const SAID: &[&str] = &[
@@ -29,7 +30,10 @@ pub fn again(settings: &Settings, instead: &[(&str, &str)]) -> Option<String> {
         true => words.extend(["--engine".to_owned(), settings.engine().to_owned()]),
         false => {
             let each = settings.directories().iter();
-            words.extend(each.flat_map(|it| ["--dir".to_owned(), it.clone()]));
+            words.extend(each.flat_map(|place| match bare::device(place) {
+                Some(device) => ["--read-only-device".to_owned(), device.to_owned()],
+                None => ["--dir".to_owned(), place.clone()],
+            }));
         }
     }
     let is_instead = |name: &&&str| instead.iter().any(|(of, _)| *of == **name);
@@ -102,6 +106,12 @@ mod tests {
             "brickyard run random-read --dir '/srv/a b' direct=false file-size=64MiB \
              queue-depth=8,32,128"
         );
+        // A device that was only read must not be taken for a directory.
+        let mut raw = of.clone();
+        raw.set(knob::DIRECTORIES, &["read-only:serial:S4".to_owned(), "/b".to_owned()][..]);
+        let told = again(&raw, &[("stop", "60s")]).unwrap();
+        let places = "random-read --read-only-device serial:S4 --dir /b ";
+        assert!(told.contains(places), "{told}");
         let of = load(&[("access", "rewrite"), ("fsync", "end"), ("streams", "4")]);
         let told = again(&of, &[("stop", "60s")]).unwrap();
         assert!(told.contains("sequential-write") && told.contains("access=rewrite"), "{told}");

@@ -21,6 +21,7 @@ use experiment::measurement::{Outcome, Record, judge};
 use facts::inventory::changes;
 
 mod align;
+pub mod exchange;
 mod nearest;
 #[cfg(test)]
 mod tests;
@@ -124,6 +125,25 @@ impl Change {
         Change::Open,
         Change::Untested,
     ];
+
+    /// What a ratio means whose chance to be so far beyond the threshold is known, among all that
+    /// is tested.
+    fn of(ratio: &Estimate, chance: Option<f64>, less_is_better: bool, threshold: f64) -> Change {
+        let (low, high) = limits(threshold);
+        let (Some(chance), Some(ends)) = (chance, ratio.interval) else {
+            return Change::Untested;
+        };
+        let grew = ratio.value > 1.0;
+        let better = grew != less_is_better;
+        match better {
+            true if chance <= CHANCE => Change::Better,
+            false if chance <= CHANCE => Change::Worse,
+            _ if ends.low > low && ends.high < high => Change::Same,
+            true if !ends.covers(1.0) => Change::PerhapsBetter,
+            false if !ends.covers(1.0) => Change::PerhapsWorse,
+            _ => Change::Open,
+        }
+    }
 
     /// For people.
     pub fn said(self) -> &'static str {
@@ -237,20 +257,7 @@ fn limits(threshold: f64) -> (f64, f64) {
 
 impl Compared {
     fn judged(mut self, ratio: &RatioOfMeans, threshold: f64) -> Compared {
-        let (low, high) = limits(threshold);
-        let (Some(chance), Some(ends)) = (self.chance, ratio.estimate().interval) else {
-            return self;
-        };
-        let grew = self.ratio.value > 1.0;
-        let better = grew != self.less_is_better;
-        self.change = match better {
-            true if chance <= CHANCE => Change::Better,
-            false if chance <= CHANCE => Change::Worse,
-            _ if ends.low > low && ends.high < high => Change::Same,
-            true if !ends.covers(1.0) => Change::PerhapsBetter,
-            false if !ends.covers(1.0) => Change::PerhapsWorse,
-            _ => Change::Open,
-        };
+        self.change = Change::of(&ratio.estimate(), self.chance, self.less_is_better, threshold);
         self
     }
 
@@ -413,18 +420,21 @@ fn with<'a>(records: &[&'a Record], name: &str) -> Vec<(&'a Record, f64)> {
     records.iter().filter_map(value).collect()
 }
 
+/// The places that bytes of these trials came from.
+fn verdicts(of: &[(&Record, f64)]) -> BTreeSet<&'static str> {
+    let verdict = |(record, _): &(&Record, f64)| {
+        let measurement = record.outcome.measurement()?;
+        Some(origin(measurement, &record.trial.settings).verdict.name())
+    };
+    of.iter().filter_map(verdict).collect()
+}
+
 /// Where the bytes of all of them came from.
 ///
 /// # Errors
 /// When they came from several places.
 fn one_origin(sides: [&[(&Record, f64)]; 2]) -> Result<Verdict, String> {
-    let verdicts = sides.map(|side| {
-        let of = |(record, _): &(&Record, f64)| {
-            let measurement = record.outcome.measurement()?;
-            Some(origin(measurement, &record.trial.settings).verdict.name())
-        };
-        side.iter().filter_map(of).collect::<BTreeSet<&str>>()
-    });
+    let verdicts = sides.map(verdicts);
     let said = |of: &BTreeSet<&str>| of.iter().copied().collect::<Vec<_>>().join(" and ");
     if verdicts[0] != verdicts[1] || verdicts[0].len() > 1 {
         return Err(format!(
@@ -459,6 +469,11 @@ pub fn differences(before: (&[Record], &Json), now: (&[Record], &Json)) -> Vec<S
     }
     lines.extend(changes(before.1, now.1));
     lines
+}
+
+/// What only a person can change.
+fn labels() -> impl Iterator<Item = &'static knob::Knob> {
+    knob::KNOBS.iter().copied().filter(|knob| knob.scope == Scope::Label)
 }
 
 /// Records of the same cell, in the order in which the first of each appears.

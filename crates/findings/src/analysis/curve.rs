@@ -307,6 +307,16 @@ pub fn curves<'a>(records: &'a [Record], knob: &str) -> Vec<Curve<'a>> {
 }
 
 impl Curve<'_> {
+    /// The lowest level.
+    pub fn first(&self) -> f64 {
+        self.points.iter().map(|point| point.at).fold(f64::MAX, f64::min)
+    }
+
+    /// The highest level.
+    pub fn last(&self) -> f64 {
+        self.points.iter().map(|point| point.at).fold(f64::MIN, f64::max)
+    }
+
     /// What it does, and the settings among `knobs`.
     pub fn load(&self, knobs: &[&str]) -> String {
         load(self.settings, knobs, &self.told)

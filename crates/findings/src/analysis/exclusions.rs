@@ -55,6 +55,8 @@ pub const EXCLUSIONS: &[Exclusion] = &[
     exclusion(("depth", NoMore), ("bottleneck", More), Both),
     exclusion(("depth", NoMore), ("noise", Apart), Within),
     exclusion(("depth", More), ("bottleneck", NoMore), Both),
+    exclusion(("disks", NoMore), ("disks", More), Both),
+    exclusion(("disks", NoMore), ("noise", Apart), Within),
     exclusion(("bottleneck", NoMore), ("bottleneck", More), Both),
     exclusion(("bottleneck", NoMore), ("noise", Apart), Within),
     exclusion(("cache", Same), ("noise", Apart), Within),

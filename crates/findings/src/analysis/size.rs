@@ -18,6 +18,7 @@ use facts::inventory::server::Server;
 
 mod binds;
 mod cost;
+mod joined;
 mod measured;
 mod network;
 mod rate;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use binds::Binds;
 pub use cost::{Cost, Prices};
+pub use joined::{Source, Unjoined, size_of_several};
 pub use rate::{Need, Rate};
 pub use reported::Expected;
 pub use slots::Slots;

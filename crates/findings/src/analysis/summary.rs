@@ -195,6 +195,16 @@ fn caveat(cell: &Cell<'_>) -> String {
     }
 }
 
+/// Of these cells those that can be shown by the rate `name`: where some have it of the right
+/// place, a faster one that a cache served is none of them.
+fn candidates<'a, 'b>(cells: &[&'a Cell<'b>], name: &str) -> Vec<&'a Cell<'b>> {
+    let have = cells.iter().copied().filter(|cell| !cell.values(name).is_empty());
+    let have: Vec<&Cell<'_>> = have.collect();
+    let sure: Vec<&Cell<'_>> =
+        have.iter().copied().filter(|cell| caveat(cell).is_empty()).collect();
+    if sure.is_empty() { have } else { sure }
+}
+
 /// That flash was not written through before, which makes it faster than it stays.
 fn remark(cell: &Cell<'_>) -> String {
     let mut notes = cell.records.iter().flat_map(|record| notes_of(record).to_vec());

@@ -169,8 +169,15 @@ pub fn difference(share: f64) -> String {
 }
 
 /// Where on a scale of whole numbers it lies, `unit` after the value: `about 4 streams (3.70
-/// to 4.40)`. "Up to 4.09 streams" is no number that anybody can use.
+/// to 4.40)`, and `4-5 streams (4.50 to 4.71)` where no whole number lies in the interval. "Up to
+/// 4.09 streams" is no number that anybody can use.
 pub fn whole(estimate: &Estimate, unit: &str) -> String {
+    let between = |ends: Interval| ends.low > 1.0 && ends.low.ceil() > ends.high;
+    if let Some(ends) = estimate.interval.filter(|ends| between(*ends)) {
+        let (below, above) = (ends.low.floor(), ends.high.ceil());
+        let (low, high) = (significant(ends.low), significant(ends.high));
+        return format!("{below}-{above}{unit} ({low} to {high})");
+    }
     let value = estimate.value.round().max(1.0);
     match estimate.interval {
         Some(ends) => {
@@ -374,6 +381,9 @@ mod tests {
         assert_eq!(told, "about 4 streams (3.70 to 4.40)");
         let told = whole(&Estimate::within(1.2, 0.4, 1.9), "");
         assert_eq!(told, "about 1 (0.400 to 1.90)");
+        // "about 5 disks (4.77 to 4.83)": five are not what was found.
+        let told = whole(&Estimate::within(4.6, 4.5, 4.71), " streams");
+        assert_eq!(told, "4-5 streams (4.50 to 4.71)");
     }
 
     /// "-1.21k to 82.1k IOPS": no rate is less than nothing.

@@ -6,6 +6,7 @@ use super::html::compared as page;
 use super::json::begins_with;
 use super::pairs::Pair;
 
+pub mod exchange;
 mod markdown;
 mod picture;
 mod text;

@@ -11,7 +11,7 @@ use experiment::measurement::steady::{Steady, steady};
 use experiment::measurement::{Record, judge};
 
 /// The questions that a verification of a user's own files answers.
-const TELL_OF_FILES: [&str; 3] = ["integrity", "notes", "failures"];
+const TELL_OF_FILES: [&str; 4] = ["integrity", "power-cut", "notes", "failures"];
 
 impl<'a> Input<'a> {
     /// Computes figures, verdicts, cells and findings.

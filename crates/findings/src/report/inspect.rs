@@ -21,6 +21,7 @@ mod broken;
 #[cfg(test)]
 mod tests;
 mod verdicts;
+mod zfs;
 
 pub use page::cut;
 
@@ -50,6 +51,7 @@ impl Inspection {
         pci::tree(&mut page, server);
         storage::disks(&mut page, server);
         storage::stacks(&mut page, server);
+        zfs::zfs(&mut page, server);
         network::interfaces(&mut page, &server.interfaces);
         for part in &server.parts {
             page.title(&part.title);

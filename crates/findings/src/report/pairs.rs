@@ -6,6 +6,7 @@ use super::nature::Nature;
 use super::{programs, words};
 use crate::analysis::Finding;
 use crate::analysis::compare::{Change, Compared, Comparison, Held, HeldFigure};
+use base::stats::Estimate;
 use base::value::{counted, percent, significant};
 use experiment::campaign::Campaign;
 
@@ -208,14 +209,19 @@ pub fn short(name: &str, value: f64) -> String {
 
 /// `0.921`, and `0.90 to 0.94` or nothing.
 pub fn ratio(cell: &Compared) -> (String, String) {
+    (significant(cell.ratio.value), ends(&cell.ratio))
+}
+
+/// The ends of a ratio, `0.90 to 0.94`; nothing where it has none.
+pub fn ends(ratio: &Estimate) -> String {
     // Beyond these an end says only that nothing is known.
     let end = |ratio: f64| match ratio {
         ratio if ratio < 0.01 => "< 0.01".to_owned(),
         ratio if ratio > 100.0 => "> 100".to_owned(),
         ratio => significant(ratio),
     };
-    let ends = cell.ratio.interval.map(|it| format!("{} to {}", end(it.low), end(it.high)));
-    (significant(cell.ratio.value), ends.unwrap_or_default())
+    let ends = ratio.interval.map(|it| format!("{} to {}", end(it.low), end(it.high)));
+    ends.unwrap_or_default()
 }
 
 /// The group that all of these cells are of, when they are of one.

@@ -5,6 +5,7 @@ use super::lines::folded;
 use super::nature::Nature;
 use super::{Input, screen, words};
 use crate::analysis::summary::{Summary, SummaryFigure, about};
+use facts::bare;
 
 /// A forum shows so many letters of a line without a bar to scroll by.
 const WIDTH: usize = 80;
@@ -135,6 +136,9 @@ fn names(input: &Input<'_>) -> Vec<(String, &'static str)> {
     let directories = input.records.iter().flat_map(|it| it.trial.settings.directories());
     let mut names: Vec<(String, &str)> =
         directories.map(|name| (name.clone(), "the directory")).collect();
+    // A serial number tells whose disk it is.
+    let targets = input.records.iter().flat_map(|it| it.trial.settings.directories());
+    names.extend(targets.filter_map(|it| Some((bare::device(it)?.to_owned(), "the device"))));
     names.push((input.campaign.host.clone(), "the machine"));
     // One letter is a word of its own too often.
     names.retain(|(name, _)| name.len() > 1);

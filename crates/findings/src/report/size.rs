@@ -1,6 +1,6 @@
 //! (pure) What a throughput takes: as text, and as one document.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::nature::Nature;
 use super::words;
@@ -8,11 +8,11 @@ use crate::analysis::size::{Basis, Cost, Expected, Need, Rate, Sizing, Slots};
 use base::value::{bits, significant, throughput};
 use experiment::campaign::Campaign;
 
-/// A sizing and the campaign that it rests on.
+/// A sizing and the campaigns that it rests on.
 #[derive(Clone, Copy, Debug)]
 pub struct Told<'a> {
-    /// The campaign.
-    pub campaign: &'a Campaign,
+    /// The campaigns, in the order in which they were asked for; one or more.
+    pub campaigns: &'a [Campaign],
     /// What it takes.
     pub sizing: &'a Sizing,
 }
@@ -28,7 +28,7 @@ pub fn text(told: &Told<'_>) -> String {
     let target = bits(of.throughput_bytes_per_s);
     let mut text = format!(
         "{}Brickyard {} - what {target} from disk to network takes\n\n",
-        Nature::of_campaign(told.campaign).line(),
+        nature(told).line(),
         env!("CARGO_PKG_VERSION")
     );
     text.push_str(&wrapped(&answer(of), ""));
@@ -308,10 +308,18 @@ fn alike(expected: f64, count: u64) -> bool {
     (count as f64 / expected - 1.0).abs() <= ROUND
 }
 
+/// Whose figures they are: measured ones where all are.
+fn nature(told: &Told<'_>) -> Nature {
+    let mut all = told.campaigns.iter().map(Nature::of_campaign);
+    all.find(|nature| *nature != Nature::Measured).unwrap_or(Nature::Measured)
+}
+
 fn basis(told: &Told<'_>) -> String {
-    let of = told.campaign;
-    let date = words::date(of.started_unix_ns);
-    let from = format!("{} on {}, {date} (campaign {})", of.plan, of.host, of.id);
+    let one = |of: &Campaign| {
+        let date = words::date(of.started_unix_ns);
+        format!("{} on {}, {date} (campaign {})", of.plan, of.host, of.id)
+    };
+    let from = told.campaigns.iter().map(one).collect::<Vec<_>>().join("; ");
     match told.sizing.basis {
         Basis::Reported => format!(
             "By {from}: figures of others, not measured here; from and to are the spread over \
@@ -329,14 +337,17 @@ fn basis(told: &Told<'_>) -> String {
 /// # Errors
 /// When it cannot be written as JSON.
 pub fn json(told: &Told<'_>) -> Result<String, serde_json::Error> {
-    let of = told.campaign;
     let mut document = serde_json::to_value(told.sizing)?;
     document["brickyard"] = json!(env!("CARGO_PKG_VERSION"));
-    document["campaign"] = json!({
-        "id": of.id, "uid": of.uid, "plan": of.plan, "host": of.host,
-        "kind": Nature::of_campaign(of).name(),
-        "started_unix_ns": of.started_unix_ns,
-    });
+    let one = |of: &Campaign| {
+        json!({
+            "id": of.id, "uid": of.uid, "plan": of.plan, "host": of.host,
+            "kind": Nature::of_campaign(of).name(),
+            "started_unix_ns": of.started_unix_ns,
+        })
+    };
+    document["campaign"] = told.campaigns.first().map_or(Json::Null, one);
+    document["campaigns"] = told.campaigns.iter().map(one).collect();
     serde_json::to_string_pretty(&document)
 }
 
@@ -383,7 +394,8 @@ mod tests {
             ..Asked::default()
         };
         let sizing = size(&fixture.records, &fixture.campaign.inventory, &asked);
-        let told = Told { campaign: &fixture.campaign, sizing: &sizing };
+        let campaigns = [fixture.campaign.clone()];
+        let told = Told { campaigns: &campaigns, sizing: &sizing };
         let text = text(&told);
         assert!(text.contains("not known") && text.contains("brickyard run"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
@@ -409,8 +421,8 @@ mod tests {
         let prices = Prices { disk: Some(1.5), nic: Some(2.0), ..Prices::default() };
         let asked = Asked { throughput_bytes_per_s: 5e9, prices, ..Asked::default() };
         let sizing = size(&set.records().unwrap(), &inventory, &asked);
-        let campaign = fixture::evaluated().campaign;
-        let told = Told { campaign: &campaign, sizing: &sizing };
+        let campaigns = [fixture::evaluated().campaign];
+        let told = Told { campaigns: &campaigns, sizing: &sizing };
         obeys(&told);
         let text = text(&told);
         assert!(text.lines().count() <= 30, "{text}");

@@ -16,6 +16,7 @@ fn look(array: &Array) -> String {
     match array.kind.as_str() {
         "md" => format!("`mdadm --detail /dev/{}`", array.name),
         "btrfs" => "`btrfs device stats` and `btrfs filesystem show` of its mount point".to_owned(),
+        "zfs" => format!("`zpool status -v {}`", array.name),
         "lvm" => "`lvs -a -o +devices,health_status`".to_owned(),
         _ => "`lsblk`, and the tool that made it".to_owned(),
     }
@@ -48,6 +49,7 @@ pub fn degraded(server: &Server) -> Vec<Found> {
             command: match array.kind.as_str() {
                 "md" => format!("{}; then `mdadm /dev/{} --add DISK`", look(array), array.name),
                 "btrfs" => format!("{}; then `btrfs replace start`", look(array)),
+                "zfs" => format!("{}; then `zpool replace {} OLD NEW`", look(array), array.name),
                 _ => look(array),
             },
         })
@@ -96,6 +98,7 @@ pub fn busy(server: &Server) -> Vec<Found> {
                 format!("wait, or `echo idle > /sys/block/{}/md/sync_action`", array.name)
             }
             ("md", _) => format!("wait: `mdadm --wait /dev/{}`", array.name),
+            ("zfs", "scrub") => format!("wait, or `zpool scrub -p {}` to pause it", array.name),
             _ => format!("wait; {}", look(array)),
         };
         Some(Found {

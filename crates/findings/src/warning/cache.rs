@@ -111,6 +111,8 @@ pub mod tests {
             logical_block_bytes: None,
             physical_block_bytes: None,
             write_cache: Some(write_cache.to_owned()),
+            caching: None,
+            opaque: None,
             poll_queues: None,
             transport: transport.to_owned(),
             model: None,

@@ -12,10 +12,12 @@ use facts::inventory::Target;
 /// A device as limits name it: its kernel name, and its number such as `8:0`.
 type Numbered = (String, String);
 
-/// Everything that is set for the process `pid` on the devices of `targets`.
+/// Everything that is set for the process `pid` on the devices of `targets`. What threads of ZFS
+/// read and write for it is nobody's in particular, and no group's limit holds for it.
 pub fn on(host: &Host, pid: u32, targets: &[Target]) -> Vec<Bound> {
     let mut devices: Vec<Numbered> = Vec::new();
-    for device in targets.iter().flat_map(|target| &target.devices) {
+    let limited = targets.iter().filter(|target| target.pool.is_none());
+    for device in limited.flat_map(|target| &target.devices) {
         if devices.iter().all(|(name, _)| *name != device.name) {
             devices.push((device.name.clone(), device.number.clone()));
         }

@@ -7,9 +7,11 @@ use super::diskstats;
 use super::mountstats::{mount, mounted_again};
 use super::nfs_server::Threads;
 use super::process::io;
+use super::zfs::Pools;
 use crate::sys::Host;
 use crate::sys::reread::Reread;
 use facts::counters::Snapshot;
+use facts::inventory::{CachingLayer, LayerReads};
 
 /// The files that evidence is read from, kept open.
 #[derive(Debug)]
@@ -21,7 +23,9 @@ pub struct Probe {
     again: Vec<String>,
     devices: Vec<String>,
     leaves: Vec<String>,
+    layers: Vec<CachingLayer>,
     server: Option<(Threads, Vec<String>)>,
+    pools: Option<Pools>,
 }
 
 impl Probe {
@@ -35,7 +39,9 @@ impl Probe {
             again: mounted_again(&host.read("/proc/self/mountinfo").unwrap_or_default()),
             devices: devices.to_vec(),
             leaves: Vec::new(),
+            layers: Vec::new(),
             server: None,
+            pools: None,
         }
     }
 
@@ -46,10 +52,25 @@ impl Probe {
         self
     }
 
+    /// Counts as well what is read of each layer below the devices that keeps on one device what
+    /// another holds, and of those devices.
+    #[must_use]
+    pub fn with_layers(mut self, layers: &[CachingLayer]) -> Probe {
+        self.layers = layers.to_vec();
+        self
+    }
+
     /// Counts as well what this machine's own NFS server does, which serves from `devices`.
     #[must_use]
     pub fn with_server(mut self, host: &Host, devices: &[String]) -> Probe {
         self.server = Threads::open(host).map(|threads| (threads, devices.to_vec()));
+        self
+    }
+
+    /// Counts as well what ZFS does for these datasets; nothing where there are none.
+    #[must_use]
+    pub fn with_datasets(mut self, host: &Host, datasets: &[String]) -> Probe {
+        self.pools = if datasets.is_empty() { None } else { Pools::open(host, datasets) };
         self
     }
 
@@ -62,6 +83,7 @@ impl Probe {
         });
         let devices = devices_of(&self.devices, self.diskstats.as_mut());
         let leaves = devices_of(&self.leaves, self.diskstats.as_mut());
+        let layers = self.layers();
         let sent = self.mountstats.as_mut().and_then(Reread::read);
         let remote = sent.and_then(|text| nfs_read_bytes(text, &self.again));
         Snapshot {
@@ -74,7 +96,24 @@ impl Probe {
             remote_read_bytes: remote,
             server_read_bytes: threads.map(|io| io.read_bytes),
             server_device_read_bytes: serves.map(|(read, _)| read),
+            pool: self.pools.as_mut().and_then(Pools::take),
+            layers,
         }
+    }
+
+    /// What was read of each layer, at one instant for all.
+    fn layers(&mut self) -> Vec<LayerReads> {
+        if self.layers.is_empty() {
+            return Vec::new();
+        }
+        let text = self.diskstats.as_mut().and_then(Reread::read).unwrap_or_default();
+        let read = |names: &[String]| device_bytes(text, names).map(|(read, _)| read);
+        let of = |layer: &CachingLayer| LayerReads {
+            given_bytes: read(std::slice::from_ref(&layer.name)),
+            cache_bytes: read(&layer.cache),
+            origin_bytes: read(&layer.origin),
+        };
+        self.layers.iter().map(of).collect()
     }
 }
 

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use super::mount::{look_through, of_path};
-use super::sysfs::{bytes_of, name_of};
-use super::{limit, transport};
+use super::sysfs::{bytes_of, in_force, name_of};
+use super::{caching, limit, transport};
 use crate::sys::Host;
 use crate::sys::filesystem::MountIdentity;
 use facts::inventory::device::Backing;
@@ -42,7 +42,7 @@ fn btrfs_devices(host: &Host, source: &str) -> Vec<String> {
 }
 
 /// The kernel's name of a device file; `None` when there is no such block device.
-fn named(host: &Host, source: &str) -> Option<String> {
+pub fn named(host: &Host, source: &str) -> Option<String> {
     let source = Path::new(source);
     source.strip_prefix("/dev").ok()?;
     let real = host.resolve(source).unwrap_or_else(|| source.to_owned());
@@ -126,6 +126,10 @@ fn read(host: &Host, mounts: &[Mount], name: &str) -> Option<Device> {
         _ => limit::Limit::default(),
     };
     let attached = kind == Kind::Disk;
+    let (caching, opaque) = match caching::of(host, &path, &slaves) {
+        Ok(caching) => (caching, None),
+        Err(why) => (None, Some(why)),
+    };
     Some(Device {
         name: name.to_owned(),
         number: word("dev").unwrap_or_default(),
@@ -133,6 +137,8 @@ fn read(host: &Host, mounts: &[Mount], name: &str) -> Option<Device> {
         layout: layout(host, &path),
         below: parent.into_iter().chain(slaves).collect(),
         backing: if is_loop { backing(host, mounts, &path) } else { None },
+        caching,
+        opaque,
         // In sectors of 512 bytes, whatever the device's are.
         size_bytes: word("size").and_then(|size| sectors(&size)).unwrap_or(0),
         rotational: switch("rotational"),
@@ -155,12 +161,6 @@ fn sectors(text: &str) -> Option<u64> {
     text.parse::<u64>().ok()?.checked_mul(512)
 }
 
-/// The word in brackets of `none [mq-deadline] kyber`, or all of it.
-fn in_force(text: &str) -> String {
-    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-    chosen.map_or(text, |(chosen, _)| chosen).to_owned()
-}
-
 /// What a stacked device is: its RAID level, or the owner of its device-mapper UUID (`CRYPT-...`,
 /// `LVM-...`).
 fn layout(host: &Host, path: &Path) -> Option<String> {
@@ -176,8 +176,10 @@ pub fn serial(host: &Host, whole: &Path) -> Option<String> {
     // virtio: serial; nvme: device/serial; SCSI and SATA: page 0x80 of the vital product data.
     let page = || {
         let page = bytes_of(host, &whole.join("device/vpd_pg80"))?;
-        let text = String::from_utf8_lossy(page.get(4..)?).trim().to_owned();
-        (!text.is_empty()).then_some(text)
+        // Padded with spaces; by the kernel's own iSCSI target with a zero.
+        let text = String::from_utf8_lossy(page.get(4..)?);
+        let text = text.trim_matches(|it: char| it.is_whitespace() || it == '\0');
+        (!text.is_empty()).then(|| text.to_owned())
     };
     ["serial", "device/serial"].iter().find_map(|file| host.word(whole.join(file))).or_else(page)
 }
@@ -196,5 +198,6 @@ fn backing(host: &Host, mounts: &[Mount], path: &Path) -> Option<Backing> {
             Some("0") => Some(false),
             _ => None,
         },
+        packed: false,
     })
 }

@@ -14,7 +14,7 @@ use base::value::bytes;
 mod name;
 
 use facts::inventory::disk::Disk;
-pub use name::{list, name_for_plan, serials, unshared_serials};
+pub use name::{list, name_for_plan, serials, size_bytes, unshared_serials};
 
 /// Finds the whole disk that a plan names: `serial:` and its serial number or world-wide name;
 /// a link in /dev/disk/by-id; `loop:` and the file that a loop device shows; and for a disk that
@@ -24,18 +24,40 @@ pub use name::{list, name_for_plan, serials, unshared_serials};
 /// When no disk, or more than one, bears the name; when it is a partition, an array or another
 /// device made of disks; when the name may be another disk's tomorrow.
 pub fn find(host: &Host, named: &str) -> Result<Disk, Error> {
+    find_for(host, named, Use::Layout)
+}
+
+/// Finds the whole device that a plan names to read it: by the same names, and arrays, volumes and
+/// other devices that are made of disks as well. These have links in /dev/disk/by-id too.
+///
+/// # Errors
+/// As [`find`]; a partition is refused.
+pub fn find_to_read(host: &Host, named: &str) -> Result<Disk, Error> {
+    find_for(host, named, Use::Reading)
+}
+
+/// What a device is wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Use {
+    /// Layouts are made on it, which takes disks.
+    Layout,
+    /// It is read as it is.
+    Reading,
+}
+
+fn find_for(host: &Host, named: &str, wanted: Use) -> Result<Disk, Error> {
     let found = if let Some(serial) = named.strip_prefix("serial:") {
         by_serial(host, serial)
     } else if let Some(file) = named.strip_prefix("loop:") {
         by_file(host, file)
     } else if let Some(path) = named.strip_prefix("path:") {
-        by_path(host, path)
+        by_path(host, path, wanted)
     } else if named.starts_with("/dev/disk/by-id/") {
         by_link(host, Path::new(named))
     } else {
-        Err(bare(host, named))
+        Err(bare(host, named, wanted))
     };
-    let disk = found.and_then(|name| describe(host, named, &name));
+    let disk = found.and_then(|name| describe(host, named, &name, wanted));
     disk.map_err(|problem| Error {
         what: format!("cannot use the disk `{named}`"),
         why: problem.why,
@@ -55,14 +77,11 @@ impl Problem {
     }
 }
 
-fn describe(host: &Host, named: &str, name: &str) -> Result<Disk, Problem> {
-    if let Some(whole) = name::whole_of(host, name) {
-        return Err(Problem::new(
-            format!("{name} is a partition of {whole}, and only whole disks are taken"),
-            format!("write `{}` for all of {whole}", name_for_plan(host, &whole)),
-        ));
+fn describe(host: &Host, named: &str, name: &str, wanted: Use) -> Result<Disk, Problem> {
+    if let Some(whole) = block::whole_of(host, name) {
+        return Err(a_part(host, name, &whole, wanted));
     }
-    if let Some(below) = name::made_of(host, name) {
+    if let Some(below) = name::made_of(host, name).filter(|_| wanted == Use::Layout) {
         let names: Vec<String> = below.iter().map(|below| name_for_plan(host, below)).collect();
         return Err(Problem::new(
             format!("{name} is made of other devices, and only whole disks are taken"),
@@ -89,6 +108,16 @@ fn describe(host: &Host, named: &str, name: &str) -> Result<Disk, Problem> {
         ));
     }
     Ok(Disk { named: named.to_owned(), name: name.to_owned(), node, size_bytes, identity })
+}
+
+/// A partition is refused: its disk does all that is done for it.
+fn a_part(host: &Host, name: &str, whole: &str, wanted: Use) -> Problem {
+    let why = format!("{name} is a partition of {whole}, and only whole disks are taken");
+    let part = match wanted {
+        Use::Layout => "",
+        Use::Reading => "; file-size=... reads a part of it",
+    };
+    Problem::new(why, format!("write `{}` for all of {whole}{part}", name_for_plan(host, whole)))
 }
 
 fn by_serial(host: &Host, serial: &str) -> Result<String, Problem> {
@@ -141,7 +170,7 @@ fn by_file(host: &Host, file: &str) -> Result<String, Problem> {
     }
 }
 
-fn by_path(host: &Host, path: &str) -> Result<String, Problem> {
+fn by_path(host: &Host, path: &str, wanted: Use) -> Result<String, Problem> {
     let shape = "path:/dev/disk/by-path/...,size=BYTES or path:/dev/vdb,size=BYTES";
     let parts = path.rsplit_once(",size=");
     let parts = parts.and_then(|(node, size)| Some((node, size.parse::<u64>().ok()?)));
@@ -150,7 +179,8 @@ fn by_path(host: &Host, path: &str) -> Result<String, Problem> {
         return Err(Problem::new(why, format!("write {shape}")));
     };
     let name = by_link(host, Path::new(node))?;
-    if name::whole_of(host, &name).is_some() || name::made_of(host, &name).is_some() {
+    let made = wanted == Use::Layout && name::made_of(host, &name).is_some();
+    if made || block::whole_of(host, &name).is_some() {
         return Ok(name);
     }
     let better = name_for_plan(host, &name);
@@ -231,18 +261,15 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// What to write instead of `sdb`, `/dev/sdb`, a UUID or nonsense.
-fn bare(host: &Host, named: &str) -> Problem {
+fn bare(host: &Host, named: &str, wanted: Use) -> Problem {
     let path = if named.starts_with('/') { named.into() } else { Path::new("/dev").join(named) };
     let known = by_link(host, &path).ok();
     let Some(name) = known else {
         return Problem::new("it is no name of a disk", list(host));
     };
-    let whole = name::whole_of(host, &name);
+    let whole = block::whole_of(host, &name);
     if let Some(whole) = whole {
-        return Problem::new(
-            format!("{name} is a partition of {whole}, and only whole disks are taken"),
-            format!("write `{}` for all of {whole}", name_for_plan(host, &whole)),
-        );
+        return a_part(host, &name, &whole, wanted);
     }
     Problem::new(
         format!("today that is {name}; at the next boot it may be another disk"),

@@ -80,8 +80,9 @@ fn one(host: &Host, shown: &Target, exports: &[Export]) -> Option<Target> {
     let is_it = |folder: &PathBuf| marker(host, folder) == Some(wanted);
     let found = candidates(shown, exports).into_iter().find(is_it)?;
     let found = target(host, &found).ok()?;
-    // What is served from another server is not here.
-    (!found.remote).then_some(found)
+    // What is served from another server is not here; and on ZFS and its like the account of the
+    // server's threads means nothing.
+    (!found.remote && found.process_io_reliable).then_some(found)
 }
 
 /// Number, time and size of the marker in a directory of ours.

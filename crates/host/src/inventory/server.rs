@@ -28,6 +28,7 @@ pub mod reading;
 pub mod setting;
 pub mod smbios;
 pub mod usage;
+pub mod zfs;
 
 pub use reading::Reading;
 
@@ -104,17 +105,24 @@ pub const SUBSYSTEMS: &[Subsystem] = &[
         }),
     },
     Subsystem {
+        name: "zfs",
+        about: "Pools of ZFS with their vdevs and datasets, and the ARC",
+        read: Read::Field(|reading, known, server| {
+            server.zfs = zfs::read(reading, &known.mounts);
+        }),
+    },
+    Subsystem {
         name: "arrays",
         about: "State of md arrays, btrfs, LVM, multipath and ZFS",
         read: Read::Field(|reading, known, server| {
-            server.arrays = array::read(reading, &known.devices, &known.mounts);
+            server.arrays = array::read(reading, &known.devices, server.zfs.as_ref());
         }),
     },
     Subsystem {
         name: "filesystems",
         about: "Mounted file systems, and how full they are",
         read: Read::Field(|reading, known, server| {
-            server.filesystems = usage::read(reading, &known.mounts);
+            server.filesystems = usage::read(reading, &known.mounts, server.zfs.as_ref());
         }),
     },
     Subsystem {

@@ -31,3 +31,9 @@ pub fn bytes_of(host: &Host, path: &Path) -> Option<Vec<u8>> {
     host.open(path).ok()?.take(4096).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
+
+/// The word in brackets of `none [mq-deadline] kyber`, or all of it.
+pub fn in_force(text: &str) -> String {
+    let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
+    chosen.map_or(text, |(chosen, _)| chosen).to_owned()
+}

@@ -13,11 +13,16 @@ pub fn of(host: &Host, path: &Path) -> String {
         ("loop", "loop"),
         ("md", "md"),
         ("dm-", "dm"),
+        ("bcache", "bcache"),
+        ("zd", "zvol"),
         ("nbd", "network"),
         ("rbd", "network"),
+        ("rnbd", "network"),
+        ("etherd!", "network"),
         ("drbd", "drbd"),
         ("zram", "memory"),
         ("ram", "memory"),
+        ("nullb", "memory"),
         ("pmem", "pmem"),
         ("mmcblk", "mmc"),
         ("ublk", "ublk"),
@@ -33,6 +38,10 @@ pub fn of(host: &Host, path: &Path) -> String {
         ("/usb", "usb"),
         ("/session", "iscsi"),
         ("/rport-", "fibre-channel"),
+        ("/infiniband_srp/", "srp"),
+        // What this kernel serves to itself, and scsi_debug, which is memory.
+        ("/tcm_loop_", "target"),
+        ("/pseudo_", "memory"),
         ("/ata", "sata"),
         ("/end_device-", "sas"),
         ("/virtio", "virtio"),
@@ -52,6 +61,8 @@ fn nvme_transport(host: &Host, path: &Path) -> String {
     let fabric = controllers.iter().find_map(|controller| host.word(controller.join("transport")));
     match fabric.as_deref() {
         None | Some("pcie") => "nvme".to_owned(),
+        // A namespace that this kernel serves to itself.
+        Some("loop") => "target".to_owned(),
         Some(fabric) => format!("nvme-{fabric}"),
     }
 }

@@ -23,6 +23,7 @@ use facts::identity::Identity;
 mod array;
 mod group;
 mod mount;
+mod pool;
 mod share;
 pub mod signature;
 
@@ -71,6 +72,13 @@ pub enum Act {
         /// Its physical volumes.
         members: Vec<Identity>,
     },
+    /// A pool of ZFS with its dataset.
+    Pool {
+        /// Its name.
+        name: String,
+        /// Its disks, that of its log too.
+        members: Vec<Identity>,
+    },
     /// A mount.
     Mount {
         /// Where; absolute, without links; a part of it begins with `brickyard`.
@@ -97,6 +105,7 @@ impl Act {
             }
             Act::Array { name, uuid, .. } => format!("the array {name} ({uuid})"),
             Act::Group { name, .. } => format!("the volume group {name}"),
+            Act::Pool { name, .. } => format!("the pool {name}"),
             Act::Mount { at, .. } | Act::Share { at, .. } => format!("the mount at {at}"),
         }
     }
@@ -106,7 +115,9 @@ impl Act {
         match self {
             Act::Directory { .. } | Act::Share { .. } => &[],
             Act::Signature { disk, .. } => std::slice::from_ref(disk),
-            Act::Array { members, .. } | Act::Group { members, .. } => members,
+            Act::Array { members, .. } | Act::Group { members, .. } | Act::Pool { members, .. } => {
+                members
+            }
             Act::Mount { disks, .. } => disks,
         }
     }
@@ -119,6 +130,7 @@ impl Act {
             Act::Signature { disk, mark, .. } => signature::undo(&now, disk, mark),
             Act::Array { uuid, members, .. } => array::undo(&now, uuid, members),
             Act::Group { name, members } => group::undo(&now, name, members),
+            Act::Pool { name, members } => pool::undo(&now, name, members),
             Act::Mount { at, disks } => mount::undo(&now, at, disks),
             Act::Share { at, source } => share::undo(&now, at, source),
         }

@@ -11,6 +11,7 @@ use super::Progress;
 use super::step::{Does, Goal, Ids, Phase, Step, node, signatures, words};
 use crate::journal::Act;
 use crate::sys::{Error, Host, clock};
+use base::value;
 use facts::inventory::disk::Disk;
 use facts::layout::Layout;
 use facts::layout::level::{is_redundant, nested};
@@ -20,6 +21,8 @@ use facts::layout::level::{is_redundant, nested};
 const STALLED_MAX: Duration = Duration::from_secs(600);
 /// How often the kernel is asked how far it is.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// A rebuild that was faster than this share of what the kernel allows may have been held by that.
+const NEAR_THE_LIMIT: f64 = 0.9;
 /// A rebuild begins within this time of its disk's arrival, or not at all.
 const BEGINS_MAX: Duration = Duration::from_secs(30);
 
@@ -107,24 +110,28 @@ fn states(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) {
     let state = layout.array_state.as_str();
     let goal = if state == "initialising" { Goal::Initialising } else { Goal::Clean };
     (0..count).for_each(|which| settle(which, goal));
-    if !matches!(state, "degraded" | "rebuilding") {
+    if !matches!(state, "degraded" | "rebuilding" | "rebuilt") {
         return;
     }
     // The last member of the first array.
     let Some(disk) = layout.disks.get(layout.disks.len() / count - 1) else { return };
     let (array, disk) = (format!("/dev/md{}", ids.arrays[0]), node(disk));
-    let mut run = |list: &[&str]| steps.push(Step::run(Phase::Array, words(list)));
-    run(&["mdadm", &array, "--fail", &disk]);
-    run(&["mdadm", &array, "--remove", &disk]);
-    // With its superblock, udev would take it back in.
-    run(&["mdadm", "--zero-superblock", &disk]);
-    let mut goal = Goal::Degraded;
-    if state == "rebuilding" {
-        run(&["mdadm", &array, "--add", &disk]);
-        goal = Goal::Rebuilding;
+    let mut run = |phase, list: &[&str]| steps.push(Step::run(phase, words(list)));
+    run(Phase::Array, &["mdadm", &array, "--fail", &disk]);
+    run(Phase::Array, &["mdadm", &array, "--remove", &disk]);
+    // With its superblock, udev would take it back in, and the kernel would write only what an
+    // array's bitmap says was written since (md(4)).
+    run(Phase::Array, &["mdadm", "--zero-superblock", &disk]);
+    let (goal, phase) = match state {
+        "rebuilding" => (Goal::Rebuilding, Phase::Array),
+        "rebuilt" => (Goal::Rebuilt, Phase::Rebuild),
+        _ => (Goal::Degraded, Phase::Array),
+    };
+    if goal != Goal::Degraded {
+        run(phase, &["mdadm", &array, "--add", &disk]);
     }
     let array = format!("md{}", ids.arrays[0]);
-    steps.push(Step { phase: Phase::Array, acts: Vec::new(), does: Does::Settle(array, goal) });
+    steps.push(Step { phase, acts: Vec::new(), does: Does::Settle(array, goal) });
 }
 
 /// What the kernel says of an array; see Documentation/admin-guide/md.rst.
@@ -156,7 +163,9 @@ fn state(host: &Host, array: &str) -> Result<State, Error> {
 impl State {
     fn reached(&self, goal: Goal) -> bool {
         match goal {
-            Goal::Clean => self.action == "idle" && self.synchronised && !self.degraded,
+            Goal::Clean | Goal::Rebuilt => {
+                self.action == "idle" && self.synchronised && !self.degraded
+            }
             Goal::Initialising => true,
             Goal::Degraded => self.degraded && self.action == "idle",
             Goal::Rebuilding => self.action == "recover",
@@ -183,12 +192,15 @@ pub fn settle(
     let mut last = (None, begun_ns);
     loop {
         let state = state(host, array)?;
+        let waited = Duration::from_nanos(clock::monotonic_ns() - begun_ns);
         if state.reached(goal) {
-            return Ok(note(array, goal, &state));
+            return Ok(match goal {
+                Goal::Rebuilt => bounded(host, array, waited),
+                _ => note(array, goal, &state),
+            });
         }
         let what = || format!("cannot wait until {array} {}", goal.words());
         progress.check(&what())?;
-        let waited = Duration::from_nanos(clock::monotonic_ns() - begun_ns);
         let over = goal == Goal::Rebuilding && state.reached(Goal::Clean);
         if goal == Goal::Rebuilding && (over || waited > BEGINS_MAX) {
             let why = if over { "it is rebuilt already" } else { "it does not begin" };
@@ -214,7 +226,7 @@ pub fn settle(
 fn note(array: &str, goal: Goal, state: &State) -> Option<(String, String)> {
     let done = state.percent().map_or("nearly all".to_owned(), |done| format!("{done:.1} %"));
     let text = match goal {
-        Goal::Clean => return None,
+        Goal::Clean | Goal::Rebuilt => return None,
         Goal::Degraded => format!("{array} had lost a disk on purpose (array-state=degraded)."),
         Goal::Initialising if state.reached(Goal::Clean) => format!(
             "{array} was synchronised already when the trial's file system was made: \
@@ -226,6 +238,27 @@ fn note(array: &str, goal: Goal, state: &State) -> Option<(String, String)> {
         Goal::Rebuilding => format!("{array} was being rebuilt; {done} was done when mkfs began."),
     };
     Some(("array-state".to_owned(), text))
+}
+
+/// What must be said of a rebuild that took so long: that the kernel's own limit may have held it.
+/// Both are of each disk: it goes through all of them at once (md(4), sync_speed_max).
+fn bounded(host: &Host, array: &str, took: Duration) -> Option<(String, String)> {
+    let first = |file: &str| {
+        let text = host.read(format!("/sys/block/{array}/md/{file}")).ok()?;
+        text.split_ascii_whitespace().next()?.parse::<f64>().ok()
+    };
+    let (each_kib, limit_kib) = (first("component_size")?, first("sync_speed_max")?);
+    let kib_per_s = each_kib / took.as_secs_f64().max(f64::MIN_POSITIVE);
+    (kib_per_s >= limit_kib * NEAR_THE_LIMIT).then(|| {
+        let [rate, limit] = [kib_per_s, limit_kib].map(|kib| value::throughput(kib * 1024.0));
+        let text = format!(
+            "{array} was rebuilt at {rate} a disk, and the kernel allowed {limit}: rebuild_ns may \
+             be that limit's, not the disks'. To raise it, as root: echo {} > \
+             /proc/sys/dev/raid/speed_limit_max",
+            limit_kib * 10.0
+        );
+        ("rebuild-limited".to_owned(), text)
+    })
 }
 
 /// Numbers that no array has, for three.
@@ -297,6 +330,29 @@ mod tests {
         let mut progress = Progress::new(&mut tell, &stop);
         let error = settle(&host, "md100", Goal::Clean, &mut progress).unwrap_err();
         assert_eq!(error.why, "it was stopped");
+    }
+
+    /// The kernel's limit, 200 MB/s where nobody says otherwise, would pass for the disks' rate.
+    #[test]
+    fn a_rebuild_that_the_kernels_own_limit_may_have_held_says_which() {
+        let rebuilt = |limit: &str, each_kib: &str| {
+            let (_root, host) = machine(&[("sync_speed_max", limit), ("component_size", each_kib)]);
+            bounded(&host, "md100", Duration::from_secs(10))
+        };
+        let (kind, text) = rebuilt("200000 (system)\n", "1900000\n").unwrap();
+        assert_eq!(kind, "rebuild-limited");
+        let says = "md100 was rebuilt at 195 MB/s (186 MiB/s) a disk, and the kernel allowed \
+                    205 MB/s (195 MiB/s): ";
+        assert!(text.starts_with(says), "{text}");
+        assert!(text.contains("echo 2000000 > /proc/sys/dev/raid/speed_limit_max"), "{text}");
+        assert_eq!(rebuilt("200000 (system)\n", "1700000\n"), None, "by a seventh slower");
+        assert_eq!(rebuilt("2000000 (local)\n", "1900000\n"), None);
+        assert_eq!(rebuilt("", "1900000\n"), None);
+        let (_root, host) = machine(&files("idle\n", "none\n", "none\n", "0\n"));
+        let (mut tell, stop) = (|_: &str| {}, crate::sys::signal::Stop::new());
+        let mut progress = Progress::new(&mut tell, &stop);
+        assert_eq!(settle(&host, "md100", Goal::Rebuilt, &mut progress), Ok(None), "no limit told");
+        assert!(!reaches(files("recover\n", "1 / 4\n", "none\n", "1\n"), Goal::Rebuilt));
     }
 
     #[test]

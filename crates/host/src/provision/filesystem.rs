@@ -11,7 +11,7 @@ use super::step::{Does, Ids, Phase, Step, identities, node, signatures, words};
 use crate::journal::Act;
 use facts::inventory::disk::Disk;
 use facts::layout::filesystem::{Kind, kind, profiles};
-use facts::layout::{Layout, Volumes};
+use facts::layout::{Layout, Volumes, precondition};
 
 /// An external journal takes at most so much of its disk, bytes: XFS has no log over 2 GiB, and
 /// nobody gains by more.
@@ -70,7 +70,7 @@ fn journal_of_ext(layout: &Layout, ids: &Ids, journal: &Disk) -> Step {
 }
 
 fn mkfs(layout: &Layout, kind: &Kind, ids: &Ids, made: &[PathBuf]) -> Vec<String> {
-    let filled = matches!(layout.precondition.as_str(), "fill" | "fill-twice");
+    let filled = precondition::fills(&layout.precondition);
     let mut command = words(kind.mkfs);
     if filled {
         command.extend(words(kind.keep));

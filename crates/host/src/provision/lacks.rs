@@ -29,6 +29,7 @@ fn programs(
     match layout.volumes() {
         Volumes::Md => all.push(("mdadm", "mdadm")),
         Volumes::Lvm => all.extend([("vgcreate", "lvm2"), ("dmsetup", "dmsetup")]),
+        Volumes::Zfs => all.push(("zfs", "zfsutils-linux")),
         Volumes::None | Volumes::Btrfs => {}
     }
     all.extend(kind.mkfs.first().map(|mkfs| (*mkfs, kind.package)));
@@ -37,6 +38,14 @@ fn programs(
     }
     if layout.precondition == "discard" {
         all.push(("blkdiscard", "util-linux"));
+    }
+    let check = kind.check.ok().and_then(|words| words.first()).filter(|_| layout.fsck);
+    all.extend(check.map(|program| (*program, kind.package)));
+    if layout.fsck || layout.fstrim {
+        all.push(("blockdev", "util-linux"));
+    }
+    if layout.fstrim {
+        all.push(("fstrim", "util-linux"));
     }
     all.into_iter()
 }
@@ -70,7 +79,7 @@ fn of_volumes(layout: &Layout, host: &Host) -> Option<String> {
                 true => None,
             }
         }
-        Volumes::None | Volumes::Btrfs => None,
+        Volumes::None | Volumes::Btrfs | Volumes::Zfs => None,
     }
 }
 
@@ -91,7 +100,10 @@ fn personality(level: &str) -> (&'static str, &'static str) {
 
 fn of_filesystem(kind: &Kind, host: &Host) -> Option<String> {
     let there = is_registered(host, kind.name) || has_module(host, kind.module);
-    (!there).then(|| format!("this kernel has no {} (CONFIG_{})", kind.name, kind.config))
+    (!there).then(|| match kind.config {
+        "" => format!("this kernel has no module {}: apt install {0}-dkms", kind.module),
+        config => format!("this kernel has no {} (CONFIG_{config})", kind.name),
+    })
 }
 
 /// Whether the kernel knows the kind now; see filesystems(5).
@@ -164,6 +176,9 @@ mod tests {
         let mut plain = layout("md", "single", 1);
         plain.filesystem = "jfs".into();
         assert_eq!(first(&plain, &host).unwrap(), "this kernel has no jfs (CONFIG_JFS_FS)");
+        let pool = Layout { filesystem: "zfs".into(), ..layout("zfs", "raid5", 3) };
+        let lacks = first(&pool, &host).unwrap();
+        assert_eq!(lacks, "this kernel has no module zfs: apt install zfs-dkms");
         plain.filesystem = "ext4".into();
         plain.precondition = "discard".into();
         assert_eq!(first(&plain, &host).unwrap(), "serial:S0 cannot discard");

@@ -4,8 +4,8 @@ use crate::journal::identity;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::step::{self, Does, Ids, Phase, Step};
-use super::{Made, Progress, array, lacks, precondition, steps};
+use super::step::{self, Does, Ids, Step};
+use super::{Made, Progress, array, lacks, pool, precondition, steps};
 use crate::journal::{self, Journal, Line, Said};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, Host, block, clock, command};
@@ -13,6 +13,9 @@ use facts::layout::{Layout, Times, Volumes};
 
 /// mkfs of a large array, with all its inode tables, takes minutes; a day means that it hangs.
 const AT_MOST: Duration = Duration::from_secs(24 * 3600);
+/// How long udev is waited for, and how often it is looked at.
+const UDEV_MAX: Duration = Duration::from_secs(120);
+const UDEV_EVERY: Duration = Duration::from_millis(20);
 
 /// Makes and mounts a layout; each act is in the journal before it is done. `at` is a directory
 /// that is not there yet, in one that is; a part of its path begins with `brickyard`, since undo
@@ -43,7 +46,7 @@ pub fn make(
         progress: Progress::new(tell, stop),
     };
     let known = lacks::is_registered(host, &layout.filesystem);
-    let steps = steps::all(layout, &ids, &at);
+    let (steps, nodes) = steps::all(layout, &ids, &at);
     let mut made = maker.modules();
     for step in &steps {
         made = made.and_then(|()| maker.step(step, journal));
@@ -65,7 +68,7 @@ pub fn make(
     }
     let (times, notes) = (maker.times, maker.notes);
     let layout = layout.clone();
-    Ok(Made { mount_point: at, times, notes, layout, group: ids.group, since })
+    Ok(Made { mount_point: at, times, notes, layout, nodes, group: ids.group, since })
 }
 
 /// Everything that can be said before anything is touched; gives `at` without links.
@@ -176,12 +179,20 @@ impl Maker<'_> {
         let begun_ns = clock::monotonic_ns();
         self.run(&step.does)?;
         let took_ns = clock::monotonic_ns() - begun_ns;
-        match step.phase {
-            Phase::None => {}
-            Phase::Precondition => self.times.precondition_ns += took_ns,
-            Phase::Array => self.times.array_ns += took_ns,
-            Phase::Mkfs => self.times.mkfs_ns += took_ns,
-            Phase::Mount => self.times.mount_ns += took_ns,
+        step.phase.add(took_ns, &mut self.times);
+        Ok(())
+    }
+
+    /// udev keeps a file while events wait for it (udevadm(8), settle). One that never ends them
+    /// is another's fault, and what is made next says so.
+    fn until_udev_is_through(&mut self) -> Result<(), Error> {
+        let begun_ns = clock::monotonic_ns();
+        while self.host.exists("/run/udev/queue") {
+            self.progress.check("cannot wait for udev")?;
+            if Duration::from_nanos(clock::monotonic_ns() - begun_ns) > UDEV_MAX {
+                break;
+            }
+            std::thread::sleep(UDEV_EVERY);
         }
         Ok(())
     }
@@ -203,7 +214,16 @@ impl Maker<'_> {
 
     fn run(&mut self, does: &Does) -> Result<(), Error> {
         match does {
-            Does::Run(words) => command::run(words, AT_MOST, self.progress.stop).map(|_| ()),
+            Does::Run(words) => {
+                let run = |stop| command::run(words, AT_MOST, stop).map(|_| ());
+                let ended = run(self.progress.stop);
+                if !ended.as_ref().is_err_and(pool::udev_was_late) {
+                    return ended;
+                }
+                self.progress.say("udev was late; once more");
+                self.until_udev_is_through()?;
+                run(self.progress.stop)
+            }
             Does::Fill(passes) => {
                 precondition::fill(&self.layout.disks, *passes, self.salt, &mut self.progress)
             }
@@ -213,6 +233,7 @@ impl Maker<'_> {
                 Ok(())
             }
             Does::Flush(nodes) => nodes.iter().try_for_each(|node| block::flush(node)),
+            Does::Udev => self.until_udev_is_through(),
             Does::Directory(path) => {
                 self.host.make_directory(path)?;
                 let mode = rustix::fs::Mode::RWXU;

@@ -1,12 +1,12 @@
 //! A snapshot that is held while a trial writes: what every write then costs more is measured.
 //!
-//! It needs no line in the journal: a snapshot of btrfs goes with its file system, one of LVM with
-//! its volume group.
+//! It needs no line in the journal: a snapshot of btrfs or ZFS goes with its file system, one of
+//! LVM with its volume group.
 
 use std::time::Duration;
 
 use super::step::words;
-use super::{Made, volumes};
+use super::{Made, pool, volumes};
 use crate::sys::signal::Stop;
 use crate::sys::{Error, command};
 
@@ -38,6 +38,7 @@ impl Made {
                     words(&["btrfs", "subvolume", "delete", &place]),
                 )
             }
+            "zfs" => (pool::hold(&self.group), pool::release(&self.group)),
             "lvm" => (
                 volumes::hold(&self.layout, &self.group),
                 volumes::release(&self.layout, &self.group),

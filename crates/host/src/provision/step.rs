@@ -6,7 +6,8 @@ use crate::journal::Act;
 use crate::sys::command;
 use facts::identity::Identity;
 use facts::inventory::disk::Disk;
-use facts::layout::Layout;
+use facts::layout::precondition::Passes;
+use facts::layout::{Layout, Times};
 
 /// Which measured time a step belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,29 @@ pub enum Phase {
     Mkfs,
     /// [`super::Times::mount_ns`].
     Mount,
+    /// [`super::Times::rebuild_ns`].
+    Rebuild,
+    /// [`super::Times::fsck_ns`].
+    Fsck,
+    /// [`super::Times::fstrim_ns`].
+    Fstrim,
+}
+
+impl Phase {
+    /// Counts what a step of it took, ns.
+    pub fn add(self, took_ns: u64, times: &mut Times) {
+        let sum = match self {
+            Phase::None => return,
+            Phase::Precondition => &mut times.precondition_ns,
+            Phase::Array => &mut times.array_ns,
+            Phase::Rebuild => &mut times.rebuild_ns,
+            Phase::Mkfs => &mut times.mkfs_ns,
+            Phase::Mount => &mut times.mount_ns,
+            Phase::Fsck => &mut times.fsck_ns,
+            Phase::Fstrim => &mut times.fstrim_ns,
+        };
+        *sum += took_ns;
+    }
 }
 
 /// One step.
@@ -40,11 +64,13 @@ pub enum Does {
     /// Runs a program, without a shell.
     Run(Vec<String>),
     /// Writes every byte of all disks, so often.
-    Fill(u32),
+    Fill(Passes),
     /// Waits until an array is in the state asked for.
     Settle(String, Goal),
     /// Makes durable what was written to these nodes.
     Flush(Vec<PathBuf>),
+    /// Waits until udev has looked at all that changed before.
+    Udev,
     /// Makes a directory that only we may enter.
     Directory(PathBuf),
 }
@@ -60,6 +86,9 @@ pub enum Goal {
     Degraded,
     /// A member is being filled; how far it is is noted.
     Rebuilding,
+    /// A member that came in blank holds what it should, and nothing works in the background; what
+    /// may have bounded how fast that went is noted.
+    Rebuilt,
 }
 
 impl Goal {
@@ -70,6 +99,7 @@ impl Goal {
             Goal::Initialising => "synchronises",
             Goal::Degraded => "is degraded",
             Goal::Rebuilding => "rebuilds",
+            Goal::Rebuilt => "is rebuilt",
         }
     }
 }
@@ -130,11 +160,20 @@ impl Step {
             Does::Run(words) => command::line(words),
             Does::Fill(passes) => {
                 let disks: Vec<PathBuf> = layout.disks.iter().map(|d| d.node.clone()).collect();
-                let often = if *passes == 1 { "once" } else { "twice" };
-                format!("# write every byte of {} {often}", nodes(&disks))
+                let often = if passes.in_order == 1 { "once" } else { "twice" };
+                let then = match passes.at_random {
+                    0 => String::new(),
+                    times => {
+                        format!(
+                            ", then 4 KiB at random places of it, {times} times its size in all"
+                        )
+                    }
+                };
+                format!("# write every byte of {} {often}{then}", nodes(&disks))
             }
             Does::Settle(array, goal) => format!("# wait until {array} {}", goal.words()),
             Does::Flush(all) => format!("sync {}", nodes(all)),
+            Does::Udev => "# wait until udev is through: udevadm settle".to_owned(),
             Does::Directory(path) => format!("mkdir -m 0700 {}", path.display()),
         }
     }

@@ -1,31 +1,40 @@
 //! (pure) What is done in which order to make a layout: the one list that is shown and that is run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::step::{Does, Ids, Phase, Step, node, words};
-use super::{array, filesystem, volumes};
+use super::{array, filesystem, pool, volumes};
 use crate::journal::Act;
+use facts::layout::precondition::passes;
 use facts::layout::{Layout, Volumes};
 
-/// All steps, in their order; `at` is where it is mounted.
-pub fn all(layout: &Layout, ids: &Ids, at: &Path) -> Vec<Step> {
+/// All steps, in their order, and the nodes that the file system lies on; `at` is where it is
+/// mounted.
+pub fn all(layout: &Layout, ids: &Ids, at: &Path) -> (Vec<Step>, Vec<PathBuf>) {
     let mut steps = vec![wipe(layout)];
     steps.extend(precondition(layout));
     let made = match layout.volumes() {
         Volumes::Md => array::steps(layout, ids, &mut steps),
         Volumes::Lvm => volumes::steps(layout, ids, &mut steps),
-        Volumes::None | Volumes::Btrfs => {
+        Volumes::None | Volumes::Btrfs | Volumes::Zfs => {
             layout.disks.iter().map(|disk| disk.node.clone()).collect()
         }
     };
-    filesystem::steps(layout, ids, &made, &mut steps);
+    let is_pool = layout.volumes() == Volumes::Zfs;
+    match is_pool {
+        true => pool::steps(layout, ids, &mut steps),
+        false => filesystem::steps(layout, ids, &made, &mut steps),
+    }
     steps.push(Step {
         phase: Phase::None,
         acts: vec![Act::Directory { path: at.display().to_string() }],
         does: Does::Directory(at.to_owned()),
     });
-    steps.push(filesystem::mount(layout, &made, at));
-    steps
+    steps.push(match is_pool {
+        true => pool::mount(layout, &ids.group, at),
+        false => filesystem::mount(layout, &made, at),
+    });
+    (steps, made)
 }
 
 /// What earlier owners left on the disks would be found again by udev, or by our own undo.
@@ -38,16 +47,15 @@ fn wipe(layout: &Layout) -> Step {
 }
 
 fn precondition(layout: &Layout) -> Vec<Step> {
-    let fill = |passes| {
-        vec![Step { phase: Phase::Precondition, acts: Vec::new(), does: Does::Fill(passes) }]
-    };
     match layout.precondition.as_str() {
         "discard" => {
             let one = |disk| Step::run(Phase::Precondition, words(&["blkdiscard", &node(disk)]));
             layout.disks.iter().map(one).collect()
         }
-        "fill" => fill(1),
-        "fill-twice" => fill(2),
+        word if passes(word).all() > 0 => {
+            let does = Does::Fill(passes(word));
+            vec![Step { phase: Phase::Precondition, acts: Vec::new(), does }]
+        }
         _ => Vec::new(),
     }
 }

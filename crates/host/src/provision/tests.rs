@@ -47,7 +47,8 @@ fn every_kind_is_made_with_a_mark_that_was_chosen_before() {
         ];
         assert_eq!(on_one_disk(kind), expected);
     }
-    assert_eq!(facts::layout::filesystem::KINDS.len(), 10, "each is above");
+    // That of ZFS has a test of its own.
+    assert_eq!(facts::layout::filesystem::KINDS.len(), 11, "each is above");
 }
 
 fn create(number: u32, level: &str, nodes: &str) -> String {
@@ -113,6 +114,9 @@ fn the_states_of_an_array_are_brought_about() {
     rebuilding.insert(4, "mdadm /dev/md100 --add /dev/loop3".into());
     rebuilding[5] = "# wait until md100 rebuilds".into();
     assert_eq!(with("rebuilding"), rebuilding);
+    let mut rebuilt = rebuilding;
+    rebuilt[5] = "# wait until md100 is rebuilt".into();
+    assert_eq!(with("rebuilt"), rebuilt);
     let nested = Layout { array_state: "degraded".into(), ..layout("md", "raid50", 6) };
     assert!(commands(&nested).contains(&"mdadm /dev/md100 --fail /dev/loop2".to_owned()));
 }
@@ -140,6 +144,50 @@ fn btrfs_makes_its_own_arrays() {
         let own = commands(&Layout { mkfs_options: options, ..layout });
         assert!(own[0].contains(" -m raid0 -U") && own[0].matches("-m").count() == 1, "{}", own[0]);
     }
+}
+
+#[test]
+fn a_pool_of_zfs_is_known_to_no_file_and_mounted_as_others_are() {
+    let create = |raid: &str, disks: usize| {
+        let all = commands(&Layout { filesystem: "zfs".into(), ..layout("zfs", raid, disks) });
+        assert_eq!(all[0], "# wait until udev is through: udevadm settle");
+        assert_eq!(all[2..], ["zpool sync brickyard_ID".into(), mounted("")]);
+        all[1].clone()
+    };
+    fn mounted(options: &str) -> String {
+        format!("mount -t zfs {options}brickyard_ID {AT}")
+    }
+    let begins = "zpool create -f -o cachefile=none -O mountpoint=legacy brickyard_ID ";
+    let (two, four) = ("/dev/loop0 /dev/loop1", "/dev/loop0 /dev/loop1 /dev/loop2 /dev/loop3");
+    for (raid, disks, vdevs) in [
+        ("single", 1, "/dev/loop0".to_owned()),
+        ("raid0", 2, two.to_owned()),
+        ("raid1", 2, format!("mirror {two}")),
+        ("raid10", 4, format!("mirror {two} mirror /dev/loop2 /dev/loop3")),
+        ("raid5", 4, format!("raidz1 {four}")),
+        ("raid6", 4, format!("raidz2 {four}")),
+        ("raid50", 6, format!("raidz1 {two} /dev/loop2 raidz1 /dev/loop3 /dev/loop4 /dev/loop5")),
+    ] {
+        assert_eq!(create(raid, disks), format!("{begins}{vdevs}"));
+    }
+    let pool = Layout {
+        filesystem: "zfs".into(),
+        properties: vec![("recordsize".into(), "16384".into()), ("atime".into(), "off".into())],
+        mkfs_options: step::words(&["-o", "ashift=12"]),
+        mount_options: "noatime".into(),
+        journal: Some(layout("md", "raid0", 9).disks.remove(8)),
+        ..layout("zfs", "raid1", 2)
+    };
+    let all = commands(&pool);
+    let options = "-O recordsize=16384 -O atime=off -o ashift=12 brickyard_ID";
+    assert!(all[1].ends_with(&format!("{options} mirror {two} log /dev/loop8")), "{}", all[1]);
+    assert_eq!(all[3], mounted("-o noatime "));
+    let cool = pool::cool(&pool, "p", Path::new(AT), &["/dev/sda1".into(), "/dev/sdb1".into()]);
+    let cool: Vec<String> = cool.iter().map(|words| words.join(" ")).collect();
+    assert_eq!(cool[1], "zpool export p");
+    let import = "zpool import -N -o cachefile=none -d /dev/sda1 -d /dev/sdb1 p";
+    assert_eq!(cool[2], import);
+    assert_eq!(cool[3], format!("mount -t zfs -o noatime p {AT}"));
 }
 
 #[test]
@@ -199,6 +247,7 @@ fn a_disk_that_was_filled_is_not_discarded_by_mkfs() {
         let all = with(kind, "fill-twice");
         assert_eq!(all[0], "# write every byte of /dev/loop0 twice");
         assert!(all[1].contains(keeps), "{}", all[1]);
+        assert!(with(kind, "random")[1].contains(keeps), "random");
         assert!(!with(kind, "none")[0].contains(keeps));
     }
     assert_eq!(with("ext4", "discard")[0], "blkdiscard /dev/loop0");
@@ -207,6 +256,7 @@ fn a_disk_that_was_filled_is_not_discarded_by_mkfs() {
         Layout { precondition: precondition.into(), ..two }.precondition_bytes()
     };
     assert_eq!([bytes("none"), bytes("fill"), bytes("fill-twice")], [0, 20 << 30, 40 << 30]);
+    assert_eq!([bytes("random"), bytes("discard")], [60 << 30, 0]);
 }
 
 #[test]

@@ -8,6 +8,8 @@
 //!
 //! Which directories are held is known to the whole process, as descriptors are. A worker that was
 //! told by its parent what it may use opens nothing else here ([`only`]).
+//!
+//! A block device may be held as well. It is opened by the same calls, and to be read alone.
 
 use std::ffi::CString;
 use std::fs::File;
@@ -23,8 +25,10 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
+use device::WhichDevice;
 use moves::Moves;
 
+mod device;
 mod door;
 mod moves;
 #[cfg(test)]
@@ -48,7 +52,7 @@ impl Identity {
     }
 }
 
-/// A directory that is held, as a worker is told of it.
+/// A directory or device that is held, as a worker is told of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Named {
     path: PathBuf,
@@ -57,9 +61,10 @@ pub struct Named {
     /// Who holds it, and by which descriptor.
     process: u32,
     descriptor: i32,
+    block: Option<WhichDevice>,
 }
 
-/// A directory below which files are opened.
+/// A directory below which files are opened, or a device that is read.
 #[derive(Debug)]
 struct Root {
     path: PathBuf,
@@ -67,6 +72,8 @@ struct Root {
     identity: Identity,
     owner: u32,
     moves: Option<Moves>,
+    /// Of a device, which; of a directory `None`.
+    block: Option<WhichDevice>,
 }
 
 static ROOTS: RwLock<Vec<Arc<Root>>> = RwLock::new(Vec::new());
@@ -83,6 +90,18 @@ pub struct Hold(Arc<Root>);
 /// In the kernel's words.
 pub fn hold(path: &Path, directory: OwnedFd) -> Result<Hold, Errno> {
     hold_with(path, directory, None)
+}
+
+/// Holds a block device that is open and whose node stands at `path`: opened by that name it is
+/// this one, and is only read.
+///
+/// # Errors
+/// ENOTBLK when it is no block device; else the kernel's.
+pub fn hold_device(path: &Path, device: OwnedFd) -> Result<Hold, Errno> {
+    match WhichDevice::of(device.as_fd()) {
+        Some(_) => hold(path, device),
+        None => Err(Errno::NOTBLK),
+    }
 }
 
 /// The same of the directory `name` in `above`; from now on it is noticed when that name is given
@@ -102,7 +121,9 @@ pub fn hold_in(
 fn hold_with(path: &Path, directory: OwnedFd, moves: Option<Moves>) -> Result<Hold, Errno> {
     let stat = rustix::fs::fstat(&directory)?;
     let (identity, owner) = (Identity::of(&stat), stat.st_uid);
-    let root = Arc::new(Root { path: path.to_owned(), directory, identity, owner, moves });
+    let block = WhichDevice::of(directory.as_fd());
+    let path = path.to_owned();
+    let root = Arc::new(Root { path, directory, identity, owner, moves, block });
     ROOTS.write().unwrap_or_else(PoisonError::into_inner).push(root.clone());
     Ok(Hold(root))
 }
@@ -168,6 +189,13 @@ fn moved(path: &Path) -> Error {
         .hint("measure in a directory that only you or root may write in, as each one above it")
 }
 
+/// What is said of a device that its name does not lead to any more.
+fn another(path: &Path) -> Error {
+    let what = format!("{} is another device than when it was found", path.display());
+    Error::new(what, "somebody has exchanged it, or made its node anew")
+        .hint("look which disks there are: brickyard inspect")
+}
+
 /// What is held of the places where these paths lie, each once.
 pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<Named> {
     let mut all: Vec<Named> = Vec::new();
@@ -178,6 +206,7 @@ pub fn named<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Vec<Named> {
             inode: root.identity.inode,
             process: std::process::id(),
             descriptor: root.directory.as_raw_fd(),
+            block: root.block,
         };
         if !all.contains(&named) {
             all.push(named);
@@ -195,17 +224,26 @@ pub fn only(named: &[Named]) -> Result<(), Error> {
     for one in named {
         let identity = Identity { device: one.device, inode: one.inode };
         let is_it = |opened: &OwnedFd| {
-            rustix::fs::fstat(opened).is_ok_and(|stat| Identity::of(&stat) == identity)
+            let same = |stat: Stat| Identity::of(&stat) == identity;
+            rustix::fs::fstat(opened).is_ok_and(same)
+                && WhichDevice::of(opened.as_fd()) == one.block
         };
         // The descriptor of whoever holds it leads to it wherever it is now; its path where /proc
         // does not let us.
         let there = format!("/proc/{}/fd/{}", one.process, one.descriptor);
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let (kind, last) = match one.block {
+            Some(_) => (OFlags::NONBLOCK, OFlags::NOFOLLOW),
+            None => (OFlags::DIRECTORY, FOLDER),
+        };
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | kind;
         let opened = rustix::fs::open(there, flags, Mode::empty()).ok().filter(is_it);
         let directory = opened.map_or_else(
             || {
-                let opened = rustix::fs::open(&one.path, flags | FOLDER, Mode::empty());
-                opened.ok().filter(is_it).ok_or_else(|| moved(&one.path))
+                let opened = rustix::fs::open(&one.path, flags | last, Mode::empty());
+                opened.ok().filter(is_it).ok_or_else(|| match one.block {
+                    Some(_) => another(&one.path),
+                    None => moved(&one.path),
+                })
             },
             Ok,
         )?;
@@ -256,6 +294,9 @@ impl Spot {
             Some((_, below)) if below.components().any(|part| part == Component::ParentDir) => {
                 Err(Errno::XDEV)
             }
+            Some((root, below)) if root.block.is_some() && !below.as_os_str().is_empty() => {
+                Err(Errno::NOTDIR)
+            }
             Some((root, below)) => {
                 let below = if below.as_os_str().is_empty() { Path::new(".") } else { &below };
                 Ok(Spot { root: Some(root), at: text(below).map_err(|_| Errno::INVAL)? })
@@ -271,7 +312,10 @@ impl Spot {
     /// The kernel's; ELOOP for a link, EXDEV for what is mounted there.
     pub fn open(&self, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
         let flags = flags | OFlags::CLOEXEC;
-        match &self.root {
+        match self.root.as_deref() {
+            Some(Root { block: Some(block), directory, path, .. }) => {
+                block.open(directory.as_fd(), path, flags)
+            }
             Some(root) => door::open(root.directory.as_fd(), &self.at, flags, mode),
             None => rustix::fs::open(self.at.as_c_str(), flags, mode),
         }
@@ -282,7 +326,9 @@ impl Spot {
     /// # Errors
     /// In the kernel's words, or with what it is instead.
     pub fn open_file(&self, flags: OFlags, mode: Mode) -> io::Result<File> {
-        let Some(root) = &self.root else { return Ok(self.open(flags, mode)?.into()) };
+        // Of a device it was looked which one it is.
+        let root = self.root.as_ref().filter(|root| root.block.is_none());
+        let Some(root) = root else { return Ok(self.open(flags, mode)?.into()) };
         let opened = self.open(flags.difference(OFlags::TRUNC), mode).map_err(|why| match why {
             Errno::LOOP => io::Error::other("it is a symbolic link, and we made none there"),
             why => why.into(),

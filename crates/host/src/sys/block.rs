@@ -2,6 +2,7 @@
 //! whatever a name leads to by now; and by their node, whether somebody holds it.
 
 use std::fs::{File, OpenOptions};
+use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use rustix::ioctl::{Getter, Opcode, opcode};
 
-use super::{Error, clock, gate};
+use super::{Error, Host, clock, gate};
 
 /// BLKGETSIZE64 of linux/fs.h: `_IOR(0x12, 114, size_t)`; the kernel writes 64 bits.
 const SIZE: Opcode = opcode::read::<usize>(0x12, 114);
@@ -84,7 +85,7 @@ pub fn is_read_only(file: &File) -> std::io::Result<bool> {
 
 /// The sequence number of the disk behind the open device, which no other disk of this boot has;
 /// `None` on kernels before 5.15.
-pub fn sequence(file: &File) -> Option<u64> {
+pub fn sequence(file: impl AsFd) -> Option<u64> {
     // SAFETY: BLKGETDISKSEQ writes 64 bits.
     unsafe { rustix::ioctl::ioctl(file, Getter::<SEQUENCE, u64>::new()) }.ok()
 }
@@ -107,6 +108,14 @@ pub fn lock(file: &File) -> std::io::Result<bool> {
     }
 }
 
+/// Shares the lock that [`lock`] took: udev takes a shared one itself before it looks into a disk.
+///
+/// # Errors
+/// The kernel's.
+pub fn share(file: &File) -> std::io::Result<()> {
+    Ok(rustix::fs::flock(file, FlockOperation::NonBlockingLockShared)?)
+}
+
 /// Which file a path leads to: device and inode, alike for all names of one file.
 pub fn which_file(path: &Path) -> Option<(u64, u64)> {
     let there = path.metadata().ok()?;
@@ -116,6 +125,22 @@ pub fn which_file(path: &Path) -> Option<(u64, u64)> {
 /// The node of a device, by the kernel's name; a `!` in a name stands for a `/` in /dev.
 pub fn node(name: &str) -> PathBuf {
     Path::new("/dev").join(name.replace('!', "/"))
+}
+
+/// The partitions of a disk, by the kernel's names.
+pub fn partitions(host: &Host, disk: &str) -> Vec<String> {
+    let folder = format!("/sys/block/{disk}");
+    let all = host.list(&folder).into_iter();
+    all.filter(|name| host.exists(format!("{folder}/{name}/partition"))).collect()
+}
+
+/// The disk that a partition is a part of; `None` when it is none.
+pub fn whole_of(host: &Host, name: &str) -> Option<String> {
+    let path = host.resolve(format!("/sys/class/block/{name}"))?;
+    if !host.exists(path.join("partition")) {
+        return None;
+    }
+    Some(path.parent()?.file_name()?.to_str()?.to_owned())
 }
 
 /// Whether `node` is the block device of this number, `8:0`.

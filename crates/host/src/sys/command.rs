@@ -48,6 +48,14 @@ pub struct Answer {
     pub complained: Option<String>,
 }
 
+impl Answer {
+    /// How it ended, and the last of what it wrote to both outputs.
+    pub fn told(&self) -> String {
+        let all = [&self.complained, &self.said].map(|text| text.as_deref().unwrap_or_default());
+        failure(self.status, &all.join("\n"), "")
+    }
+}
+
 /// Runs `words[0]` with the other words as arguments and gives what it wrote to standard output.
 /// It is killed when it takes longer than `at_most`, or when `stop` is asked.
 ///
@@ -168,13 +176,30 @@ fn failure(status: ExitStatus, out: &str, err: &str) -> String {
     if said.is_empty() {
         return how;
     }
-    // The last words say why.
-    let mut from = said.len().saturating_sub(TOLD_BYTES_MAX);
-    while !said.is_char_boundary(from) {
-        from += 1;
+    format!("{how}: {}", telling(said))
+}
+
+/// What tells why, of all that a program said: nothing of how it is to be called, which some print
+/// after the reason, and of much the beginning and the end.
+fn telling(said: &str) -> String {
+    let is_usage = |line: &&str| line.to_ascii_lowercase().starts_with("usage:");
+    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut lines: Vec<&str> = lines.collect();
+    if let Some(at) = lines.iter().position(is_usage).filter(|at| *at > 0) {
+        lines.truncate(at);
     }
-    let lines: Vec<&str> = said[from..].lines().map(str::trim).filter(|l| !l.is_empty()).collect();
-    format!("{how}: {}", lines.join("; "))
+    let all = lines.join("; ");
+    if all.len() <= TOLD_BYTES_MAX {
+        return all;
+    }
+    let (mut head, mut tail) = (TOLD_BYTES_MAX / 2, all.len() - TOLD_BYTES_MAX / 2);
+    while !all.is_char_boundary(head) {
+        head -= 1;
+    }
+    while !all.is_char_boundary(tail) {
+        tail += 1;
+    }
+    format!("{} [...] {}", all[..head].trim_end(), all[tail..].trim_start())
 }
 
 /// A command line as one would type it.
@@ -197,6 +222,21 @@ mod tests {
 
     fn try_run(list: &[&str], at_most: Duration) -> Result<String, Error> {
         run(&words(list), at_most, &Stop::new())
+    }
+
+    /// mkfs.xfs says "filesystem must be larger than 300MB" and then 30 lines of how it is called:
+    /// of these the last were told.
+    #[test]
+    fn how_a_program_is_called_is_no_reason_and_of_much_both_ends_are_told() {
+        let usage = "-x y\n".repeat(1000);
+        assert_eq!(telling(&format!("too small\n\n Usage: mkfs.xfs\n{usage}")), "too small");
+        assert_eq!(telling("usage: of a lone word"), "usage: of a lone word");
+        let many = format!("first\n{}last\u{e4}", "und \u{e4}\n".repeat(TOLD_BYTES_MAX));
+        for cut in 0..8 {
+            let told = telling(&format!("{}{many}", "x".repeat(cut)));
+            assert!(told.contains("first; und") && told.ends_with("last\u{e4}"), "{told}");
+            assert!(told.contains(" [...] ") && told.len() <= TOLD_BYTES_MAX + 8);
+        }
     }
 
     #[test]

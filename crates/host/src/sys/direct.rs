@@ -12,7 +12,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, StatxFlags, statx};
 use rustix::io::Errno;
 
 use super::workdir::file_name;
-use super::{Error, Host, beneath};
+use super::{Error, Host, beneath, pages};
 
 /// What a file asks of direct I/O.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,8 +70,7 @@ pub fn accepted(directory: &Path) -> Result<bool, Error> {
 ///
 /// IOPOLL on a device without them never completes.
 pub fn has_poll_queues(host: &Host, file: &File) -> Option<bool> {
-    use std::os::unix::fs::MetadataExt;
-    let device = file.metadata().ok()?.dev();
+    let device = pages::device_under(file)?;
     let name = format!("{}:{}", rustix::fs::major(device), rustix::fs::minor(device));
     let own = format!("/sys/dev/block/{name}/queue/io_poll");
     // A partition has no queue of its own: its disk, one directory up, has.

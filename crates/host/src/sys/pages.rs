@@ -1,4 +1,5 @@
-//! The page cache of one file: how much of it is there, and asking the kernel to drop it.
+//! The page cache of one file, or of a part of it: how much of it is there, and asking the kernel
+//! to drop it. A block device has one of its own, beside those of the files that lie on it.
 //!
 //! Pages that are on their way from the device cannot be dropped: what was read ahead of a load
 //! that has ended is waited for, as long as the device still reads.
@@ -6,8 +7,9 @@
 //! `cachestat(2)` (Linux 6.5) counts without touching; `mincore(2)` on a fresh map is older.
 
 use std::fs::File;
+use std::num::NonZeroU64;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::PathBuf;
 use std::thread::sleep;
 use std::time::Duration;
@@ -15,7 +17,7 @@ use std::time::Duration;
 use rustix::fs::{Advice, fadvise, fstatfs};
 use rustix::mm::{MapFlags, ProtFlags, mmap, munmap};
 
-use super::{Error, Host, clock};
+use super::{Error, Host, block, clock};
 
 /// Pages on their way are waited for no longer than this. A slow disk has a queue of seconds.
 const GONE_MAX_NS: u64 = 30_000_000_000;
@@ -44,16 +46,69 @@ struct Stat {
     recently_evicted: u64,
 }
 
+/// A part of a file, or of a block device.
+#[derive(Clone, Copy, Debug)]
+pub struct Part<'a> {
+    /// Open.
+    pub file: &'a File,
+    /// Where it begins, bytes; at the start of a page.
+    pub start: u64,
+    /// How long it is, bytes; what lies behind the file's end is none of it.
+    pub bytes: u64,
+}
+
+impl<'a> Part<'a> {
+    /// All of a file.
+    pub fn whole(file: &'a File) -> Part<'a> {
+        Part { file, start: 0, bytes: u64::MAX }
+    }
+
+    /// Bytes of it that are in memory, in whole pages; counts dirty ones too.
+    ///
+    /// # Errors
+    /// When neither cachestat nor mincore works on this file: residency is then unknown.
+    pub fn resident_bytes(&self) -> Result<u64, Error> {
+        let Part { file, start, .. } = *self;
+        let size = length(file).map_err(|why| Error::new("cannot stat the file", why))?;
+        let bytes = size.saturating_sub(start).min(self.bytes);
+        if is_zfs(file) {
+            let why =
+                "ZFS keeps them in a cache of its own (the ARC), which tells nothing of one file";
+            return Err(Error::new("cannot count the file's pages in memory", why));
+        }
+        if let Some(resident) = by_cachestat(file, start, bytes) {
+            return Ok(resident.min(bytes.next_multiple_of(page_size())));
+        }
+        by_mincore(file, start, bytes)
+    }
+
+    /// Drops its clean pages. Advice: nothing tells whether it was heeded but
+    /// [`Part::resident_bytes`].
+    pub fn forget(&self) {
+        // A page that only partly belongs to it would stay (mm/fadvise.c).
+        let bytes = self.bytes.checked_next_multiple_of(page_size()).and_then(NonZeroU64::new);
+        let _ = fadvise(self.file, self.start, bytes, Advice::DontNeed);
+    }
+}
+
+/// Length of a file or size of a block device, bytes.
+///
+/// # Errors
+/// The kernel's.
+pub fn length(file: &File) -> std::io::Result<u64> {
+    let about = file.metadata()?;
+    match about.file_type().is_block_device() {
+        true => block::size_bytes(file),
+        false => Ok(about.len()),
+    }
+}
+
 /// Bytes of the file that are in memory, in whole pages; counts dirty ones too.
 ///
 /// # Errors
 /// When neither cachestat nor mincore works on this file: residency is then unknown.
 pub fn resident_bytes(file: &File) -> Result<u64, Error> {
-    let size = file.metadata().map_err(|why| Error::new("cannot stat the file", why))?.len();
-    if let Some(bytes) = by_cachestat(file) {
-        return Ok(bytes.min(size.next_multiple_of(page_size())));
-    }
-    by_mincore(file, size)
+    Part::whole(file).resident_bytes()
 }
 
 /// Bytes of these files that are in memory; `None` when one cannot be read, or there is none.
@@ -77,23 +132,23 @@ pub fn drop_cached(file: &File) -> Result<(), Error> {
 /// Drops the clean pages of the file. Advice: nothing tells whether it was heeded but
 /// [`resident_bytes`].
 pub fn forget(file: &File) {
-    let _ = fadvise(file, 0, None, Advice::DontNeed);
+    Part::whole(file).forget();
 }
 
-/// Drops the clean pages of these files again and again until none is left, or the rest stays, or
+/// Drops the clean pages of these parts again and again until none is left, or the rest stays, or
 /// `is_over`; gives how many bytes are left. Pages are locked while they are read, and those that
 /// were read ahead may wait in the queue of a slow device long after whoever caused it is gone.
 ///
 /// # Errors
 /// As [`resident_bytes`].
-pub fn forget_until_gone(files: &[&File], is_over: impl Fn() -> bool) -> Result<u64, Error> {
+pub fn forget_until_gone(parts: &[Part<'_>], is_over: impl Fn() -> bool) -> Result<u64, Error> {
     let started_ns = clock::monotonic_ns();
     let (mut least, mut since_ns) = (u64::MAX, started_ns);
-    let devices = devices_under(files);
+    let devices = devices_under(parts);
     let mut read = sectors_read(&devices);
     loop {
-        files.iter().for_each(|file| forget(file));
-        let left: u64 = files.iter().map(|file| resident_bytes(file)).sum::<Result<_, _>>()?;
+        parts.iter().for_each(Part::forget);
+        let left: u64 = parts.iter().map(Part::resident_bytes).sum::<Result<_, _>>()?;
         let now_ns = clock::monotonic_ns();
         // While some go, others come that wait in the queue of a slow device.
         let before = std::mem::replace(&mut read, sectors_read(&devices));
@@ -102,18 +157,24 @@ pub fn forget_until_gone(files: &[&File], is_over: impl Fn() -> bool) -> Result<
             (least, since_ns) = (left.min(least), now_ns);
         }
         let stays = now_ns - since_ns > STAYS_NS || now_ns - started_ns > GONE_MAX_NS;
-        if left == 0 || stays || is_over() || files.iter().all(|file| is_memory(file)) {
+        if left == 0 || stays || is_over() || parts.iter().all(|part| is_memory(part.file)) {
             return Ok(left);
         }
         sleep(LOOK_EVERY);
     }
 }
 
+/// The number of the device that a file lies on; of a block device its own.
+pub fn device_under(file: &File) -> Option<u64> {
+    let about = file.metadata().ok()?;
+    Some(if about.file_type().is_block_device() { about.rdev() } else { about.dev() })
+}
+
 /// The block devices that the files lie on, as their folders in /sys; none where the file system
 /// has no number of one, as btrfs.
-fn devices_under(files: &[&File]) -> Vec<String> {
-    let numbers = files.iter().filter_map(|file| {
-        let device = file.metadata().ok()?.dev();
+fn devices_under(parts: &[Part<'_>]) -> Vec<String> {
+    let numbers = parts.iter().filter_map(|part| {
+        let device = device_under(part.file)?;
         Some((rustix::fs::major(device), rustix::fs::minor(device)))
     });
     let mut folders: Vec<String> = numbers
@@ -138,14 +199,57 @@ fn sectors_read(folders: &[String]) -> u64 {
 /// Whether the file lies on a file system of memory (linux/magic.h: TMPFS_MAGIC, RAMFS_MAGIC),
 /// whose pages are the file.
 fn is_memory(file: &File) -> bool {
-    const MAGIC: [u64; 2] = [0x0102_1994, 0x8584_58f6];
+    lies_on(file, &[0x0102_1994, 0x8584_58f6])
+}
+
+/// Whether the file lies on ZFS (OpenZFS, include/os/linux/zfs/sys/zfs_vfsops_os.h), which reads
+/// around the page cache.
+fn is_zfs(file: &File) -> bool {
+    lies_on(file, &[0x2fc1_2fc1])
+}
+
+/// Not asked of a block device: its node lies on a file system of memory, and its bytes do not.
+fn lies_on(file: &File, magic: &[u64]) -> bool {
+    let is_block = |about: std::fs::Metadata| about.file_type().is_block_device();
+    if file.metadata().is_ok_and(is_block) {
+        return false;
+    }
     // The type of the number differs from one architecture to the next.
-    fstatfs(file).is_ok_and(|stat| MAGIC.contains(&(stat.f_type as u64 & 0xffff_ffff)))
+    fstatfs(file).is_ok_and(|stat| magic.contains(&(stat.f_type as u64 & 0xffff_ffff)))
+}
+
+/// How files lie on their file system, as stat(2) tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Laid {
+    /// Bytes of their blocks; `None` where they are not all alike. On ZFS the record of a file.
+    pub block_bytes: Option<u64>,
+    /// What they take: less than their size where they are compressed or have holes.
+    pub stored_bytes: u64,
+}
+
+/// How these files lie; `None` when one cannot be asked, or there is none.
+pub fn laid(files: &[PathBuf]) -> Option<Laid> {
+    let mut all: Option<Laid> = None;
+    for path in files {
+        let about = path.symlink_metadata().ok()?;
+        let (block, stored) = (about.blksize(), about.blocks().saturating_mul(512));
+        all = Some(match all {
+            None => Laid { block_bytes: Some(block), stored_bytes: stored },
+            Some(known) => Laid {
+                block_bytes: known.block_bytes.filter(|known| *known == block),
+                stored_bytes: known.stored_bytes.saturating_add(stored),
+            },
+        });
+    }
+    all
 }
 
 /// Bytes of a part of the file that are in memory; `None` where cachestat(2) is not there (before
 /// Linux 6.5, or on file systems whose pages it does not count).
 pub fn resident_range(file: &File, offset: u64, bytes: u64) -> Option<u64> {
+    if is_zfs(file) {
+        return None;
+    }
     cachestat(file, &Range { off: offset, len: bytes })
 }
 
@@ -153,8 +257,12 @@ fn page_size() -> u64 {
     rustix::param::page_size() as u64
 }
 
-fn by_cachestat(file: &File) -> Option<u64> {
-    cachestat(file, &Range { off: 0, len: 0 })
+fn by_cachestat(file: &File, start: u64, bytes: u64) -> Option<u64> {
+    // A length of 0 means to the end.
+    if bytes == 0 {
+        return Some(0);
+    }
+    cachestat(file, &Range { off: start, len: bytes })
 }
 
 fn cachestat(file: &File, range: &Range) -> Option<u64> {
@@ -169,13 +277,13 @@ fn cachestat(file: &File, range: &Range) -> Option<u64> {
 
 /// Pages of a map of the file that are in memory. Since Linux 5.2 the truth is told only to those
 /// who may write the file or own it; to others every page seems resident.
-fn by_mincore(file: &File, size: u64) -> Result<u64, Error> {
+fn by_mincore(file: &File, start: u64, bytes: u64) -> Result<u64, Error> {
     const STEP: u64 = 1 << 30;
     let mut resident = 0;
     let mut seen = vec![0_u8; (STEP / page_size()) as usize];
-    let mut offset = 0;
-    while offset < size {
-        let length = STEP.min(size - offset) as usize;
+    let (mut offset, end) = (start, start.saturating_add(bytes));
+    while offset < end {
+        let length = STEP.min(end - offset) as usize;
         let flags = MapFlags::SHARED;
         // SAFETY: a new read-only mapping at a place the kernel chooses; it is never read.
         let map =
@@ -208,21 +316,38 @@ mod tests {
         let mut file = tempfile::tempfile_in("/var/tmp").unwrap();
         file.write_all(&vec![1; 1 << 20]).unwrap();
         assert_eq!(resident_bytes(&file).unwrap(), 1 << 20);
-        assert_eq!(by_mincore(&file, 1 << 20).unwrap(), 1 << 20);
+        assert_eq!(by_mincore(&file, 0, 1 << 20).unwrap(), 1 << 20);
         drop_cached(&file).unwrap();
         if resident_bytes(&file).unwrap() == 1 << 20 {
             // A file system whose files live in memory: nothing to drop them to.
             return;
         }
         assert_eq!(resident_bytes(&file).unwrap(), 0);
-        assert_eq!(by_mincore(&file, 1 << 20).unwrap(), 0);
+        assert_eq!(by_mincore(&file, 0, 1 << 20).unwrap(), 0);
         file.rewind().unwrap();
         file.read_exact(&mut vec![0; 1 << 20]).unwrap();
-        assert_eq!(forget_until_gone(&[&file], || false).unwrap(), 0);
+        assert_eq!(forget_until_gone(&[Part::whole(&file)], || false).unwrap(), 0);
         file.rewind().unwrap();
         file.read_exact(&mut [0; 4096]).unwrap();
         let resident = resident_bytes(&file).unwrap();
         assert!((4096..=1 << 20).contains(&resident), "{resident}");
+    }
+
+    #[test]
+    fn files_tell_how_much_they_take_and_holes_take_nothing() {
+        let mut whole = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+        whole.write_all(&vec![7; 1 << 20]).unwrap();
+        whole.as_file().sync_all().unwrap();
+        let hole = tempfile::NamedTempFile::new_in("/var/tmp").unwrap();
+        hole.as_file().set_len(1 << 20).unwrap();
+        let of = |file: &tempfile::NamedTempFile| laid(&[file.path().to_owned()]).unwrap();
+        assert!(of(&hole).stored_bytes <= of(&whole).stored_bytes);
+        assert!(of(&whole).block_bytes.is_some_and(|bytes| bytes > 0));
+        let both = [whole.path().to_owned(), hole.path().to_owned()];
+        let sum = of(&hole).stored_bytes + of(&whole).stored_bytes;
+        assert_eq!(laid(&both).unwrap().stored_bytes, sum);
+        assert_eq!((laid(&[]), laid(&[PathBuf::from("/var/tmp/gone-x")])), (None, None));
+        assert!(!is_zfs(whole.as_file()) || resident_bytes(whole.as_file()).is_err());
     }
 
     /// Whoever waits for pages of memory, or of a file that is not written yet, waits for ever.
@@ -231,12 +356,13 @@ mod tests {
         if let Ok(mut file) = tempfile::tempfile_in("/dev/shm") {
             file.write_all(&[1; 8192]).unwrap();
             if is_memory(&file) {
-                assert_eq!(forget_until_gone(&[&file], || false).unwrap(), 8192);
+                let whole = [Part::whole(&file)];
+                assert_eq!(forget_until_gone(&whole, || false).unwrap(), 8192);
             }
         }
         let mut dirty = tempfile::tempfile_in("/var/tmp").unwrap();
         dirty.write_all(&[1; 8192]).unwrap();
-        let left = forget_until_gone(&[&dirty], || true).unwrap();
+        let left = forget_until_gone(&[Part::whole(&dirty)], || true).unwrap();
         assert!(left <= 8192, "{left}");
         assert_eq!(forget_until_gone(&[], || false).unwrap(), 0);
     }

@@ -91,7 +91,8 @@ fn measure(
         .map_err(|error| Error::Failed(format!("cannot write what to run: {error}")))?;
     worker.say(&line);
     let probe = Probe::new(context.host, worker.pid(), &on.devices);
-    let probe = behind.probe(context.host, probe).with_leaves(&on.below.leaves);
+    let probe = behind.probe(context.host, probe);
+    let probe = probe.with_leaves(&on.below.leaves).with_layers(&on.below.layers);
     let at_most_ns = spec.at_most_ns.saturating_add(STOPPING_MAX_NS);
     let mut dialog = Dialog {
         worker,

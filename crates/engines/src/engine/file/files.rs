@@ -5,6 +5,9 @@
 //! map, space is allocated first: a direct write that extends its file waits for all others on it,
 //! and one into a map without space kills the process. Buffered sequential writes extend their
 //! files, as a copy does.
+//!
+//! A block device stands for the file of a stream where a plan says that it is only read: see
+//! [`device`].
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -18,10 +21,13 @@ use super::protocol::Prepared;
 use crate::engine::Error;
 use base::value::{self, Value};
 use experiment::measurement::Note;
-use host::sys::beneath;
 use host::sys::direct::{Direct, alignment};
+use host::sys::dontcache;
 use host::sys::filesystem::first_hole;
-use host::sys::pages;
+use host::sys::pages::{self, Part};
+use host::sys::{beneath, block};
+
+mod device;
 
 /// The files of one stream: one row of blocks, file after file.
 #[derive(Debug)]
@@ -32,12 +38,30 @@ pub struct StreamFiles {
     pub paths: Vec<PathBuf>,
     /// Blocks of each; what is left of a file that is no multiple of the block size is not used.
     pub blocks_per_file: u64,
+    /// Bytes of each that this trial may use, from its first.
+    pub file_bytes: u64,
+    /// Where those begin, bytes: of a file at its start, of a device where this stream's part is.
+    pub start_bytes: u64,
+    /// It is one block device, of which other streams may read other parts.
+    pub is_device: bool,
 }
 
 impl StreamFiles {
     /// Blocks of all files.
     pub fn blocks(&self) -> u64 {
         self.blocks_per_file * self.files.len() as u64
+    }
+
+    /// What of them this trial may use.
+    pub fn used(&self) -> impl Iterator<Item = Part<'_>> + Clone {
+        let (start, bytes) = (self.start_bytes, self.file_bytes);
+        self.files.iter().map(move |file| Part { file, start, bytes })
+    }
+
+    /// What of them is dropped from memory: files as a whole, of a device this stream's part.
+    pub fn dropped(&self) -> impl Iterator<Item = Part<'_>> + Clone {
+        let is_device = self.is_device;
+        self.used().map(move |part| if is_device { part } else { Part::whole(part.file) })
     }
 }
 
@@ -55,30 +79,51 @@ pub struct Opened {
 /// Opens, makes, drops or warms.
 ///
 /// # Errors
-/// `Unsupported` where direct I/O is refused or cannot do the block size; `Failed` with the path
-/// and the kernel's words for the rest.
+/// `Unsupported` where direct I/O is refused or cannot do the block size, and where RWF_DONTCACHE
+/// is not known; `Failed` with the path and the kernel's words for the rest.
 pub fn open(job: &Job, names: &[Vec<PathBuf>]) -> Result<Opened, Error> {
     let mut opened = Opened {
         streams: Vec::with_capacity(names.len()),
         prepared: Prepared::default(),
         memory_align: 512,
     };
-    for paths in names {
+    for (index, paths) in names.iter().enumerate() {
         let mut files = Vec::with_capacity(paths.len());
-        let mut blocks_per_file = u64::MAX;
+        let (mut blocks_per_file, mut file_bytes) = (u64::MAX, 0);
+        let (mut start_bytes, mut is_device) = (0, false);
         for path in paths {
             let file = open_one(job, path)?;
-            let bytes = prepare(job, path, &file, &mut opened)?;
+            is_device = device::is_device(&file);
+            let bytes = match is_device {
+                true => {
+                    let part = device::prepare(job, (path, &file), (names, index), &mut opened)?;
+                    start_bytes = part.start;
+                    part.bytes
+                }
+                false => prepare(job, path, &file, &mut opened)?,
+            };
             blocks_per_file = blocks_per_file.min(bytes / job.block_bytes);
+            file_bytes = bytes.max(file_bytes);
             files.push(file);
         }
-        opened.streams.push(StreamFiles { files, paths: paths.clone(), blocks_per_file });
+        opened.streams.push(StreamFiles {
+            files,
+            paths: paths.clone(),
+            blocks_per_file,
+            file_bytes,
+            start_bytes,
+            is_device,
+        });
     }
     settle(job, &mut opened)?;
     Ok(opened)
 }
 
 fn open_one(job: &Job, path: &Path) -> Result<File, Error> {
+    if job.direction.writes() && block::number_of(path).is_some() {
+        let what = format!("{} is a block device, which is only read", path.display());
+        return Err(Error::Unsupported(what));
+    }
     let anew = job.order == Order::Forward;
     let mut flags = match (job.direction, job.overwrite) {
         (Direction::Write, false) if anew => OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC,
@@ -112,6 +157,9 @@ fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u
     if job.direct {
         opened.memory_align = opened.memory_align.max(check_alignment(job, path, file)?);
     }
+    if job.dontcache {
+        check_dontcache(path, file)?;
+    }
     let mut bytes = file.metadata().map_err(|why| failed("stat", &why))?.len();
     if job.direction == Direction::Write {
         let extends = !job.direct && job.order == Order::Forward && job.engine != IoEngine::Mmap;
@@ -129,6 +177,8 @@ fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u
         let what = format!("has {bytes} bytes of the {} that were written", job.file_bytes);
         return Err(Error::Failed(format!("{} {what}", path.display())));
     } else {
+        // A larger cell may have laid it out: this one reads no more than it was asked to.
+        bytes = bytes.min(job.file_bytes);
         note_holes(path, file, bytes, &mut opened.prepared.notes);
     }
     if bytes < job.block_bytes {
@@ -139,16 +189,20 @@ fn prepare(job: &Job, path: &Path, file: &File, opened: &mut Opened) -> Result<u
             value::bytes(job.block_bytes as f64)
         )));
     }
+    note_tail(job, bytes, &mut opened.prepared.notes);
+    opened.prepared.file_bytes += bytes;
+    Ok(bytes)
+}
+
+fn note_tail(job: &Job, bytes: u64, notes: &mut Vec<Note>) {
     if !bytes.is_multiple_of(job.block_bytes) {
-        push_once(&mut opened.prepared.notes, "tail-left-out", || {
+        push_once(notes, "tail-left-out", || {
             format!(
                 "The last {} of each file are less than a block and are not used.",
                 value::setting(&Value::Bytes(bytes % job.block_bytes))
             )
         });
     }
-    opened.prepared.file_bytes += bytes;
-    Ok(bytes)
 }
 
 fn check_alignment(job: &Job, path: &Path, file: &File) -> Result<u64, Error> {
@@ -173,6 +227,20 @@ fn check_alignment(job: &Job, path: &Path, file: &File) -> Result<u64, Error> {
             )))
         }
     }
+}
+
+/// Asked of each file before its first byte: a plain buffered trial would be another one than was
+/// asked for.
+fn check_dontcache(path: &Path, file: &File) -> Result<(), Error> {
+    dontcache::ask(file).map_err(|why| match dontcache::is_refusal(&why) {
+        true => Error::Unsupported(format!(
+            "{} cannot be read or written so that the page cache keeps nothing of it ({}); \
+             dontcache=false leaves it there, direct=true goes around it",
+            path.display(),
+            dontcache::explained(&why)
+        )),
+        false => Error::Failed(format!("cannot read {}: {why}", path.display())),
+    })
 }
 
 fn allocate(job: &Job, path: &Path, file: &File, notes: &mut Vec<Note>) -> Result<(), Error> {
@@ -219,35 +287,40 @@ fn note_holes(path: &Path, file: &File, bytes: u64, notes: &mut Vec<Note>) {
 
 /// Drops or warms all files and counts what is resident.
 fn settle(job: &Job, opened: &mut Opened) -> Result<(), Error> {
-    let files = || opened.streams.iter().flat_map(|s| s.files.iter().zip(&s.paths));
+    // What a device has in memory besides is not met by direct reads (block/fops.c), and may be the
+    // metadata of a file system that is mounted on it: it stays.
+    let aside = |stream: &&StreamFiles| job.direct && stream.is_device;
+    let streams = || opened.streams.iter().filter(|stream| !aside(stream));
+    let drops = job.cold || job.direct;
     // Memory groups count a page for whoever touched it first (Documentation/admin-guide/cgroup-v1/
     // memory.rst, section 2.3): those that laid the files out would be free under a limit.
-    if job.cold || job.direct || job.limited {
-        for (file, path) in files() {
-            pages::drop_cached(file)
-                .map_err(|why| Error::Failed(format!("{}: {why}", path.display())))?;
-        }
+    if drops || job.limited {
+        streams().try_for_each(drop_cached)?;
     }
-    if !job.cold && !job.direct && job.direction.reads() {
-        for (file, path) in files() {
-            warm(file)
-                .map_err(|why| Error::Failed(format!("cannot read {}: {why}", path.display())))?;
+    if !drops && job.direction.reads() {
+        for stream in &opened.streams {
+            for (part, path) in stream.used().zip(&stream.paths) {
+                warm(part).map_err(|why| {
+                    Error::Failed(format!("cannot read {}: {why}", path.display()))
+                })?;
+            }
         }
     }
     let mut resident = resident(&opened.streams);
-    if (job.cold || job.direct) && resident.as_ref().is_ok_and(|bytes| *bytes > 0) {
+    let all: Vec<Part<'_>> = streams().flat_map(StreamFiles::dropped).collect();
+    if drops && !all.is_empty() && resident.as_ref().is_ok_and(|bytes| *bytes > 0) {
         // Pages that sat in a processor's batch of new pages are let go by the second asking, and
         // those that are still read ahead for an earlier load when they have come.
-        let all: Vec<&File> = files().map(|(file, _)| file).collect();
         resident = pages::forget_until_gone(&all, || false);
     }
+    let dropped = job.cold && job.direction.reads() && !all.is_empty();
     let prepared = &mut opened.prepared;
     match &resident {
         Err(why) => prepared.notes.push(Note::new(
             "residency-unknown",
             format!("How much of the files was in memory cannot be told: {why}."),
         )),
-        Ok(bytes) if job.cold && job.direction.reads() && *bytes > prepared.file_bytes / 100 => {
+        Ok(bytes) if dropped && *bytes > prepared.file_bytes / 100 => {
             prepared.notes.push(Note::new(
                 "not-cold",
                 format!(
@@ -262,24 +335,37 @@ fn settle(job: &Job, opened: &mut Opened) -> Result<(), Error> {
     Ok(())
 }
 
-/// Bytes of all files that are in memory.
+/// Bytes of all files that are in memory, of those that the trial may use.
 ///
 /// # Errors
 /// When neither cachestat nor mincore works.
 pub fn resident(streams: &[StreamFiles]) -> Result<u64, host::sys::Error> {
-    let files = streams.iter().flat_map(|stream| &stream.files);
-    files.map(pages::resident_bytes).sum()
+    streams.iter().flat_map(StreamFiles::used).map(|part| part.resident_bytes()).sum()
 }
 
-fn warm(file: &File) -> std::io::Result<()> {
+/// Drops the files of a stream. Of a device nothing is written out first: what is dirty there is
+/// somebody else's, and stays.
+fn drop_cached(stream: &StreamFiles) -> Result<(), Error> {
+    if stream.is_device {
+        stream.dropped().for_each(|part| part.forget());
+        return Ok(());
+    }
+    stream.files.iter().zip(&stream.paths).try_for_each(|(file, path)| {
+        pages::drop_cached(file).map_err(|why| Error::Failed(format!("{}: {why}", path.display())))
+    })
+}
+
+fn warm(part: Part<'_>) -> std::io::Result<()> {
     let mut buffer = vec![0; 1 << 20];
-    let mut at = 0;
-    loop {
-        match file.read_at(&mut buffer, at)? {
-            0 => return Ok(()),
+    let (mut at, end) = (part.start, part.start + part.bytes);
+    while at < end {
+        let length = (end - at).min(buffer.len() as u64) as usize;
+        match part.file.read_at(&mut buffer[..length], at)? {
+            0 => break,
             read => at += read as u64,
         }
     }
+    Ok(())
 }
 
 /// Adds a note unless there is one of its kind.

@@ -11,6 +11,7 @@ use base::pattern::block::Format;
 use base::value::Stop;
 use experiment::knob::{self, Access, Settings};
 use experiment::measurement::Note;
+use host::sys::dontcache;
 
 use super::address;
 use super::protocol::LoadSpec;
@@ -138,6 +139,8 @@ pub struct Job {
     pub file_bytes: u64,
     /// O_DIRECT.
     pub direct: bool,
+    /// RWF_DONTCACHE.
+    pub dontcache: bool,
     /// Starts without pages in memory.
     pub cold: bool,
     /// Memory of the load is limited: pages that others have paid for must not help it.
@@ -248,6 +251,7 @@ impl Job {
             batch: settings.get(knob::BATCH) as u32,
             file_bytes: settings.get(knob::FILE_SIZE),
             direct: settings.get(knob::DIRECT),
+            dontcache: settings.get(knob::DONTCACHE),
             cold: settings.get(knob::COLD),
             limited: settings.get(knob::MEMORY_LIMIT).is_some(),
             engine: io_engine(settings.get(knob::IO_ENGINE)),
@@ -299,6 +303,11 @@ impl Job {
             0 => 0,
             least => least + address::mix(self.seed) % (least * 2 / 3).max(1),
         }
+    }
+
+    /// Flags of each read and write, as preadv2(2) has them.
+    pub fn rw_flags(&self) -> i32 {
+        if self.dontcache { dontcache::FLAG } else { 0 }
     }
 
     /// Whether sequential streams start anywhere: passes by bytes start at the first block, and so

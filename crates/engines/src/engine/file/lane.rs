@@ -6,7 +6,6 @@
 //! everybody stops, is decided in `control`; what a stream does at the end of its files, before it
 //! begins again, in `wrap`.
 
-use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -16,6 +15,7 @@ use super::address::{Address, Draws};
 use super::backend::{Backend, Buffers, Completion, Kind, Seen};
 use super::check::Check;
 use super::control::{Cell, Phase, Shared, amount};
+use super::files::StreamFiles;
 use super::job::AtWrap;
 use crate::engine::load::tally::Tally;
 use base::pattern::{Data, Header, bodies_per_block, fill, stamp};
@@ -46,6 +46,8 @@ pub struct Terms {
     pub batch: u32,
     /// Blocks of each file.
     pub blocks_per_file: u64,
+    /// Where the first of them begins, bytes.
+    pub start_bytes: u64,
     /// Number of files.
     pub files: u32,
     /// Operations of the timed pass; `None` when time ends it.
@@ -133,7 +135,7 @@ pub struct Lane<'a, B, G, C> {
     writes: Tally<'a>,
     /// Reading and, where that is due, writing back, as one.
     updates: Tally<'a>,
-    files: &'a [File],
+    files: &'a StreamFiles,
     wraps: Wraps,
     /// Its last timed round is over.
     rounds_over: bool,
@@ -154,7 +156,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
         terms: &'a Terms,
         shared: &'a Shared,
         buffers: Arc<Buffers>,
-        files: &'a [File],
+        files: &'a StreamFiles,
     ) -> Lane<'a, B, G, C> {
         let count = buffers.count();
         Lane {
@@ -334,7 +336,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             1 => (0, block),
             _ => ((block / self.terms.blocks_per_file) as u32, block % self.terms.blocks_per_file),
         };
-        let offset = block * self.terms.block_bytes;
+        let offset = self.terms.start_bytes + block * self.terms.block_bytes;
         let updates = READS && WRITES && self.terms.updates();
         let reads = READS && (!WRITES || updates || self.draws.unit() < self.terms.read_share);
         let slot = self.slots.take();

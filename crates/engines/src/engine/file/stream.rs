@@ -120,8 +120,8 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
     match job.engine {
         IoEngine::Uring => {
             let timeouts = job.rate > 0;
-            let (depth, direct) = (job.depth, job.direct);
-            let wish = Wish { depth, poll: job.poll, nop: job.nop, timeouts, direct };
+            let (depth, direct, rw_flags) = (job.depth, job.direct, job.rw_flags());
+            let wish = Wish { depth, poll: job.poll, nop: job.nop, timeouts, direct, rw_flags };
             let (ring, notes) = Ring::new(files, buffers, wish).map_err(|why| {
                 (Failure::Failed, format!("cannot make an io_uring for stream {index}: {why}"))
             })?;
@@ -132,30 +132,23 @@ fn set_up(trial: &Trial, index: usize) -> Result<Yield, Broken> {
             }
         }
         IoEngine::Aio => {
-            let aio = Aio::new(files, buffers, job.depth).map_err(|why| {
+            let aio = Aio::new(files, buffers, job.depth, job.rw_flags()).map_err(|why| {
                 let what = format!("cannot set up aio for stream {index}: {}", no_aio(job, &why));
                 (Failure::Unsupported, what)
             })?;
             stream.any_way(aio)
         }
-        IoEngine::Sync if job.close_in_time => {
-            let (paths, writes) = (&trial.files[index].paths, job.direction.writes());
-            let closing = Closing::new(paths, writes, job.direct);
-            let closing = closing.map_err(|why| stream.cannot_open(&why))?;
-            stream.any_way(Single::new(AnyMedium::Closing(closing), buffers))
+        IoEngine::Sync if stream.is_plain() && !job.dontcache && !job.close_in_time => {
+            stream.plainly(Single::new(Blocking::<false>(files), buffers))
         }
-        IoEngine::Sync if stream.is_plain() => {
-            stream.plainly(Single::new(Blocking(files), buffers))
-        }
-        IoEngine::Sync => {
-            stream.any_way(Single::new(AnyMedium::Blocking(Blocking(files)), buffers))
-        }
+        IoEngine::Sync => stream.one_by_one(),
         IoEngine::Stdio => stream.through_library(AnyMedium::Blocks),
         IoEngine::Putc => stream.through_library(AnyMedium::Bytes),
         IoEngine::Mmap => {
             let bytes = trial.files[index].blocks_per_file * job.block_bytes;
             let random = matches!(job.order, Order::Uniform | Order::Zipf(_));
-            let mapped = Mapped::new(files, bytes, job.direction.writes(), random);
+            let part = (trial.files[index].start_bytes, bytes);
+            let mapped = Mapped::new(files, part, job.direction.writes(), random);
             let mapped = mapped.map_err(|why| {
                 (Failure::Failed, format!("cannot map the files of stream {index}: {why}"))
             })?;
@@ -204,6 +197,27 @@ impl Stream<'_> {
             _ => return,
         };
         self.notes.push(Note::new("no-huge-pages", text));
+    }
+
+    /// By a call for each I/O, in a way for which the loop has no copy of its own: what is not to
+    /// stay in the page cache costs a read or a write of the device, beside which a branch is not
+    /// seen.
+    fn one_by_one(self) -> Result<Yield, Broken> {
+        let (job, files) = (&self.trial.job, &self.trial.files[self.index]);
+        let (paths, writes) = (&files.paths, job.direction.writes());
+        let closing = |why: std::io::Error| self.cannot_open(&why);
+        let medium = match (job.close_in_time, job.dontcache) {
+            (false, false) => AnyMedium::Blocking(Blocking(&files.files)),
+            (false, true) => AnyMedium::DontCache(Blocking(&files.files)),
+            (true, false) => {
+                AnyMedium::Closing(Closing::new(paths, writes, job.direct).map_err(closing)?)
+            }
+            (true, true) => AnyMedium::ClosingDontCache(
+                Closing::new(paths, writes, job.direct).map_err(closing)?,
+            ),
+        };
+        let buffers = self.buffers.clone();
+        self.any_way(Single::new(medium, buffers))
     }
 
     /// By the C library's FILE, whole blocks or byte by byte.
@@ -302,6 +316,7 @@ impl Stream<'_> {
             depth: job.depth,
             batch: job.batch,
             blocks_per_file: files.blocks_per_file,
+            start_bytes: files.start_bytes,
             files: files.files.len() as u32,
             pass_ops: job.pass_ops(files.blocks()),
             at_least_ns: job.at_least_ns,
@@ -342,7 +357,7 @@ impl Stream<'_> {
         let terms = self.terms();
         let first = address.clone();
         let buffers = self.buffers.clone();
-        let mut lane = Lane::new((backend, address, check), &terms, shared, buffers, &files.files);
+        let mut lane = Lane::new((backend, address, check), &terms, shared, buffers, files);
         if W && terms.update_every == 0 {
             lane.fill();
         }

@@ -11,6 +11,7 @@ use experiment::knob::{self, Settings};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
 use experiment::plan::files::files_of;
+use facts::bare;
 use host::bandwidth;
 use host::sys::workdir::file_name;
 
@@ -28,11 +29,14 @@ pub fn run(trial: &Trial, context: &mut Context<'_>) -> Result<Measurement, Erro
 /// # Errors
 /// When it has no directory for one of them, or is to check one that was not laid out for that.
 pub fn spec(trial: &Trial, context: &Context<'_>) -> Result<LoadSpec, Error> {
-    let path = |(place, number): (usize, usize)| {
-        let place = context.work.get(place).ok_or_else(|| {
+    let names = trial.settings.directories();
+    let path = |(at, number): (usize, usize)| {
+        let place = context.work.get(at).ok_or_else(|| {
             Error::Failed("cannot place a file: the trial names no directory".to_owned())
         })?;
-        Ok(place.join(file_name(number)))
+        // A device stands for the file of each stream: see `file::files::device`.
+        let is_device = names.get(at).is_some_and(|name| bare::is_device(name));
+        Ok(if is_device { place.clone() } else { place.join(file_name(number)) })
     };
     let files = files_of(&trial.settings, trial.first_file);
     let streams: Result<Vec<Vec<_>>, Error> =

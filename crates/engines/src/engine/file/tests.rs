@@ -12,6 +12,7 @@ use base::pattern::Header;
 use experiment::measurement::Operation;
 
 mod classics;
+mod dontcache;
 mod faults;
 mod latency;
 mod orders;
@@ -320,6 +321,31 @@ fn cold_files_are_not_in_memory_and_warm_ones_are() {
     if direct(folder.path()) {
         assert_eq!(resident(true), Some(0));
     }
+}
+
+/// `iozone-reread file-size=64KiB,16MiB` read the small cell all over the 16 MiB that the large one
+/// had laid out: what was meant for memory came from the device.
+#[test]
+fn a_file_that_a_larger_cell_laid_out_is_read_no_further_than_asked() {
+    let folder = directory();
+    let base = json!({"block-size": 4096, "direct": false, "stop": "pass"});
+    let files = || names(folder.path(), 1, 1);
+    done(with(&base, json!({"access": "write", "file-size": MIB})), files());
+    for engine in ["uring", "sync", "mmap"] {
+        for access in ["read", "random-read"] {
+            let small = json!({"access": access, "file-size": 65536, "io-engine": engine});
+            let said = trial(with(&base, small), files());
+            assert_eq!(said.prepared.unwrap().file_bytes, 65536, "{engine} {access}");
+            let result = said.end.unwrap().unwrap();
+            assert_eq!(result.streams[0].pass.read_bytes, 65536, "{engine} {access}");
+        }
+    }
+    // What is warmed is what the cell uses, and so is what is counted.
+    let path = &files()[0][0];
+    host::sys::pages::drop_cached(&std::fs::File::open(path).unwrap()).unwrap();
+    let warm = json!({"access": "read", "file-size": 65536, "cold": false});
+    let said = trial(with(&base, warm), files());
+    assert_eq!(said.prepared.unwrap().resident_before_bytes, Some(65536));
 }
 
 /// What is done before the window is in no rate and in no latency, and all of it in the totals.

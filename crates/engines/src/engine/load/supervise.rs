@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use super::pool;
 use super::protocol::{Command, LoadResult, LoadSpec, Message, Running, Sent};
 use super::quiet;
 use super::vigil::Vigil;
@@ -82,12 +83,18 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     let allowed_cpus = bounds::allowed_cpus(context.host, worker.pid());
     let wire = behind::wire(context.host, &targets);
     let probe = Probe::new(context.host, worker.pid(), &on.devices);
-    let probe = behind.probe(context.host, probe).with_leaves(&on.below.leaves);
+    let probe = behind.probe(context.host, probe);
+    let probe = probe.with_leaves(&on.below.leaves).with_layers(&on.below.layers);
+    let datasets = on.pool.as_ref().map_or(&[][..], |pool| &pool.datasets);
+    let probe = probe.with_datasets(context.host, datasets);
+    let pools = on.pool.as_ref().map_or(&on.below.pools, |pool| &pool.pools).clone();
     let mirrored = behind.mirrored(context.work, &order.files);
     let mut dialog = Dialog::new(worker, order, context, probe, watched);
     dialog.mirrored = mirrored;
+    dialog.on_zfs = (!pools.is_empty()).then(|| pool::Files::new(pools, &order.files));
     let answer = dialog.talk();
-    let Dialog { worker, counters, evidence, mut patience, interrupted, resident, .. } = dialog;
+    let Dialog { worker, counters, evidence, mut patience, interrupted, resident, on_zfs, .. } =
+        dialog;
     let said = worker.end(ENDING_MAX, || patience.is_over());
     let result = match (answer, said) {
         (Err(Error::Failed(why) | Error::Hung(why)), Err(place)) => {
@@ -118,6 +125,9 @@ pub fn run(order: &Order, context: &mut Context<'_>) -> Result<Measurement, Erro
     whole.count(&evidence.unwrap_or_default());
     if let Some(mirrored) = &mut whole.mirrored {
         mirrored.resident_before_bytes = resident;
+    }
+    if let (Some(known), Some(files)) = (&mut whole.pool, on_zfs) {
+        files.tell(known);
     }
     measurement.evidence = whole;
     measurement.notes.extend(restless);
@@ -194,6 +204,8 @@ struct Dialog<'a, 'b> {
     mirrored: Vec<PathBuf>,
     /// Bytes of those that were in memory before the streams were let go.
     resident: Option<u64>,
+    /// The load's files, where they lie on ZFS.
+    on_zfs: Option<pool::Files>,
 }
 
 impl<'a, 'b> Dialog<'a, 'b> {
@@ -223,6 +235,7 @@ impl<'a, 'b> Dialog<'a, 'b> {
             stopping_since_ns: None,
             mirrored: Vec::new(),
             resident: None,
+            on_zfs: None,
         }
     }
 
@@ -288,6 +301,9 @@ impl<'a, 'b> Dialog<'a, 'b> {
 
     /// Counters first, then the snapshot, then the streams: nothing of the load is missed.
     fn go(&mut self) -> Result<(), Error> {
+        if let Some(files) = &mut self.on_zfs {
+            files.settle(self.context.stop);
+        }
         let pid = self.worker.pid();
         let sampler = Sampler::start(self.context.host, pid, &self.watched).map_err(failed)?;
         self.sampler = Some(sampler);

@@ -119,7 +119,7 @@ impl Round<'_> {
         let_go();
         let all_bytes = self.file_bytes * self.files.files.len() as u64;
         let stayed = &self.served.stayed[self.index];
-        match (forget(&self.files.files, all_bytes), stayed.load(Relaxed)) {
+        match (forget(self.files, all_bytes), stayed.load(Relaxed)) {
             (Some(one), so_far) if so_far != UNKNOWN => stayed.store(so_far + one, Relaxed),
             _ => stayed.store(UNKNOWN, Relaxed),
         }

@@ -58,7 +58,8 @@ pub fn wait(ring: &IoUring, want: usize, at_most_ns: u64) -> io::Result<()> {
 
 /// A wish for a ring with so many entries.
 pub fn wish(entries: usize) -> Wish {
-    Wish { depth: entries as u32, poll: false, nop: false, timeouts: true, direct: false }
+    let (poll, nop, timeouts, direct, rw_flags) = (false, false, true, false, 0);
+    Wish { depth: entries as u32, poll, nop, timeouts, direct, rw_flags }
 }
 
 fn unsupported(what: &str, instead: &'static str) -> impl Fn(io::Error) -> Broken {

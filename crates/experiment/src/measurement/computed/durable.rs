@@ -25,7 +25,8 @@ pub fn durable_bytes(record: &Record) -> Option<u64> {
     let measurement = record.outcome.measurement()?;
     let (bytes, settings) = (measurement.durable?.bytes, &record.trial.settings);
     let evidence = &measurement.evidence;
-    if evidence.is_in_memory() {
+    let lied_to = evidence.pool.as_ref().is_some_and(|pool| pool.unsafe_dataset.is_some());
+    if evidence.is_in_memory() || lied_to {
         return None;
     }
     let ignored = measurement.notes.iter().any(|note| note.kind == "direct-ignored");
@@ -70,7 +71,9 @@ fn at_the_bottom(evidence: &Evidence, bytes: u64, each_stays: bool) -> Option<u6
 pub fn takes_no_memory(measurement: &Measurement, settings: &Settings) -> bool {
     let (evidence, below) = (&measurement.evidence, &measurement.evidence.below);
     let wrote = evidence.delivered.write_bytes > 0;
-    let cached = !below.caches.is_empty() && settings.get(knob::FSYNC) != "every";
+    // ZFS takes writes into memory, around it or not, unless each is made safe.
+    let taken_in = !below.caches.is_empty() || evidence.pool.is_some();
+    let cached = taken_in && settings.get(knob::FSYNC) != "every";
     !evidence.is_in_memory() && !(wrote && (cached || below.unseen.is_some()))
 }
 
@@ -89,15 +92,22 @@ pub fn notes(record: &Record) -> Vec<Note> {
         );
         return vec![Note::new("written-to-memory", text)];
     }
+    if let Some(dataset) = evidence.pool.as_ref().and_then(|pool| pool.unsafe_dataset.as_ref()) {
+        let text = format!(
+            "fsync does nothing on {dataset} (sync=disabled): nothing that was written is known to \
+             be durable, and its speed is memory's until that is full"
+        );
+        return vec![Note::new("sync-disabled", text)];
+    }
     let mut notes = Vec::new();
     if settings.get(knob::DIRECT)
         && !below.caches.is_empty()
         && settings.get(knob::FSYNC) != "every"
     {
         let text = format!(
-            "direct writes went into the page cache below, which holds the file behind {}: the \
-             speed at which they were accepted is memory's",
-            below.caches.join(" and ")
+            "direct writes went into memory below, {}: the speed at which they were accepted is \
+             memory's",
+            below.memory_between()
         );
         notes.push(Note::new("accepted-by-memory", text));
     }
@@ -120,9 +130,9 @@ fn not_all(evidence: &Evidence, bytes: u64) -> Note {
     };
     if !below.caches.is_empty() {
         let text = format!(
-            "of {accepted} that were accepted, how much is durable is not known: {taken}, and the \
-             page cache that holds the file behind {} lies between; larger files help",
-            below.caches.join(" and ")
+            "of {accepted} that were accepted, how much is durable is not known: {taken}, and {} \
+             lies between; larger files help",
+            below.memory_between()
         );
         return Note::new("overwritten-in-memory", text);
     }
@@ -277,6 +287,27 @@ mod tests {
         let why = Some("the file that loop0 shows is shown by a program itself".to_owned());
         let unseen = written(100 * MIB, &[], Below { unseen: why, ..Below::default() });
         assert_eq!((durable_bytes(&unseen), surely(&unseen)), (Some(100 * MIB), false));
+    }
+
+    /// With `sync=disabled` fsync returns at once, and what it promises is not so.
+    #[test]
+    fn nothing_is_durable_where_fsync_does_nothing() {
+        let on_pool = |unsafe_dataset: Option<&str>| {
+            let mut record = written(100 * MIB, &[], Below::default());
+            let Outcome::Done(measurement) = &mut record.outcome else { panic!("it is done") };
+            measurement.evidence.pool = Some(crate::measurement::evidence::Pooled {
+                unsafe_dataset: unsafe_dataset.map(str::to_owned),
+                ..Default::default()
+            });
+            record
+        };
+        let lied_to = on_pool(Some("tank/db"));
+        assert_eq!((durable_bytes(&lied_to), surely(&lied_to)), (None, false));
+        assert_eq!(kinds(&lied_to), ["sync-disabled"]);
+        assert!(notes(&lied_to)[0].text.contains("tank/db (sync=disabled)"));
+        let honest = on_pool(None);
+        assert_eq!((durable_bytes(&honest), surely(&honest)), (Some(100 * MIB), false));
+        assert!(kinds(&honest).is_empty());
     }
 
     /// Partitions, mirrors and loop devices with direct I/O hand down all that they take; drivers

@@ -72,6 +72,10 @@ fn own_bytes(evidence: &Evidence) -> u64 {
 
 /// What the load had read; `None` when it cannot be told from what others read.
 fn own_read(evidence: &Evidence, settings: &Settings) -> Option<u64> {
+    // ZFS reads whole records, ahead, and some of them for its own maps.
+    if evidence.pool.is_some() {
+        return None;
+    }
     let own = evidence.process_read_bytes.filter(|_| evidence.process_io_reliable);
     // Without the process's count, read-ahead of our own looks like others; direct I/O has none.
     let direct = settings.has(knob::DIRECT) && settings.get(knob::DIRECT);
@@ -84,6 +88,10 @@ fn own_read(evidence: &Evidence, settings: &Settings) -> Option<u64> {
 fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
     if evidence.delivered.metadata_ops > 0 {
         // Journals, directories and tables of inodes, all written by threads of the kernel.
+        return None;
+    }
+    // A pool of ZFS writes every few seconds, be it that a file was read.
+    if evidence.pool.is_some() {
         return None;
     }
     let own = evidence.process_write_bytes.unwrap_or(0).max(evidence.delivered.write_bytes);
@@ -137,7 +145,8 @@ impl Traffic<'_> {
         let evidence = &self.measurement.evidence;
         let disks = Self::only(&evidence.disks, &evidence.devices);
         let devices = Self::only(&evidence.devices, &evidence.disks);
-        if disks.is_empty() {
+        // A layer that keeps blocks elsewhere moves them there by itself.
+        if disks.is_empty() || !evidence.below.layers.is_empty() {
             return None;
         }
         let mut others = self.sum(&disks, "read_bytes")? - self.sum(&devices, "read_bytes")?;

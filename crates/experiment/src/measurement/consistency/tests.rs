@@ -209,7 +209,9 @@ fn flash_that_was_filled_before_is_not_called_fresh() {
         judge::notes(&record).iter().any(|note| note.kind == "not-preconditioned")
     };
     assert!(noted(Some(false), "none") && noted(Some(false), "discard"));
-    assert!(!noted(Some(false), "fill") && !noted(Some(false), "fill-twice"));
+    for filled in ["fill", "fill-twice", "random"] {
+        assert!(!noted(Some(false), filled), "{filled}");
+    }
     assert!(!noted(Some(true), "none") && !noted(None, "none"));
 }
 

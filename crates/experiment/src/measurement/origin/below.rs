@@ -24,8 +24,18 @@ impl Facts<'_> {
         (excess > AGREEMENT * delivered + ahead).then(|| excess / delivered)
     }
 
-    /// The verdict `found` on the devices under the files, as the hardware below them bears it out.
+    /// The verdict `found` on the devices under the files, as the hardware below them and the
+    /// layers between bear it out.
     pub fn at_the_bottom(&self, found: Origin) -> Origin {
+        match self.of_the_disks(found) {
+            found if matches!(found.verdict, Verdict::Device | Verdict::Mixed) => {
+                self.past_the_layers(found)
+            }
+            found => found,
+        }
+    }
+
+    fn of_the_disks(&self, found: Origin) -> Origin {
         let below = &self.evidence.below;
         if let Some(why) = &below.unseen {
             return unknown(format!("the devices moved the bytes, but {why}"));
@@ -38,8 +48,8 @@ impl Facts<'_> {
             return match below.caches.is_empty() {
                 true => in_memory(found, &below.in_memory),
                 false => unknown(format!(
-                    "what the disks below {} moved was not counted, and a page cache lies between",
-                    below.caches.join(" and ")
+                    "what the disks at the bottom moved was not counted, and {} lies between",
+                    below.memory_between()
                 )),
             };
         };
@@ -56,10 +66,17 @@ impl Facts<'_> {
         if below.caches.is_empty() {
             return unknown(format!("{told}: something between keeps or packs the data"));
         }
+        if !below.packed.is_empty() {
+            return unknown(format!(
+                "{told}: the rest came from {}, or the pool holds these blocks in less room, for \
+                 {} may be compressed",
+                below.memory_between(),
+                below.packed.join(" and ")
+            ));
+        }
         let reason = format!(
-            "{told}: the rest came from a cache below the file system, the memory that holds the \
-             file behind {}",
-            below.caches.join(" and ")
+            "{told}: the rest came from a cache below the file system, {}",
+            below.memory_between()
         );
         let kind = if share <= AGREEMENT { Verdict::Cache } else { Verdict::Mixed };
         verdict(kind, Some(share), reason)
@@ -73,9 +90,13 @@ impl Facts<'_> {
             return found;
         };
         let Some(excess) = self.excess(moved) else { return found };
+        let why = match below.volumes.is_empty() {
+            true => "others had the rest read",
+            false => "others had the rest read, or parts of a volume's blocks were asked for",
+        };
         unknown(format!(
-            "{} at the bottom moved {} for {} delivered: others had the rest read, which can hide \
-             what came from the cache below {} ({} more)",
+            "{} at the bottom moved {} for {} delivered: {why}, which can hide what came from the \
+             cache below {} ({} more)",
             below.leaves.join(" + "),
             bytes(moved as f64),
             bytes(self.delivered()),
@@ -128,6 +149,42 @@ mod tests {
         assert_eq!(looped(Some(FILE), true).verdict, Verdict::Device);
         assert_eq!(looped(Some(FILE + 8 * MIB), true).verdict, Verdict::Device, "read-ahead");
         assert_eq!(looped(None, true).verdict, Verdict::Unknown, "nobody counted");
+    }
+
+    /// ext4 on a volume of ZFS was `unknown` whatever the pool's disks had read.
+    #[test]
+    fn a_volume_of_zfs_is_judged_by_the_sectors_of_its_pool_naive_device() {
+        let volume = |moved: u64, packed: bool| {
+            let names = vec!["zd0".to_owned()];
+            let trial = with(|e| {
+                e.devices.clone_from(&names);
+                e.below = Below {
+                    leaves: vec!["vda".into(), "vdb".into()],
+                    read_bytes: Some(moved),
+                    caches: names.clone(),
+                    volumes: names.clone(),
+                    packed: if packed { names.clone() } else { Vec::new() },
+                    ..Below::default()
+                };
+            });
+            judge(&trial, &[])
+        };
+        for packed in [false, true] {
+            assert_eq!(volume(FILE + 8 * MIB, packed).verdict, Verdict::Device);
+            let more = volume(2 * FILE, packed);
+            assert_eq!(more.verdict, Verdict::Unknown);
+            assert!(more.reason.contains("parts of a volume's blocks"), "{}", more.reason);
+        }
+        let kept = volume(0, false);
+        assert_eq!(kept.verdict, Verdict::Cache);
+        assert!(kept.reason.ends_with("the memory of ZFS (ARC) behind zd0"), "{}", kept.reason);
+        let half = volume(FILE / 2, false);
+        assert_eq!((half.verdict, half.device_share), (Verdict::Mixed, Some(0.5)));
+        for moved in [0, FILE / 2] {
+            let packed = volume(moved, true);
+            assert_eq!(packed.verdict, Verdict::Unknown);
+            assert!(packed.reason.contains("may be compressed"), "{}", packed.reason);
+        }
     }
 
     /// With a neighbour on the disk below, its sectors are no evidence that ours came from there.

@@ -232,6 +232,32 @@ mod tests {
         }
     }
 
+    /// RWF_DONTCACHE drops what a read brought when that is done: a first read is the device's.
+    /// What was in memory before is given from there, and what the counts leave open stays open.
+    #[test]
+    fn reads_that_leave_nothing_in_memory_are_judged_as_other_buffered_ones_naive_device() {
+        let dontcache = [BUFFERED, ("dontcache", "true")];
+        let trial = |read: u64, resident: u64| {
+            with(|e| {
+                e.process_read_bytes = Some(read);
+                e.device_read_bytes = Some(read);
+                e.resident_before_bytes = Some(resident);
+            })
+        };
+        let verdict = |trial: &_, more: &[(&str, &str)]| {
+            let origin = judge(trial, &[&dontcache[..], more].concat());
+            (origin.verdict, origin.device_share)
+        };
+        assert_eq!(verdict(&trial(FILE, 0), &[]), (Verdict::Device, Some(1.0)));
+        let warm = [("cold", "false")];
+        assert_eq!(verdict(&trial(0, FILE), &warm), (Verdict::Cache, Some(0.0)));
+        assert_eq!(verdict(&trial(FILE / 2, FILE / 2), &[]), (Verdict::Mixed, Some(0.5)));
+        // Nobody accounts for the bytes; read-ahead that hides what was there before.
+        assert_eq!(verdict(&trial(0, 0), &[]).0, Verdict::Unknown);
+        let random = [("access", "random-read")];
+        assert_eq!(verdict(&trial(FILE, FILE / 2), &random).0, Verdict::Unknown);
+    }
+
     /// A FUSE mount that mirrors files in memory was "unknown", though their pages can be counted.
     #[test]
     fn pages_below_a_program_that_mirrors_the_files_are_evidence() {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::again::{CROWD, FASTER_AGAIN};
-use super::{FASTEST_CHANCE, Origin, SURELY, Verdict, origin};
+use super::{FASTEST_CHANCE, Origin, SURELY, Verdict, layers, origin};
 use crate::knob;
 use crate::measurement::{Outcome, Record};
 use crate::plan::files::files_of;
@@ -89,7 +89,9 @@ impl Found {
 /// Whether a trial found a cache behind the kernel, and whether that is no chance by itself.
 fn finds(record: &Record) -> Option<bool> {
     let measurement = record.outcome.measurement()?;
-    if origin(measurement, &record.trial.settings).verdict != Verdict::DeviceCache {
+    // What layers that are counted served is counted of each trial by itself.
+    let found = origin(measurement, &record.trial.settings).verdict;
+    if found != Verdict::DeviceCache || layers::served(&measurement.evidence) {
         return None;
     }
     let pass = measurement.second_pass.as_ref().filter(|pass| pass.second_ns > 0);

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::inventory::Caching;
+
 /// An array of disks.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -18,6 +20,9 @@ pub struct Array {
     pub chunk_bytes: Option<u64>,
     /// Kernel names of its members: those that are there, spares and failed ones among them.
     pub members: Vec<String>,
+    /// How it keeps on some members what the others hold, where it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub caching: Option<Caching>,
     /// How many members it has when it is whole, without spares; `None` where that is not told.
     pub whole: Option<u64>,
     /// Kernel names of the disks at the bottom.

@@ -30,6 +30,9 @@ pub struct Drive {
     pub rpm: Option<u64>,
     /// Why its size, cache or read-ahead matter is told by its device; discards it takes, bytes.
     pub discard_bytes: Option<u64>,
+    /// What the drive itself says of its write cache (`cache_type` of a SCSI or SATA disk); the
+    /// kernel may have been told otherwise, which `write_cache` of its device tells.
+    pub own_write_cache: Option<String>,
     /// Health, as far as it was read.
     pub health: Option<Health>,
 }
@@ -92,7 +95,7 @@ pub struct Health {
 /// Whether a device is a drive, or what looks like one to this machine: nothing made of memory,
 /// files or other devices, no floppy and no optical disk.
 pub fn is_drive(device: &Device) -> bool {
-    let made = ["md", "dm", "memory", "loop", "drbd", "floppy"];
+    let made = ["md", "dm", "bcache", "zvol", "memory", "loop", "drbd", "floppy"];
     let optical = device
         .name
         .strip_prefix("sr")

@@ -11,7 +11,7 @@ use experiment::measurement::Amount;
 const ASKED: Asked = Asked { threshold: 0.05, figure: None };
 
 /// Cells that each deliver `capacity` MB/s, but for a scatter between trials.
-fn server(capacity: f64, noise: &str, seed: u64) -> Vec<Record> {
+pub(super) fn server(capacity: f64, noise: &str, seed: u64) -> Vec<Record> {
     let of = |mb_per_s: f64| format!("{}B/s", (mb_per_s * 1e6).round());
     let cell = |blocks: &&str| {
         let knobs = [
@@ -177,6 +177,9 @@ fn less_of_a_time_is_better() {
         ("cpu_seconds_per_gib", true),
         ("server_system_s", true),
         ("mkfs_ns", true),
+        ("fsck_ns", true),
+        ("rebuild_ns", true),
+        ("fstrim_bytes", false),
         ("cpu_share", false),
         ("retransmits_per_s", true),
     ] {

@@ -31,11 +31,13 @@ fn the_matrix_names_questions_that_there_are_and_no_pair_twice() {
 }
 
 /// What each question can state.
-const STATED: [(&str, Asserts); 9] = [
+const STATED: [(&str, Asserts); 11] = [
     ("scaling", NoMore),
     ("scaling", More),
     ("depth", NoMore),
     ("depth", More),
+    ("disks", NoMore),
+    ("disks", More),
     ("bottleneck", NoMore),
     ("bottleneck", More),
     ("cache", Same),

@@ -78,14 +78,14 @@ const CDF_2002: &[Conclusion] = &[
         "the full bandwidth of the link is reached with jumbo frames only",
         &[
             "`mtu` and throughput",
-            "9 000 is 1.14 at message-size=10 B",
+            "9000 is 1.14 at message-size=10 B",
             "1.76 at message-size=100000 B",
         ],
     ),
     at(
         273,
         "for reasonably sized packets",
-        &["mtu=9 000: the most 0.944 Gb/s at 1000 B, at 100000 B 0.944 Gb/s (100 %)"],
+        &["mtu=9000: the most 0.944 Gb/s at 1000 B, at 100000 B 0.944 Gb/s (100 %)"],
     ),
     at(
         255,
@@ -95,7 +95,7 @@ const CDF_2002: &[Conclusion] = &[
     at(
         293,
         "from disk the network is not filled, with jumbo frames neither",
-        &["mtu=9 000: the most 0.504 Gb/s at 1000 B", "label=asa-disk-to-memory"],
+        &["mtu=9000: the most 0.504 Gb/s at 1000 B", "label=asa-disk-to-memory"],
     ),
     at(
         315,
@@ -105,7 +105,7 @@ const CDF_2002: &[Conclusion] = &[
     at(
         315,
         "and throughput does not scale",
-        &["the most 0.336 Gb/s at 2, at 60 0.0560 Gb/s (17 %)", "interface-mtu=1 500"],
+        &["the most 0.336 Gb/s at 2, at 60 0.0560 Gb/s (17 %)", "interface-mtu=1500"],
     ),
     at(
         342,
@@ -115,7 +115,7 @@ const CDF_2002: &[Conclusion] = &[
     at(
         346,
         "larger buffers of NFS raise its throughput",
-        &["`nfs-read-size`", "that of 32 KiB is 1.38 at interface-mtu=1 500, nfs-transport=udp"],
+        &["`nfs-read-size`", "that of 32 KiB is 1.38 at interface-mtu=1500, nfs-transport=udp"],
     ),
     at(
         363,

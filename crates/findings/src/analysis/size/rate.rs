@@ -21,6 +21,9 @@ pub struct Rate {
     pub said: String,
     /// Numbers of the trials.
     pub trials: Vec<u32>,
+    /// The number of their campaign, where several are joined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub campaign: Option<u64>,
     /// Disks that are behind one controller in the inventory.
     pub ends: Option<u64>,
     /// Place of the machine among those of the campaign.

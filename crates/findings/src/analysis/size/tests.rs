@@ -193,32 +193,100 @@ fn trials_of_ones_own_give_intervals() {
     assert!(of.nics.why.as_ref().unwrap().contains("brickyard send"));
 }
 
+/// Trials of sending 1.2 GB/s to `peer` through an interface.
+fn sent(interface: &str, peer: &str) -> Vec<Record> {
+    let mut records = measured(&[(1, 1.1e9)], |scene| scene);
+    for record in &mut records {
+        record.trial.settings = Settings::defaults("net");
+        record.trial.settings.set(knob::PEER, Some(peer));
+        let Outcome::Done(of) = &mut record.outcome else { panic!("done") };
+        let column = |name: &str, per_s: f64| Column {
+            name: format!("{name}.sent_bytes"),
+            kind: Kind::Counter,
+            values: (0..7).map(|second| (f64::from(second) * per_s) as u64).collect(),
+        };
+        of.counters = vec![Series {
+            source: "interfaces".to_owned(),
+            at_ns: (0..7).map(|second| (second - 1) * 1_000_000_000).collect(),
+            columns: vec![column(interface, 1.2e9), column("eth0", 1e3)],
+        }];
+    }
+    records
+}
+
 /// The card is the one whose interface counted the bytes; loopback is none.
 #[test]
 fn a_network_card_is_told_by_what_its_interface_counted() {
     let over = |interface: &str, peer: &str| {
-        let mut records = measured(&[(1, 1.1e9)], |scene| scene);
-        for record in &mut records {
-            record.trial.settings = Settings::defaults("net");
-            record.trial.settings.set(knob::PEER, Some(peer));
-            let Outcome::Done(of) = &mut record.outcome else { panic!("done") };
-            let column = |name: &str, per_s: f64| Column {
-                name: format!("{name}.sent_bytes"),
-                kind: Kind::Counter,
-                values: (0..7).map(|second| (f64::from(second) * per_s) as u64).collect(),
-            };
-            of.counters = vec![Series {
-                source: "interfaces".to_owned(),
-                at_ns: (0..7).map(|second| (second - 1) * 1_000_000_000).collect(),
-                columns: vec![column(interface, 1.2e9), column("eth0", 1e3)],
-            }];
-        }
-        size(&records, &own_server(), &asked(TARGET)).nics
+        size(&sent(interface, peer), &own_server(), &asked(TARGET)).nics
     };
     let nics = over("eth3", "10.0.0.2");
     assert_eq!((nics.value, nics.rates[0].lanes), (Some(5), Some(8)), "{nics:#?}");
     assert_eq!(over("lo", "10.0.0.2").value, None);
     assert_eq!(over("eth3", "as-is").value, None, "it stayed on this machine");
+}
+
+/// Disks were measured one day and the network another, and `size` answered half of the question
+/// each time: the other half was "not known".
+#[test]
+fn the_disks_of_one_campaign_and_the_cards_of_another_are_one_answer() {
+    let inventory = own_server();
+    let source =
+        |campaign: u64, records| Source { campaign, host: "x8", records, inventory: &inventory };
+    let disks = measured(&[(6, 900e6)], |scene| scene);
+    let slower = measured(&[(6, 850e6)], |scene| scene);
+    let cards = sent("eth3", "10.0.0.2");
+    let joined = |sources: &[Source<'_>]| size_of_several(sources, &asked(TARGET)).unwrap();
+    let (third, fifth) = (source(3, &disks), source(5, &cards));
+    let of = joined(&[third, fifth]);
+    let [alone, network] = [&disks, &cards].map(|of| size(of, &inventory, &asked(TARGET)));
+    assert_eq!((alone.nics.value, network.disks.value), (None, None));
+    let all = (ends(&of.controllers), ends(&of.disks), ends(&of.nics));
+    assert_eq!(all, (ends(&alone.controllers), ends(&alone.disks), ends(&network.nics)));
+    assert_eq!((of.slots.value, of.slots.there), (Some(11), Some(6)));
+    let said = |need: &Need| (need.rates[0].campaign, need.rates[0].said.clone());
+    let (campaign, told) = said(&of.nics);
+    assert!(campaign == Some(5) && told.ends_with("campaign 5"), "{told}");
+    assert!(said(&of.disks).1.ends_with("campaign 3"));
+    // Two campaigns of the same disks: from the highest of their ends to the lowest.
+    let of = joined(&[third, fifth, source(7, &slower)]);
+    let other = size(&slower, &inventory, &asked(TARGET));
+    assert_eq!(of.controllers.value, alone.controllers.value);
+    assert_eq!(of.controllers.high, other.controllers.high.max(alone.controllers.high));
+    assert_eq!(of.controllers.rates.len(), 2);
+    // The memory of the machine, which one of them measured.
+    let mut known = inventory.clone();
+    known["bandwidth"] = json!({ "nodes": [{ "node": 0, "read_bytes_per_s": 9e9 }] });
+    let fifth = Source { inventory: &known, ..fifth };
+    let of = [joined(&[third, fifth]), joined(&[fifth, third])];
+    let memory = |it: &Sizing| it.binds.limits.iter().find(|of| of.what == "memory").cloned();
+    assert!(memory(&of[0]).is_some() && memory(&of[0]) == memory(&of[1]), "{of:#?}");
+}
+
+/// The disks of one server and the cards of another are no server that anybody has.
+#[test]
+fn campaigns_of_two_machines_or_of_others_figures_are_not_joined() {
+    let (inventory, other) = (own_server(), {
+        let mut other = own_server();
+        other["server"]["firmware"]["product"] = json!("PowerEdge 1");
+        other
+    });
+    let (disks, cards) = (measured(&[(6, 900e6)], |scene| scene), sent("eth3", "10.0.0.2"));
+    let third = Source { campaign: 3, host: "a", records: &disks, inventory: &inventory };
+    let fifth = Source { campaign: 5, records: &cards, ..third };
+    let refused = |other: Source<'_>| size_of_several(&[third, other], &asked(TARGET)).unwrap_err();
+    let host = refused(Source { host: "b", ..fifth });
+    assert_eq!(host, Unjoined::Machines(3, 5, "name: a, and b".to_owned()));
+    let product = refused(Source { inventory: &other, ..fifth });
+    assert!(matches!(product, Unjoined::Machines(3, 5, why) if why.starts_with("product: ")));
+    let (reported, machines) = sara(|_| ());
+    let sara = Source { campaign: 1, host: "a", records: &reported, inventory: &machines };
+    assert_eq!(refused(sara), Unjoined::Reported(1));
+    // Nothing is known of a machine without an inventory but its name.
+    let bare = json!({});
+    assert!(
+        size_of_several(&[third, Source { inventory: &bare, ..fifth }], &asked(TARGET)).is_ok()
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The figures that every evaluation of files has, so that any two can be held against each other.
 
-use super::{SummaryFigure, Unit, caveat, remark};
+use super::{SummaryFigure, Unit, candidates, caveat, remark};
 use crate::analysis::curve::Cell;
 use crate::analysis::fastest::Fastest;
 use base::stats::Estimate;
@@ -136,6 +136,7 @@ impl CoreFigure {
         if self.take == Take::Latency {
             return self.latency(&among, computed);
         }
+        let among = candidates(&among, self.rate());
         let found = Fastest::of(&among, self.rate())?;
         let table = computed.iter().find(|cell| cell.settings == *found.cell.settings);
         // What was no choice is the figure of the tables.

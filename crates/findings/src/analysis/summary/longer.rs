@@ -19,8 +19,25 @@ const MINUTE_NS: u64 = 60_000_000_000;
 pub fn advice(campaign: &Campaign) -> String {
     match longer(campaign) {
         Some(budget) => format!("Give it more time: --budget {budget}."),
-        None => format!("Repeat each load more often: {REPLICATES} 10."),
+        None => format!("Repeat each load more often: {REPLICATES} {}.", more(campaign)),
     }
+}
+
+/// How often each load is worth running: three times as often as it was, and ten times at least.
+fn more(campaign: &Campaign) -> u64 {
+    let before = typed(campaign, REPLICATES).and_then(|word| word.parse::<u64>().ok());
+    before.unwrap_or(0).saturating_mul(3).max(10)
+}
+
+/// What was typed behind an option, after a blank or `=`.
+fn typed(campaign: &Campaign, option: &str) -> Option<String> {
+    let mut words = campaign.argv.iter();
+    let found = words.find_map(|word| match word.strip_prefix(option) {
+        Some("") => Some(None),
+        Some(rest) => Some(Some(rest.strip_prefix('=')?.to_owned())),
+        None => None,
+    });
+    found.and_then(|it| it.or_else(|| words.next().cloned()))
 }
 
 /// Of an evaluation `--replicates` is no word: its findings advise more time.
@@ -40,13 +57,7 @@ fn longer(campaign: &Campaign) -> Option<String> {
     if campaign.plan != "evaluate" {
         return None;
     }
-    let mut words = campaign.argv.iter();
-    let typed = words.find_map(|word| match word.strip_prefix("--budget") {
-        Some("") => Some(None),
-        Some(rest) => Some(rest.strip_prefix('=').map(str::to_owned)),
-        None => None,
-    });
-    let typed = typed.and_then(|it| it.or_else(|| words.next().cloned()));
+    let typed = typed(campaign, "--budget");
     let budget_ns = typed.and_then(|it| parse_duration_ns(&it).ok()).unwrap_or(BUDGET_NS);
     let minutes = budget_ns.saturating_mul(LONGER).div_ceil(MINUTE_NS).max(1);
     Some(match minutes {
@@ -64,6 +75,25 @@ mod tests {
         campaign.plan = "evaluate".into();
         campaign.argv = words.split(' ').map(str::to_owned).collect();
         campaign
+    }
+
+    /// "Repeat each load more often: --replicates 10" was said of one that had run eleven times.
+    #[test]
+    fn more_replicates_are_more_than_there_were() {
+        let of = |words: &str| {
+            let mut campaign = campaign(words);
+            campaign.plan = "random-read".into();
+            advice(&campaign)
+        };
+        for (words, many) in [
+            ("brickyard run random-read", 10),
+            ("brickyard run random-read --replicates 3", 10),
+            ("brickyard run random-read --replicates 11 --dir /x", 33),
+            ("brickyard run random-read --replicates=40", 120),
+            ("brickyard run random-read --replicates", 10),
+        ] {
+            assert!(of(words).ends_with(&format!("--replicates {many}.")), "{}", of(words));
+        }
     }
 
     /// "some 27 replicates would tell: --replicates 27", of a command that has no such word.

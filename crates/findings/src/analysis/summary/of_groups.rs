@@ -1,7 +1,7 @@
 //! The figures of campaigns that measure something else than the core set: of each part of the plan
 //! what it is about, at its best.
 
-use super::{SummaryFigure, Unit, caveat, remark};
+use super::{SummaryFigure, Unit, candidates, caveat, remark};
 use crate::analysis::curve::Cell;
 use crate::analysis::fastest::Fastest;
 use crate::analysis::programs;
@@ -49,9 +49,12 @@ fn line(part: &str, cells: &[&Cell<'_>]) -> Option<SummaryFigure> {
         cells.iter().all(|cell| programs::is_timed(cell)) && Fastest::program(cells).is_some();
     let has = |name: &str| cells.iter().any(|cell| !cell.values(name).is_empty());
     let rate = RATES.iter().find(|(name, _)| !is_timed && has(name));
+    let mut among = cells.len();
     let (found, unit, values) = match rate {
         Some((name, unit)) => {
-            let found = Fastest::of(cells, name)?;
+            let cells = candidates(cells, name);
+            among = cells.len();
+            let found = Fastest::of(&cells, name)?;
             let unit = match found.cell.settings.is_network() {
                 true => Unit::BitsPerSecond,
                 false => *unit,
@@ -70,8 +73,8 @@ fn line(part: &str, cells: &[&Cell<'_>]) -> Option<SummaryFigure> {
     let (low, high) =
         values.iter().fold((f64::MAX, f64::MIN), |(a, b), it| (a.min(*it), b.max(*it)));
     let mut load = counted(found.cell.settings.how_many(knob::STREAMS) as u64, "stream");
-    if cells.len() > 1 {
-        load += &format!(", best of {}", cells.len());
+    if among > 1 {
+        load += &format!(", best of {among}");
     }
     Some(SummaryFigure {
         name: part.to_owned(),

@@ -17,6 +17,7 @@ const SAID: &[&str] = &["notes", "noise", "failures"];
 /// last.
 const WORTH: &[&str] = &[
     "integrity",
+    "power-cut",
     "effects",
     "best",
     "scaling",
@@ -59,7 +60,9 @@ pub fn of(
     let of_others = findings.iter().filter(|it| !SAID.contains(&it.question));
     let mut all: Vec<&Finding> = of_others.filter(news).collect();
     let worth = |it: &Finding| {
-        let known = WORTH.iter().position(|name| *name == it.question);
+        // That a power cut loses what nothing flushed is as it should be, and no answer of a speed.
+        let expected = it.question == "power-cut" && it.severity == Severity::Info;
+        let known = WORTH.iter().position(|name| *name == it.question).filter(|_| !expected);
         known.unwrap_or(WORTH.len())
     };
     all.sort_by_key(|it| (it.severity != Severity::Error, worth(it)));

@@ -3,7 +3,8 @@
 use base::value::{bytes, duration};
 use experiment::campaign::Campaign;
 use experiment::measurement::Record;
-use facts::inventory::{Device, Target};
+use facts::bare;
+use facts::inventory::{Device, Kind, Target};
 
 /// `/srv on vm: 256 GiB virtio disk, ext4`; of what is no directory, the plan and the machine.
 pub fn subject(campaign: &Campaign) -> String {
@@ -17,11 +18,15 @@ pub fn subject(campaign: &Campaign) -> String {
         1 => String::new(),
         many => format!(" and {} more", many - 1),
     };
+    let (at, place) = match bare::device(&first.directory) {
+        Some(device) => ("of", device),
+        None => ("in", first.directory.as_str()),
+    };
     let plan = match campaign.plan.as_str() {
         "evaluate" => String::new(),
-        plan => format!("{plan} in "),
+        plan => format!("{plan} {at} "),
     };
-    format!("{plan}{}{more}{host}: {}", first.directory, lies_on(first))
+    format!("{plan}{place}{more}{host}: {}", lies_on(first))
 }
 
 /// The same without the names of the machine and of directories: `256 GiB virtio disk, ext4`.
@@ -47,6 +52,13 @@ fn targets(campaign: &Campaign) -> Vec<Target> {
 
 /// What a directory lies on, in a few words.
 fn lies_on(target: &Target) -> String {
+    if bare::is_device(&target.directory) {
+        // An array is read as one, whatever is below it.
+        return match target.devices.first() {
+            Some(device) => format!("{}, {}", one(device), bare::RAW),
+            None => bare::RAW.to_owned(),
+        };
+    }
     let filesystem = match target.holding_filesystem.as_str() {
         "" => target.filesystem.as_str(),
         below => below,
@@ -76,7 +88,11 @@ fn one(disk: &Device) -> String {
 }
 
 fn kind(disk: &Device) -> &str {
-    if disk.backing.is_some() { "loop" } else { disk.transport.as_str() }
+    match disk.kind {
+        Kind::Stacked => disk.layout.as_deref().unwrap_or("stacked"),
+        _ if disk.backing.is_some() => "loop",
+        _ => disk.transport.as_str(),
+    }
 }
 
 /// `25 Nov 2026, 3 min`: the day it began, in UTC, and how long it took as far as that is known.

@@ -29,7 +29,8 @@ pub fn is_ours(start: &[u8], _: &[u8]) -> bool {
     let head = String::from_utf8_lossy(&start[..start.len().min(4 << 10)]);
     let title = head.split("\n\n").next().unwrap_or_default();
     let title = title.split_whitespace().collect::<Vec<_>>().join(" ");
-    title.starts_with("Brickyard ") && title.ends_with(SIDE_BY_SIDE)
+    let ours = title.ends_with(SIDE_BY_SIDE) || title.contains(super::exchange::TITLE);
+    title.starts_with("Brickyard ") && ours
 }
 
 fn one(pair: &Pair<'_>) -> String {

@@ -50,6 +50,7 @@ pub fn figures(input: &Input<'_>) -> Vec<Figure> {
     figures.extend(effects::together(&input.shown.effects));
     figures.extend(operations::figure(&groups, followed));
     let mut beside: Vec<Figure> = distribution::figure(input, &groups).into_iter().collect();
+    beside.extend(distribution::reported::figure(input));
     beside.extend(course::figure(input));
     for (mut figure, words) in all {
         if figure.panels.is_empty() {

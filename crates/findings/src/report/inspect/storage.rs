@@ -56,6 +56,9 @@ fn drive_facts(drive: &Drive, device: Option<&Device>) -> Vec<String> {
             _ => String::new(),
         });
         facts.extend(device.write_cache.clone());
+        let own =
+            drive.own_write_cache.iter().filter(|own| device.write_cache.as_ref() != Some(own));
+        facts.extend(own.map(|own| format!("its own cache {own}")));
         facts.extend(device.scheduler.as_ref().map(|word| format!("scheduler {word}")));
         facts.extend(device.read_ahead_kib.map(|size| format!("read-ahead {}", kib(size))));
     }
@@ -239,12 +242,9 @@ fn array_facts(array: &Array) -> Vec<String> {
     let chunk = array
         .chunk_bytes
         .map_or(String::new(), |bytes| format!("chunk {}", value::bytes(bytes as f64)));
-    vec![
-        kind,
-        format!("of {}", few(&array.members, 8)),
-        chunk,
-        array.state.clone().unwrap_or_default(),
-        missing,
-        busy,
-    ]
+    let of = match &array.caching {
+        Some(caching) => format!("of {}; {caching}", few(&caching.origin(&array.members), 8)),
+        None => format!("of {}", few(&array.members, 8)),
+    };
+    vec![kind, of, chunk, array.state.clone().unwrap_or_default(), missing, busy]
 }

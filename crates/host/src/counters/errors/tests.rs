@@ -28,6 +28,7 @@ fn target(devices: &[&str]) -> Vec<Target> {
         remote: false,
         memory: false,
         ceiling: None,
+        pool: None,
     };
     vec![named]
 }

@@ -3,7 +3,6 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::sysfs;
 use super::{bytes, device, follow};
 use crate::sys::Host;
 
@@ -90,15 +89,6 @@ fn link_to(host: &Host, folder: &str, name: &str) -> Option<String> {
 /// The file that a loop device shows, in the kernel's words.
 pub fn shown_file(host: &Host, name: &str) -> Option<String> {
     host.word(format!("/sys/block/{name}/loop/backing_file"))
-}
-
-/// The disk that a partition is a part of; `None` when it is none.
-pub fn whole_of(host: &Host, name: &str) -> Option<String> {
-    let path = host.resolve(format!("/sys/class/block/{name}"))?;
-    if !host.exists(path.join("partition")) {
-        return None;
-    }
-    sysfs::name_of(path.parent().map(Path::to_owned))
 }
 
 /// What an array, a volume or a cache is made of; `None` when it is a disk.

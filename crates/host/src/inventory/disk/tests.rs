@@ -150,6 +150,30 @@ fn every_other_name_is_refused_with_the_name_to_write() {
     }
 }
 
+/// A new array is first read raw: what is read may be made of others. A part of a disk is read by
+/// saying how much.
+#[test]
+fn what_is_only_read_may_be_an_array_and_is_no_partition() {
+    let machine = Recording::unpack(MACHINE);
+    let host = machine.host();
+    let array = find_to_read(&host, "/dev/disk/by-id/md-name-x").unwrap();
+    assert_eq!((array.name.as_str(), array.size_bytes), ("md0", 8192 * 512));
+    assert_eq!(find_to_read(&host, "serial:SERIAL-A").unwrap().name, "sda");
+    for (named, why, hint) in [
+        ("/dev/md0", "another disk", "write `/dev/disk/by-id/md-name-x`"),
+        ("/dev/sda1", "partition of sda", "file-size="),
+        ("/dev/disk/by-id/ata-SERIAL-A-part1", "partition of sda", "file-size="),
+        ("path:/dev/md0,size=4194304", "can be told", "md-name-x"),
+        ("path:/dev/vdb,size=5", "1073741824 bytes, not 5", "the one that you"),
+        ("serial:NONE", "no disk of this machine", "`serial:SERIAL-A` (sda, 1000 MiB)"),
+        ("/srv/a.img", "no name of a disk", "disks of this machine"),
+    ] {
+        let error = find_to_read(&host, named).expect_err(named);
+        assert!(error.why.contains(why), "{named}: {}", error.why);
+        assert!(error.hint.as_ref().unwrap().contains(hint), "{named}: {:?}", error.hint);
+    }
+}
+
 #[test]
 fn a_machine_without_sys_has_no_disks_and_says_so() {
     let error = find(&Recording::unpack("").host(), "serial:X").unwrap_err();
@@ -164,4 +188,14 @@ fn the_names_that_are_offered_find_their_disk() {
     for name in ["sda", "nvme0n1", "nvme0n2", "vdb", "vdc", "loop0"] {
         assert_eq!(find(&host, &name_for_plan(&host, name)).unwrap().name, name);
     }
+}
+
+/// The serial number of a disk that the kernel's own iSCSI target serves was `LABvda` and a zero,
+/// which no plan can name.
+#[test]
+fn a_serial_number_ends_before_the_zero_of_an_iscsi_target() {
+    let text = MACHINE.replace("hex 00800008 53455249414c2d41", "hex 00800009 53455249414c2d4100");
+    let machine = Recording::unpack(&text);
+    let disk = find(&machine.host(), "serial:SERIAL-A").unwrap();
+    assert_eq!(disk.name, "sda");
 }

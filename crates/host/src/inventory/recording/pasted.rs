@@ -80,6 +80,7 @@ pub const KINDS: &[&Kind] = &[
     &mdstat::MDSTAT,
     &zpool::STATUS,
     &zpool::LIST,
+    &zpool::GET,
     &lscpu::LSCPU,
     &dmidecode::DMIDECODE,
     &ethtool::ETHTOOL,
@@ -135,12 +136,13 @@ pub fn tree(texts: &[Named<'_>]) -> Result<Tree, String> {
     into_tree(draft, &sources)
 }
 
-/// The same of what a program gathered: one that cannot be read is left out, and said to be.
+/// The same of what a program gathered, beside copies of files of a machine at these places: one
+/// text that cannot be read is left out, and said to be.
 ///
 /// # Errors
 /// When nothing of it can be read.
-pub fn gathered(texts: &[Named<'_>]) -> Result<Tree, String> {
-    let mut draft = Draft::default();
+pub fn gathered(texts: &[Named<'_>], copied: &[&'static str]) -> Result<Tree, String> {
+    let mut draft = Draft { copied: copied.to_vec(), ..Draft::default() };
     let mut sources = Vec::new();
     for Named { name, text } in texts {
         let mut more = draft.clone();

@@ -5,7 +5,7 @@ use super::private::Private;
 use super::text;
 use super::walk::{Kept, Walk};
 use super::wanted;
-use crate::inventory::server;
+use crate::inventory::{caching, server};
 use crate::sys::{Error, Host, Watch, clock};
 
 /// Records `host` as a text for [`super::Recording::open_path`], in order of path. Unless
@@ -159,6 +159,8 @@ fn asked(host: &Host, walk: &mut Walk<'_>) {
     let devices = crate::inventory::device::all(host, &mounts);
     let mut texts = server::usage::record(&mounts);
     texts.extend(server::drive::health::record(host, &devices));
+    texts.extend(server::zfs::record(host, &mounts));
+    texts.extend(caching::record(host, &devices));
     for name in host.list("/sys/class/net") {
         if let Ok(text) = server::interface::ask_live(host, &name) {
             texts.push((server::interface::recorded_at(&name), text));

@@ -21,9 +21,12 @@ const COPIED: &[&str] = &[
     "proc/meminfo",
     "proc/sys",
     "proc/self/mountinfo",
+    "proc/spl/kstat/zfs/arcstats",
     "sys/devices/system/cpu",
     "sys/devices/system/node",
     "sys/class/dmi/id",
+    "sys/module/zfs/version",
+    "sys/module/zfs/parameters",
 ];
 /// Outputs that are read, by the beginnings of their names, and folders that they stand in.
 const OUTPUTS: &[(&str, &[&str])] = &[
@@ -32,12 +35,12 @@ const OUTPUTS: &[(&str, &[&str])] = &[
     ("processor", &["lscpu"]),
     ("md", &["mdadm_-D", "mdadm_--detail"]),
     ("hardware", &["dmidecode"]),
-    ("networking", &["ethtool_", "ip_-j", "ip_-d_-j"]),
+    ("networking", &["ethtool_", "ip_-j", "ip_-d_", "ip_-s_-d_link"]),
     ("nvme", &["nvme_list", "nvme_smart-log", "smartctl"]),
     ("ata", &["smartctl"]),
     ("scsi", &["smartctl"]),
     ("megaraid", &["smartctl"]),
-    ("zfs", &["zpool_status", "zpool_list"]),
+    ("zfs", &["zpool_status", "zpool_list", "zpool_get", "zfs_get"]),
 ];
 
 /// Whether a folder is such a report.
@@ -73,7 +76,8 @@ pub fn tree(root: &Path) -> Result<Tree, String> {
         texts.push(("proc/mdstat".to_owned(), text));
     }
     let named: Vec<Named<'_>> = texts.iter().map(|(name, text)| Named { name, text }).collect();
-    let mut tree = pasted::gathered(&named)?;
+    let copied = COPIED.iter().copied().filter(|place| root.join(place).symlink_metadata().is_ok());
+    let mut tree = pasted::gathered(&named, &copied.collect::<Vec<_>>())?;
     for place in COPIED {
         copy(root, place, 0, &mut FILES_MAX.clone(), &mut tree);
     }

@@ -77,6 +77,7 @@ pub const LINKS: &[&str] = &[
 /// Single files. `*` stands for any one name.
 pub const FILES: &[&str] = &[
     "/etc/tuned/active_profile",
+    "/sys/module/zfs/parameters/zfs_txg_timeout",
     "/proc/cmdline",
     "/proc/cpuinfo",
     "/proc/device-tree/model",

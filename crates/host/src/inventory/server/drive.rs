@@ -64,8 +64,16 @@ fn describe(host: &Host, device: &Device) -> Drive {
         queue_depth: number("queue/nr_requests"),
         rpm: rotation.map(u64::from),
         discard_bytes: number("queue/discard_max_bytes"),
+        own_write_cache: own_write_cache(host, &whole),
         health: None,
     }
+}
+
+/// What a SCSI disk, as every SATA disk is one, says of its cache: `write back`, `write through`.
+fn own_write_cache(host: &Host, whole: &Path) -> Option<String> {
+    let folder = whole.join("device/scsi_disk");
+    let names = host.list(&folder);
+    host.word(folder.join(names.first()?).join("cache_type"))
 }
 
 /// The nearest PCI function that a place in /sys lies below.

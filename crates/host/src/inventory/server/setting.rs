@@ -1,4 +1,4 @@
-//! Settings of the kernel that matter to a storage server (/proc/sys, tuned).
+//! Settings of the kernel that matter to a storage server (/proc/sys, tuned, ZFS).
 
 use super::Reading;
 use facts::inventory::server::Setting;
@@ -38,6 +38,12 @@ const ASKED: &[&str] = &[
     "fs.aio-max-nr",
 ];
 
+/// What is no sysctl, and where it is: zfs(4) has the module's.
+const ELSEWHERE: &[(&str, &str)] = &[
+    ("tuned profile", "/etc/tuned/active_profile"),
+    ("zfs_txg_timeout", "/sys/module/zfs/parameters/zfs_txg_timeout"),
+];
+
 /// Reads them.
 pub fn read(reading: &mut Reading<'_>) -> Vec<Setting> {
     let mut settings = Vec::new();
@@ -45,8 +51,9 @@ pub fn read(reading: &mut Reading<'_>) -> Vec<Setting> {
         let place = format!("/proc/sys/{}", name.replace('.', "/"));
         settings.extend(setting(reading, name, place));
     }
-    let place = "/etc/tuned/active_profile".to_owned();
-    settings.extend(setting(reading, "tuned profile", place));
+    for (name, place) in ELSEWHERE {
+        settings.extend(setting(reading, name, (*place).to_owned()));
+    }
     settings
 }
 
@@ -74,7 +81,8 @@ mod tests {
     fn settings_are_read_with_their_blanks_made_one() {
         let found = recorded(
             "/proc/sys/net/ipv4/tcp_rmem = 4096\t131072\t6291456\n/proc/sys/vm/dirty_ratio = 20\n\
-             /proc/sys/fs/aio-max-nr = 65536\n/etc/tuned/active_profile = throughput-performance\n",
+             /proc/sys/fs/aio-max-nr = 65536\n/etc/tuned/active_profile = throughput-performance\n\
+             /sys/module/zfs/parameters/zfs_txg_timeout = 15\n",
         );
         let told: Vec<(&str, &str)> =
             found.iter().map(|one| (one.name.as_str(), one.value.as_str())).collect();
@@ -85,6 +93,7 @@ mod tests {
                 ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
                 ("fs.aio-max-nr", "65536"),
                 ("tuned profile", "throughput-performance"),
+                ("zfs_txg_timeout", "15"),
             ]
         );
         assert_eq!(found[2].place, "/proc/sys/fs/aio-max-nr");

@@ -6,13 +6,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::zfs::pool_of;
 use super::{Reading, patient};
 use crate::inventory::device::of_mount;
 use crate::sys::filesystem::{Space, mount_identity, space};
-use crate::sys::{Error, command};
+use crate::sys::{Error, Host, command};
 use facts::inventory::Mount;
 use facts::inventory::mount::nature;
-use facts::inventory::server::Usage;
+use facts::inventory::server::{Usage, Zfs};
 
 /// How long all file systems together are waited for.
 pub const PATIENCE: Duration = Duration::from_millis(300);
@@ -36,7 +37,7 @@ struct Room {
 /// Reads them, in the order in which they were mounted. A file system that is mounted several times
 /// (bind mounts, subvolumes) is listed where it was mounted first. Takes at most [`PATIENCE`]: one
 /// that does not answer, as a dead server's, is remembered as not read.
-pub fn read(reading: &mut Reading<'_>, mounts: &[Mount]) -> Vec<Usage> {
+pub fn read(reading: &mut Reading<'_>, mounts: &[Mount], pools: Option<&Zfs>) -> Vec<Usage> {
     let host = reading.host();
     let chosen = leave_out_images(reading, chosen(mounts));
     let rooms: Vec<Result<Room, String>> = match host.is_live() {
@@ -62,12 +63,21 @@ pub fn read(reading: &mut Reading<'_>, mounts: &[Mount]) -> Vec<Usage> {
             filesystem: mount.filesystem.clone(),
             source: mount.source.clone(),
             options: mount.all_options(),
-            on: of_mount(host, mount),
+            on: devices_of(host, mount, pools),
             total_bytes: room.map(|room| room.total_bytes),
             available_bytes: room.map(|room| room.available_bytes),
         });
     }
     usages
+}
+
+/// The devices that it lies on directly: of ZFS those of its pool.
+fn devices_of(host: &Host, mount: &Mount, pools: Option<&Zfs>) -> Vec<String> {
+    let name = pool_of(&mount.source).filter(|_| mount.filesystem == "zfs");
+    match name.and_then(|name| pools?.pool(&name)) {
+        Some(pool) => pool.devices().unwrap_or_default(),
+        None => of_mount(host, mount),
+    }
 }
 
 /// The file of a recording that holds how full the file system of mount `id` is.
@@ -161,7 +171,6 @@ mod tests {
     use super::*;
     use crate::inventory::mounts;
     use crate::inventory::recording::Recording;
-    use crate::sys::Host;
     use facts::inventory::server::Unread;
 
     const MACHINE: &str = "\
@@ -192,7 +201,7 @@ mod tests {
         let machine = Recording::unpack(text);
         let host = machine.host();
         let mut reading = Reading::new(&host);
-        let usages = read(&mut reading, &mounts(&host).unwrap());
+        let usages = read(&mut reading, &mounts(&host).unwrap(), None);
         (usages, reading.into_unread())
     }
 
@@ -258,7 +267,7 @@ mod tests {
             assert_eq!(ask_live(&hidden).unwrap_err().why, "another mount hides it");
         }
         let mut reading = Reading::new(&host);
-        let usages = read(&mut reading, &mounts);
+        let usages = read(&mut reading, &mounts, None);
         assert!(usages.iter().any(|usage| usage.mount_point == "/"));
     }
 }

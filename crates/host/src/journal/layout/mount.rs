@@ -99,6 +99,12 @@ fn is_ours(now: &Now<'_>, there: &Mounted, disks: &[Identity]) -> bool {
     if pulled.iter().any(|disk| disk.number.as_deref() == Some(there.number.as_str())) {
         return true;
     }
+    if there.filesystem == "zfs" {
+        // Its source is a dataset; one of a pool that is not ours, or lies elsewhere, is others'.
+        let pool = there.source.split('/').next().unwrap_or_default();
+        return pool.starts_with("brickyard")
+            && super::pool::is_imported(now, pool, &names) == Ok(true);
+    }
     if !there.number.starts_with("0:") {
         let link = format!("/sys/dev/block/{}", there.number);
         let device =

@@ -31,7 +31,7 @@ pub(super) fn undo(now: &Now<'_>, disk: &Identity, mark: &str) -> Fate {
     }
 }
 
-fn wipe(now: &Now<'_>, node: &Path) -> Result<(), Error> {
+pub(super) fn wipe(now: &Now<'_>, node: &Path) -> Result<(), Error> {
     // A mkfs that was killed with us holds it until the kernel is through with its writes.
     let begun_ns = clock::monotonic_ns();
     while block::is_held(node) {
@@ -51,7 +51,7 @@ fn wipe(now: &Now<'_>, node: &Path) -> Result<(), Error> {
     }
 }
 
-fn look(now: &Now<'_>, node: &Path) -> Result<Vec<Found>, Error> {
+pub(super) fn look(now: &Now<'_>, node: &Path) -> Result<Vec<Found>, Error> {
     let name = node.display().to_string();
     let text = now.run(&["wipefs", "--json", "--output", "TYPE,UUID,LABEL", &name], COMMAND_MAX)?;
     let mut found = parse(&text).ok_or_else(|| {
@@ -80,8 +80,13 @@ pub fn parse(text: &str) -> Option<Vec<Found>> {
 }
 
 impl Found {
-    fn is_marked(&self, mark: &str) -> bool {
+    pub(super) fn is_marked(&self, mark: &str) -> bool {
         self.marks.iter().any(|held| held == mark || super::same_uuid(held, mark))
+    }
+
+    /// Whether it is one of these kinds.
+    pub(super) fn is_of(&self, kinds: &[&str]) -> bool {
+        kinds.contains(&self.kind.as_str())
     }
 }
 

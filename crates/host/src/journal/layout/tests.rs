@@ -77,6 +77,7 @@ fn every_act(machine: &Machine) -> Vec<Act> {
         Act::Array { name: "md100".into(), uuid: UUID.into(), members: vec![one.clone()] },
         Act::Group { name: "brickyard_1".into(), members: vec![one.clone(), two.clone()] },
         Act::Directory { path: "/mnt/brickyard-1".into() },
+        Act::Pool { name: "brickyard_1".into(), members: vec![one.clone(), two.clone()] },
         Act::Mount { at: "/mnt/brickyard-1".into(), disks: vec![one, two] },
     ]
 }
@@ -102,8 +103,8 @@ fn every_act_survives_the_file_and_every_cut_of_it() {
     let mut journal = Journal::open(&path).unwrap();
     let path = acts[2].called();
     journal.note(Line::Done { path }).unwrap();
-    assert_eq!(journal.acts().len(), 4);
-    assert_eq!(journal.position(), 6);
+    assert_eq!(journal.acts().len(), 5);
+    assert_eq!(journal.position(), 7);
 }
 
 /// Settings are given up one by one during a run; the layout under it must stay.
@@ -120,6 +121,43 @@ fn undoing_some_settings_touches_no_layout() {
     let said = journal.undo_layout(&machine.host(), 0);
     assert_eq!(said[0].to_string(), "removed /mnt/brickyard-1");
     assert!(journal.acts().is_empty() && !machine.host().exists("/mnt/brickyard-1"));
+}
+
+/// A journal that somebody else wrote must not have us destroy a pool.
+#[test]
+fn a_pool_of_another_name_is_not_destroyed_and_partitions_are_found() {
+    let machine = Machine::new();
+    let strange = Act::Pool { name: "tank".into(), members: vec![machine.disk("sda")] };
+    let Fate::Failed(error) = machine.undo(&strange) else { panic!("destroyed") };
+    assert!(error.to_string().contains("not a name that brickyard gives"), "{error}");
+    assert!(block::partitions(&machine.host(), "sda").is_empty());
+    for part in ["sda1", "sda9"] {
+        machine.put(&format!("/sys/block/sda/{part}/partition"), "1");
+    }
+    assert_eq!(block::partitions(&machine.host(), "sda"), ["sda1", "sda9"]);
+    assert_eq!(block::whole_of(&machine.host(), "sdb"), None);
+    let told = "brickyard_1\t960M\t96M\t864M\t-\t-\t0%\t10%\t1.00x\tONLINE\t-\n\
+                \tmirror-0\t960M\t96M\n\t/dev/sda1\t-\t-\n\t/dev/sdb1\t-\t-\nlogs\t-\n\
+                \t/dev/sdc1\t960M\t-\n";
+    assert_eq!(pool::leaves(told), ["/dev/sda1", "/dev/sdb1", "/dev/sdc1"]);
+    for end in 0..told.len() {
+        assert!(pool::leaves(&told[..end]).len() <= 3);
+    }
+}
+
+/// Of a pool on two disks one could not be wiped and the other was somebody else's by then. The
+/// second fate was told: the journal forgot the pool, and the first disk kept its labels.
+#[test]
+fn a_disk_that_could_not_be_wiped_is_not_forgotten_for_another_that_is_somebody_elses() {
+    let failed = || Fate::Failed(Error::new("cannot wipe /dev/sda", "somebody uses it"));
+    let strange = || Fate::ChangedByOthers("xfs".into(), "nothing".into());
+    let order = [Fate::Gone, Fate::Removed, strange(), Fate::WouldRemove, failed()];
+    for (at, low) in order.iter().enumerate() {
+        for high in &order[at..] {
+            assert_eq!(pool::worse(low.clone(), high.clone()), *high, "{low:?} then {high:?}");
+            assert_eq!(pool::worse(high.clone(), low.clone()), *high, "{high:?} then {low:?}");
+        }
+    }
 }
 
 #[test]

@@ -9,10 +9,14 @@
 use crate::journal::identity;
 use std::fs::File;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::sys::block::{self, How};
-use crate::sys::{Error, Host};
+use crate::sys::{Error, Host, clock};
 use facts::inventory::disk::Disk;
+
+/// How long udev may look at what appears on a disk, on a machine that is busy.
+const UDEV_MAX: Duration = Duration::from_secs(60);
 
 /// A disk that is ours until this is dropped.
 #[derive(Debug)]
@@ -62,6 +66,15 @@ impl Claim {
         Ok(())
     }
 
+    /// Lets udev look at the partitions that a tool makes, as zpool(8) waits for. Other runs of
+    /// ours, and tools that format disks, are still kept out.
+    ///
+    /// # Errors
+    /// The kernel's.
+    pub fn let_udev_in(&mut self) -> Result<(), Error> {
+        block::share(&self.lock).map_err(|error| what(&self.disk, error))
+    }
+
     /// Takes the disk for us alone again, once what a tool made of it is gone; gives the
     /// descriptor, for bytes that we write ourselves.
     ///
@@ -69,12 +82,25 @@ impl Claim {
     /// When somebody has it, or another disk has taken its place.
     pub fn alone(&mut self, host: &Host) -> Result<&File, Error> {
         same(host, &self.disk, &self.lock)?;
+        self.lock_alone()?;
         let file = match self.alone.take() {
             Some(file) => file,
             None => open(&self.disk, &self.node, How::WriteAlone)?,
         };
         same(host, &self.disk, &file)?;
         Ok(self.alone.insert(file))
+    }
+
+    /// Takes the lock back from udev, which looks once more at a disk that was just wiped.
+    fn lock_alone(&self) -> Result<(), Error> {
+        let begun_ns = clock::monotonic_ns();
+        while !block::lock(&self.lock).map_err(|error| what(&self.disk, error))? {
+            if Duration::from_nanos(clock::monotonic_ns() - begun_ns) > UDEV_MAX {
+                let why = format!("it is still locked after {} s", UDEV_MAX.as_secs());
+                return Err(what(&self.disk, why).hint("see by whom: lslocks; udevadm settle"));
+            }
+        }
+        Ok(())
     }
 
     fn let_go(&mut self) {

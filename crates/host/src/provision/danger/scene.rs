@@ -168,10 +168,8 @@ pub fn wipe_words(host: &Host, disk: &Disk) -> Vec<String> {
 
 /// Kernel names of the disk and of its partitions.
 fn names(host: &Host, disk: &Disk) -> Vec<String> {
-    let folder = format!("/sys/block/{}", disk.name);
     let mut names = vec![disk.name.clone()];
-    let part = |name: &String| host.exists(format!("{folder}/{name}/partition"));
-    names.extend(host.list(&folder).into_iter().filter(part));
+    names.extend(block::partitions(host, &disk.name));
     names
 }
 

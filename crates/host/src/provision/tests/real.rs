@@ -9,7 +9,9 @@ use std::sync::{Mutex, MutexGuard};
 use super::*;
 use crate::journal::Fate;
 use crate::sys::{block, gate};
+use base::pattern::Header;
 use facts::inventory::disk::Disk;
+use facts::layout::precondition::passes;
 
 const MIB: u64 = 1 << 20;
 
@@ -160,7 +162,7 @@ fn a_kill_between_any_two_acts_is_undone_from_the_journal_alone() {
         Layout { journal: Some(bench.disks[2].clone()), ..bench.layout("xfs", "single", 1) };
     for layout in [layout, bench.layout("btrfs", "raid1", 2)] {
         let ids = step::Ids { uuid: uuid(), ..step::Ids::shown(0) };
-        let steps = steps::all(&layout, &ids, &bench.at());
+        let (steps, _) = steps::all(&layout, &ids, &bench.at());
         let boot = crate::journal::boot(&Host::live()).unwrap();
         let mut noted = 0;
         for (done, next) in steps.iter().enumerate() {
@@ -309,7 +311,7 @@ fn every_byte_of_a_disk_is_filled_and_a_snapshot_of_btrfs_is_held() {
     let stop = Stop::new();
     let mut tell = |text: &str| told.push(text.to_owned());
     let mut progress = Progress::new(&mut tell, &stop);
-    precondition::fill(&bench.disks, 2, 7, &mut progress).unwrap();
+    precondition::fill(&bench.disks, passes("fill-twice"), 7, &mut progress).unwrap();
     for disk in &bench.disks {
         let file = File::open(&disk.node).unwrap();
         let mut chunk = [0; 4096];
@@ -322,7 +324,8 @@ fn every_byte_of_a_disk_is_filled_and_a_snapshot_of_btrfs_is_held() {
     assert!(!block::is_held(&bench.disks[0].node));
     stop.ask();
     let mut tell = |_: &str| {};
-    let stopped = precondition::fill(&bench.disks, 1, 7, &mut Progress::new(&mut tell, &stop));
+    let mut progress = Progress::new(&mut tell, &stop);
+    let stopped = precondition::fill(&bench.disks, passes("fill"), 7, &mut progress);
     assert_eq!(stopped.unwrap_err().why, "it was stopped");
 
     let mut journal = bench.journal();
@@ -338,6 +341,125 @@ fn every_byte_of_a_disk_is_filled_and_a_snapshot_of_btrfs_is_held() {
     bench.is_clean();
 }
 
+/// Every kind that this kernel has and whose tools check it: twice, since a file system that stays
+/// mounted discards nothing the second time.
+#[test]
+fn file_systems_are_checked_and_discard_between_trials() {
+    let _alone = alone();
+    let Some(bench) = Bench::new(3, 512 * MIB) else { return };
+    let external = Some(bench.disks[2].clone());
+    let (mut tell, stop) = (|_: &str| {}, Stop::new());
+    for (kind, raid, disks, journal) in [
+        ("ext4", "single", 1, None),
+        ("ext4", "single", 1, external.clone()),
+        ("ext2", "single", 1, None),
+        ("xfs", "single", 1, None),
+        ("xfs", "single", 1, external),
+        ("btrfs", "raid1", 2, None),
+    ] {
+        let plain = bench.layout(kind, raid, disks);
+        let layout = Layout { fsck: true, fstrim: true, journal, ..plain };
+        let mut journal = bench.journal();
+        let made = bench.make(&layout, &mut journal).unwrap();
+        assert!(made.has_upkeep());
+        let path = made.mount_point.join("file");
+        File::create(&path).unwrap().write_all_at(&[7; 9999], 0).unwrap();
+        for time in 0..2 {
+            let upkeep = made.keep_up(&mut tell, &stop).unwrap();
+            assert!(upkeep.cannot.is_none(), "{:?}", upkeep.cannot);
+            let times = upkeep.times;
+            assert!(times.fsck_ns > 0 && times.fstrim_ns > 0, "{kind} {raid}: {times:?}");
+            assert!(times.fstrim_bytes > 100 * MIB, "{kind} {raid}, time {time}: {times:?}");
+            assert_eq!((times.mkfs_ns, times.mount_ns), (0, 0), "of the layout, not of a trial");
+            assert_eq!(File::open(&path).unwrap().metadata().unwrap().len(), 9999);
+        }
+        let said = made.unmake(&Host::live(), &mut journal);
+        assert!(said.iter().all(|one| one.fate == Fate::Removed), "{said:?}");
+        journal.close().unwrap();
+        bench.is_clean();
+    }
+}
+
+/// What a check finds fails the trial in the words of its tool, and what is then not mounted is
+/// undone like all else: also from the journal alone, as after a kill between unmounting and
+/// mounting anew.
+#[test]
+fn a_check_that_finds_errors_tells_them_and_what_is_not_mounted_is_undone() {
+    let _alone = alone();
+    let Some(bench) = Bench::new(1, 512 * MIB) else { return };
+    let (mut tell, stop) = (|_: &str| {}, Stop::new());
+    let layout = Layout { fsck: true, ..bench.layout("ext4", "single", 1) };
+    let node = bench.disks[0].node.to_str().unwrap().to_owned();
+    let mut journal = bench.journal();
+    let made = bench.make(&layout, &mut journal).unwrap();
+    File::create(made.mount_point.join("file")).unwrap();
+    // It has more names than there are, from now on: debugfs(8).
+    sh(&["umount", bench.at().to_str().unwrap()]);
+    sh(&["debugfs", "-w", "-R", "set_inode_field /file links_count 5", &node]);
+    sh(&["mount", &node, bench.at().to_str().unwrap()]);
+    let error = made.keep_up(&mut tell, &stop).unwrap_err();
+    let what = format!("the file system did not pass `e2fsck -f -n {node}`");
+    assert_eq!(error.what, what);
+    assert!(error.why.starts_with("exit status 4: "), "{error}");
+    assert!(error.why.contains("ref count is 5, should be 1"), "{error}");
+    let at = bench.at().to_str().unwrap().to_owned();
+    assert_eq!(crate::journal::mounted_at(&Host::live(), &at), None, "it is not used any more");
+    let said = made.unmake(&Host::live(), &mut journal);
+    let fates: Vec<Fate> = said.into_iter().map(|said| said.fate).collect();
+    assert_eq!(fates, [Fate::Gone, Fate::Removed, Fate::Removed]);
+    journal.close().unwrap();
+    bench.is_clean();
+    // Stopped in the middle, and the process gone.
+    let mut journal = bench.journal();
+    let made = bench.make(&layout, &mut journal).unwrap();
+    let stop_at_check = |line: &str| {
+        if line.starts_with("e2fsck") {
+            stop.ask();
+        }
+    };
+    let error = made.keep_up(&mut { stop_at_check }, &stop).unwrap_err();
+    assert_eq!(error.why, "it was stopped");
+    drop((made, journal));
+    assert_eq!(bench.undo(), [Fate::Gone, Fate::Removed, Fate::Removed]);
+    bench.is_clean();
+}
+
+/// After every block was written in order, twice as many are written at random places of the whole
+/// disk: e^-2 of them, one in seven, are hit by none.
+#[test]
+fn a_disk_is_overwritten_at_random_places_until_twice_its_size_is_written() {
+    let _alone = alone();
+    let bytes = 32 * MIB;
+    let Some(bench) = Bench::new(1, bytes) else { return };
+    let layout = Layout { precondition: "random".into(), ..bench.layout("ext4", "single", 1) };
+    let shown = super::super::commands(&layout, Path::new("/run/brickyard-1"));
+    let then = "once, then 4 KiB at random places of it, 2 times its size in all";
+    assert!(shown[1].ends_with(then), "{}", shown[1]);
+    assert!(shown[2].contains("nodiscard"), "{}", shown[2]);
+    let written = || {
+        let stat = Host::live().word(format!("/sys/block/{}/stat", bench.disks[0].name));
+        stat.unwrap().split_ascii_whitespace().nth(6).unwrap().parse::<u64>().unwrap() * 512
+    };
+    let before = written();
+    let (mut tell, stop) = (|_: &str| {}, Stop::new());
+    let passes = passes("random");
+    precondition::fill(&bench.disks, passes, 7, &mut Progress::new(&mut tell, &stop)).unwrap();
+    assert_eq!(written() - before, layout.precondition_bytes());
+    assert_eq!(layout.precondition_bytes(), 3 * bytes);
+    let file = File::open(&bench.disks[0].node).unwrap();
+    let (mut block, mut untouched, mut halves) = ([0; 4096], 0, [0, 0]);
+    for offset in (0..bytes).step_by(4096) {
+        file.read_exact_at(&mut block, offset).unwrap();
+        let header = Header::read(&block).expect("it was written");
+        assert_eq!((header.offset, header.campaign), (offset, 7), "a block lies elsewhere");
+        untouched += u64::from(header.generation == 0);
+        halves[usize::from(offset >= bytes / 2)] += u64::from(header.generation > 0);
+    }
+    // Of 8192 blocks 1109 with a deviation of 31: no chance, as the salt is the same each time.
+    assert!((950..1270).contains(&untouched), "{untouched} were hit by none");
+    assert!(halves[0].abs_diff(halves[1]) < 250, "{halves:?}");
+}
+
 /// On a kernel that has md and the device mapper; elsewhere it says what is missing.
 #[test]
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
@@ -351,6 +473,7 @@ fn arrays_are_made_in_the_state_asked_for_and_undone_from_the_journal() {
         ("md", "raid5", 3, "clean"),
         ("md", "raid6", 4, "degraded"),
         ("md", "raid10", 4, "rebuilding"),
+        ("md", "raid5", 3, "rebuilt"),
         ("md", "raid50", 6, "clean"),
         // Once more on the same disks: nothing of the first may be seen again.
         ("md", "raid50", 6, "degraded"),
@@ -372,7 +495,9 @@ fn arrays_are_made_in_the_state_asked_for_and_undone_from_the_journal() {
             .unwrap_or_else(|error| panic!("{volumes} {raid} {state}: {error} {:?}", error.hint));
         eprintln!("{volumes} {raid} {state}: {:?} {:?}", made.times, made.notes);
         assert!(made.times.array_ns > 0);
-        assert_eq!(made.notes.iter().any(|(kind, _)| kind == "array-state"), state != "clean");
+        assert_eq!(made.times.rebuild_ns > 0, state == "rebuilt");
+        let noted = |of: &str| made.notes.iter().any(|(kind, _)| kind == of);
+        assert_eq!(noted("array-state"), !matches!(state, "clean" | "rebuilt"));
         let held = made.hold_snapshot().unwrap();
         File::create(made.mount_point.join("file")).unwrap().write_all_at(&[7; 9999], 0).unwrap();
         assert_eq!(held.is_some(), volumes == "lvm");

@@ -94,6 +94,55 @@ fn what_is_mounted_below_is_not_entered() {
     assert_eq!(opened, [Some(Errno::XDEV); 3]);
 }
 
+/// A device that we may open to read; `None` for a user who may open none.
+fn any_device() -> Option<(PathBuf, OwnedFd)> {
+    let names = crate::sys::Host::live().list("/sys/block");
+    let nodes = names.iter().map(|name| crate::sys::block::node(name));
+    nodes.into_iter().find_map(|node| {
+        let opened = crate::sys::block::open(&node, crate::sys::block::How::Read).ok()?;
+        Some((node, opened.into()))
+    })
+}
+
+/// A device that is to be read is somebody's data: whatever goes wrong above, here it ends.
+#[test]
+fn a_device_that_is_held_is_opened_to_be_read_alone() {
+    let Some((node, device)) = any_device() else { return };
+    let held = hold_device(&node, device).unwrap();
+    for flags in [OFlags::RDONLY, OFlags::NOATIME, OFlags::RDONLY | OFlags::NONBLOCK] {
+        let opened = open_file(&node, flags).unwrap();
+        assert_eq!(WhichDevice::of(opened.as_fd()), WhichDevice::of(held.directory()));
+        let mode = rustix::fs::fcntl_getfl(&opened).unwrap();
+        assert_eq!(mode & OFlags::RWMODE, OFlags::RDONLY);
+    }
+    for flags in [
+        OFlags::WRONLY,
+        OFlags::RDWR,
+        OFlags::CREATE,
+        OFlags::TRUNC,
+        OFlags::EXCL,
+        OFlags::APPEND,
+        OFlags::RDWR | OFlags::DIRECT,
+        OFlags::TMPFILE,
+    ] {
+        let why = open_file(&node, flags).unwrap_err();
+        assert_eq!(why.raw_os_error(), Some(libc::EROFS), "{flags:?}");
+    }
+    assert_eq!(open(&node.join("x"), OFlags::RDONLY, Mode::empty()).unwrap_err(), Errno::NOTDIR);
+    let named = named([&node]);
+    assert_eq!((named.len(), named[0].block), (1, WhichDevice::of(held.directory())));
+    drop(held);
+    assert!(!is_held(&node));
+}
+
+#[test]
+fn what_is_no_device_is_not_held_as_one() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let opened = std::fs::File::open(file.path()).unwrap();
+    let why = hold_device(file.path(), opened.into()).unwrap_err();
+    assert_eq!(why, Errno::NOTBLK);
+}
+
 /// A hard link to a victim, or a file of somebody else, is no file that we made; it is not even
 /// emptied.
 #[test]

@@ -47,6 +47,8 @@ struct IoEvent {
 pub struct Aio<'a> {
     context: libc::c_ulong,
     files: &'a [File],
+    /// Of each read and write (`RWF_*`, preadv2(2)).
+    rw_flags: u32,
     buffers: Arc<Buffers>,
     iocbs: Box<[Iocb]>,
     /// Slots to be submitted.
@@ -58,11 +60,17 @@ pub struct Aio<'a> {
 }
 
 impl<'a> Aio<'a> {
-    /// A context for as many I/Os as there are buffers, `depth` of them at once.
+    /// A context for as many I/Os as there are buffers, `depth` of them at once. Each read and
+    /// write has these flags (`RWF_*`).
     ///
     /// # Errors
     /// The kernel's; EAGAIN when `fs.aio-max-nr` is used up.
-    pub fn new(files: &'a [File], buffers: Arc<Buffers>, depth: u32) -> io::Result<Aio<'a>> {
+    pub fn new(
+        files: &'a [File],
+        buffers: Arc<Buffers>,
+        depth: u32,
+        rw_flags: i32,
+    ) -> io::Result<Aio<'a>> {
         let mut context: libc::c_ulong = 0;
         // SAFETY: io_setup writes the new context's handle to the address it is given.
         let status = unsafe { libc::syscall(libc::SYS_io_setup, depth, &raw mut context) };
@@ -73,6 +81,7 @@ impl<'a> Aio<'a> {
         Ok(Aio {
             context,
             files,
+            rw_flags: rw_flags as u32,
             buffers,
             iocbs: vec![Iocb::default(); count].into(),
             queued: Vec::with_capacity(count),
@@ -118,15 +127,17 @@ impl Backend for Aio<'_> {
 
     #[inline]
     fn push(&mut self, kind: Kind, slot: u32, file: u32, offset: u64) {
-        let (opcode, buffer, bytes) = match kind {
-            Kind::Read => (IOCB_CMD_PREAD, self.buffers.pointer(slot), self.buffers.block()),
-            Kind::Write => (IOCB_CMD_PWRITE, self.buffers.pointer(slot), self.buffers.block()),
-            Kind::Sync => (IOCB_CMD_FSYNC, std::ptr::null_mut(), 0),
-            Kind::SyncData => (IOCB_CMD_FDSYNC, std::ptr::null_mut(), 0),
+        let (place, block, rw) = (self.buffers.pointer(slot), self.buffers.block(), self.rw_flags);
+        let (opcode, buffer, bytes, rw_flags) = match kind {
+            Kind::Read => (IOCB_CMD_PREAD, place, block, rw),
+            Kind::Write => (IOCB_CMD_PWRITE, place, block, rw),
+            Kind::Sync => (IOCB_CMD_FSYNC, std::ptr::null_mut(), 0, 0),
+            Kind::SyncData => (IOCB_CMD_FDSYNC, std::ptr::null_mut(), 0, 0),
         };
         let Some(file) = self.files.get(file as usize) else { return };
         self.iocbs[slot as usize] = Iocb {
             data: u64::from(slot),
+            rw_flags,
             opcode,
             fd: file.as_raw_fd() as u32,
             buffer: buffer as u64,

@@ -12,9 +12,13 @@ use super::sync::{Blocking, Closing};
 /// One of the media.
 pub enum AnyMedium<'a> {
     /// pread(2) and pwrite(2).
-    Blocking(Blocking<'a>),
-    /// The same, of files that are closed after each round.
-    Closing(Closing),
+    Blocking(Blocking<'a, false>),
+    /// preadv2(2) and pwritev2(2), of which the page cache keeps nothing.
+    DontCache(Blocking<'a, true>),
+    /// pread(2) and pwrite(2) of files that are closed after each round.
+    Closing(Closing<false>),
+    /// preadv2(2) and pwritev2(2) of such files.
+    ClosingDontCache(Closing<true>),
     /// A shared memory map.
     Mapped(Mapped<'a>),
     /// fread(3) and fwrite(3) of blocks.
@@ -28,7 +32,9 @@ macro_rules! each {
     ($any:expr, $medium:ident => $does:expr) => {
         match $any {
             AnyMedium::Blocking($medium) => $does,
+            AnyMedium::DontCache($medium) => $does,
             AnyMedium::Closing($medium) => $does,
+            AnyMedium::ClosingDontCache($medium) => $does,
             AnyMedium::Mapped($medium) => $does,
             AnyMedium::Blocks($medium) => $does,
             AnyMedium::Bytes($medium) => $does,

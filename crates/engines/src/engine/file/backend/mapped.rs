@@ -32,6 +32,8 @@ impl Drop for Map {
 /// Copies between maps and buffers.
 pub struct Mapped<'a> {
     maps: Vec<Map>,
+    /// What of each file is mapped begins here, bytes.
+    first: u64,
     files: &'a [File],
     access: ProtFlags,
 }
@@ -41,7 +43,8 @@ impl Mapped<'_> {
     #[inline]
     fn place(&self, length: usize, file: u32, offset: u64) -> io::Result<*mut u8> {
         let map = self.maps.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
-        let offset = offset as usize;
+        let inside = offset.checked_sub(self.first).ok_or(io::ErrorKind::InvalidInput)?;
+        let offset = inside as usize;
         if offset + length > map.bytes {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
@@ -49,11 +52,17 @@ impl Mapped<'_> {
         Ok(unsafe { map.start.as_ptr().add(offset) })
     }
 
-    /// Maps the first `bytes` of each file; with `random`, the kernel is told not to read ahead.
+    /// Maps `bytes` of each file from byte `first` on, the start of a page; with `random`, the
+    /// kernel is told not to read ahead.
     ///
     /// # Errors
     /// When a file cannot be mapped.
-    pub fn new(files: &[File], bytes: u64, writes: bool, random: bool) -> io::Result<Mapped<'_>> {
+    pub fn new(
+        files: &[File],
+        (first, bytes): (u64, u64),
+        writes: bool,
+        random: bool,
+    ) -> io::Result<Mapped<'_>> {
         faults::watch()?;
         let bytes = bytes as usize;
         let access = if writes { ProtFlags::READ | ProtFlags::WRITE } else { ProtFlags::READ };
@@ -61,15 +70,16 @@ impl Mapped<'_> {
         for file in files {
             // SAFETY: a new mapping at a place the kernel chooses. Others may change the file
             // meanwhile: its bytes are only ever copied, or summed up as in `see`.
-            let start =
-                unsafe { mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, 0) }?;
+            let start = unsafe {
+                mmap(std::ptr::null_mut(), bytes, access, MapFlags::SHARED, file, first)
+            }?;
             let start = NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?;
             maps.push(Map { start, bytes });
             let advice = if random { Advice::Random } else { Advice::Sequential };
             // SAFETY: advice about our own mapping changes no content.
             let _ = unsafe { madvise(start.as_ptr().cast(), bytes, advice) };
         }
-        Ok(Mapped { maps, files, access })
+        Ok(Mapped { maps, first, files, access })
     }
 
     /// write(2) of so many bytes of a file from where they are mapped. What the device cannot give
@@ -113,13 +123,15 @@ impl Mapped<'_> {
         let (Some(map), Some(file)) = (self.maps.get(file), self.files.get(file)) else {
             return Ok(());
         };
+        let offset = offset - self.first as usize;
         let start = offset - offset % rustix::param::page_size();
+        let at = self.first + start as u64;
         let flags = MapFlags::SHARED | MapFlags::FIXED;
         // SAFETY: a part of our own mapping, in which nobody holds a reference, gets the pages of
         // the same file at the same place that it was made with.
         unsafe {
             let place = map.start.as_ptr().add(start).cast();
-            mmap(place, offset + length - start, self.access, flags, file, start as u64)?;
+            mmap(place, offset + length - start, self.access, flags, file, at)?;
         }
         Ok(())
     }
@@ -203,7 +215,7 @@ mod tests {
             files[0].write_all_at(&[page + 1; PAGE as usize], u64::from(page) * PAGE).unwrap();
         }
         let buffers = Arc::new(Buffers::new(1, PAGE as usize, PAGE as usize, false).unwrap());
-        let mapped = Mapped::new(&files, 4 * PAGE, false, true).unwrap();
+        let mapped = Mapped::new(&files, (0, 4 * PAGE), false, true).unwrap();
         then(&files[0], &mut Single::new(mapped, buffers.clone()), &buffers);
     }
 

@@ -35,6 +35,8 @@ pub struct Wish {
     /// processor has no fast `rep movsb` the kernel's copy to them is slower than that to a
     /// process's memory (x86 `memcpy_orig` against `rep_movs_alternative`: 13 % of a 4 KiB read).
     pub direct: bool,
+    /// Flags of each read and write (`RWF_*`, preadv2(2)).
+    pub rw_flags: i32,
 }
 
 /// How buffers are named to the kernel.
@@ -59,6 +61,7 @@ pub struct Ring {
     files_fixed: bool,
     fixed: Fixed,
     nop: bool,
+    rw_flags: i32,
     buffers: Arc<Buffers>,
 }
 
@@ -100,11 +103,20 @@ impl Ring {
             Some(index) => (index, ENTER_GETEVENTS | ENTER_REGISTERED_RING),
             None => (ring.as_raw_fd(), ENTER_GETEVENTS),
         };
-        let nop = wish.nop;
-        Ok((
-            Ring { ring, enter_fd, enter_flags, pending: 0, fds, files_fixed, fixed, nop, buffers },
-            notes,
-        ))
+        let (nop, rw_flags) = (wish.nop, wish.rw_flags);
+        let ring = Ring {
+            ring,
+            enter_fd,
+            enter_flags,
+            pending: 0,
+            fds,
+            files_fixed,
+            fixed,
+            nop,
+            rw_flags,
+            buffers,
+        };
+        Ok((ring, notes))
     }
 
     #[inline]
@@ -123,17 +135,22 @@ impl Ring {
         let buffer = self.buffers.pointer(slot);
         let length = self.buffers.block() as u32;
         let index = if self.fixed == Fixed::Each { slot as u16 } else { 0 };
+        let rw = self.rw_flags;
         let entry = match (kind, self.fixed) {
-            (Kind::Read, Fixed::No) => opcode::Read::new(on, buffer, length).offset(offset).build(),
-            (Kind::Read, _) => {
-                opcode::ReadFixed::new(on, buffer, length, index).offset(offset).build()
+            (Kind::Read, Fixed::No) => {
+                opcode::Read::new(on, buffer, length).offset(offset).rw_flags(rw).build()
             }
+            (Kind::Read, _) => opcode::ReadFixed::new(on, buffer, length, index)
+                .offset(offset)
+                .rw_flags(rw)
+                .build(),
             (Kind::Write, Fixed::No) => {
-                opcode::Write::new(on, buffer, length).offset(offset).build()
+                opcode::Write::new(on, buffer, length).offset(offset).rw_flags(rw).build()
             }
-            (Kind::Write, _) => {
-                opcode::WriteFixed::new(on, buffer, length, index).offset(offset).build()
-            }
+            (Kind::Write, _) => opcode::WriteFixed::new(on, buffer, length, index)
+                .offset(offset)
+                .rw_flags(rw)
+                .build(),
             (Kind::Sync, _) => opcode::Fsync::new(on).build(),
             (Kind::SyncData, _) => {
                 opcode::Fsync::new(on).flags(types::FsyncFlags::DATASYNC).build()

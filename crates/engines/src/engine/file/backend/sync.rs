@@ -1,4 +1,5 @@
-//! pread(2) and pwrite(2): one I/O at a time.
+//! pread(2) and pwrite(2): one I/O at a time. Where the page cache is to keep nothing of it
+//! (`DONTCACHE`), by preadv2(2) and pwritev2(2), which have a flag for that.
 
 use std::fs::File;
 use std::io;
@@ -11,21 +12,30 @@ use rustix::fs::{Mode, OFlags};
 use super::Kind;
 use super::single::Medium;
 use host::sys::beneath::Spot;
+use host::sys::dontcache;
 
 /// Files by pread(2) and pwrite(2).
-pub struct Blocking<'a>(pub &'a [File]);
+pub struct Blocking<'a, const DONTCACHE: bool>(pub &'a [File]);
 
-impl Medium for Blocking<'_> {
+impl<const DONTCACHE: bool> Medium for Blocking<'_, DONTCACHE> {
     #[inline]
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
-        act(self.0, kind, buffer, file, offset)
+        act::<DONTCACHE>(self.0, kind, buffer, file, offset)
     }
 }
 
 #[inline]
-fn act(files: &[File], kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
+fn act<const DONTCACHE: bool>(
+    files: &[File],
+    kind: Kind,
+    buffer: &mut [u8],
+    file: u32,
+    offset: u64,
+) -> io::Result<usize> {
     let file = files.get(file as usize).ok_or(io::ErrorKind::InvalidInput)?;
     match kind {
+        Kind::Read if DONTCACHE => dontcache::read_at(file, buffer, offset),
+        Kind::Write if DONTCACHE => dontcache::write_at(file, buffer, offset),
         Kind::Read => file.read_at(buffer, offset),
         Kind::Write => file.write_at(buffer, offset),
         Kind::Sync => file.sync_all().map(|()| 0),
@@ -35,18 +45,18 @@ fn act(files: &[File], kind: Kind, buffer: &mut [u8], file: u32, offset: u64) ->
 
 /// The same files opened by themselves, to be closed after each round: to the kernel, and to an
 /// NFS server behind it, that is the close of a file that was written.
-pub struct Closing {
+pub struct Closing<const DONTCACHE: bool> {
     files: Vec<File>,
     spots: Vec<Spot>,
     flags: OFlags,
 }
 
-impl Closing {
+impl<const DONTCACHE: bool> Closing<DONTCACHE> {
     /// Opens the files.
     ///
     /// # Errors
     /// When one cannot be opened.
-    pub fn new(paths: &[PathBuf], writes: bool, direct: bool) -> io::Result<Closing> {
+    pub fn new(paths: &[PathBuf], writes: bool, direct: bool) -> io::Result<Self> {
         let spots: Result<_, _> = paths.iter().map(|path| Spot::of(path)).collect();
         let mut flags = if writes { OFlags::RDWR } else { OFlags::RDONLY };
         flags.set(OFlags::DIRECT, direct);
@@ -56,10 +66,10 @@ impl Closing {
     }
 }
 
-impl Medium for Closing {
+impl<const DONTCACHE: bool> Medium for Closing<DONTCACHE> {
     #[inline]
     fn act(&mut self, kind: Kind, buffer: &mut [u8], file: u32, offset: u64) -> io::Result<usize> {
-        act(&self.files, kind, buffer, file, offset)
+        act::<DONTCACHE>(&self.files, kind, buffer, file, offset)
     }
 
     fn close(&mut self) -> io::Result<()> {
@@ -90,7 +100,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, [1; 512]).unwrap();
-        let mut closing = Closing::new(std::slice::from_ref(&path), true, false).unwrap();
+        let mut closing = Closing::<false>::new(std::slice::from_ref(&path), true, false).unwrap();
         let mut buffer = [2; 512];
         assert_eq!(closing.act(Kind::Write, &mut buffer, 0, 512).unwrap(), 512);
         closing.close().unwrap();

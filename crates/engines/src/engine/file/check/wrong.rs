@@ -213,7 +213,14 @@ mod tests {
         let files = vec![File::open(&path).unwrap()];
         Trial {
             job,
-            files: vec![StreamFiles { files, paths: vec![path], blocks_per_file: 4 }],
+            files: vec![StreamFiles {
+                files,
+                paths: vec![path],
+                blocks_per_file: 4,
+                file_bytes: 4 * REQUEST as u64,
+                start_bytes: 0,
+                is_device: false,
+            }],
             memory_align: 512,
             shared: Shared::new(1, REQUEST as u64, true, channel().0),
             cpus: Vec::new(),

@@ -70,6 +70,7 @@ pub fn refuse(job: &Job) -> Result<(), Error> {
         ));
     }
     refuse_stdio(job)?;
+    refuse_dontcache(job)?;
     refuse_rounds(job)?;
     unchecked::refuse(job)
 }
@@ -92,6 +93,28 @@ fn refuse_stdio(job: &Job) -> Result<(), Error> {
             "io-engine={name} goes through a file from its start to its end; it needs \
              access=read, write or rewrite"
         )));
+    }
+    Ok(())
+}
+
+/// A flag of the calls that read and write, which go through the page cache.
+fn refuse_dontcache(job: &Job) -> Result<(), Error> {
+    if !job.dontcache {
+        return Ok(());
+    }
+    if job.engine == IoEngine::Mmap || job.engine.is_stdio() {
+        return Err(Error::Unsupported(format!(
+            "io-engine={} makes no call that could say RWF_DONTCACHE; dontcache=true needs uring, \
+             aio or sync",
+            job.engine.name()
+        )));
+    }
+    if job.direct {
+        return Err(Error::Unsupported(
+            "direct I/O goes around the page cache and leaves nothing in it; dontcache=true needs \
+             direct=false"
+                .to_owned(),
+        ));
     }
     Ok(())
 }
@@ -167,6 +190,9 @@ mod tests {
             (json!({"io-engine": "stdio", "direct": false, "access": "read-backward"}), "rewrite"),
             (json!({"io-engine": "stdio", "direct": false, "access": "random-mix"}), "rewrite"),
             (json!({"io-engine": "putc", "direct": false, "access": "update"}), "rewrite"),
+            (json!({"dontcache": true}), "dontcache=true needs direct=false"),
+            (json!({"dontcache": true, "direct": false, "io-engine": "mmap"}), "aio or sync"),
+            (json!({"dontcache": true, "direct": false, "io-engine": "putc"}), "aio or sync"),
             (json!({"fresh-file": true}), "only access=write"),
             (json!({"fresh-file": true, "access": "rewrite"}), "only access=write"),
             (

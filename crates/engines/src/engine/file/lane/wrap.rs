@@ -7,10 +7,10 @@
 //! of one stream alone, as iozone does: then the clock stands meanwhile, but for what is asked to
 //! count.
 
-use std::fs::File;
-
-use super::{Address, Backend, Check, Fault, Kind, Lane, Phase, Relaxed, monotonic_ns};
-use host::sys::{clock, pages};
+use super::{
+    Address, Backend, Check, Fault, Kind, Lane, Phase, Relaxed, StreamFiles, monotonic_ns,
+};
+use host::sys::clock;
 
 /// Pauses between askings to drop pages that are busy, ns: those that sit in a processor's batch of
 /// new pages go at the second asking, those that are still being read ahead a little later; and
@@ -119,7 +119,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
             self.forget();
         }
         if at_wrap.empty {
-            for file in self.files {
+            for file in &self.files.files {
                 file.set_len(0).map_err(|why| self.of_file("truncate", why))?;
             }
         }
@@ -159,7 +159,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
             moved: Err(why),
         };
         self.backend.write_out().map_err(|why| failed(why, 0))?;
-        for (file, number) in self.files.iter().zip(0..) {
+        for (file, number) in self.files.files.iter().zip(0..) {
             file.sync_data().map_err(|why| failed(why, number))?;
         }
         Ok(())
@@ -174,14 +174,15 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
 
 /// Drops the clean pages of files of so many bytes together, until none is left or no more will go;
 /// the bytes that stayed, or `None` when that cannot be told.
-pub fn forget(files: &[File], bytes: u64) -> Option<u64> {
+pub fn forget(files: &StreamFiles, bytes: u64) -> Option<u64> {
     let mut stayed = None;
     for (pause_ns, asking) in PAUSES_NS.into_iter().zip(1..) {
         if pause_ns > 0 {
             clock::sleep_until(monotonic_ns() + pause_ns);
         }
-        files.iter().for_each(pages::forget);
-        stayed = files.iter().map(pages::resident_bytes).sum::<Result<u64, _>>().ok();
+        files.dropped().for_each(|part| part.forget());
+        let resident = files.dropped().map(|part| part.resident_bytes());
+        stayed = resident.sum::<Result<u64, _>>().ok();
         match stayed {
             None | Some(0) => break,
             // Files that live in memory go nowhere.

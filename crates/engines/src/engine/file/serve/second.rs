@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use super::{Ready, Stopped, Talk};
 use crate::engine::file::control::{Event, Gate};
+use crate::engine::file::files::StreamFiles;
 use crate::engine::file::protocol::{Command, Message};
 use crate::engine::load::watch::Watched;
 use host::sys::clock::monotonic_ns;
-use host::sys::pages;
 
 /// What the second pass is to repeat, and how long that took the first time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,8 +40,8 @@ pub fn pass(
     }
     let Some((first, operations)) = first_part(ready, watched) else { return Ok(None) };
     if !trial.job.direct {
-        let files = trial.files.iter().flat_map(|stream| &stream.files);
-        files.for_each(pages::forget);
+        let parts = trial.files.iter().flat_map(StreamFiles::dropped);
+        parts.for_each(|part| part.forget());
     }
     talk.say(&Message::SecondPass {})?;
     if !talk.wait_for_go() {

@@ -125,7 +125,7 @@ pub fn splice(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> 
 
 /// write(2) from a map of the file.
 pub fn mapped(round: Round<'_>, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
-    let maps = Mapped::new(&round.files.files, round.file_bytes, false, false)
+    let maps = Mapped::new(&round.files.files, (0, round.file_bytes), false, false)
         .map_err(broken("map a file"))?;
     if !wait() {
         return Ok(0);

@@ -57,7 +57,7 @@ fn file_systems(settings: &Settings, xfs: f64, btrfs: f64) -> f64 {
 /// separable from `volumes`", which nobody had set, and nothing of ext4 against XFS.
 #[test]
 fn raid_filesystem_tells_ext4_from_xfs_and_btrfs_beside_them_and_claims_nothing_else() {
-    let cells = shipped("raid-filesystem", 8, &[], 3);
+    let cells = shipped("raid-filesystem", 8, &["filesystem=ext4,xfs,btrfs"], 3);
     // Of five levels btrfs has no RAID 50.
     assert_eq!(cells.len(), (5 * 3 - 1) * 3 * 3);
     let (mut within, mut between) = (Coverage::default(), Coverage::default());
@@ -95,6 +95,32 @@ fn raid_filesystem_tells_ext4_from_xfs_and_btrfs_beside_them_and_claims_nothing_
     assert!(share(missed) <= 0.02, "{missed} missed");
     assert!(share(claims) <= null_limit(), "{claims} claims of what does nothing");
     assert!(share(null) <= null_limit(), "{null} claims where nothing does anything");
+}
+
+/// As shipped: two of the four join the disks by themselves.
+#[test]
+fn of_two_that_join_disks_by_themselves_each_is_compared_with_those_on_md() {
+    let cells = shipped("raid-filesystem", 8, &[], 3);
+    assert_eq!(cells.len(), (5 * 4 - 1) * 3 * 3);
+    let worth = |of: &Settings| match of.get(knob::FILESYSTEM) {
+        Some("zfs") => -0.2,
+        _ => file_systems(of, 0.1, -0.4),
+    };
+    let found = effects(&drawn(&cells, 1, worth)).remove(0);
+    let filesystem = of(&found, "filesystem");
+    let beside = filesystem.beside.as_ref().unwrap();
+    let ends = beside.ratio.interval.unwrap();
+    assert!(ends.low < 0.45_f64.exp() && 0.45_f64.exp() < ends.high, "{beside:?}");
+    assert_eq!(beside.least, [Value::Word("btrfs".into())]);
+    let level = |name: &str| {
+        let of = filesystem.levels.iter().find(|it| it.level.to_string() == name);
+        of.unwrap_or_else(|| panic!("no {name}")).ratio.value
+    };
+    let by_hand = level("zfs") / level("ext4");
+    assert!((by_hand / (-0.2_f64).exp() - 1.0).abs() < 0.05, "{by_hand}");
+    let claim = tell::tell(&found).whole();
+    let follows = "with btrfs it is btrfs, with ext4 and xfs it is md, with zfs it is zfs";
+    assert!(claim.contains(follows), "{claim}");
 }
 
 #[test]

@@ -10,6 +10,8 @@ use base::value::counted;
 use experiment::measurement::Record;
 use experiment::measurement::figures::Pooled;
 
+pub mod reported;
+
 /// Figures of the first screen whose loads are drawn, by their names in JSON.
 const LOADS: &[&str] =
     &["read_latency_4k", "commit_latency_4k", "random_read_4k", "random_write_4k"];
@@ -69,7 +71,7 @@ pub fn figure(input: &Input<'_>, groups: &[Group<'_>]) -> Option<Figure> {
     if traces.is_empty() {
         return None;
     }
-    let panels = vec![panel(traces, trials)];
+    let panels = vec![panel("distribution-latency", traces, trials, FIGURES)];
     let about = "How many of the operations were done within so long, of all runs of a load \
                  together. Each nine more is as far down the tail as the one before. Ends where \
                  the operations counted no longer bound it. Each load waits for an answer before \
@@ -83,7 +85,7 @@ pub fn figure(input: &Input<'_>, groups: &[Group<'_>]) -> Option<Figure> {
     })
 }
 
-fn panel(traces: Vec<Trace>, trials: Vec<u32>) -> Panel {
+fn panel(id: &str, traces: Vec<Trace>, trials: Vec<u32>, figures: &[&'static str]) -> Panel {
     let points = || traces.iter().flat_map(|trace| &trace.points);
     let across = |point: &Point| match point.x {
         Place::Number(x) => x,
@@ -94,13 +96,13 @@ fn panel(traces: Vec<Trace>, trials: Vec<u32>) -> Panel {
     let ticks = ticks.map(|(quantile, label)| (1.0 - quantile, (*label).to_owned()));
     let ticks = ticks.filter(|(share, _)| *share > least * 0.999).collect();
     Panel {
-        id: "distribution-latency".to_owned(),
+        id: id.to_owned(),
         kind: Kind::Distribution,
         x: Axis::log("latency", points().map(across), time_tick),
         y: Axis { title: "operations done".to_owned(), log: true, ticks, order: Vec::new() },
         traces,
         laws: Vec::new(),
-        figures: FIGURES.to_vec(),
+        figures: figures.to_vec(),
         trials,
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::lines;
 use facts::inventory::server::Unread;
+use facts::inventory::server::zfs::Pool;
 
 /// All that is told.
 #[derive(Clone, Debug, Default)]
@@ -19,12 +20,16 @@ pub struct Draft {
     pub functions: BTreeMap<String, Function>,
     /// Network interfaces by name.
     pub interfaces: BTreeMap<String, Interface>,
+    /// Pools of ZFS by name.
+    pub pools: BTreeMap<String, Pool>,
     /// Other files by their path.
     pub files: Facts,
     /// Links by their path.
     pub links: BTreeMap<String, String>,
     /// What could not be known.
     pub misses: Vec<Unread>,
+    /// Places whose files are copied beside the texts.
+    pub copied: Vec<&'static str>,
 }
 
 /// Files of one device, and what else is told of it.
@@ -203,6 +208,16 @@ impl Draft {
     pub fn interface(&mut self, name: &str) -> Result<&mut Interface, String> {
         let name = lines::name(name)?;
         Ok(self.interfaces.entry(name.to_owned()).or_default())
+    }
+
+    /// The pool of ZFS of that name.
+    ///
+    /// # Errors
+    /// When none can be called so.
+    pub fn pool(&mut self, name: &str) -> Result<&mut Pool, String> {
+        let name = lines::name(name)?.to_owned();
+        let new = || Pool { name: name.clone(), ..Pool::default() };
+        Ok(self.pools.entry(name.clone()).or_insert_with(new))
     }
 
     /// Remembers what could not be known.

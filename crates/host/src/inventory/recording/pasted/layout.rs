@@ -31,6 +31,14 @@ pub fn nodes(mut draft: Draft, sources: &[Told]) -> Result<Nodes, String> {
     one_drive_each(&mut draft)?;
     let places = places(&draft.functions);
     let mut misses = std::mem::take(&mut draft.misses);
+    for pool in draft.pools.values().filter(|pool| pool.vdevs.is_empty()) {
+        misses.push(facts::inventory::server::Unread {
+            what: format!("the disks of the ZFS pool {}", pool.name),
+            place: "zpool status".to_owned(),
+            why: "none of the texts tells of them".to_owned(),
+            hint: format!("add what this prints: zpool status -P {}", pool.name),
+        });
+    }
     if draft.blocks.values().any(|block| block.size.is_some_and(|(_, exact)| !exact)) {
         let [what, place, why, hint] = [
             "the exact sizes of disks",
@@ -58,7 +66,15 @@ pub fn nodes(mut draft: Draft, sources: &[Told]) -> Result<Nodes, String> {
     for (path, text) in draft.files.into_files() {
         nodes.push((path, file(text)));
     }
-    let told = source::pasted(sources, misses);
+    for (name, mut pool) in draft.pools {
+        // What was pasted names disks as that machine did; they are looked for when it is read.
+        if pool.place.is_empty() {
+            pool.place = format!("what was pasted of {name}");
+        }
+        let json = serde_json::to_string(&pool).map_err(|error| error.to_string())?;
+        nodes.push((crate::inventory::server::zfs::recorded_at(&name), file(json)));
+    }
+    let told = source::pasted(sources, misses, &draft.copied);
     let json = serde_json::to_string(&told).map_err(|error| error.to_string())?;
     nodes.push((pasted::PLACE.to_owned(), file(json)));
     nodes.sort_by_key(|(_, node)| !matches!(node, Node::Link(_)));

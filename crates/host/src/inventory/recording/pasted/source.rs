@@ -22,11 +22,12 @@ impl Told {
     }
 }
 
-/// What is written down of these.
-pub fn pasted(told: &[Told], mut misses: Vec<Unread>) -> Pasted {
+/// What is written down of these; `copied` are places of the tree whose files were there to copy.
+pub fn pasted(told: &[Told], mut misses: Vec<Unread>, copied: &[&str]) -> Pasted {
     let topics: BTreeSet<Topic> = told.iter().flat_map(|one| one.tells.iter().copied()).collect();
     misses.extend(TOPICS.iter().filter(|(topic, ..)| !topics.contains(topic)).map(miss));
-    for (what, hint) in NEVER {
+    let never = NEVER.iter().filter(|(_, place, _)| !copied.contains(place));
+    for (what, _, hint) in never {
         misses.push(Unread {
             what: (*what).to_owned(),
             place: "pasted texts".to_owned(),
@@ -41,11 +42,16 @@ pub fn pasted(told: &[Told], mut misses: Vec<Unread>) -> Pasted {
     Pasted { sources, unread: misses, processors }
 }
 
-/// What no kind tells.
-const NEVER: &[(&str, &str)] = &[
-    ("mounted file systems", "brickyard inspect --record FILE, on that machine"),
-    ("settings of the kernel", "brickyard inspect --record FILE, on that machine"),
+/// What no kind tells, and where a copy of it would be.
+const NEVER: &[(&str, &str, &str)] = &[
+    ("mounted file systems", MOUNTS, "brickyard inspect --record FILE, on that machine"),
+    ("settings of the kernel", SETTINGS, "brickyard inspect --record FILE, on that machine"),
 ];
+
+/// The copy of what is mounted.
+pub const MOUNTS: &str = "proc/self/mountinfo";
+/// The copy of the kernel's settings.
+pub const SETTINGS: &str = "proc/sys";
 
 /// What is not known without a text that tells it, and which does.
 const TOPICS: &[(Topic, &str, &str)] = &[

@@ -260,13 +260,19 @@ fn the_folder_of_a_sosreport_is_read_and_leads_nowhere() {
     put("sos_commands/networking/ethtool_-i_eth0", &text("ethtool-i").replace("# ethtool", "#"));
     put("proc/sys/vm/dirty_ratio", "20\n");
     put("sys/devices/system/cpu/online", "0-1\n");
+    put("sos_commands/networking/ip_-d_address", &text("ip-d-addr-text"));
     std::os::unix::fs::symlink("/etc", folder.path().join("sys/class")).unwrap();
     let recording = Recording::open_path(folder.path()).unwrap();
     let server = server::server(&recording.host());
     assert_eq!((server.drives.len(), server.pci.len()), (7, 1));
     assert_eq!(server.processors.cores, Some(2));
-    assert_eq!(server.interfaces[0].driver.as_deref(), Some("virtio_net"));
+    let eth0 = server.interfaces.iter().find(|it| it.name == "eth0").unwrap();
+    assert_eq!(eth0.driver.as_deref(), Some("virtio_net"));
     assert_eq!(server.settings.len(), 1);
     let broken = server.unread.iter().find(|unread| unread.what.contains("mdadm_-D")).unwrap();
     assert!(broken.why.contains("Raid Level"), "{broken:?}");
+    // "settings of the kernel: nothing that is read of them tells it" stood below the settings.
+    let is_missed = |what: &str| server.unread.iter().any(|it| it.what == what);
+    assert!(!is_missed("settings of the kernel") && is_missed("mounted file systems"));
+    assert!(server.interfaces.iter().any(|it| it.kind == "bridge"));
 }

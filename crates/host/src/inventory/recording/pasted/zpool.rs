@@ -1,12 +1,11 @@
-//! `zpool status` and `zpool list`: pools of ZFS, and what they lie on (OpenZFS, cmd/zpool).
-
-use std::collections::BTreeMap;
+//! `zpool status`, `zpool list`, `zpool get` and `zfs get`: pools of ZFS, what they lie on and how
+//! they are set (OpenZFS, cmd/zpool and cmd/zfs).
 
 use super::draft::Draft;
 use super::piece::Piece;
 use super::{Kind, Topic, lines, no_json};
-use crate::inventory::server::array::recorded_pool;
-use facts::inventory::server::Array;
+use crate::inventory::server::zfs::{properties, status};
+use facts::inventory::server::zfs::{Pool, PoolUsage};
 
 /// `zpool status`.
 pub const STATUS: Kind = Kind {
@@ -45,172 +44,86 @@ pub const LIST: Kind = Kind {
     read: list,
 };
 
-/// Groups of devices that are no data of the pool, by their headings.
-const GROUPS: &[&str] = &["logs", "cache", "spares", "special", "dedup"];
-
-/// A row of the table.
-struct Row<'a> {
-    depth: usize,
-    name: &'a str,
-    state: &'a str,
-    errors: u64,
-    group: Option<&'a str>,
-}
+/// `zpool get` and `zfs get`: a table of properties.
+pub const GET: Kind = Kind {
+    name: "zpool get and zfs get",
+    programs: &["zpool", "zfs"],
+    opens: |line, next| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.starts_with(&["NAME", "PROPERTY", "VALUE"]) && !next.trim().is_empty()
+    },
+    json: no_json,
+    goes_on: true,
+    tells: &[Topic::Arrays],
+    read: get,
+};
 
 fn status(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
-    let mut told: BTreeMap<&str, String> = BTreeMap::new();
-    let mut rows: Vec<Row<'_>> = Vec::new();
-    let (mut table, mut group, mut key) = (false, None, "");
-    for line in piece.text.lines() {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let pair = lines::pair(line, ":").filter(|(key, _)| KEYS.contains(key));
-        if words.starts_with(&["NAME", "STATE"]) {
-            table = true;
-        } else if let Some((name, value)) = pair {
-            table = false;
-            key = name;
-            if told.insert(name, value.to_owned()).is_some_and(|other| other != value) {
-                return Err(format!("it tells {name:?} twice"));
-            }
-        } else if table {
-            match words[..] {
-                [] => {}
-                [heading] if GROUPS.contains(&heading) => group = Some(heading),
-                _ => rows.extend(row(line, &words, group)?),
-            }
-        } else if let Some(text) = told.get_mut(key) {
-            // What is told goes on below.
-            text.push(' ');
-            text.push_str(line.trim());
-        }
-    }
-    let pool = lines::name(told.get("pool").map_or("", String::as_str))?.to_owned();
-    let array = array(&pool, &told, &rows).map_err(|why| format!("of {pool} {why}"))?;
-    let state = told.get("state").map_or("", String::as_str);
-    draft.files.tell(&format!("/proc/spl/kstat/zfs/{pool}/state"), state)?;
-    let json = serde_json::to_string(&array).map_err(|error| error.to_string())?;
-    draft.files.tell(&recorded_pool(&pool), json)
-}
-
-const KEYS: &[&str] =
-    &["pool", "state", "status", "action", "see", "scan", "scrub", "config", "errors", "remove"];
-
-/// `  mirror-0  ONLINE  0  0  0`; a spare has a state alone.
-fn row<'a>(
-    line: &'a str,
-    words: &[&'a str],
-    group: Option<&'a str>,
-) -> Result<Option<Row<'a>>, String> {
-    let known =
-        ["ONLINE", "DEGRADED", "FAULTED", "OFFLINE", "UNAVAIL", "REMOVED", "AVAIL", "INUSE"];
-    let (Some(name), Some(state)) = (words.first(), words.get(1)) else { return Ok(None) };
-    if !known.contains(state) {
-        return Err(format!("the state of {name:?} is {state:?}: was it cut short?"));
-    }
-    let indent = line.strip_prefix('\t').or_else(|| line.strip_prefix("        ")).unwrap_or(line);
-    let depth = (indent.len() - indent.trim_start_matches(' ').len()) / 2;
-    let counts = words.get(2..5).unwrap_or_default().iter().map(|word| count(word));
-    let errors = counts.collect::<Option<Vec<u64>>>();
-    let errors = errors.ok_or_else(|| format!("the errors of {name:?} are no numbers"))?;
-    let spare = ["AVAIL", "INUSE"].contains(state);
-    if errors.len() != 3 && !spare {
-        return Err(format!("the row of {name:?} is cut short"));
-    }
-    let errors = errors.into_iter().fold(0, u64::saturating_add);
-    Ok(Some(Row { depth, name, state, errors, group }))
-}
-
-/// `35`, `1.2K`.
-fn count(word: &str) -> Option<u64> {
-    if let Ok(count) = word.parse() {
-        return Some(count);
-    }
-    let (number, scale) = match word.char_indices().next_back()? {
-        (at, 'K') => (&word[..at], 1024.0),
-        (at, 'M') => (&word[..at], 1_048_576.0),
-        (at, 'G') => (&word[..at], 1_073_741_824.0),
-        _ => return None,
+    // Disks stand there by whatever name; those that the kernel gives are known as such.
+    let device = |name: &str| {
+        let name = name.strip_prefix("/dev/").unwrap_or(name);
+        kernel_name(name).then(|| name.to_owned())
     };
-    number.parse::<f64>().ok().filter(|it| *it >= 0.0).map(|it| (it * scale) as u64)
+    let told = status::pool(piece.text, &device)?;
+    let name = lines::name(&told.name)?.to_owned();
+    let state = told.state.as_deref().unwrap_or("").to_uppercase();
+    draft.files.tell(&format!("/proc/spl/kstat/zfs/{name}/state"), state)?;
+    let known = draft.pool(&name)?;
+    if !known.vdevs.is_empty() && (known.vdevs != told.vdevs || known.state != told.state) {
+        return Err(format!(
+            "the vdevs of {name} are others here than elsewhere: are the texts of one machine, and \
+             of one time?"
+        ));
+    }
+    let (usage, told) = (known.usage.clone(), told);
+    let usage = PoolUsage {
+        data_errors: told.usage.data_errors,
+        dedup_table: told.usage.dedup_table.clone().or(usage.dedup_table),
+        ..usage
+    };
+    let known = known.clone();
+    *draft.pool(&name)? = Pool {
+        usage,
+        size_bytes: known.size_bytes,
+        ashift: known.ashift,
+        autotrim: known.autotrim,
+        read_only: known.read_only,
+        datasets: known.datasets,
+        more_datasets: known.more_datasets,
+        ..told
+    };
+    Ok(())
 }
 
-fn array(pool: &str, told: &BTreeMap<&str, String>, rows: &[Row<'_>]) -> Result<Array, String> {
-    let text = |key: &str| told.get(key).map_or("", String::as_str);
-    let errors = told.get("errors").ok_or("it has no line `errors`: was it cut short?")?;
-    let state = text("state");
-    let first = rows.first().filter(|row| row.name == pool);
-    let first = first.ok_or("its table does not begin with the pool itself")?;
-    if first.state != state {
-        return Err(format!("the state is {state:?} above and {:?} in the table", first.state));
-    }
-    // A device that is being replaced counts once, with what stands for it.
-    let stand_in = |name: &str| name.starts_with("replacing-") || name.starts_with("spare-");
-    let mut leaves: Vec<&Row<'_>> = Vec::new();
-    let mut skipped: Option<usize> = None;
-    for (at, row) in rows.iter().enumerate().skip(1) {
-        if skipped.is_some_and(|depth| row.depth > depth) {
-            continue;
-        }
-        skipped = stand_in(row.name).then_some(row.depth);
-        let below =
-            rows.get(at + 1).is_some_and(|next| next.depth > row.depth && next.group == row.group);
-        if (!below || stand_in(row.name)) && !["cache", "spares"].contains(&row.group.unwrap_or(""))
-        {
-            leaves.push(row);
-        }
-    }
-    let kinds = rows.iter().filter(|row| row.depth == 1 && row.group.is_none()).map(kind);
-    let mut levels: Vec<&str> = Vec::new();
-    for level in kinds {
-        if !levels.contains(&level) {
-            levels.push(level);
-        }
-    }
-    let data: Vec<&&Row<'_>> = leaves.iter().filter(|row| row.group.is_none()).collect();
-    if data.is_empty() {
-        return Err("its table has no device: was it cut short?".to_owned());
-    }
-    let missing = leaves.iter().filter(|row| !["ONLINE", "DEGRADED"].contains(&row.state)).count();
-    let scan = if text("scan").is_empty() { text("scrub") } else { text("scan") };
-    let busy =
-        ["scrub", "resilver"].iter().find(|word| scan.starts_with(&format!("{word} in progress")));
-    let done = scan
-        .split_once("% done")
-        .and_then(|(before, _)| before.rsplit([' ', ',']).next()?.parse::<f64>().ok());
-    let sound = errors.starts_with("No known data errors");
-    let more = if sound { "" } else { ", errors in its data" };
-    Ok(Array {
-        name: pool.to_owned(),
-        kind: "zfs".to_owned(),
-        level: Some(levels.join(", ")),
-        members: data.iter().map(|row| row.name.trim_start_matches("/dev/").to_owned()).collect(),
-        whole: Some(data.len() as u64),
-        state: Some(format!("{}{more}", state.to_lowercase())),
-        missing: Some(missing as u64),
-        errors: Some(leaves.iter().map(|row| row.errors).fold(0, u64::saturating_add)),
-        busy_with: busy.map(|word| (*word).to_owned()),
-        done_share: busy
-            .and(done)
-            .map(|percent| percent / 100.0)
-            .filter(|share| (0.0..=1.0).contains(share)),
-        place: format!("zpool status {pool}"),
-        said: Some(state.to_owned()),
-        ..Array::default()
-    })
+/// `sda1`, `nvme0n1p2`, `vdb`, `dm-3`; a name of another kind is an alias.
+fn kernel_name(name: &str) -> bool {
+    let lower = |rest: &str| rest.starts_with(|sign: char| sign.is_ascii_lowercase());
+    let digit = |rest: &str| rest.starts_with(|sign: char| sign.is_ascii_digit());
+    let short = name.len() <= 16 && !name.contains(['/', ':', '_']);
+    let disk = ["sd", "vd", "xvd", "hd"].iter().find_map(|start| name.strip_prefix(start));
+    let other = ["nvme", "dm-", "md", "loop"].iter().find_map(|start| name.strip_prefix(start));
+    short && (disk.is_some_and(lower) || other.is_some_and(digit))
 }
 
-/// `mirror` of `mirror-0`, `draid2` of `draid2:4d:10c:1s-0`; a device alone is striped.
-fn kind<'a>(row: &Row<'a>) -> &'a str {
-    let name = row.name.rsplit_once('-').map_or(row.name, |(name, number)| {
-        match number.bytes().all(|byte| byte.is_ascii_digit()) {
-            true => name,
-            false => row.name,
+fn get(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
+    let mut names: Vec<&str> = Vec::new();
+    for line in piece.text.lines() {
+        let name = line.split_whitespace().next().unwrap_or("");
+        let name = name.split(['/', '@']).next().unwrap_or("");
+        if !name.is_empty() && name != "NAME" && !names.contains(&name) {
+            names.push(name);
         }
-    });
-    let name = name.split(':').next().unwrap_or(name);
-    let known =
-        ["mirror", "raidz", "raidz1", "raidz2", "raidz3", "draid", "draid1", "draid2", "draid3"];
-    known.iter().find(|kind| **kind == name).copied().unwrap_or("stripe")
+    }
+    for name in names {
+        let pool = draft.pool(name)?;
+        properties::of_pool(pool, piece.text);
+        let before = std::mem::take(&mut pool.datasets);
+        properties::datasets(pool, piece.text);
+        if pool.datasets.is_empty() {
+            pool.datasets = before;
+        }
+    }
+    Ok(())
 }
 
 fn list(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
@@ -242,13 +155,15 @@ fn list(piece: &Piece<'_>, draft: &mut Draft) -> Result<(), String> {
             return Err(format!("the health of {pool} is {health:?}: was it cut short?"));
         }
         draft.files.tell(&format!("/proc/spl/kstat/zfs/{pool}/state"), health)?;
-        let room = ["SIZE", "ALLOC", "FREE"].map(|name| cell(name).copied().unwrap_or("-"));
-        let what = format!("how full the pool {pool} is");
-        let why = format!(
-            "an inventory has no room of pools; it says {} of which {} are used and {} free",
-            room[0], room[1], room[2]
-        );
-        draft.miss(&what, "zpool list", &why, "df of its mount points");
+        let told = |name: &str| cell(name).and_then(|word| status::count(word));
+        let pool = draft.pool(pool)?;
+        pool.size_bytes = told("SIZE");
+        pool.usage.allocated_bytes = told("ALLOC");
+        pool.usage.free_bytes = told("FREE");
+        pool.usage.fragmented_share = cell("FRAG")
+            .and_then(|word| Some(word.strip_suffix('%')?.parse::<f64>().ok()? / 100.0));
+        pool.usage.dedup_ratio = cell("DEDUP").and_then(|word| properties::factor(word));
+        pool.state = Some(health.to_lowercase());
         found = true;
     }
     match found {

@@ -3,7 +3,9 @@
 //! The tables of the device mapper are not in /sys: the level of an LVM RAID and how it is are told
 //! by `lvs`.
 
+use crate::inventory::caching::maker;
 use crate::inventory::server::Reading;
+use crate::inventory::sysfs::in_force;
 use crate::sys::Host;
 use facts::inventory::Device;
 use facts::inventory::server::Array;
@@ -27,7 +29,7 @@ pub fn read(reading: &mut Reading<'_>, devices: &[Device]) -> Vec<Array> {
 
 fn mapped(host: &Host, device: &Device) -> Array {
     let word = |file: &str| host.word(format!("/sys/class/block/{}/dm/{file}", device.name));
-    let kind = kind(&word("uuid").unwrap_or_default());
+    let kind = maker(&word("uuid").unwrap_or_default());
     let state = word("suspended").and_then(|word| match word.as_str() {
         "0" => Some("active".to_owned()),
         "1" => Some("suspended".to_owned()),
@@ -46,31 +48,13 @@ fn mapped(host: &Host, device: &Device) -> Array {
         name: device.name.clone(),
         alias: word("name").map(|name| format!("/dev/mapper/{name}")),
         kind: kind.to_owned(),
+        caching: device.caching.clone(),
         members: device.below.clone(),
         state,
         missing,
         place: format!("/sys/block/{}/dm/suspended", device.name),
         ..Array::default()
     }
-}
-
-/// Who made a device of the device mapper, by its UUID.
-fn kind(uuid: &str) -> &'static str {
-    let owners = [
-        ("LVM-", "lvm"),
-        ("CRYPT-VERITY-", "verity"),
-        ("CRYPT-INTEGRITY-", "integrity"),
-        ("CRYPT-", "crypt"),
-        ("mpath-", "multipath"),
-        ("DMRAID-", "dmraid"),
-        ("stratis-", "stratis"),
-        ("VDO-", "vdo"),
-    ];
-    // kpartx makes `part1-mpath-...`.
-    if uuid.starts_with("part") && uuid.contains('-') {
-        return "partition";
-    }
-    owners.iter().find(|(owner, _)| uuid.starts_with(owner)).map_or("dm", |(_, kind)| kind)
 }
 
 fn raids_of_lvm(reading: &mut Reading<'_>, devices: &[Device], arrays: &[Array]) {
@@ -101,15 +85,12 @@ fn raids_of_lvm(reading: &mut Reading<'_>, devices: &[Device], arrays: &[Array])
 fn cached(host: &Host, device: &Device) -> Array {
     let place = format!("/sys/block/{}/bcache", device.name);
     let word = |file: &str| host.word(format!("/sys/class/block/{}/bcache/{file}", device.name));
-    let mode = word("cache_mode").and_then(|text| {
-        let (_, chosen) = text.split_once('[')?;
-        Some(chosen.split_once(']')?.0.to_owned())
-    });
     Array {
         name: device.name.clone(),
         alias: word("label"),
         kind: "bcache".to_owned(),
-        level: mode,
+        level: word("cache_mode").map(|text| in_force(&text)),
+        caching: device.caching.clone(),
         members: device.below.clone(),
         state: word("state"),
         said: word("state"),

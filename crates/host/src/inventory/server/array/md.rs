@@ -44,6 +44,7 @@ fn one(reading: &mut Reading<'_>, name: &str) -> Array {
         None => ("array_state", state.clone()),
     };
     Array {
+        caching: None,
         name: name.to_owned(),
         alias: alias(host, name),
         kind: "md".to_owned(),

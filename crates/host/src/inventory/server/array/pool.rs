@@ -1,10 +1,7 @@
-//! File systems that are arrays themselves: btrfs (its Documentation, ch-sysfs) and ZFS.
-
-use std::collections::BTreeSet;
+//! File systems that are arrays themselves: btrfs (its Documentation, ch-sysfs). ZFS is read by a
+//! subsystem of its own.
 
 use crate::inventory::server::Reading;
-use crate::sys::Host;
-use facts::inventory::Mount;
 use facts::inventory::server::Array;
 
 /// Mounted btrfs of several devices, or with devices missing. A disk that died since it was mounted
@@ -65,48 +62,4 @@ fn errors(table: &str) -> u64 {
         count.trim().parse::<u64>().ok().filter(|_| name.ends_with("_errs"))
     });
     counts.fold(0, u64::saturating_add)
-}
-
-/// The file of a recording that holds what `zpool status` told of a pool.
-pub fn recorded(pool: &str) -> String {
-    format!("/.brickyard/zpool/{pool}.json")
-}
-
-fn recorded_array(host: &Host, pool: &str) -> Option<Array> {
-    match host.is_live() {
-        true => None,
-        false => serde_json::from_str(&host.read(recorded(pool)).ok()?).ok(),
-    }
-}
-
-/// ZFS pools, as far as the kernel shows them: whether they are well, not what they lie on.
-pub fn zfs(reading: &mut Reading<'_>, mounts: &[Mount]) -> Vec<Array> {
-    let host = reading.host();
-    let imported = host.list("/proc/spl/kstat/zfs").into_iter();
-    let mut pools: BTreeSet<String> =
-        imported.filter(|pool| host.exists(format!("/proc/spl/kstat/zfs/{pool}/state"))).collect();
-    let mounted = mounts.iter().filter(|mount| mount.filesystem == "zfs");
-    pools.extend(mounted.filter_map(|mount| Some(mount.source.split('/').next()?.to_owned())));
-    let pool = |name: String| {
-        if let Some(array) = recorded_array(host, &name) {
-            return array;
-        }
-        let place = format!("/proc/spl/kstat/zfs/{name}/state");
-        let state = reading.word(&place, &format!("the state of the ZFS pool {name}"));
-        reading.miss(
-            &format!("the disks of the ZFS pool {name}"),
-            &place,
-            "the kernel shows no disks of ZFS pools",
-            &format!("zpool status -P {name}"),
-        );
-        Array {
-            name,
-            kind: "zfs".to_owned(),
-            said: state.clone(),
-            state: state.map(|state| state.to_lowercase()),
-            place,
-            ..Array::default()
-        }
-    };
-    pools.into_iter().map(pool).collect()
 }

@@ -13,7 +13,8 @@ fn arrays(text: &str) -> (Vec<Array>, Vec<Unread>) {
     let mounts = mounts(&host).unwrap_or_default();
     let devices = device::all(&host, &mounts);
     let mut reading = Reading::new(&host);
-    let arrays = read(&mut reading, &devices, &mounts);
+    let pools = zfs::read(&mut reading, &mounts);
+    let arrays = read(&mut reading, &devices, pools.as_ref());
     (arrays, reading.into_unread())
 }
 
@@ -179,6 +180,7 @@ fn a_cache_in_front_of_disks_says_its_mode_and_state() {
         disk("nvme0n1"),
         "/sys/class/block/bcache0/size = 2048\n/sys/class/block/bcache0/bcache/state = dirty\n\
          /sys/class/block/bcache0/slaves/sda/\n/sys/class/block/bcache0/slaves/nvme0n1/\n\
+         /sys/class/block/nvme0n1/bcache/nbuckets = 2048\n\
          /sys/class/block/bcache0/bcache/cache_mode = writethrough [writeback] none\n\
          /sys/class/block/sda/bcache/state = dirty\n"
             .to_owned(),

@@ -63,6 +63,9 @@ fn sas() -> String {
         add(format!("/sys/class/block/{name} -> {block}"));
         add(format!("{scsi}/vendor = {vendor}"));
         add(format!("{scsi}/rev = SN03"));
+        // Of one the kernel was told otherwise than it says.
+        let own = if name == "sda" { "write back" } else { "write through" };
+        add(format!("{scsi}/scsi_disk/0:0:{number}:0/cache_type = {own}"));
         add(format!("{scsi}/wwid = naa.5000c500a1b2c3d{number}"));
         if vendor == "ATA" {
             add(format!("{scsi}/vpd_pg89 = hex {}", identify_page(0x850e, 7200)));
@@ -97,6 +100,9 @@ fn a_disk_behind_an_expander_is_followed_through_the_wide_port() {
     assert_eq!(sda.firmware.as_deref(), Some("SN03"));
     assert_eq!(sda.wwid.as_deref(), Some("naa.5000c500a1b2c3d0"));
     assert_eq!((sda.queues, sda.queue_depth), (Some(1), Some(256)));
+    assert_eq!(sda.own_write_cache.as_deref(), Some("write back"));
+    let of_sdb = drive(&drives, "sdb").own_write_cache.clone();
+    assert_eq!(of_sdb.as_deref(), Some("write through"));
     assert_eq!((sda.rpm, sda.discard_bytes), (Some(10_800), Some(0)));
     let wide = Hop {
         name: "HBA to expander".to_owned(),

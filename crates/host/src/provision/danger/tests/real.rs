@@ -163,6 +163,14 @@ fn an_empty_loop_device_is_taken_and_kept_from_others() {
     sh("mkfs.ext4", &["-q", &own.node]);
     let third = claim(&host, &disk).unwrap_err();
     assert!(third.why.contains("has locked it"), "{third}");
+    // zpool waits for udev, which takes a shared lock: with ours it waited 30 s, and gave up.
+    let udevs = std::fs::File::open(&own.node).unwrap();
+    let share = || rustix::fs::flock(&udevs, rustix::fs::FlockOperation::NonBlockingLockShared);
+    assert!(share().is_err());
+    first.let_udev_in().unwrap();
+    share().unwrap();
+    assert!(claim(&host, &disk).unwrap_err().why.contains("has locked it"));
+    drop(udevs);
     let after = mounted(&own);
     assert!(first.alone(&host).is_err(), "it is mounted");
     drop(after);

@@ -100,7 +100,7 @@ mod tests {
         file.set_len(8192).unwrap();
         let buffers = Arc::new(Buffers::new(1, 4096, 4096, false).unwrap());
         let files = [file];
-        let mut mapped = Single::new(Mapped::new(&files, 8192, false, true).unwrap(), buffers);
+        let mut mapped = Single::new(Mapped::new(&files, (0, 8192), false, true).unwrap(), buffers);
         files[0].set_len(4096).unwrap();
         let mut results = [0; 2];
         for (offset, result) in [0, 4096].into_iter().zip(&mut results) {
@@ -120,7 +120,7 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         file.set_len(4096).unwrap();
         let files = [file];
-        let mut mapped = Mapped::new(&files, 4096, false, true).unwrap();
+        let mut mapped = Mapped::new(&files, (0, 4096), false, true).unwrap();
         let mut buffer = [7; 4096];
         let (_, met_a_fault) = super::during(|| {
             let call = libc::SYS_tgkill;
@@ -147,7 +147,7 @@ mod tests {
         const PAGE: usize = 4096;
         let files = [tempfile::tempfile().unwrap()];
         files[0].set_len(4 * PAGE as u64).unwrap();
-        let mut mapped = Mapped::new(&files, 4 * PAGE as u64, true, true).unwrap();
+        let mut mapped = Mapped::new(&files, (0, 4 * PAGE as u64), true, true).unwrap();
         let mut buffer = [7; 2 * PAGE];
         files[0].set_len(PAGE as u64).unwrap();
         for kind in [Kind::Read, Kind::Write, Kind::Read] {

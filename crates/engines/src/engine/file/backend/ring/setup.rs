@@ -163,7 +163,8 @@ mod tests {
 
     #[test]
     fn a_ring_is_built_or_refused_with_a_reason() {
-        let wish = Wish { depth: 5, poll: false, nop: false, timeouts: true, direct: true };
+        let (poll, nop, timeouts, direct, rw_flags) = (false, false, true, true, 0);
+        let wish = Wish { depth: 5, poll, nop, timeouts, direct, rw_flags };
         match refusal() {
             None => assert_eq!(build(wish, &mut Vec::new()).unwrap().params().sq_entries(), 8),
             Some(why) => assert!(why.starts_with("io_uring_setup: ")),

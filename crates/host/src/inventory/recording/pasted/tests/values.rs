@@ -346,6 +346,27 @@ fn ethtool_and_ip_tell_of_interfaces() {
     assert_eq!(all[0].bits_per_s, None, "nobody told it");
 }
 
+/// The text of `ip link` is what people paste, and only its JSON was read.
+#[test]
+fn the_text_of_ip_tells_the_same_as_its_json() {
+    let (text, json) = (read("ip-d-addr-text").interfaces, read("ip-d-link-json").interfaces);
+    let known = |all: &[facts::inventory::server::Interface]| {
+        let of = |it: &facts::inventory::server::Interface| {
+            (it.name.clone(), it.kind.clone(), it.mtu_bytes, it.state.clone())
+        };
+        all.iter().map(of).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&text), known(&json));
+    let names: Vec<&str> = text.iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["br0", "mv0", "veth0", "veth1"]);
+    assert_eq!((text[0].kind.as_str(), text[3].mtu_bytes), ("bridge", Some(1400)));
+    // What has no driver or kind in it may be a card: nothing more is known of it.
+    let plain = "2: eth0: <BROADCAST,UP,LOWER_UP> mtu 9000 qdisc mq state UP group default\n    \
+                 link/ether 02:00:00:00:00:01 brd ff:ff:ff:ff:ff:ff\n";
+    let server = of(plain).unwrap();
+    assert_eq!(server.interfaces[0].mtu_bytes, Some(9000));
+}
+
 #[test]
 fn dmidecode_tells_board_and_modules() {
     let firmware = read("dmidecode-hp").firmware;
@@ -379,9 +400,44 @@ fn zpool_tells_levels_members_and_errors() {
     assert_eq!((broken.errors, broken.missing), (Some(5), Some(1)));
     assert_eq!(broken.state.as_deref(), Some("unavail, errors in its data"));
     assert_eq!(read("zpool-status-v").arrays.len(), 3);
+    let real = read("zpool-status-2.1");
+    let vdevs = &real.zfs.as_ref().unwrap().pools[0].vdevs;
+    let told: Vec<String> =
+        vdevs.iter().map(|vdev| format!("{} {}", vdev.role.name(), vdev.name)).collect();
+    assert_eq!(told, ["data mirror-0", "data mirror-1", "log /dev/vde1", "cache /dev/vdf1"]);
+    assert_eq!(real.arrays[0].members, ["vda1", "vdb1", "vdc1", "vdd1"]);
+    assert_eq!((real.arrays[0].missing, real.arrays[0].errors), (Some(0), Some(0)));
     let list = read("zpool-list");
     assert_eq!(list.arrays[0].state.as_deref(), Some("suspended"));
-    assert!(list.unread.iter().any(|it| it.why.contains("4.50G of which 146K")));
+    let pool = &list.zfs.as_ref().unwrap().pools[0];
+    assert_eq!((pool.size_bytes, pool.usage.allocated_bytes), (Some(9 << 29), Some(146 << 10)));
+    assert_eq!((pool.usage.dedup_ratio, pool.usage.fragmented_share), (Some(1.0), Some(0.0)));
+    assert!(list.unread.iter().any(|it| it.what == "the disks of the ZFS pool otus1"));
+}
+
+/// The table of `zfs get` and `zpool get`, as zfs(8) prints it; the values were made up.
+#[test]
+fn zfs_get_tells_how_datasets_are_set_beside_what_zpool_status_tells() {
+    let status = text("zpool-status-v4");
+    let get = "# zfs get all\nNAME       PROPERTY     VALUE       SOURCE\n\
+               pool1      type         filesystem  -\npool1      recordsize   128K        default\n\
+               pool1      sync         disabled    local\n\
+               pool1@now  type         snapshot    -\n\
+               # zpool get all pool1\nNAME   PROPERTY       VALUE  SOURCE\n\
+               pool1  size           10.9T  -\npool1  allocated      10.1T  -\n\
+               pool1  ashift         12     local\n";
+    let server = of(&format!("{status}{get}")).unwrap();
+    let pool = &server.zfs.as_ref().unwrap().pools[0];
+    assert_eq!((pool.vdevs.len(), pool.vdevs[0].kind.as_str()), (2, "mirror"));
+    assert_eq!((pool.ashift, pool.size_bytes), (Some(12), Some(11_984_676_742_758)));
+    assert_eq!(pool.datasets.len(), 1);
+    assert_eq!(
+        (pool.datasets[0].block_bytes(), pool.datasets[0].get("sync")),
+        (Some(131_072), Some("disabled"))
+    );
+    assert_eq!(server.arrays[0].level.as_deref(), Some("mirror"));
+    let other = status.replace("mirror-1 ", "raidz1-1 ");
+    assert!(of(&format!("{status}{other}")).unwrap_err().contains("one machine"));
 }
 
 #[test]

@@ -70,7 +70,7 @@ impl Bench {
         let host = Host::live();
         let mounts = mounts(&host).unwrap();
         let devices = device::all(&host, &mounts);
-        let all = read(&mut Reading::new(&host), &devices, &mounts);
+        let all = read(&mut Reading::new(&host), &devices, None);
         let ours = |array: &Array| array.members.contains(&self.names(1)[0].to_owned());
         all.into_iter().find(ours).unwrap()
     }
