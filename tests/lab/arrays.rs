@@ -179,6 +179,65 @@ fn other_levels_states_and_file_systems_are_made_and_unmade_in_the_guest() {
     }
 }
 
+/// A rebuild writes all of the member that came in blank, so that it takes as long as one disk of
+/// known rate takes for its share; and no longer than the kernel's own limit has it, which is told
+/// only where it was that.
+#[test]
+fn a_rebuild_takes_what_its_disks_do_or_says_that_the_kernels_limit_held_it() {
+    if !bootable("rebuilds in a guest", &["mdadm", "mkfs.ext4"]) {
+        return;
+    }
+    let _beside = beside_this_machine();
+    let mb = draw("MB/s of each disk", 7, 10);
+    let (mib, limit_kib) = (80, 4096);
+    let disks = Disks { count: 3, mib, bytes_per_s: mb * 1_000_000 };
+    let name = |letter: char| format!("path:/dev/ubd{letter},size={}", mib << 20);
+    let run = |store: &str| {
+        let named = |word: &str| -> String {
+            "abc".chars().map(|letter| format!(" {word} {}", name(letter))).collect()
+        };
+        format!(
+            "brickyard run sequential-read{}{} filesystem=ext4 raid=raid5 array-state=rebuilt \
+             file-size=4MiB stop=1s --replicates 1 --store {store} --json > /mnt/out/{store}",
+            named("--device"),
+            named("--wipe")
+        )
+    };
+    // How much of each disk an array takes is mdadm's business.
+    let script = format!(
+        "modprobe raid456 || true
+mdadm --create /dev/md9 --run --assume-clean --level=5 --raid-devices=3 /dev/ubd[abc]
+cat /sys/block/md9/md/component_size > /mnt/out/kib
+mdadm --stop /dev/md9
+mdadm --zero-superblock /dev/ubd[abc]
+wipefs --all --quiet /dev/ubd[abc]
+{}
+echo {limit_kib} > /proc/sys/dev/raid/speed_limit_max
+{}
+blkid -p /dev/ubd[abc] && exit 1; test -z \"$(ls -d /run/brickyard-*)\"",
+        run("disks"),
+        run("limit")
+    );
+    let guest = Guest::run(disks, 640, &script, Duration::from_secs(400));
+    let each = guest.wrote("kib").trim().parse::<f64>().expect("KiB") * 1024.0;
+    for (store, rate) in [("disks", mb as f64 * 1e6), ("limit", limit_kib as f64 * 1024.0)] {
+        let document: Value = serde_json::from_str(&guest.wrote(store)).expect("JSON");
+        let trial = &trials(&document)[0];
+        assert_eq!(trial["outcome"], "done", "{}: {}", trial["reason"], guest.said);
+        let (took, truth) = (figure(trial, "rebuild_ns") / 1e9, each / rate);
+        println!(
+            "{store}: {took:.2} s, by the rate {truth:.2} s; array_ns {}",
+            figure(trial, "array_ns")
+        );
+        assert!((took / truth - 1.0).abs() < 0.12, "{store}: {took} s, not {truth} s");
+        let notes = trial["notes"].as_array().expect("notes");
+        let limited = notes.iter().any(|note| note["kind"] == "rebuild-limited");
+        assert_eq!(limited, store == "limit", "{notes:#?}");
+        let state = notes.iter().any(|note| note["kind"] == "array-state");
+        assert!(!state, "its trials run on a clean array: {notes:#?}");
+    }
+}
+
 const LEVELS: [&str; 4] = ["raid0", "raid1", "raid10", "raid5"];
 
 /// RAID levels and file systems, one reader and four; so many replicates, with files of that size.

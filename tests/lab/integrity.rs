@@ -16,6 +16,7 @@ mod counted;
 mod every;
 mod flushed;
 mod generations;
+mod power_cut;
 mod verified;
 
 /// The checksum of a block, in bits.

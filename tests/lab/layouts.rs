@@ -10,6 +10,8 @@ use serde_json::Value;
 use crate::disk::{Disk, beside_a_guest, usable};
 use crate::run::{brickyard, draw, figure, parse, trials};
 
+mod upkeep;
+
 const TOOLS: &[&str] = &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "blkid"];
 
 /// Four disks, and a plan over what can be made of them.
@@ -20,7 +22,10 @@ struct Bench {
 
 impl Bench {
     fn new(plan: &str) -> Bench {
-        let disks: Vec<Disk> = (0..4).map(|_| Disk::new(512)).collect();
+        Bench::on((0..4).map(|_| Disk::new(512)).collect(), plan)
+    }
+
+    fn on(disks: Vec<Disk>, plan: &str) -> Bench {
         let folder = tempfile::tempdir().expect("a folder");
         let named: Vec<String> = disks.iter().map(|disk| format!("{:?}", disk.named())).collect();
         let text = plan.replace("DEVICES", &format!("[{}]", named.join(", ")));
@@ -130,7 +135,7 @@ direct = false
 use = "random-read"
 file-size = "16MiB"
 filesystem = "btrfs"
-raid = ["raid0", "raid1", "raid10", "raid5"]
+raid = ["raid0", "raid1", "raid10", "raid5", "raid50"]
 "#;
 
 #[test]
@@ -147,6 +152,8 @@ fn file_systems_and_arrays_are_made_measured_and_unmade() {
     let printed = String::from_utf8_lossy(&dry.stdout).into_owned();
     assert!(printed.contains("mkfs.ext4") && printed.contains("raid10"), "{printed}");
     assert!(printed.contains(&bench.disks[3].named()), "{printed}");
+    // A run tells it before it begins; a dry run of the same plan did not.
+    assert!(said(&dry).contains("2 cells are left out: "), "{}", said(&dry));
     bench.is_clean();
 
     let output = bench.run(&["--json"]).output().expect("it runs");

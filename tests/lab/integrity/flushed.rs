@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::disk::{beside_a_guest, usable};
 use crate::liar::Liar;
-use crate::run::{brickyard, draw, parse};
+use crate::run::{brickyard, draw, finding, json, parse, said};
 
 /// Waits until the log has so many lines more; gives how many it has then.
 fn lines(log: &Path, more: usize, child: &mut Child) -> usize {
@@ -61,7 +61,37 @@ fn cut(what: &str, lying: bool) -> (u64, serde_json::Value) {
     let acknowledged = document["acknowledged_writes"].as_u64();
     assert!(acknowledged.is_some_and(|writes| writes > 10), "{document:#}");
     println!("{what}: {acknowledged:?} acknowledged, {lost} lost; the disk lost {}", truth.lost);
+    verdicts(folder.path(), &liar, lost);
     (lost, document)
+}
+
+/// What the check's own campaign and a later one on the same file system say of power cuts.
+fn verdicts(folder: &Path, liar: &Liar, lost: u64) {
+    let told = |arguments: &[&str]| {
+        let document = json(folder, arguments);
+        let finding = finding(&document, "power-cut");
+        (document["campaign"]["id"].as_u64().expect("a number"), said(&finding), finding)
+    };
+    let (checked, own, finding) = told(&["report", "--format", "json"]);
+    match lost {
+        0 => assert!(own.starts_with("Nothing that fsync had made safe is lost"), "{own}"),
+        _ => {
+            assert!(own.contains(&format!("writes after fsync: {lost} block")), "{own}");
+            assert_eq!(finding["severity"], "error", "{finding}");
+        }
+    }
+    let name = liar.name();
+    let knobs = ["file-size=1MiB", "stop=300ms", "--replicates", "1"];
+    let (_, later, _) =
+        told(&[&["run", "sequential-write", "--dir", &name][..], &knobs[..]].concat());
+    let campaign = format!("the check of campaign {checked} found ");
+    match lost {
+        0 => {
+            assert!(later.contains(&format!("{campaign}nothing lost")), "{later}");
+            assert!(later.contains("whether fsync saves them is not known"), "{later}");
+        }
+        _ => assert!(later.contains(&format!("{campaign}{lost} block")), "{later}"),
+    }
 }
 
 #[test]
