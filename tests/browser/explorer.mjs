@@ -298,7 +298,8 @@ async function touching(url) {
   const plot = await box('#scatter-place .frame');
   await harness.swipe([plot.x + plot.width * 0.02, plot.y + plot.height * 0.02], [plot.x + plot.width * 0.7, plot.y + plot.height * 0.95]);
   await settled();
-  check('a finger brushes the scatter plot', must(await browser.evaluate(`${EXPLORER}.state.brushes.size`) === 2, 'it did not'));
+  check('a finger brushes the scatter plot', must(await browser.evaluate(`${EXPLORER}.state.brushes.size`) === 2,
+    await browser.evaluate(`[...${EXPLORER}.state.brushes.keys()].join() + ' are brushed, page at ' + scrollY`)));
   await browser.call('Emulation.setTouchEmulationEnabled', {enabled: false});
 }
 
