@@ -64,6 +64,10 @@ fn memory_and_files_are_sent_and_both_machines_are_in_the_report() {
         assert!(figure(trial, "throughput_bytes_per_s") > 0.0);
         assert!(figure(trial, "sender_cpu_seconds_per_gb") > 0.0);
         assert!(figure(trial, "receiver_cpu_seconds_per_gb") > 0.0);
+        assert!(figure(trial, "context_switches_per_s") > 0.0);
+        assert!(figure(trial, "peer_context_switches_per_s") > 0.0);
+        assert!(figure(trial, "peer_interrupts_per_s") > 0.0);
+        assert!(figure(trial, "peer_cpu_busy_share") > 0.0);
         let kinds = trial["notes"].as_array().expect("notes").iter().map(|note| &note["kind"]);
         assert!(kinds.into_iter().any(|kind| kind == "over-two-machines"), "{trial:#}");
     }
@@ -80,9 +84,16 @@ fn memory_and_files_are_sent_and_both_machines_are_in_the_report() {
     let told = brickyard(at, &["report", "1", "--format", "text"]);
     let told = String::from_utf8_lossy(&told.stdout).into_owned();
     assert!(told.contains("CPUs of the other machine in trial"), "{told}");
+    assert!(told.contains("switches/s there"), "{told}");
+    // In SQL as in the table.
+    let sql = "SELECT count(*) FROM tcp_stream WHERE peer_interrupts_per_s > 0";
+    let asked = brickyard(at, &["query", sql, "--format", "csv"]);
+    let asked = String::from_utf8_lossy(&asked.stdout).into_owned();
+    assert_eq!(asked.lines().last(), Some("2"), "{asked}");
     assert!(brickyard(at, &["report", "1", "--format", "html"]).status.success());
     let page = std::fs::read_to_string(at.join("brickyard-report.html")).expect("a page");
     assert!(page.contains("CPUs of the other machine in trial"));
+    assert!(page.contains("switches/s there"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use super::course::level;
 use super::named::Figures;
-use super::{Measurement, Window, datagrams};
+use super::{Measurement, Window, datagrams, machine};
 use base::stats::Estimate;
 use facts::counters::series::Kind;
 
@@ -48,6 +48,8 @@ pub fn is_of_receiver(column: &str) -> bool {
 ///   whatever reads them, over its length; of files that are sent alone.
 /// - `retransmits`: segments that were sent again in the window.
 /// - `rtt_ns_mean`, `cwnd_bytes_mean`: means of the samples in the window (TCP_INFO of the sender).
+/// - `cpu_busy_share`, `interrupts_per_s`, `context_switches_per_s`, and with `peer_` before them
+///   those of the other machine: see [`machine::figures`].
 /// - `zerocopy_copied_share`: of sends that were to be without a copy, those that were copied.
 pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures) {
     let all = &measurement.counters;
@@ -77,6 +79,7 @@ pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures
     add("rtt_ns_mean", level(series, "rtt_ns", start_ns, end_ns));
     add("cwnd_bytes_mean", level(series, "cwnd_bytes", start_ns, end_ns));
     datagrams::figures(measurement, window, figures);
+    machine::figures(measurement, window, figures);
     let mut add = |name: &'static str, value: f64| {
         figures.insert(name.into(), Estimate::bare(value));
     };

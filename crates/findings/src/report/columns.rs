@@ -143,7 +143,7 @@ pub fn of<'a>(input: &'a Input<'_>) -> Vec<Column<'a>> {
     all.extend(of_knobs(input.records));
     let figures: BTreeSet<&str> =
         input.trials.iter().flat_map(|view| view.figures.keys()).map(AsRef::as_ref).collect();
-    for name in figures {
+    for name in figures.into_iter().filter(|name| !is_of_machine(input, name)) {
         let sources = [
             ("", Source::Figure(name)),
             ("_low", Source::End(name, |interval| interval.low)),
@@ -169,6 +169,19 @@ pub fn of<'a>(input: &'a Input<'_>) -> Vec<Column<'a>> {
         }
     }
     all
+}
+
+/// Whether a figure is what the machine did, which has a column of its own: loads over a network
+/// have it as a figure too. A program's own figure may have the same name.
+fn is_of_machine(input: &Input<'_>, name: &str) -> bool {
+    let counted = |record: &Record| {
+        let measurement = record.outcome.measurement()?;
+        machine::counters(measurement).get(name).copied()
+    };
+    let alike = |(view, record): (&TrialView, &Record)| {
+        view.figures.get(name).is_none_or(|figure| counted(record) == Some(figure.value))
+    };
+    machine::COUNTERS.contains(&name) && input.trials.iter().zip(input.records).all(alike)
 }
 
 /// The names of the first columns, which every campaign has.

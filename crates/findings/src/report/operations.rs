@@ -98,13 +98,40 @@ fn of_network() -> Vec<Column> {
     ]
 }
 
+/// What stands over [`of_machines`].
+pub const OF_MACHINES: &str =
+    "Processors, interrupts and context switches of this machine, and of the other one (there)";
+
+/// What both machines of a load over a network did meanwhile; where both ends are on one, that one.
+pub fn of_machines(group: &Group<'_>) -> Vec<Column> {
+    if !network(group) {
+        return Vec::new();
+    }
+    let whole: fn(f64) -> String = |number| value::count(number.round() as u64);
+    let column = |head, name, print| Column { head, name, print };
+    let mut all = vec![
+        column("CPU", "cpu_busy_share", value::percent),
+        column("intr/s", "interrupts_per_s", whole),
+        column("switches/s", "context_switches_per_s", whole),
+        column("CPU there", "peer_cpu_busy_share", value::percent),
+        column("intr/s there", "peer_interrupts_per_s", whole),
+        column("switches/s there", "peer_context_switches_per_s", whole),
+    ];
+    all.retain(|column| has(group, column));
+    all
+}
+
+/// Whether one of a group's cells has a column's figure.
+fn has(group: &Group<'_>, column: &Column) -> bool {
+    group.rows.iter().any(|row| cells::figure(row.cell, column.name).is_some())
+}
+
 /// The columns of a group: those that none of its cells has are left out.
 pub fn columns(group: &Group<'_>) -> Vec<Column> {
     let by_name = group.rows.iter().any(|row| row.cell.figures.contains_key(OPS));
     if network(group) || (nfs(group) && !by_name) {
         let mut all = if network(group) { of_network() } else { of_nfs() };
-        let has = |name| group.rows.iter().any(|row| cells::figure(row.cell, name).is_some());
-        all.retain(|column| column.name == cells::THROUGHPUT || has(column.name));
+        all.retain(|column| column.name == cells::THROUGHPUT || has(group, column));
         return all;
     }
     let megabytes: fn(f64) -> String = |per_s| value::significant(per_s / 1e6);
@@ -118,11 +145,7 @@ pub fn columns(group: &Group<'_>) -> Vec<Column> {
         Column { head: "p50", name: cells::P50, print: value::duration },
         Column { head: "p99", name: cells::P99, print: value::duration },
     ];
-    let has = |column: &Column| {
-        let some = |row: &Row<'_>| cells::figure(row.cell, column.name).is_some();
-        column.name == OPS || group.rows.iter().any(some)
-    };
-    all.into_iter().filter(has).collect()
+    all.into_iter().filter(|column| column.name == OPS || has(group, column)).collect()
 }
 
 /// The figure of a column, for people; `-` where there is none.

@@ -122,6 +122,7 @@ pub fn groups(input: &Input<'_>) -> Markup {
             @if operations::are_in(&group) {
                 (boxed(&format!("Operations of {}", group.name), &of_operations(&group)))
                 (sql::of_operations(input, &group))
+                (of_machines(&group))
                 @for told in per_cpu::of(input, &group) { (of_cpus(&told)) }
             } @else if !reported::are_all(&group) {
                 (boxed(&format!("Figures of {}", group.name), &group_table(&group)))
@@ -166,6 +167,31 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>) -> Markup {
                 }
                 td.number { (row.cell.trials.len()) }
             } } }
+        }
+    }
+}
+
+/// What both machines did, of loads over a network; nothing of others.
+fn of_machines(group: &Group<'_>) -> Markup {
+    let columns = operations::of_machines(group);
+    let table = html! {
+        table {
+            thead { tr {
+                @for knob in &group.varying { th scope="col" { (knob.replace('-', " ")) } }
+                @for column in &columns { th.number scope="col" { (column.head) } }
+            } }
+            tbody { @for row in &group.rows { tr {
+                @for knob in &group.varying { (held(&row.cell.settings, knob, false)) }
+                @for column in &columns {
+                    (figure(cells::figure(row.cell, column.name), row.source, column.print))
+                }
+            } } }
+        }
+    };
+    html! {
+        @if !columns.is_empty() {
+            p.quiet { (operations::OF_MACHINES) "." }
+            (boxed(&format!("Machines of {}", group.name), &table))
         }
     }
 }

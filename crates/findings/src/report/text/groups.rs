@@ -32,6 +32,7 @@ pub fn render(input: &Input<'_>, text: &mut String) {
         }
         if operations::are_in(group) {
             text.push_str(&of_operations(group, &numbers));
+            of_machines(group, text);
             of_cpus(input, group, text);
         } else if has_table(group) {
             text.push_str(&table(group, &numbers));
@@ -125,10 +126,6 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, us
     let mut heads = vec![(axis.as_str(), Side::Left)];
     heads.extend(programs::COLUMNS.iter().map(|(_, head)| (*head, Side::Right)));
     heads.extend([("n", Side::Right), ("notes", Side::Left)]);
-    let label = |row: &Row<'_>| match group.varying.is_empty() {
-        true => String::new(),
-        false => words::clipped(&plain(&group.label(row)), 26),
-    };
     let figure = |row: &Row<'_>, name: &str| {
         let estimate = row.cell.figures.get(name).copied();
         // Only the first column has room for an interval.
@@ -139,7 +136,7 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, us
     };
     let mut grid = Grid::new(&heads);
     for row in group.shown() {
-        let mut line = vec![label(row)];
+        let mut line = vec![label(group, row)];
         line.extend(programs::COLUMNS.iter().map(|(name, _)| figure(row, name)));
         line.push(row.cell.trials.len().to_string());
         line.push(noted(row, numbers));
@@ -155,7 +152,7 @@ fn of_programs(input: &Input<'_>, group: &Group<'_>, numbers: &BTreeMap<&str, us
         for row in group.shown() {
             let said =
                 names.iter().map(|name| programs::cell(row.cell.figures.get(name).copied(), name));
-            grid.row(std::iter::once(label(row)).chain(said).collect());
+            grid.row(std::iter::once(label(group, row)).chain(said).collect());
         }
         text.push_str(&grid.render());
     }
@@ -176,10 +173,7 @@ fn of_operations(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
     heads.extend([("n", Side::Right), ("notes", Side::Left)]);
     let mut grid = Grid::new(&heads);
     for row in group.shown() {
-        let mut line = vec![match group.varying.is_empty() {
-            true => String::new(),
-            false => words::clipped(&plain(&group.label(row)), 26),
-        }];
+        let mut line = vec![label(group, row)];
         for (place, column) in columns.iter().enumerate() {
             line.push(operations::cell(row, column));
             if place == 0 {
@@ -191,6 +185,25 @@ fn of_operations(group: &Group<'_>, numbers: &BTreeMap<&str, usize>) -> String {
         grid.row(line);
     }
     grid.render()
+}
+
+/// What both machines did, of loads over a network.
+fn of_machines(group: &Group<'_>, text: &mut String) {
+    let columns = operations::of_machines(group);
+    if columns.is_empty() {
+        return;
+    }
+    text.push('\n');
+    text.push_str(&wrapped("  ", operations::OF_MACHINES));
+    let axis = group.varying.join(", ");
+    let mut heads = vec![(axis.as_str(), Side::Left)];
+    heads.extend(columns.iter().map(|column| (column.head, Side::Right)));
+    let mut grid = Grid::new(&heads);
+    for row in group.shown() {
+        let figures = columns.iter().map(|column| operations::cell(row, column));
+        grid.row(std::iter::once(label(group, row)).chain(figures).collect());
+    }
+    text.push_str(&grid.render());
 }
 
 /// What each CPU did, of loads over a network.
@@ -206,6 +219,15 @@ fn of_cpus(input: &Input<'_>, group: &Group<'_>, text: &mut String) {
             grid.row(std::iter::once(number.to_string()).chain(shares).collect());
         }
         text.push_str(&grid.render());
+    }
+}
+
+/// What tells a row from the others of its group; the line above the table has said all that a lone
+/// one did.
+fn label(group: &Group<'_>, row: &Row<'_>) -> String {
+    match group.varying.is_empty() {
+        true => String::new(),
+        false => words::clipped(&plain(&group.label(row)), 26),
     }
 }
 
@@ -264,9 +286,7 @@ fn line(
     let megabytes = |e: Option<Estimate>| number(e, |per_s| value::significant(per_s / 1e6));
     let durable = figure(cells::DURABLE).filter(|_| written);
     let mebibytes = number(first, |per_s| value::significant(per_s / f64::from(1 << 20)));
-    // The line above the table has said all that a lone cell did.
-    let alone = group.varying.is_empty();
-    let label = if alone { String::new() } else { words::clipped(&plain(&group.label(row)), 26) };
+    let label = label(group, row);
     vec![
         label,
         marked(megabytes(first)),
