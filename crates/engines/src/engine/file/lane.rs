@@ -412,6 +412,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
         in_window: bool,
     ) -> Result<(), Fault> {
         let whole = self.backend.whole();
+        let before = self.counts.reads + self.counts.writes;
         for index in 0..came {
             let Completion { slot, result } = self.done[index];
             let io = *self.slots.at(slot);
@@ -463,6 +464,9 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             if READS && WRITES && LATENCY && in_window && self.terms.updates() {
                 self.updates.record(now - io.first_ns);
             }
+        }
+        if self.counts.reads + self.counts.writes != before {
+            self.cell.last_ns.store(now, Relaxed);
         }
         Ok(())
     }

@@ -78,6 +78,7 @@ fn prepare(spec: &LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resul
     check_polling(&job, &opened.streams)?;
     let streams = spec.streams.len();
     let shared = Shared::new(streams, job.block_bytes, job.sustained, sender)
+        .at_depth(job.depth)
         .opening_after(job.opens_after_ns());
     let trial = Arc::new(Trial {
         shared: shared.by_rounds(job.pauses(), job.times_whole_rounds()),

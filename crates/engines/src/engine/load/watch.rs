@@ -232,9 +232,15 @@ impl Watch<'_> {
                 Err(RecvTimeoutError::Disconnected) => break,
             }
         }
-        let ended = shared.marks().ended;
+        let marks = shared.marks();
+        let ended = marks.ended;
         if let Some((at_ns, amounts)) = &ended {
-            self.sample_end(*at_ns, sum(amounts));
+            // A window that ends with the trial ends with its last completion: what was done by
+            // then is what was done at the end.
+            let with_it = marks.closed.is_some_and(|(closed_ns, _)| closed_ns == *at_ns);
+            let window = shared.window().filter(|_| with_it);
+            let end_ns = window.map_or(*at_ns, |window| self.released_ns + window.end_ns);
+            self.sample_end(end_ns, sum(amounts));
         }
         if self.watched.early.is_none() {
             self.watched.early = ended;
@@ -309,7 +315,9 @@ impl Watch<'_> {
                 column.values.pop();
             }
         }
-        self.sample(at_ns, total);
+        let last_ns =
+            load.at_ns.last().map_or(0, |&last| self.released_ns + last.max(0) as u64 + 1);
+        self.sample(at_ns.max(last_ns), total);
     }
 
     /// Whether the interval of the throughput is as narrow as was asked; looked at seldom.
