@@ -12,6 +12,7 @@ use crate::disk::{beside_this_machine, sh, usable};
 
 mod arc;
 mod boots;
+mod heated;
 mod inspected;
 mod measured;
 mod pools;

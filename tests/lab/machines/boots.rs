@@ -14,6 +14,7 @@ pub static NVME: Shared = Shared::new("nvme", 300, || {
                 .to_owned(),
         ),
         ("inspected", super::inspected::SCRIPT.to_owned()),
+        ("heated", super::heated::script()),
     ]
 });
 pub static DISKS: Shared = Shared::new("disks", 300, || {

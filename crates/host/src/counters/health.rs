@@ -23,6 +23,7 @@ pub const HEALTH: Source = Source {
         Field::counter("heavy_throttles"),
         Field::counter("light_throttled_s"),
         Field::counter("heavy_throttled_s"),
+        Field::gauge("critical_warning"),
     ],
     every_ns: AT_THE_ENDS_NS,
     born_at_zero: false,
@@ -33,6 +34,10 @@ pub const HEALTH: Source = Source {
 /// Temperature Time, Thermal Management Temperature 1 and 2 Transition Count, Total Time For
 /// Thermal Management Temperature 1 and 2. Management 1 is to cost little speed, 2 may cost much.
 const PLACES: [usize; 6] = [192, 196, 216, 220, 224, 228];
+
+/// Critical Warning, a bit a reason: what the drive itself holds against its state now. Bit 1 is
+/// its temperature.
+const CRITICAL_WARNING: usize = 0;
 
 /// Composite Temperature, kelvin, two bytes: a page without it was not filled by a drive.
 const COMPOSITE_TEMPERATURE: std::ops::Range<usize> = 1..3;
@@ -63,12 +68,13 @@ fn open(host: &Host, subject: &Subject) -> Option<Box<dyn Sample>> {
     Some(Box::new(patient?))
 }
 
-/// The counts of a health log, in the order of the fields.
-fn counts(page: &[u8]) -> Option<[u64; PLACES.len()]> {
+/// The counts of a health log and its warning, in the order of the fields.
+fn counts(page: &[u8]) -> Option<[u64; PLACES.len() + 1]> {
     if page.get(COMPOSITE_TEMPERATURE)? == [0, 0] {
         return None;
     }
-    let mut counts = [0; PLACES.len()];
+    let mut counts = [0; PLACES.len() + 1];
+    counts[PLACES.len()] = u64::from(*page.get(CRITICAL_WARNING)?);
     for (count, place) in counts.iter_mut().zip(PLACES) {
         let bytes = page.get(place..place + 4)?;
         *count = u64::from(u32::from_le_bytes(bytes.try_into().ok()?));
@@ -100,7 +106,7 @@ mod tests {
 
     #[test]
     fn each_count_is_read_from_its_place() {
-        let expected = [10, 2, 0x0102_0304, u64::from(u32::MAX), 3600, 60];
+        let expected = [10, 2, 0x0102_0304, u64::from(u32::MAX), 3600, 60, 1];
         assert_eq!(counts(&page()), Some(expected));
     }
 

@@ -143,6 +143,10 @@ fn hot_drives(measurement: &Measurement, span: Span, known: &[&str]) -> Option<N
                 let what = "counted time at or above the temperature at which it warns and may \
                             slow down";
                 hot.push((name, format!("{name} {what}")));
+            } else if is_new && warned_of_temperature(health, span, name) {
+                let what = "warned that its temperature is beyond its limits (bit 1 of the \
+                            critical warning in its health log), where it may slow down";
+                hot.push((name, format!("{name} {what}")));
             }
         }
     }
@@ -205,6 +209,14 @@ fn grown(series: &Series, span: Span, name: &str, what: &str) -> Option<u64> {
 fn highest(series: &Series, span: Span, name: &str, what: &str) -> Option<u64> {
     let column = series.column(&format!("{name}.{what}"))?;
     column.values.get(span.rows(series))?.iter().max().copied()
+}
+
+/// Whether a drive's health log had that warning at the begin or the end of the trial: it is asked
+/// no more often.
+fn warned_of_temperature(health: &Series, span: Span, name: &str) -> bool {
+    let column = health.column(&format!("{name}.critical_warning"));
+    let rows = column.and_then(|column| column.values.get(span.rows(health)));
+    rows.is_some_and(|rows| rows.iter().any(|warning| warning & 2 != 0))
 }
 
 /// Thousandths of a kelvin as whole degrees Celsius and tenths, never rounded up to a limit.
@@ -281,6 +293,23 @@ mod tests {
         only(vec![nvme(ZERO + 81_850), health(0, 0, 0)], "drive-hot", says);
         only(vec![nvme(ZERO + 84_850)], "drive-hot", "at or above its critical temperature");
         only(vec![nvme(ZERO + 50_000), health(0, 0, 1)], "drive-hot", "nvme0 counted time at");
+    }
+
+    #[test]
+    fn a_drive_that_warns_of_its_temperature_is_told_whatever_else_it_warns_of() {
+        let health = |first, last| {
+            let columns =
+                [("nvme0.warning_minutes", 7, 7), ("nvme0.critical_warning", first, last)];
+            two_rows("nvme-health", &columns)
+        };
+        for (first, last) in [(0, 2), (2, 4), (7, 0)] {
+            let says = "nvme0 warned that its temperature is beyond its limits";
+            only(vec![health(first, last)], "drive-hot", says);
+        }
+        // Spare blocks and reliability are no heat.
+        assert_eq!(notes(vec![health(5, 0xd)]), []);
+        let known = vec![nvme(ZERO + 81_850), health(0, 2)];
+        only(known, "drive-hot", "nvme0 was at 81.8 °C");
     }
 
     #[test]
