@@ -17,6 +17,7 @@ use host::inventory::group;
 use host::journal::{Change, Journal, Line, Said, boot, identity, in_force};
 use host::sys::{Error, Host, processors};
 
+mod link;
 mod places;
 pub mod preview;
 #[cfg(test)]
@@ -153,11 +154,13 @@ impl<'a> Applier<'a> {
     /// When it cannot be done exactly: then the trial must not be measured.
     pub fn apply(&mut self, settings: &Settings, targets: &[Target]) -> Result<Vec<Note>, Error> {
         let wanted = wanted(self.host, settings, targets)?;
+        let link = link::Link::of(self.host, settings);
         self.release(&wanted)?;
         let mut notes = Vec::new();
         for one in &wanted {
             notes.extend(self.put(one).map_err(|error| leave_out(error, one.knob))?);
         }
+        link.map_or(Ok(()), |link| link.wait(self.host))?;
         self.cpus = Vec::new();
         for (knob, value) in set(settings) {
             let done = match knob.apply {

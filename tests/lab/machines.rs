@@ -15,6 +15,7 @@ mod boots;
 mod heated;
 mod inspected;
 mod measured;
+mod pair;
 mod pools;
 mod raids;
 
