@@ -90,17 +90,23 @@ pub fn failing(server: &Server) -> Vec<Found> {
     let found = healths(server).filter_map(|(drive, health)| {
         let worn = health.used_share.filter(|share| *share >= 1.0);
         let source = &health.source;
-        let (text, evidence) = match (health.passed, worn) {
-            (Some(false), _) => ("It says itself that it fails.", format!("{source}: failed")),
-            (_, Some(share)) => (
-                "It has used up the life that its maker gives it.",
+        let (text, evidence) = match (health.fails(), worn) {
+            (true, _) => match (health.warns_of(), health.critical_warning) {
+                (what, Some(bits)) if !what.is_empty() => (
+                    format!("It says itself that {}.", what.join(", and ")),
+                    format!("{source}: critical warning = {bits:#04x}"),
+                ),
+                _ => ("It says itself that it fails.".to_owned(), format!("{source}: failed")),
+            },
+            (false, Some(share)) => (
+                "It has used up the life that its maker gives it.".to_owned(),
                 format!("{source}: used = {:.0} %", share * 100.0),
             ),
-            _ => return None,
+            (false, None) => return None,
         };
         Some(Found {
             part: drive.name.clone(),
-            text: text.to_owned(),
+            text,
             evidence: vec![evidence],
             cost: "what is on it; figures measured on it tell nothing of a sound one".to_owned(),
             command: format!(
@@ -113,22 +119,27 @@ pub fn failing(server: &Server) -> Vec<Found> {
 }
 
 /// Disks within 5 K of the temperature at which they warn or slow down, or, where they name none,
-/// at which they are damaged.
+/// at which they are damaged; and those that warn themselves.
 pub fn hot(server: &Server) -> Vec<Found> {
-    let near = healths(server).filter_map(|(drive, health)| {
+    let told = |health: &Health| {
+        let source = &health.source;
+        if let (Some(what), Some(bits)) = (health.warns_of_temperature(), health.critical_warning) {
+            let evidence = format!("{source}: critical warning = {bits:#04x}");
+            return Some((format!("It warns that {what}."), evidence));
+        }
         let celsius = health.celsius?;
         let warning = health.warning_celsius.map(|limit| (limit, "warns or slows down"));
         let critical = health.critical_celsius.map(|limit| (limit, "is damaged or stops"));
         let (limit, does) = warning.or(critical).filter(|(limit, _)| celsius >= limit - NEAR_K)?;
-        Some((drive, health, celsius, limit, does))
-    });
-    let found = near.map(|(drive, health, celsius, limit, does)| Found {
+        let text = format!("It is at {celsius:.0} degrees Celsius, and {does} at {limit:.0}.");
+        let evidence = format!("{source}: temperature = {celsius:.0}, its own limit = {limit:.0}");
+        Some((text, evidence))
+    };
+    let all = healths(server).filter_map(|(drive, health)| Some((drive, told(health)?)));
+    let found = all.map(|(drive, (text, evidence))| Found {
         part: drive.name.clone(),
-        text: format!("It is at {celsius:.0} degrees Celsius, and {does} at {limit:.0}."),
-        evidence: vec![format!(
-            "{}: temperature = {celsius:.0}, its own limit = {limit:.0}",
-            health.source
-        )],
+        text,
+        evidence: vec![evidence],
         cost: "a drive that slows down for heat loses most of its throughput while it does; idle \
                it is cooler than under load"
             .to_owned(),
@@ -198,6 +209,25 @@ mod tests {
         assert_eq!(failing(&server(failed))[0].evidence, ["smartctl: failed"]);
         let worn = Health { used_share: Some(1.04), passed: Some(true), ..Health::default() };
         assert_eq!(failing(&server(worn))[0].evidence, ["smartctl: used = 104 %"]);
+    }
+
+    /// A drive that was warm was said to fail, and its owner told to replace it.
+    #[test]
+    fn a_drive_that_warns_of_its_temperature_is_hot_and_does_not_fail() {
+        let of = |bits: u64| {
+            let passed = Some(bits == 0);
+            server(Health { passed, critical_warning: Some(bits), ..Health::default() })
+        };
+        assert_eq!((failing(&of(2)).len(), hot(&of(2)).len()), (0, 1));
+        assert_eq!(hot(&of(2))[0].text, "It warns that its temperature is beyond its limits.");
+        assert_eq!((failing(&of(0)).len(), hot(&of(0)).len()), (0, 0));
+        let both = of(0b1010);
+        assert_eq!(failing(&both)[0].text, "It says itself that it can only be read now.");
+        assert_eq!(failing(&both)[0].evidence, ["smartctl: critical warning = 0x0a"]);
+        assert_eq!(hot(&both).len(), 1);
+        let reasons = "It says itself that its spare blocks run out, and it has become unreliable.";
+        assert_eq!(failing(&of(5))[0].text, reasons);
+        assert_eq!(failing(&of(1 << 7))[0].text, "It says itself that it fails.");
     }
 
     #[test]

@@ -66,6 +66,8 @@ pub struct Health {
     pub source: String,
     /// The drive's own verdict.
     pub passed: Option<bool>,
+    /// What an NVMe drive warns of now, a bit a reason; see [`Health::warns_of`].
+    pub critical_warning: Option<u64>,
     /// Temperature, degrees Celsius.
     pub celsius: Option<f64>,
     /// Temperature above which it warns or slows down, degrees Celsius.
@@ -90,6 +92,39 @@ pub struct Health {
     pub power_on_hours: Option<u64>,
     /// Whether the write cache keeps data through a power cut, where the drive tells.
     pub power_loss_protected: Option<bool>,
+}
+
+/// Critical Warning of an NVMe drive, by bit (NVM Express Base 2.0, figure 207).
+const WARNINGS: [&str; 6] = [
+    "its spare blocks run out",
+    "its temperature is beyond its limits",
+    "it has become unreliable",
+    "it can only be read now",
+    "what keeps its cache through a power cut has failed",
+    "its persistent memory region can only be read, or is unreliable",
+];
+/// The bit that says nothing of what is on the drive.
+const TEMPERATURE: usize = 1;
+
+impl Health {
+    /// What an NVMe drive says that is wrong with it, but for its temperature.
+    pub fn warns_of(&self) -> Vec<&'static str> {
+        let bits = self.critical_warning.unwrap_or(0);
+        let set = |(bit, _): &(usize, &&str)| *bit != TEMPERATURE && bits >> bit & 1 == 1;
+        WARNINGS.iter().enumerate().filter(set).map(|(_, what)| *what).collect()
+    }
+
+    /// What it says when it warns of its temperature; whether it does is not known of other drives.
+    pub fn warns_of_temperature(&self) -> Option<&'static str> {
+        let bits = self.critical_warning?;
+        (bits >> TEMPERATURE & 1 == 1).then_some(WARNINGS[TEMPERATURE])
+    }
+
+    /// Whether it says that it fails: one that warns of its temperature alone does not.
+    pub fn fails(&self) -> bool {
+        let warm = self.critical_warning == Some(1 << TEMPERATURE);
+        self.passed == Some(false) && !warm
+    }
 }
 
 /// Whether a device is a drive, or what looks like one to this machine: nothing made of memory,

@@ -89,10 +89,10 @@ fn hop(hop: &Hop) -> String {
 fn health_facts(health: &Health) -> Vec<String> {
     let mut facts: Vec<String> = Vec::new();
     facts.extend(health.passed.map(|passed| {
-        if passed {
-            "the drive says it is well".to_owned()
-        } else {
-            "THE DRIVE SAYS IT FAILS".to_owned()
+        match health.warns_of_temperature().filter(|_| !health.fails()) {
+            Some(what) => format!("THE DRIVE WARNS THAT {}", what.to_uppercase()),
+            None if passed => "the drive says it is well".to_owned(),
+            None => "THE DRIVE SAYS IT FAILS".to_owned(),
         }
     }));
     facts.extend(health.celsius.map(|celsius| {

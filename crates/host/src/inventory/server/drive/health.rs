@@ -292,6 +292,7 @@ fn late(question: &Question, patience: Duration) -> Silence {
 fn merge(known: &mut Health, more: Health) {
     known.source = format!("{}, {}", known.source, more.source);
     known.passed = known.passed.or(more.passed);
+    known.critical_warning = known.critical_warning.or(more.critical_warning);
     known.celsius = known.celsius.or(more.celsius);
     known.warning_celsius = known.warning_celsius.or(more.warning_celsius);
     known.critical_celsius = known.critical_celsius.or(more.critical_celsius);

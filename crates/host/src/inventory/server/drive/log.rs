@@ -58,6 +58,7 @@ fn health(page: &[u8]) -> Option<Health> {
     Some(Health {
         source: "nvme log".to_owned(),
         passed: Some(*page.first()? == 0),
+        critical_warning: Some(u64::from(*page.first()?)),
         celsius: Some(f64::from(kelvin) - ZERO_CELSIUS_KELVIN),
         used_share: Some(f64::from(*page.get(5)?) / 100.0),
         power_on_hours: count(128),
@@ -98,6 +99,7 @@ mod tests {
         warning[143] = 1;
         let health = parse(&json(&warning)).unwrap();
         assert_eq!((health.passed, health.power_on_hours), (Some(false), None));
+        assert_eq!(health.warns_of(), ["it has become unreliable"]);
     }
 
     #[test]

@@ -159,7 +159,8 @@ fn nvme(said: &Value, health: &mut Health) {
     health.media_errors = of("media_errors");
     health.logged_errors = of("num_err_log_entries");
     health.power_on_hours = health.power_on_hours.or_else(|| of("power_on_hours"));
-    health.passed = health.passed.or_else(|| of("critical_warning").map(|bits| bits == 0));
+    health.critical_warning = of("critical_warning");
+    health.passed = health.passed.or_else(|| health.critical_warning.map(|bits| bits == 0));
     let used = of("percentage_used").filter(|percent| *percent <= 255);
     health.used_share = health.used_share.or_else(|| used.map(|percent| percent as f64 / 100.0));
 }
