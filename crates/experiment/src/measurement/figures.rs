@@ -175,6 +175,24 @@ mod tests {
         assert!(!figures.contains_key("read_iops"), "only mixed loads have variants");
     }
 
+    /// A single stream was told that "the streams did not all run all the time".
+    #[test]
+    fn a_lone_stream_is_not_told_that_others_ran_less() {
+        let said = |measurement: Measurement, streams: u64| {
+            let notes = super::super::judge::notes(&record(measurement, streams));
+            let note = notes.into_iter().find(|note| note.kind == "window-differs");
+            note.expect("a note").text
+        };
+        assert!(said(two_streams(), 2).contains("the streams did not all run"));
+        let mut alone = two_streams();
+        alone.streams.remove(0);
+        let (start_ns, end_ns) = (1_000_000_000, 2_000_000_000);
+        alone.window = Some(Window { start_ns, end_ns, done: reads(9_000) });
+        (alone.streams[0].pass, alone.streams[0].total) = (reads(10_000), reads(10_000));
+        let told = said(alone, 1);
+        assert!(told.contains("the rate was another one") && !told.contains("streams"), "{told}");
+    }
+
     #[test]
     fn what_was_not_measured_has_no_figure() {
         assert!(figures(&record(Measurement::default(), 1)).is_empty());

@@ -44,10 +44,17 @@ pub fn notes(record: &Record) -> Vec<Note> {
     if let Some(share) = figures::window_disagrees(record) {
         let word = if share < 0.0 { "too low" } else { "too high" };
         let share = value::percent(share.abs());
-        let text = format!(
-            "timed bytes over the time of the last stream would have been {share} {word}: the \
-             streams did not all run all the time, or not equally fast"
-        );
+        // A lone stream has none to run less than.
+        let text = match measurement.streams.len() {
+            1 => format!(
+                "timed bytes over the whole time, from the start to the last one, would have been \
+                 {share} {word}: the rate was another one before the window, or at its end"
+            ),
+            _ => format!(
+                "timed bytes over the time of the last stream would have been {share} {word}: the \
+                 streams did not all run all the time, or not equally fast"
+            ),
+        };
         notes.push(Note::new("window-differs", text));
     }
     notes.extend(figures::durable_notes(record));
