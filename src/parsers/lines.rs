@@ -222,7 +222,7 @@ pub fn peer(bytes: &[u8]) {
         Ok(Said::Word(Word::Yielded(yielded))) => {
             let Yielded { load, mut samples, .. } = *yielded;
             align(&mut samples, &clocks, 5_000);
-            let _ = join(samples.clone(), &samples);
+            let _ = join(samples.clone(), samples);
             load.into_iter().for_each(measured);
         }
         Ok(Said::Message(Message::Result(result))) => measured(*result),

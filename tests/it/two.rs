@@ -71,6 +71,12 @@ fn memory_and_files_are_sent_and_both_machines_are_in_the_report() {
         let kinds = trial["notes"].as_array().expect("notes").iter().map(|note| &note["kind"]);
         assert!(kinds.into_iter().any(|kind| kind == "over-two-machines"), "{trial:#}");
     }
+    let paced = ["udp-stream", "pacing=20Mb/s", "direction=send,receive"];
+    for trial in receiver.send(at, &paced)["trials"].as_array().expect("trials") {
+        assert_eq!(trial["outcome"], "done", "{trial:#}");
+        assert!(figure(trial, "datagrams_sent") > 0.0 && figure(trial, "loss_share") < 1.0);
+        assert!(figure(trial, "receiver_cpu_seconds_per_gb") > 0.0, "{trial:#}");
+    }
     let files = ["file-stream", "file-size=4MiB", "streams=2", "send-path=write,sendfile", "--dir"];
     let sent = receiver.send(at, &[&files[..], &["."]].concat());
     // The files are written first, which is a trial of its own.
@@ -108,8 +114,10 @@ fn what_cannot_be_done_is_told_with_what_to_type_next() {
     };
     refused(&["send", "a b", "network"], "HOST:PORT");
     refused(&["send", "localhost", "random-read", "--dir", "."], "peer");
-    refused(&["send", "localhost", "udp-stream"], "tcp-stream");
-    refused(&["send", "localhost", "multi-nic"], "wire=namespaces");
+    refused(&["send", "localhost", "udp-stream", "mtu=9000"], "interface-mtu");
+    refused(&["send", "localhost", "udp-stream", "wire=namespaces"], "leave one of them out");
+    refused(&["send", "localhost", "udp-stream", "interfaces=2", "streams=2"], "interfaces=2");
+    refused(&["send", "localhost", "udp-stream", "direction=both", "streams=2"], "direction=both");
     refused(&["send", "localhost", "file-stream", "verify=crc32c", "--dir", "."], "verify");
     refused(&["receive", "--listen", "192.0.2.1"], "ip address");
     refused(&["receive", "--trial", "long"], "--trial 1h");

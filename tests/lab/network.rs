@@ -46,7 +46,7 @@ impl Pair {
         pair
     }
 
-    fn mtu(&self, bytes: u64) {
+    pub fn mtu(&self, bytes: u64) {
         for end in [&self.a, &self.b] {
             sh("ip", &["-n", end, "link", "set", "link0", "mtu", &bytes.to_string()]);
         }
@@ -62,10 +62,15 @@ impl Pair {
     /// The same, with another queue before the bucket. One that holds more than a sender's socket
     /// holds that back, and drops nothing.
     pub fn shape_with(&self, megabits_per_s: u64, queue: &[&str]) {
+        self.shape_end(&self.a, megabits_per_s, queue);
+    }
+
+    /// The same of what this end sends.
+    pub fn shape_end(&self, end: &str, megabits_per_s: u64, queue: &[&str]) {
         let rate = format!("{megabits_per_s}mbit");
         let burst = format!("{BUCKET}b");
         let bucket = [&["root", "tbf", "rate", &rate, "burst", &burst], queue].concat();
-        sh("tc", &[&["-n", &self.a, "qdisc", "replace", "dev", "link0"], &bucket[..]].concat());
+        sh("tc", &[&["-n", end, "qdisc", "replace", "dev", "link0"], &bucket[..]].concat());
     }
 
     fn in_a(&self, program: &str, arguments: &[&str]) -> String {

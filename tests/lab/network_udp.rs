@@ -7,9 +7,9 @@ use crate::disk::{alone, sh, usable};
 use crate::network::{BUCKET, Pair, limit};
 use crate::run::{draw, figure, trials};
 
-/// What the link has dropped before it sent it, since it was shaped.
-fn dropped(pair: &Pair) -> u64 {
-    let told = sh("tc", &["-n", &pair.a, "-s", "-j", "qdisc", "show", "dev", "link0"]);
+/// What the link has dropped before this end sent it, since it was shaped.
+pub fn dropped(end: &str) -> u64 {
+    let told = sh("tc", &["-n", end, "-s", "-j", "qdisc", "show", "dev", "link0"]);
     let all: Value = serde_json::from_str(&told).expect("JSON of tc");
     let bucket = all.as_array().and_then(|all| all.iter().find(|it| it["kind"] == "tbf"));
     let bucket = bucket.unwrap_or_else(|| panic!("no token bucket: {told}"));
@@ -30,7 +30,7 @@ fn what_overruns_a_link_is_lost_to_the_datagram() {
     let bytes = draw("bytes of a datagram", 600, 1473);
     let folder = tempfile::tempdir().expect("a folder");
     pair.shape_with(rate, &["limit", "60kb"]);
-    let before = dropped(&pair);
+    let before = dropped(&pair.a);
     // What a token bucket counts of each: IP, UDP and Ethernet besides the payload.
     let on_wire = bytes as f64 / (bytes + 20 + 8 + 14) as f64;
     let carried = rate as f64 * 1e6 * on_wire;
@@ -40,7 +40,7 @@ fn what_overruns_a_link_is_lost_to_the_datagram() {
     let document = pair.run_workload("udp-stream", folder.path(), &more);
     let trial = trials(&document)[0];
     let (lost, sent) = (figure(trial, "datagrams_lost"), figure(trial, "datagrams_sent"));
-    let by_link = dropped(&pair) - before;
+    let by_link = dropped(&pair.a) - before;
     println!("{lost} of {sent} lost, and the link dropped {by_link}");
     // A receiver that gets no processor for 10 ms finds its socket full.
     let by_socket = figure(trial, "datagrams_dropped_by_socket");

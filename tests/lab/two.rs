@@ -1,5 +1,7 @@
 //! Trials whose ends are two programs in two network namespaces, as on two machines.
 
+mod datagrams;
+
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
@@ -12,13 +14,13 @@ use crate::network::{Pair, limit};
 use crate::run::{draw, figure, noted, parse, trials};
 
 /// `brickyard receive` in `b`; killed when dropped.
-struct Receiver {
+pub struct Receiver {
     child: Child,
     token: String,
 }
 
 impl Receiver {
-    fn new(pair: &Pair) -> Receiver {
+    pub fn new(pair: &Pair) -> Receiver {
         let program = env!("CARGO_BIN_EXE_brickyard");
         let mut child = Command::new("ip")
             .args(["netns", "exec", &pair.b, program, "receive", "--listen", "10.89.0.2", "--json"])
@@ -50,7 +52,7 @@ impl Receiver {
         command
     }
 
-    fn output(&self, pair: &Pair, folder: &Path, more: &[&str]) -> Output {
+    pub fn output(&self, pair: &Pair, folder: &Path, more: &[&str]) -> Output {
         self.command(pair, folder, more).output().expect("ip can be started")
     }
 }

@@ -20,6 +20,7 @@ mod course;
 mod end;
 mod far;
 mod files;
+mod half;
 mod job;
 mod near;
 mod needs;

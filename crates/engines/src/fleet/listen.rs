@@ -76,6 +76,8 @@ pub struct Session {
     pub voice: Voice,
     /// Where it is.
     pub caller: SocketAddr,
+    /// Which of our addresses it called.
+    pub here: SocketAddr,
     door: Arc<Door>,
 }
 
@@ -193,6 +195,7 @@ fn greet(
     door: &Arc<Door>,
     stranger: &Place,
 ) -> Option<Session> {
+    let here = socket.local_addr().ok()?;
     let (mut link, voice) = Link::new(socket, GREETING_MAX, 1024).ok()?;
     match serde_json::from_str(&link.line().ok()??).ok()? {
         First::Bytes(stream) => {
@@ -210,7 +213,7 @@ fn greet(
             stranger.set(Doing::Served);
             link.let_in(TOLD_BYTES_MAX);
             // From here on it is somebody: dropping this opens the place again.
-            let session = Session { link: Some(link), voice, caller, door: door.clone() };
+            let session = Session { link: Some(link), voice, caller, here, door: door.clone() };
             session.voice.say(&welcome).ok()?;
             Some(session)
         }

@@ -23,6 +23,11 @@ pub const COLUMNS: [(&str, Kind); 8] = [
     ("jitter_ns", Kind::Gauge),
 ];
 
+/// Whether the sender knows it, and not the receiver.
+pub fn is_of_sender(column: &str) -> bool {
+    ["sent_bytes", "sender_cpu_ns", "sent_datagrams"].contains(&column)
+}
+
 /// One more, where each datagram is taken by itself: those that found the receiver's socket full.
 pub const SOCKET_DROPPED: &str = "socket_dropped_datagrams";
 
@@ -45,7 +50,11 @@ pub struct Count {
 impl Count {
     /// Of a trial; `None` when it sent no datagrams.
     pub fn of(measurement: &Measurement) -> Option<Count> {
-        let series = series(measurement)?;
+        Count::in_series(series(measurement)?)
+    }
+
+    /// The same of what was taken beside the load.
+    pub fn in_series(series: &Series) -> Option<Count> {
         let sent = last(series, "sent_datagrams").filter(|sent| *sent > 0)?;
         let received = last(series, "received_datagrams")?;
         Some(Count { sent, received, dropped: last(series, SOCKET_DROPPED) })

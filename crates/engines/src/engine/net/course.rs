@@ -22,6 +22,8 @@ const SAMPLE: Duration = Duration::from_millis(100);
 /// How late the other end may learn that the trial is over. What it sends meanwhile comes after the
 /// window, and is in no figure.
 const END_LOOK: Duration = Duration::from_millis(2);
+/// How often a sender of datagrams hears that somebody takes them, ns.
+const HERE_EVERY_NS: u64 = 1_000_000_000;
 
 /// What both ends of all streams share.
 pub trait Ends: Send + Sync + 'static {
@@ -57,6 +59,8 @@ pub trait Other: Send + Sync {
     fn go(&self);
     /// The trial is over: it sends no more.
     fn stop(&self);
+    /// This end still receives; of datagrams, which nobody acknowledges.
+    fn is_here(&self) {}
 }
 
 /// Which ends of the streams are on this machine.
@@ -117,8 +121,15 @@ pub fn run<E: Ends>(
 fn tell_of_the_end<E: Ends>(ends: &Arc<E>, other: Arc<dyn Other>) -> std::thread::JoinHandle<()> {
     let own = ends.clone();
     std::thread::spawn(move || {
+        let of_datagrams = own.job().datagrams.is_some();
+        let mut due_ns = monotonic_ns();
         while own.shared().phase() != Phase::Stop {
             std::thread::sleep(END_LOOK);
+            let now_ns = monotonic_ns();
+            if of_datagrams && now_ns >= due_ns {
+                due_ns = now_ns + HERE_EVERY_NS;
+                other.is_here();
+            }
         }
         other.stop();
     })

@@ -16,13 +16,15 @@ use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
 use super::course::Ends;
+use super::half::Half;
 use super::job::{Job, ReceivePath, SendPath, of_files_alone};
 use super::socket::{self, Completed};
-use super::work::{Broken, CLOSED, Count, Tally, Work, Yield, add, broken, carry, retried};
+use super::work::{Broken, CLOSED, Count, Tally, Work, Yield};
+use super::work::{add, broken, carry, lock, retried};
 use super::{files, ring, watch};
 use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::Failure;
-use experiment::measurement::network;
+use experiment::measurement::{Note, network};
 use facts::counters::series::Kind;
 use host::sys::clock::monotonic_ns;
 
@@ -279,5 +281,22 @@ impl Ends for Work {
 
     fn row(&self) -> Vec<u64> {
         watch::row(self)
+    }
+}
+
+impl Half for Work {
+    fn notes(&self) -> Vec<Note> {
+        lock(&self.notes).clone()
+    }
+
+    fn shut(&self) {
+        for socket in self.outgoing.iter().chain(&self.incoming) {
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+    }
+
+    fn moved_bytes(&self) -> u64 {
+        let sent: u64 = self.senders.iter().map(|count| count.bytes.load(Relaxed)).sum();
+        sent.max(self.shared.total().read_bytes)
     }
 }

@@ -1,17 +1,19 @@
 //! The end that is called: does its half of what another machine's trial needs, and changes nothing
 //! on this one.
 
+use std::any::Any;
 use std::net::TcpStream;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::course::{self, Other, Running};
+use super::half::Half;
 use super::job::Job;
-use super::pact::{Order, Word, Yielded};
-use super::work::{self, Work, Yield};
-use super::{asked, needs, outcome, place, wire};
+use super::pact::{Order, Told, Word, Yielded};
+use super::work::{Work, Yield, lock};
+use super::{asked, needs, outcome, place, udp, wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
 use crate::engine::load::control::{Event, Phase, Shared};
@@ -33,14 +35,52 @@ const STREAMS_MAX: Duration = Duration::from_secs(20);
 const SLACK: Duration = Duration::from_secs(150);
 /// How often the bytes that were allowed are looked at.
 const LOOK: Duration = Duration::from_millis(50);
+/// Datagrams go no longer to somebody who has said nothing for so long, ns: he may be gone.
+const SILENCE_MAX_NS: u64 = 15_000_000_000;
+/// How often that is looked at.
+const LOOK_FOR: Duration = Duration::from_secs(1);
+
+/// Is told how much was sent of each stream.
+type Listening = Box<dyn Fn(&[u64]) + Send>;
+
+/// What the thread that hears the caller and the trial share.
+#[derive(Default)]
+struct Ear {
+    /// When he said something last, monotonic clock, ns.
+    heard_ns: AtomicU64,
+    /// The trial that runs.
+    listening: Mutex<Option<Listening>>,
+}
+
+impl Ear {
+    /// Somebody said something; whether it was for the trial alone.
+    fn hears(&self, line: &str) -> bool {
+        self.heard_ns.store(monotonic_ns(), Relaxed);
+        match serde_json::from_str(line) {
+            Ok(Told::Sent(bytes)) => {
+                if let Some(listening) = lock(&self.listening).as_ref() {
+                    listening(&bytes);
+                }
+                true
+            }
+            Ok(Told::Here {}) => true,
+            Err(_) => false,
+        }
+    }
+
+    fn is_silent(&self) -> bool {
+        monotonic_ns().saturating_sub(self.heard_ns.load(Relaxed)) > SILENCE_MAX_NS
+    }
+}
 
 /// Does what this caller wants, within `bounds`; `tell` is told of each trial in a line.
 pub fn attend(mut session: Session, bounds: &Bounds, tell: &dyn Fn(&str)) {
     let Some(link) = session.link.take() else { return };
     let (sender, events) = channel();
-    let (voice, lines) = (session.voice.clone(), sender.clone());
+    let ear = Arc::new(Ear::default());
+    let (voice, lines, own) = (session.voice.clone(), sender.clone(), ear.clone());
     let heard = std::thread::Builder::new().name("heard".to_owned());
-    if heard.spawn(move || listen(link, &voice, &lines)).is_err() {
+    if heard.spawn(move || listen(link, &voice, &lines, &own)).is_err() {
         return;
     }
     loop {
@@ -55,39 +95,47 @@ pub fn attend(mut session: Session, bounds: &Bounds, tell: &dyn Fn(&str)) {
             continue;
         }
         let Ok(order) = serde_json::from_str::<Order>(&line) else { return };
-        if !trial(&session, &order, bounds, (&sender, &events), tell) {
+        let here = Here { session: &session, bounds, ear: &ear };
+        if !trial(&here, &order, (&sender, &events), tell) {
             return;
         }
     }
 }
 
 /// Passes lines on, and answers what is asked of the clock at once.
-fn listen(mut link: Link, voice: &Voice, events: &Sender<Event>) {
+fn listen(mut link: Link, voice: &Voice, events: &Sender<Event>, ear: &Ear) {
     while let Ok(Some(line)) = link.line() {
         if let Ok(tick) = serde_json::from_str::<Tick>(&line) {
             if voice.say(&Tick { monotonic_ns: monotonic_ns(), ..tick }).is_err() {
                 break;
             }
-        } else if events.send(Event::Input(Some(line))).is_err() {
+        } else if !ear.hears(&line) && events.send(Event::Input(Some(line))).is_err() {
             return;
         }
     }
     let _ = events.send(Event::Input(None));
 }
 
+/// Who orders, and within what.
+struct Here<'a> {
+    session: &'a Session,
+    bounds: &'a Bounds,
+    ear: &'a Ear,
+}
+
 /// One trial; false when the caller is gone.
 fn trial(
-    session: &Session,
+    here: &Here<'_>,
     order: &Order,
-    bounds: &Bounds,
     events: (&Sender<Event>, &Receiver<Event>),
     tell: &dyn Fn(&str),
 ) -> bool {
+    let session = here.session;
     let mut output = session.voice.clone();
     let mut talk = Talk::new(&mut output, events.1);
     // Its connections are open until the caller was told why they will not be.
     let mut kept = None;
-    let done = conduct(session, order, bounds, events.0.clone(), &mut talk, &mut kept);
+    let done = conduct(here, order, events.0.clone(), &mut talk, &mut kept);
     session.shut();
     let caller = session.caller;
     match done {
@@ -113,25 +161,35 @@ fn trial(
 }
 
 fn conduct(
-    session: &Session,
+    here: &Here<'_>,
     order: &Order,
-    bounds: &Bounds,
     sender: Sender<Event>,
     talk: &mut Talk<'_>,
-    kept: &mut Option<Arc<Work>>,
+    kept: &mut Option<Arc<dyn Any>>,
 ) -> Result<Yielded, Stopped> {
-    let mut job = allowed(order, bounds)?;
+    let job = allowed(order, here.bounds)?;
+    match job.datagrams {
+        None => {
+            let work = Arc::new(connect(here.session, job, sender)?);
+            *kept = Some(work.clone());
+            half(here, &work, talk)
+        }
+        Some(_) => {
+            let work = Arc::new(udp::far(here.session, job, sender)?);
+            *kept = Some(work.clone());
+            half(here, &work, talk)
+        }
+    }
+}
+
+/// Waits for the connections of all streams.
+fn connect(session: &Session, mut job: Job, sender: Sender<Event>) -> Result<Work, Stopped> {
     needs::check_room(&job)?;
     let (ticket, come) = session.announce().map_err(|error| Error::Failed(error.to_string()))?;
     session.voice.say(&Word::Ticket(ticket)).map_err(|_| Stopped::Parent)?;
     let streams = streams(&come, job.streams)?;
     session.shut();
-    if let Some(stream) = streams.first() {
-        let ours = stream.local_addr().map_err(|why| Error::Failed(why.to_string()))?;
-        job.cpus = place::cpus(&job, ours.ip())?;
-    }
-    let limit = Duration::from_nanos(job.at_most_ns).saturating_add(SLACK);
-    session.voice.expect_within(limit);
+    job.cpus = place::cpus(&job, session.here.ip())?;
     let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
     match job.reversed {
         true => {
@@ -144,20 +202,28 @@ fn conduct(
         }
     }
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
-    let work = Arc::new(Work::new(job, shared, (outgoing, incoming), None));
-    *kept = Some(work.clone());
+    Ok(Work::new(job, shared, (outgoing, incoming), None))
+}
+
+/// This end's half, once both have met.
+fn half<E: Half>(here: &Here<'_>, work: &Arc<E>, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
+    let Here { session, bounds, ear } = here;
+    let limit = Duration::from_nanos(work.job().at_most_ns).saturating_add(SLACK);
+    session.voice.expect_within(limit);
     let sampler = Sampler::start(&Host::live(), std::process::id(), &[]);
     let sampler = sampler.map_err(|error| Error::Failed(error.to_string()))?;
-    guard(&work, bounds.bytes);
-    let done = match work.job.reversed {
-        true => send(&work, limit, talk),
-        false => receive(&work, &session.voice, talk),
+    guard(work, bounds.bytes);
+    let own = work.clone();
+    *lock(&ear.listening) = Some(Box::new(move |bytes| own.were_sent(bytes)));
+    let done = match work.job().reversed {
+        true => send(work, limit, ear, talk),
+        false => receive(work, &session.voice, talk),
     };
+    *lock(&ear.listening) = None;
     // Whatever happened, no thread of this trial goes on.
-    work.shared.end();
+    work.shared().end();
     let yielded = done?;
-    let notes = work::lock(&work.notes).clone();
-    Ok(Yielded { counters: sampler.stop(0), notes, ..yielded })
+    Ok(Yielded { counters: sampler.stop(0), notes: work.notes(), ..yielded })
 }
 
 /// Reads what is to be done, and refuses what this end does not do.
@@ -165,6 +231,7 @@ fn allowed(order: &Order, bounds: &Bounds) -> Result<Job, Error> {
     let engine = match order.engine.as_str() {
         super::MEMORY => super::MEMORY,
         super::FILES => super::FILES,
+        super::DATAGRAMS => super::DATAGRAMS,
         other => {
             let other: String = other.chars().filter(|c| c.is_alphanumeric()).take(40).collect();
             let what = format!("the other end has no part in the engine `{other}`");
@@ -212,19 +279,17 @@ fn streams(come: &Receiver<(usize, TcpStream)>, count: usize) -> Result<Vec<TcpS
 }
 
 /// Ends a trial that moves more bytes than it may.
-fn guard(work: &Arc<Work>, bytes_max: u64) {
+fn guard<E: Half>(work: &Arc<E>, bytes_max: u64) {
     let work = work.clone();
     std::thread::spawn(move || {
-        while work.shared.phase() != Phase::Stop {
-            let sent: u64 = work.senders.iter().map(|count| count.bytes.load(Relaxed)).sum();
-            let bytes = sent.max(work.shared.total().read_bytes);
-            if bytes > bytes_max {
+        while work.shared().phase() != Phase::Stop {
+            if work.moved_bytes() > bytes_max {
                 let what = format!(
                     "the {} that a trial may move at the other end are through; `brickyard \
                      receive --bytes` allows more",
                     value::bytes(bytes_max as f64)
                 );
-                work.shared.fail(Failure::Failed, what);
+                work.shared().fail(Failure::Failed, what);
                 return;
             }
             std::thread::sleep(LOOK);
@@ -244,16 +309,21 @@ impl Other for Near {
     }
 }
 
-fn receive(work: &Arc<Work>, voice: &Voice, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
+fn receive<E: Half>(work: &Arc<E>, voice: &Voice, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
     let near: Arc<dyn Other> = Arc::new(Near(voice.clone()));
     let (watched, yields, samples) = course::run(work, Some(near), Prepared::default(), talk)?;
     let pairs: Vec<Yield> = yields.iter().flat_map(|one| [Yield::default(), *one]).collect();
-    let load =
-        outcome::gather(&work.job, &work.shared, watched, &pairs, Series::default(), Vec::new());
+    let (job, shared) = (work.job(), work.shared());
+    let load = outcome::gather(job, shared, watched, &pairs, Series::default(), Vec::new());
     Ok(Yielded { load: Some(load), yields, samples, ..Yielded::default() })
 }
 
-fn send(work: &Arc<Work>, limit: Duration, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
+fn send<E: Half>(
+    work: &Arc<E>,
+    limit: Duration,
+    ear: &Ear,
+    talk: &mut Talk<'_>,
+) -> Result<Yielded, Stopped> {
     let mut running = Running::senders(work, talk)?;
     talk.say(&Message::Prepared(Prepared::default()))?;
     if !talk.wait_for_go() {
@@ -262,24 +332,26 @@ fn send(work: &Arc<Work>, limit: Duration, talk: &mut Talk<'_>) -> Result<Yielde
     }
     running.go()?;
     let until_ns = monotonic_ns().saturating_add(limit.as_nanos() as u64);
+    let fail = |what: &str| work.shared().fail(Failure::Failed, what.to_owned());
     loop {
         let left = Duration::from_nanos(until_ns.saturating_sub(monotonic_ns()));
-        match talk.events.recv_timeout(left) {
+        match talk.events.recv_timeout(left.min(LOOK_FOR)) {
             Ok(Event::Input(Some(line))) if Command::parse(&line).is_some() => break,
             Ok(Event::Input(None)) | Err(RecvTimeoutError::Disconnected) => {
-                let what = "the end that receives has hung up".to_owned();
-                work.shared.fail(Failure::Failed, what);
+                fail("the end that receives has hung up");
                 talk.gone = true;
             }
-            Err(RecvTimeoutError::Timeout) => {
-                let what = "nobody said that the trial is over".to_owned();
-                work.shared.fail(Failure::Failed, what);
+            Err(RecvTimeoutError::Timeout) if monotonic_ns() >= until_ns => {
+                fail("nobody said that the trial is over");
+            }
+            Err(RecvTimeoutError::Timeout) if work.job().datagrams.is_some() && ear.is_silent() => {
+                fail("the end that receives has said nothing for 15 s, and may be gone");
             }
             Ok(Event::Failed) => break,
-            Ok(_) => {}
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
     }
-    work.shared.end();
+    work.shared().end();
     let (yields, samples) = running.finish()?;
     if talk.gone {
         return Err(Stopped::Parent);

@@ -102,13 +102,15 @@ pub struct Datagrams {
 
 impl Default for Datagrams {
     fn default() -> Datagrams {
-        Datagrams { bytes: of_mtu(MTU), segmented: false, coalesced: false }
+        Datagrams { bytes: of_mtu(MTU, true), segmented: false, coalesced: false }
     }
 }
 
-/// What fits into one packet: without the headers of IPv4 (RFC 791) and UDP (RFC 768).
-fn of_mtu(mtu: u32) -> usize {
-    (mtu as usize).saturating_sub(20 + 8).clamp(HEADER_BYTES, DATAGRAM_MAX)
+/// What fits into one packet: without the headers of IPv4 (RFC 791) or IPv6 (RFC 8200), and of UDP
+/// (RFC 768).
+pub fn of_mtu(mtu: u32, over_ipv4: bool) -> usize {
+    let headers = if over_ipv4 { 20 + 8 } else { 40 + 8 };
+    (mtu as usize).saturating_sub(headers).clamp(HEADER_BYTES, DATAGRAM_MAX)
 }
 
 /// One trial.
@@ -172,7 +174,7 @@ impl Job {
         let datagrams = settings.has(knob::DATAGRAM_SIZE).then(|| Datagrams {
             bytes: match settings.get(knob::DATAGRAM_SIZE) {
                 Some(bytes) => bytes as usize,
-                None => of_mtu(mtu.unwrap_or(MTU)),
+                None => of_mtu(mtu.unwrap_or(MTU), true),
             },
             segmented: settings.get(knob::UDP_SEGMENTATION),
             coalesced: settings.get(knob::UDP_COALESCING),
@@ -298,10 +300,6 @@ impl Job {
             (Wanted::Machine(there), Some(mtu)) => unsupported(format!(
                 "mtu={mtu} is that of a veth pair of our own, and the way to peer={there} is \
                  somebody else's; leave mtu out: interface-mtu sets a card's"
-            )),
-            (Wanted::Machine(there), None) if self.datagrams.is_some() => unsupported(format!(
-                "peer={there} takes TCP; datagrams go between two namespaces of this machine: \
-                 leave peer out, or choose tcp-stream"
             )),
             _ => Ok(()),
         }

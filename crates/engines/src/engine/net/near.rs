@@ -1,13 +1,15 @@
 //! The end that calls another machine to do the other half of a trial.
 
+use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::course::{self, Other, Running};
+use super::half::Half;
 use super::job::{Job, Wanted};
-use super::pact::{self, Order, Said, Word, Yielded};
+use super::pact::{self, Order, Said, Told, Word, Yielded};
 use super::served::Served;
 use super::work::{self, Work, Yield};
 use super::{outcome, place, wire};
@@ -29,6 +31,8 @@ const ANSWER_MAX: Duration = Duration::from_secs(120);
 const SILENCE_MAX: Duration = Duration::from_secs(30);
 /// Who broke a connection off has said why by then.
 const CAUSE_MAX: Duration = Duration::from_secs(2);
+/// What is noticed here when it is the other end that has failed: EPIPE, ECONNRESET, ECONNREFUSED.
+const FOLLOWS: [&str; 4] = [work::CLOSED, "os error 32", "os error 104", "os error 111"];
 /// How often the parent's wishes are looked at while the far end leads.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -56,8 +60,8 @@ pub struct Whole {
     pub result: LoadResult,
 }
 
-/// The half of a trial that was done here.
-struct Half {
+/// What was done here, and what came of the other end.
+struct Halves {
     /// Of the receivers' controller, when they are here.
     load: Option<LoadResult>,
     yields: Vec<Yield>,
@@ -71,35 +75,47 @@ struct Half {
 /// See [`Stopped`].
 pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Whole, Stopped> {
     let Trial { mut job, spec, engine, served, prepared } = trial;
-    let Wanted::Machine(address) = job.wire.clone() else {
-        return Err(Error::Failed("this trial has no other machine".to_owned()).into());
-    };
-    let mut far = Far::call(&address)?;
-    let order = LoadSpec { streams: Vec::new(), written: Vec::new(), ..spec };
-    let sockets = far.order(&job, Order { engine: engine.to_owned(), order })?;
-    let most = wire::most_to(&job, far.call.here.ip());
-    job.cpus = place::cpus(&job, far.call.here.ip())?;
+    let mut far = Far::call(&job)?;
+    let ticket = far.order(engine, spec)?;
+    let sockets = far.streams(&job, &ticket)?;
+    let here = far.ends().0.ip();
+    let most = wire::most_to(&job, here);
+    job.cpus = place::cpus(&job, here)?;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = if job.reversed { (Vec::new(), sockets) } else { (sockets, Vec::new()) };
     let work = Arc::new(Work::new(job, shared, sockets, served));
-    let mut heard = far.listen(&work)?;
-    let half = match work.job.reversed {
-        false => send(&work, &mut heard, prepared.clone(), talk),
-        true => receive(&work, &mut heard, prepared.clone(), talk),
+    let (yields, result) = halves(far, &work, prepared, talk)?;
+    Ok(Whole { work, yields, result: LoadResult { wire: most, ..result } })
+}
+
+/// Does this end's half while the far end does its own, and gives both: what each end of each
+/// stream yielded, and what was measured.
+///
+/// # Errors
+/// See [`Stopped`].
+pub fn halves<E: Half>(
+    mut far: Far,
+    work: &Arc<E>,
+    prepared: Prepared,
+    talk: &mut Talk<'_>,
+) -> Result<(Vec<Yield>, LoadResult), Stopped> {
+    let mut heard = far.listen(work)?;
+    let half = match work.job().reversed {
+        false => send(work, &mut heard, prepared.clone(), talk),
+        true => receive(work, &mut heard, prepared.clone(), talk),
     };
     // Whatever happened, no thread of this trial goes on, and the far end is let go.
-    work.shared.end();
+    work.shared().end();
     let half = half?;
     let clocks = far.take_leave(heard)?;
-    let (yields, result) = join(&work, half, &clocks)?;
-    let said = far.said(&work.job, &clocks);
-    let notes = [prepared.notes, vec![said], result.notes, work::lock(&work.notes).clone()];
-    let result = LoadResult { wire: most, notes: notes.concat(), ..result };
-    Ok(Whole { work, yields, result })
+    let (yields, result) = join(work.job(), half, &clocks)?;
+    let said = far.said(work.job(), &clocks);
+    let notes = [prepared.notes, vec![said], result.notes, work.notes()].concat();
+    Ok((yields, LoadResult { notes, ..result }))
 }
 
 /// The far end.
-struct Far {
+pub struct Far {
     address: Address,
     call: Call,
     before: Offset,
@@ -115,27 +131,61 @@ struct Heard {
 }
 
 impl Far {
-    fn call(address: &Address) -> Result<Far, Error> {
+    /// Calls the machine that a trial names.
+    ///
+    /// # Errors
+    /// When nobody listens there, or not to us.
+    pub fn call(job: &Job) -> Result<Far, Error> {
+        let Wanted::Machine(address) = &job.wire else {
+            return Err(Error::Failed("this trial has no other machine".to_owned()));
+        };
         let token = Token::from_environment().map_err(with_hint)?;
         let mut call = Call::place(address, token.as_ref()).map_err(with_hint)?;
         let before = call.clock().map_err(|why| lost(address, &why))?;
         Ok(Far { address: address.clone(), call, before })
     }
 
-    /// Orders its half, and connects the streams.
-    fn order(&mut self, job: &Job, order: Order) -> Result<Vec<std::net::TcpStream>, Error> {
-        self.call.voice.expect_within(ANSWER_MAX);
-        let told = self.call.voice.say(&order);
+    /// Our address and its own, as both reach each other.
+    pub fn ends(&self) -> (SocketAddr, SocketAddr) {
+        (self.call.here, self.call.there)
+    }
+
+    /// Orders its half; what each stream is to begin with.
+    ///
+    /// # Errors
+    /// When it refuses, or is lost.
+    pub fn order(&mut self, engine: &str, spec: LoadSpec) -> Result<String, Error> {
+        let order = LoadSpec { streams: Vec::new(), written: Vec::new(), ..spec };
+        let told = self.call.voice.say(&Order { engine: engine.to_owned(), order });
         told.map_err(|why| lost(&self.address, &why.to_string()))?;
-        let said: Said = self.call.hear().map_err(|why| lost(&self.address, &why))?;
-        let ticket = match said {
-            Said::Word(Word::Ticket(ticket)) => ticket,
-            Said::Message(Message::Failed { kind, what }) => return Err(kind.error(what)),
-            _ => return Err(lost(&self.address, "it did not answer to what was asked")),
-        };
+        match self.answer()? {
+            Said::Word(Word::Ticket(ticket)) => Ok(ticket),
+            other => Err(self.refusal(other)),
+        }
+    }
+
+    /// What it says next, before anything runs.
+    ///
+    /// # Errors
+    /// When it is lost.
+    pub fn answer(&mut self) -> Result<Said, Error> {
+        self.call.voice.expect_within(ANSWER_MAX);
+        self.call.hear().map_err(|why| lost(&self.address, &why))
+    }
+
+    /// Why it goes no further.
+    pub fn refusal(&self, said: Said) -> Error {
+        match said {
+            Said::Message(Message::Failed { kind, what }) => kind.error(what),
+            _ => lost(&self.address, "it did not answer to what was asked"),
+        }
+    }
+
+    /// Connects the streams.
+    fn streams(&self, job: &Job, ticket: &str) -> Result<Vec<TcpStream>, Error> {
         let mut sockets = Vec::with_capacity(job.streams);
         for stream in 0..job.streams {
-            let socket = self.call.stream(&ticket, stream).map_err(|why| {
+            let socket = self.call.stream(ticket, stream).map_err(|why| {
                 Error::Failed(format!("cannot connect stream {stream} to {}: {why}", self.address))
             })?;
             match job.reversed {
@@ -148,12 +198,12 @@ impl Far {
     }
 
     /// Reads what it says from now on; when it fails or hangs up, the trial does.
-    fn listen(&mut self, work: &Arc<Work>) -> Result<Heard, Error> {
+    fn listen<E: Half>(&mut self, work: &Arc<E>) -> Result<Heard, Error> {
         let (tell, lines) = channel();
         let (link, voice) = (self.call.link.take(), self.call.voice.clone());
         let link = link.ok_or_else(|| lost(&self.address, "the talk has broken off"))?;
         voice.expect_within(ANSWER_MAX);
-        let (shared, address) = (work.clone(), self.address.clone());
+        let (own, address) = (work.clone(), self.address.clone());
         let reader = std::thread::spawn(move || {
             let mut link = link;
             loop {
@@ -163,16 +213,20 @@ impl Far {
                         .map_err(|_| "it says what nobody understands".to_owned())
                 });
                 let last = match &said {
-                    Ok(Said::Word(Word::Yielded(_))) => true,
+                    Ok(Said::Word(Word::Yielded(yielded))) => {
+                        let sent: Vec<u64> = yielded.yields.iter().map(|it| it.bytes).collect();
+                        own.were_sent(&sent);
+                        true
+                    }
                     Ok(Said::Message(Message::Failed { kind, what })) => {
                         let what = format!("the other end, {address}: {what}");
-                        shared.shared.fail(*kind, what);
+                        own.shared().fail(*kind, what);
                         true
                     }
                     Ok(_) => false,
                     Err(why) => {
                         if let Error::Failed(what) = lost(&address, why) {
-                            shared.shared.fail(Failure::Failed, what);
+                            own.shared().fail(Failure::Failed, what);
                         }
                         true
                     }
@@ -235,10 +289,10 @@ impl Heard {
         }
     }
 
-    fn prepared(&self, work: &Work) -> Result<(), Error> {
+    fn prepared(&self, work: &impl Half) -> Result<(), Error> {
         match self.next() {
             Ok(Said::Message(Message::Prepared(_))) => {
-                self.voice.expect_within(Duration::from_nanos(work.job.at_most_ns) + ANSWER_MAX);
+                self.voice.expect_within(Duration::from_nanos(work.job().at_most_ns) + ANSWER_MAX);
                 Ok(())
             }
             Ok(Said::Message(Message::Failed { kind, what })) => {
@@ -250,11 +304,10 @@ impl Heard {
 
     /// What went wrong first: what the far end says of it, or that it is lost, where all that was
     /// noticed here is that a connection broke off; else what failed here.
-    fn cause(&self, work: &Work, error: Option<Error>) -> Error {
-        let failure = work.shared.marks().failure;
-        let follows = failure.as_ref().is_none_or(|(_, what)| {
-            [work::CLOSED, "os error 32", "os error 104"].iter().any(|end| what.contains(end))
-        });
+    fn cause(&self, work: &impl Half, error: Option<Error>) -> Error {
+        let failure = work.shared().marks().failure;
+        let follows =
+            failure.as_ref().is_none_or(|(_, what)| FOLLOWS.iter().any(|end| what.contains(end)));
         if follows {
             // It closes its connections once it has said why.
             loop {
@@ -277,7 +330,7 @@ impl Heard {
         failure.or(error).unwrap_or_else(out_of_turn)
     }
 
-    fn yielded(&self, work: &Work) -> Result<Yielded, Error> {
+    fn yielded(&self, work: &impl Half) -> Result<Yielded, Error> {
         self.voice.expect_within(ANSWER_MAX);
         match self.next() {
             Ok(Said::Word(Word::Yielded(yielded))) => Ok(*yielded),
@@ -287,14 +340,14 @@ impl Heard {
 }
 
 /// The far end receives, and leads.
-fn send(
-    work: &Arc<Work>,
+fn send<E: Half>(
+    work: &Arc<E>,
     heard: &mut Heard,
     prepared: Prepared,
     talk: &mut Talk<'_>,
-) -> Result<Half, Stopped> {
+) -> Result<Halves, Stopped> {
     let mut running = Running::senders(work, talk)?;
-    if let Err(error) = heard.prepared(work) {
+    if let Err(error) = heard.prepared(&**work) {
         running.quit();
         return Err(error.into());
     }
@@ -305,13 +358,13 @@ fn send(
     }
     if let Err(why) = heard.voice.word(Command::Go.word()) {
         let lost = lost(&heard.address, &why.to_string());
-        let cause = heard.cause(work, Some(lost));
+        let cause = heard.cause(&**work, Some(lost));
         running.quit();
         return Err(cause.into());
     }
     running.go()?;
-    let theirs = follow(work, heard, talk);
-    work.shared.end();
+    let theirs = follow(&**work, heard, talk);
+    work.shared().end();
     if theirs.is_err() {
         // Its receivers take nothing more.
         work.shut();
@@ -319,16 +372,22 @@ fn send(
     let done = running.finish();
     let theirs = theirs?;
     let (yields, samples) = done?;
-    Ok(Half { load: None, yields, samples, theirs })
+    Ok(Halves { load: None, yields, samples, theirs })
 }
 
 /// Passes on what the far end says, and what the parent wants of it, until it has its half.
-fn follow(work: &Work, heard: &Heard, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
+fn follow(work: &impl Half, heard: &Heard, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
     let until_ns = monotonic_ns()
-        .saturating_add(work.job.at_most_ns)
+        .saturating_add(work.job().at_most_ns)
         .saturating_add(ANSWER_MAX.as_nanos() as u64);
-    heard.voice.expect_within(SILENCE_MAX + Duration::from_nanos(work.job.warm_up_ns));
+    heard.voice.expect_within(SILENCE_MAX + Duration::from_nanos(work.job().warm_up_ns));
+    let mut told = false;
     loop {
+        if !told && let Some(sent) = work.sent() {
+            told = true;
+            // Who is gone is noticed by the thread that reads what it says.
+            let _ = heard.voice.say(&Told::Sent(sent));
+        }
         match heard.lines.recv_timeout(LOOK) {
             Ok(Ok(Said::Message(running @ Message::Running(_)))) => {
                 heard.voice.expect_within(SILENCE_MAX);
@@ -336,7 +395,7 @@ fn follow(work: &Work, heard: &Heard, talk: &mut Talk<'_>) -> Result<Yielded, St
             }
             Ok(Ok(Said::Word(Word::Stopping {}))) => {
                 heard.voice.expect_within(ANSWER_MAX);
-                work.shared.end();
+                work.shared().end();
             }
             Ok(Ok(Said::Word(Word::Yielded(yielded)))) => return Ok(*yielded),
             Err(RecvTimeoutError::Timeout) if monotonic_ns() < until_ns => {}
@@ -374,32 +433,36 @@ impl Other for Sending {
         let _ = self.0.word(Command::Stop.word());
         self.0.expect_within(ANSWER_MAX);
     }
+
+    fn is_here(&self) {
+        let _ = self.0.say(&Told::Here {});
+    }
 }
 
 /// The far end sends, and this one leads.
-fn receive(
-    work: &Arc<Work>,
+fn receive<E: Half>(
+    work: &Arc<E>,
     heard: &mut Heard,
     prepared: Prepared,
     talk: &mut Talk<'_>,
-) -> Result<Half, Stopped> {
-    heard.prepared(work)?;
+) -> Result<Halves, Stopped> {
+    heard.prepared(&**work)?;
     let far: Arc<dyn Other> = Arc::new(Sending(heard.voice.clone()));
     let done = match course::run(work, Some(far), prepared, talk) {
-        Err(Stopped::Engine(error)) => return Err(heard.cause(work, Some(error)).into()),
+        Err(Stopped::Engine(error)) => return Err(heard.cause(&**work, Some(error)).into()),
         done => done?,
     };
     let (watched, yields, samples) = done;
-    let theirs = heard.yielded(work)?;
+    let theirs = heard.yielded(&**work)?;
     let pairs: Vec<Yield> = yields.iter().flat_map(|one| [Yield::default(), *one]).collect();
     let load =
-        outcome::gather(&work.job, &work.shared, watched, &pairs, Series::default(), Vec::new());
-    Ok(Half { load: Some(load), yields, samples, theirs })
+        outcome::gather(work.job(), work.shared(), watched, &pairs, Series::default(), Vec::new());
+    Ok(Halves { load: Some(load), yields, samples, theirs })
 }
 
 /// Both halves as one, on this machine's clock.
-fn join(work: &Work, half: Half, clocks: &Alignment) -> Result<(Vec<Yield>, LoadResult), Error> {
-    let Half { load, yields, samples, theirs } = half;
+fn join(job: &Job, half: Halves, clocks: &Alignment) -> Result<(Vec<Yield>, LoadResult), Error> {
+    let Halves { load, yields, samples, theirs } = half;
     let Yielded { load: far_load, yields: far_yields, samples: far_samples, counters, notes } =
         theirs;
     let broken = || Error::Failed("the other end's half of the trial is not whole".to_owned());
@@ -418,7 +481,7 @@ fn join(work: &Work, half: Half, clocks: &Alignment) -> Result<(Vec<Yield>, Load
     if far_yields.len() != yields.len() || result.streams.len() != yields.len() {
         return Err(broken());
     }
-    let reversed = work.job.reversed;
+    let reversed = job.reversed;
     let (senders, receivers) = if reversed { (far_yields, yields) } else { (yields, far_yields) };
     for (stream, sender) in result.streams.iter_mut().zip(&senders) {
         stream.cpu_ns = stream.cpu_ns.max(sender.cpu_ns);
@@ -427,7 +490,7 @@ fn join(work: &Work, half: Half, clocks: &Alignment) -> Result<(Vec<Yield>, Load
     own.at_ns.iter_mut().for_each(|at| *at -= zero_ns as i64);
     let mut far = far_samples;
     pact::align(&mut far, clocks, zero_ns);
-    let joined = if reversed { pact::join(far, &own) } else { pact::join(own, &far) };
+    let joined = if reversed { pact::join(far, own) } else { pact::join(own, far) };
     result.counters = vec![joined];
     for mut series in counters {
         pact::align(&mut series, clocks, zero_ns);

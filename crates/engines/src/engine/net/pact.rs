@@ -5,13 +5,18 @@
 //! `stop` · far: [`Word::Yielded`] · near: `bye`. In between the far end says how it goes, as a
 //! worker does to its parent, and `failed` at any time. The near end may ask for the time whenever
 //! it likes.
+//!
+//! Datagrams have no connections: after the ticket each stream of the near end sends its greeting
+//! (`udp::meet`) until the far end says [`Word::Met`]. No end of them is seen either, so that whoever
+//! sends says how much it was, [`Told::Sent`] or as what it yielded; and nobody else notices that
+//! who receives is gone, who says [`Told::Here`] once a second.
 
 use serde::{Deserialize, Serialize};
 
 use super::work::Yield;
 use crate::engine::load::protocol::{LoadResult, LoadSpec, Message};
 use crate::fleet::Alignment;
-use experiment::measurement::{Note, network};
+use experiment::measurement::{Note, datagrams, network};
 use facts::counters::series::Series;
 
 /// What the far end is to do its half of.
@@ -29,10 +34,22 @@ pub struct Order {
 pub enum Word {
     /// What each stream is to begin with.
     Ticket(String),
+    /// Of datagrams: each stream's greeting has come.
+    Met {},
     /// The trial is over.
     Stopping {},
     /// Its half.
     Yielded(Box<Yielded>),
+}
+
+/// What the far end is told besides the order and what a worker is told.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Told {
+    /// Bytes that each stream has sent in all, and no more will.
+    Sent(Vec<u64>),
+    /// Whoever receives is still there.
+    Here {},
 }
 
 /// What the near end hears.
@@ -67,15 +84,25 @@ pub fn align(series: &mut Series, clocks: &Alignment, zero_ns: u64) {
     }
 }
 
-/// One series of both halves: the rows are the sender's, and what the receiver knows is read
-/// between the rows of its own.
-pub fn join(mut sender: Series, receiver: &Series) -> Series {
-    for column in &mut sender.columns {
-        if network::is_of_receiver(&column.name)
-            && let Some(known) = receiver.read_at(&column.name, &sender.at_ns)
-        {
+/// One series of both halves, on one clock. Of TCP the rows are the sender's, and what the receiver
+/// knows is read between the rows of its own. Of datagrams they are the receiver's, which goes on
+/// until the last has come, and what the sender knows is read between; the last row has all that was
+/// sent, since nothing was any more by then.
+pub fn join(sender: Series, receiver: Series) -> Series {
+    let of_datagrams = sender.source == datagrams::SOURCE;
+    let (mut rows, other) = if of_datagrams { (receiver, sender) } else { (sender, receiver) };
+    for column in &mut rows.columns {
+        let is_others = match of_datagrams {
+            true => datagrams::is_of_sender(&column.name),
+            false => network::is_of_receiver(&column.name),
+        };
+        if is_others && let Some(known) = other.read_at(&column.name, &rows.at_ns) {
             column.values = known;
+            let all = other.column(&column.name).and_then(|all| all.values.last());
+            if let (true, Some(all), Some(last)) = (of_datagrams, all, column.values.last_mut()) {
+                *last = *all;
+            }
         }
     }
-    sender
+    rows
 }

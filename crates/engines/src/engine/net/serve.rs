@@ -31,7 +31,10 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
         .map_err(|why| Error::Failed(format!("cannot read what this worker is to do: {why}")))?;
     if spec.settings.get(knob::DATAGRAM_SIZE.name).is_some() {
         let job = asked::job(&settings(super::DATAGRAMS, &spec), spec.seed)?;
-        return udp::conduct(job, sender, talk);
+        return match job.wire {
+            Wanted::Machine(_) => udp::near(job, spec, sender, talk),
+            _ => udp::conduct(job, sender, talk),
+        };
     }
     let of_files = spec.streams.iter().any(|paths| !paths.is_empty());
     let engine = if of_files { super::FILES } else { super::MEMORY };

@@ -9,7 +9,7 @@ use super::serve::conduct;
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
 use crate::fleet::{Bounds, Listener};
-use experiment::measurement::{PEER, network};
+use experiment::measurement::{Note, PEER, datagrams, network};
 use facts::counters::series::Series;
 use host::sys::signal::Stop;
 
@@ -35,6 +35,10 @@ impl Far {
         let mut settings = json!({
             "peer": self.0.to_string(), "stop": "100ms", "streams": 2, "at-most": "60s",
         });
+        if knobs.iter().any(|(name, _)| *name == "datagram-size") {
+            settings["udp-segmentation"] = json!(false);
+            settings["udp-coalescing"] = json!(false);
+        }
         for (name, value) in knobs {
             settings[*name] = value.clone();
         }
@@ -155,4 +159,122 @@ fn a_machine_on_which_nobody_listens_is_told_with_what_to_type_there() {
         Some(Err((Failure::Failed, why))) => assert!(why.contains("brickyard receive"), "{why}"),
         other => panic!("{other:?}"),
     }
+}
+
+/// Both halves are held against each other to the datagram, whichever end counts them.
+#[test]
+fn datagrams_of_two_machines_are_counted_each_whichever_way_they_go() {
+    let far = Far::new(BOUNDS);
+    for (direction, cut, joined) in [
+        ("send", false, false),
+        ("receive", false, false),
+        ("send", true, true),
+        ("receive", true, true),
+    ] {
+        let what = format!("{direction} {cut} {joined}");
+        let result = far.done(&[
+            ("datagram-size", json!(1000)),
+            ("pacing", json!(1_000_000)),
+            ("direction", json!(direction)),
+            ("udp-segmentation", json!(cut)),
+            ("udp-coalescing", json!(joined)),
+            ("stop", json!("300ms")),
+        ]);
+        let series = result.counters.iter().find(|one| one.source == datagrams::SOURCE);
+        let series = series.unwrap_or_else(|| panic!("{what}: nothing of datagrams"));
+        let count = datagrams::Count::in_series(series).unwrap_or_else(|| panic!("{what}"));
+        assert!(count.sent > 2 && count.received > 0, "{what}: {}", count.sent);
+        assert_eq!(count.dropped, (!joined).then_some(count.lost()), "{what}");
+        assert_eq!(last(series, "sent_bytes"), 1000 * count.sent, "{what}");
+        let arrived: u64 = result.streams.iter().map(|one| one.total.read_bytes).sum();
+        assert_eq!(arrived, 1000 * count.received, "{what}");
+        let window = result.window.unwrap_or_else(|| panic!("{what}: no window"));
+        let (start, end) = (window.start_ns as i64, window.end_ns as i64);
+        for column in ["sent_bytes", "received_datagrams", "sender_cpu_ns", "receiver_cpu_ns"] {
+            let grown = series.growth(column, start, end);
+            assert!(grown.is_some_and(|grown| grown > 0.0), "{what}: {column} {grown:?}");
+        }
+        let kinds: Vec<&str> = result.notes.iter().map(|note| note.kind.as_str()).collect();
+        assert!(kinds.contains(&"over-two-machines"), "{what}: {kinds:?}");
+        assert!(!kinds.contains(&"strange-datagrams"), "{what}: {kinds:?}");
+    }
+}
+
+/// What a full socket loses on the other machine is told here.
+#[test]
+fn datagrams_that_found_the_other_ends_socket_full_are_told_apart() {
+    let far = Far::new(BOUNDS);
+    for direction in ["send", "receive"] {
+        let result = far.done(&[
+            ("datagram-size", json!(1400)),
+            ("direction", json!(direction)),
+            ("socket-buffer", json!(4096)),
+        ]);
+        let series = result.counters.iter().find(|one| one.source == datagrams::SOURCE);
+        let count = series.and_then(datagrams::Count::in_series).expect("a count");
+        assert!(count.lost() > 0, "{direction}: a socket of 4 KiB lost none of {}", count.sent);
+        assert_eq!(count.dropped, Some(count.lost()), "{direction}: loopback loses none");
+        let told = |note: &Note| note.kind == "datagrams-lost" && note.text.contains("socket full");
+        assert!(result.notes.iter().any(told), "{direction}: {:?}", result.notes);
+    }
+}
+
+/// A packet of the interface between both; the other end knows nothing of this one's.
+#[test]
+fn datagrams_of_no_size_fill_a_packet_and_the_record_says_so() {
+    let far = Far::new(BOUNDS);
+    let result = far.done(&[
+        ("datagram-size", json!("as-is")),
+        ("pacing", json!(10_000_000)),
+        ("stop", json!("200ms")),
+    ]);
+    let series = result.counters.iter().find(|one| one.source == datagrams::SOURCE).expect("some");
+    let bytes = last(series, "sent_bytes") / last(series, "sent_datagrams");
+    // Of loopback nobody is asked; the lab has interfaces.
+    assert_eq!(bytes, 1472);
+    let told = |note: &Note| note.kind == "datagram-size" && note.text.contains(&bytes.to_string());
+    assert!(result.notes.iter().any(told), "{:?}", result.notes);
+}
+
+#[test]
+fn datagrams_are_bounded_at_the_other_end_as_streams_are() {
+    let far = Far::new(Bounds { bytes: 1 << 20, ..BOUNDS });
+    for direction in ["send", "receive"] {
+        let said = far.run(&[
+            ("datagram-size", json!(1000)),
+            ("direction", json!(direction)),
+            ("stop", json!("30s")),
+        ]);
+        match said.end {
+            Some(Err((Failure::Failed, why))) => assert!(why.contains("--bytes"), "{why}"),
+            other => panic!("{direction}: {other:?}"),
+        }
+    }
+    let far = Far::new(Bounds { streams: 1, ..BOUNDS });
+    match far.run(&[("datagram-size", json!(1000))]).end {
+        Some(Err((Failure::Unsupported, why))) => assert!(why.contains("--streams 2"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn datagrams_both_ways_between_two_machines_are_refused_by_name() {
+    let far = Far::new(BOUNDS);
+    match far.run(&[("datagram-size", json!(1000)), ("direction", json!("both"))]).end {
+        Some(Err((Failure::Unsupported, why))) => assert!(why.contains("direction="), "{why}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A ticket and a port were not enough to be told from a trial that lost everything.
+#[test]
+fn an_end_whose_port_of_datagrams_is_taken_says_so() {
+    let far = Far::new(BOUNDS);
+    let taken = std::net::UdpSocket::bind(far.0).expect("the port of TCP is free for UDP");
+    match far.run(&[("datagram-size", json!(1000))]).end {
+        Some(Err((Failure::Failed, why))) => assert!(why.contains("--port"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    drop(taken);
+    far.done(&[("datagram-size", json!(1000)), ("pacing", json!(1_000_000))]);
 }

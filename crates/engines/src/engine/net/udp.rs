@@ -5,23 +5,28 @@
 //! kernel got each, and holds numbers and times in an `account`. When the clock stops the sender
 //! stops, and the receiver goes on until it has everything or nothing has come for half a second:
 //! what is missing then is lost.
+//!
+//! Between two machines (`apart`) each does one half: both meet by `meet`, and the numbers of a trial
+//! begin at one that was drawn for it.
 
 use std::io;
 use std::net::UdpSocket;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::mpsc::Sender;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::course::{self, Ends};
+use super::half::Half;
 use super::job::{Datagrams, HEADER_BYTES, Job};
 use super::wire::{self, End, Wire};
-use super::work::{Broken, Count, Tally, Yield, broken, carry};
+use super::work::{self, Broken, Count, Tally, Yield, broken, carry};
 use crate::engine::Error;
 use crate::engine::load::control::{Event, Phase, Shared};
-use crate::engine::load::protocol::{Failure, LoadResult, Message, Prepared};
+use crate::engine::load::protocol::{Failure, Message, Prepared};
 use crate::engine::load::room;
 use crate::engine::load::talk::{Conducted, Talk};
 use base::value;
@@ -31,26 +36,29 @@ use host::sys::Host;
 use host::sys::clock::{monotonic_ns, sleep_until, unix_ns};
 
 mod account;
+mod apart;
+mod meet;
 mod pace;
+mod said;
 mod socket;
 #[cfg(test)]
 mod tests;
 
 use account::Account;
+pub use apart::{far, near};
 use pace::Pace;
 use socket::{Incoming, Outgoing};
 
 /// Nothing has come for so long after the last was sent: nothing more will, ns.
 const SILENCE_NS: u64 = 500_000_000;
-/// A sender that did less than this share of what was asked has not kept its rate.
-const KEPT: f64 = 0.97;
-
-/// The two sockets of one stream, connected to each other.
-#[derive(Debug)]
-struct Pair {
-    sender: UdpSocket,
-    receiver: UdpSocket,
-}
+/// No load has its last datagram so long after its end, ns: a sender on another machine is gone, or
+/// does not stop.
+const STOPPING_MAX_NS: u64 = 90_000_000_000;
+/// The first datagram from another machine has come by then, or something is in the way, ns.
+const FIRST_MAX_NS: u64 = 10_000_000_000;
+/// More than any trial sends over one stream: 2^42 of them are a million a second for 50 days. A
+/// stranger's number is that of a datagram of ours by a chance of 2^-22.
+const DATAGRAMS_MAX: u64 = 1 << 42;
 
 /// What one receiver counts, alone on its cache lines, besides bytes and datagrams.
 #[derive(Debug, Default)]
@@ -60,6 +68,8 @@ struct Got {
     duplicates: AtomicU64,
     reordered: AtomicU64,
     jitter_ns: AtomicU64,
+    /// Datagrams that came to it and are none of its stream's.
+    strange: AtomicU64,
     /// Datagrams that its sender has sent.
     sent: AtomicU64,
     /// Its sender has stopped.
@@ -68,11 +78,16 @@ struct Got {
 
 /// What all ends share.
 #[derive(Debug)]
-struct Work {
+pub struct Work {
     job: Job,
     datagrams: Datagrams,
     shared: Shared,
-    pairs: Vec<Pair>,
+    /// One a stream; none where the senders are on another machine.
+    outgoing: Vec<UdpSocket>,
+    /// One a stream; none where the receivers are on another machine.
+    incoming: Vec<UdpSocket>,
+    /// What the numbers of each stream's datagrams begin at.
+    first: Vec<u64>,
     senders: Vec<Count>,
     receivers: Vec<Count>,
     got: Vec<Got>,
@@ -91,20 +106,14 @@ pub fn conduct(mut job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Cond
     })?;
     job.cpus = cpus;
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
-    let streams = job.streams;
-    let work = Arc::new(Work {
-        shared,
-        datagrams,
-        pairs,
-        senders: (0..streams).map(|_| Count::default()).collect(),
-        receivers: (0..streams).map(|_| Count::default()).collect(),
-        got: (0..streams).map(|_| Got::default()).collect(),
-        job,
-    });
+    let drawn = job.seed.to_string();
+    let first = (0..job.streams).map(|stream| meet::first_number(&drawn, stream)).collect();
+    let work = Arc::new(Work::new(job, shared, pairs.into_iter().unzip(), first));
     let (watched, yields, series) = course::run(&work, None, Prepared::default(), talk)?;
     let mut result =
         super::outcome::gather(&work.job, &work.shared, watched, &yields, series, notes);
-    result.notes.extend(work.said(&result));
+    result.notes.extend(said::of(&work.job, &result.counters, yields.iter().step_by(2)));
+    result.notes.extend(work.notes());
     Ok(Message::Result(Box::new(result)))
 }
 
@@ -116,15 +125,17 @@ fn check_room(job: &Job) -> Result<(), Error> {
     room::check_descriptors(2 * job.streams as u64, "this load", "lower streams")
 }
 
-/// Makes the two sockets of a stream.
+fn failed(what: &'static str) -> impl Fn(io::Error) -> Error {
+    move |why| Error::Failed(format!("cannot {what}: {why}"))
+}
+
+/// Makes the two sockets of a stream, connected to each other: that of the sender first.
 fn pair(
     job: &Job,
     datagrams: Datagrams,
     (from, to): (&End, &End),
     link: usize,
-) -> Result<Pair, Error> {
-    let failed =
-        |what: &'static str| move |why: io::Error| Error::Failed(format!("cannot {what}: {why}"));
+) -> Result<(UdpSocket, UdpSocket), Error> {
     to.enter()?;
     let receiver = UdpSocket::bind((to.address(link), 0)).map_err(failed("bind a socket"))?;
     from.enter()?;
@@ -132,25 +143,41 @@ fn pair(
     let address = |socket: &UdpSocket| socket.local_addr().map_err(failed("bind a socket"));
     sender.connect(address(&receiver)?).map_err(failed("connect"))?;
     receiver.connect(address(&sender)?).map_err(failed("connect"))?;
-    super::wire::buffers(job, &sender, &receiver)?;
+    prepare_sender(job, datagrams, &sender)?;
+    prepare_receiver(job, datagrams, &receiver)?;
+    Ok((sender, receiver))
+}
+
+/// Makes a socket ready to send.
+fn prepare_sender(job: &Job, datagrams: Datagrams, sender: &UdpSocket) -> Result<(), Error> {
+    wire::send_buffer(job, sender)?;
+    sender.set_write_timeout(Some(wire::SILENCE_MAX)).map_err(failed("set SO_SNDTIMEO"))?;
+    if !datagrams.segmented {
+        return Ok(());
+    }
+    socket::segment(sender, datagrams.bytes).map_err(|why| {
+        Error::Unsupported(format!(
+            "cannot have the kernel cut datagrams (UDP_SEGMENT, Linux 4.18): {why}; \
+             udp-segmentation=false sends each by itself"
+        ))
+    })
+}
+
+/// Makes a socket ready to receive.
+fn prepare_receiver(job: &Job, datagrams: Datagrams, receiver: &UdpSocket) -> Result<(), Error> {
+    wire::receive_buffer(job, receiver)?;
     let patience = Some(std::time::Duration::from_millis(50));
     receiver.set_read_timeout(patience).map_err(failed("set SO_RCVTIMEO"))?;
-    sender.set_write_timeout(Some(wire::SILENCE_MAX)).map_err(failed("set SO_SNDTIMEO"))?;
-    socket::stamp(&receiver).map_err(failed("set SO_TIMESTAMPNS"))?;
-    let unsupported = |what: &'static str, instead: &'static str| {
-        move |why: io::Error| Error::Unsupported(format!("cannot {what}: {why}; {instead}"))
-    };
-    if datagrams.segmented {
-        let what = "have the kernel cut datagrams (UDP_SEGMENT, Linux 4.18)";
-        let instead = "udp-segmentation=false sends each by itself";
-        socket::segment(&sender, datagrams.bytes).map_err(unsupported(what, instead))?;
+    socket::stamp(receiver).map_err(failed("set SO_TIMESTAMPNS"))?;
+    if !datagrams.coalesced {
+        return Ok(());
     }
-    if datagrams.coalesced {
-        let what = "have the kernel join datagrams (UDP_GRO, Linux 5.0)";
-        let instead = "udp-coalescing=false takes each by itself";
-        socket::coalesce(&receiver).map_err(unsupported(what, instead))?;
-    }
-    Ok(Pair { sender, receiver })
+    socket::coalesce(receiver).map_err(|why| {
+        Error::Unsupported(format!(
+            "cannot have the kernel join datagrams (UDP_GRO, Linux 5.0): {why}; \
+             udp-coalescing=false takes each by itself"
+        ))
+    })
 }
 
 impl Ends for Work {
@@ -166,7 +193,7 @@ impl Ends for Work {
 
     fn send(&self, index: usize) -> Result<Yield, Broken> {
         let sent = carry(&self.shared, &self.senders[index], |wait| self.send_all(index, wait));
-        self.got[index].over.store(true, Relaxed);
+        self.got[index].over.store(true, Release);
         sent
     }
 
@@ -217,12 +244,76 @@ impl Ends for Work {
     }
 }
 
+impl Half for Work {
+    fn notes(&self) -> Vec<Note> {
+        let strange: u64 = self.got.iter().map(|got| got.strange.load(Relaxed)).sum();
+        let text = format!(
+            "{} came in that were none of this trial, and are in no figure",
+            value::counted(strange, "datagram")
+        );
+        (strange > 0).then(|| Note::new("strange-datagrams", text)).into_iter().collect()
+    }
+
+    /// Nobody waits long for one.
+    fn shut(&self) {}
+
+    fn moved_bytes(&self) -> u64 {
+        let sent: u64 = self.senders.iter().map(|count| count.bytes.load(Relaxed)).sum();
+        sent.max(self.shared.total().read_bytes)
+    }
+
+    fn sent(&self) -> Option<Vec<u64>> {
+        let over = self.got.iter().all(|got| got.over.load(Acquire));
+        let apart = self.incoming.is_empty();
+        let bytes = || self.senders.iter().map(|count| count.bytes.load(Relaxed)).collect();
+        (apart && over).then(bytes)
+    }
+
+    fn were_sent(&self, bytes: &[u64]) {
+        if !self.outgoing.is_empty() {
+            return;
+        }
+        for (got, bytes) in self.got.iter().zip(bytes) {
+            got.sent.store(bytes / self.datagrams.bytes as u64, Relaxed);
+            got.over.store(true, Release);
+        }
+    }
+}
+
+/// How long a receiver has waited since the end of its load, monotonic clock, ns; 0 before.
+#[derive(Default)]
+struct Waiting {
+    stopped_ns: u64,
+    last_ns: u64,
+}
+
 impl Work {
+    /// With these sockets out and in.
+    fn new(
+        job: Job,
+        shared: Shared,
+        (outgoing, incoming): (Vec<UdpSocket>, Vec<UdpSocket>),
+        first: Vec<u64>,
+    ) -> Work {
+        let counts = || (0..job.streams).map(|_| Count::default()).collect();
+        Work {
+            datagrams: job.datagrams.unwrap_or_default(),
+            senders: counts(),
+            receivers: counts(),
+            got: (0..job.streams).map(|_| Got::default()).collect(),
+            shared,
+            outgoing,
+            incoming,
+            first,
+            job,
+        }
+    }
+
     /// Datagrams that found a receiver's socket full; `None` where it takes several as one, of
     /// which the kernel counts one.
     fn dropped(&self) -> Option<u64> {
-        let of = |pair: &Pair| socket::dropped(&pair.receiver).ok();
-        (!self.datagrams.coalesced).then(|| self.pairs.iter().filter_map(of).sum())
+        let of = |receiver: &UdpSocket| socket::dropped(receiver).ok();
+        (!self.datagrams.coalesced).then(|| self.incoming.iter().filter_map(of).sum())
     }
 
     /// Links that have figures of their own.
@@ -233,7 +324,7 @@ impl Work {
     fn send_all(&self, index: usize, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
         // These timers are what paces: 50 us late by default.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        let (count, socket) = (&self.senders[index], &self.pairs[index].sender);
+        let (count, socket) = (&self.senders[index], &self.outgoing[index]);
         let Datagrams { bytes: each, segmented, .. } = self.datagrams;
         let most = Outgoing::most(each, segmented);
         let at_once = Pace::at_once(self.job.pacing, each, most);
@@ -244,6 +335,7 @@ impl Work {
         }
         let mut pace = self.job.pacing.map(|rate| Pace::new(rate, monotonic_ns()));
         let (mut number, mut bytes) = (0, 0);
+        let first = self.first[index];
         while self.shared.phase() != Phase::Stop {
             if let Some(pace) = &pace {
                 let now_ns = monotonic_ns();
@@ -253,7 +345,7 @@ impl Work {
                     continue;
                 }
             }
-            outgoing.number(number, unix_ns());
+            outgoing.number(first + number, unix_ns());
             self.hand_over(&mut outgoing, socket)?;
             number += outgoing.count() as u64;
             bytes += (outgoing.count() * each) as u64;
@@ -296,7 +388,7 @@ impl Work {
     }
 
     fn receive_all(&self, index: usize, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
-        let (socket, got) = (&self.pairs[index].receiver, &self.got[index]);
+        let (socket, got, first) = (&self.incoming[index], &self.got[index], self.first[index]);
         let Datagrams { bytes: each, coalesced, .. } = self.datagrams;
         let mut incoming = Incoming::new(each, coalesced);
         let mut account = Account::default();
@@ -304,85 +396,127 @@ impl Work {
         if !wait() {
             return Ok(0);
         }
-        let (mut bytes, mut last_ns) = (0, 0);
+        let (mut bytes, mut waiting) = (0, Waiting::default());
         loop {
+            let mut came = 0;
             match incoming.receive(socket) {
-                Ok(came) => {
-                    for place in 0..came {
-                        bytes += take(&incoming, place, &mut account);
+                Ok(count) => {
+                    came = count;
+                    for place in 0..count {
+                        bytes += take(&incoming, place, first, &mut account, got);
                     }
                     tally.count(bytes);
                     got.received.store(account.received, Relaxed);
                     got.duplicates.store(account.duplicates, Relaxed);
                     got.reordered.store(account.reordered, Relaxed);
                     got.jitter_ns.store(account.jitter_ns as u64, Relaxed);
-                    last_ns = 0;
                 }
                 Err(why) if why.kind() == io::ErrorKind::Interrupted => {}
-                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {}
+                Err(why) if why.kind() == io::ErrorKind::WouldBlock => {
+                    if bytes == 0 && self.is_late() {
+                        return Err(self.nothing(socket));
+                    }
+                }
                 Err(why) => return Err(broken("receive a datagram")(why)),
             }
-            if got.over.load(Relaxed) {
-                let now_ns = monotonic_ns();
-                if last_ns == 0 {
-                    last_ns = now_ns;
-                }
-                let all = account.received >= got.sent.load(Relaxed);
-                if all || now_ns - last_ns > SILENCE_NS {
-                    return Ok(bytes);
-                }
+            if self.shared.phase() == Phase::Stop
+                && self.is_through(got, account.received, came > 0, &mut waiting)?
+            {
+                let none = account.received == 0 && got.sent.load(Relaxed) > 0;
+                let came = !(none && self.outgoing.is_empty());
+                return if came { Ok(bytes) } else { Err(self.nothing(socket)) };
             }
         }
     }
 
-    /// What whoever reads the figures must know.
-    fn said(&self, result: &LoadResult) -> Vec<Note> {
-        let sum = |of: &dyn Fn(&Got) -> u64| self.got.iter().map(of).sum::<u64>();
-        let sent = sum(&|got| got.sent.load(Relaxed));
-        let lost = sent.saturating_sub(sum(&|got| got.received.load(Relaxed)));
-        let mut notes = Vec::new();
-        if lost > 0 {
-            let share = value::percent(lost as f64 / sent as f64);
-            let (lost_count, sent) = (value::count(lost), value::count(sent));
-            let place = self.dropped().map_or(String::new(), |dropped| {
-                let dropped = value::count(dropped.min(lost));
-                format!(
-                    ": {dropped} found the receiver's socket full, the others were lost on the way"
-                )
-            });
-            let text = format!("{lost_count} of {sent} datagrams did not arrive ({share}){place}");
-            notes.push(Note::new("datagrams-lost", text));
+    /// Whether a receiver has all that was sent, or no more will come; asked after the end alone.
+    #[cold]
+    fn is_through(
+        &self,
+        got: &Got,
+        received: u64,
+        came: bool,
+        waiting: &mut Waiting,
+    ) -> Result<bool, Broken> {
+        let now_ns = monotonic_ns();
+        if waiting.stopped_ns == 0 {
+            waiting.stopped_ns = now_ns;
         }
-        let bytes: u64 = self.senders.iter().map(|count| count.bytes.load(Relaxed)).sum();
-        let asked = self.job.pacing.map(|rate| rate as f64 * self.job.streams as f64);
-        let ended_ns = self.shared.marks().ended.map_or(0, |(at_ns, _)| at_ns);
-        let seconds = ended_ns.saturating_sub(result.started_monotonic_ns) as f64 / 1e9;
-        if let (Some(asked), true) = (asked, seconds > 0.0) {
-            let share = bytes as f64 / seconds / asked;
-            if share < KEPT {
-                let text = format!(
-                    "the senders kept {} of the rate that pacing asks for: more than that they, \
-                     or the link that they send into, could not do",
-                    value::percent(share)
-                );
-                notes.push(Note::new("rate-not-kept", text));
-            }
+        let over = got.over.load(Acquire);
+        if came || !over || waiting.last_ns == 0 {
+            waiting.last_ns = now_ns;
         }
-        notes
+        let long = now_ns - waiting.stopped_ns > STOPPING_MAX_NS;
+        if over {
+            let all = received >= got.sent.load(Relaxed);
+            return Ok(all || long || now_ns - waiting.last_ns > SILENCE_NS);
+        }
+        if long {
+            let what = "the end that sends did not say how many datagrams it had sent";
+            return Err((Failure::Failed, what.to_owned()));
+        }
+        // Whoever sends may be gone.
+        Ok(!came && self.outgoing.is_empty() && self.shared.marks().failure.is_some())
+    }
+
+    /// Whether something from another machine should have come by now.
+    fn is_late(&self) -> bool {
+        let few = self.job.pacing.map_or(0, |rate| {
+            (self.datagrams.bytes as u64).saturating_mul(3_000_000_000) / rate.max(1)
+        });
+        let since_ns = self.shared.released_ns.load(Relaxed);
+        self.outgoing.is_empty()
+            && self.shared.phase() != Phase::Stop
+            && monotonic_ns().saturating_sub(since_ns) > FIRST_MAX_NS.max(few)
+    }
+
+    /// Both ends met, and nothing came.
+    fn nothing(&self, socket: &UdpSocket) -> Broken {
+        let name = |address: io::Result<std::net::SocketAddr>| {
+            address.map_or_else(|why| why.to_string(), |address| address.to_string())
+        };
+        let (from, to) = (name(socket.peer_addr()), name(socket.local_addr()));
+        let bytes = self.datagrams.bytes;
+        // A small one came this way when both met, unless this end is the one that has called.
+        let instead = match self.job.reversed {
+            true => "let UDP from there in through this machine's firewall, or lower datagram-size",
+            false => "those with which both ends met are smaller and came: lower datagram-size",
+        };
+        let what = format!(
+            "no datagram of {bytes} bytes came from {from} to {to} (UDP): something on the way \
+             drops them; {instead}"
+        );
+        (Failure::Failed, what)
     }
 }
 
 /// Counts what came in one place; its bytes.
 #[inline]
-fn take(incoming: &Incoming, place: usize, account: &mut Account) -> u64 {
+fn take(incoming: &Incoming, place: usize, first: u64, account: &mut Account, got: &Got) -> u64 {
     let came = incoming.came(place);
+    let mut bytes = 0;
     for datagram in came.bytes.chunks(came.each.max(1)) {
-        let Some((number, rest)) = datagram.split_first_chunk::<8>() else { continue };
-        let Some((sent_ns, _)) = rest.split_first_chunk::<8>() else { continue };
+        let head = datagram.split_first_chunk::<8>().filter(|_| datagram.len() == incoming.whole());
+        let number = head.map(|(number, _)| u64::from_le_bytes(*number).wrapping_sub(first));
+        let sent_ns = head.and_then(|(_, rest)| rest.first_chunk::<8>());
+        let (Some(number), Some(sent_ns)) = (number.filter(|it| *it < DATAGRAMS_MAX), sent_ns)
+        else {
+            strange(datagram, got);
+            continue;
+        };
         let transit_ns = (came.at_ns as i64).wrapping_sub(i64::from_le_bytes(*sent_ns));
-        account.arrived(u64::from_le_bytes(*number), transit_ns);
+        account.arrived(number, transit_ns);
+        bytes += datagram.len() as u64;
     }
-    came.bytes.len() as u64
+    bytes
+}
+
+/// Counts what is none of this stream's, unless it is a greeting that was on its way still.
+#[cold]
+fn strange(datagram: &[u8], got: &Got) {
+    if !meet::is_greeting(datagram) {
+        work::add(&got.strange, 1);
+    }
 }
 
 /// What each datagram holds besides its header: bytes that no compressor shrinks.

@@ -342,23 +342,22 @@ pub fn prepare_sender(job: &Job, sender: &TcpStream) -> Result<(), Error> {
     Ok(())
 }
 
-/// Gives both sockets the buffers that were asked for.
+/// Gives a sender the buffer that was asked for.
 ///
 /// # Errors
 /// `Unsupported` when the kernel does not.
-pub fn buffers(job: &Job, sender: &impl AsFd, receiver: &impl AsFd) -> Result<(), Error> {
-    send_buffer(job, sender)?;
-    receive_buffer(job, receiver)
-}
-
-fn send_buffer(job: &Job, sender: &impl AsFd) -> Result<(), Error> {
+pub fn send_buffer(job: &Job, sender: &impl AsFd) -> Result<(), Error> {
     let Some(asked) = job.socket_buffer else { return Ok(()) };
     socket::set_send_buffer(sender, asked).map_err(failed("set SO_SNDBUF"))?;
     let (got, _) = socket::buffers(sender).map_err(failed("ask for socket buffers"))?;
     granted(asked, got, "SO_SNDBUF", "net.core.wmem_max")
 }
 
-fn receive_buffer(job: &Job, receiver: &impl AsFd) -> Result<(), Error> {
+/// The same of a receiver.
+///
+/// # Errors
+/// As [`send_buffer`].
+pub fn receive_buffer(job: &Job, receiver: &impl AsFd) -> Result<(), Error> {
     let Some(asked) = job.socket_buffer else { return Ok(()) };
     socket::set_receive_buffer(receiver, asked).map_err(failed("set SO_RCVBUF"))?;
     let (_, got) = socket::buffers(receiver).map_err(failed("ask for socket buffers"))?;

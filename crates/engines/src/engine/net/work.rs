@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::io;
-use std::net::{Shutdown, TcpStream};
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -95,13 +95,6 @@ impl Work {
             incoming,
             served,
             notes,
-        }
-    }
-
-    /// Closes all sockets: who waits for one of them no longer does.
-    pub fn shut(&self) {
-        for socket in self.outgoing.iter().chain(&self.incoming) {
-            let _ = socket.shutdown(Shutdown::Both);
         }
     }
 

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::socket::Incoming;
+use super::{Account, DATAGRAMS_MAX, Got, take};
 use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
 use crate::engine::net::serve::conduct;
@@ -99,4 +101,40 @@ fn both_ways_at_once_are_counted_each() {
     let arrived = |stream: usize| trial.streams[stream].total.read_bytes;
     assert_eq!((out, back), (arrived(0), arrived(1)));
     assert!(out > 0 && back > 0, "{out} {back}");
+}
+
+/// What another trial left on its way, and what strangers send, once had a number like any other:
+/// it was received, and what it stood in the place of was not lost.
+#[test]
+fn what_is_not_of_this_stream_is_counted_apart_and_in_no_figure() {
+    use std::sync::atomic::Ordering::Relaxed;
+    let sockets = [(); 2].map(|()| std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let [sender, receiver] = &sockets;
+    sender.connect(receiver.local_addr().unwrap()).unwrap();
+    let datagram = |number: u64, bytes: usize| {
+        let mut datagram = vec![0; bytes];
+        datagram[..8].copy_from_slice(&number.to_le_bytes());
+        datagram
+    };
+    let (first, bytes) = (1 << 60, 100);
+    let greeting = [&b"brkyard?"[..], &[0; 92]].concat();
+    let all = [
+        datagram(first, bytes),
+        datagram(first - 1, bytes),
+        datagram(first + DATAGRAMS_MAX, bytes),
+        datagram(first + 1, bytes - 1),
+        datagram(0, bytes),
+        greeting,
+        datagram(first + 2, bytes),
+    ];
+    let mut incoming = Incoming::new(bytes, false);
+    let (mut account, got) = (Account::default(), Got::default());
+    let mut counted = 0;
+    for one in all {
+        sender.send(&one).unwrap();
+        assert_eq!(incoming.receive(receiver).unwrap(), 1);
+        counted += take(&incoming, 0, first, &mut account, &got);
+    }
+    assert_eq!((account.received, counted), (2, 200));
+    assert_eq!(got.strange.load(Relaxed), 4, "the greeting is ours, and late");
 }
