@@ -12,7 +12,7 @@ use engines::engine::command::protocol as of_programs;
 use engines::engine::flush::log::{Begin, Line, Reader, Written};
 use engines::engine::integrity::state::{Shape, State};
 use engines::engine::load::protocol::{Command, LoadResult, LoadSpec, Message, write_histogram};
-use engines::engine::net::pact::{Order, Said, Word, Yielded, align, join};
+use engines::engine::net::pact::{Order, Said, Told, Word, Yielded, align, join};
 use engines::fleet::greeting::{Answer, First, Proof};
 use engines::fleet::{Alignment, Offset, Tick};
 use experiment::knob::Settings;
@@ -210,6 +210,7 @@ pub fn peer(bytes: &[u8]) {
     if let Ok(Answer::Nonce(talk)) = serde_json::from_str::<Answer>(&text) {
         let _ = talk.mismatch();
     }
+    let _ = serde_json::from_str::<Told>(&text);
     if let Ok(Order { engine, order }) = serde_json::from_str::<Order>(&text) {
         let _ = Settings::from_json(&engine, &order.settings);
     }

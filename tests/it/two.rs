@@ -77,6 +77,12 @@ fn memory_and_files_are_sent_and_both_machines_are_in_the_report() {
         assert!(figure(trial, "datagrams_sent") > 0.0 && figure(trial, "loss_share") < 1.0);
         assert!(figure(trial, "receiver_cpu_seconds_per_gb") > 0.0, "{trial:#}");
     }
+    let both = ["tcp-stream", "direction=both", "streams=2", "verify=crc32c"];
+    for trial in receiver.send(at, &both)["trials"].as_array().expect("trials") {
+        let ways = ["outgoing_throughput_bytes_per_s", "incoming_throughput_bytes_per_s"];
+        let sum: f64 = ways.map(|way| figure(trial, way)).iter().sum();
+        assert!((figure(trial, "throughput_bytes_per_s") / sum - 1.0).abs() < 0.001, "{trial:#}");
+    }
     let files = ["file-stream", "file-size=4MiB", "streams=2", "send-path=write,sendfile", "--dir"];
     let sent = receiver.send(at, &[&files[..], &["."]].concat());
     // The files are written first, which is a trial of its own.

@@ -1,5 +1,6 @@
 //! Trials whose ends are two programs in two network namespaces, as on two machines.
 
+mod both;
 mod datagrams;
 
 use std::io::{BufRead, BufReader};

@@ -16,6 +16,8 @@ use experiment::plan::Trial;
 use host::sys;
 
 mod asked;
+mod both;
+mod checked;
 mod course;
 mod end;
 mod far;

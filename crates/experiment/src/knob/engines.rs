@@ -266,6 +266,7 @@ pub const NET: EngineKind = EngineKind {
     knobs: &[
         LOADS,
         TIMED,
+        CHECKED,
         WIRES,
         TCP,
         CARDS,

@@ -11,8 +11,8 @@ use base::value::Domain;
 pub const VERIFY: Knob<Word> = Knob {
     name: "verify",
     fio: "verify",
-    about: "Files are written in blocks that name themselves, and every block that is read is \
-            checked by this checksum",
+    about: "Files are written, and bytes from memory sent, in blocks that name themselves, and \
+            every block that is read or arrives is checked by this checksum",
     domain: Domain::OneOf(&["off", "crc32c", "xxh3-64", "xxh3-128", "blake3", "md5"]),
     default: "off",
     scope: Scope::Job,
@@ -22,7 +22,8 @@ pub const VERIFY: Knob<Word> = Knob {
 pub const VERIFY_BLOCK: Knob<Bytes> = Knob {
     name: "verify-block",
     fio: "verify_interval",
-    about: "Bytes of one block that names itself; `block-size` and `file-size` are multiples of it",
+    about: "Bytes of one block that names itself; `block-size`, `file-size` and `message-size` are \
+            multiples of it",
     domain: Domain::Bytes { min: 512, max: 1 << 20, step: 512 },
     default: "4KiB",
     scope: Scope::Job,

@@ -124,6 +124,7 @@ pub fn takes_away(kind: &str) -> bool {
             | "over-peer-namespace"
             | "over-two-machines"
             | "datagram-size"
+            | "checked-on-arrival"
     )
 }
 

@@ -280,7 +280,7 @@ impl Job {
             streams: spec.streams.len(),
             nop: spec.bench.nop,
             latency: !spec.bench.no_latency,
-            verify: verify(&settings),
+            verify: format(&settings),
         };
         refuse::refuse(&job)?;
         if spec.streams.is_empty() || spec.streams.iter().any(Vec::is_empty) {
@@ -451,8 +451,8 @@ pub fn data(settings: &Settings) -> Data {
     }
 }
 
-/// How blocks are made and checked.
-fn verify(settings: &Settings) -> Option<Format> {
+/// How blocks are made and checked; `None` where they are not.
+pub fn format(settings: &Settings) -> Option<Format> {
     let checksum = Checksum::find(settings.get(knob::VERIFY))?;
     Some(Format { block_bytes: settings.get(knob::VERIFY_BLOCK) as usize, checksum })
 }

@@ -65,10 +65,18 @@ pub trait Other: Send + Sync {
 
 /// Which ends of the streams are on this machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Here {
+pub enum Here {
+    /// All.
     Both,
+    /// The senders.
     Senders,
+    /// The receivers.
     Receivers,
+    /// In turn one and the other; the first stream's is that of the sender, or of the receiver.
+    Turns {
+        /// It is the sender's.
+        sends: bool,
+    },
 }
 
 impl Here {
@@ -78,22 +86,22 @@ impl Here {
             Here::Both => index,
             Here::Senders => 2 * index,
             Here::Receivers => 2 * index + 1,
+            Here::Turns { sends } => 2 * index + usize::from(sends != index.is_multiple_of(2)),
         }
     }
 }
 
-/// Starts both ends of each stream, or the receivers alone where there is an `other` end, lets them
-/// go when the parent says so, samples them, and waits until all have ended.
+/// Starts the ends of the streams that are `here`, lets them go when the parent says so, samples
+/// them, and waits until all have ended. Where some are not, the `other` end is told.
 ///
 /// # Errors
 /// See [`Stopped`].
 pub fn run<E: Ends>(
     ends: &Arc<E>,
-    other: Option<Arc<dyn Other>>,
+    (here, other): (Here, Option<Arc<dyn Other>>),
     prepared: Prepared,
     talk: &mut Talk<'_>,
 ) -> Result<Came<E::Yield>, Stopped> {
-    let here = if other.is_some() { Here::Receivers } else { Here::Both };
     let mut running = Running::start(ends, here, talk)?;
     talk.say(&Message::Prepared(prepared))?;
     if !talk.wait_for_go() {

@@ -9,12 +9,14 @@ use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::MemfdFlags;
 use rustix::io::Errno;
 
+use super::checked::{self, Source};
 use super::course::Ends;
 use super::half::Half;
 use super::job::{Job, ReceivePath, SendPath, of_files_alone};
@@ -32,16 +34,31 @@ use host::sys::clock::monotonic_ns;
 const READ_BYTES: usize = 128 << 10;
 /// Completions of sends without copying are read after so many sends.
 const SETTLE_EVERY: u32 = 16;
+/// Word of the end of a trial is here so long after the end of a stream at most, ns.
+const WORD_MAX_NS: u64 = 5_000_000_000;
+/// How often it is looked for.
+const WORD_LOOK: Duration = Duration::from_millis(1);
 /// How long the last completions are waited for, ns.
 const SETTLING_MAX_NS: u64 = 10_000_000_000;
 
 /// The thread of sender `index`.
 fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
     let count = &work.senders[index];
-    let socket = &work.outgoing[index];
+    let socket = work.outgoing(index);
     let sent = carry(&work.shared, count, |wait| {
         if let Some(served) = &work.served {
             return files::send(work, served, index, wait);
+        }
+        if let Some(format) = work.job.verify {
+            let mut source = Source::new(work, format, index);
+            let from = |start: usize| {
+                let bytes = source.from(start);
+                retried(|| rustix::io::write(socket, bytes).map_err(io::Error::from))
+            };
+            if !wait() {
+                return Ok(0);
+            }
+            return pump(work, count, from).map_err(broken("write to a socket"));
         }
         let message = message(&work.job, index);
         match work.job.send {
@@ -88,7 +105,7 @@ fn send(work: &Work, index: usize) -> Result<Yield, Broken> {
     let failed = sent.is_err() || work.shared.marks().failure.is_some();
     // The receiver waits for it, whatever happened here; but one on another machine is to hear why
     // before it sees that.
-    if !(failed && work.incoming.is_empty()) {
+    if !(failed && work.is_apart()) {
         let _ = socket.shutdown(Shutdown::Write);
     }
     sent
@@ -194,25 +211,26 @@ fn in_memory(bytes: &[u8]) -> io::Result<File> {
 
 /// The thread of receiver `index`: until the sender has closed its side.
 fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
-    let socket = &work.incoming[index];
+    let socket = work.incoming(index);
     let got = carry(&work.shared, &work.receivers[index], |wait| {
         if let Some(served) = work.served.as_ref().filter(|served| served.job.verify.is_some()) {
             let mut tally = Tally::of(work, index);
             return files::receive_checked(work, served, index, wait, |bytes| tally.count(bytes));
         }
-        let bytes = match work.job.receive {
-            ReceivePath::Multishot => {
+        let bytes = match (work.job.verify, work.job.receive) {
+            (Some(format), _) => checked::receive(work, format, index, wait)?,
+            (None, ReceivePath::Multishot) => {
                 let mut tally = Tally::of(work, index);
                 ring::receive(work, index, wait, |bytes| tally.count(bytes))?
             }
-            path => read(work, index, path == ReceivePath::Truncate, wait)?,
+            (None, path) => read(work, index, path == ReceivePath::Truncate, wait)?,
         };
-        if work.shared.phase() != Phase::Stop {
+        if !is_over(work) {
             return Err((Failure::Failed, CLOSED.to_owned()));
         }
         Ok(bytes)
     });
-    if got.is_err() && !work.outgoing.is_empty() {
+    if got.is_err() && !work.is_apart() {
         // The sender would wait for room in vain; one on another machine is to hear why first.
         let _ = socket.shutdown(Shutdown::Both);
     }
@@ -220,9 +238,23 @@ fn receive(work: &Work, index: usize) -> Result<Yield, Broken> {
     got
 }
 
+/// Whether a stream may have come to its end. Of streams both ways between two machines each end
+/// stops its own senders: the last bytes of the other may be here before word of the end is.
+fn is_over(work: &Work) -> bool {
+    let until_ns = monotonic_ns() + WORD_MAX_NS;
+    let waits = work.job.both && work.is_apart();
+    while work.shared.phase() != Phase::Stop {
+        if !waits || monotonic_ns() > until_ns {
+            return false;
+        }
+        std::thread::sleep(WORD_LOOK);
+    }
+    true
+}
+
 /// By read(2), or dropping what comes.
 fn read(work: &Work, index: usize, truncate: bool, wait: &dyn Fn() -> bool) -> Result<u64, Broken> {
-    let socket = &work.incoming[index];
+    let socket = work.incoming(index);
     let length = work.job.message_bytes.max(READ_BYTES);
     let mut buffer = vec![0_u8; if truncate { 0 } else { length }];
     if !wait() {
@@ -290,13 +322,14 @@ impl Half for Work {
     }
 
     fn shut(&self) {
-        for socket in self.outgoing.iter().chain(&self.incoming) {
+        for socket in self.sockets() {
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
 
     fn moved_bytes(&self) -> u64 {
         let sent: u64 = self.senders.iter().map(|count| count.bytes.load(Relaxed)).sum();
-        sent.max(self.shared.total().read_bytes)
+        let got = self.shared.total().read_bytes;
+        if self.is_apart() { sent + got } else { sent.max(got) }
     }
 }

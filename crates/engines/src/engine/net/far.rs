@@ -8,11 +8,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use super::course::{self, Other, Running};
+use super::course::{self, Here, Other, Running};
 use super::half::Half;
 use super::job::Job;
 use super::pact::{Order, Told, Word, Yielded};
-use super::work::{Work, Yield, lock};
+use super::work::{Work, lock};
 use super::{asked, needs, outcome, place, udp, wire};
 use crate::engine::Error;
 use crate::engine::clients::settings;
@@ -21,7 +21,7 @@ use crate::engine::load::protocol::{Command, Failure, Message, Prepared};
 use crate::engine::load::supervise::limit_ns;
 use crate::engine::load::talk::{self, Stopped, Talk};
 use crate::fleet::{Bounds, Link, Session, Tick, Voice};
-use base::value;
+use base::value::{self, Stop};
 use facts::counters::series::Series;
 use host::counters::Sampler;
 use host::sys::Host;
@@ -95,7 +95,7 @@ pub fn attend(mut session: Session, bounds: &Bounds, tell: &dyn Fn(&str)) {
             continue;
         }
         let Ok(order) = serde_json::from_str::<Order>(&line) else { return };
-        let here = Here { session: &session, bounds, ear: &ear };
+        let here = Ordered { session: &session, bounds, ear: &ear };
         if !trial(&here, &order, (&sender, &events), tell) {
             return;
         }
@@ -117,7 +117,7 @@ fn listen(mut link: Link, voice: &Voice, events: &Sender<Event>, ear: &Ear) {
 }
 
 /// Who orders, and within what.
-struct Here<'a> {
+struct Ordered<'a> {
     session: &'a Session,
     bounds: &'a Bounds,
     ear: &'a Ear,
@@ -125,7 +125,7 @@ struct Here<'a> {
 
 /// One trial; false when the caller is gone.
 fn trial(
-    here: &Here<'_>,
+    here: &Ordered<'_>,
     order: &Order,
     events: (&Sender<Event>, &Receiver<Event>),
     tell: &dyn Fn(&str),
@@ -161,7 +161,7 @@ fn trial(
 }
 
 fn conduct(
-    here: &Here<'_>,
+    here: &Ordered<'_>,
     order: &Order,
     sender: Sender<Event>,
     talk: &mut Talk<'_>,
@@ -190,24 +190,23 @@ fn connect(session: &Session, mut job: Job, sender: Sender<Event>) -> Result<Wor
     let streams = streams(&come, job.streams)?;
     session.shut();
     job.cpus = place::cpus(&job, session.here.ip())?;
-    let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
-    match job.reversed {
-        true => {
-            streams.iter().try_for_each(|socket| wire::prepare_sender(&job, socket))?;
-            outgoing = streams;
-        }
-        false => {
-            streams.iter().try_for_each(|socket| wire::prepare_receiver(&job, socket))?;
-            incoming = streams;
-        }
+    let sockets = wire::prepare(&job, streams, |stream| job.comes_in(stream))?;
+    if job.both {
+        // The near end says when it is over.
+        job.stop = Stop::After(job.at_most_ns);
     }
-    let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
-    Ok(Work::new(job, shared, (outgoing, incoming), None))
+    let cells = if job.both { job.streams / 2 } else { job.streams };
+    let shared = Shared::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
+    Ok(Work::new(job, shared, sockets, None))
 }
 
 /// This end's half, once both have met.
-fn half<E: Half>(here: &Here<'_>, work: &Arc<E>, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
-    let Here { session, bounds, ear } = here;
+fn half<E: Half>(
+    here: &Ordered<'_>,
+    work: &Arc<E>,
+    talk: &mut Talk<'_>,
+) -> Result<Yielded, Stopped> {
+    let Ordered { session, bounds, ear } = here;
     let limit = Duration::from_nanos(work.job().at_most_ns).saturating_add(SLACK);
     session.voice.expect_within(limit);
     let sampler = Sampler::start(&Host::live(), std::process::id(), &[]);
@@ -239,7 +238,7 @@ fn allowed(order: &Order, bounds: &Bounds) -> Result<Job, Error> {
         }
     };
     let settings = settings(engine, &order.order);
-    let job = asked::job(&settings, order.order.seed)?;
+    let mut job = asked::job(&settings, order.order.seed)?;
     if job.streams > bounds.streams {
         return Err(Error::Unsupported(format!(
             "streams={} are more than the {} that the other end lets in; `brickyard receive \
@@ -255,6 +254,8 @@ fn allowed(order: &Order, bounds: &Bounds) -> Result<Job, Error> {
             value::duration(limit_ns(&settings) as f64)
         )));
     }
+    // Whoever leads may be gone, or not what he seems.
+    job.at_most_ns = limit_ns(&settings);
     Ok(job)
 }
 
@@ -311,9 +312,11 @@ impl Other for Near {
 
 fn receive<E: Half>(work: &Arc<E>, voice: &Voice, talk: &mut Talk<'_>) -> Result<Yielded, Stopped> {
     let near: Arc<dyn Other> = Arc::new(Near(voice.clone()));
-    let (watched, yields, samples) = course::run(work, Some(near), Prepared::default(), talk)?;
-    let pairs: Vec<Yield> = yields.iter().flat_map(|one| [Yield::default(), *one]).collect();
     let (job, shared) = (work.job(), work.shared());
+    let here = if job.both { Here::Turns { sends: false } } else { Here::Receivers };
+    let ends = (here, Some(near));
+    let (watched, yields, samples) = course::run(work, ends, Prepared::default(), talk)?;
+    let pairs = outcome::of_receivers(&yields, |stream| !(job.both && job.comes_in(stream)));
     let load = outcome::gather(job, shared, watched, &pairs, Series::default(), Vec::new());
     Ok(Yielded { load: Some(load), yields, samples, ..Yielded::default() })
 }

@@ -127,7 +127,7 @@ impl Round<'_> {
 
     /// Whether nothing that was sent lies in a socket of this machine any more.
     fn has_arrived(&self) -> bool {
-        match self.work.incoming.is_empty() {
+        match self.work.is_apart() {
             false => self.work.shared.cells[self.index].read_bytes.load(Relaxed) >= self.sent_bytes,
             // The other machine's kernel has what it has acknowledged.
             true => socket::unacknowledged(self.socket).is_ok_and(|bytes| bytes == 0),
@@ -168,7 +168,7 @@ pub fn send(
         served,
         index,
         files,
-        socket: &work.outgoing[index],
+        socket: work.outgoing(index),
         count: &work.senders[index],
         file_bytes: files.blocks_per_file * served.job.block_bytes,
         at: Place::default(),
@@ -205,8 +205,9 @@ pub fn refuse(
     let unsupported = |what: String| Err(Error::Unsupported(what));
     if let (Wanted::Machine(there), true) = (&job.wire, checks) {
         return unsupported(format!(
-            "peer={there} counts what arrives and does not know what was written; verify needs \
-             both ends on this machine: leave peer or verify out"
+            "peer={there} counts what arrives and does not know what was written; verify of files \
+             needs both ends on this machine: leave peer or verify out, or send from memory \
+             (tcp-stream)"
         ));
     }
     if access != Access::Read.name() {
@@ -257,7 +258,7 @@ pub fn receive_checked(
 ) -> Result<u64, Broken> {
     let Some(format) = served.job.verify else { return Ok(0) };
     let mut blocks = Blocks::new(served.ground(&work.shared), format, index);
-    let socket = &work.incoming[index];
+    let socket = work.incoming(index);
     let files = &served.streams[index];
     let mut buffer = vec![0_u8; served.job.block_bytes as usize];
     if !wait() {

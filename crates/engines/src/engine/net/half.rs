@@ -13,7 +13,7 @@ pub trait Half: Ends<Yield = Yield> {
     /// Whoever waits for one of its sockets no longer does.
     fn shut(&self);
 
-    /// Bytes that this end has moved: sent or got, whichever it does more of.
+    /// Bytes that this end has moved, sent and got.
     fn moved_bytes(&self) -> u64;
 
     /// Bytes that each stream has sent, once its senders are all through and the end that receives
@@ -22,7 +22,7 @@ pub trait Half: Ends<Yield = Yield> {
         None
     }
 
-    /// What the other end says of each stream: its senders, if it has them, have sent so many bytes,
-    /// and no more come.
+    /// What the other end says of each stream: its senders, if it has them, have sent so many
+    /// bytes, and no more come.
     fn were_sent(&self, _bytes: &[u64]) {}
 }

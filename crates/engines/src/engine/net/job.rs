@@ -1,8 +1,10 @@
 //! What a trial over a network is to do, read from its settings.
 
 use crate::engine::Error;
+use crate::engine::file::job::format;
 use crate::engine::load::cpus::Pinning;
 use crate::fleet::Address;
+use base::pattern::block::Format;
 use base::value::Stop;
 use experiment::knob::{self, Settings};
 
@@ -160,6 +162,8 @@ pub struct Job {
     pub cpus: Vec<usize>,
     /// They are those of the card's node, once it is known which card that is.
     pub numa_local: bool,
+    /// How what is sent from memory can be checked where it arrives, if it is to be.
+    pub verify: Option<Format>,
     /// Draws the bytes that are sent.
     pub seed: u64,
 }
@@ -212,6 +216,8 @@ impl Job {
             at_most_ns: settings.get(knob::AT_MOST),
             cpus: if numa_local { Vec::new() } else { pinning.cpus()? },
             numa_local,
+            // Blocks of files are those that were written.
+            verify: format(settings).filter(|_| !of_files(settings)),
             seed,
         };
         job.check()?;
@@ -244,6 +250,26 @@ impl Job {
         }
     }
 
+    /// Refuses ways by which no block can be made anew, or looked at.
+    fn check_verify(&self) -> Result<(), Error> {
+        let Some(Format { block_bytes, .. }) = self.verify else { return Ok(()) };
+        if self.send != SendPath::Write || self.receive != ReceivePath::Read {
+            return Err(Error::Unsupported(
+                "with verify each block is made anew by the sender and looked at by the receiver; \
+                 it needs send-path=write and receive-path=read"
+                    .to_owned(),
+            ));
+        }
+        if !self.message_bytes.is_multiple_of(block_bytes) {
+            return Err(Error::Unsupported(format!(
+                "message-size={}B is no multiple of verify-block={block_bytes}B, and blocks are \
+                 sent whole; choose verify-block=512B, or another message-size",
+                self.message_bytes
+            )));
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), Error> {
         let unsupported = |what: String| Err(Error::Unsupported(what));
         if let Stop::Pass | Stop::Bytes(_) | Stop::Bits(_) = self.stop {
@@ -273,10 +299,18 @@ impl Job {
             ));
         }
         if let (true, Wanted::Machine(there)) = (self.both, &self.wire) {
-            return unsupported(format!(
-                "peer={there} sends or receives; choose direction=send,receive for one after the \
-                 other"
-            ));
+            if self.datagrams.is_some() {
+                return unsupported(format!(
+                    "peer={there} takes datagrams one way at a time; direction=both there is of \
+                     tcp-stream: choose direction=send,receive"
+                ));
+            }
+            if !matches!(self.stop, Stop::After(_)) {
+                return unsupported(format!(
+                    "direction=both with peer={there} is received at both ends, and neither can \
+                     say alone when all of it is steady; choose a time (stop=10s)"
+                ));
+            }
         }
         let dealt = if self.both { self.streams / 2 } else { self.streams };
         if self.interfaces > dealt {
@@ -288,6 +322,7 @@ impl Job {
                 self.interfaces * if self.both { 2 } else { 1 }
             ));
         }
+        self.check_verify()?;
         match (&self.wire, self.mtu) {
             (Wanted::Loopback, Some(mtu)) => unsupported(format!(
                 "mtu={mtu} is that of a veth pair of our own, and wire=loopback has none; choose \
@@ -412,7 +447,13 @@ mod tests {
             (&[("interfaces", "3"), ("streams", "2")], "choose streams=3"),
             (&[("direction", "both"), ("streams", "3")], "choose streams=4"),
             (&[("direction", "both"), ("streams", "2"), ("interfaces", "2")], "streams=4"),
-            (&[("direction", "both"), ("streams", "2"), ("peer", "b")], "send,receive"),
+            (
+                &[("direction", "both"), ("streams", "2"), ("peer", "b"), ("stop", "steady")],
+                "stop=10s",
+            ),
+            (&[("verify", "crc32c"), ("send-path", "uring")], "send-path=write"),
+            (&[("verify", "crc32c"), ("receive-path", "truncate")], "receive-path=read"),
+            (&[("verify", "crc32c"), ("message-size", "1000B")], "verify-block=512B"),
             (&[("cpu-pinning", "numa-local")], "a veth pair of our own, which has none"),
             (&[("cpu-pinning", "numa-local"), ("wire", "loopback")], "cpu-pinning=spread"),
         ] {

@@ -6,15 +6,15 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use super::course::{self, Other, Running};
+use super::course::{self, Here, Other, Running};
 use super::half::Half;
 use super::job::{Job, Wanted};
 use super::pact::{self, Order, Said, Told, Word, Yielded};
 use super::served::Served;
 use super::work::{self, Work, Yield};
-use super::{outcome, place, wire};
+use super::{both, outcome, place, wire};
 use crate::engine::Error;
-use crate::engine::load::control::{Event, Shared};
+use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::{Command, Failure, LoadResult, LoadSpec, Message, Prepared};
 use crate::engine::load::talk::{Stopped, Talk};
 use crate::engine::load::watch::stops;
@@ -81,8 +81,9 @@ pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Resu
     let here = far.ends().0.ip();
     let most = wire::most_to(&job, here);
     job.cpus = place::cpus(&job, here)?;
-    let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
-    let sockets = if job.reversed { (Vec::new(), sockets) } else { (sockets, Vec::new()) };
+    let cells = if job.both { job.streams / 2 } else { job.streams };
+    let shared = Shared::new(cells, 0, true, sender).warming_up(job.warm_up_ns);
+    let sockets = wire::prepare(&job, sockets, |stream| !job.comes_in(stream))?;
     let work = Arc::new(Work::new(job, shared, sockets, served));
     let (yields, result) = halves(far, &work, prepared, talk)?;
     Ok(Whole { work, yields, result: LoadResult { wire: most, ..result } })
@@ -100,7 +101,7 @@ pub fn halves<E: Half>(
     talk: &mut Talk<'_>,
 ) -> Result<(Vec<Yield>, LoadResult), Stopped> {
     let mut heard = far.listen(work)?;
-    let half = match work.job().reversed {
+    let half = match work.job().reversed || work.job().both {
         false => send(work, &mut heard, prepared.clone(), talk),
         true => receive(work, &mut heard, prepared.clone(), talk),
     };
@@ -188,10 +189,6 @@ impl Far {
             let socket = self.call.stream(ticket, stream).map_err(|why| {
                 Error::Failed(format!("cannot connect stream {stream} to {}: {why}", self.address))
             })?;
-            match job.reversed {
-                true => wire::prepare_receiver(job, &socket)?,
-                false => wire::prepare_sender(job, &socket)?,
-            }
             sockets.push(socket);
         }
         Ok(sockets)
@@ -217,6 +214,15 @@ impl Far {
                         let sent: Vec<u64> = yielded.yields.iter().map(|it| it.bytes).collect();
                         own.were_sent(&sent);
                         true
+                    }
+                    Ok(Said::Word(Word::Stopping {})) => {
+                        // Both receive, and it ends what this end has not: it has failed, and says
+                        // why once its threads have ended, which wait for those of this end.
+                        if own.job().both && own.shared().phase() != Phase::Stop {
+                            own.shared().fail(Failure::Failed, work::CLOSED.to_owned());
+                            own.shut();
+                        }
+                        false
                     }
                     Ok(Said::Message(Message::Failed { kind, what })) => {
                         let what = format!("the other end, {address}: {what}");
@@ -253,7 +259,11 @@ impl Far {
     fn said(&self, job: &Job, clocks: &Alignment) -> Note {
         let Call { host, here, there, .. } = &self.call;
         let Host { name, kernel, cpus, version } = host;
-        let way = if job.reversed { "from it to this one" } else { "from this one to it" };
+        let way = match (job.both, job.reversed) {
+            (true, _) => "both ways at once",
+            (false, true) => "from it to this one",
+            (false, false) => "from this one to it",
+        };
         let ahead = clocks.before.ns;
         let text = format!(
             "the other end is the machine {name} (Linux {kernel}, {cpus} CPUs, brickyard \
@@ -280,7 +290,7 @@ fn lost(address: &Address, why: &str) -> Error {
 }
 
 impl Heard {
-    /// The next thing that is not about how it goes.
+    /// The next thing.
     fn next(&self) -> Result<Said, Error> {
         match self.lines.recv() {
             Ok(Ok(said)) => Ok(said),
@@ -332,9 +342,13 @@ impl Heard {
 
     fn yielded(&self, work: &impl Half) -> Result<Yielded, Error> {
         self.voice.expect_within(ANSWER_MAX);
-        match self.next() {
-            Ok(Said::Word(Word::Yielded(yielded))) => Ok(*yielded),
-            other => Err(self.cause(work, other.err())),
+        loop {
+            match self.next() {
+                Ok(Said::Word(Word::Yielded(yielded))) => return Ok(*yielded),
+                // One that receives as well says how that goes.
+                Ok(Said::Message(Message::Running(_)) | Said::Word(Word::Stopping {})) => {}
+                other => return Err(self.cause(work, other.err())),
+            }
         }
     }
 }
@@ -439,7 +453,7 @@ impl Other for Sending {
     }
 }
 
-/// The far end sends, and this one leads.
+/// The far end sends, or both do; this one leads.
 fn receive<E: Half>(
     work: &Arc<E>,
     heard: &mut Heard,
@@ -448,55 +462,67 @@ fn receive<E: Half>(
 ) -> Result<Halves, Stopped> {
     heard.prepared(&**work)?;
     let far: Arc<dyn Other> = Arc::new(Sending(heard.voice.clone()));
-    let done = match course::run(work, Some(far), prepared, talk) {
+    let (job, shared) = (work.job(), work.shared());
+    let here = if job.both { Here::Turns { sends: true } } else { Here::Receivers };
+    let done = match course::run(work, (here, Some(far)), prepared, talk) {
         Err(Stopped::Engine(error)) => return Err(heard.cause(&**work, Some(error)).into()),
         done => done?,
     };
     let (watched, yields, samples) = done;
     let theirs = heard.yielded(&**work)?;
-    let pairs: Vec<Yield> = yields.iter().flat_map(|one| [Yield::default(), *one]).collect();
-    let load =
-        outcome::gather(work.job(), work.shared(), watched, &pairs, Series::default(), Vec::new());
+    let pairs = outcome::of_receivers(&yields, |stream| job.comes_in(stream));
+    let load = outcome::gather(job, shared, watched, &pairs, Series::default(), Vec::new());
     Ok(Halves { load: Some(load), yields, samples, theirs })
 }
 
 /// Both halves as one, on this machine's clock.
 fn join(job: &Job, half: Halves, clocks: &Alignment) -> Result<(Vec<Yield>, LoadResult), Error> {
     let Halves { load, yields, samples, theirs } = half;
-    let Yielded { load: far_load, yields: far_yields, samples: far_samples, counters, notes } =
-        theirs;
     let broken = || Error::Failed("the other end's half of the trial is not whole".to_owned());
-    let mut result = match (load, far_load) {
-        (Some(load), None) => load,
-        (None, Some(mut load)) => {
-            let now_ns = monotonic_ns();
-            let started_ns = clocks.ours_ns(load.started_monotonic_ns);
-            load.started_unix_ns = unix_ns().saturating_sub(now_ns.saturating_sub(started_ns));
-            load.started_monotonic_ns = started_ns;
-            load
-        }
+    let far = theirs.load.map(|mut far| {
+        let now_ns = monotonic_ns();
+        let started_ns = clocks.ours_ns(far.started_monotonic_ns);
+        far.started_unix_ns = unix_ns().saturating_sub(now_ns.saturating_sub(started_ns));
+        far.started_monotonic_ns = started_ns;
+        far
+    });
+    let mut result = match (load, far) {
+        (Some(load), None) | (None, Some(load)) if !job.both => load,
+        (Some(near), Some(far)) if job.both => both::join(near, far).ok_or_else(broken)?,
         _ => return Err(broken()),
     };
     let zero_ns = result.started_monotonic_ns;
-    if far_yields.len() != yields.len() || result.streams.len() != yields.len() {
+    if theirs.yields.len() != yields.len() || result.streams.len() != yields.len() {
         return Err(broken());
     }
-    let reversed = job.reversed;
-    let (senders, receivers) = if reversed { (far_yields, yields) } else { (yields, far_yields) };
-    for (stream, sender) in result.streams.iter_mut().zip(&senders) {
+    let ends = yields.into_iter().zip(theirs.yields).enumerate();
+    // Of each stream the sender, and the receiver.
+    let pairs: Vec<[Yield; 2]> = ends
+        .map(|(stream, (own, far))| if job.comes_in(stream) { [far, own] } else { [own, far] })
+        .collect();
+    for (stream, [sender, _]) in result.streams.iter_mut().zip(&pairs) {
         stream.cpu_ns = stream.cpu_ns.max(sender.cpu_ns);
     }
     let mut own = samples;
     own.at_ns.iter_mut().for_each(|at| *at -= zero_ns as i64);
-    let mut far = far_samples;
+    let mut far = theirs.samples;
     pact::align(&mut far, clocks, zero_ns);
-    let joined = if reversed { pact::join(far, own) } else { pact::join(own, far) };
+    let joined = match (job.both, job.reversed) {
+        (true, _) => both::join_samples(own, &far),
+        (false, true) => pact::join(far, own),
+        (false, false) => pact::join(own, far),
+    };
+    if job.both
+        && let Some(window) = &mut result.window
+    {
+        window.done = both::done(&joined, window, job.message_bytes as u64).ok_or_else(broken)?;
+    }
     result.counters = vec![joined];
-    for mut series in counters {
+    for mut series in theirs.counters {
         pact::align(&mut series, clocks, zero_ns);
         series.source = format!("{PEER}{}", series.source);
         result.counters.push(series);
     }
-    result.notes.extend(notes);
-    Ok((senders.into_iter().zip(receivers).flat_map(|(a, b)| [a, b]).collect(), result))
+    result.notes.extend(theirs.notes);
+    Ok((pairs.concat(), result))
 }

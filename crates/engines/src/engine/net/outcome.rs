@@ -9,6 +9,13 @@ use base::value::Stop;
 use experiment::measurement::{Amount, Note, Stream};
 use facts::counters::series::Series;
 
+/// What [`gather`] wants of an end that has receivers alone, or of some streams: their yields,
+/// beside nothing of their senders.
+pub fn of_receivers(yields: &[Yield], receives: impl Fn(usize) -> bool) -> Vec<Yield> {
+    let all = yields.iter().enumerate().filter(|(stream, _)| receives(*stream));
+    all.flat_map(|(_, one)| [Yield::default(), *one]).collect()
+}
+
 /// Puts together what both ends and the controller saw.
 pub fn gather(
     job: &Job,

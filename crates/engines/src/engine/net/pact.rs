@@ -7,9 +7,9 @@
 //! it likes.
 //!
 //! Datagrams have no connections: after the ticket each stream of the near end sends its greeting
-//! (`udp::meet`) until the far end says [`Word::Met`]. No end of them is seen either, so that whoever
-//! sends says how much it was, [`Told::Sent`] or as what it yielded; and nobody else notices that
-//! who receives is gone, who says [`Told::Here`] once a second.
+//! (`udp::meet`) until the far end says [`Word::Met`]. No end of them is seen either, so that
+//! whoever sends says how much it was, [`Told::Sent`] or as what it yielded; and nobody else
+//! notices that who receives is gone, who says [`Told::Here`] once a second.
 
 use serde::{Deserialize, Serialize};
 
@@ -86,8 +86,8 @@ pub fn align(series: &mut Series, clocks: &Alignment, zero_ns: u64) {
 
 /// One series of both halves, on one clock. Of TCP the rows are the sender's, and what the receiver
 /// knows is read between the rows of its own. Of datagrams they are the receiver's, which goes on
-/// until the last has come, and what the sender knows is read between; the last row has all that was
-/// sent, since nothing was any more by then.
+/// until the last has come, and what the sender knows is read between; the last row has all that
+/// was sent, since nothing was any more by then.
 pub fn join(sender: Series, receiver: Series) -> Series {
     let of_datagrams = sender.source == datagrams::SOURCE;
     let (mut rows, other) = if of_datagrams { (receiver, sender) } else { (sender, receiver) };

@@ -89,7 +89,7 @@ pub fn send(
     work.note(notes);
     let count = &work.senders[index];
     let copied = work.job.send != SendPath::UringZerocopy;
-    let socket = work.outgoing[index].as_raw_fd();
+    let socket = work.outgoing(index).as_raw_fd();
     // Messages that are to leave at once share no segment, and what is not copied is registered.
     let gathered = copied && !work.job.nodelay;
     let many = gathered.then(|| Gathered::new(&buffers, length));
@@ -272,7 +272,7 @@ pub fn receive(
         .map_err(unsupported("make an io_uring", INSTEAD))?;
     work.note(notes);
     let mut offered = Offered::new(ring, buffers).map_err(unsupported(NEEDS, INSTEAD))?;
-    let socket = types::Fd(work.incoming[index].as_raw_fd());
+    let socket = types::Fd(work.incoming(index).as_raw_fd());
     if !go() {
         return Ok(0);
     }

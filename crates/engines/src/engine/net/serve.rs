@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::Sender;
 
-use super::course;
+use super::course::{self, Here};
 use super::job::Wanted;
 use super::needs::check_room;
 use super::outcome::gather;
@@ -53,7 +53,7 @@ pub fn conduct(line: &str, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conduc
     let shared = Shared::new(job.streams, 0, true, sender).warming_up(job.warm_up_ns);
     let sockets = connections.into_iter().map(|both| (both.sender, both.receiver)).unzip();
     let work = Arc::new(Work::new(job, shared, sockets, served));
-    let (watched, yields, series) = course::run(&work, None, prepared.clone(), talk)?;
+    let (watched, yields, series) = course::run(&work, (Here::Both, None), prepared.clone(), talk)?;
     let notes = [&prepared.notes[..], &notes, &lock(&work.notes)].concat();
     let gathered = gather(&work.job, &work.shared, watched, &yields, series, notes);
     finished(&work, &yields, LoadResult { wire: most, ..gathered }, &prepared)

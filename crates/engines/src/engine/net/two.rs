@@ -13,6 +13,8 @@ use experiment::measurement::{Note, PEER, datagrams, network};
 use facts::counters::series::Series;
 use host::sys::signal::Stop;
 
+mod flipped;
+
 /// Wide enough for every trial here.
 const BOUNDS: Bounds = Bounds { streams: 8, trial_ns: 3_600_000_000_000, bytes: u64::MAX };
 
@@ -277,4 +279,53 @@ fn an_end_whose_port_of_datagrams_is_taken_says_so() {
     }
     drop(taken);
     far.done(&[("datagram-size", json!(1000)), ("pacing", json!(1_000_000))]);
+}
+
+/// Each end receives half of the streams, by its own clock; the sum is of one window.
+#[test]
+fn both_ways_between_two_machines_each_is_counted_where_it_arrives() {
+    let far = Far::new(BOUNDS);
+    for (streams, send, receive) in [(2, "write", "read"), (4, "uring", "uring-multishot")] {
+        let result = far.done(&[
+            ("direction", json!("both")),
+            ("streams", json!(streams)),
+            ("send-path", json!(send)),
+            ("receive-path", json!(receive)),
+            ("stop", json!("300ms")),
+        ]);
+        let series = result.counters.iter().find(|one| one.source == network::SOURCE);
+        let series = series.unwrap_or_else(|| panic!("{send}: nothing of TCP"));
+        let arrived = |way: usize| -> u64 {
+            result.streams.iter().skip(way).step_by(2).map(|one| one.total.read_bytes).sum()
+        };
+        let (out, back) = (last(series, network::OUTGOING), last(series, network::INCOMING));
+        assert_eq!((out, back), (arrived(0), arrived(1)), "{send}");
+        assert!(out > 0 && back > 0, "{send}: {out} {back}");
+        assert_eq!(last(series, "sent_bytes"), out + back, "{send}");
+        assert_eq!(last(&result.load, "read_bytes"), out + back, "{send}");
+        assert_eq!(result.streams.len(), streams, "{send}");
+        let window = result.window.unwrap_or_else(|| panic!("{send}: no window"));
+        let (start, end) = (window.start_ns as i64, window.end_ns as i64);
+        let grown = |name| series.growth(name, start, end).unwrap_or_else(|| panic!("{name}"));
+        let both = grown(network::OUTGOING) + grown(network::INCOMING);
+        assert!((both - window.done.read_bytes as f64).abs() < 2.0, "{send}: {both} {window:?}");
+        for column in ["sender_cpu_ns", "receiver_cpu_ns"] {
+            assert!(grown(column) > 0.0, "{send}: {column}");
+        }
+        let told = |note: &Note| note.text.contains("bytes go both ways at once");
+        assert!(result.notes.iter().any(told), "{send}: {:?}", result.notes);
+    }
+}
+
+#[test]
+fn both_ways_are_bounded_at_the_other_end_and_end_by_a_time() {
+    let far = Far::new(Bounds { bytes: 1 << 20, ..BOUNDS });
+    match far.run(&[("direction", json!("both")), ("stop", json!("30s"))]).end {
+        Some(Err((Failure::Failed, why))) => assert!(why.contains("--bytes"), "{why}"),
+        other => panic!("{other:?}"),
+    }
+    match far.run(&[("direction", json!("both")), ("stop", json!("steady"))]).end {
+        Some(Err((Failure::Unsupported, why))) => assert!(why.contains("stop=10s"), "{why}"),
+        other => panic!("{other:?}"),
+    }
 }

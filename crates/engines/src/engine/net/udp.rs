@@ -6,8 +6,8 @@
 //! stops, and the receiver goes on until it has everything or nothing has come for half a second:
 //! what is missing then is lost.
 //!
-//! Between two machines (`apart`) each does one half: both meet by `meet`, and the numbers of a trial
-//! begin at one that was drawn for it.
+//! Between two machines (`apart`) each does one half: both meet by `meet`, and the numbers of a
+//! trial begin at one that was drawn for it.
 
 use std::io;
 use std::net::UdpSocket;
@@ -19,7 +19,7 @@ use std::sync::mpsc::Sender;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::course::{self, Ends};
+use super::course::{self, Ends, Here};
 use super::half::Half;
 use super::job::{Datagrams, HEADER_BYTES, Job};
 use super::wire::{self, End, Wire};
@@ -109,7 +109,8 @@ pub fn conduct(mut job: Job, sender: Sender<Event>, talk: &mut Talk<'_>) -> Cond
     let drawn = job.seed.to_string();
     let first = (0..job.streams).map(|stream| meet::first_number(&drawn, stream)).collect();
     let work = Arc::new(Work::new(job, shared, pairs.into_iter().unzip(), first));
-    let (watched, yields, series) = course::run(&work, None, Prepared::default(), talk)?;
+    let (watched, yields, series) =
+        course::run(&work, (Here::Both, None), Prepared::default(), talk)?;
     let mut result =
         super::outcome::gather(&work.job, &work.shared, watched, &yields, series, notes);
     result.notes.extend(said::of(&work.job, &result.counters, yields.iter().step_by(2)));

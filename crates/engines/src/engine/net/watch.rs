@@ -17,11 +17,13 @@ impl Job {
         names.into_iter().filter(|_| self.both).map(|name| (name.to_owned(), Kind::Counter))
     }
 
-    /// Their values: what arrived at the peer, and here.
+    /// Their values: what arrived at the peer, and here. Of two machines each has cells for what it
+    /// gets alone, and that is in both columns: `pact` knows which of them is meant.
     pub fn row_of_both(&self, shared: &Shared) -> impl Iterator<Item = u64> {
+        let whole = shared.cells.len() == self.streams;
         let arrived = |here: bool| {
             let cells = shared.cells.iter().enumerate();
-            let some = cells.filter(|(stream, _)| self.comes_in(*stream) == here);
+            let some = cells.filter(|(stream, _)| !whole || self.comes_in(*stream) == here);
             some.map(|(_, cell)| cell.read_bytes.load(Relaxed)).sum()
         };
         [arrived(false), arrived(true)].into_iter().filter(|_| self.both)
@@ -32,7 +34,7 @@ impl Job {
 pub fn row(work: &Work) -> Vec<u64> {
     let sum = |of: &dyn Fn(&Count) -> u64| work.senders.iter().map(of).sum::<u64>();
     let infos: Vec<Info> =
-        work.outgoing.iter().filter_map(|socket| socket::info(socket).ok()).collect();
+        work.senders_here().iter().filter_map(|socket| socket::info(socket).ok()).collect();
     let mean = |of: &dyn Fn(&Info) -> u64| {
         infos.iter().map(of).sum::<u64>().checked_div(infos.len() as u64).unwrap_or(0)
     };

@@ -302,6 +302,28 @@ fn accept(listener: &TcpListener, sender: SocketAddr) -> Result<TcpStream, Error
     }
 }
 
+/// Makes the sockets of all streams ready, each to send or to receive; those that send first.
+///
+/// # Errors
+/// As [`connections`].
+pub fn prepare(
+    job: &Job,
+    sockets: Vec<TcpStream>,
+    sends: impl Fn(usize) -> bool,
+) -> Result<(Vec<TcpStream>, Vec<TcpStream>), Error> {
+    let (mut outgoing, mut incoming) = (Vec::new(), Vec::new());
+    for (stream, socket) in sockets.into_iter().enumerate() {
+        if sends(stream) {
+            prepare_sender(job, &socket)?;
+            outgoing.push(socket);
+        } else {
+            prepare_receiver(job, &socket)?;
+            incoming.push(socket);
+        }
+    }
+    Ok((outgoing, incoming))
+}
+
 /// Makes a socket ready to receive.
 ///
 /// # Errors

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
-use super::job::Job;
+use super::job::{Job, Wanted};
 use super::served::Served;
 use crate::engine::file::files::push_once;
 use crate::engine::load::control::{Cell as Done, Event, Gate, Shared};
@@ -56,10 +56,11 @@ pub struct Work {
     pub job: Job,
     /// Phase, gate, and what the receivers got.
     pub shared: Shared,
-    /// Where bytes go in, one a stream; none where the senders are on another machine.
-    pub outgoing: Vec<TcpStream>,
-    /// Where they come out, one a stream; none where the receivers are on another machine.
-    pub incoming: Vec<TcpStream>,
+    /// Where bytes go in, one a stream whose sender is on this machine: of two machines none or
+    /// all, or of streams both ways every second one.
+    outgoing: Vec<TcpStream>,
+    /// Where they come out, the same of receivers.
+    incoming: Vec<TcpStream>,
     /// One a stream.
     pub senders: Vec<Count>,
     /// One a stream; only their clocks count.
@@ -68,6 +69,12 @@ pub struct Work {
     pub served: Option<Served>,
     /// What must be said, each kind once.
     pub notes: Mutex<Vec<Note>>,
+}
+
+/// Where the one of a stream is among `here` of all `streams`: all of them, or every second.
+#[inline]
+pub fn place(stream: usize, here: usize, streams: usize) -> usize {
+    stream * here / streams.max(1)
 }
 
 /// A thread that panicked while it held the lock left whole values behind: all are plain data.
@@ -96,6 +103,31 @@ impl Work {
             served,
             notes,
         }
+    }
+
+    /// Where the bytes of a stream go in.
+    pub fn outgoing(&self, stream: usize) -> &TcpStream {
+        &self.outgoing[place(stream, self.outgoing.len(), self.job.streams)]
+    }
+
+    /// Where they come out.
+    pub fn incoming(&self, stream: usize) -> &TcpStream {
+        &self.incoming[place(stream, self.incoming.len(), self.job.streams)]
+    }
+
+    /// Sockets into which bytes go here.
+    pub fn senders_here(&self) -> &[TcpStream] {
+        &self.outgoing
+    }
+
+    /// All of this machine.
+    pub fn sockets(&self) -> impl Iterator<Item = &TcpStream> {
+        self.outgoing.iter().chain(&self.incoming)
+    }
+
+    /// Whether the other end of each stream is on another machine.
+    pub fn is_apart(&self) -> bool {
+        matches!(self.job.wire, Wanted::Machine(_))
     }
 
     /// Keeps what must be said, once.
@@ -196,7 +228,8 @@ impl Tally<'_> {
     /// Of receiver `index` of a load.
     pub fn of(work: &Work, index: usize) -> Tally<'_> {
         let job = &work.job;
-        Tally::new(&work.shared, job.warm_up_ns, index, job.message_bytes as u64)
+        let cell = place(index, work.shared.cells.len(), job.streams);
+        Tally::new(&work.shared, job.warm_up_ns, cell, job.message_bytes as u64)
     }
 
     /// So many bytes have arrived in all.

@@ -66,7 +66,7 @@ fn sized(job: Job, spec: &mut LoadSpec, here: IpAddr) -> Result<(Job, Option<Not
     }
     let name = link::having(here.to_canonical()).map_err(|why| Error::Failed(why.to_string()))?;
     let mtu = name.as_ref().and_then(|name| {
-        Host::live().word(&format!("/sys/class/net/{name}/mtu"))?.parse::<u32>().ok()
+        Host::live().word(format!("/sys/class/net/{name}/mtu"))?.parse::<u32>().ok()
     });
     let (mtu, whose) = match (mtu, name) {
         (Some(mtu), Some(name)) => (mtu, format!("{name} has an MTU of {mtu}")),
