@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::disk::{Disk, beside_a_guest, usable};
 use crate::run::{brickyard, draw, figure, parse, trials};
 
+mod trees;
 mod upkeep;
 
 const TOOLS: &[&str] = &["mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "blkid"];

@@ -199,6 +199,7 @@ pub const TREE: EngineKind = EngineKind {
         LOADS,
         TIMED,
         NAMES,
+        UNDER_FILES,
         MOUNTS,
         knobs! {
             FILE_SIZE, FILES, DIRECTORIES, COLD, FSYNC, DATA, COMPRESSIBLE_SHARE

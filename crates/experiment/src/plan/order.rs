@@ -41,7 +41,7 @@ impl Plan {
         let salt = mix(seed ^ mix(u64::from(replicate)));
         let mut order = Vec::new();
         for (number, load) in self.loads.iter().enumerate() {
-            let names = Names::of(load);
+            let names = Names::of(load, !self.disks.is_empty());
             for (index, levels) in self.combinations_of(number) {
                 let mut keys = names.keys(&levels);
                 if keys[Scope::Label as usize] != setup {
@@ -119,15 +119,20 @@ struct Names {
 }
 
 impl Names {
-    fn of(load: &Load) -> Names {
+    /// Of a load whose files lie in directories, or `on_disks` that layouts are made on.
+    fn of(load: &Load, on_disks: bool) -> Names {
         let mut fixed = Keys::default();
+        // Work on names had no knobs of what lies under it, nor has where nobody says any. On disks
+        // all loads of a plan share the layouts, so it is known by what they are.
+        let bare = !on_disks && load.settings.has(knob::OPERATION);
         for (name, value) in load.settings.iter() {
             let varied = load.factors.iter().any(|factor| factor.knob.name == name);
             let scope = knob::find(name).map(|knob| knob.scope);
             let default = |knob: &Knob| knob.default_value() == *value;
             // Clients were warmed up before loads of blocks were.
             let blocks = name == knob::WARM_UP.name && load.settings.has(knob::QUEUE_DEPTH);
-            let added = ADDED.contains(&name) || blocks;
+            let under = bare && matches!(scope, Some(Scope::Layout | Scope::System));
+            let added = ADDED.contains(&name) || blocks || under;
             if added && knob::find(name).is_some_and(default) {
                 continue;
             }
@@ -301,5 +306,23 @@ mod tests {
              r811 m8601 r8602 m8602 r8601 m812 m811 r811 r812 m1601 r1602 m1602 r1601 m111 r112 \
              m112 r111"
         );
+    }
+
+    /// Recorded before work on names could have layouts and settings of the machine below it.
+    #[test]
+    fn the_order_of_work_on_names_in_directories_is_what_it_was_before_it_ran_on_layouts() {
+        let text = "[plan]\nname = \"p\"\nreplicates = 2\n[factors]\nstreams = [1, 2]\n\
+                    [[workload]]\nuse = \"bonnie-write\"\nfile-size = \"1MiB\"\n\
+                    [[workload]]\nuse = \"bonnie-create\"\n[[workload]]\nuse = \"bonnie-stat\"\n";
+        let mut plan = crate::plan::file::read(text, "p.toml", None).unwrap();
+        let srv = ["/srv".to_owned()];
+        plan.loads.iter_mut().for_each(|load| load.settings.set(knob::DIRECTORIES, &srv));
+        let said = |trial: Trial| {
+            let name = trial.group.trim_start_matches("bonnie-");
+            format!("{}{}", &name[..1], trial.settings.get(knob::STREAMS))
+        };
+        let order = |seed| plan.trials(seed).map(said).collect::<Vec<_>>().join(" ");
+        assert_eq!(order(7), "w2 w1 c1 s2 c2 s1 w1 w2 c1 c2 s2 s1");
+        assert_eq!(order(9), "s1 c1 c2 s2 w1 w2 w1 w2 s2 c2 s1 c1");
     }
 }

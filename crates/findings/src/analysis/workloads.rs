@@ -97,8 +97,9 @@ pub fn varied<'a>(records: &[&'a Record]) -> Vec<Varied<'a>> {
     first.trial.settings.iter().filter_map(several).collect()
 }
 
-/// What is compared: a program by its time, a writing by what was durable, all else by the bytes in
-/// the window.
+/// What is compared: a program by its time, transactions and operations on names by how many there
+/// were, durable ones where they were made so, a writing by what was durable, all else by the bytes
+/// in the window. A program that is ended after a time takes that time whatever it gets done.
 pub fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
     let programs = |record: &&Record| {
         record.outcome.measurement().is_some_and(|measurement| measurement.programs.is_some())
@@ -106,12 +107,22 @@ pub fn response(records: &[&Record]) -> (&'static str, Vec<Option<f64>>) {
     let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
     if records.iter().any(programs) {
         let name = "elapsed_s";
-        let of = |record: &&Record| positive(standing(record).get(name)?.value);
+        let of = |record: &&Record| match record.trial.settings.has(knob::STOP) {
+            true => None,
+            false => positive(standing(record).get(name)?.value),
+        };
         return (name, records.iter().map(of).collect());
     }
     let of = |name: &str| -> Vec<Option<f64>> {
         records.iter().map(|record| positive(rate(record, name)?)).collect()
     };
+    let names = records.iter().all(|record| record.trial.settings.has(knob::OPERATION));
+    let durable_names = names.then_some("durable_ops_per_s");
+    let counted = [Some("transactions_per_s"), durable_names, names.then_some("ops_per_s")];
+    let first = counted.into_iter().flatten().map(|name| (name, of(name)));
+    if let Some(found) = first.into_iter().find(|(_, of)| of.iter().any(Option::is_some)) {
+        return found;
+    }
     let writes = |record: &&Record| record.trial.settings.only_writes();
     let (durable, throughput) = ("durable_throughput_bytes_per_s", "throughput_bytes_per_s");
     let of_durable = of(durable);

@@ -237,6 +237,8 @@ impl Effects {
     fn verb(&self) -> &'static str {
         match (self.figure, self.access.map(Access::way)) {
             ("durable_throughput_bytes_per_s", _) => "makes durable",
+            ("durable_ops_per_s", _) => "makes durable",
+            ("ops_per_s" | "transactions_per_s", _) => "does",
             (_, Some(Way::Writes)) => "accepts",
             (_, Some(Way::Reads)) if self.origin != Verdict::None => "reads",
             (_, Some(Way::Both)) => "moves",

@@ -20,10 +20,12 @@ pub fn render(input: &Input<'_>, text: &mut String) {
 /// Over a table.
 pub fn title(effects: &Effects) -> String {
     let origin = match effects.origin {
-        Verdict::None => "written".to_owned(),
-        verdict => format!("origin: {}", verdict.name()),
+        // Of names and transactions nothing is told by bytes.
+        Verdict::None if !effects.figure.ends_with("bytes_per_s") => String::new(),
+        Verdict::None => ", written".to_owned(),
+        verdict => format!(", origin: {}", verdict.name()),
     };
-    format!("Effects in {} ({}, {origin})", effects.group, words::figure(effects.figure))
+    format!("Effects in {} ({}{origin})", effects.group, words::figure(effects.figure))
 }
 
 /// Heads of its columns.
