@@ -25,6 +25,7 @@ use host::sys::clock::monotonic_ns;
 mod checked;
 mod fault;
 mod paced;
+mod rest;
 mod slots;
 mod update;
 mod wrap;
@@ -106,6 +107,8 @@ pub struct Done {
     pub behind: u64,
     /// What was done whenever a round was over.
     pub wraps: Wraps,
+    /// I/Os that moved only a part at first, and the rest when that was asked for.
+    pub halved: u64,
 }
 
 /// One stream.
@@ -137,6 +140,7 @@ pub struct Lane<'a, B, G, C> {
     updates: Tally<'a>,
     files: &'a StreamFiles,
     wraps: Wraps,
+    halved: u64,
     /// Its last timed round is over.
     rounds_over: bool,
 }
@@ -184,6 +188,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             updates: Tally::default(),
             files,
             wraps: Wraps::default(),
+            halved: 0,
             rounds_over: false,
         }
     }
@@ -408,7 +413,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
     fn take<const READS: bool, const WRITES: bool, const LATENCY: bool>(
         &mut self,
         came: usize,
-        now: u64,
+        mut now: u64,
         in_window: bool,
     ) -> Result<(), Fault> {
         let whole = self.backend.whole();
@@ -424,8 +429,8 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
                 if result != whole
                     && !(C::ON && READS && !WRITES && self.check.goes_on(result, whole))
                 {
-                    let kind = if io.reads { Kind::Read } else { Kind::Write };
-                    return Err(Fault::of(&io, kind, result, whole));
+                    self.rest(slot, if io.reads { Kind::Read } else { Kind::Write }, result)?;
+                    now = monotonic_ns();
                 }
                 if READS && WRITES && io.next == Next::WriteBack {
                     self.write_back(slot, now, LATENCY && in_window);
@@ -540,7 +545,7 @@ impl<'a, B: Backend, G: Address, C: Check> Lane<'a, B, G, C> {
             self.check_meanwhile()?;
         }
         done.stopped_ns = now;
-        done.wraps = self.wraps;
+        (done.wraps, done.halved) = (self.wraps, self.halved);
         done.total = amount(self.counts.reads, self.counts.writes, self.terms.block_bytes);
         Ok(done)
     }

@@ -2,7 +2,6 @@
 //!
 //! Here, once a trial, the job's choices become types; the loop itself is `lane`.
 
-use std::os::unix::fs::FileExt;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, OnceLock};
 
@@ -428,18 +427,5 @@ fn broken(fault: &Fault, files: &StreamFiles) -> Broken {
         true => Failure::Unsupported,
         false => Failure::Failed,
     };
-    let mut what = fault.describe(path);
-    if let Some(why) = why_short(fault, files) {
-        what = format!("{what}: {why}");
-    }
-    (kind, what)
-}
-
-/// A write that moves only a part gives no reason; the next byte's does.
-fn why_short(fault: &Fault, files: &StreamFiles) -> Option<std::io::Error> {
-    let Fault::Io { kind: Kind::Write, file, offset, moved: Ok(moved), .. } = fault else {
-        return None;
-    };
-    let file = files.files.get(*file as usize)?;
-    file.write_at(&[0], offset + moved).err()
+    (kind, fault.describe(path))
 }

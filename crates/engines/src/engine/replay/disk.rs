@@ -232,13 +232,14 @@ impl Disk {
         rustix::fs::utimensat(&self.folder, path, &times, AtFlags::empty())
     }
 
-    /// Writes all of `bytes`; fewer are an error.
+    /// Writes all of `bytes`. A write that is cut short gives no reason; the next one's does.
     pub fn write(&self, file: impl AsFd, bytes: &[u8], offset: u64) -> Result<(), Errno> {
-        let written = rustix::io::pwrite(&file, bytes, offset)?;
-        if written < bytes.len() {
-            // The next byte's failure gives the reason.
-            rustix::io::pwrite(&file, &bytes[written..], offset + written as u64)?;
-            return Err(Errno::IO);
+        let mut written = rustix::io::pwrite(&file, bytes, offset)?;
+        while written < bytes.len() {
+            match rustix::io::pwrite(&file, &bytes[written..], offset + written as u64)? {
+                0 => return Err(Errno::IO),
+                more => written += more,
+            }
         }
         if self.manner.sync_writes {
             rustix::fs::fsync(&file)?;

@@ -20,8 +20,10 @@ pub enum Fault {
         offset: u64,
         /// What should have been moved, bytes.
         wanted: u64,
-        /// What was moved, or the kernel's error.
+        /// What was moved at first, or the kernel's error.
         moved: Result<u64, io::Error>,
+        /// Why the rest of it was not, where that was asked for.
+        rest: Option<io::Error>,
     },
 }
 
@@ -34,7 +36,7 @@ impl Fault {
             Err(_) => Err(io::Error::from_raw_os_error(result.saturating_neg())),
         };
         let wanted = wanted.max(0) as u64;
-        Fault::Io { kind, file: io.file, offset: io.offset, wanted, moved }
+        Fault::Io { kind, file: io.file, offset: io.offset, wanted, moved, rest: None }
     }
 
     /// Whether it looks like this I/O cannot be done here at all.
@@ -47,7 +49,7 @@ impl Fault {
     pub fn describe(&self, path: impl Fn(u32) -> String) -> String {
         match self {
             Fault::Interface(why) => format!("the I/O interface failed: {why}"),
-            Fault::Io { kind, file, offset, wanted, moved } => {
+            Fault::Io { kind, file, offset, wanted, moved, rest } => {
                 let verb = match kind {
                     Kind::Read => "read",
                     Kind::Write => "write",
@@ -57,12 +59,26 @@ impl Fault {
                 let path = path(*file);
                 match moved {
                     Err(why) => format!("cannot {verb} {path} at byte {offset}: {why}"),
-                    Ok(bytes) => format!(
-                        "{verb} of {wanted} bytes of {path} at byte {offset} moved only {bytes}"
-                    ),
+                    Ok(bytes) => {
+                        let why = rest.as_ref().map_or(String::new(), why_no_more);
+                        format!(
+                            "{verb} of {wanted} bytes of {path} at byte {offset} moved only \
+                             {bytes}{why}"
+                        )
+                    }
                 }
             }
         }
+    }
+}
+
+/// Why no more was moved, in the kernel's words; the end of a file has none.
+fn why_no_more(why: &io::Error) -> String {
+    match why.kind() {
+        io::ErrorKind::UnexpectedEof => ": the file ends there".to_owned(),
+        io::ErrorKind::WriteZero => ", and then nothing: write(2) gave 0 and no error".to_owned(),
+        io::ErrorKind::StorageFull => format!(": {why}; lower file-size, files or streams"),
+        _ => format!(": {why}"),
     }
 }
 
@@ -88,6 +104,19 @@ mod tests {
         assert!(!full.is_unsupported());
         let short = Fault::of(&slot, Kind::Read, 512, 4096);
         assert_eq!(short.describe(path), "read of 4096 bytes of /x/1 at byte 8192 moved only 512");
+        let after = |kind, rest| {
+            let mut fault = Fault::of(&slot, kind, 512, 4096);
+            let Fault::Io { rest: place, .. } = &mut fault else { panic!() };
+            *place = Some(rest);
+            fault.describe(path)
+        };
+        assert_eq!(
+            after(Kind::Write, io::Error::from_raw_os_error(libc::ENOSPC)),
+            "write of 4096 bytes of /x/1 at byte 8192 moved only 512: No space left on device (os \
+             error 28); lower file-size, files or streams"
+        );
+        let ended = after(Kind::Read, io::ErrorKind::UnexpectedEof.into());
+        assert!(ended.ends_with("moved only 512: the file ends there"), "{ended}");
         assert!(Fault::of(&slot, Kind::Read, -libc::EINVAL, 4096).is_unsupported());
     }
 }

@@ -157,6 +157,7 @@ impl<B: Backend, G: Address, C: Check> Lane<'_, B, G, C> {
             offset: 0,
             wanted: 0,
             moved: Err(why),
+            rest: None,
         };
         self.backend.write_out().map_err(|why| failed(why, 0))?;
         for (file, number) in self.files.files.iter().zip(0..) {

@@ -32,6 +32,7 @@ pub fn gather(
         push_once(&mut notes, &note.kind, || note.text.clone());
     }
     notes.extend(note_rate(job, &yields));
+    notes.extend(note_halved(&yields));
     notes.extend(note_end(job, &watched));
     if !job.pauses() {
         notes.extend(note_flushes(&yields));
@@ -204,6 +205,21 @@ fn note_rate(job: &Job, yields: &[Yield]) -> Option<Note> {
                 "rate={} was not kept up: {behind} operations were due and not begun at the end, \
                  {done} were done.",
                 job.rate
+            ),
+        )
+    })
+}
+
+/// Reads or writes that the kernel moved in two parts or more, each of them counted as one.
+fn note_halved(yields: &[Yield]) -> Option<Note> {
+    let halved: u64 = yields.iter().map(|yielded| yielded.done.halved).sum();
+    (halved > 0).then(|| {
+        Note::new(
+            "moved-in-parts",
+            format!(
+                "{halved} reads or writes moved only a part at first, and the rest when that was \
+                 asked for by another call; each counts as one, and its latency is that of all \
+                 its parts. A file system that is nearly full does so."
             ),
         )
     })
