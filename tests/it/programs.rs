@@ -120,6 +120,17 @@ fn a_program_that_fails_is_a_failed_trial_with_its_last_words() {
     assert!(gone.contains("No such file or directory"), "{gone}");
 }
 
+/// The plan `build` failed where there was no compiler, and a tool that is missing is skipped.
+#[test]
+fn a_prepare_that_lacks_something_skips_its_trial_with_what_it_said() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let lacks = ["command=true", "shell=true", "prepare=echo no compiler here >&2; exit 77"];
+    let (_, status, said) = trials(folder.path(), &lacks);
+    let why = "1 skipped: prepare ended with status 77; it said: no compiler";
+    assert!(said.contains(why), "{said}");
+    assert_eq!(status, Some(2));
+}
+
 #[test]
 fn a_program_that_takes_too_long_is_ended_even_when_it_ignores_sigterm() {
     let late = failure(&["command=sleep 100", "timeout=300ms"]);

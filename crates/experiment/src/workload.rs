@@ -63,6 +63,7 @@ pub const WORKLOADS: &[&Workload] = &[
     &net::FILE_STREAM,
     &net::UDP_STREAM,
     &command::COMMAND,
+    &command::COMPILE,
     &concat::CONCATENATE,
     &iozone::WRITE,
     &iozone::REWRITE,

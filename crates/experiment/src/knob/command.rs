@@ -28,7 +28,8 @@ pub const PREPARE: Knob<Word> = of_job(
     "exec_prerun",
     Domain::Text,
     "",
-    "A command that is run before each trial, untimed, once in every directory",
+    "A command that is run before each trial, untimed, once in every directory; one that ends with \
+     status 77 skips the trial, as this machine lacks something",
 );
 pub const CLEANUP: Knob<Word> = of_job(
     "cleanup",

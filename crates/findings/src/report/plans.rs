@@ -97,7 +97,7 @@ const HEADLINES: &[(&str, &str, &str)] = &[
     ("integrity", "Every byte that was checked came back as it was written: ", ""),
     ("flush-test", "The device accepts ", "acknowledged bytes"),
     ("soak", "The device delivers ", "random-read bytes"),
-    ("build", "`make --silent ", "command time"),
+    ("build", "`make --silent ", "compile time"),
     ("concat", "Joining large files takes ", "concatenate time"),
     ("fileserver", "No figure is surely the device's. ", "replay bytes"),
     ("iozone", "With 1 stream, ", "iozone-random- bytes"),

@@ -10,8 +10,8 @@ use crate::analysis::cost::PRICE_PER_GB_PER_S;
 use crate::analysis::words::RANGES;
 use crate::analysis::{Finding, Severity};
 use base::value::counted;
+use experiment::measurement::Outcome;
 use experiment::measurement::again::{run_again, said_again};
-use experiment::measurement::{Outcome, Record};
 
 pub mod effects;
 pub mod grid;
@@ -144,27 +144,42 @@ fn failures(input: &Input<'_>, text: &mut String) {
     }
 }
 
-/// Trials that were not done and why: a line each of the first, and how many more there are.
+/// Trials that were not done and why: a line each of the first, and how many more there are. Those
+/// of one workload that were skipped for one reason, as a tool that is not installed, share a line.
 pub(super) fn not_measured(input: &Input<'_>) -> Vec<String> {
     const SHOWN: usize = 20;
     let again = run_again(input.records);
-    let said = |record: &Record| {
-        let (number, group) = (record.trial.number, &record.trial.group);
+    // How it ended, of which workload, and what is said of it; which trials.
+    let mut lines: Vec<(&Outcome, &str, String, Vec<u32>)> = Vec::new();
+    for record in input.records {
+        let (number, group) = (record.trial.number, record.trial.group.as_str());
         let later = said_again(&again, number);
-        Some(match &record.outcome {
-            Outcome::Failed(why) => format!("trial {number} ({group}) failed{later}: {why}"),
-            Outcome::Skipped(why) => format!("trial {number} ({group}) was skipped{later}: {why}"),
-            Outcome::Interrupted => format!("trial {number} ({group}) was interrupted{later}"),
-            Outcome::Done(_) => return None,
-        })
-    };
-    let mut lines: Vec<String> = input.records.iter().filter_map(said).take(SHOWN).collect();
-    let done = |record: &&Record| record.outcome.measurement().is_some();
-    let all = input.records.len() - input.records.iter().filter(done).count();
-    if all > SHOWN {
-        lines.push(format!("and {}", counted((all - SHOWN) as u64, "more trial")));
+        let said = match &record.outcome {
+            Outcome::Failed(why) => format!("failed{later}: {why}"),
+            Outcome::Skipped(why) => format!("skipped{later}: {why}"),
+            Outcome::Interrupted => format!("was interrupted{later}"),
+            Outcome::Done(_) => continue,
+        };
+        let skipped = |how: &Outcome| matches!(how, Outcome::Skipped(_));
+        let same = lines.iter_mut().find(|(how, of, line, _)| {
+            skipped(how) && skipped(&record.outcome) && *of == group && *line == said
+        });
+        match same {
+            Some((.., trials)) => trials.push(number),
+            None => lines.push((&record.outcome, group, said, vec![number])),
+        }
     }
-    lines
+    let more: usize = lines.iter().skip(SHOWN).map(|(.., trials)| trials.len()).sum();
+    let told = lines.into_iter().take(SHOWN).map(|(how, group, said, trials)| {
+        let verb = match (how, trials.len()) {
+            (Outcome::Skipped(_), 1) => "was ",
+            (Outcome::Skipped(_), _) => "were ",
+            _ => "",
+        };
+        format!("{} ({group}) {verb}{said}", numbers(&trials))
+    });
+    let rest = (more > 0).then(|| format!("and {}", counted(more as u64, "more trial")));
+    told.chain(rest).collect()
 }
 
 fn left_out(input: &Input<'_>, text: &mut String) {

@@ -7,6 +7,8 @@ use host::sys::Error;
 pub enum End {
     /// It failed, with what to say.
     Failed(String),
+    /// It cannot be run here, as its `prepare` says, with what to say.
+    Skipped(String),
     /// A program was left behind that no signal ends, with what to say.
     Hung(String),
     /// Nobody waits for a result.

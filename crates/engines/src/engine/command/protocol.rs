@@ -96,6 +96,8 @@ pub enum Message {
     Result(Box<Outcome>),
     /// The trial has no result.
     Failed(String),
+    /// It cannot be run here.
+    Skipped(String),
     /// It has none, and a program was left behind that no signal ends.
     Hung(String),
 }

@@ -24,6 +24,12 @@ const PATIENCE_NS: u64 = 2_000_000_000;
 /// Kept of all outputs of a trial, bytes.
 const OUTPUTS_BYTES: usize = 1 << 20;
 
+/// What is run before the copies, for messages.
+const PREPARE: &str = "prepare";
+/// With this status `prepare` says that the machine lacks what the trial needs: a test that cannot
+/// be run here ends so under automake ("Scripts-based Testsuites").
+const LACKS: i32 = 77;
+
 /// Serves one trial over standard input and output.
 ///
 /// # Errors
@@ -51,6 +57,7 @@ pub fn worker() -> Result<(), Error> {
     let message = match Trial::new(&spec, &mut copies).and_then(Trial::run) {
         Ok(outcome) => Message::Result(Box::new(outcome)),
         Err(End::Failed(why)) => Message::Failed(why),
+        Err(End::Skipped(why)) => Message::Skipped(why),
         Err(End::Hung(why)) => Message::Hung(why),
         Err(End::Gone) => {
             copies.end_all(&[], 0);
@@ -76,7 +83,9 @@ fn left_behind(ran: Result<(), End>, program: &str) -> End {
     let how =
         format!("SIGKILL did not end it, it hangs in the kernel and was left behind: {program}");
     match ran {
-        Err(End::Failed(why) | End::Hung(why)) => End::Hung(format!("{why}; {how}")),
+        Err(End::Failed(why) | End::Skipped(why) | End::Hung(why)) => {
+            End::Hung(format!("{why}; {how}"))
+        }
         Ok(()) | Err(End::Gone) => End::Hung(how),
     }
 }
@@ -195,10 +204,12 @@ impl<'a> Trial<'a> {
                 heard(said, what)?;
                 // Copies that are being ended may still come in here; their leader is not copy 0.
                 if let Some(over) = over.iter().find(|over| over.running.copy == 0) {
-                    if let Some(why) = over.failure() {
-                        return Err(End::Failed(format!("{what} {why}")));
-                    }
-                    break;
+                    let Some(why) = over.failure() else { break };
+                    let why = format!("{what} {why}");
+                    return Err(match over.ended.exit {
+                        Some(LACKS) if what == PREPARE => End::Skipped(why),
+                        _ => End::Failed(why),
+                    });
                 }
                 if clock::monotonic_ns() - began_ns > self.spec.timeout_ns {
                     return Err(self.late(what));
@@ -222,7 +233,7 @@ impl<'a> Trial<'a> {
     }
 
     fn measure(&mut self) -> Result<(), End> {
-        self.beside("prepare", &self.spec.prepare)?;
+        self.beside(PREPARE, &self.spec.prepare)?;
         let left: Vec<i32> = self.copies.all(&[]).into_iter().map(|process| process.pid).collect();
         server::start(self.copies, self.spec)?;
         let gate = Gate::new()?;

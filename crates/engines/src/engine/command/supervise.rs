@@ -246,6 +246,7 @@ impl Dialog<'_, '_> {
                 return Ok(Some(*outcome));
             }
             Message::Failed(why) => return Err(self.context.ended(&why)),
+            Message::Skipped(why) => return Err(Error::Unsupported(why)),
             Message::Hung(why) => return Err(Error::Hung(why)),
         }
         Ok(None)
