@@ -75,14 +75,13 @@ mod tests {
         assert_eq!(back, block);
         let beyond = go_on(&file, Kind::Read, &mut back, 8192, 100).unwrap_err();
         assert_eq!(beyond.kind(), io::ErrorKind::UnexpectedEof);
-        let full = beneath_full();
+        let full = full_device();
         let why = go_on(&full, Kind::Write, &mut block, 0, 4096).unwrap_err();
         assert_eq!(why.raw_os_error(), Some(libc::ENOSPC));
     }
 
     /// A file that has no room for another byte.
-    #[expect(clippy::disallowed_methods, reason = "opens a device that every Linux has")]
-    fn beneath_full() -> File {
+    fn full_device() -> File {
         std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap()
     }
 }
