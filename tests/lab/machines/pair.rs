@@ -1,5 +1,5 @@
-//! Two machines with real drivers of cards between them: what both ends did, and what a card was set
-//! to.
+//! Two machines with real drivers of cards between them: what both ends did, and what a card was
+//! set to.
 
 use std::time::Duration;
 
