@@ -1,7 +1,7 @@
 //! Lines over one connection, each no longer than it may be, each here in time.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -145,6 +145,12 @@ impl Voice {
     pub fn expect_within(&self, within: Duration) {
         let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         self.until_ns.store(monotonic_ns().saturating_add(within_ns), Relaxed);
+    }
+
+    /// Ends the connection both ways, whoever else holds it; one that has ended already stays so.
+    pub fn hang_up(&self) {
+        let socket = self.socket.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = socket.shutdown(Shutdown::Both);
     }
 
     fn write_whole(&self, bytes: &[u8]) -> io::Result<()> {

@@ -107,7 +107,16 @@ pub fn halves<E: Half>(
     };
     // Whatever happened, no thread of this trial goes on, and the far end is let go.
     work.shared().end();
-    let half = half?;
+    let half = match half {
+        Ok(half) => half,
+        Err(why) => {
+            // Whoever sends there would go on, and keep the next trial out, as long as a connection
+            // of this one is open in this process.
+            work.shut();
+            heard.voice.hang_up();
+            return Err(why);
+        }
+    };
     let clocks = far.take_leave(heard)?;
     let (yields, result) = join(work.job(), half, &clocks)?;
     let said = far.said(work.job(), &clocks);
