@@ -101,7 +101,7 @@ fn memory_and_files_are_sent_and_both_machines_are_in_the_report() {
     let sql = "SELECT count(*) FROM tcp_stream WHERE peer_interrupts_per_s > 0";
     let asked = brickyard(at, &["query", sql, "--format", "csv"]);
     let asked = String::from_utf8_lossy(&asked.stdout).into_owned();
-    assert_eq!(asked.lines().last(), Some("2"), "{asked}");
+    assert_eq!(asked.lines().last(), Some("3"), "{asked}");
     assert!(brickyard(at, &["report", "1", "--format", "html"]).status.success());
     let page = std::fs::read_to_string(at.join("brickyard-report.html")).expect("a page");
     assert!(page.contains("CPUs of the other machine in trial"));

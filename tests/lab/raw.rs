@@ -100,8 +100,14 @@ fn streams_of_one_device_go_round_their_own_parts() {
         return;
     }
     let _one_of_three = beside_another_disk();
-    let disk = Disk::new(256);
+    let mut disk = Disk::new(256);
     fill(&disk, 256);
+    // A disk in memory is as fast as the processor: beside others the first time round was a third
+    // as fast as the later ones, which is what a cache does.
+    if !disk.limit(100_000_000, 0) {
+        println!("SKIP streams that go round a device: no throttle for the whole machine");
+        return;
+    }
     for (access, engine) in [
         ("access=read", "io-engine=uring"),
         ("access=read-backward", "io-engine=sync"),

@@ -263,7 +263,8 @@ pub const DATABASE: EngineKind = EngineKind {
 /// The engine `net`.
 pub const NET: EngineKind = EngineKind {
     name: "net",
-    about: "TCP from memory to memory, both ends run here: in network namespaces, or over loopback",
+    about: "TCP from memory to memory: in network namespaces or over loopback of this machine, or \
+            to another one",
     knobs: &[
         LOADS,
         TIMED,
@@ -281,7 +282,7 @@ pub const NET: EngineKind = EngineKind {
 /// The engine `net-file`.
 pub const NET_FILE: EngineKind = EngineKind {
     name: "net-file",
-    about: "Files that are read and sent over TCP, both ends run here, as by `net`",
+    about: "Files that are read and sent over TCP, on the ways of `net`",
     knobs: &[
         LOADS,
         TIMED,
@@ -302,7 +303,7 @@ pub const NET_FILE: EngineKind = EngineKind {
 /// The engine `net-udp`.
 pub const NET_UDP: EngineKind = EngineKind {
     name: "net-udp",
-    about: "Datagrams (UDP) from memory to memory, both ends run here, as by `net`",
+    about: "Datagrams (UDP) from memory to memory, on the ways of `net`",
     knobs: &[
         LOADS,
         TIMED,
