@@ -154,13 +154,13 @@ impl<'a> Applier<'a> {
     /// When it cannot be done exactly: then the trial must not be measured.
     pub fn apply(&mut self, settings: &Settings, targets: &[Target]) -> Result<Vec<Note>, Error> {
         let wanted = wanted(self.host, settings, targets)?;
-        let link = link::Link::of(self.host, settings);
+        let links = link::Link::all(self.host, settings, self.held.keys());
         self.release(&wanted)?;
         let mut notes = Vec::new();
         for one in &wanted {
             notes.extend(self.put(one).map_err(|error| leave_out(error, one.knob))?);
         }
-        link.map_or(Ok(()), |link| link.wait(self.host))?;
+        links.iter().try_for_each(|link| link.wait(self.host))?;
         self.cpus = Vec::new();
         for (knob, value) in set(settings) {
             let done = match knob.apply {

@@ -3,6 +3,8 @@
 //! Many drivers take a card down and up for a new ring, MTU or number of queues, and both ends then
 //! agree on a speed anew, which takes seconds: whoever connects at once has no route to anywhere.
 
+use std::collections::BTreeSet;
+
 use experiment::knob::{self, Settings};
 use host::sys::{Error, Host, clock, port};
 
@@ -17,11 +19,18 @@ pub struct Link {
 }
 
 impl Link {
-    /// The link of the interface that a trial names; `None` where it names none that has one now.
-    pub fn of(host: &Host, settings: &Settings) -> Option<Link> {
-        let interface = settings.get(knob::NETWORK_INTERFACE)?.to_owned();
-        let link = Link { interface };
-        (port::is_shown(host, &link.interface) && link.is_up(host)).then_some(link)
+    /// Those of the interface that a trial names, and of those whose settings are `held` for
+    /// earlier ones, which may be put back now; of what has a link.
+    pub fn all<'a>(
+        host: &Host,
+        settings: &Settings,
+        held: impl Iterator<Item = &'a String>,
+    ) -> Vec<Link> {
+        let named = settings.get(knob::NETWORK_INTERFACE);
+        let held = held.filter_map(|path| Some(port::parts(path)?.0));
+        let all: BTreeSet<&str> = held.chain(named).collect();
+        let links = all.into_iter().map(|interface| Link { interface: interface.to_owned() });
+        links.filter(|link| port::is_shown(host, &link.interface) && link.is_up(host)).collect()
     }
 
     /// A card that is down has no such file to read.

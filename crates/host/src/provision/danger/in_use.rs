@@ -1,10 +1,11 @@
 //! Dangers of disks that somebody is using: nothing allows these but the end of that use.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use super::scene::{Mounted, is_busy};
 use super::{Found, Seen};
-use crate::sys::block;
+use crate::sys::{block, clock};
 
 /// Whether a mount lies on the disk or a partition of it.
 fn lies_on(mounted: &Mounted, seen: &Seen<'_>) -> bool {
@@ -192,13 +193,18 @@ pub fn loop_backing(seen: &Seen<'_>) -> Option<Found> {
 /// only looks, as udev does after a change, and mkfs.btrfs at all disks of the machine, is gone a
 /// moment later; on a busy machine 0.3 s were no such moment.
 pub fn open_elsewhere(seen: &Seen<'_>) -> Option<Found> {
-    const LOOK: std::time::Duration = std::time::Duration::from_millis(200);
-    const LOOKS: usize = 10;
-    let mut process = opened_by(seen)?;
-    for _ in 0..LOOKS {
+    const LOOK: Duration = Duration::from_millis(200);
+    // For all disks together: the second was as long in others' hands as the first was looked at.
+    const LOOKS_MAX: Duration = Duration::from_secs(2);
+    let until_ns = seen.scene.looked_ns + LOOKS_MAX.as_nanos() as u64;
+    opened_by(seen)?;
+    let process = loop {
         std::thread::sleep(LOOK);
-        process = opened_by(seen)?;
-    }
+        let process = opened_by(seen)?;
+        if clock::monotonic_ns() >= until_ns {
+            break process;
+        }
+    };
     let name = seen.scene.host.word(format!("/proc/{process}/comm")).unwrap_or_default();
     Found::hint(
         format!("process {process} ({name}) has it open"),

@@ -7,7 +7,7 @@ use super::absolute;
 use super::bearing::Bearing;
 use crate::inventory;
 use crate::inventory::disk::{name_for_plan, serials, unshared_serials};
-use crate::sys::{Error, Host, block, gate};
+use crate::sys::{Error, Host, block, clock, gate};
 use facts::inventory::Mount;
 use facts::inventory::disk::Disk;
 
@@ -47,6 +47,8 @@ pub struct Scene<'a> {
     /// What must survive, with the kernel names of everything that it lies on.
     pub avoid: Vec<(PathBuf, Vec<String>)>,
     bearings: Vec<Result<Bearing, Error>>,
+    /// When all that was found out, monotonic clock, ns.
+    pub looked_ns: u64,
     /// Opens a node for us alone; a test has another.
     pub open_alone: fn(&Path) -> std::io::Result<()>,
 }
@@ -105,6 +107,7 @@ impl<'a> Scene<'a> {
             below_root: below(Path::new("/"))?.1,
             avoid: avoid.collect::<Result<_, Error>>()?,
             bearings: disks.iter().map(|disk| Bearing::of(host, disk, blkid)).collect(),
+            looked_ns: clock::monotonic_ns(),
             open_alone: |node| {
                 let open = || block::open(node, block::How::ReadAlone).map(drop);
                 gate::while_none_starts(open)
