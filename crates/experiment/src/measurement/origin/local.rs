@@ -100,7 +100,7 @@ impl Facts<'_> {
             );
             return verdict(Verdict::Mixed, Some(share), reason);
         }
-        if let Some(hidden) = self.hidden_share(process) {
+        if let Some(hidden) = self.hidden_share(process, device) {
             return unknown(format!(
                 "the load had {} read for {} delivered, but with read-ahead in play up to {} may \
                  have come from memory all the same",
@@ -166,9 +166,12 @@ impl Facts<'_> {
 
     /// Share of the delivered bytes that may have been hits although P covers D, when that is
     /// more than the tolerance. Read-ahead that is never used adds to P what a hit takes away.
-    fn hidden_share(&self, process: u64) -> Option<f64> {
-        let ahead = self.share(process) > 1.0 + AGREEMENT;
-        // Direct I/O neither reads ahead nor hits; when P exceeds D it was not direct I/O.
+    fn hidden_share(&self, process: u64, device: u64) -> Option<f64> {
+        // A read that finds a device's queue full is taken back and submitted again (io_uring asks
+        // with REQ_NOWAIT), and task_io_account_read() counts at each submission: P has it twice.
+        // The devices count what they did: what they did not read was no read-ahead either.
+        let ahead = self.share(process.min(device)) > 1.0 + AGREEMENT;
+        // Direct I/O neither reads ahead nor hits; when both exceed D it was not direct I/O.
         if self.direct() && self.settings.get(knob::IO_ENGINE) != "mmap" && !ahead {
             return None;
         }
@@ -230,6 +233,27 @@ mod tests {
         for trial in [packed(Some(0), Some(FILE / 2)), packed(Some(FILE / 2), Some(0))] {
             assert_eq!(judge(&trial, &[BUFFERED]).verdict, Verdict::Mixed);
         }
+    }
+
+    /// Direct reads of two disks with 128 in flight on a queue of 128 were "unknown, with read-ahead
+    /// in play": the process had 696 MiB counted for 640 MiB, and the disks had read just 640.
+    #[test]
+    fn reads_that_found_the_queue_full_are_counted_twice_and_are_the_devices_naive_unknown() {
+        let full = |device| {
+            with(|e| {
+                e.process_read_bytes = Some(FILE + FILE / 8);
+                e.device_read_bytes = Some(device);
+                e.resident_before_bytes = Some(FILE / 2);
+            })
+        };
+        let verdict = |device, settings: &[(&str, &str)]| judge(&full(device), settings).verdict;
+        let random = ("access", "random-read");
+        assert_eq!(verdict(FILE, &[random]), Verdict::Device);
+        // More than was delivered came from the devices too: it was not direct I/O.
+        assert_eq!(verdict(FILE + FILE / 8, &[random]), Verdict::Unknown);
+        // Through the page cache hits and read-ahead stay possible.
+        assert_eq!(verdict(FILE, &[random, BUFFERED]), Verdict::Unknown);
+        assert_eq!(verdict(FILE, &[random, ("io-engine", "mmap")]), Verdict::Unknown);
     }
 
     /// RWF_DONTCACHE drops what a read brought when that is done: a first read is the device's.
