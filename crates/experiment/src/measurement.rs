@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 pub mod again;
+mod bins;
 mod computed;
 pub mod confession;
 pub mod consistency;

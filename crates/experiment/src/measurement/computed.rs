@@ -6,7 +6,7 @@ use super::reported::{PREFIX, Reported};
 use super::span::{Span, span};
 use super::stopped::stopped;
 use super::{
-    Amount, Measurement, Operation, Record, Stream, Window, course, network, nfs, programs,
+    Amount, Measurement, Operation, Record, Stream, Window, bins, course, network, nfs, programs,
 };
 use crate::knob;
 use base::stats::{Estimate, Interval, batch_means, mean, sequential};
@@ -79,11 +79,7 @@ pub(super) fn computed_rate(record: &Record, name: &str) -> Option<f64> {
             .filter(|it| it.done.metadata_ops > 0)
             .map(|it| it.done.ops() as f64 / it.seconds)?,
         "transactions_per_s" => transactions_per_s(measurement, &span()?)?,
-        "latency_ns_mean" => {
-            let parts = measurement.operations();
-            let sum: f64 = parts.clone().map(|part| part.mean() * part.len() as f64).sum();
-            sum / parts.map(|part| part.len()).sum::<u64>() as f64
-        }
+        "latency_ns_mean" => bins::mean(measurement.operations())?,
         "accepted_throughput_bytes_per_s" => {
             let settings = &record.trial.settings;
             durable.map(|it| accepted_bytes_per_s(settings, &it, span().as_ref()))?

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::origin::{Verdict, origin};
 use super::span::{NoRate, Span, span};
 use super::stopped::stopped;
-use super::{Measurement, Record};
+use super::{Measurement, Record, bins};
 use crate::knob::engine::Does;
 use crate::knob::{self, Settings};
 use base::value::{duration, throughput_short};
@@ -261,10 +261,7 @@ impl Facts<'_> {
 
     /// Mean time of an operation, seconds.
     fn latency_s(&self) -> Option<f64> {
-        let parts = self.measurement.operations();
-        let sum: f64 = parts.clone().map(|part| part.mean() * part.len() as f64).sum();
-        let count: u64 = parts.map(|part| part.len()).sum();
-        (count > 0).then(|| sum / count as f64 / 1e9)
+        bins::mean(self.measurement.operations()).map(|mean_ns| mean_ns / 1e9)
     }
 }
 

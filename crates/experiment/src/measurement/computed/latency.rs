@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hdrhistogram::Histogram;
 
 use super::{Figures, Span, transactions_per_s};
-use crate::measurement::{Measurement, Operation};
+use crate::measurement::{Measurement, Operation, bins};
 use base::stats::Estimate;
 
 /// Fewer operations than this have no 99.9th percentile: it would be the slowest of them.
@@ -53,7 +53,7 @@ fn percentiles(histogram: &Histogram<u64>, before: &str, figures: &mut Figures) 
     let mut add = |what: &str, value: f64| {
         figures.insert(format!("{before}latency_ns_{what}").into(), Estimate::bare(value));
     };
-    add("mean", histogram.mean());
+    add("mean", bins::mean([histogram]).unwrap_or(0.0));
     for (what, quantile) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99)] {
         add(what, histogram.value_at_quantile(quantile) as f64);
     }

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 
 use super::Record;
-use crate::measurement::{Measurement, Operation};
+use crate::measurement::{Measurement, Operation, bins};
 
 /// Classes of each octave; below twice so many ns each value has its own.
 const CLASSES: u64 = 128;
@@ -125,8 +125,8 @@ impl Pooled {
 }
 
 fn add(histogram: &Histogram<u64>, counts: &mut Counts) {
-    for value in histogram.iter_recorded() {
-        *counts.entry(class_of(value.value_iterated_to())).or_default() += value.count_at_value();
+    for (highest, count) in bins::recorded(histogram) {
+        *counts.entry(class_of(highest)).or_default() += count;
     }
 }
 

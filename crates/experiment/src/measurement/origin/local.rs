@@ -235,8 +235,8 @@ mod tests {
         }
     }
 
-    /// Direct reads of two disks with 128 in flight on a queue of 128 were "unknown, with read-ahead
-    /// in play": the process had 696 MiB counted for 640 MiB, and the disks had read just 640.
+    /// Direct reads of two disks with 128 in flight, in queues of 128 places, were "unknown, with
+    /// read-ahead in play": the process had 696 MiB counted, and the disks had read just 640.
     #[test]
     fn reads_that_found_the_queue_full_are_counted_twice_and_are_the_devices_naive_unknown() {
         let full = |device| {

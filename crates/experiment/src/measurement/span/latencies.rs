@@ -1,6 +1,6 @@
 //! The mean latency of a trial's operations, and how far chance may have moved it.
 
-use crate::measurement::Measurement;
+use crate::measurement::{Measurement, bins};
 
 /// Neighbours in time are delayed by the same thing: so many of them count as one, at least. The
 /// simulated server gives as many operations the same latency.
@@ -33,9 +33,8 @@ impl Latencies {
         for part in measurement.operations() {
             let half = part.len().div_ceil(2);
             let (mut seen, mut median) = (0_u64, None);
-            for bin in part.iter_recorded() {
-                let value = part.median_equivalent(bin.value_iterated_to()) as f64;
-                let here = bin.count_at_value();
+            for (highest, here) in bins::recorded(part) {
+                let value = part.median_equivalent(highest) as f64;
                 seen = seen.saturating_add(here);
                 if median.is_none() && seen >= half {
                     median = Some(value);
