@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::testing::{fixtures, same_or_refused};
 use super::*;
-use base::stats::testing::Random;
+use base::stats::testing::{Random, long};
 use experiment::knob::{KNOBS, Settings};
 
 /// Which tools a text looks like.
@@ -177,10 +177,10 @@ fn broken(text: &str, random: &mut Random) -> String {
 
 #[test]
 fn no_broken_output_panics_or_yields_a_figure_that_is_none() {
-    const ROUNDS: usize = 300;
+    let rounds = if long() { 300 } else { 60 };
     let mut random = Random::new(20_261_122);
     for (importer, name, text) in fixtures() {
-        for round in 0..ROUNDS {
+        for round in 0..rounds {
             let text = broken(&text, &mut random);
             let _ = knowing(&text);
             for said in (importer.parse)(&text).unwrap_or_default() {
