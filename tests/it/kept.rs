@@ -46,7 +46,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// A verification printed what it found, and kept nothing: DESIGN says that all is in one store.
+/// A verification printed what it found, and kept nothing: all is to be in one store.
 #[test]
 fn what_a_verification_finds_is_kept_and_reported() {
     let folder = wrong();

@@ -7,6 +7,7 @@ mod beneath;
 mod again;
 mod bounds;
 mod circles;
+mod citations;
 mod compare;
 mod database;
 mod drawn;

@@ -58,7 +58,7 @@ fn operations_on_names_are_told_per_second_and_never_as_no_megabytes() {
     }
 }
 
-/// DESIGN section 6: other programs rely on these knobs of the plan.
+/// Other programs rely on these knobs of the plan.
 #[test]
 fn the_plan_metadata_takes_files_their_size_and_the_tree_on_the_command_line() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -3,7 +3,7 @@
 //!
 //! Buffers are filled once with bytes that no compressor can shrink; before each write every 4 KiB
 //! of the buffer gets a [`Header`] that no other 4 KiB has, so that no layer that compresses,
-//! deduplicates or skips zeros can flatter itself (DESIGN rule 7). Which buffer is written where is
+//! deduplicates or skips zeros can flatter itself (rule 7). Which buffer is written where is
 //! the engine's business.
 
 use rand_xoshiro::Xoshiro256PlusPlus;

@@ -1,6 +1,6 @@
 //! (pure) What one trial yielded, and the verdicts on it.
 //!
-//! Only raw counts, interval samples and histograms are kept (DESIGN rule 3); figures, origin,
+//! Only raw counts, interval samples and histograms are kept (rule 3); figures, origin,
 //! steadiness and the generator's confessions are functions of them, in the files below. Times are
 //! nanoseconds since the trial's start, on the machine's monotonic clock.
 

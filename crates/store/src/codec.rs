@@ -208,7 +208,7 @@ mod tests {
         assert!(bytes.len() < 4 << 10, "{} bytes", bytes.len());
     }
 
-    /// DESIGN rule 3: 20 s of 64 CPUs and 24 disks take under 200 KiB.
+    /// rule 3: 20 s of 64 CPUs and 24 disks take under 200 KiB.
     #[test]
     fn twenty_seconds_of_a_large_server_take_under_200_kib() {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(1);

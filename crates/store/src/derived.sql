@@ -1,4 +1,4 @@
--- What was computed of each trial, for `brickyard query`: a cache, never the truth (DESIGN rule 3).
+-- What was computed of each trial, for `brickyard query`: a cache, never the truth (rule 3).
 -- Raw counts alone are what a store is; these tables may be emptied at any time and are filled anew.
 CREATE TABLE derived_name (
   id INTEGER PRIMARY KEY,

@@ -1,4 +1,4 @@
--- Raw counts only; every rate, percentile and verdict is computed from them (DESIGN rule 3).
+-- Raw counts only; every rate, percentile and verdict is computed from them (rule 3).
 -- Integers are in base units, the unit last in the name. Seeds fit in 53 bits, for JavaScript.
 CREATE TABLE campaign (
   id INTEGER PRIMARY KEY,

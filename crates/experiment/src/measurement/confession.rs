@@ -1,6 +1,6 @@
 //! (pure) What the generator confesses: signs that a figure may be ours, not the server's.
 //!
-//! DESIGN rule 6, from the counters inside the window, one file a sin: a busy core or thread of
+//! rule 6, from the counters inside the window, one file a sin: a busy core or thread of
 //! our own and stolen time (`processors`), traffic that was not the load's (`others`), drives and
 //! processors that were too hot (`heat`). A disk that fills up fails its trial; the difference
 //! between window and naive figure is noted by who computes them.

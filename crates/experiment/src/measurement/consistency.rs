@@ -1,4 +1,4 @@
-//! (pure) Whether a record's figures can be true beside each other (DESIGN rule 11).
+//! (pure) Whether a record's figures can be true beside each other (rule 11).
 //!
 //! A table of what must be so of every trial of our own: each line has its domain, its tolerance,
 //! and the figures that it takes away where it is broken. A figure that its own record contradicts

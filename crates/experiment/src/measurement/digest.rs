@@ -2,7 +2,7 @@
 //!
 //! A histogram takes a quarter of a MiB and the samples of a large server a MiB: a campaign of
 //! thousands of trials would not fit in memory. The functions beside this one give what is here
-//! where they find it, and the raw counts stay in the store (DESIGN rule 3).
+//! where they find it, and the raw counts stay in the store (rule 3).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

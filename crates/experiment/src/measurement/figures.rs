@@ -22,7 +22,7 @@ use grain::grain;
 pub use pooled::{LatencyCounts, Pooled, latency_counts};
 
 /// The window figure and the naive one may differ by this share of the window's before the record
-/// carries a note (DESIGN rule 1).
+/// carries a note (rule 1).
 pub const DISAGREEMENT: f64 = 0.05;
 
 /// The figures of one trial; none unless it was done, and of a load that was held still
@@ -35,7 +35,7 @@ pub const DISAGREEMENT: f64 = 0.05;
 ///   them: [`span()`](super::span::span) says over which time they are.
 /// - `naive_throughput_bytes_per_s`: bytes of all timed passes over the time from the start to the
 ///   end of the last of them. `sum_of_streams_bytes_per_s`: the sum of each stream's bytes over its
-///   own time. Both are mistakes that people make; see DESIGN rule 1.
+///   own time. Both are mistakes that people make; see rule 1.
 /// - `latency_ns_mean`, `_p50`, `_p90`, `_p99`, `_p999` (of 1000 operations or more), `_max`.
 /// - `accepted_throughput_bytes_per_s` and `durable_throughput_bytes_per_s` of writes.
 /// - `transactions_per_s`: those that ended in the window over its length, of loads that have such.

@@ -1,6 +1,6 @@
 //! (pure) Where the bytes of a trial's reads came from.
 //!
-//! DESIGN rule 2. Two sources must agree, or the verdict is `unknown`: the load's own `read_bytes`
+//! rule 2. Two sources must agree, or the verdict is `unknown`: the load's own `read_bytes`
 //! (P below), the sectors that the devices read (S), and the pages of the files that were in
 //! memory before (R), each against what was delivered to the load (D). A figure of cached bytes
 //! must never come out as `device`; where the evidence could be read both ways, it is `unknown`.

@@ -235,7 +235,7 @@ fn cpu_bound(programs: &Programs, share: f64, cpus: usize) -> Option<Note> {
     Some(Note::new("cpu-bound", text))
 }
 
-/// What whoever reads the figures of programs must know (DESIGN rules 1 and 6).
+/// What whoever reads the figures of programs must know (rules 1 and 6).
 pub fn notes(measurement: &Measurement) -> Vec<Note> {
     let Some(programs) = &measurement.programs else { return Vec::new() };
     let mut notes = Vec::new();

@@ -1,6 +1,6 @@
 //! What others measured and printed: figures with their author, never mixed with counts.
 //!
-//! DESIGN rule 3. Nothing is computed of them but the change of unit; no interval and no verdict of
+//! rule 3. Nothing is computed of them but the change of unit; no interval and no verdict of
 //! ours stands at them. Which texts there are is the business of `published`.
 
 use serde::{Deserialize, Serialize};
@@ -171,7 +171,7 @@ mod tests {
         Record::new(trial, Outcome::Done(Box::new(measurement)))
     }
 
-    /// DESIGN rule 3: a reported figure must not be taken for a measured one by any analysis.
+    /// rule 3: a reported figure must not be taken for a measured one by any analysis.
     #[test]
     fn a_reported_figure_has_a_name_of_its_own_no_interval_and_no_verdict() {
         for record in [record(&[("throughput_bytes_per_s", 5e8)]), record(&[]).light()] {

@@ -1,6 +1,6 @@
 //! (pure) Over which time the rates of a trial are taken, and what was done in it.
 //!
-//! Normally that is the window in which all streams ran (DESIGN rule 1). A window that begins and
+//! Normally that is the window in which all streams ran (rule 1). A window that begins and
 //! ends within one batch of completions is none: at depth 32 all of 32 operations come back within
 //! microseconds of each other, and their number over that time is nobody's rate. Then it is the
 //! whole trial, from the first submission to the last completion, with all that was done; and

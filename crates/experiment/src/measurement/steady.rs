@@ -1,4 +1,4 @@
-//! Whether a trial had settled (DESIGN rule 5).
+//! Whether a trial had settled (rule 5).
 
 use serde::{Serialize, Serializer};
 

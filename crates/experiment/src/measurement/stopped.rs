@@ -59,7 +59,7 @@ pub struct Stopped {
 }
 
 /// Whether the load was held still between its start and the end of what is timed; then no figure
-/// is taken from it (DESIGN rule 11): its length is known to a tenth of a second only, and its
+/// is taken from it (rule 11): its length is known to a tenth of a second only, and its
 /// longest latencies are not the storage's.
 pub fn stopped(measurement: &Measurement) -> Option<Stopped> {
     let rows = Rows::of(measurement);

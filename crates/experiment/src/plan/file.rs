@@ -1,6 +1,6 @@
 //! Plan files: TOML, read with the place of every word, so that a mistake is shown where it is.
 //!
-//! What may stand in a file is DESIGN section 5. Nothing is guessed: unknown keys, unknown knobs,
+//! What may stand in a file: docs/reference/plans.md. Nothing is guessed: unknown keys and knobs,
 //! levels outside a domain and factors that no workload uses are refused before anything runs.
 
 use std::collections::BTreeMap;

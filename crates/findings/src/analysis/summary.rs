@@ -1,7 +1,7 @@
 //! (pure) The first screen of a campaign: what was measured, how far that is to be trusted, a fixed
 //! set of figures, what limits them, and the few findings that are worth most.
 //!
-//! It is the same in every format (DESIGN section 4), which only arrange it. The set of figures is
+//! It is the same in every format, which only arrange it. The set of figures is
 //! `summary/core.rs`, confidence `summary/trust.rs`, findings in one sentence `summary/short.rs`.
 
 use serde::Serialize;

@@ -43,7 +43,7 @@ const OPEN: f64 = 100.0;
 /// Of a ratio or a time whose ends are further apart the upper one says nothing.
 const FAR: f64 = 20.0;
 
-/// Said before a value whose interval is wide (DESIGN rule 4).
+/// Said before a value whose interval is wide (rule 4).
 fn about(estimate: &Estimate) -> &'static str {
     match estimate.interval {
         Some(ends) if ends.high > WIDE * ends.low => "about ",

@@ -29,7 +29,7 @@ impl Reach {
         if ends.high == ends.low {
             return Some(Reach::Share(0.0));
         }
-        // It is as many times less as more (DESIGN rule 4).
+        // It is as many times less as more (rule 4).
         let between = ends.high / ends.low.max(0.0);
         let known = estimate.value > 0.0 && !between.is_nan();
         known.then_some(match between > WIDE {

@@ -25,8 +25,8 @@ pub const USUAL: Size = Size { columns: 80, rows: 24 };
 /// No line is longer, however wide the terminal is.
 const WIDTH_MAX: usize = 120;
 
-/// From this factor between its ends on an interval is wide, and its value only about right (DESIGN
-/// rule 4).
+/// From this factor between its ends on an interval is wide, and its value only about right
+/// (rule 4).
 const WIDE: f64 = 2.0;
 /// Beyond this one it says only that runs differ: their range is told.
 const OPEN: f64 = 100.0;

@@ -21,7 +21,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// What may be written so that 5 % of the file system stay free (DESIGN section 8), bytes.
+    /// What may be written with 5 % of the file system left free, bytes: docs/concepts/safety.md.
     pub fn usable_bytes(&self) -> u64 {
         self.available_bytes.saturating_sub(self.total_bytes / 20)
     }

@@ -1,9 +1,9 @@
 //! Directories that are ours: made, marked, locked while in use, and removed.
 //!
 //! Only a directory that bears our marker is ever removed, only the files in it that we name, and
-//! never through a symbolic link (DESIGN section 8). From its making to its end it is held by its
-//! descriptor, and what is done in it is done below that ([`super::beneath`]): whoever owns the
-//! directory above may give its name to another one.
+//! never through a symbolic link (docs/concepts/safety.md). From its making to its end it is held
+//! by its descriptor, and what is done in it is done below that ([`super::beneath`]): whoever owns
+//! the directory above may give its name to another one.
 
 use std::fs::File;
 use std::io::{Read, Seek, Write};

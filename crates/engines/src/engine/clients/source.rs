@@ -2,7 +2,7 @@
 //!
 //! A client goes round in so many bytes that no compressor with a smaller window sees the same ones
 //! twice: the second block of a file would otherwise be the first one again, and a file system that
-//! compresses would flatter itself (DESIGN rule 7).
+//! compresses would flatter itself (rule 7).
 
 use base::pattern::{self, CHUNK_BYTES, Data, Header};
 

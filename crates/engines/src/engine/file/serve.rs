@@ -145,7 +145,7 @@ fn operations(job: &Job, blocks: u64) -> Option<u64> {
     }
 }
 
-/// A round of steady state: DESIGN rule 5.
+/// A round of steady state: rule 5.
 fn round_ns(direction: Direction) -> u64 {
     match direction {
         Direction::Read => READ_ROUND_NS,

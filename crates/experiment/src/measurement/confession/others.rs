@@ -6,8 +6,8 @@ use crate::measurement::{Evidence, Measurement, Note};
 use base::value::{bytes, percent};
 use facts::counters::series::Series;
 
-/// A larger share of the device's bytes, moved by others, makes the figure a shared one (DESIGN
-/// rule 6).
+/// A larger share of the device's bytes, moved by others, makes the figure a shared one
+/// (rule 6).
 pub const OTHERS_SHARE: f64 = 0.02;
 
 /// What the file system may write on its own for any load: one commit of a journal and the inodes

@@ -9,11 +9,11 @@ use facts::counters::MOST_THREADS;
 use facts::counters::series::Series;
 
 /// A core that ran our threads, or a thread of ours, that was busy for a larger share of the time
-/// leaves it open whether the storage could have done more (DESIGN rule 6).
+/// leaves it open whether the storage could have done more (rule 6).
 pub const BUSY_SHARE: f64 = 0.95;
 
 /// A larger share of the time, stolen by the hypervisor, makes times ours and not the server's
-/// (DESIGN rule 6).
+/// (rule 6).
 pub const STEAL_SHARE: f64 = 0.02;
 
 /// Shares are judged over at least this long: /proc/stat counts in ticks of 10 ms, so in less a

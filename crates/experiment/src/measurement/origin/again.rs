@@ -4,7 +4,7 @@ use crate::measurement::SecondPass;
 use base::stats::interval::{mean, sample_variance, t_quantile};
 use base::value::{duration, percent};
 
-/// A second pass over the same blocks that is faster by more came from a cache (DESIGN rule 2).
+/// A second pass over the same blocks that is faster by more came from a cache (rule 2).
 pub const FASTER_AGAIN: f64 = 0.20;
 
 /// Devices that moved more than the load had them move, by a larger share, served others as well:

@@ -184,7 +184,7 @@ fn a_workload_may_run_on_some_of_the_directories() {
     assert!(refused(&text("[]")).why.contains("no directory here"));
 }
 
-/// Near to DESIGN section 5, in directories.
+/// Near to the next one, in directories.
 const MIXED: &str = r#"
 [plan]
 name = "mixed"
@@ -270,9 +270,9 @@ fn a_knob_that_is_typed_goes_to_the_workloads_that_obey_it() {
     assert!(refused.why.contains("`file, command` has no knob"), "{refused}");
 }
 
-/// The example of DESIGN section 5, word for word but for its comments, on disks.
+/// Each kind of line that a plan may have (docs/reference/plans.md), on disks.
 #[test]
-fn the_plan_of_the_design_is_read() {
+fn a_plan_with_each_kind_of_line_is_read() {
     let text = r#"
         [plan]
         name = "brick"

@@ -213,7 +213,7 @@ fn disturbed(records: &[Record], figures: &[SummaryFigure]) -> Option<Confidence
 fn wide(figures: &[SummaryFigure]) -> Option<Confidence> {
     let times = |figure: &SummaryFigure| {
         let ends = figure.estimate.interval?;
-        // To either end by as many times (DESIGN rule 4).
+        // To either end by as many times (rule 4).
         Some((ends.high / ends.low.max(f64::MIN_POSITIVE)).sqrt())
     };
     let each = figures.iter().filter_map(|figure| Some((times(figure)?, figure)));

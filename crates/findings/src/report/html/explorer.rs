@@ -173,7 +173,7 @@ mod tests {
         assert!(axes.contains(&"streams") && axes.contains(&cells::THROUGHPUT), "{axes:?}");
     }
 
-    /// DESIGN: a figure of cached bytes must never pass for the device's.
+    /// Rule 2: a figure of cached bytes must never pass for the device's.
     #[test]
     fn every_row_says_whether_its_bytes_were_the_devices() {
         let fixture = fixture::evaluated();

@@ -1,5 +1,5 @@
 //! The same blocks once more: over 20 % faster the second time, and some cache behind the kernel
-//! held them (DESIGN rule 2).
+//! held them (rule 2).
 //!
 //! Only one that seems faster has to read them all: it ends when a part tells that it is not. A
 //! cache gives several times what the device does, and shows in a quarter as in the whole, while a
