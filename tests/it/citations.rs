@@ -92,6 +92,29 @@ fn every_rule_that_is_cited_stands_in_the_rules() {
     assert!(places.len() >= 10, "hardly any rule is cited: {places:?}");
 }
 
+/// A file that the docs send a reader to is there.
+#[test]
+fn every_file_that_the_docs_name_exists() {
+    let is_path = |word: &&str| {
+        let (top, rest) = word.split_once('/').unwrap_or((word, ""));
+        let known = ["src", "crates", "tests", "docs", "fuzz"].contains(&top);
+        known && !rest.contains(['*', '<', '{', ' ']) && rest.contains('.')
+    };
+    let (mut all, mut missing) = (0, Vec::new());
+    for (path, text) in texts().iter().filter(|(path, _)| path.extension() == Some("md".as_ref())) {
+        for word in text.split('`').skip(1).step_by(2).filter(is_path) {
+            all += 1;
+            if !Path::new(word).exists() {
+                missing.push(format!("{}: {word}", path.display()));
+            }
+        }
+    }
+    // The recipes name files that somebody may make.
+    missing.retain(|it| !it.ends_with("/NAME.rs") && !it.ends_with("/workload/scan.rs"));
+    assert!(missing.is_empty(), "{missing:#?}");
+    assert!(all > 40, "{all} files are named");
+}
+
 /// What a page says that a test holds, one does.
 #[test]
 fn every_test_that_a_rule_names_exists() {

@@ -9,6 +9,8 @@ use crate::disk::{Disk, beside_another_disk, beside_this_machine, usable};
 use crate::guest::{Disks, Guest, bootable};
 use crate::run::{draw, figure, json, trials};
 
+mod states;
+
 /// Four disks of a drawn speed deliver four times as much as a stripe, and the guest's kernel says
 /// so of an array that it was made without Brickyard's help.
 #[test]
