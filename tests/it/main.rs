@@ -49,3 +49,4 @@ mod typed;
 mod undo;
 mod verified;
 mod verify;
+mod version;
