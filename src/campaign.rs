@@ -34,6 +34,7 @@ pub mod keeper;
 pub mod layout;
 pub mod layouts;
 pub mod limits;
+pub mod peer;
 mod place;
 pub mod room;
 pub mod shares;
@@ -57,6 +58,7 @@ pub struct Run<'a> {
     /// Devices that are only read, by their places among directories.
     devices: BTreeMap<String, RawDevice>,
     machine: apply::Applier<'a>,
+    peers: peer::Peers,
     /// Below what undoes: the disks are ours until nothing stands on them.
     layouts: Option<layouts::Provisioner>,
     /// Why the next trial has no layout to run on.
@@ -93,6 +95,8 @@ pub struct Done {
     pub interrupted: bool,
     /// Settings of the machine that could not be put back.
     pub left: Vec<journal::Said>,
+    /// Those of other machines that were not, or of which nobody says whether they were.
+    pub left_at_peers: Vec<String>,
     /// Work directories that stay, as a load hangs on what they lie on; with which.
     pub behind: Vec<String>,
 }
@@ -158,6 +162,7 @@ impl<'a> Run<'a> {
         let mut run = Run {
             host,
             machine: apply::Applier::new(host, &journal, &campaign.uid),
+            peers: peer::Peers::new(uid_number(&campaign.uid)),
             layouts: None,
             unmade: None,
             store,
@@ -320,6 +325,10 @@ impl<'a> Run<'a> {
         let measured = engine_of(self.engine, trial).run(trial, &mut context);
         let killed = apply::out_of_memory(self.machine.killed_for_memory(), &trial.settings);
         notes.extend(self.machine.after());
+        let measured = measured.and_then(|measured| {
+            notes.extend(self.peers.after(&trial.settings).map_err(EngineError::Failed)?);
+            Ok(measured)
+        });
         if let Some(Err(error)) = held.map(provision::Held::release) {
             self.observer.tell(&Event::Say(error.to_string()));
         }
@@ -364,10 +373,12 @@ impl<'a> Run<'a> {
                 targets.push(target.map_err(|error| Outcome::Failed(error.to_string()))?);
             }
         }
-        self.machine.apply(&trial.settings, &targets).map_err(|error| {
+        let mut notes = self.machine.apply(&trial.settings, &targets).map_err(|error| {
             let hint = error.hint.as_ref().map_or(String::new(), |hint| format!(" ({hint})"));
             Outcome::Skipped(format!("{error}{hint}"))
-        })
+        })?;
+        notes.extend(self.peers.set(&trial.settings)?);
+        Ok(notes)
     }
 
     /// Whether the user wants to stop.
@@ -388,6 +399,7 @@ impl<'a> Run<'a> {
         let mut left =
             self.machine.restore(&mut |said| observer.tell(&Event::Say(said.to_string())));
         left.retain(journal::Said::is_left);
+        let left_at_peers = self.peers.restore();
         let mut behind = Vec::new();
         for (name, directory) in std::mem::take(&mut self.work) {
             let Some(why) = self.barred.why(&name) else {
@@ -411,7 +423,8 @@ impl<'a> Run<'a> {
         self.store.update(&self.campaign)?;
         self.store.end(self.campaign.id, clock::unix_ns())?;
         let records = self.store.light_records(self.campaign.id)?;
-        Ok(Done { campaign: self.campaign, records, interrupted, left, behind })
+        let campaign = self.campaign;
+        Ok(Done { campaign, records, interrupted, left, left_at_peers, behind })
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Applier<'a> {
     /// The load's control group.
     group: Option<String>,
     groups: u32,
+    /// By the name of each knob that is set what was read back.
+    in_force: BTreeMap<String, String>,
     /// Where the load may run; empty for everywhere.
     cpus: Vec<usize>,
 }
@@ -107,9 +109,10 @@ fn is_a_choice(place: &Place, knob: &str, value: &Value) -> Result<(), Error> {
     Err(Error::new(what, why).hint(hint))
 }
 
-/// The system knobs that are not left as they are.
+/// The system knobs of this machine that are not left as they are.
 fn set(settings: &Settings) -> impl Iterator<Item = (&'static Knob, &Value)> {
     let applied = KNOBS.iter().filter(|knob| knob.apply.is_setting());
+    let applied = applied.filter(|knob| settings.is_set_here(knob));
     let values = applied.filter_map(|knob| Some((*knob, settings.named(knob.name)?)));
     values.filter(|(_, value)| !value.is_as_is())
 }
@@ -143,6 +146,7 @@ impl<'a> Applier<'a> {
             locks: BTreeMap::new(),
             group: None,
             groups: 0,
+            in_force: BTreeMap::new(),
             cpus: Vec::new(),
         }
     }
@@ -157,8 +161,10 @@ impl<'a> Applier<'a> {
         let links = link::Link::all(self.host, settings, self.held.keys());
         self.release(&wanted)?;
         let mut notes = Vec::new();
+        self.in_force.clear();
         for one in &wanted {
             notes.extend(self.put(one).map_err(|error| leave_out(error, one.knob))?);
+            self.read_back(one);
         }
         links.iter().try_for_each(|link| link.wait(self.host))?;
         self.cpus = Vec::new();
@@ -223,6 +229,27 @@ impl<'a> Applier<'a> {
             Some(journal) => Ok(journal),
             none => Ok(none.insert(Journal::open(&self.journal_path)?)),
         }
+    }
+
+    /// Keeps what one place holds now; where a knob has several, each value once.
+    fn read_back(&mut self, one: &Wanted) {
+        let Some(held) = self.held.get(&one.place.path) else { return };
+        let text = match one.place.form.value(&held.in_force, &one.value) {
+            Some(value) => value.to_string(),
+            // CPUs, whose mask says nothing to a reader.
+            None if held.in_force == one.text => one.value.to_string(),
+            None => held.in_force.clone(),
+        };
+        let all = self.in_force.entry(one.knob.to_owned()).or_default();
+        if !all.split(" and ").any(|other| other == text) {
+            all.push_str(if all.is_empty() { "" } else { " and " });
+            all.push_str(&text);
+        }
+    }
+
+    /// By the name of each knob that the last trial had set, what was read back.
+    pub fn in_force(&self) -> BTreeMap<String, String> {
+        self.in_force.clone()
     }
 
     /// Writes one setting if it is not in force.

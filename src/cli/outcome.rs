@@ -240,6 +240,9 @@ impl Session {
             self.talk.say(&format!("warning: {left} not back"));
             self.talk.say(&format!("hint: brickyard undo --store {}", common.store.display()));
         }
+        for one in &done.left_at_peers {
+            self.talk.say(&format!("warning: {one}"));
+        }
         for one in &done.behind {
             self.talk.say(&format!("warning: {one}"));
         }
@@ -356,9 +359,10 @@ fn status(done: &Done) -> ExitCode {
         matches!(record.outcome, Outcome::Failed(_)) && !again.contains_key(&record.trial.number)
     };
     let corrupt = !corrupt(&done.records).is_empty();
+    let left = !done.left.is_empty() || !done.left_at_peers.is_empty();
     if done.interrupted {
         ExitCode::from(130)
-    } else if done.records.iter().any(failed) || corrupt || !done.left.is_empty() {
+    } else if done.records.iter().any(failed) || corrupt || left {
         ExitCode::from(1)
     } else {
         ExitCode::SUCCESS
@@ -383,7 +387,8 @@ mod tests {
         };
         let campaign = Campaign { plan: "random-read".into(), ..Campaign::default() };
         let records = outcomes.into_iter().map(record).collect();
-        Done { campaign, records, interrupted: false, left: Vec::new(), behind: Vec::new() }
+        let (left, left_at_peers, behind) = (Vec::new(), Vec::new(), Vec::new());
+        Done { campaign, records, interrupted: false, left, left_at_peers, behind }
     }
 
     fn skipped(why: &str) -> Outcome {

@@ -10,7 +10,7 @@ use super::outputs::{self, Inputs};
 use super::planned::{self, Planned};
 use super::{Common, needs};
 use crate::campaign::apply::preview;
-use crate::campaign::{layout, layouts};
+use crate::campaign::{layout, layouts, peer};
 use base::value;
 use base::value::Stop;
 use experiment::knob::{self, Scope};
@@ -109,6 +109,8 @@ struct Shown {
     endangered: Option<String>,
     /// Settings of the machine that would be written.
     writes: Vec<String>,
+    /// Settings of other machines that these would be asked for.
+    at_peers: Vec<String>,
     /// Layouts that would be made on the plan's disks.
     layouts: layouts::preview::Preview,
     /// Cells that make no sense, by the reason.
@@ -135,6 +137,7 @@ impl Shown {
             cells += 1;
         }
         let (mut space, mut no_room, mut writes) = (Vec::new(), None, Vec::new());
+        let mut at_peers = Vec::new();
         let layouts = layouts::preview::Preview::of(&Host::live(), plan, disks);
         takes_ns = takes_ns.saturating_add(layouts.takes_ns);
         if !plan.is_simulated() {
@@ -154,6 +157,7 @@ impl Shown {
             if !disks.is_empty() {
                 writes.extend(layouts::preview::later(systems.values()));
             }
+            at_peers = peer::lines(systems.values());
             let all = largest.values().map(|settings| (settings, 0));
             space = layout::bytes_needed(all.clone()).into_iter().collect();
             if disks.is_empty() {
@@ -182,6 +186,7 @@ impl Shown {
             }),
             lacking: needs::lacking(&Host::live(), plan, disks).map(|note| note.text),
             writes,
+            at_peers,
             layouts,
             senseless,
         })
@@ -294,14 +299,16 @@ impl Shown {
 
     /// What would be changed on the machine.
     fn changes(&self, plan: &Plan) -> Vec<String> {
-        match plan.is_simulated() {
+        let back = self.writes.iter().map(|write| format!("{write}, put back at the end"));
+        let mut all = match plan.is_simulated() {
             true => vec!["nothing: the server is simulated".to_owned()],
             _ if !plan.disks.is_empty() => {
                 let writes = self.writes.iter().map(|write| format!("{write}, put back after it"));
                 self.layouts.lines().into_iter().chain(writes).collect()
             }
             _ if plan.directories.is_empty() => {
-                vec!["no file is touched: nothing of it lies in a directory".to_owned()]
+                let none = "no file is touched: nothing of it lies in a directory".to_owned();
+                std::iter::once(none).chain(back).collect()
             }
             _ => plan
                 .directories
@@ -312,9 +319,11 @@ impl Shown {
                         format!("a directory {name}/brickyard-... is made, and removed at the end")
                     }
                 })
-                .chain(self.writes.iter().map(|write| format!("{write}, put back at the end")))
+                .chain(back)
                 .collect(),
-        }
+        };
+        all.extend_from_slice(&self.at_peers);
+        all
     }
 
     fn json(&self, plan: &Plan) -> Value {

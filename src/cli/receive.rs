@@ -4,10 +4,14 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
 use super::{Common, talk};
+use crate::campaign::apply;
+use crate::campaign::peer::serving::Keeper;
 use base::value;
 use engines::engine;
+use engines::fleet::setting::Changes;
 use engines::fleet::{self, Bounds, Listener, Token};
-use host::sys::{Error, signal};
+use host::journal;
+use host::sys::{Error, Host, signal};
 
 /// What `receive` takes.
 #[derive(clap::Args, Debug)]
@@ -29,6 +33,13 @@ pub struct Arguments {
     #[arg(long, value_name = "COUNT", default_value_t = 256,
           value_parser = clap::value_parser!(u16).range(1..=4096))]
     streams: u16,
+    /// Set knobs of the network, its cards and the CPUs' governor here when trials ask for it
+    ///
+    /// As root, and only for who knows the token. Each is noted beforehand in the journal beside
+    /// the store and put back when the caller is gone, at the latest when this ends; after a crash
+    /// `brickyard undo` puts it back
+    #[arg(long)]
+    allow_knobs: bool,
 }
 
 /// Listens until the user stops it; exit status 130, as of everything that is stopped.
@@ -39,37 +50,63 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let bytes = value::parse_bytes(&arguments.bytes)
         .map_err(|why| wrong("--bytes", why).hint("--bytes 100TB"))?;
     let bounds = Bounds { streams: usize::from(arguments.streams), trial_ns, bytes };
-    let token = token(arguments.listen)?;
+    let token = token(arguments)?;
     let stop = signal::stop()?;
     let at = SocketAddr::new(arguments.listen, arguments.port);
     let listener = Listener::bind(at, token.clone())?;
-    let at = listener.address().map_err(|why| Error::new("cannot listen", why))?;
-    introduce(at, token.as_ref(), common)?;
-    let quiet = common.quiet;
-    listener.serve(&stop, move |session| {
+    let keeper = arguments.allow_knobs.then(|| keeper(common)).transpose()?;
+    let listener = if keeper.is_some() { listener.with_settings() } else { listener };
+    introduce(listener.address(), token.as_ref(), keeper.is_some(), common)?;
+    let (quiet, serving) = (common.quiet, keeper.as_ref().map(Keeper::serving));
+    let served = listener.serve(&stop, move |session| {
         let tell = |text: &str| {
             if !quiet {
                 talk::line(text);
             }
         };
-        engine::attend(session, &bounds, &tell);
-    })?;
+        let changes = serving.as_ref().map(|serving| -> &dyn Changes { serving });
+        engine::attend(session, &bounds, changes, &tell);
+    });
+    let left = keeper.map_or_else(Vec::new, Keeper::end);
+    for one in &left {
+        talk::line(&format!("warning: {one}"));
+    }
+    if !left.is_empty() {
+        talk::line(&format!("hint: brickyard undo --store {}, as root", common.store.display()));
+    }
+    served?;
     Ok(ExitCode::from(130))
 }
 
-/// That of the environment; else a new one, where strangers can reach the address.
-fn token(listen: IpAddr) -> Result<Option<Token>, Error> {
+/// That of the environment; else a new one, where somebody else could have settings changed, or
+/// strangers can reach the address.
+fn token(arguments: &Arguments) -> Result<Option<Token>, Error> {
     match Token::from_environment()? {
-        None if !listen.is_loopback() => Token::draw().map(Some),
+        None if arguments.allow_knobs || !arguments.listen.is_loopback() => Token::draw().map(Some),
         token => Ok(token),
     }
 }
 
+/// Whoever changes settings, once all is back that one which was killed has left.
+fn keeper(common: &Common) -> Result<Keeper, Error> {
+    let journal = journal::beside(&common.store);
+    apply::recover(&Host::live(), &journal, &mut |said| {
+        talk::line(&format!("an earlier run was killed: {said}"));
+    })?;
+    Keeper::start(&journal)
+}
+
 /// Says where it listens, and what to type on the other machine.
-fn introduce(at: SocketAddr, token: Option<&Token>, common: &Common) -> anyhow::Result<()> {
+fn introduce(
+    at: SocketAddr,
+    token: Option<&Token>,
+    sets: bool,
+    common: &Common,
+) -> anyhow::Result<()> {
     let assignment = token.map(Token::assignment);
     if common.json {
-        let document = serde_json::json!({ "listens": at, "token": assignment });
+        let document =
+            serde_json::json!({ "listens": at, "token": assignment, "allows_knobs": sets });
         talk::data(&document.to_string())?;
         return Ok(());
     }
@@ -83,8 +120,15 @@ fn introduce(at: SocketAddr, token: Option<&Token>, common: &Common) -> anyhow::
     let assignment = assignment.map(|text| text + " ").unwrap_or_default();
     let other = if at.ip().is_loopback() { "this machine" } else { "the other machine" };
     let there = host + &port;
+    let what = match sets {
+        false => "changes nothing here".to_owned(),
+        true => format!(
+            "sets network knobs here for trials with settings-at=peer or both, each noted in {}",
+            journal::beside(&common.store).display()
+        ),
+    };
     talk::data(&format!(
-        "listens on {at} until Ctrl-C, and changes nothing here; on {other}:\n  \
+        "listens on {at} until Ctrl-C, and {what}; on {other}:\n  \
          {assignment}brickyard send {there} network"
     ))?;
     Ok(())

@@ -11,7 +11,7 @@ use super::{Common, needs, talk};
 use crate::campaign::apply::preview;
 use crate::campaign::layouts::{self, Provisioner};
 use crate::campaign::{Run, layout::check_space, limits};
-use crate::campaign::{room, shares};
+use crate::campaign::{peer, room, shares};
 use experiment::campaign::Campaign;
 use experiment::knob::Settings;
 use experiment::measurement::Note;
@@ -201,7 +201,7 @@ fn look(
     needs::check(&host, plan, disks)?;
     cells().try_for_each(|settings| shares::check(&settings))?;
     if engine.kind().is_simulated() {
-        return arguments.dry_run.then(|| dry_run((&[], &[]), &[], common)).transpose();
+        return arguments.dry_run.then(|| dry_run(&Dry::default(), common)).transpose();
     }
     let all: Vec<Settings> = cells().collect();
     if disks.is_empty() {
@@ -220,15 +220,16 @@ fn look(
         let mut writes = preview::writes(&host, all.iter(), &targets)?;
         writes.splice(..0, shares::lines(all.iter()));
         let opened = room::lines(&host, &plan.directories)?;
+        let at_peers = peer::lines(all.iter());
         if disks.is_empty() {
             let mut made = plan.directories.clone();
             made.retain(|place| !is_device(place));
-            return dry_run((&opened, &writes), &made, common).map(Some);
+            return dry_run(&Dry { opened, writes, at_peers, made }, common).map(Some);
         }
         let layouts = layouts::preview::Preview::of(&host, plan, disks);
         writes.splice(..0, layouts.lines());
         writes.extend(layouts::preview::later(all.iter()));
-        let shown = dry_run((&[], &writes), &[], common)?;
+        let shown = dry_run(&Dry { writes, at_peers, ..Dry::default() }, common)?;
         // Nothing is in front of a real run that this does not tell.
         if !journal::beside(&common.store).exists() {
             layouts::check(&host, disks, &arguments.wipe, needed)?;
@@ -241,6 +242,7 @@ fn look(
         layouts::check(&host, disks, &arguments.wipe, needed)?;
     }
     needs::reach(all.iter())?;
+    peer::check(all.iter())?;
     Ok(None)
 }
 
@@ -336,22 +338,35 @@ fn again(session: &Session, from: &mut Unfinished, which: &[Again]) -> Result<()
     Ok(())
 }
 
+/// What a run would do to machines, a line each.
+#[derive(Default)]
+struct Dry {
+    /// What it would open to read.
+    opened: Vec<String>,
+    /// What it would write on this machine.
+    writes: Vec<String>,
+    /// What it would have others set on theirs.
+    at_peers: Vec<String>,
+    /// Directories in which it would make files.
+    made: Vec<String>,
+}
+
 /// Prints what a run would open to read it, and what it would change.
-fn dry_run(
-    (opened, writes): (&[String], &[String]),
-    directories: &[String],
-    common: &Common,
-) -> anyhow::Result<ExitCode> {
+fn dry_run(dry: &Dry, common: &Common) -> anyhow::Result<ExitCode> {
+    let Dry { opened, writes, at_peers, made } = dry;
     if common.json {
-        let mut document = serde_json::json!({ "directories": directories, "writes": writes });
+        let mut document = serde_json::json!({ "directories": made, "writes": writes });
         if !opened.is_empty() {
             document["reads"] = serde_json::json!(opened);
+        }
+        if !at_peers.is_empty() {
+            document["settings_at_peer"] = serde_json::json!(at_peers);
         }
         talk::data(&serde_json::to_string_pretty(&document)?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut text: Vec<String> = Vec::new();
-    for name in directories {
+    for name in made {
         text.push(format!("make {name}/brickyard-*, fill it with files, remove it at the end"));
     }
     text.extend_from_slice(opened);
@@ -360,6 +375,7 @@ fn dry_run(
         let journal = journal::beside(&common.store);
         text.push(format!("note each in {} before, and put it back at the end", journal.display()));
     }
+    text.extend_from_slice(at_peers);
     talk::data(&text.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }

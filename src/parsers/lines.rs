@@ -14,8 +14,9 @@ use engines::engine::integrity::state::{Shape, State};
 use engines::engine::load::protocol::{Command, LoadResult, LoadSpec, Message, write_histogram};
 use engines::engine::net::pact::{Order, Said, Told, Word, Yielded, align, join};
 use engines::fleet::greeting::{Answer, First, Proof};
+use engines::fleet::setting::{Ask, Reply};
 use engines::fleet::{Alignment, Offset, Tick};
-use experiment::knob::Settings;
+use experiment::knob::{Settings, peer as of_peer};
 use experiment::measurement::{
     Amount, Measurement, Operation, Outcome, Record, Stream, Window, figures, latency_histogram,
 };
@@ -192,7 +193,12 @@ pub fn of_peers() -> Vec<Vec<u8>> {
         br#"{"nonce":{"brickyard":"0.1.0","protocol":9,"nonce":"00ff"}}"#.to_vec(),
         br#"{"welcome":{"proof":"00","host":{"name":"a","kernel":"6.1","cpus":4,"version":"1"}}}"#
             .to_vec(),
-        br#"{"proof":"00ff"}"#.to_vec(),
+        br#"{"proof":"00ff","purpose":{"campaign":7,"settings":true}}"#.to_vec(),
+        br#"{"set":{"gro":"false","network-interface":"eth0","tcp-buffer-max":"1MiB"}}"#.to_vec(),
+        br#"{"check":{"rps":"0-3,8","interrupt-coalescing":"66us","qdisc":"fq"}}"#.to_vec(),
+        br#"{"set":{"values":{"gro":"false"},"notes":[{"kind":"setting-rounded","text":"x"}]}}"#
+            .to_vec(),
+        br#"{"back":["cannot write"]}"#.to_vec(),
         br#"{"busy":"it is in the middle of a talk"}"#.to_vec(),
         line(&Tick { clock: 1, monotonic_ns: 5_000_000_000 }),
         line(&json!({ "yielded": yielded })),
@@ -211,6 +217,12 @@ pub fn peer(bytes: &[u8]) {
         let _ = talk.mismatch();
     }
     let _ = serde_json::from_str::<Told>(&text);
+    let _ = serde_json::from_str::<Reply>(&text);
+    if let Ok(Ask::Check(asked) | Ask::Set(asked)) = serde_json::from_str::<Ask>(&text)
+        && let Ok(settings) = of_peer::read(&asked)
+    {
+        let _ = of_peer::said(&settings);
+    }
     if let Ok(Order { engine, order }) = serde_json::from_str::<Order>(&text) {
         let _ = Settings::from_json(&engine, &order.settings);
     }

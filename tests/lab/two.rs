@@ -2,6 +2,7 @@
 
 mod both;
 mod datagrams;
+mod settings;
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::disk::{alone, beside_a_guest, usable};
+use crate::disk::{alone, beside_a_guest, sh, usable};
 use crate::network::{Pair, limit};
 use crate::run::{draw, figure, noted, parse, trials};
 
@@ -22,9 +23,15 @@ pub struct Receiver {
 
 impl Receiver {
     pub fn new(pair: &Pair) -> Receiver {
+        Receiver::with(pair, &[])
+    }
+
+    /// The same, with more arguments.
+    pub fn with(pair: &Pair, more: &[&str]) -> Receiver {
         let program = env!("CARGO_BIN_EXE_brickyard");
         let mut child = Command::new("ip")
             .args(["netns", "exec", &pair.b, program, "receive", "--listen", "10.89.0.2", "--json"])
+            .args(more)
             .stdout(Stdio::piped())
             .spawn()
             .expect("ip can be started");
@@ -36,6 +43,12 @@ impl Receiver {
         let token = said["token"].as_str().expect("a token").to_owned();
         let token = token.strip_prefix("BRICKYARD_TOKEN=").expect("an assignment").to_owned();
         Receiver { child, token }
+    }
+
+    /// Ends it by this signal, and waits until it has.
+    fn end(&mut self, signal: &str) {
+        sh("kill", &[signal, &self.child.id().to_string()]);
+        self.child.wait().expect("waited for");
     }
 
     fn command(&self, pair: &Pair, folder: &Path, more: &[&str]) -> Command {

@@ -4,7 +4,8 @@
 //! One machine listens (`brickyard receive`), the other calls. Every connection begins with one
 //! line: that of a caller who wants to talk, or that of a stream of bytes which a talk has
 //! announced, with its ticket. Whoever says anything else, or nothing, is gone after seconds and
-//! has cost a small thread. What both talk about is the business of the engine.
+//! has cost a small thread. What both talk about is the business of the engine; but for the talk in
+//! which settings of the listener's machine are changed ([`setting`]).
 
 mod address;
 mod call;
@@ -12,6 +13,7 @@ mod clock;
 pub mod greeting;
 mod link;
 mod listen;
+pub mod setting;
 #[cfg(test)]
 mod tests;
 mod token;
@@ -19,10 +21,10 @@ mod token;
 pub use address::{Address, PORT};
 pub use call::Call;
 pub use clock::{Alignment, Offset, Tick};
-pub use greeting::Host;
+pub use greeting::{Host, Purpose};
 pub use link::{Link, Voice};
 pub use listen::{Bounds, Listener, Session};
 pub use token::Token;
 
 /// What both ends must have in common. It grows with every change of what they say to each other.
-const PROTOCOL: u32 = 2;
+const PROTOCOL: u32 = 3;

@@ -25,6 +25,7 @@ mod layout;
 mod mail;
 mod near;
 mod net;
+pub mod peer;
 mod replay;
 mod settings;
 mod sim;
@@ -111,6 +112,12 @@ pub enum Apply {
 }
 
 impl Apply {
+    /// Whether either end of a network trial has such a setting, be there files or none.
+    pub fn is_of_either_end(self) -> bool {
+        use system::lies::Files::{Governors, Network};
+        matches!(self, Apply::Interface(_) | Apply::Files(Network { .. } | Governors))
+    }
+
     /// Whether it is a setting of the machine, in force for a trial and put back after it.
     pub fn is_setting(self) -> bool {
         !matches!(self, Apply::Engine | Apply::Layout | Apply::ByHand | Apply::Name)
@@ -282,6 +289,8 @@ pub const KNOBS: &[&Knob] = &[
     &system::mount::NCONNECT.listed(),
     &system::network::OPTMEM_MAX.listed(),
     &system::interface::NETWORK_INTERFACE.listed(),
+    &system::interface::SETTINGS_AT.listed(),
+    &system::interface::PEER_INTERFACE.listed(),
     &system::interface::INTERFACE_MTU.listed(),
     &system::interface::INTERRUPT_COALESCING.listed(),
     &system::interface::ADAPTIVE_COALESCING.listed(),

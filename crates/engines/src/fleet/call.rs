@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::clock::{Offset, Tick};
-use super::greeting::{Answer, First, Host, Proof, Stream, Talk};
+use super::greeting::{Answer, First, Host, Proof, Purpose, Stream, Talk};
 use super::link::{ANSWER_BYTES_MAX, GREETING_BYTES_MAX, Link, Voice};
 use super::token::{By, Token, nonce};
 use super::{Address, PROTOCOL};
@@ -56,14 +56,18 @@ impl Hearing {
 }
 
 impl Call {
-    /// Calls, and is let in.
+    /// Calls, and is let in for this.
     ///
     /// # Errors
     /// When nobody listens there, the listener refuses, or does not know our token.
-    pub fn place(address: &Address, token: Option<&Token>) -> Result<Call, Error> {
+    pub fn place(
+        address: &Address,
+        token: Option<&Token>,
+        purpose: Purpose,
+    ) -> Result<Call, Error> {
         let until_ns = monotonic_ns() + BUSY_MAX.as_nanos() as u64;
         loop {
-            match Call::once(address, token) {
+            match Call::once(address, token, purpose) {
                 // It may not have noticed yet that our trial before this one is over.
                 Err((_, true)) if monotonic_ns() < until_ns => std::thread::sleep(BUSY_LOOK),
                 Err((error, _)) => return Err(error),
@@ -73,7 +77,11 @@ impl Call {
     }
 
     /// One attempt; beside its error, whether the other end was busy.
-    fn once(address: &Address, token: Option<&Token>) -> Result<Call, (Error, bool)> {
+    fn once(
+        address: &Address,
+        token: Option<&Token>,
+        purpose: Purpose,
+    ) -> Result<Call, (Error, bool)> {
         let what = || format!("cannot reach the other end at {address}");
         let socket = connect(address).map_err(|why| {
             let error = Error::new(what(), why).hint(
@@ -87,12 +95,12 @@ impl Call {
         let (link, voice) = Link::new(socket, ANSWER_MAX, GREETING_BYTES_MAX).map_err(failed)?;
         let link = Hearing(Some(link));
         let mut call = Call { link, voice, host: Host::default(), there: ends.0, here: ends.1 };
-        call.greet(token).map_err(|why| (why.under(&what()), why.busy))?;
+        call.greet(token, purpose).map_err(|why| (why.under(&what()), why.busy))?;
         call.link.0.iter_mut().for_each(|link| link.let_in(ANSWER_BYTES_MAX));
         Ok(call)
     }
 
-    fn greet(&mut self, token: Option<&Token>) -> Result<(), Refusal> {
+    fn greet(&mut self, token: Option<&Token>, purpose: Purpose) -> Result<(), Refusal> {
         let ours = nonce().map_err(|error| Refusal::from(error.to_string()))?;
         self.tell(&First::Talk(Talk::own(&ours)))?;
         let theirs = match self.answer()? {
@@ -106,7 +114,7 @@ impl Call {
             }
         };
         let proof = token.map(|token| token.proof(By::Caller, &ours, &theirs));
-        self.tell(&Proof { proof: proof.unwrap_or_default() })?;
+        self.tell(&Proof { proof: proof.unwrap_or_default(), purpose })?;
         match self.answer()? {
             Answer::Welcome { proof, host } => {
                 let known = |token: &Token| token.is_proven(&proof, By::Listener, &ours, &theirs);
@@ -126,11 +134,13 @@ impl Call {
 
     fn tell(&self, message: &impl Serialize) -> Result<(), Refusal> {
         self.voice.expect_within(ANSWER_MAX);
-        self.voice.say(message).map_err(|why| why.to_string().into())
+        self.voice.say(message).map_err(Refusal::of)
     }
 
     fn answer(&mut self) -> Result<Answer, Refusal> {
-        self.hear().map_err(Refusal::from)
+        let line = self.link.0.as_mut().map(Link::line).transpose().map_err(Refusal::of)?;
+        let line = line.flatten().ok_or_else(|| Refusal::from("it has hung up".to_owned()))?;
+        understood(&line).map_err(Refusal::from)
     }
 
     /// The next message; in words why there is none.
@@ -142,11 +152,15 @@ impl Call {
             return Err("somebody else listens to it".to_owned());
         };
         match link.line() {
-            Ok(Some(line)) => serde_json::from_str(&line)
-                .map_err(|_| format!("{NOT_US} (protocol {PROTOCOL} is spoken here)")),
+            Ok(Some(line)) => understood(&line),
             Ok(None) => Err("it has hung up".to_owned()),
             Err(why) => Err(why.to_string()),
         }
+    }
+
+    /// Its answers are no longer than this from now on.
+    pub(super) fn answers_within(&mut self, bytes_max: usize) {
+        self.link.0.iter_mut().for_each(|link| link.let_in(bytes_max));
     }
 
     /// Compares both clocks.
@@ -179,6 +193,10 @@ impl Call {
     }
 }
 
+fn understood<T: DeserializeOwned>(line: &str) -> Result<T, String> {
+    serde_json::from_str(line).map_err(|_| format!("{NOT_US} (protocol {PROTOCOL} is spoken here)"))
+}
+
 const NOT_US: &str = "what answers there is no `brickyard receive`";
 
 /// Why a greeting came to nothing.
@@ -194,6 +212,13 @@ impl From<String> for Refusal {
 }
 
 impl Refusal {
+    /// A listener that puts settings back makes its socket anew, and resets who is about to be let
+    /// in: he is to call again.
+    fn of(why: std::io::Error) -> Refusal {
+        let busy = why.kind() == std::io::ErrorKind::ConnectionReset;
+        Refusal { why: why.to_string(), busy }
+    }
+
     fn under(&self, what: &str) -> Error {
         // It is printed, and a stranger may have written it.
         let why: String = self.why.chars().filter(|c| !c.is_control()).take(600).collect();

@@ -62,6 +62,17 @@ pub enum Answer {
 pub struct Proof {
     /// Empty where the caller has no token.
     pub proof: String,
+    /// What the talk is about.
+    pub purpose: Purpose,
+}
+
+/// What a caller wants to talk about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Purpose {
+    /// The campaign that it is for, by the number which its blocks bear; 0 before it has begun.
+    pub campaign: u64,
+    /// Settings of the listener's machine for its trials; else the trials themselves.
+    pub settings: bool,
 }
 
 /// The machine at an end, for the record.

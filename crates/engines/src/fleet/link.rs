@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use host::sys::clock::monotonic_ns;
+use host::sys::keepalive::keep_alive;
 
 /// A line that is longer is not read: of what a listener is told, and of what it answers.
 pub(super) const TOLD_BYTES_MAX: usize = 1 << 20;
@@ -145,6 +146,15 @@ impl Voice {
     pub fn expect_within(&self, within: Duration) {
         let within_ns = u64::try_from(within.as_nanos()).unwrap_or(u64::MAX);
         self.until_ns.store(monotonic_ns().saturating_add(within_ns), Relaxed);
+    }
+
+    /// Has the connection end when the other end's machine goes away and nobody says so; for talks
+    /// in which nothing may be said for hours.
+    ///
+    /// # Errors
+    /// With the kernel's words.
+    pub fn keep_alive(&self) -> io::Result<()> {
+        keep_alive(&self.socket.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Ends the connection both ways, whoever else holds it; one that has ended already stays so.

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::greeting::{Answer, First, Host, Proof, Stream, Talk};
+use super::address::PORT;
+use super::greeting::{Answer, First, Host, Proof, Purpose, Stream, Talk};
 use super::link::{Link, TOLD_BYTES_MAX, Voice};
 use super::token::{By, Token, nonce};
 use host::sys::Error;
@@ -22,6 +23,8 @@ const STRANGERS_OF_ONE_MAX: usize = 64;
 const STRANGERS_MAX: usize = 128;
 /// Their threads call nothing deep.
 const STACK_BYTES: usize = 1 << 20;
+/// The listener makes its socket anew within this, or has stopped.
+const RENEWAL_MAX: Duration = Duration::from_secs(10);
 /// How often the user's wish to stop is looked for.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
@@ -40,8 +43,17 @@ pub struct Bounds {
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
-    token: Option<Token>,
+    at: SocketAddr,
+    rules: Rules,
     door: Arc<Door>,
+}
+
+/// Who is let in, and for what.
+#[derive(Clone, Debug)]
+struct Rules {
+    token: Option<Token>,
+    /// Settings of this machine may be changed.
+    settings: bool,
 }
 
 /// What the threads of all connections share.
@@ -50,9 +62,53 @@ struct Door {
     /// Connections that have not said what they are for.
     strangers: Arc<Crowd>,
     /// Who is being talked to.
-    caller: Mutex<Option<SocketAddr>>,
+    held: Mutex<Held>,
     /// The streams that are expected.
     expected: Mutex<Option<Expected>>,
+    /// Who waits for the listening socket to be made anew.
+    renewal: Mutex<Option<Sender<()>>>,
+}
+
+/// Who is being talked to.
+#[derive(Debug, Default)]
+struct Held {
+    /// Whose trials are run.
+    trials: Option<SocketAddr>,
+    /// Whose settings are in force, and for which campaign.
+    settings: Option<(SocketAddr, u64)>,
+}
+
+impl Held {
+    /// Takes the place of such a talk; else why there is none.
+    fn take(&mut self, caller: SocketAddr, purpose: Purpose) -> Result<(), String> {
+        match (purpose.settings, self.trials, self.settings) {
+            (true, _, Some((other, _))) => {
+                Err(format!("settings of its machine are in force for {other}; one at a time"))
+            }
+            (true, Some(other), None) | (false, Some(other), _) => Err(format!(
+                "it is in the middle of a talk with {other}; one at a time is measured"
+            )),
+            (false, None, Some((other, campaign))) if campaign != purpose.campaign => Err(format!(
+                "settings of its machine are in force for a campaign of {other}; one at a time is \
+                 measured"
+            )),
+            (true, None, None) => {
+                self.settings = Some((caller, purpose.campaign));
+                Ok(())
+            }
+            (false, None, _) => {
+                self.trials = Some(caller);
+                Ok(())
+            }
+        }
+    }
+
+    fn leave(&mut self, purpose: Purpose) {
+        match purpose.settings {
+            true => self.settings = None,
+            false => self.trials = None,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -67,7 +123,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 /// A caller who was let in. One is talked to at a time: two trials at once would measure each
-/// other.
+/// other. Whoever has settings changed talks beside the trials of the same campaign.
 #[derive(Debug)]
 pub struct Session {
     /// What it says; to be taken by whoever listens to it.
@@ -78,13 +134,17 @@ pub struct Session {
     pub caller: SocketAddr,
     /// Which of our addresses it called.
     pub here: SocketAddr,
+    /// What it wants.
+    pub purpose: Purpose,
     door: Arc<Door>,
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
-        lock(&self.door.expected).take();
-        lock(&self.door.caller).take();
+        if !self.purpose.settings {
+            lock(&self.door.expected).take();
+        }
+        lock(&self.door.held).leave(self.purpose);
     }
 }
 
@@ -105,6 +165,25 @@ impl Session {
     pub fn shut(&self) {
         lock(&self.door.expected).take();
     }
+
+    /// Whether somebody's trial runs here.
+    pub fn is_measuring(&self) -> bool {
+        lock(&self.door.held).trials.is_some()
+    }
+
+    /// Has the listening socket made anew, and waits for that: a connection that it lets in begins
+    /// with the buffers which were in force when the socket was made. Whoever is about to connect,
+    /// and is nobody of this talk, is turned away.
+    ///
+    /// # Errors
+    /// When nobody listens any more.
+    pub fn renew(&self) -> Result<(), Error> {
+        let (sender, done) = channel();
+        *lock(&self.door.renewal) = Some(sender);
+        done.recv_timeout(RENEWAL_MAX).map_err(|_| {
+            Error::new("cannot listen with the new settings", "the listener has stopped")
+        })
+    }
 }
 
 impl Listener {
@@ -121,19 +200,28 @@ impl Listener {
         let failed = |why: std::io::Error| {
             Error::new(what(), why).hint("`ip address` lists this machine's; --port takes another")
         };
-        let socket = TcpListener::bind(address).map_err(failed)?;
-        socket.set_nonblocking(true).map_err(failed)?;
-        let strangers = Crowd::new(STRANGERS_MAX, STRANGERS_OF_ONE_MAX);
-        let door = Door { strangers, caller: Mutex::default(), expected: Mutex::default() };
-        Ok(Listener { socket, token, door: Arc::new(door) })
+        let socket = listen(address).map_err(failed)?;
+        let at = socket.local_addr().map_err(failed)?;
+        let door = Door {
+            strangers: Crowd::new(STRANGERS_MAX, STRANGERS_OF_ONE_MAX),
+            held: Mutex::default(),
+            expected: Mutex::default(),
+            renewal: Mutex::default(),
+        };
+        let rules = Rules { token, settings: false };
+        Ok(Listener { socket, at, rules, door: Arc::new(door) })
+    }
+
+    /// Lets in as well who wants settings of this machine changed.
+    #[must_use]
+    pub fn with_settings(mut self) -> Listener {
+        self.rules.settings = true;
+        self
     }
 
     /// Where it listens.
-    ///
-    /// # Errors
-    /// With the kernel's words.
-    pub fn address(&self) -> std::io::Result<SocketAddr> {
-        self.socket.local_addr()
+    pub fn address(&self) -> SocketAddr {
+        self.at
     }
 
     /// Lets callers in until the user wants to stop; `hold` talks to each on a thread of its own.
@@ -141,38 +229,59 @@ impl Listener {
     /// # Errors
     /// When the kernel lets no more connections in.
     pub fn serve(
-        &self,
+        self,
         stop: &Stop,
         hold: impl Fn(Session) + Clone + Send + 'static,
     ) -> Result<(), Error> {
+        let Listener { mut socket, at, rules, door } = self;
         while !stop.asked() {
             // A signal ends the wait as well.
-            let _ = poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&LOOK));
-            match self.socket.accept() {
-                Ok((socket, caller)) => self.meet(socket, caller, hold.clone()),
+            let _ = poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&LOOK));
+            if let Some(waits) = lock(&door.renewal).take() {
+                // No two may listen there.
+                drop(socket);
+                let again = |why| Error::new(format!("cannot listen on {at} again"), why);
+                socket = listen(at).map_err(again)?;
+                let _ = waits.send(());
+            }
+            match socket.accept() {
+                Ok((socket, caller)) => meet(socket, caller, &rules, &door, hold.clone()),
                 Err(why) if is_passing(&why) => {}
                 Err(why) => return Err(Error::new("cannot accept a connection", why)),
             }
         }
         Ok(())
     }
+}
 
-    fn meet(&self, socket: TcpStream, caller: SocketAddr, hold: impl Fn(Session) + Send + 'static) {
-        // Whoever has to go for another one finds his connection closed.
-        let Ok(closes) = socket.try_clone() else { return };
-        let leave = move || drop(closes.shutdown(Shutdown::Both));
-        let Some(stranger) = self.door.strangers.enter(caller.ip(), leave) else { return };
-        let (token, door) = (self.token.clone(), Arc::clone(&self.door));
-        let builder = std::thread::Builder::new().name("caller".to_owned());
-        // Without a thread for him the caller is turned away.
-        let _ = builder.stack_size(STACK_BYTES).spawn(move || {
-            let met = greet(socket, caller, token.as_ref(), &door, &stranger);
-            drop(stranger);
-            if let Some(session) = met {
-                hold(session);
-            }
-        });
-    }
+/// A socket that listens there.
+fn listen(at: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = TcpListener::bind(at)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
+}
+
+fn meet(
+    socket: TcpStream,
+    caller: SocketAddr,
+    rules: &Rules,
+    door: &Arc<Door>,
+    hold: impl Fn(Session) + Send + 'static,
+) {
+    // Whoever has to go for another one finds his connection closed.
+    let Ok(closes) = socket.try_clone() else { return };
+    let leave = move || drop(closes.shutdown(Shutdown::Both));
+    let Some(stranger) = door.strangers.enter(caller.ip(), leave) else { return };
+    let (rules, door) = (rules.clone(), Arc::clone(door));
+    let builder = std::thread::Builder::new().name("caller".to_owned());
+    // Without a thread for him the caller is turned away.
+    let _ = builder.stack_size(STACK_BYTES).spawn(move || {
+        let met = greet(socket, caller, &rules, &door, &stranger);
+        drop(stranger);
+        if let Some(session) = met {
+            hold(session);
+        }
+    });
 }
 
 /// What one connection does to `accept`, and the next need not: accept(2).
@@ -191,7 +300,7 @@ fn is_passing(why: &std::io::Error) -> bool {
 fn greet(
     socket: TcpStream,
     caller: SocketAddr,
-    token: Option<&Token>,
+    rules: &Rules,
     door: &Arc<Door>,
     stranger: &Place,
 ) -> Option<Session> {
@@ -203,17 +312,19 @@ fn greet(
             None
         }
         First::Talk(talk) => {
-            let welcome = match let_in(&talk, &mut link, &voice, token, caller, door) {
-                Ok(welcome) => welcome,
-                Err(why) => {
-                    let _ = voice.say(&why?);
-                    return None;
-                }
-            };
+            let (welcome, purpose) =
+                match let_in(&talk, &mut link, &voice, rules, (caller, here), door) {
+                    Ok(welcome) => welcome,
+                    Err(why) => {
+                        let _ = voice.say(&why?);
+                        return None;
+                    }
+                };
             stranger.set(Doing::Served);
             link.let_in(TOLD_BYTES_MAX);
             // From here on it is somebody: dropping this opens the place again.
-            let session = Session { link: Some(link), voice, caller, here, door: door.clone() };
+            let link = Some(link);
+            let session = Session { link, voice, caller, here, purpose, door: door.clone() };
             session.voice.say(&welcome).ok()?;
             Some(session)
         }
@@ -226,10 +337,10 @@ fn let_in(
     talk: &Talk,
     link: &mut Link,
     voice: &Voice,
-    token: Option<&Token>,
-    caller: SocketAddr,
+    rules: &Rules,
+    (caller, here): (SocketAddr, SocketAddr),
     door: &Door,
-) -> Result<Answer, Option<Answer>> {
+) -> Result<(Answer, Purpose), Option<Answer>> {
     let refused = |why: &str| Some(Answer::Refused(why.to_owned()));
     if let Some(why) = talk.mismatch() {
         return Err(refused(&why));
@@ -238,8 +349,8 @@ fn let_in(
     voice.say(&Answer::Nonce(Talk::own(&ours))).map_err(|_| None)?;
     let line = link.line().ok().flatten().ok_or(None)?;
     let proof: Proof = serde_json::from_str(&line).map_err(|_| None)?;
-    let theirs = &talk.nonce;
-    let proof = match token {
+    let (theirs, purpose) = (&talk.nonce, proof.purpose);
+    let proof = match &rules.token {
         None => String::new(),
         Some(token) if token.is_proven(&proof.proof, By::Caller, theirs, &ours) => {
             token.proof(By::Listener, theirs, &ours)
@@ -254,13 +365,24 @@ fn let_in(
             return Err(refused(why));
         }
     };
-    let mut place = lock(&door.caller);
-    if let Some(other) = *place {
-        let why = format!("it is in the middle of a talk with {other}; one at a time is measured");
-        return Err(Some(Answer::Busy(why)));
+    if purpose.settings && !rules.settings {
+        return Err(refused(&not_allowed(here)));
     }
-    *place = Some(caller);
-    Ok(Answer::Welcome { proof, host: Host::own() })
+    lock(&door.held).take(caller, purpose).map_err(|why| Some(Answer::Busy(why)))?;
+    Ok((Answer::Welcome { proof, host: Host::own() }, purpose))
+}
+
+/// Why no setting is changed, with what to type at this end.
+fn not_allowed(here: SocketAddr) -> String {
+    let port = match here.port() {
+        PORT => String::new(),
+        other => format!(" --port {other}"),
+    };
+    format!(
+        "`brickyard receive` there changes no setting of its machine; type there, as root: \
+         `brickyard receive --listen {}{port} --allow-knobs`",
+        here.ip()
+    )
 }
 
 /// Gives a stream to whoever expects it; any other is closed.

@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use super::greeting::{Answer, First, Talk};
 use super::listen::{Listener, Session};
 use super::token::Token;
-use super::{Address, Call, Tick};
+use super::{Address, Call, Purpose, Tick};
 use host::sys::clock::monotonic_ns;
 use host::sys::signal::Stop;
 
@@ -42,7 +42,7 @@ fn answer(mut session: Session) {
 fn listening(token: Option<Token>) -> Listening {
     let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = Listener::bind(at, token).unwrap();
-    let (address, stop) = (listener.address().unwrap(), Arc::new(Stop::new()));
+    let (address, stop) = (listener.address(), Arc::new(Stop::new()));
     let held = Arc::new(AtomicUsize::new(0));
     let (own, counted) = (stop.clone(), held.clone());
     std::thread::spawn(move || {
@@ -68,7 +68,7 @@ impl Listening {
 
     fn call(&self, token: Option<&Token>) -> Result<Call, String> {
         let address = Address::parse(&self.address.to_string()).unwrap();
-        Call::place(&address, token).map_err(|error| error.to_string())
+        Call::place(&address, token, Purpose::default()).map_err(|error| error.to_string())
     }
 
     /// Says this and gives all that comes back until the other end closes.
@@ -99,7 +99,10 @@ fn who_knows_the_token_is_let_in_and_nobody_else_and_both_are_told_why() {
     assert_eq!(listening.held(1), 1);
     // It never went over the wire.
     let hello = serde_json::to_string(&First::Talk(Talk::own("0"))).unwrap();
-    let said = listening.say(format!("{hello}\n{{\"proof\":\"\"}}\n").as_bytes());
+    let said = listening.say(
+        format!("{hello}\n{{\"proof\":\"\",\"purpose\":{{\"campaign\":0,\"settings\":false}}}}\n")
+            .as_bytes(),
+    );
     assert!(said.contains("refused") && !said.contains(&token.assignment()[16..]), "{said}");
 }
 
@@ -131,7 +134,7 @@ fn a_listener_that_does_not_know_the_token_is_found_out() {
         std::thread::sleep(Duration::from_secs(1));
     });
     let token = Token::draw().unwrap();
-    let error = Call::place(&address, Some(&token)).unwrap_err().to_string();
+    let error = Call::place(&address, Some(&token), Purpose::default()).unwrap_err().to_string();
     assert!(error.contains("does not know the token"), "{error}");
 }
 
@@ -152,7 +155,7 @@ fn another_version_is_refused_in_one_sentence_at_either_end() {
         caller.write_all(line.as_bytes()).unwrap();
         let _ = caller.read_to_end(&mut Vec::new());
     });
-    let error = Call::place(&address, None).unwrap_err().to_string();
+    let error = Call::place(&address, None, Purpose::default()).unwrap_err().to_string();
     assert!(error.contains("same version on both machines"), "{error}");
 }
 
@@ -240,7 +243,7 @@ fn an_answer_without_an_end_is_read_no_further_than_a_greeting() {
         let piece = vec![b'x'; 1 << 20];
         (0..1024).take_while(|_| caller.write_all(&piece).is_ok()).count()
     });
-    let error = Call::place(&address, None).unwrap_err().to_string();
+    let error = Call::place(&address, None, Purpose::default()).unwrap_err().to_string();
     assert!(error.contains("a line of more than"), "{error}");
     assert!(sent.join().unwrap() < 64, "what the kernel holds on its own, MiB");
 }
@@ -285,7 +288,7 @@ proptest! {
         let token = Token::new("a token of twenty bytes").unwrap();
         let listening = listening(Some(token.clone()));
         let hello = serde_json::to_string(&First::Talk(Talk::own("00"))).unwrap() + "\n";
-        let proof = "{\"proof\":\"00\"}\n";
+        let proof = "{\"proof\":\"00\",\"purpose\":{\"campaign\":0,\"settings\":true}}\n";
         let mut said = format!("{hello}{proof}").into_bytes();
         match kind {
             0 => said = noise,

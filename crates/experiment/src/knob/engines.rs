@@ -104,7 +104,8 @@ const SIMULATED: Family = knobs! {
 
 /// Of what goes over a network.
 const WIRES: Family = knobs! {
-    WIRE, PEER_NAMESPACE, PEER, MTU, SOCKET_BUFFER, PACING, INTERFACES
+    WIRE, PEER_NAMESPACE, PEER, MTU, SOCKET_BUFFER, PACING, INTERFACES, SETTINGS_AT,
+    PEER_INTERFACE
 };
 
 /// Of what goes over TCP.
@@ -271,9 +272,10 @@ pub const NET: EngineKind = EngineKind {
         CHECKED,
         WIRES,
         TCP,
+        STACK,
         CARDS,
         knobs! {
-            WARM_UP, DIRECTION, MESSAGE_SIZE
+            WARM_UP, DIRECTION, MESSAGE_SIZE, CPU_GOVERNOR
         },
     ],
     ..PLAIN
@@ -290,6 +292,7 @@ pub const NET_FILE: EngineKind = EngineKind {
         WIRES,
         TCP,
         UNDER_FILES,
+        STACK,
         CARDS,
         knobs! {
             ACCESS, BLOCK_SIZE, QUEUE_DEPTH, FILE_SIZE, FILES, DIRECTORIES, DIRECT, COLD, DATA,
@@ -310,7 +313,8 @@ pub const NET_UDP: EngineKind = EngineKind {
         WIRES,
         CARDS,
         knobs! {
-            WARM_UP, DIRECTION, DATAGRAM_SIZE, UDP_SEGMENTATION, UDP_COALESCING
+            WARM_UP, DIRECTION, DATAGRAM_SIZE, UDP_SEGMENTATION, UDP_COALESCING, CPU_GOVERNOR,
+            SOCKET_BUFFER_MAX, NETDEV_BACKLOG_MAX, OPTMEM_MAX
         },
     ],
     ..PLAIN

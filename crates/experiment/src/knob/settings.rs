@@ -18,7 +18,7 @@ mod way;
 /// knobs would otherwise make the same cell. Copies share their values until one is changed.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    engine: Cow<'static, str>,
+    pub(super) engine: Cow<'static, str>,
     pub(super) values: Arc<BTreeMap<&'static str, Value>>,
 }
 

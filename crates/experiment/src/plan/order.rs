@@ -109,6 +109,8 @@ const ADDED: &[&str] = &[
     "logbias",
     "fsck",
     "fstrim",
+    "settings-at",
+    "peer-interface",
 ];
 
 /// What the values of a load's knobs add to the keys of its cells.
@@ -132,7 +134,10 @@ impl Names {
             // Clients were warmed up before loads of blocks were.
             let blocks = name == knob::WARM_UP.name && load.settings.has(knob::QUEUE_DEPTH);
             let under = bare && matches!(scope, Some(Scope::Layout | Scope::System));
-            let added = ADDED.contains(&name) || blocks || under;
+            // Nor had what is sent from memory a governor of its processors.
+            let sent = load.settings.is_network() && !load.settings.has(knob::FILES);
+            let governed = sent && name == knob::CPU_GOVERNOR.name;
+            let added = ADDED.contains(&name) || blocks || under || governed;
             if added && knob::find(name).is_some_and(default) {
                 continue;
             }

@@ -123,6 +123,7 @@ pub fn takes_away(kind: &str) -> bool {
             | "over-namespaces"
             | "over-peer-namespace"
             | "over-two-machines"
+            | "peer-settings"
             | "datagram-size"
             | "checked-on-arrival"
     )

@@ -1,5 +1,5 @@
-//! The end that is called: does its half of what another machine's trial needs, and changes nothing
-//! on this one.
+//! The end that is called: does its half of what another machine's trial needs. Settings of this
+//! machine are the business of another talk ([`crate::fleet::setting`]).
 
 use std::any::Any;
 use std::net::TcpStream;
@@ -20,6 +20,7 @@ use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::{Command, Failure, Message, Prepared};
 use crate::engine::load::supervise::limit_ns;
 use crate::engine::load::talk::{self, Stopped, Talk};
+use crate::fleet::setting::{self, Changes};
 use crate::fleet::{Bounds, Link, Session, Tick, Voice};
 use base::value::{self, Stop};
 use facts::counters::series::Series;
@@ -73,8 +74,21 @@ impl Ear {
     }
 }
 
-/// Does what this caller wants, within `bounds`; `tell` is told of each trial in a line.
-pub fn attend(mut session: Session, bounds: &Bounds, tell: &dyn Fn(&str)) {
+/// Does what this caller wants, within `bounds`, by `changes` where settings of this machine may be
+/// changed; `tell` is told of each trial in a line.
+pub fn attend(
+    mut session: Session,
+    bounds: &Bounds,
+    changes: Option<&dyn Changes>,
+    tell: &dyn Fn(&str),
+) {
+    if session.purpose.settings {
+        // Nobody is let in for it where nothing may be changed.
+        if let Some(changes) = changes {
+            setting::keep(session, changes, tell);
+        }
+        return;
+    }
     let Some(link) = session.link.take() else { return };
     let (sender, events) = channel();
     let ear = Arc::new(Ear::default());

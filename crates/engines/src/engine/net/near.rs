@@ -18,7 +18,7 @@ use crate::engine::load::control::{Event, Phase, Shared};
 use crate::engine::load::protocol::{Command, Failure, LoadResult, LoadSpec, Message, Prepared};
 use crate::engine::load::talk::{Stopped, Talk};
 use crate::engine::load::watch::stops;
-use crate::fleet::{Address, Alignment, Call, Host, Link, Offset, Token, Voice};
+use crate::fleet::{Address, Alignment, Call, Host, Link, Offset, Purpose, Token, Voice};
 use base::value;
 use experiment::measurement::{Note, PEER};
 use facts::counters::series::Series;
@@ -75,7 +75,7 @@ struct Halves {
 /// See [`Stopped`].
 pub fn conduct(trial: Trial, sender: Sender<Event>, talk: &mut Talk<'_>) -> Result<Whole, Stopped> {
     let Trial { mut job, spec, engine, served, prepared } = trial;
-    let mut far = Far::call(&job)?;
+    let mut far = Far::call(&job, spec.campaign)?;
     let ticket = far.order(engine, spec)?;
     let sockets = far.streams(&job, &ticket)?;
     let here = far.ends().0.ip();
@@ -141,16 +141,17 @@ struct Heard {
 }
 
 impl Far {
-    /// Calls the machine that a trial names.
+    /// Calls the machine that a trial of this campaign names.
     ///
     /// # Errors
     /// When nobody listens there, or not to us.
-    pub fn call(job: &Job) -> Result<Far, Error> {
+    pub fn call(job: &Job, campaign: u64) -> Result<Far, Error> {
         let Wanted::Machine(address) = &job.wire else {
             return Err(Error::Failed("this trial has no other machine".to_owned()));
         };
         let token = Token::from_environment().map_err(with_hint)?;
-        let mut call = Call::place(address, token.as_ref()).map_err(with_hint)?;
+        let purpose = Purpose { campaign, settings: false };
+        let mut call = Call::place(address, token.as_ref(), purpose).map_err(with_hint)?;
         let before = call.clock().map_err(|why| lost(address, &why))?;
         Ok(Far { address: address.clone(), call, before })
     }

@@ -25,10 +25,10 @@ impl Far {
     fn new(bounds: Bounds) -> Far {
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = Listener::bind(at, None).unwrap();
-        let (at, stop) = (listener.address().unwrap(), Arc::new(Stop::new()));
+        let (at, stop) = (listener.address(), Arc::new(Stop::new()));
         let own = stop.clone();
         std::thread::spawn(move || {
-            listener.serve(&own, move |session| super::attend(session, &bounds, &|_| {}))
+            listener.serve(&own, move |session| super::attend(session, &bounds, None, &|_| {}))
         });
         Far(at, stop)
     }

@@ -42,6 +42,23 @@ pub const NETWORK_INTERFACE: Knob<OrAsIs<Word>> = named(
     "The network interface that the knobs of network cards change, such as eth0; by itself it \
      changes nothing, and without it none of them does",
 );
+pub const SETTINGS_AT: Knob<Word> = Knob {
+    default: "here",
+    ..named(
+        "settings-at",
+        Domain::OneOf(&["here", "peer", "both"]),
+        Apply::Name,
+        "Where knobs of the network's stack, of its cards and of the CPUs' governor are set: on \
+         this machine, on the peer (`brickyard receive --allow-knobs` there), or on both",
+    )
+};
+pub const PEER_INTERFACE: Knob<OrAsIs<Word>> = named(
+    "peer-interface",
+    Domain::OrAsIs(&Domain::Label),
+    Apply::Name,
+    "The network interface of the peer that the knobs of network cards change there, with \
+     settings-at=peer or both; network-interface is this machine's",
+);
 pub const INTERFACE_MTU: Knob<OrAsIs<Count>> = knob(
     "interface-mtu",
     Domain::OrAsIs(&Domain::Count { min: 576, max: 65_535 }),

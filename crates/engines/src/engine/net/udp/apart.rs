@@ -26,7 +26,7 @@ use host::sys::link;
 /// See [`Stopped`].
 pub fn near(job: Job, mut spec: LoadSpec, sender: Sender<Event>, talk: &mut Talk<'_>) -> Conducted {
     check_room(&job)?;
-    let mut far = Far::call(&job)?;
+    let mut far = Far::call(&job, spec.campaign)?;
     let (mut job, note) = sized(job, &mut spec, far.ends().0.ip())?;
     let ticket = far.order(DATAGRAMS, spec)?;
     let sockets = meet::near(&mut far, job.streams, &ticket)?;
