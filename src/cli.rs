@@ -50,7 +50,7 @@ mod worker;
 
 /// Evaluates a storage server: how fast, to how many at once, and whether to believe it.
 #[derive(Debug, Parser)]
-#[command(name = "brickyard", version, long_version = version::long(), about)]
+#[command(name = "brickyard", version, long_version = version::long())]
 #[command(max_term_width = 100)]
 #[command(help_template = groups::TEMPLATE, after_help = groups::text())]
 pub struct Cli {
