@@ -108,6 +108,10 @@ fn planned(words: &[String], folder: &Path) -> Vec<String> {
             }
         }
     }
+    // What is asked of the other end is refused where there is none.
+    if let ("send", Some(host)) = (words[0].as_str(), words.get(1)) {
+        planned.push(format!("peer={host}"));
+    }
     planned
 }
 

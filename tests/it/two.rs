@@ -26,7 +26,10 @@ impl Receiver {
         BufReader::new(output).read_line(&mut line).expect("a line");
         let said: Value = serde_json::from_str(&line).expect("JSON");
         let at = said["listens"].as_str().expect("an address").to_owned();
-        assert_eq!(said["token"].is_string(), !at.starts_with("127."), "{said}");
+        // Whoever may change settings of this machine is nobody who has not the token.
+        let allows = more.contains(&"--allow-knobs");
+        assert_eq!(said["token"].is_string(), allows || !at.starts_with("127."), "{said}");
+        assert_eq!(said["allows_knobs"], allows, "{said}");
         Receiver(child, at)
     }
 
@@ -173,6 +176,26 @@ fn beyond_loopback_it_draws_a_token_and_ctrl_c_ends_it() {
     assert!(said.contains("set BRICKYARD_TOKEN"), "{said}");
     kill_process(Pid::from_child(&receiver.0), Signal::INT).expect("signalled");
     assert_eq!(receiver.0.wait().expect("waited for").code(), Some(130));
+}
+
+/// Root's program listens for whoever is logged in here, too.
+#[test]
+fn on_loopback_settings_take_a_token_and_without_leave_say_what_to_type() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = folder.path().join("there.db").display().to_string();
+    let refused = |receiver: &Receiver, word: &str| {
+        let more = ["tcp-stream", "settings-at=peer", "tcp-congestion=reno", "stop=100ms"];
+        let output = brickyard(folder.path(), &[&["send", &receiver.1], &more[..]].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(word), "{said}");
+    };
+    refused(&Receiver::new(&["--allow-knobs", "--store", &store]), "set BRICKYARD_TOKEN");
+    let closed = Receiver::new(&[]);
+    refused(&closed, "brickyard receive --listen 127.0.0.1 --port");
+    refused(&closed, "--allow-knobs");
+    let left = std::fs::read_dir(folder.path()).expect("a folder").count();
+    assert_eq!(left, 0, "nothing was kept, and nothing noted");
 }
 
 /// A receiver that stood still for a while made a network of 40 Gb/s one of 20, and the record did
