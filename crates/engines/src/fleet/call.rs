@@ -84,11 +84,12 @@ impl Call {
     ) -> Result<Call, (Error, bool)> {
         let what = || format!("cannot reach the other end at {address}");
         let socket = connect(address).map_err(|why| {
+            let busy = is_renewed(&why);
             let error = Error::new(what(), why).hint(
                 "on that machine: `brickyard receive --listen ADDRESS`, an address that this one \
                  reaches and no firewall closes",
             );
-            (error, false)
+            (error, busy)
         })?;
         let failed = |why: std::io::Error| (Error::new(what(), why), false);
         let ends = (socket.peer_addr().map_err(failed)?, socket.local_addr().map_err(failed)?);
@@ -193,6 +194,12 @@ impl Call {
     }
 }
 
+/// Whether the listener may have made its socket anew, as it does when settings of its machine
+/// have changed: who was about to be let in is to call again.
+fn is_renewed(why: &std::io::Error) -> bool {
+    why.kind() == std::io::ErrorKind::ConnectionReset
+}
+
 fn understood<T: DeserializeOwned>(line: &str) -> Result<T, String> {
     serde_json::from_str(line).map_err(|_| format!("{NOT_US} (protocol {PROTOCOL} is spoken here)"))
 }
@@ -212,11 +219,8 @@ impl From<String> for Refusal {
 }
 
 impl Refusal {
-    /// A listener that puts settings back makes its socket anew, and resets who is about to be let
-    /// in: he is to call again.
     fn of(why: std::io::Error) -> Refusal {
-        let busy = why.kind() == std::io::ErrorKind::ConnectionReset;
-        Refusal { why: why.to_string(), busy }
+        Refusal { busy: is_renewed(&why), why: why.to_string() }
     }
 
     fn under(&self, what: &str) -> Error {
