@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, common: &Common) -> anyhow::Result<ExitCode> {
     let at = SocketAddr::new(arguments.listen, arguments.port);
     let listener = Listener::bind(at, token.clone())?;
     let keeper = arguments.allow_knobs.then(|| keeper(common)).transpose()?;
-    let listener = if keeper.is_some() { listener.with_settings() } else { listener };
+    let listener = if keeper.is_some() { listener.with_settings()? } else { listener };
     introduce(listener.address(), token.as_ref(), keeper.is_some(), common)?;
     let (quiet, serving) = (common.quiet, keeper.as_ref().map(Keeper::serving));
     let served = listener.serve(&stop, move |session| {

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use socket2::{Domain, Protocol, Socket, Type};
 
 use super::address::PORT;
 use super::greeting::{Answer, First, Host, Proof, Purpose, Stream, Talk};
@@ -25,6 +26,8 @@ const STRANGERS_MAX: usize = 128;
 const STACK_BYTES: usize = 1 << 20;
 /// The listener makes its socket anew within this, or has stopped.
 const RENEWAL_MAX: Duration = Duration::from_secs(10);
+/// Connections that may wait to be let in; as many as the standard library's listeners have.
+const BACKLOG: i32 = 128;
 /// How often the user's wish to stop is looked for.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
 
@@ -213,10 +216,17 @@ impl Listener {
     }
 
     /// Lets in as well who wants settings of this machine changed.
-    #[must_use]
-    pub fn with_settings(mut self) -> Listener {
-        self.rules.settings = true;
-        self
+    ///
+    /// # Errors
+    /// When the kernel does not let it listen in the same place by a socket that has a successor.
+    pub fn with_settings(self) -> Result<Listener, Error> {
+        let Listener { socket, at, mut rules, door } = self;
+        // Nobody else listened there: the first socket, which is alone, has told that.
+        drop(socket);
+        let failed = |why| Error::new(format!("cannot listen on {at}"), why);
+        let socket = listen_beside(at).map_err(failed)?;
+        rules.settings = true;
+        Ok(Listener { socket, at, rules, door })
     }
 
     /// Where it listens.
@@ -238,10 +248,8 @@ impl Listener {
             // A signal ends the wait as well.
             let _ = poll(&mut [PollFd::new(&socket, PollFlags::IN)], Some(&LOOK));
             if let Some(waits) = lock(&door.renewal).take() {
-                // No two may listen there.
-                drop(socket);
                 let again = |why| Error::new(format!("cannot listen on {at} again"), why);
-                socket = listen(at).map_err(again)?;
+                socket = listen_beside(at).map_err(again)?;
                 let _ = waits.send(());
             }
             match socket.accept() {
@@ -259,6 +267,18 @@ fn listen(at: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = TcpListener::bind(at)?;
     socket.set_nonblocking(true)?;
     Ok(socket)
+}
+
+/// A socket that listens there beside its predecessor, which is closed later: a port that is free in
+/// between may go to anybody's outgoing connection.
+fn listen_beside(at: SocketAddr) -> std::io::Result<TcpListener> {
+    let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP))?;
+    socket.set_reuse_address(true)?;
+    socket.set_reuse_port(true)?;
+    socket.bind(&at.into())?;
+    socket.listen(BACKLOG)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket.into())
 }
 
 fn meet(

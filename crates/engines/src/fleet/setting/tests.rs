@@ -1,6 +1,8 @@
 //! Somebody who asks for settings, somebody who makes them as a test wants, and what is said.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use super::*;
@@ -67,7 +69,7 @@ impl Far {
         let at = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = Listener::bind(at, None).unwrap();
         let address = Address::parse(&listener.address().to_string()).unwrap();
-        let listener = if allowed { listener.with_settings() } else { listener };
+        let listener = if allowed { listener.with_settings().unwrap() } else { listener };
         let (machine, stop) = (Arc::<Machine>::default(), Arc::new(Stop::new()));
         let (own, held) = (stop.clone(), machine.clone());
         std::thread::spawn(move || {
@@ -140,6 +142,35 @@ fn what_is_set_there_is_told_is_marked_as_the_peers_and_goes_when_the_talk_ends(
     drop(asking);
     assert!(far.1.is_back());
     assert_eq!(*far.1.back.lock().unwrap(), 2);
+}
+
+/// The port was free for a moment each time that the socket was made anew, and somebody's outgoing
+/// connection got it: `receive` ended in the middle of a campaign.
+#[test]
+fn nobody_gets_the_port_while_the_socket_is_made_anew() {
+    let far = Far::new(true);
+    let mut asking = Asking::begin(&far.0, 7).unwrap();
+    let at = far.0.resolve().unwrap()[0];
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let taken = scope.spawn(|| {
+            let mut tries = 0_u32;
+            while !over.load(Relaxed) {
+                tries += 1;
+                if TcpListener::bind(at).is_ok() {
+                    return Err(tries);
+                }
+            }
+            Ok(tries)
+        });
+        for round in 0..20 {
+            let off = if round % 2 == 0 { "true" } else { "false" };
+            asking.set(&asked(&[("gro", off)])).unwrap();
+        }
+        over.store(true, Relaxed);
+        let tries = taken.join().unwrap().expect("it stays ours");
+        assert!(tries > 100, "{tries} tries");
+    });
 }
 
 /// Two campaigns would be measured with each other's settings.
