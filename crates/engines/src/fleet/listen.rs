@@ -269,8 +269,8 @@ fn listen(at: SocketAddr) -> std::io::Result<TcpListener> {
     Ok(socket)
 }
 
-/// A socket that listens there beside its predecessor, which is closed later: a port that is free in
-/// between may go to anybody's outgoing connection.
+/// A socket that listens there beside its predecessor, which is closed later: a port that is free
+/// in between may go to anybody's outgoing connection.
 fn listen_beside(at: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = Socket::new(Domain::for_address(at), Type::STREAM, Some(Protocol::TCP))?;
     socket.set_reuse_address(true)?;
