@@ -287,7 +287,8 @@ fn check_stripes(document: &Value, mb: u64, count: usize) {
     for trial in &all {
         assert_eq!(
             (&trial["outcome"], &trial["origin"]["verdict"]),
-            (&"done".into(), &"device".into())
+            (&"done".into(), &"device".into()),
+            "{trial:#}"
         );
         assert!(figure(trial, "mkfs_ns") > 0.0 && figure(trial, "mount_ns") > 0.0);
         let share = figure(trial, "throughput_bytes_per_s") / (4 * mb * 1_000_000) as f64;
