@@ -7,7 +7,7 @@
 //! Congestion Control", ACM Queue 14(5), 2016). While both ends have processor time to spare, no
 //! more comes through because the network lets no more through.
 
-use super::processors::{self, Cpu};
+use super::processors::{self, Cpu, Processors};
 use super::{Facts, Limits, Resource, Standing, Use, peer};
 use crate::knob;
 use crate::measurement::course::level;
@@ -36,6 +36,10 @@ const QUEUED_NS: f64 = 1e6;
 /// to end, and each waits for the other now and then.
 const SUSPECT: f64 = 0.75;
 
+/// Where all CPUs are full, and both ends and the interrupts took a smaller share of them, and no
+/// thread waited for one to speak of, they are full of work that gave way to the load.
+const PART: f64 = 0.25;
+
 /// A thread that was seen on one CPU in so many of the looks at it lives there.
 const SETTLED: f64 = 0.90;
 
@@ -52,6 +56,7 @@ pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
     let told = told(facts);
     let all_full = limits.processors.as_ref().and_then(|all| all.full);
     let all_full = all_full.is_some_and(|full| full >= processors::FULL);
+    let yielded = limits.processors.as_ref().is_some_and(|all| have_yielded(facts, all));
     let home = home(facts).filter(|_| !all_full);
     for used in &mut limits.uses {
         // The kernel's part of the work, done in interrupts, is nobody's thread's: no thread needs
@@ -68,7 +73,7 @@ pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
                 used.evidence += &format!("; {}{told}", home.in_words());
             }
             (Resource::Cpu, _) if all_full => {
-                used.standing = Standing::Binds;
+                used.standing = if yielded { Standing::Near } else { Standing::Binds };
                 used.evidence += &told;
             }
             (Resource::Core, None) if all_full => used.standing = used.standing.min(Standing::Near),
@@ -76,6 +81,13 @@ pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
             _ => {}
         }
     }
+}
+
+/// Whether what fills the CPUs is others' work that let the load go first, as niced programs do.
+fn have_yielded(facts: &Facts<'_>, all: &Processors) -> bool {
+    let interrupts: f64 = processors::cpus(facts).iter().map(|cpu| cpu.interrupts).sum();
+    let waited = all.wanted * all.waited;
+    all.used_cpus + interrupts < PART * all.allowed as f64 && waited < processors::CROWDED
 }
 
 fn gigabits(bytes_per_s: f64) -> String {
@@ -378,6 +390,11 @@ mod tests {
     fn a_queue_on_a_machine_that_others_keep_busy_is_not_the_networks() {
         let crowded = Scene { cpus: [0.97, 0.99], ends: (0.3, 0.5), moves: true, ..IDLE };
         assert_eq!(crowded.binds().unwrap().0, Resource::Cpu);
+        // Files came from a disk at 26 MB/s, the ends took 0.02 CPUs and niced compilers the rest:
+        // the number of CPUs was named.
+        let niced = Scene { cpus: [1.0, 1.0], ends: (0.01, 0.01), busy: 0.3, moves: true, ..IDLE };
+        assert_eq!(niced.binds(), None);
+        assert_eq!(niced.limits().of(Resource::Cpu).unwrap().standing, Standing::Near);
         let moving = Scene { moves: true, ..IDLE };
         assert_eq!(moving.binds().unwrap().0, Resource::Network);
     }
