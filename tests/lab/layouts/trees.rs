@@ -139,7 +139,9 @@ fn names_on_layouts_take_what_the_disk_lets_through() {
     }
     let _beside = beside_a_guest();
     let files = draw("files", 6000, 9000);
-    let kb = draw("kB/s that are read", 1000, 2000);
+    // What the load opens before it is timed, and what a throttle lets go ahead, was up to 0.4 s of
+    // the disk's time, and 27 % of a trial of twice the rate.
+    let kb = draw("kB/s that are read", 500, 900);
     let mut slow = Slow::new(&TREES.replace("FILES", &files.to_string()), 400);
     assert!(slow.mount.path.exists());
     if !slow.below.limit(kb * 1000, 0) {
