@@ -122,13 +122,11 @@ pub fn asks(settings: &Settings) -> bool {
     set(settings).next().is_some()
 }
 
+/// The same error with what lets the rest of a plan run.
 fn leave_out(error: Error, knob: &str) -> Error {
     let hint = match &error.hint {
-        Some(hint) if hint.contains("leave") => return error,
         Some(hint) => format!("{hint}, or leave `{knob}` out"),
-        None if error.why.contains("denied") || error.why.contains("not permitted") => {
-            format!("run as root, or leave `{knob}` out of the plan")
-        }
+        None if error.is_denied() => format!("run as root, or leave `{knob}` out of the plan"),
         None => format!("leave `{knob}` out of the plan"),
     };
     error.hint(hint)
@@ -205,7 +203,10 @@ impl<'a> Applier<'a> {
         self.held.retain(|path, _| keep.contains(&path.as_str()));
         match said.into_iter().find(Said::is_left) {
             None => Ok(()),
-            Some(said) => Err(Error::new("cannot put a setting back", said).hint("brickyard undo")),
+            Some(said) => {
+                Err(Error::new("cannot put a setting back", said.to_string())
+                    .hint("brickyard undo"))
+            }
         }
     }
 
@@ -442,7 +443,7 @@ pub fn recover(host: &Host, journal: &Path, tell: &mut dyn FnMut(&Said)) -> Resu
         None => Ok(()),
         Some(said) => {
             let what = "cannot measure while settings of an earlier run are in force";
-            Err(Error::new(what, said).hint("brickyard undo, as root"))
+            Err(Error::new(what, said.to_string()).hint("brickyard undo, as root"))
         }
     }
 }

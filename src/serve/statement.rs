@@ -41,7 +41,7 @@ pub struct Statement {
 #[derive(Debug, Serialize, Deserialize)]
 enum Reply {
     Answer { status: u16, saved_as: Option<String>, body: String },
-    Error { what: String, why: String, hint: Option<String> },
+    Error { what: String, why: String, hint: Option<String>, errno: Option<i32> },
 }
 
 impl Statement {
@@ -98,7 +98,7 @@ impl Reply {
     fn read(line: &str, format: Option<&str>) -> Result<Answer, Error> {
         let failed = |why: String| Error::new("cannot read what came of this query", why);
         match serde_json::from_str(line).map_err(|why| failed(why.to_string()))? {
-            Reply::Error { what, why, hint } => Err(Error { what, why, hint }),
+            Reply::Error { what, why, hint, errno } => Err(Error { what, why, hint, errno }),
             Reply::Answer { status, saved_as, body } => Ok(Answer {
                 status: StatusCode::from_u16(status).map_err(|why| failed(why.to_string()))?,
                 // An error is a page whatever was asked for.
@@ -134,7 +134,7 @@ pub fn worker() -> Result<(), Error> {
             let body = String::from_utf8_lossy(&body).into_owned();
             Reply::Answer { status: status.as_u16(), saved_as, body }
         }
-        Err(Error { what, why, hint }) => Reply::Error { what, why, hint },
+        Err(Error { what, why, hint, errno }) => Reply::Error { what, why, hint, errno },
     };
     let line = serde_json::to_string(&reply);
     say(&line.map_err(|why| Error::new("cannot answer a statement", why))?).map_err(failed)
@@ -161,8 +161,8 @@ mod tests {
         assert_eq!((answer.media, answer.status.as_u16()), ("text/csv; charset=utf-8", 200));
         assert_eq!(read(&reply(None), Some("csv")).unwrap().media, "text/html; charset=utf-8");
         let error = Error::new("a", "b").hint("c");
-        let Error { what, why, hint } = error.clone();
-        assert_eq!(read(&Reply::Error { what, why, hint }, None).unwrap_err(), error);
+        let Error { what, why, hint, errno } = error.clone();
+        assert_eq!(read(&Reply::Error { what, why, hint, errno }, None).unwrap_err(), error);
         for nonsense in ["", "{}", "running 0 tests", "{\"Answer\":{\"status\":1}}"] {
             assert!(Reply::read(nonsense, None).is_err(), "{nonsense}");
         }

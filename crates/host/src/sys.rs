@@ -3,9 +3,8 @@
 //! Readers of /proc and /sys ask a [`Host`], which a test can root at a recorded tree. Nothing here
 //! interprets what it reads.
 
-pub use facts::error::Error;
+pub use facts::error::{Cause, Error};
 use std::collections::BTreeSet;
-use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -125,8 +124,7 @@ impl Host {
     /// When it cannot be read, is larger than any such file, or is not UTF-8.
     pub fn read(&self, path: impl AsRef<Path>) -> Result<String, Error> {
         let full = self.path(path);
-        let failed =
-            |why: &dyn fmt::Display| Error::new(format!("cannot read {}", full.display()), why);
+        let failed = |why: &dyn Cause| Error::new(format!("cannot read {}", full.display()), why);
         let mut file = std::fs::File::open(&full).map_err(|why| failed(&why))?;
         let bytes = input::KERNEL.all(&mut file).map_err(|why| failed(&why))?;
         String::from_utf8(bytes).map_err(|_| failed(&"stream did not contain valid UTF-8"))

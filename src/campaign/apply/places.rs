@@ -124,8 +124,7 @@ fn queues(
             return Err(Error::new(
                 format!("cannot change the queue of what {} lies on", target.directory),
                 format!("it is {}, on no block device of this machine", target.filesystem),
-            )
-            .hint("leave this knob out for that directory"));
+            ));
         }
         for name in names {
             let name = whole(target, &name);
@@ -154,8 +153,8 @@ fn read_ahead(host: &Host, targets: &[Target]) -> Result<Vec<Place>, Error> {
             "btrfs" => vec![of_btrfs(host, target)?],
             "zfs" => {
                 let what = format!("cannot change the read-ahead of ZFS at {}", target.mount_point);
-                return Err(Error::new(what, "ZFS reads ahead by itself, whatever the devices do")
-                    .hint("leave `read-ahead` out of the plan"));
+                let why = "ZFS reads ahead by itself, whatever the devices do";
+                return Err(Error::new(what, why));
             }
             _ => queues(host, std::slice::from_ref(target), "read_ahead_kb", KIB, |target| {
                 target.on.clone()
@@ -208,6 +207,6 @@ fn cpu_governor(host: &Host) -> Result<Vec<Place>, Error> {
             "cannot change the CPUs' governor",
             format!("{FOLDER} has no policy: the kernel does not choose frequencies here"),
         )
-        .hint("leave `cpu-governor` out; a virtual machine's host decides, or the firmware")),
+        .hint("set it in the firmware, or where the virtual machine's host runs")),
     }
 }

@@ -43,7 +43,7 @@ pub fn sources(typed: &[String]) -> Result<Vec<Source>, Error> {
 }
 
 fn below(folder: &Path, depth: usize, all: &mut Vec<Source>) -> Result<(), Error> {
-    let cannot = |why: &dyn std::fmt::Display| {
+    let cannot = |why: &dyn host::sys::Cause| {
         Error::new(format!("cannot look into the folder {}", folder.display()), why)
             .hint("name the files, or a folder that may be read")
     };

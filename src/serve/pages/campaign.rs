@@ -50,7 +50,9 @@ pub fn file(path: &Path, id: u64, format: &Format) -> Result<Answer, Error> {
     let samples = Kept { store: &store, campaign: id };
     let retrieved = Retrieved::new(&store, campaign)?;
     let what = format!("cannot print campaign {id} as {}", format.name);
-    let body = format.bytes(&retrieved.input(&samples)).map_err(|why| Error::new(what, why))?;
+    let body = format
+        .bytes(&retrieved.input(&samples))
+        .map_err(|why| Error::new(what, why.to_string()))?;
     Ok(Answer {
         status: StatusCode::OK,
         media: media(format.extension),

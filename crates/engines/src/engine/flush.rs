@@ -91,7 +91,7 @@ fn folder(work: &Path, trial: &Trial) -> Result<PathBuf, Error> {
 /// Refuses a log that could not be written, before anything is made for it: no file at all, a file
 /// of something else, a place where none can be made.
 fn usable(log: &Path) -> Result<(), sys::Error> {
-    let failed = |why: &dyn std::fmt::Display| {
+    let failed = |why: &dyn sys::Cause| {
         let what = format!("cannot use the log {}", log.display());
         Err(sys::Error::new(what, why).hint(
             "flush-log= names a new file in a directory that you may write in, or a log of an \

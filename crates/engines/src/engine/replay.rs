@@ -99,7 +99,7 @@ fn program(settings: &Settings) -> Result<Program, sys::Error> {
     };
     let what = || format!("cannot replay {loadfile}");
     let wrong = |wrong: loadfile::Wrong| {
-        sys::Error::new(what(), wrong)
+        sys::Error::new(what(), wrong.to_string())
             .hint("a loadfile is as dbench's: /usr/share/dbench/client.txt")
     };
     let program = Program::new(loadfile::parse(&text).map_err(wrong)?).map_err(wrong)?;

@@ -51,7 +51,7 @@ const PASSES: std::ops::RangeInclusive<u32> = 2..=12;
 /// When a thread cannot be had, put on its core, or given its memory, or the user asked to stop.
 pub fn run(cores: &[usize], array_bytes: u64, until_ns: u64, stop: &Stop) -> Result<Best, Error> {
     let failed =
-        |why: &dyn std::fmt::Display| Error::new("cannot measure the bandwidth of memory", why);
+        |why: &dyn facts::error::Cause| Error::new("cannot measure the bandwidth of memory", why);
     let each = usize::try_from(array_bytes / 8).unwrap_or(usize::MAX).div_ceil(cores.len().max(1));
     thread::scope(|scope| {
         let (tell, told) = channel();
@@ -140,7 +140,7 @@ fn member(core: usize, each: usize, orders: &Receiver<Order>, tell: &Sender<Told
 fn array(words: usize, value: f64) -> Result<Vec<f64>, Error> {
     let mut array: Vec<f64> = Vec::new();
     array.try_reserve_exact(words).map_err(|error| {
-        Error::new("cannot measure the bandwidth of memory", error)
+        Error::new("cannot measure the bandwidth of memory", error.to_string())
             .hint("raise `ulimit -v`, or stop what fills the memory")
     })?;
     array.resize(words, value);

@@ -62,6 +62,7 @@ fn find_for(host: &Host, named: &str, wanted: Use) -> Result<Disk, Error> {
         what: format!("cannot use the disk `{named}`"),
         why: problem.why,
         hint: Some(problem.hint),
+        errno: None,
     })
 }
 

@@ -171,17 +171,13 @@ impl Now<'_> {
             let result = command::run(&words, at_most, &Stop::new());
             let waited = Duration::from_nanos(clock::monotonic_ns() - begun_ns);
             match result {
-                Err(error) if is_busy(&error) && waited < BUSY_MAX => {
+                Err(error) if error.errno == Some(libc::EBUSY) && waited < BUSY_MAX => {
                     std::thread::sleep(LOOK_EVERY);
                 }
                 result => return result,
             }
         }
     }
-}
-
-fn is_busy(error: &Error) -> bool {
-    ["busy", "in use", "exclusive access"].iter().any(|word| error.why.contains(word))
 }
 
 /// The disks that a device lies on, itself when it lies on none; empty when there is no such

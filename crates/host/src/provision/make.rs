@@ -74,7 +74,7 @@ pub fn make(
 /// Everything that can be said before anything is touched; gives `at` without links.
 fn check(host: &Host, layout: &Layout, journal: &Journal, at: &Path) -> Result<PathBuf, Error> {
     let what = || format!("cannot make {}", layout.brief());
-    layout.check().map_err(|senseless| Error::new(what(), senseless))?;
+    layout.check().map_err(|senseless| Error::new(what(), senseless.to_string()))?;
     if let Some(lacks) = super::lacks(layout, host) {
         return Err(Error::new(what(), lacks));
     }

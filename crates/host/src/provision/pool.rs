@@ -45,10 +45,9 @@ pub fn steps(layout: &Layout, ids: &Ids, steps: &mut Vec<Step>) {
     steps.push(Step::run(Phase::Mkfs, flush));
 }
 
-/// Whether zpool(8) gave up on udev, which it waits for no longer than 30 s (libzutil,
-/// zutil_device_path_os.c: DISK_LABEL_WAIT). What it was about to make can be made once more.
+/// Whether zpool(8) gave up on udev. What it was about to make can be made once more.
 pub fn udev_was_late(error: &Error) -> bool {
-    error.why.contains("failed to detect device partitions")
+    error.errno == Some(libc::ETIMEDOUT)
 }
 
 /// The step that mounts it.

@@ -89,27 +89,20 @@ fn in_force(host: &Host, at: &str) -> Option<String> {
 
 /// What to do about what mount(8) says.
 fn advised(error: Error) -> Error {
-    const ADVICE: [(&str, &str); 5] = [
-        (
-            "not supported",
-            "leave that version or transport out of the plan: this kernel or the \
-                           server lacks it",
-        ),
-        ("incorrect mount option", "leave that option out of the plan: this kernel lacks it"),
-        ("rpc.statd", "nfs-version=3, which keeps locks here"),
-        ("access denied", "the server's /etc/exports must name this machine, and rw"),
-        (
-            "No such file",
-            "`showmount -e SERVER` lists what it exports; paths of version 4 begin at \
-                          its fsid=0",
-        ),
-    ];
-    let found = ADVICE.iter().find(|(said, _)| error.why.contains(said));
-    match found {
-        Some((_, advice)) => error.hint(*advice),
-        None if !rustix::process::geteuid().is_root() => error.hint("mounting takes root"),
-        None => error,
-    }
+    let advice = match error.errno {
+        Some(libc::EPROTONOSUPPORT | libc::EOPNOTSUPP) => {
+            "leave that version or transport out of the plan: this kernel or the server lacks it"
+        }
+        Some(libc::EINVAL) => "leave that option out of the plan: this kernel lacks it",
+        Some(libc::ENOLCK) => "nfs-version=3, which keeps locks here",
+        Some(libc::EACCES) => "the server's /etc/exports must name this machine, and rw",
+        Some(libc::ENOENT) => {
+            "`showmount -e SERVER` lists what it exports; paths of version 4 begin at its fsid=0"
+        }
+        _ if !rustix::process::geteuid().is_root() => "mounting takes root",
+        _ => return error,
+    };
+    error.hint(advice)
 }
 
 impl Shared {

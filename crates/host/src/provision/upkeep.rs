@@ -56,7 +56,7 @@ impl Made {
             };
             let took_ns = clock::monotonic_ns() - begun_ns;
             match (step.phase, said) {
-                (Phase::Fstrim, Err(error)) if error.why.contains("not supported") => {
+                (Phase::Fstrim, Err(error)) if error.errno == Some(libc::EOPNOTSUPP) => {
                     upkeep.cannot = Some(error.hint("leave fstrim out for this layout"));
                     continue;
                 }
@@ -134,7 +134,7 @@ fn patiently(words: &[String], stop: &Stop) -> Result<String, Error> {
         let result = command::run(words, AT_MOST, stop);
         let waited = Duration::from_nanos(clock::monotonic_ns() - begun_ns);
         match result {
-            Err(error) if error.why.contains("busy") && waited < BUSY_MAX => {
+            Err(error) if error.errno == Some(libc::EBUSY) && waited < BUSY_MAX => {
                 std::thread::sleep(LOOK_EVERY);
             }
             result => return result,

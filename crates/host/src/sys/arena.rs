@@ -53,7 +53,7 @@ impl Arena {
         let room = mapped + HUGE_PAGE;
         // SAFETY: as above.
         let raw = unsafe { mmap_anonymous(std::ptr::null_mut(), room, access, MapFlags::PRIVATE) }
-            .map_err(|why| refused(mapped, why))?;
+            .map_err(|why| refused(mapped, std::io::Error::from(why)))?;
         let head = raw.addr().next_multiple_of(HUGE_PAGE) - raw.addr();
         // SAFETY: both trims lie inside the mapping just made and outside the part that is kept.
         let start = unsafe {
@@ -125,7 +125,7 @@ impl Drop for Arena {
     }
 }
 
-fn refused(bytes: usize, why: impl std::fmt::Display) -> Error {
+fn refused(bytes: usize, why: impl facts::error::Cause) -> Error {
     Error::new(format!("cannot map {bytes} bytes of memory for buffers"), why)
         .hint("choose fewer streams, a smaller block-size or a smaller queue-depth")
 }

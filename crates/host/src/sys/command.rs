@@ -21,6 +21,29 @@ const TOLD_BYTES_MAX: usize = 600;
 const KILLED_MAX: Duration = Duration::from_secs(5);
 /// A helper that stays behind, as the cleaner of NILFS2, keeps our pipes open.
 const SAID_MAX: Duration = Duration::from_millis(500);
+/// What programs say in the C locale, and the number of errno(3) that it stands for: strerror(3) of
+/// glibc, and the words of their own that mdadm(8), LVM, fstrim(8), mount.nfs(8) and zpool(8) have
+/// for the same. The one place in which a sentence is read; from here on the number is asked.
+const SAYINGS: [(&str, i32); 17] = [
+    ("Operation not permitted", libc::EPERM),
+    ("Permission denied", libc::EACCES),
+    ("access denied by server", libc::EACCES),
+    ("No such file or directory", libc::ENOENT),
+    ("resource busy", libc::EBUSY),
+    ("target is busy", libc::EBUSY),
+    ("in use", libc::EBUSY),
+    ("exclusive access", libc::EBUSY),
+    ("busy", libc::EBUSY),
+    ("Protocol not supported", libc::EPROTONOSUPPORT),
+    ("transport protocol is not supported", libc::EPROTONOSUPPORT),
+    ("Operation not supported", libc::EOPNOTSUPP),
+    ("operation is not supported", libc::EOPNOTSUPP),
+    ("incorrect mount option", libc::EINVAL),
+    ("rpc.statd", libc::ENOLCK),
+    // It waits for udev no longer than 30 s (libzutil, zutil_device_path_os.c: DISK_LABEL_WAIT).
+    ("failed to detect device partitions", libc::ETIMEDOUT),
+    ("No space left on device", libc::ENOSPC),
+];
 /// Where administration programs lie when PATH does not say so, as in a plain user's shell.
 const SYSTEM_FOLDERS: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 
@@ -69,7 +92,9 @@ pub fn run(words: &[String], at_most: Duration, stop: &Stop) -> Result<String, E
         true => Ok(said),
         false => {
             let what = format!("cannot run `{}`", line(words));
-            Err(Error::new(what, failure(status, &said, &complained)))
+            let why = failure(status, &said, &complained);
+            let errno = errno_of(&why);
+            Err(Error { errno, ..Error::new(what, why) })
         }
     }
 }
@@ -166,6 +191,11 @@ fn wait(child: &mut Child, at_most: Duration, hurry: &dyn Fn() -> bool) -> Optio
     }
 }
 
+/// The number that stands for what a program said, if it said any of it.
+fn errno_of(said: &str) -> Option<i32> {
+    SAYINGS.iter().find(|(words, _)| said.contains(words)).map(|(_, errno)| *errno)
+}
+
 fn failure(status: ExitStatus, out: &str, err: &str) -> String {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit status {code}"),
@@ -237,6 +267,29 @@ mod tests {
             assert!(told.contains("first; und") && told.ends_with("last\u{e4}"), "{told}");
             assert!(told.contains(" [...] ") && told.len() <= TOLD_BYTES_MAX + 8);
         }
+    }
+
+    /// As they were printed by the programs of Debian 12.
+    #[test]
+    fn what_programs_say_is_the_kernels_number() {
+        for (said, errno) in [
+            ("umount: /mnt: target is busy.", Some(libc::EBUSY)),
+            ("mdadm: Cannot get exclusive access to /dev/md7:Perhaps a running process", Some(16)),
+            ("  Logical volume brickyard/a in use.", Some(libc::EBUSY)),
+            ("mkfs.ext4: Device or resource busy while setting up superblock", Some(16)),
+            ("fstrim: /mnt: the discard operation is not supported", Some(libc::EOPNOTSUPP)),
+            (
+                "mount.nfs: requested NFS version or transport protocol is not supported",
+                Some(libc::EPROTONOSUPPORT),
+            ),
+            ("mount.nfs: access denied by server while mounting a:/b", Some(libc::EACCES)),
+            ("mount: only root can do that", None),
+        ] {
+            assert_eq!(errno_of(said), errno, "{said}");
+        }
+        let list = words(&["sh", "-c", "echo umount: /mnt: target is busy. >&2; exit 32"]);
+        let error = run(&list, Duration::from_secs(20), &Stop::new()).unwrap_err();
+        assert_eq!(error.errno, Some(libc::EBUSY), "{error}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the kernel says about the file system that a path lies on.
 
 use std::fs::File;
+use std::io;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, SeekFrom, StatVfsMountFlags, StatxFlags};
@@ -39,8 +40,9 @@ pub fn first_hole(file: &File) -> Option<u64> {
 /// # Errors
 /// When the kernel cannot say, as on a dead network file system.
 pub fn space(path: &Path) -> Result<Space, Error> {
-    let stat = rustix::fs::statvfs(path)
-        .map_err(|error| Error::new(format!("cannot ask for room on {}", path.display()), error))?;
+    let stat = rustix::fs::statvfs(path).map_err(|error| {
+        Error::new(format!("cannot ask for room on {}", path.display()), io::Error::from(error))
+    })?;
     let bytes = |blocks: u64| blocks.saturating_mul(stat.f_frsize);
     Ok(Space {
         total_bytes: bytes(stat.f_blocks),
@@ -73,7 +75,7 @@ impl Inodes {
 /// When the kernel cannot say, as on a dead network file system.
 pub fn inodes(path: &Path) -> Result<Option<Inodes>, Error> {
     let stat = rustix::fs::statvfs(path).map_err(|error| {
-        Error::new(format!("cannot ask for inodes on {}", path.display()), error)
+        Error::new(format!("cannot ask for inodes on {}", path.display()), io::Error::from(error))
     })?;
     let inodes = Inodes { total: stat.f_files, available: stat.f_favail };
     Ok((inodes.total > 0).then_some(inodes))
@@ -95,7 +97,7 @@ pub struct MountIdentity {
 pub fn mount_identity(path: &Path) -> Result<MountIdentity, Error> {
     let what = || format!("cannot examine {}", path.display());
     let stat = rustix::fs::statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID)
-        .map_err(|error| Error::new(what(), error))?;
+        .map_err(|error| Error::new(what(), io::Error::from(error)))?;
     let known = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
     Ok(MountIdentity {
         mount_id: known.then_some(stat.stx_mnt_id),

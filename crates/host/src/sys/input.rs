@@ -4,7 +4,7 @@
 //! and a sparse file holds terabytes. A device is not even opened, as that alone rewinds a tape or
 //! starts a watchdog. A pipe is waited for, as every tool does; a terminal is one that people type.
 
-use std::fmt::Display;
+use facts::error::Cause;
 use std::fs::File;
 use std::io::{BufRead, IsTerminal, Read};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
@@ -106,7 +106,7 @@ pub fn lines(mut from: impl BufRead) -> impl Iterator<Item = String> {
 }
 
 impl Input {
-    fn cannot(&self, path: &Path, why: impl Display) -> Error {
+    fn cannot(&self, path: &Path, why: impl Cause) -> Error {
         Error::new(format!("cannot read {} {}", self.name, path.display()), why).hint(self.hint)
     }
 
@@ -115,7 +115,7 @@ impl Input {
     /// # Errors
     /// When there is none, it may not be read, or it is something else.
     pub fn open(&self, path: &Path) -> Result<File, Error> {
-        let failed = |why: &dyn Display| self.cannot(path, why);
+        let failed = |why: &dyn Cause| self.cannot(path, why);
         let there = path.metadata().map_err(|why| failed(&why))?;
         refuse(&there).map_err(|why| failed(&why))?;
         if there.file_type().is_fifo() && !self.once {

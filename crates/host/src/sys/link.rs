@@ -89,7 +89,7 @@ impl Namespace {
         // SAFETY: changes which network the calling thread sees, and nothing in memory.
         if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
             let why = std::io::Error::last_os_error();
-            return Err(Error::new("cannot make a network namespace", why));
+            return Err(Error::new("cannot make a network namespace", std::io::Error::from(why)));
         }
         Namespace::own()
     }
@@ -99,8 +99,9 @@ impl Namespace {
     /// # Errors
     /// When the kernel refuses: it takes CAP_SYS_ADMIN.
     pub fn enter(&self) -> Result<(), Error> {
-        move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network))
-            .map_err(|why| Error::new("cannot enter a network namespace", why))
+        move_into_link_name_space(self.0.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|why| {
+            Error::new("cannot enter a network namespace", std::io::Error::from(why))
+        })
     }
 }
 

@@ -149,7 +149,7 @@ impl Output {
         &self.path
     }
 
-    fn refused(&self, why: impl std::fmt::Display) -> Error {
+    fn refused(&self, why: impl facts::error::Cause) -> Error {
         Error::new(writing(&self.path), why)
             .hint(format!("name another file with {} FILE", self.flag))
     }
@@ -159,7 +159,7 @@ impl Output {
             .hint("name a file in a directory that you may write in")
     }
 
-    fn forced(&self, why: impl std::fmt::Display) -> Result<(), Error> {
+    fn forced(&self, why: impl facts::error::Cause) -> Result<(), Error> {
         match self.force {
             true => Ok(()),
             false => Err(Error::new(writing(&self.path), why).hint(format!(

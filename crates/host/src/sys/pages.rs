@@ -124,7 +124,8 @@ pub fn resident_in(files: &[PathBuf]) -> Option<u64> {
 /// # Errors
 /// When fsync fails: pages that could not be written are never dropped.
 pub fn drop_cached(file: &File) -> Result<(), Error> {
-    rustix::fs::fsync(file).map_err(|why| Error::new("cannot fsync the file", why))?;
+    rustix::fs::fsync(file)
+        .map_err(|why| Error::new("cannot fsync the file", std::io::Error::from(why)))?;
     forget(file);
     Ok(())
 }
@@ -289,7 +290,10 @@ fn by_mincore(file: &File, start: u64, bytes: u64) -> Result<u64, Error> {
         let map =
             unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, flags, file, offset) }
                 .map_err(|why| {
-                    Error::new("cannot map the file to count its pages in memory", why)
+                    Error::new(
+                        "cannot map the file to count its pages in memory",
+                        std::io::Error::from(why),
+                    )
                 })?;
         // SAFETY: `seen` has a byte for every page of the mapping.
         let status = unsafe { libc::mincore(map, length, seen.as_mut_ptr()) };
@@ -297,7 +301,10 @@ fn by_mincore(file: &File, start: u64, bytes: u64) -> Result<u64, Error> {
         // SAFETY: the mapping just made.
         let _ = unsafe { munmap(map, length) };
         if status != 0 {
-            return Err(Error::new("cannot count the file's pages in memory", why));
+            return Err(Error::new(
+                "cannot count the file's pages in memory",
+                std::io::Error::from(why),
+            ));
         }
         let pages = length.div_ceil(page_size() as usize);
         resident += seen[..pages].iter().filter(|page| **page & 1 == 1).count() as u64;

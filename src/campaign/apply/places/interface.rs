@@ -37,19 +37,19 @@ pub fn named(host: &Host, settings: &Settings) -> Result<String, Error> {
         && settings.find(knob::WIRE).is_some_and(|wire| wire != "loopback");
     if own_wire {
         let why = "this trial goes over a veth pair of its own, which has no settings of a card";
-        let hint = "peer-namespace=NAME sends over an interface that is there, or leave it out";
+        let hint = "peer-namespace=NAME sends over an interface that is there";
         return Err(Error::new(what, why).hint(hint));
     }
     let there = || host.list("/sys/class/net").join(", ");
     let Some(name) = settings.get(knob::NETWORK_INTERFACE).map(str::to_owned) else {
         let why = format!("the plan names none, and none is chosen for it (here: {})", there());
-        return Err(Error::new(what, why).hint("network-interface=NAME, or leave it out"));
+        return Err(Error::new(what, why).hint("network-interface=NAME"));
     };
     match identity::of_interface(host, &name) {
         Some(_) => Ok(name),
         None => {
             let why = format!("there is no `{name}` in this network namespace ({})", there());
-            Err(Error::new(what, why).hint("`ip link` lists those that there are, or leave it out"))
+            Err(Error::new(what, why).hint("`ip link` lists those that there are"))
         }
     }
 }
@@ -92,7 +92,7 @@ fn rps(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
     };
     if !port::is_shown(host, interface) {
         let why = "/sys shows another network namespace here".to_owned();
-        return Err(failed(why).hint("enter namespaces with `ip netns exec`, or leave `rps` out"));
+        return Err(failed(why).hint("enter namespaces with `ip netns exec`"));
     }
     let folder = format!("/sys/class/net/{interface}/queues");
     let queues = host.list(&folder).into_iter().filter(|name| name.starts_with("rx-"));
@@ -114,7 +114,7 @@ fn rps(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
 fn interrupts(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
     let failed = |why: String| {
         let what = format!("cannot place the interrupts of the network interface {interface}");
-        Error::new(what, why).hint("leave `interrupt-cpus` out")
+        Error::new(what, why)
     };
     let card = interrupt::of_card(host, interface);
     let Some((function, numbers)) = card.filter(|_| port::is_shown(host, interface)) else {

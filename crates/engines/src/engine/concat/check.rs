@@ -34,7 +34,7 @@ impl Made {
 }
 
 /// An error of something done to a file.
-fn cannot(what: &str, path: &Path, why: impl std::fmt::Display) -> Error {
+fn cannot(what: &str, path: &Path, why: impl host::sys::Cause) -> Error {
     Error::new(format!("cannot {what} {}", path.display()), why)
 }
 

@@ -31,7 +31,7 @@ pub struct Joined {
 }
 
 /// An error of something done to a file.
-fn cannot(what: &str, path: &Path, why: impl std::fmt::Display) -> Error {
+fn cannot(what: &str, path: &Path, why: impl host::sys::Cause) -> Error {
     Error::new(format!("cannot {what} {}", path.display()), why)
 }
 

@@ -58,7 +58,7 @@ pub struct Findings {
 /// # Errors
 /// When it cannot be read, or no trial begins in it.
 pub fn read_log(path: &Path) -> Result<Log, Error> {
-    let failed = |why: &dyn std::fmt::Display| {
+    let failed = |why: &dyn host::sys::Cause| {
         Error::new(format!("cannot read the log {}", path.display()), why)
     };
     let file = FLUSH_LOG.open(path)?;

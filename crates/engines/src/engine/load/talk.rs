@@ -23,8 +23,9 @@ pub type Told = Result<(), sys::Error>;
 /// As [`serve`].
 pub fn worker(conduct: impl FnOnce(&str, Sender<Event>, &mut Talk<'_>) -> Conducted) -> Told {
     let death = Some(rustix::process::Signal::KILL);
-    rustix::process::set_parent_process_death_signal(death)
-        .map_err(|why| sys::Error::new("cannot ask to die with the parent process", why))?;
+    rustix::process::set_parent_process_death_signal(death).map_err(|why| {
+        sys::Error::new("cannot ask to die with the parent process", std::io::Error::from(why))
+    })?;
     let held = |line: &str, sender: Sender<Event>, talk: &mut Talk<'_>| {
         hold(line)?;
         conduct(line, sender, talk)
@@ -128,7 +129,7 @@ impl Talk<'_> {
     /// # Errors
     /// When it cannot be told.
     pub fn say(&mut self, message: &Message) -> Result<(), sys::Error> {
-        let broken = |why: &dyn std::fmt::Display| {
+        let broken = |why: &dyn sys::Cause| {
             sys::Error::new("cannot talk to the process that started this worker", why)
         };
         let mut line = serde_json::to_string(message).map_err(|why| broken(&why))?;

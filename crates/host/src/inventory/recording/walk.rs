@@ -201,11 +201,10 @@ impl<'a> Walk<'a> {
                 self.bytes += bytes.len();
                 self.kept.insert(path.to_owned(), Kept::File(bytes));
             }
-            // What a device does not have answers with other errors.
-            Err(why) if why.starts_with("Permission denied") || why.starts_with("it did not") => {
+            Err(Unread::Denied(why) | Unread::Silent(why)) => {
                 self.missed.insert(path.to_owned(), why);
             }
-            Err(_) => {}
+            Err(Unread::Absent) => {}
         }
     }
 
@@ -242,7 +241,17 @@ fn names(path: &str) -> std::vec::IntoIter<String> {
     names.into_iter()
 }
 
-type Answer = Result<Vec<u8>, String>;
+/// Why there is nothing of a file.
+enum Unread {
+    /// We may not read it; the kernel's words.
+    Denied(String),
+    /// Reading it did not come to an end.
+    Silent(String),
+    /// What a device does not have answers with other errors.
+    Absent,
+}
+
+type Answer = Result<Vec<u8>, Unread>;
 
 /// A thread that reads files, so that one that does not answer can be left behind.
 struct Reader {
@@ -265,11 +274,11 @@ impl Reader {
     }
 
     fn read(&mut self, path: &Path, most: usize) -> Answer {
-        let gone = || "it did not answer".to_owned();
+        let gone = || Unread::Silent("it did not answer".to_owned());
         self.ask.send((path.to_owned(), most)).map_err(|_| gone())?;
         self.answer.recv_timeout(FILE_WAIT).unwrap_or_else(|_| {
             *self = Reader::start();
-            Err(format!("it did not answer in {} s", FILE_WAIT.as_secs()))
+            Err(Unread::Silent(format!("it did not answer in {} s", FILE_WAIT.as_secs())))
         })
     }
 }
@@ -278,8 +287,12 @@ impl Reader {
 fn read(path: &Path, most: usize) -> Answer {
     let mut bytes = Vec::new();
     let file = std::fs::File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path);
-    file.and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes))
-        .map_err(|error| error.to_string())?;
+    file.and_then(|file| file.take(most as u64 + 1).read_to_end(&mut bytes)).map_err(|error| {
+        match error.raw_os_error() {
+            Some(libc::EACCES) => Unread::Denied(error.to_string()),
+            _ => Unread::Absent,
+        }
+    })?;
     Ok(bytes)
 }
 

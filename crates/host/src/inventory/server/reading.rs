@@ -42,15 +42,20 @@ impl<'a> Reading<'a> {
         what: &str,
     ) -> Option<Vec<u8>> {
         let path = path.as_ref();
+        let mut hint = "";
         let why = match self.front(path, longest_bytes.saturating_add(1)) {
             Ok(bytes) if bytes.len() as u64 <= longest_bytes => return Some(bytes),
             Ok(_) if longest_bytes < 1 << 20 => format!("it is longer than {longest_bytes} bytes"),
             Ok(_) => format!("it is longer than {} MiB", longest_bytes >> 20),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => error.to_string(),
+            Err(error) => {
+                if error.kind() == std::io::ErrorKind::PermissionDenied {
+                    hint = "run as root";
+                }
+                error.to_string()
+            }
         };
-        let denied = why.starts_with("Permission denied");
-        self.miss(what, &path.to_string_lossy(), &why, if denied { "run as root" } else { "" });
+        self.miss(what, &path.to_string_lossy(), &why, hint);
         None
     }
 

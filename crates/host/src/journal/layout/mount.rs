@@ -72,7 +72,7 @@ pub(super) fn undo(now: &Now<'_>, at: &str, disks: &[Identity]) -> Fate {
             Some(_) if now.dry => return Fate::WouldRemove,
             Some(_) => match now.run(&["umount", at], UNMOUNT_MAX) {
                 Ok(_) => unmounted = true,
-                Err(error) if super::is_busy(&error) => {
+                Err(error) if error.errno == Some(libc::EBUSY) => {
                     let hint = format!("see who uses it: fuser -vm {at}; then brickyard undo");
                     let why = format!("{} (tried for {} s)", error.why, BUSY_MAX.as_secs());
                     return Fate::Failed(crate::sys::Error { why, ..error }.hint(hint));

@@ -116,7 +116,7 @@ impl Drop for Claim {
     }
 }
 
-fn what(disk: &Disk, why: impl std::fmt::Display) -> Error {
+fn what(disk: &Disk, why: impl crate::sys::Cause) -> Error {
     Error::new(format!("cannot take the disk {} ({})", disk.named, disk.name), why)
 }
 

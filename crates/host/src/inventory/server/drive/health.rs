@@ -181,7 +181,7 @@ fn live(host: &Host, question: &Question) -> Answer {
         Source::Sensor => sensed(host, key),
         Source::Log => {
             let text = log::ask_live(host, key).map_err(|error| {
-                let hint = match error.why.contains("denied") || error.why.contains("permitted") {
+                let hint = match error.is_denied() {
                     true => "run as root".to_owned(),
                     false => String::new(),
                 };

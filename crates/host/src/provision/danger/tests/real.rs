@@ -169,7 +169,8 @@ fn an_empty_loop_device_is_taken_and_kept_from_others() {
     assert!(share().is_err());
     first.let_udev_in().unwrap();
     share().unwrap();
-    assert!(claim(&host, &disk).unwrap_err().why.contains("has locked it"));
+    let fourth = claim(&host, &disk).unwrap_err();
+    assert!(fourth.why.contains("has locked it"), "{fourth}");
     drop(udevs);
     let after = mounted(&own);
     assert!(first.alone(&host).is_err(), "it is mounted");
