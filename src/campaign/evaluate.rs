@@ -10,8 +10,8 @@ use experiment::campaign::{Campaign, NotBought};
 use experiment::knob::{self, Access, Settings};
 use experiment::measurement::confession;
 use experiment::plan::standard::{
-    self, Bought, LAYOUT_STREAMS, OVERHEAD_NS, PROBE_NS, Phase, REPLICATES, STREAMS_MAX, Shape,
-    TRIAL_NS_MIN, Wish, Writing,
+    self, BudgetAllocation, EvaluationTarget, LAYOUT_STREAMS, OVERHEAD_NS, PROBE_NS, Phase,
+    REPLICATES, STREAMS_MAX, TRIAL_NS_MIN, Wish, Writing,
 };
 use experiment::plan::{self, Trial};
 use experiment::progress::Event;
@@ -139,7 +139,7 @@ pub fn evaluate(run: &mut Run<'_>, request: &Request) -> Result<(), Error> {
     let files = standard::files(STREAMS_MAX);
     let writing = standard::writing(request.budget_ns, request.directories.len() as u64, rate);
     let file_size = file_size(run, request, &writing, files)?;
-    let shape = Shape {
+    let shape = EvaluationTarget {
         engine: run.engine.name(),
         directories: request.directories.clone(),
         direct,
@@ -322,7 +322,7 @@ fn too_small(size: u64, files: u64, places: u64) -> Error {
         .hint(format!("--space {least} at least, or a longer --budget"))
 }
 
-fn announce(run: &mut Run<'_>, request: &Request, shape: &Shape, rate: f64) {
+fn announce(run: &mut Run<'_>, request: &Request, shape: &EvaluationTarget, rate: f64) {
     let places = shape.directories.len() as u64;
     let total = shape.file_size * shape.files * places;
     run.observer.tell(&Event::Say(format!(
@@ -337,7 +337,7 @@ fn announce(run: &mut Run<'_>, request: &Request, shape: &Shape, rate: f64) {
 
 /// Writes all files, a third in each replicate: that is the writing measured, and the layout. What
 /// a trial cannot write in its share of the time is written after it, as a layout.
-fn write(run: &mut Run<'_>, shape: &Shape, gets: &Writing) -> Result<(), Error> {
+fn write(run: &mut Run<'_>, shape: &EvaluationTarget, gets: &Writing) -> Result<(), Error> {
     let part = shape.files / u64::from(REPLICATES);
     let cell = |name: &String| {
         let names = std::slice::from_ref(name);
@@ -366,7 +366,7 @@ fn write(run: &mut Run<'_>, shape: &Shape, gets: &Writing) -> Result<(), Error> 
 fn read(
     run: &mut Run<'_>,
     request: &Request,
-    shape: &Shape,
+    shape: &EvaluationTarget,
     (started_ns, bytes_per_s): (u64, f64),
 ) -> Result<(), Error> {
     let mut wishes = standard::wishes(shape);
@@ -428,7 +428,7 @@ fn read(
 fn not_bought(
     run: &mut Run<'_>,
     request: &Request,
-    shape: &Shape,
+    shape: &EvaluationTarget,
     rest: &[Wish],
 ) -> Result<(), Error> {
     // Probes are what the budget pays besides writing, which gets a quarter of it.
@@ -455,7 +455,7 @@ fn not_bought(
     run.store.update(&run.campaign)
 }
 
-fn say(run: &mut Run<'_>, wishes: &[Wish], bought: &Bought, most_bytes: Option<u64>) {
+fn say(run: &mut Run<'_>, wishes: &[Wish], bought: &BudgetAllocation, most_bytes: Option<u64>) {
     let what = match bought.cells {
         0 => "no load is within the budget".to_owned(),
         cells => format!("{cells} of {} loads", wishes.len()),

@@ -29,7 +29,7 @@ mod tests;
 mod unreadable;
 mod whole;
 
-use experiment::measurement::verified::outcome::Outcome;
+use experiment::measurement::verified::outcome::Verification;
 pub use part::Part;
 
 /// Bytes of a request, and of a block that has a sum of its own.
@@ -103,7 +103,7 @@ pub fn verify(
     request: &Request,
     stop: &Arc<Stop>,
     tell: &mut dyn FnMut(Event),
-) -> Result<Outcome, Error> {
+) -> Result<Verification, Error> {
     let found = match &request.against {
         Against::FirstReading(_) => find::find(&request.paths, request.cross_file_systems, stop),
         Against::List { file, sum } => listed::find(request, file, *sum, stop)?,

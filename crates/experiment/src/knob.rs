@@ -92,7 +92,7 @@ pub enum Apply {
     /// By the engine, within the trial.
     Engine,
     /// By writing these files of the machine.
-    Files(system::lies::Files),
+    Files(system::lies::KnobFiles),
     /// By these settings of the network interface that the trial names.
     Interface(system::lies::Interface),
     /// Names what other knobs change.
@@ -114,7 +114,7 @@ pub enum Apply {
 impl Apply {
     /// Whether either end of a network trial has such a setting, be there files or none.
     pub fn is_of_either_end(self) -> bool {
-        use system::lies::Files::{Governors, Network};
+        use system::lies::KnobFiles::{Governors, Network};
         matches!(self, Apply::Interface(_) | Apply::Files(Network { .. } | Governors))
     }
 
@@ -363,7 +363,7 @@ impl<T: Setting> Knob<T> {
     /// # Panics
     /// When its domain has values that do not read as `T`: then the table does not compile.
     const fn listed(self) -> Knob {
-        assert!(T::FORM.holds(&self.domain), "a knob has the type of its domain");
+        assert!(T::KIND.holds(&self.domain), "a knob has the type of its domain");
         let Knob { name, fio, about, domain, default, scope, apply, .. } = self;
         Knob { name, fio, about, domain, default, scope, apply, reads: PhantomData }
     }

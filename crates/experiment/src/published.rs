@@ -9,7 +9,7 @@
 use serde_json::{Map, Value as Json, json};
 
 use crate::knob::{self, Settings};
-use crate::measurement::reported::{Bound, Figure, Way};
+use crate::measurement::reported::{Bound, Figure, ReportedPath};
 use crate::measurement::{Measurement, Note, Outcome, Record, Reported};
 use crate::plan::Trial;
 
@@ -97,7 +97,7 @@ pub struct Row {
     /// On which of the set's machines.
     pub configuration: Option<&'static str>,
     /// Which way the bytes went.
-    pub way: Way,
+    pub way: ReportedPath,
     /// The text's words; empty for a row of a printed table.
     pub says: &'static str,
     /// As printed, in the order of the columns; empty where there is none.
@@ -123,7 +123,7 @@ const fn row(
     cells: &'static [&'static str],
     says: &'static str,
 ) -> Row {
-    Row { settings, configuration: None, way: Way::Untold, says, cells, notes: &[] }
+    Row { settings, configuration: None, way: ReportedPath::Untold, says, cells, notes: &[] }
 }
 
 /// The set of that name.
@@ -290,7 +290,7 @@ mod tests {
             let row = Row {
                 settings,
                 configuration: None,
-                way: Way::Untold,
+                way: ReportedPath::Untold,
                 says: "",
                 cells,
                 notes: &[],

@@ -8,7 +8,7 @@ pub struct Answer {
     /// Names, as SQLite gives them; two may be the same.
     pub columns: Vec<String>,
     /// As many cells as there are columns, each.
-    pub rows: Vec<Vec<Cell>>,
+    pub rows: Vec<Vec<SqlValue>>,
     /// Whether there were more rows.
     pub truncated: bool,
     /// What of the store is damaged: it has no figures, and its counts may be any.
@@ -28,9 +28,9 @@ pub struct Ran {
     pub imported: bool,
 }
 
-/// One value.
+/// One value of an answer, of one of SQLite's types.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum SqlValue {
     /// Nothing.
     Null,
     /// A whole number.
@@ -43,21 +43,21 @@ pub enum Cell {
     Blob(Vec<u8>),
 }
 
-/// What a relation is.
+/// Whether a relation is a view or a table of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum RelationKind {
     /// One row a trial, with settings and figures.
     View,
     /// Raw counts.
     Table,
 }
 
-impl Kind {
+impl RelationKind {
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::View => "view",
-            Kind::Table => "table",
+            RelationKind::View => "view",
+            RelationKind::Table => "table",
         }
     }
 }
@@ -68,18 +68,18 @@ pub struct Relation {
     /// Its name; with a dash it needs double quotes.
     pub name: String,
     /// What it is.
-    pub kind: Kind,
+    pub kind: RelationKind,
     /// The same in another spelling, which needs no quotes.
     pub alias: Option<String>,
     /// Its columns, in order.
-    pub columns: Vec<Column>,
+    pub columns: Vec<RelationColumn>,
     /// Of what rows the view is made; nothing for a table.
     pub rows: String,
 }
 
 /// A column of a view.
 #[derive(Clone, Debug)]
-pub struct Column {
+pub struct RelationColumn {
     /// Its name.
     pub name: String,
     /// What it is computed by.

@@ -15,7 +15,7 @@ use serde_json::{Map, Value as Json};
 
 use experiment::measurement::Note;
 use experiment::measurement::reported::{
-    Bound, Figure, Reported, ReportedHistogram, ReportedSeries, Way,
+    Bound, Figure, Reported, ReportedHistogram, ReportedPath, ReportedSeries,
 };
 
 mod terminal; //     (pure) a text without what terminals and logs add to it
@@ -197,7 +197,7 @@ impl Said {
     /// As a figure of somebody else: `by` what, `says` which words.
     pub fn reported(self, tool: &str, place: String, says: String) -> Reported {
         let by = format!("{tool} {}", self.version).trim().to_owned();
-        let way = Way::Untold;
+        let way = ReportedPath::Untold;
         let Said { figures, series, histograms, .. } = self;
         Reported { by, place, says, configuration: None, way, figures, series, histograms }
     }

@@ -201,7 +201,7 @@ mod tests {
     fn the_latency_classes_of_ten_seconds_come_back_from_under_4_kib() {
         let load = [("access", "random-mix"), ("streams", "8"), ("stop", "10s")];
         let measurement = run(&settings(&load), 1).unwrap();
-        let series = latency::of(&measurement).unwrap();
+        let series = latency::class_series(&measurement).unwrap();
         assert!(series.at_ns.len() > 99 && series.columns.len() > 3, "{series:?}");
         let bytes = encode(series);
         assert_eq!(decode(&bytes).as_ref(), Some(series));

@@ -373,7 +373,7 @@ impl<'a> Writer<'a> {
     fn write(&mut self, of: Lacking, record: &Record) -> Result<()> {
         let trial = &record.trial;
         let workload = self.name(&trial.group)?;
-        let digest = Digest::of(record);
+        let digest = Digest::from_record(record);
         let mut values = Vec::new();
         for (name, estimate) in digest.iter().flat_map(|digest| digest.figures.iter()) {
             let ends = estimate.interval.into_iter();

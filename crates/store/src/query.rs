@@ -18,7 +18,7 @@ use host::sys::Error;
 mod guard;
 mod views;
 
-use experiment::query::{Answer, Cell, Ran, Relation, quoted};
+use experiment::query::{Answer, Ran, Relation, SqlValue, quoted};
 
 /// No answer takes more memory than this.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -208,7 +208,7 @@ fn answer(connection: &Connection, sql: &str, bounds: Bounds) -> Result<Answer, 
         let mut cells = Vec::with_capacity(answer.columns.len());
         for column in 0..answer.columns.len() {
             let value = row.get_ref(column)?;
-            bytes += size_of::<Cell>() + cell_bytes(&value);
+            bytes += size_of::<SqlValue>() + cell_bytes(&value);
             cells.push(cell(value));
         }
         answer.rows.push(cells);
@@ -223,13 +223,13 @@ fn cell_bytes(value: &ValueRef<'_>) -> usize {
     }
 }
 
-fn cell(value: ValueRef<'_>) -> Cell {
+fn cell(value: ValueRef<'_>) -> SqlValue {
     match value {
-        ValueRef::Null => Cell::Null,
-        ValueRef::Integer(number) => Cell::Integer(number),
-        ValueRef::Real(number) => Cell::Real(number),
-        ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
-        ValueRef::Blob(bytes) => Cell::Blob(bytes.to_owned()),
+        ValueRef::Null => SqlValue::Null,
+        ValueRef::Integer(number) => SqlValue::Integer(number),
+        ValueRef::Real(number) => SqlValue::Real(number),
+        ValueRef::Text(text) => SqlValue::Text(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Blob(bytes) => SqlValue::Blob(bytes.to_owned()),
     }
 }
 

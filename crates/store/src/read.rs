@@ -10,7 +10,7 @@ use experiment::campaign::Campaign;
 use experiment::knob::Settings;
 use experiment::measurement::integrity::{Fault, Lasting};
 use experiment::measurement::programs::Output;
-use experiment::measurement::verified::Problem;
+use experiment::measurement::verified::StoredProblem;
 use experiment::measurement::{
     Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Verified, Window,
     latency,
@@ -311,7 +311,7 @@ fn verified(connection: &Connection, row: &Row<'_>, trial: i64) -> Result<Option
     let sql = "SELECT path, kind, why FROM problem WHERE trial = ?1 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
     let rows = statement.query_map([trial], |row| {
-        Ok(Problem { path: row.get("path")?, kind: row.get("kind")?, why: row.get("why")? })
+        Ok(StoredProblem { path: row.get("path")?, kind: row.get("kind")?, why: row.get("why")? })
     })?;
     verified.problems = few(rows, "problems")?;
     Ok(Some(verified))

@@ -5,7 +5,7 @@ use experiment::campaign::NotBought;
 use experiment::knob::Settings;
 use experiment::measurement::integrity::{Fault, Lasting, Reread};
 use experiment::measurement::programs::{Output, Run};
-use experiment::measurement::verified::Problem;
+use experiment::measurement::verified::StoredProblem;
 use experiment::measurement::{
     Amount, Durable, Evidence, Integrity, Measurement, Note, Operation, Outcome, Programs,
     Reported, SecondPass, Stream, Verified, Window, latency_histogram,
@@ -74,7 +74,7 @@ fn integrity() -> Integrity {
 }
 
 fn verified() -> Verified {
-    let problem = |path: &str, kind: &str| Problem {
+    let problem = |path: &str, kind: &str| StoredProblem {
         path: path.into(),
         kind: kind.into(),
         why: "Permission denied (os error 13)".into(),

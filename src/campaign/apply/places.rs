@@ -2,7 +2,7 @@
 //!
 //! Which files hold a knob is said by the knob; here they are found.
 
-use experiment::knob::system::lies::{Devices, Files, Form, KIB};
+use experiment::knob::system::lies::{Devices, KIB, KnobFiles, ValueFormat};
 use facts::identity::Identity;
 use facts::inventory::{Kind, Target};
 use host::journal::{identity, in_force};
@@ -16,7 +16,7 @@ pub struct Place {
     /// As a path of the machine.
     pub path: String,
     /// How values are written there.
-    pub form: Form,
+    pub form: ValueFormat,
     /// The device behind it, where there is one.
     pub device: Option<Identity>,
     /// What must be written where instead to have the value before again.
@@ -32,10 +32,10 @@ pub struct Place {
 ///
 /// # Errors
 /// When this machine has none of them, or one of the targets has no such device.
-pub fn find(host: &Host, files: Files, targets: &[Target]) -> Result<Vec<Place>, Error> {
+pub fn find(host: &Host, files: KnobFiles, targets: &[Target]) -> Result<Vec<Place>, Error> {
     match files {
-        Files::ReadAhead => read_ahead(host, targets),
-        Files::Queue { file, form, of, disturbs } => {
+        KnobFiles::ReadAhead => read_ahead(host, targets),
+        KnobFiles::Queue { file, form, of, disturbs } => {
             let names = |target: &Target| match of {
                 Devices::Disks => target.disks.clone(),
                 Devices::Stack => stack(target),
@@ -48,22 +48,22 @@ pub fn find(host: &Host, files: Files, targets: &[Target]) -> Result<Vec<Place>,
             }
             Ok(places)
         }
-        Files::Machine { path, form, instead } => {
+        KnobFiles::Machine { path, form, instead } => {
             let mut place = one(host, path, form)?;
             let other = instead.and_then(|path| Some((path, host.read(path).ok()?)));
             let other = other.map(|(path, text)| (path.to_owned(), in_force(&text).to_owned()));
             place.instead = other.filter(|(_, text)| text != "0");
             Ok(vec![place])
         }
-        Files::Network { paths, form, choices } => {
+        KnobFiles::Network { paths, form, choices } => {
             let mut places = Vec::new();
             for path in paths {
                 let device = identity::of_network(host);
                 places.push(Place { device, ..one(host, path, form)? });
             }
             for place in &mut places {
-                if let Form::Last(_) = form {
-                    place.form = Form::Last(first_two(host, &place.path)?);
+                if let ValueFormat::Last(_) = form {
+                    place.form = ValueFormat::Last(first_two(host, &place.path)?);
                 }
                 if let Some(list) = choices {
                     let words = host.read(list)?;
@@ -72,7 +72,7 @@ pub fn find(host: &Host, files: Files, targets: &[Target]) -> Result<Vec<Place>,
             }
             Ok(places)
         }
-        Files::Governors => cpu_governor(host),
+        KnobFiles::Governors => cpu_governor(host),
     }
 }
 
@@ -89,13 +89,13 @@ fn first_two(host: &Host, path: &str) -> Result<[u64; 2], Error> {
     }
 }
 
-fn of_machine(path: impl Into<String>, form: Form) -> Place {
+fn of_machine(path: impl Into<String>, form: ValueFormat) -> Place {
     let (disturbs, choices) = (Vec::new(), Vec::new());
     Place { path: path.into(), form, device: None, instead: None, disturbs, choices }
 }
 
 /// A file that must be there.
-fn one(host: &Host, path: &str, form: Form) -> Result<Place, Error> {
+fn one(host: &Host, path: &str, form: ValueFormat) -> Result<Place, Error> {
     match host.exists(path) {
         true => Ok(of_machine(path, form)),
         false => Err(Error::new(format!("cannot change {path}"), "this kernel has no such file")),
@@ -114,7 +114,7 @@ fn queues(
     host: &Host,
     targets: &[Target],
     file: &str,
-    form: Form,
+    form: ValueFormat,
     names: impl Fn(&Target) -> Vec<String>,
 ) -> Result<Vec<Place>, Error> {
     let mut places: Vec<Place> = Vec::new();
@@ -199,8 +199,10 @@ fn cpu_governor(host: &Host) -> Result<Vec<Place>, Error> {
     const FOLDER: &str = "/sys/devices/system/cpu/cpufreq";
     let policies = host.list(FOLDER).into_iter().filter(|name| name.starts_with("policy"));
     let paths = policies.map(|policy| format!("{FOLDER}/{policy}/scaling_governor"));
-    let places: Vec<Place> =
-        paths.filter(|path| host.exists(path)).map(|path| of_machine(path, Form::Word)).collect();
+    let places: Vec<Place> = paths
+        .filter(|path| host.exists(path))
+        .map(|path| of_machine(path, ValueFormat::Word))
+        .collect();
     match places.is_empty() {
         false => Ok(places),
         true => Err(Error::new(

@@ -10,7 +10,7 @@ use super::asset::address;
 use super::campaign::media;
 use crate::serve::answer::Answer;
 use base::value;
-use experiment::query::{Answer as Found, Cell, Kind, Relation, typed};
+use experiment::query::{Answer as Found, Relation, RelationKind, SqlValue, typed};
 use findings::report::html::tables::{boxed, coded};
 use findings::report::query::{self as told, CELL_MAX, Format, shown};
 use findings::report::words::clipped;
@@ -116,8 +116,11 @@ fn whole(sql: &str, time: Duration, result: &Markup, relations: &[Relation]) -> 
         h2 { "What can be asked" }
         p { "For example: " (ready(&example)) }
         @for (kind, title) in [
-            (Kind::View, "Views: one row a trial, one column a setting, one column a figure"),
-            (Kind::Table, "Tables: raw counts"),
+            (
+                RelationKind::View,
+                "Views: one row a trial, one column a setting, one column a figure",
+            ),
+            (RelationKind::Table, "Tables: raw counts"),
         ] {
             h3 { (title) }
             @for relation in relations.iter().filter(|relation| relation.kind == kind) {
@@ -198,11 +201,11 @@ fn table(found: &Found, rows: usize) -> Markup {
     }
 }
 
-fn one(cell: &Cell) -> Markup {
+fn one(cell: &SqlValue) -> Markup {
     let class = match cell {
-        Cell::Null => "null",
-        Cell::Integer(_) | Cell::Real(_) => "number",
-        Cell::Text(_) | Cell::Blob(_) => "text",
+        SqlValue::Null => "null",
+        SqlValue::Integer(_) | SqlValue::Real(_) => "number",
+        SqlValue::Text(_) | SqlValue::Blob(_) => "text",
     };
     html! { td class=(class) { (shown(cell, CELL_MAX)) } }
 }

@@ -15,7 +15,7 @@ use base::value;
 use experiment::knob::{self, EngineKind, Settings, engines};
 use experiment::measurement::Measurement;
 use experiment::plan::Trial;
-use experiment::workload::netcdf::Shape;
+use experiment::workload::netcdf::NetcdfShape;
 use host::sys::filesystem::space;
 use host::sys::{self};
 
@@ -94,8 +94,8 @@ fn refusal(settings: &Settings) -> Option<(String, &'static str)> {
     None
 }
 
-fn shape(settings: &Settings) -> Shape {
-    Shape::of(settings.get(knob::FILE_SIZE), settings.get(knob::VARIABLES) as u32)
+fn shape(settings: &Settings) -> NetcdfShape {
+    NetcdfShape::within_bytes(settings.get(knob::FILE_SIZE), settings.get(knob::VARIABLES) as u32)
 }
 
 /// Refuses what would not leave 5 % of the file system free: what is read and what is written.

@@ -308,7 +308,7 @@ mod tests {
         let load = [("access", "write"), ("direct", "true"), ("streams", "8"), ("stop", "5s")];
         let cache = [("sim-write-cache", "14000000000B")];
         let measurement = run(&settings(&[&load[..], &cache].concat()), 1).unwrap();
-        let series = latency::of(&measurement).unwrap();
+        let series = latency::class_series(&measurement).unwrap();
         let middle = |row: usize| -> usize {
             let grown = |of: &Column| of.values[row] - of.values[row - 1];
             let half = series.columns.iter().map(grown).sum::<u64>() / 2;

@@ -8,7 +8,7 @@ use super::shown;
 use super::source::{Stamp, stamp_of};
 use base::checklist::{Checklist, Entry};
 use experiment::measurement::verified::ProblemKind;
-use experiment::measurement::verified::outcome::Problem;
+use experiment::measurement::verified::outcome::FileProblem;
 use host::sys::signal::Stop;
 
 /// Folders nest no deeper than the kernel's longest path has parts.
@@ -20,7 +20,7 @@ pub struct Found {
     /// Files and devices, each once.
     pub files: Vec<Target>,
     /// What is not read, and why.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// What is known of the list.
     pub list: Option<List>,
 }
@@ -52,7 +52,7 @@ pub struct List {
 impl Found {
     /// Notes what is the matter with a path.
     pub fn problem(&mut self, path: &Path, kind: ProblemKind, what: impl Into<String>) {
-        self.problems.push(Problem { file: shown(path), kind, what: what.into() });
+        self.problems.push(FileProblem { file: shown(path), kind, what: what.into() });
     }
 
     /// Adds a file, or what is the matter with it.

@@ -15,7 +15,7 @@ use super::source::stamp_of;
 use super::{Request, shown};
 use base::checklist::{Entry, Sum, parse};
 use experiment::measurement::verified::ProblemKind;
-use experiment::measurement::verified::outcome::Problem;
+use experiment::measurement::verified::outcome::FileProblem;
 use host::sys::Error;
 use host::sys::input::CHECKLIST;
 use host::sys::signal::Stop;
@@ -36,7 +36,7 @@ pub fn find(request: &Request, file: &Path, sum: Option<Sum>, stop: &Stop) -> Re
     for bad in &list.checklist.bad {
         let file = format!("{}:{}", list.shown, bad.line);
         let what = bad.why.clone();
-        found.problems.push(Problem { file, kind: ProblemKind::BadLine, what });
+        found.problems.push(FileProblem { file, kind: ProblemKind::BadLine, what });
     }
     let mut by_path: BTreeMap<PathBuf, Vec<Entry>> = BTreeMap::new();
     let mut order = Vec::new();

@@ -7,8 +7,8 @@ use super::ground::Ground;
 use super::shared::Shared;
 use experiment::knob::Settings;
 use experiment::measurement::integrity::Fault;
-use experiment::measurement::verified::outcome::Outcome;
-use experiment::measurement::verified::{PASSES_MAX, Problem, ProblemKind, outcome};
+use experiment::measurement::verified::outcome::Verification;
+use experiment::measurement::verified::{PASSES_MAX, ProblemKind, StoredProblem, outcome};
 use experiment::measurement::{Integrity, Measurement, Verified};
 use facts::counters::errors::Counted;
 use host::sys::clock::monotonic_ns;
@@ -122,7 +122,7 @@ impl Going {
         &mut self,
         ground: &mut Ground,
         shared: &Shared,
-        outcome: &Outcome,
+        outcome: &Verification,
         over: bool,
     ) -> Part {
         let (did, checked_bytes, compared_bytes) = shared.done();
@@ -142,7 +142,7 @@ impl Going {
         let mut integrity = self.since(&tally.integrity, shared.started_ns);
         integrity.checked_bytes = checked_bytes;
         integrity.unheld_bytes = checked_bytes.saturating_sub(compared_bytes);
-        let problem = |problem: &outcome::Problem| Problem {
+        let problem = |problem: &outcome::FileProblem| StoredProblem {
             path: problem.file.clone(),
             kind: problem.kind.name().to_owned(),
             why: problem.what.clone(),
@@ -162,7 +162,7 @@ impl Going {
         Part { number: self.number, settings, measurement }
     }
 
-    fn verified(&self, outcome: &Outcome, over: bool) -> Verified {
+    fn verified(&self, outcome: &Verification, over: bool) -> Verified {
         Verified {
             against: outcome.list.clone(),
             first_pass: self.first_pass,

@@ -10,7 +10,7 @@ use super::find::Found;
 use super::ground::Ground;
 use super::shared::{Said, Shared};
 use super::{Against, BLOCK_BYTES, Event, Going, Request, first, part, whole};
-use experiment::measurement::verified::outcome::{Outcome, Reading};
+use experiment::measurement::verified::outcome::{Reading, Verification};
 use host::sys::clock::{monotonic_ns, unix_ns};
 use host::sys::signal::Stop;
 use host::sys::{Error, Host};
@@ -47,7 +47,7 @@ pub fn run(
     found: Found,
     stop: &Arc<Stop>,
     tell: &mut dyn FnMut(Event),
-) -> Result<Outcome, Error> {
+) -> Result<Verification, Error> {
     let host = Host::live();
     let started_unix_ns = unix_ns();
     let ground = Ground::new(&host, &found.files);
@@ -57,7 +57,7 @@ pub fn run(
     if let Some(length_ns) = request.length_ns {
         shared.deadline_ns = shared.started_ns.saturating_add(length_ns);
     }
-    let mut outcome = Outcome { started_unix_ns, ..Outcome::default() };
+    let mut outcome = Verification { started_unix_ns, ..Verification::default() };
     outcome.files = shared.files.len() as u64;
     {
         let mut tally = shared.tally();
@@ -105,7 +105,7 @@ pub fn run(
 }
 
 /// Takes what was found. A file that a hung stream holds locked is not asked.
-fn take(shared: &Shared, outcome: &mut Outcome, ended: Ended) {
+fn take(shared: &Shared, outcome: &mut Verification, ended: Ended) {
     for file in &shared.files {
         let state = match ended {
             Ended::Hung => file.state.try_lock().ok(),
@@ -131,7 +131,7 @@ struct Passes<'a> {
     ground: Ground,
     /// What is kept of the reading on its way.
     part: part::Going,
-    outcome: Outcome,
+    outcome: Verification,
 }
 
 impl Passes<'_> {

@@ -16,7 +16,7 @@ use base::hash::Checksum;
 use experiment::measurement::Integrity;
 use experiment::measurement::integrity::{FAULTS_MAX, Fault, Lasting};
 use experiment::measurement::verified::ProblemKind;
-use experiment::measurement::verified::outcome::{PROBLEMS_MAX, Problem};
+use experiment::measurement::verified::outcome::{FileProblem, PROBLEMS_MAX};
 use host::sys::Host;
 use host::sys::clock::monotonic_ns;
 use host::sys::kmsg::KernelLog;
@@ -97,7 +97,7 @@ pub struct Tally {
     /// What was wrong with the bytes.
     pub integrity: Integrity,
     /// What was wrong else.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// All of that.
     pub counts: BTreeMap<ProblemKind, u64>,
     /// Faulty places, by file and offset, and whether they are unreadable ones.
@@ -303,7 +303,7 @@ impl Shared {
         }
         *tally.counts.entry(kind).or_default() += 1;
         if tally.problems.len() < PROBLEMS_MAX {
-            let problem = Problem { file: shown.to_owned(), kind, what: what.clone() };
+            let problem = FileProblem { file: shown.to_owned(), kind, what: what.clone() };
             tally.problems.push(problem);
         }
         drop(tally);

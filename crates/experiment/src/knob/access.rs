@@ -1,7 +1,7 @@
 //! What the words of `access` do with the bytes of files. Whoever wants to know asks here: a mixed
 //! load has no "read" in its word, and was told as one that writes.
 
-use super::typed::{Form, Setting};
+use super::typed::{DomainKind, Setting};
 use base::value::Value;
 
 /// Order and direction of the I/O.
@@ -33,7 +33,7 @@ pub enum Access {
 
 /// Which way bytes go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
+pub enum IoDirection {
     /// From files alone.
     Reads,
     /// To files alone.
@@ -92,26 +92,26 @@ impl Access {
     }
 
     /// Which way its bytes go.
-    pub fn way(self) -> Way {
+    pub fn way(self) -> IoDirection {
         match self {
             Access::Read | Access::RandomRead | Access::ReadBackward | Access::ReadStrided => {
-                Way::Reads
+                IoDirection::Reads
             }
             Access::Write | Access::RandomWrite | Access::Rewrite | Access::RecordRewrite => {
-                Way::Writes
+                IoDirection::Writes
             }
-            Access::RandomMix | Access::Update | Access::RandomUpdate => Way::Both,
+            Access::RandomMix | Access::Update | Access::RandomUpdate => IoDirection::Both,
         }
     }
 
     /// Whether it reads, be it beside writing.
     pub fn reads(self) -> bool {
-        self.way() != Way::Writes
+        self.way() != IoDirection::Writes
     }
 
     /// Whether it writes, be it beside reading.
     pub fn writes(self) -> bool {
-        self.way() != Way::Reads
+        self.way() != IoDirection::Reads
     }
 
     /// Whether the blocks are drawn.
@@ -132,7 +132,7 @@ impl Access {
 impl Setting for Access {
     type Read<'a> = Option<Access>;
     type Given<'a> = Access;
-    const FORM: Form = Form::Word;
+    const KIND: DomainKind = DomainKind::Word;
 
     fn read(held: Option<&Value>) -> Option<Access> {
         match held {
@@ -158,11 +158,11 @@ mod tests {
             Access::ALL.into_iter().filter(|access| is(*access)).map(Access::name).collect()
         };
         assert_eq!(
-            of(|access| access.way() == Way::Reads),
+            of(|access| access.way() == IoDirection::Reads),
             ["read", "random-read", "read-backward", "read-strided"]
         );
         assert_eq!(
-            of(|access| access.way() == Way::Writes),
+            of(|access| access.way() == IoDirection::Writes),
             ["write", "random-write", "rewrite", "record-rewrite"]
         );
         assert_eq!(

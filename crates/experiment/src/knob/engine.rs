@@ -17,7 +17,7 @@ pub struct EngineKind {
     /// The knobs that it obeys, besides labels, which all do.
     pub knobs: &'static [Family],
     /// Where the files come from that its trials read.
-    pub files: Files,
+    pub files: FileSource,
     /// How long the files of its trials are wanted.
     pub keeps: Keeps,
     /// What it does that whoever reads its trials must know.
@@ -32,7 +32,7 @@ pub type Family = &'static [&'static Knob];
 
 /// Where the files come from that trials read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Files {
+pub enum FileSource {
     /// They are written before, by the engine itself.
     Laid,
     /// They are written before, by this one.
@@ -73,14 +73,14 @@ impl EngineKind {
 
     /// Whether what it runs makes the files that it reads, so that none are written for it before.
     pub fn makes_its_files(&self) -> bool {
-        self.files == Files::Own
+        self.files == FileSource::Own
     }
 
     /// The engine that writes the files that its trials read.
     pub fn lays_with(&self) -> &'static str {
         match self.files {
-            Files::LaidBy(other) => other,
-            Files::Laid | Files::Own => self.name,
+            FileSource::LaidBy(other) => other,
+            FileSource::Laid | FileSource::Own => self.name,
         }
     }
 

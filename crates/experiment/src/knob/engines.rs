@@ -2,7 +2,7 @@
 //!
 //! A new engine is an entry here and a line in [`ENGINES`].
 
-use super::engine::{Does, EngineKind, Family, Files, Keeps};
+use super::engine::{Does, EngineKind, Family, FileSource, Keeps};
 
 /// The constants of these knobs, as they stand in the table.
 macro_rules! knobs {
@@ -14,7 +14,7 @@ const PLAIN: EngineKind = EngineKind {
     name: "",
     about: "",
     knobs: &[],
-    files: Files::Laid,
+    files: FileSource::Laid,
     keeps: Keeps::Nothing,
     does: &[],
 };
@@ -299,7 +299,7 @@ pub const NET_FILE: EngineKind = EngineKind {
             COMPRESSIBLE_SHARE, WARM_UP
         },
     ],
-    files: Files::LaidBy("file"),
+    files: FileSource::LaidBy("file"),
     ..PLAIN
 };
 
@@ -335,7 +335,7 @@ pub const COMMAND: EngineKind = EngineKind {
             DIRECTORIES
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -351,7 +351,7 @@ pub const CONCAT: EngineKind = EngineKind {
             BLOCK_SIZE, FILE_SIZE, FILES, DIRECTORIES, COLD, CONCAT_WITH, VARIABLES
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -371,7 +371,7 @@ pub const FIO: EngineKind = EngineKind {
             RANDOM_DISTRIBUTION, ZIPF_THETA, DATA, COMPRESSIBLE_SHARE, RATE
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -388,7 +388,7 @@ pub const BONNIE: EngineKind = EngineKind {
             BLOCK_SIZE, FILE_SIZE, FILES, DIRECTORIES, AT_MOST
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -405,7 +405,7 @@ pub const IOZONE: EngineKind = EngineKind {
             BLOCK_SIZE, FILE_SIZE, DIRECTORIES, DIRECT, AT_MOST
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -422,7 +422,7 @@ pub const DBENCH: EngineKind = EngineKind {
             STREAMS, DIRECTORIES, STOP, AT_MOST
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -440,7 +440,7 @@ pub const SYSBENCH: EngineKind = EngineKind {
             FSYNC
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -457,7 +457,7 @@ pub const IOR: EngineKind = EngineKind {
             ACCESS, BLOCK_SIZE, STREAMS, FILE_SIZE, DIRECTORIES, DIRECT, AT_MOST
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -474,7 +474,7 @@ pub const MDTEST: EngineKind = EngineKind {
             STREAMS, FILES, DIRECTORIES, AT_MOST
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -493,7 +493,7 @@ pub const ELBENCHO: EngineKind = EngineKind {
             IO_ENGINE, AT_MOST
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 
@@ -510,7 +510,7 @@ pub const PGBENCH: EngineKind = EngineKind {
             STREAMS, DIRECTORIES, STOP, AT_MOST, SCALE
         },
     ],
-    files: Files::Own,
+    files: FileSource::Own,
     ..PLAIN
 };
 

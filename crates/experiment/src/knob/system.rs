@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use super::typed::{Bytes, Count, Nanoseconds, OrAsIs, Setting, Word};
 use super::{Apply, Knob, Scope};
 use base::value::Domain;
-use lies::{Devices, Files, Form};
+use lies::{Devices, KnobFiles, ValueFormat};
 
 pub mod interface;
 pub mod lies;
@@ -20,7 +20,7 @@ pub mod network;
 const GIB: u64 = 1 << 30;
 
 /// Whole numbers.
-const ONES: Form = Form::Number(1);
+const ONES: ValueFormat = ValueFormat::Number(1);
 
 const fn knob<T: Setting>(
     name: &'static str,
@@ -38,16 +38,16 @@ pub const READ_AHEAD: Knob<OrAsIs<Bytes>> = knob(
     "",
     // The kernel counts it in pages.
     Domain::OrAsIs(&Domain::Bytes { min: 0, max: GIB, step: 4096 }),
-    Apply::Files(Files::ReadAhead),
+    Apply::Files(KnobFiles::ReadAhead),
     "What the kernel reads ahead of a buffered reader, on the devices that the file system lies on",
 );
 pub const IO_SCHEDULER: Knob<OrAsIs<Word>> = knob(
     "io-scheduler",
     "",
     Domain::OrAsIs(&Domain::OneOf(&["none", "mq-deadline", "kyber", "bfq"])),
-    Apply::Files(Files::Queue {
+    Apply::Files(KnobFiles::Queue {
         file: "scheduler",
-        form: Form::Word,
+        form: ValueFormat::Word,
         of: Devices::Disks,
         disturbs: Some("nr_requests"),
     }),
@@ -57,7 +57,7 @@ pub const NR_REQUESTS: Knob<OrAsIs<Count>> = knob(
     "nr-requests",
     "",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 1 << 20 }),
-    Apply::Files(Files::Queue {
+    Apply::Files(KnobFiles::Queue {
         file: "nr_requests",
         form: ONES,
         of: Devices::Disks,
@@ -69,7 +69,7 @@ pub const MAX_SECTORS: Knob<OrAsIs<Bytes>> = knob(
     "max-sectors",
     "",
     Domain::OrAsIs(&Domain::Bytes { min: 4096, max: GIB, step: 1024 }),
-    Apply::Files(Files::Queue {
+    Apply::Files(KnobFiles::Queue {
         file: "max_sectors_kb",
         form: lies::KIB,
         of: Devices::Stack,
@@ -81,7 +81,7 @@ pub const DIRTY_RATIO: Knob<OrAsIs<Count>> = knob(
     "dirty-ratio",
     "",
     Domain::OrAsIs(&Domain::Count { min: 1, max: 100 }),
-    Apply::Files(Files::Machine {
+    Apply::Files(KnobFiles::Machine {
         path: "/proc/sys/vm/dirty_ratio",
         form: ONES,
         instead: Some("/proc/sys/vm/dirty_bytes"),
@@ -92,14 +92,17 @@ pub const DIRTY_EXPIRE: Knob<OrAsIs<Nanoseconds>> = knob(
     "dirty-expire",
     "",
     Domain::OrAsIs(&Domain::Duration { min_ns: 10_000_000, max_ns: 86_400_000_000_000 }),
-    Apply::Files(Files::machine("/proc/sys/vm/dirty_expire_centisecs", Form::Number(10_000_000))),
+    Apply::Files(KnobFiles::machine(
+        "/proc/sys/vm/dirty_expire_centisecs",
+        ValueFormat::Number(10_000_000),
+    )),
     "Age at which dirty memory is written back; the kernel counts in 10 ms",
 );
 pub const SWAPPINESS: Knob<OrAsIs<Count>> = knob(
     "swappiness",
     "",
     Domain::OrAsIs(&Domain::Count { min: 0, max: 200 }),
-    Apply::Files(Files::machine("/proc/sys/vm/swappiness", ONES)),
+    Apply::Files(KnobFiles::machine("/proc/sys/vm/swappiness", ONES)),
     "How readily the kernel swaps rather than drops cached files; 100 is without preference",
 );
 pub const CPU_GOVERNOR: Knob<OrAsIs<Word>> = knob(
@@ -112,14 +115,17 @@ pub const CPU_GOVERNOR: Knob<OrAsIs<Word>> = knob(
         "ondemand",
         "conservative",
     ])),
-    Apply::Files(Files::Governors),
+    Apply::Files(KnobFiles::Governors),
     "Who chooses the CPUs' frequency",
 );
 pub const TRANSPARENT_HUGEPAGES: Knob<OrAsIs<Word>> = knob(
     "transparent-hugepages",
     "",
     Domain::OrAsIs(&Domain::OneOf(&["always", "madvise", "never"])),
-    Apply::Files(Files::machine("/sys/kernel/mm/transparent_hugepage/enabled", Form::Word)),
+    Apply::Files(KnobFiles::machine(
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        ValueFormat::Word,
+    )),
     "When anonymous memory gets huge pages without being asked for",
 );
 pub const DROP_CACHES: Knob<OrAsIs<bool>> = knob(

@@ -12,7 +12,7 @@ pub trait Setting {
     /// What is set.
     type Given<'a>;
     /// The domains whose values read so.
-    const FORM: Form;
+    const KIND: DomainKind;
     /// Reads what the settings hold. What an engine has no knob for (`None`), and a value of
     /// another form, reads as nothing: 0, off, no word; not a number where that is one.
     fn read(held: Option<&Value>) -> Self::Read<'_>;
@@ -22,7 +22,7 @@ pub trait Setting {
 
 /// The kinds of domains, as far as what is read from them differs.
 #[derive(Clone, Copy, Debug)]
-pub enum Form {
+pub enum DomainKind {
     /// Sizes.
     Bytes,
     /// Rates in bytes per second.
@@ -42,26 +42,26 @@ pub enum Form {
     /// When a trial ends.
     Stop,
     /// One of these, or `as-is`.
-    OrAsIs(&'static Form),
+    OrAsIs(&'static DomainKind),
 }
 
-impl Form {
+impl DomainKind {
     /// Whether the values of `domain` are of this form.
     pub const fn holds(&self, domain: &Domain) -> bool {
         match (self, domain) {
-            (Form::Bytes, Domain::Bytes { .. })
-            | (Form::BytesPerSecond, Domain::BytesPerSecond)
-            | (Form::Count, Domain::Count { .. })
-            | (Form::Duration, Domain::Duration { .. })
-            | (Form::Number, Domain::Number { .. })
-            | (Form::Flag, Domain::Flag)
+            (DomainKind::Bytes, Domain::Bytes { .. })
+            | (DomainKind::BytesPerSecond, Domain::BytesPerSecond)
+            | (DomainKind::Count, Domain::Count { .. })
+            | (DomainKind::Duration, Domain::Duration { .. })
+            | (DomainKind::Number, Domain::Number { .. })
+            | (DomainKind::Flag, Domain::Flag)
             | (
-                Form::Word,
+                DomainKind::Word,
                 Domain::OneOf(_) | Domain::Cpus | Domain::CpuList | Domain::Label | Domain::Text,
             )
-            | (Form::Words, Domain::Directories | Domain::Texts)
-            | (Form::Stop, Domain::Stop) => true,
-            (Form::OrAsIs(inner), Domain::OrAsIs(domain)) => inner.holds(domain),
+            | (DomainKind::Words, Domain::Directories | Domain::Texts)
+            | (DomainKind::Stop, Domain::Stop) => true,
+            (DomainKind::OrAsIs(inner), Domain::OrAsIs(domain)) => inner.holds(domain),
             _ => false,
         }
     }
@@ -105,7 +105,7 @@ macro_rules! whole {
         impl Setting for $type {
             type Read<'a> = u64;
             type Given<'a> = u64;
-            const FORM: Form = Form::$form;
+            const KIND: DomainKind = DomainKind::$form;
 
             fn read(held: Option<&Value>) -> u64 {
                 match held {
@@ -129,7 +129,7 @@ whole!(Nanoseconds, Duration);
 impl Setting for Number {
     type Read<'a> = f64;
     type Given<'a> = f64;
-    const FORM: Form = Form::Number;
+    const KIND: DomainKind = DomainKind::Number;
 
     fn read(held: Option<&Value>) -> f64 {
         match held {
@@ -147,7 +147,7 @@ impl Setting for Number {
 impl Setting for bool {
     type Read<'a> = bool;
     type Given<'a> = bool;
-    const FORM: Form = Form::Flag;
+    const KIND: DomainKind = DomainKind::Flag;
 
     fn read(held: Option<&Value>) -> bool {
         matches!(held, Some(Value::Flag(true)))
@@ -161,7 +161,7 @@ impl Setting for bool {
 impl Setting for Word {
     type Read<'a> = &'a str;
     type Given<'a> = &'a str;
-    const FORM: Form = Form::Word;
+    const KIND: DomainKind = DomainKind::Word;
 
     fn read(held: Option<&Value>) -> &str {
         match held {
@@ -178,7 +178,7 @@ impl Setting for Word {
 impl Setting for Words {
     type Read<'a> = &'a [String];
     type Given<'a> = &'a [String];
-    const FORM: Form = Form::Words;
+    const KIND: DomainKind = DomainKind::Words;
 
     fn read(held: Option<&Value>) -> &[String] {
         match held {
@@ -196,7 +196,7 @@ impl Setting for Words {
 impl Setting for Stop {
     type Read<'a> = Option<Stop>;
     type Given<'a> = Stop;
-    const FORM: Form = Form::Stop;
+    const KIND: DomainKind = DomainKind::Stop;
 
     fn read(held: Option<&Value>) -> Option<Stop> {
         match held {
@@ -213,7 +213,7 @@ impl Setting for Stop {
 impl<T: Setting> Setting for OrAsIs<T> {
     type Read<'a> = Option<T::Read<'a>>;
     type Given<'a> = Option<T::Given<'a>>;
-    const FORM: Form = Form::OrAsIs(&T::FORM);
+    const KIND: DomainKind = DomainKind::OrAsIs(&T::KIND);
 
     fn read(held: Option<&Value>) -> Option<T::Read<'_>> {
         held.filter(|value| !value.is_as_is()).map(|value| T::read(Some(value)))

@@ -19,7 +19,7 @@ pub use others::writes_elsewhere;
 
 /// Every note that the evidence of `measurement` calls for, in a fixed order; none is good.
 pub fn confessions(measurement: &Measurement, settings: &Settings) -> Vec<Note> {
-    let span = Span::of(measurement);
+    let span = JudgedSpan::of(measurement);
     let mut notes = Vec::new();
     notes.extend(processors::bound(measurement, span));
     notes.extend(processors::stolen(measurement, span));
@@ -34,20 +34,20 @@ pub fn confessions(measurement: &Measurement, settings: &Settings) -> Vec<Note> 
 
 /// The time that is judged, ns since the trial's start.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct JudgedSpan {
     start_ns: i64,
     end_ns: i64,
 }
 
-impl Span {
+impl JudgedSpan {
     /// The window in which all streams ran, or the whole trial when there was none.
-    fn of(measurement: &Measurement) -> Span {
+    fn of(measurement: &Measurement) -> JudgedSpan {
         let (start, end) = match &measurement.window {
             Some(window) => (window.start_ns, window.end_ns),
             None => (0, measurement.elapsed_ns),
         };
         let ns = |time| i64::try_from(time).unwrap_or(i64::MAX);
-        Span { start_ns: ns(start), end_ns: ns(end) }
+        JudgedSpan { start_ns: ns(start), end_ns: ns(end) }
     }
 
     /// Rows of `series` from the last before the span to the first after it.
@@ -57,8 +57,8 @@ impl Span {
         first..end.min(series.at_ns.len()).max(first)
     }
 
-    /// Growth of a counter over [`Span::rows`]: traffic at the very ends belongs to the trial, and
-    /// interpolation would take a part of it off.
+    /// Growth of a counter over [`JudgedSpan::rows`]: traffic at the very ends belongs to the
+    /// trial, and interpolation would take a part of it off.
     fn growth_of_rows(self, series: &Series, column: &str) -> Option<u64> {
         let values = series.column(column)?.values.get(self.rows(series))?;
         values.last()?.checked_sub(*values.first()?)
@@ -70,7 +70,7 @@ fn series<'a>(measurement: &'a Measurement, source: &str) -> Option<&'a Series> 
 }
 
 /// The load itself had memory swapped out while the machine swapped.
-fn swapped(measurement: &Measurement, span: Span) -> Option<Note> {
+fn swapped(measurement: &Measurement, span: JudgedSpan) -> Option<Note> {
     let machine = series(measurement, "vmstat")?;
     let pages = |column| span.growth_of_rows(machine, column).unwrap_or(0);
     let (pages_in, pages_out) = (pages("swapped_in_pages"), pages("swapped_out_pages"));
@@ -502,7 +502,7 @@ mod tests {
     /// What ZFS reads beside a load, ahead and in whole records, was another's.
     #[test]
     fn on_zfs_records_are_confessed_and_nobody_is_accused_of_what_they_move() {
-        use crate::measurement::evidence::Pooled;
+        use crate::measurement::evidence::ZfsPoolEvidence;
         let on_pool = |record: u64, block: u64| {
             let mut trial = clean();
             let delivered = &mut trial.evidence.delivered;
@@ -510,7 +510,8 @@ mod tests {
             trial.evidence.filesystem = "zfs".to_owned();
             trial.evidence.process_io_reliable = false;
             trial.evidence.device_read_bytes = Some(30 * trial.evidence.delivered.read_bytes);
-            trial.evidence.pool = Some(Pooled { record_bytes: Some(record), ..Pooled::default() });
+            trial.evidence.pool =
+                Some(ZfsPoolEvidence { record_bytes: Some(record), ..ZfsPoolEvidence::default() });
             let mut settings = Settings::defaults("file");
             settings.set(knob::ACCESS, crate::knob::Access::RandomRead);
             confessions(&trial, &settings)

@@ -53,7 +53,7 @@ pub struct Invariant {
     /// The figures that do not stand where it is broken.
     pub takes: Takes,
     /// How it is broken, with both numbers, as sentences; `None` where it holds or does not apply.
-    broken: fn(&Facts<'_>) -> Option<String>,
+    broken: fn(&OwnTrial<'_>) -> Option<String>,
 }
 
 /// Which figures an invariant takes away.
@@ -193,10 +193,10 @@ impl Takes {
 /// What was found of a record, so that each line is looked at once. A copy is looked at anew: it
 /// may be changed.
 #[derive(Default)]
-pub struct Judged(OnceLock<Box<Found>>);
+pub struct Judged(OnceLock<Box<JudgedLines>>);
 
-/// By the lines of the table: how each is broken; and what several of them ask for.
-struct Found {
+/// How each line of the table is broken, in its order; and what several of them ask for.
+struct JudgedLines {
     lines: Vec<OnceLock<Option<String>>>,
     latencies: OnceLock<Option<Latencies>>,
 }
@@ -214,16 +214,16 @@ impl fmt::Debug for Judged {
 }
 
 impl Judged {
-    fn found(&self) -> &Found {
+    fn found(&self) -> &JudgedLines {
         self.0.get_or_init(|| {
             let lines = INVARIANTS.iter().map(|_| OnceLock::new()).collect();
-            Box::new(Found { lines, latencies: OnceLock::new() })
+            Box::new(JudgedLines { lines, latencies: OnceLock::new() })
         })
     }
 }
 
 /// A trial of our own, and what is asked of it more than once.
-struct Facts<'a> {
+struct OwnTrial<'a> {
     record: &'a Record,
     measurement: &'a Measurement,
     settings: &'a Settings,
@@ -231,16 +231,16 @@ struct Facts<'a> {
     verdict: OnceCell<Verdict>,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> OwnTrial<'a> {
     /// `None` of what these lines are not about. Its figures, where they are known already.
-    fn of(record: &'a Record, known: Option<&'a Figures>) -> Option<Facts<'a>> {
+    fn of(record: &'a Record, known: Option<&'a Figures>) -> Option<OwnTrial<'a>> {
         let measurement = record.outcome.measurement()?;
         let others = measurement.programs.is_some()
             || measurement.reported.is_some()
             || measurement.verified.is_some()
             || measurement.digest.is_some();
         let settings = &record.trial.settings;
-        let facts = Facts { record, measurement, settings, known, verdict: OnceCell::new() };
+        let facts = OwnTrial { record, measurement, settings, known, verdict: OnceCell::new() };
         (!others && stopped(measurement).is_none()).then_some(facts)
     }
 
@@ -254,7 +254,7 @@ impl<'a> Facts<'a> {
     }
 
     fn latencies(&self) -> Option<Latencies> {
-        let look = || Latencies::of(self.measurement);
+        let look = || Latencies::from_measurement(self.measurement);
         *self.record.judged.found().latencies.get_or_init(look)
     }
 
@@ -284,7 +284,7 @@ impl<'a> Facts<'a> {
 
 /// How the line of that place is broken, if it is.
 fn broken_at<'a>(record: &'a Record, place: usize, known: Option<&Figures>) -> Option<&'a str> {
-    let look = || (INVARIANTS.get(place)?.broken)(&Facts::of(record, known)?);
+    let look = || (INVARIANTS.get(place)?.broken)(&OwnTrial::of(record, known)?);
     record.judged.found().lines.get(place)?.get_or_init(look).as_deref()
 }
 

@@ -36,8 +36,9 @@ pub fn of_link(number: usize) -> String {
     format!("link{number}.received_bytes")
 }
 
-/// The whole trial's count: from its first datagram to the last that came after its end.
-pub struct Count {
+/// How many datagrams a whole trial sent and received: from its first datagram to
+/// the last that came after its end.
+pub struct DatagramCount {
     /// Handed to the kernel.
     pub sent: u64,
     /// Different ones that arrived.
@@ -47,17 +48,17 @@ pub struct Count {
     pub dropped: Option<u64>,
 }
 
-impl Count {
+impl DatagramCount {
     /// Of a trial; `None` when it sent no datagrams.
-    pub fn of(measurement: &Measurement) -> Option<Count> {
-        Count::in_series(series(measurement)?)
+    pub fn from_measurement(measurement: &Measurement) -> Option<DatagramCount> {
+        DatagramCount::in_series(series(measurement)?)
     }
 
     /// The same of what was taken beside the load.
-    pub fn in_series(series: &Series) -> Option<Count> {
+    pub fn in_series(series: &Series) -> Option<DatagramCount> {
         let sent = last(series, "sent_datagrams").filter(|sent| *sent > 0)?;
         let received = last(series, "received_datagrams")?;
-        Some(Count { sent, received, dropped: last(series, SOCKET_DROPPED) })
+        Some(DatagramCount { sent, received, dropped: last(series, SOCKET_DROPPED) })
     }
 
     /// That did not arrive.
@@ -96,7 +97,11 @@ fn last(series: &Series, name: &str) -> Option<u64> {
 /// - `jitter_ns_mean`: interarrival jitter (RFC 3550, section 6.4.1), the mean of all streams.
 /// - `link1_throughput_bytes_per_s` and so on: what arrived over each link, of several.
 pub fn figures(measurement: &Measurement, window: &Window, figures: &mut Figures) {
-    let Some((series, count)) = series(measurement).zip(Count::of(measurement)) else { return };
+    let Some((series, count)) =
+        series(measurement).zip(DatagramCount::from_measurement(measurement))
+    else {
+        return;
+    };
     let mut add = |name: &'static str, value: Option<f64>| {
         if let Some(value) = value {
             figures.insert(name.into(), Estimate::bare(value));
@@ -162,7 +167,7 @@ mod tests {
         );
         assert_eq!(value("link1_throughput_bytes_per_s"), 500.0);
         assert_eq!(value("link2_throughput_bytes_per_s"), 700.0);
-        let count = Count::of(&measurement(1000, 900, 40)).unwrap();
+        let count = DatagramCount::from_measurement(&measurement(1000, 900, 40)).unwrap();
         assert!((count.on_the_way_share().unwrap() - 0.06).abs() < 1e-12);
     }
 

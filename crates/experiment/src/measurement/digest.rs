@@ -51,7 +51,7 @@ pub struct Digest {
 
 impl Digest {
     /// Of a trial; `None` when it was not done, and so has no samples.
-    pub fn of(record: &Record) -> Option<Digest> {
+    pub fn from_record(record: &Record) -> Option<Digest> {
         let measurement = record.outcome.measurement()?;
         let figures = figures(record);
         let withheld = match &measurement.digest {
@@ -81,7 +81,7 @@ impl Record {
     /// The record without samples, histograms, single streams and outputs of programs; every figure
     /// and verdict stays as it was.
     pub fn light(mut self) -> Record {
-        let digest = Digest::of(&self);
+        let digest = Digest::from_record(&self);
         let (Outcome::Done(measurement), Some(digest)) = (&mut self.outcome, digest) else {
             return self;
         };

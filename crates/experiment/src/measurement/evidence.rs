@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 mod pool;
 
-pub use pool::Pooled;
+pub use pool::ZfsPoolEvidence;
 
 use super::Amount;
 use facts::counters::Snapshot;
@@ -49,10 +49,10 @@ pub struct Evidence {
     /// Bytes that a network file system received from its server for reading (NFS mountstats).
     pub remote_read_bytes: Option<u64>,
     /// What lies behind an NFS mount, where this machine itself serves it.
-    pub served: Option<Served>,
+    pub served: Option<NfsServerEvidence>,
     /// What ZFS says, where the files lie on it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pool: Option<Pooled>,
+    pub pool: Option<ZfsPoolEvidence>,
     /// What a program mirrors through FUSE, where that is known; `devices` and what lies below are
     /// of the mirrored directories then.
     pub mirrored: Option<Mirrored>,
@@ -186,7 +186,7 @@ impl Below {
 /// The server's side of a trial over NFS, where it is on this machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Served {
+pub struct NfsServerEvidence {
     /// What was served, as this machine's own paths.
     pub directories: Vec<String>,
     /// The block devices that they lie on directly, by their kernel names.
@@ -270,7 +270,7 @@ impl Evidence {
             memory: all(&|target| target.memory),
             rotational: rotational(targets),
             backing: if on_devices { distinct(&backing) } else { Vec::new() },
-            pool: Pooled::of(targets),
+            pool: ZfsPoolEvidence::from_targets(targets),
             ..Evidence::default()
         }
     }
@@ -283,7 +283,11 @@ impl Evidence {
         }
         let there = Evidence::on(behind);
         let directories = behind.iter().map(|target| target.directory.clone()).collect();
-        let served = Served { directories, devices: there.devices, ..Served::default() };
+        let served = NfsServerEvidence {
+            directories,
+            devices: there.devices,
+            ..NfsServerEvidence::default()
+        };
         Evidence {
             served: Some(served),
             disks: there.disks,

@@ -19,7 +19,7 @@ pub use super::computed::durable::{durable_bytes, notes as durable_notes, takes_
 pub use super::named::{Figures, Name, Rates};
 pub use cells::{Cell, cells, mean_of, percentile_of, replicates, widened};
 use grain::grain;
-pub use pooled::{LatencyCounts, Pooled, latency_counts};
+pub use pooled::{LatencyCounts, PooledLatency, latency_counts};
 
 /// The window figure and the naive one may differ by this share of the window's before the record
 /// carries a note (rule 1).

@@ -24,7 +24,7 @@ const LAST_OCTAVE: usize = 36;
 pub const CLASSES: usize = 2 * (LAST_OCTAVE - FIRST_OCTAVE) + 2;
 
 /// Operations of each class, cumulative or in some interval.
-pub type Counts = [u64; CLASSES];
+pub type LatencyClassCounts = [u64; CLASSES];
 
 /// A row each 100 ms at first, and half as many whenever there are so many: two minutes are known
 /// as finely as anything else is, and a picture has room for no more.
@@ -102,7 +102,7 @@ pub fn class_of(column: &str) -> Option<usize> {
 }
 
 /// The series of a trial; `None` when nobody counted by class, or its samples were let go.
-pub fn of(measurement: &Measurement) -> Option<&Series> {
+pub fn class_series(measurement: &Measurement) -> Option<&Series> {
     measurement.counters.iter().find(|series| series.source == SOURCE)
 }
 
@@ -132,7 +132,7 @@ impl Course {
     }
 
     /// What was counted until `at_ns` after the release, which is after the last row.
-    pub fn row(&mut self, at_ns: u64, counts: &Counts) {
+    pub fn row(&mut self, at_ns: u64, counts: &LatencyClassCounts) {
         if self.rows >= ROWS_MAX {
             self.table.halve();
             self.rows = self.table.rows();
@@ -144,7 +144,7 @@ impl Course {
     }
 
     /// Into the last row; classes in which nothing has fallen so far have no column.
-    fn fill(&mut self, counts: &Counts) {
+    fn fill(&mut self, counts: &LatencyClassCounts) {
         for (class, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
             self.table.put(scope(class).as_bytes(), 0, *count);
         }
@@ -153,7 +153,7 @@ impl Course {
 
     /// The series, with what was counted until the end at `at_ns` after the release; `None` when no
     /// latency was recorded. A row at or after the end becomes that of the end.
-    pub fn end(mut self, at_ns: u64, counts: &Counts) -> Option<Series> {
+    pub fn end(mut self, at_ns: u64, counts: &LatencyClassCounts) -> Option<Series> {
         if at_ns > self.last_ns {
             self.row(at_ns, counts);
         } else {
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    fn counts(of: &[(usize, u64)]) -> Counts {
+    fn counts(of: &[(usize, u64)]) -> LatencyClassCounts {
         let mut counts = [0; CLASSES];
         of.iter().for_each(|(class, count)| counts[*class] = *count);
         counts

@@ -164,7 +164,7 @@ const SHORTEST_S: f64 = 0.4;
 
 impl Limits {
     /// What is known of `resource`.
-    pub fn of(&self, resource: Resource) -> Option<&Use> {
+    pub fn use_of(&self, resource: Resource) -> Option<&Use> {
         self.uses.iter().find(|used| used.resource == resource)
     }
 
@@ -187,7 +187,7 @@ impl Limits {
             Resource::Device,
         ];
         let binds = |resource: &Resource| {
-            self.of(*resource).filter(|used| used.standing == Standing::Binds)
+            self.use_of(*resource).filter(|used| used.standing == Standing::Binds)
         };
         ORDER.iter().find_map(binds)
     }
@@ -212,8 +212,8 @@ impl Limits {
     }
 }
 
-/// What is judged: one trial, and the time in which all its streams ran.
-struct Facts<'a> {
+/// The trial that is judged, and the time in which all its streams ran: ns since its start, s.
+struct TimedTrial<'a> {
     measurement: &'a Measurement,
     settings: &'a Settings,
     start_ns: i64,
@@ -223,8 +223,8 @@ struct Facts<'a> {
     ops_per_s: Option<f64>,
 }
 
-impl Facts<'_> {
-    fn of(record: &Record) -> Option<Facts<'_>> {
+impl TimedTrial<'_> {
+    fn of(record: &Record) -> Option<TimedTrial<'_>> {
         let measurement = record.outcome.measurement()?;
         let window = measurement.window?;
         let seconds = window.seconds();
@@ -233,7 +233,7 @@ impl Facts<'_> {
             return None;
         }
         let ops = Some(window.done.ops() as f64).filter(|ops| *ops > 0.0);
-        Some(Facts {
+        Some(TimedTrial {
             measurement,
             settings: &record.trial.settings,
             start_ns: i64::try_from(window.start_ns).ok()?,
@@ -281,7 +281,7 @@ pub fn limits(record: &Record) -> Option<Arc<Limits>> {
     if matches!(of, Ok(Span { window: None, .. }) | Err(NoRate::TooFew { .. })) {
         return None;
     }
-    let facts = Facts::of(record)?;
+    let facts = TimedTrial::of(record)?;
     let in_flight = in_flight(&record.trial.settings);
     let latency_s = facts.latency_s();
     // Checking a block, noting that it was acknowledged, or making files durable before they are

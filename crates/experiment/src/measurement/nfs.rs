@@ -83,7 +83,7 @@ fn grown(series: &Series, column: &str, start_ns: i64, end_ns: i64) -> Option<f6
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measurement::evidence::Served;
+    use crate::measurement::evidence::NfsServerEvidence;
     use crate::measurement::{Amount, Evidence};
     use facts::counters::series::{Column, Kind};
 
@@ -105,7 +105,7 @@ mod tests {
         let window = Window { start_ns: 0, end_ns: 2_000_000_000, done };
         let evidence = Evidence {
             filesystem: filesystem.into(),
-            served: here.then(Served::default),
+            served: here.then(NfsServerEvidence::default),
             ..Evidence::default()
         };
         let counters = vec![

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use super::Measurement;
 use crate::knob::{self, Settings};
 use exceeded::Exceeded;
-use facts::Facts;
+use facts::OriginFacts;
 pub use limits::before_jump;
 
 mod again;
@@ -107,7 +107,7 @@ pub fn origin(measurement: &Measurement, settings: &Settings) -> Origin {
         return digest.origin.clone();
     }
     let evidence = &measurement.evidence;
-    let facts = Facts { evidence, settings };
+    let facts = OriginFacts { evidence, settings };
     if let Some(of) = &measurement.programs {
         let found = match programs::origin(of, evidence) {
             left if left.verdict == Verdict::Device => facts.at_the_bottom(left),

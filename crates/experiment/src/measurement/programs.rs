@@ -36,12 +36,13 @@ pub struct Programs {
     /// Bytes that the programs handed to write(2) and its like (`wchar`).
     pub called_write_bytes: u64,
     /// What the server that they were served by cost while they ran.
-    pub server: Option<Served>,
+    pub server: Option<ServerCpuTime>,
 }
 
-/// Processor time of a server, with that of the processes that it started.
+/// Processor time of the server that programs were served by, with that of the processes that it
+/// started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Served {
+pub struct ServerCpuTime {
     /// In user mode, ns.
     pub user_ns: u64,
     /// In the kernel, ns.

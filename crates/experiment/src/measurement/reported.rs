@@ -22,7 +22,7 @@ pub struct Reported {
     /// what was not measured on any of them.
     pub configuration: Option<String>,
     /// Which way the bytes went.
-    pub way: Way,
+    pub way: ReportedPath,
     /// What was printed.
     pub figures: Vec<Figure>,
     /// What a log of its tells over time.
@@ -60,7 +60,7 @@ pub struct ReportedHistogram {
 /// Which way the bytes of a reported figure went.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Way {
+pub enum ReportedPath {
     /// From disks to memory.
     Disks,
     /// Between memory and a network.

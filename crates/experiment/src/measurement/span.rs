@@ -191,7 +191,7 @@ fn is_one_batch(measurement: &Measurement, settings: &Settings, within: &Span) -
     }
     let least = if is_drawn(settings) { DRAWN_MIN } else { EACH_MIN };
     let few = (within.done.ops() as f64) < least * in_flight(measurement, settings);
-    few && Latencies::of(measurement).is_none_or(|latencies| {
+    few && Latencies::from_measurement(measurement).is_none_or(|latencies| {
         // An operation that took longer than the window had begun before it.
         let batches_ns = LATENCIES_MIN * latencies.at_least_ns();
         within.seconds * 1e9 < batches_ns.max(latencies.longest_ns)
@@ -225,7 +225,7 @@ fn contradicts(measurement: &Measurement, settings: &Settings, whole: &Span) -> 
         return false;
     }
     let per_s = whole.done.ops() as f64 / whole.seconds;
-    Latencies::of(measurement).is_some_and(|latencies| {
+    Latencies::from_measurement(measurement).is_some_and(|latencies| {
         let most = in_flight(measurement, settings) / (latencies.at_least_ns() / 1e9);
         per_s > most * (1.0 + TOLERANCE)
     })

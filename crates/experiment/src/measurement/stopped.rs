@@ -62,7 +62,7 @@ pub struct Stopped {
 /// is taken from it (rule 11): its length is known to a tenth of a second only, and its
 /// longest latencies are not the storage's.
 pub fn stopped(measurement: &Measurement) -> Option<Stopped> {
-    let rows = Rows::of(measurement);
+    let rows = Rows::from_measurement(measurement);
     let of_ns = u64::try_from(rows.end_ns).ok().filter(|ns| *ns > 0)?;
     let told = |cause: Cause, still_ns: i64| {
         let still_ns = u64::try_from(still_ns).ok().filter(|ns| *ns > 0)?;
@@ -95,7 +95,7 @@ pub fn notes(measurement: &Measurement) -> Vec<Note> {
     let mut notes = Vec::new();
     let stopped = stopped(measurement);
     notes.extend(stopped.map(|stopped| Note::new("stopped", stopped.words())));
-    let rows = Rows::of(measurement);
+    let rows = Rows::from_measurement(measurement);
     if stopped.is_none() {
         notes.extend(starved(&rows));
         notes.extend(uncounted(&rows));

@@ -38,7 +38,7 @@ pub struct Verified {
     /// All that was the matter with files but for their bytes, by kind.
     pub problem_counts: BTreeMap<String, u64>,
     /// The same one by one, up to a bound.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<StoredProblem>,
 }
 
 /// What can be the matter with a file but for its bytes.
@@ -93,9 +93,10 @@ impl ProblemKind {
     }
 }
 
-/// Something that kept a file from being verified, or that must be known of it.
+/// Something that kept a file from being verified, or that must be known of it, as the store
+/// keeps it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Problem {
+pub struct StoredProblem {
     /// The file; bytes that are no text as `\xNN`.
     pub path: String,
     /// Which, for programs: `missing`, `changed`.

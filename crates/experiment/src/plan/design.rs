@@ -62,9 +62,10 @@ pub struct Plan {
     pub currency: String,
 }
 
-/// A cell: the number of its load, and for each factor of that the number of a level.
+/// A cell that a plan asks for: the number of its load, and for each factor of that the
+/// number of a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct PlanCell {
     /// Which load.
     pub load: usize,
     /// Which level of each of its factors.
@@ -102,9 +103,9 @@ impl Plan {
     }
 
     /// Every cell, in the order written.
-    pub fn cells(&self) -> impl Iterator<Item = Cell> {
+    pub fn cells(&self) -> impl Iterator<Item = PlanCell> {
         (0..self.loads.len()).flat_map(move |load| {
-            self.combinations_of(load).map(move |(_, levels)| Cell { load, levels })
+            self.combinations_of(load).map(move |(_, levels)| PlanCell { load, levels })
         })
     }
 
@@ -112,7 +113,7 @@ impl Plan {
     pub(super) fn combinations_of(&self, load: usize) -> impl Iterator<Item = (u64, Vec<usize>)> {
         let rules = self.rules(load);
         let load = &self.loads[load];
-        let sense = Sense::of(load, &self.disks);
+        let sense = Sense::for_load(load, &self.disks);
         (0..load.combinations(self.design)).filter_map(move |index| {
             let mut levels = Vec::with_capacity(load.factors.len());
             load.combination(self.design, index, &mut levels);
@@ -128,7 +129,7 @@ impl Plan {
         let mut all = self.without.clone();
         for number in 0..self.loads.len() {
             let (load, rules) = (&self.loads[number], self.rules(number));
-            let Some(sense) = Sense::of(load, &self.disks) else { continue };
+            let Some(sense) = Sense::for_load(load, &self.disks) else { continue };
             let mut levels = Vec::new();
             for index in 0..load.combinations(self.design) {
                 load.combination(self.design, index, &mut levels);
@@ -169,7 +170,7 @@ impl Plan {
     }
 
     /// Settings of a cell.
-    pub fn settings(&self, cell: &Cell) -> Settings {
+    pub fn settings(&self, cell: &PlanCell) -> Settings {
         let mut settings = self.loads[cell.load].at(&cell.levels);
         if settings.has(knob::DIRECTORIES) && settings.directories().is_empty() {
             settings.set(knob::DIRECTORIES, &self.directories);
@@ -182,7 +183,7 @@ impl Plan {
 
     /// The levels of those factors of a cell that are among `knobs`: cells of a load that agree in
     /// them have the same settings there.
-    pub fn deciding(&self, cell: &Cell, knobs: &[&str]) -> Vec<usize> {
+    pub fn deciding(&self, cell: &PlanCell, knobs: &[&str]) -> Vec<usize> {
         let factors = self.loads[cell.load].factors.iter().zip(&cell.levels);
         let among = factors.filter(|(factor, _)| knobs.contains(&factor.knob.name));
         among.map(|(_, level)| *level).collect()

@@ -16,7 +16,7 @@ use super::refused::Refused;
 
 mod table;
 
-use table::{Entry, Mistake, Table};
+use table::{Entry, Mistake, TomlTable};
 
 /// What a plan's replicates are where it does not say: the least that give an interval worth
 /// having.
@@ -41,7 +41,7 @@ pub fn read(text: &str, file: &str, engine: Option<&str>) -> Result<Plan, Refuse
 
 fn parse(text: &str, engine: Option<&str>) -> Result<Plan, Mistake> {
     let document = table::document(text)?;
-    let mut document = Table::of(document.get_ref(), 0..0);
+    let mut document = TomlTable::from_toml(document.get_ref(), 0..0);
     let mut head = document.need("plan")?.table()?;
     let name = head.need("name")?.text()?;
     let about = head.take("about").map(|entry| entry.text()).transpose()?.unwrap_or_default();
@@ -125,7 +125,7 @@ fn needs(entry: &Entry<'_>) -> Result<Vec<Need>, Mistake> {
 }
 
 /// What each part costs, and in which money, where that is written: one for all.
-fn prices(table: Table<'_>) -> Result<(BTreeMap<String, f64>, String), Mistake> {
+fn prices(table: TomlTable<'_>) -> Result<(BTreeMap<String, f64>, String), Mistake> {
     let (mut prices, mut first) = (BTreeMap::new(), None);
     for entry in table.rest() {
         let (price, currency) = entry.price()?;
@@ -210,7 +210,7 @@ struct Target {
     read_only: Vec<String>,
 }
 
-fn target(mut table: Table<'_>) -> Result<Target, Mistake> {
+fn target(mut table: TomlTable<'_>) -> Result<Target, Mistake> {
     if let Some(entry) = table.take("read-only-devices") {
         if let Some(other) = ["directories", "devices"].iter().find(|it| table.get(it).is_some()) {
             return Err(entry.wrong_key(
@@ -340,7 +340,7 @@ struct Placed<'a> {
     entry: Entry<'a>,
 }
 
-fn factors(table: Table<'_>) -> Result<Vec<Placed<'_>>, Mistake> {
+fn factors(table: TomlTable<'_>) -> Result<Vec<Placed<'_>>, Mistake> {
     let placed = table.rest().into_iter().map(|entry| {
         let knob = entry.knob()?;
         let levels = entry.levels(knob, None)?;
@@ -351,7 +351,7 @@ fn factors(table: Table<'_>) -> Result<Vec<Placed<'_>>, Mistake> {
 
 /// Every `[[workload]]`, with the factors of the plan that it does not set itself.
 fn loads(
-    document: &mut Table<'_>,
+    document: &mut TomlTable<'_>,
     engine: &str,
     stop: &[(&'static Knob, Value)],
     factors: &[Placed<'_>],
@@ -407,7 +407,7 @@ fn loads(
 /// What a `[[workload]]` starts from, what it uses or a command, and its engine: the plan's, but
 /// `command` for programs.
 fn preset<'e>(
-    table: &mut Table<'_>,
+    table: &mut TomlTable<'_>,
     engine: &'e str,
 ) -> Result<(&'static Workload, &'e str), Mistake> {
     let entry = match (table.take("use"), table.get("command")) {
@@ -469,7 +469,7 @@ pub fn load(preset: &Workload, engine: &str, stop: &[(&'static Knob, Value)]) ->
     Load { name, settings, factors: Vec::new(), kept: Vec::new(), sized }
 }
 
-fn exclude(mut table: Table<'_>, loads: &[Load]) -> Result<Exclude, Mistake> {
+fn exclude(mut table: TomlTable<'_>, loads: &[Load]) -> Result<Exclude, Mistake> {
     let workload = match table.take("workload") {
         None => None,
         Some(entry) => {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::design::{Cell, Plan};
+use super::design::{Plan, PlanCell};
 use super::order::{self, mix};
 use super::refused::Refused;
 use crate::knob::{self, KNOBS, Knob, Scope, Settings};
@@ -85,7 +85,7 @@ impl Plan {
             return vec![Setup { levels: Vec::new(), cells: self.cells().count() as u64, key: 0 }];
         }
         // Cells that agree in their labels' factors agree in their labels.
-        let mut counts: BTreeMap<(usize, Vec<usize>), (Cell, u64)> = BTreeMap::new();
+        let mut counts: BTreeMap<(usize, Vec<usize>), (PlanCell, u64)> = BTreeMap::new();
         for cell in self.cells() {
             let place = (cell.load, self.deciding(&cell, &names));
             counts.entry(place).or_insert_with(|| (cell, 0)).1 += 1;

@@ -150,7 +150,7 @@ pub(super) struct Sense {
 
 impl Sense {
     /// `None` where there are neither disks nor sizes that vary.
-    pub fn of(load: &Load, disks: &[String]) -> Option<Sense> {
+    pub fn for_load(load: &Load, disks: &[String]) -> Option<Sense> {
         let sized = SIZES.iter().all(|knob| load.settings.named(knob).is_some());
         let varies = load.factors.iter().any(|factor| SIZES.contains(&factor.knob.name));
         if disks.is_empty() && !(sized && varies) {

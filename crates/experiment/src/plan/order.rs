@@ -8,7 +8,7 @@
 //! whenever it is asked for, which `--resume` builds on, and holds some 30 bytes a cell of one
 //! replicate.
 
-use super::design::{Cell, Load, Plan};
+use super::design::{Load, Plan, PlanCell};
 use super::{Trial, exact_in_json};
 use crate::knob::{self, Knob, Scope};
 use base::value::Value;
@@ -204,7 +204,7 @@ impl Iterator for Trials<'_> {
             }
         };
         self.number += 1;
-        let mut cell = Cell { load: load as usize, levels: Vec::new() };
+        let mut cell = PlanCell { load: load as usize, levels: Vec::new() };
         let load = &self.plan.loads[cell.load];
         load.combination(self.plan.design, index, &mut cell.levels);
         let drawn = mix(self.seed ^ mix(u64::from(self.number)));

@@ -14,7 +14,7 @@ mod wishes;
 
 use pilots::all_alone_ns;
 pub use pilots::{PILOTS, lengthen, of_each_kind, pay, pilot, repeated, without_pilots};
-pub use wishes::{Phase, Shape, Wish, wishes};
+pub use wishes::{EvaluationTarget, Phase, Wish, wishes};
 
 /// Every cell of a curve is run this often.
 pub const REPLICATES: u32 = 3;
@@ -80,9 +80,9 @@ pub fn writing(budget_ns: u64, places: u64, bytes_per_s: f64) -> Writing {
     }
 }
 
-/// A budget divided up.
+/// How the time of a budget is divided among the cells of the standard evaluation, ns.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bought {
+pub struct BudgetAllocation {
     /// How many of the wishes, from the first, are bought.
     pub cells: usize,
     /// Length of each trial of the core set, ns.
@@ -140,7 +140,7 @@ const GROWN_SHARE: f64 = 0.5;
 /// `overhead_ns` besides. Where that is the whole core set, its trials grow first; then those of
 /// the curves that were bought, with what is left. A core set that has run already is told by
 /// wishes without it.
-pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> Bought {
+pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> BudgetAllocation {
     let (core, curves) = wishes.split_at(wishes.iter().take_while(|wish| wish.is_core()).count());
     let total_ns = |wishes: &[Wish], trial_ns| total_ns(wishes, trial_ns, overhead_ns);
     let affordable =
@@ -178,7 +178,7 @@ pub fn buy(wishes: &[Wish], left_ns: u64, overhead_ns: u64) -> Bought {
         }
         total += total_ns(&curves[..cells - core.len()], trial_ns);
     }
-    Bought { cells, core_ns, trial_ns, spare_ns, total_ns: total }
+    BudgetAllocation { cells, core_ns, trial_ns, spare_ns, total_ns: total }
 }
 
 /// Blocks that are smaller are written at half the rate of large ones at most, bytes.
@@ -186,7 +186,7 @@ const SMALL_BYTES: u64 = 64 << 10;
 
 /// How long timed trials write in all, warm-ups with them, at the rate of large blocks, s. Of the
 /// time to spare, which may go to more of any of the core set, half is taken for writing.
-pub fn writing_s(wishes: &[Wish], bought: &Bought) -> f64 {
+pub fn writing_s(wishes: &[Wish], bought: &BudgetAllocation) -> f64 {
     let of = wishes[..bought.cells.min(wishes.len())].iter();
     let each_ns = of.filter(|wish| wish.settings.writes()).map(|wish| {
         let timed_ns = if wish.is_core() { bought.core_ns } else { bought.trial_ns };

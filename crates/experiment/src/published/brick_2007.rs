@@ -8,7 +8,7 @@
 //! sentences say of the rest is here and cannot be reckoned again.
 
 use super::{Column, Row, Set, row};
-use crate::measurement::reported::{Bound, Way};
+use crate::measurement::reported::{Bound, ReportedPath};
 
 mod money;
 mod slips;

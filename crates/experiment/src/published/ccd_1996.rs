@@ -7,7 +7,7 @@
 //! Each test ran once, as far as the text tells.
 
 use super::{Column, Row, Set, Slip, Table, row};
-use crate::measurement::reported::{Bound, Way};
+use crate::measurement::reported::{Bound, ReportedPath};
 
 mod bonnie;
 mod touch;
@@ -110,7 +110,7 @@ const IOZONE: Table = Table {
              17.5MB/sec reading.",
         ),
         Row {
-            way: Way::Disks,
+            way: ReportedPath::Disks,
             ..row(
                 &[("access", "read"), ("file-size", "512MiB"), ("label", "ccd-512-mb")],
                 &["30.593750", "17548385"],

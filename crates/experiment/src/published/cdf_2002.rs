@@ -23,7 +23,7 @@
 //! names nor a date: its kernels are of 2001 and 2002.
 
 use super::{Column, Row, Set, Slip, row};
-use crate::measurement::reported::{Bound, Way};
+use crate::measurement::reported::{Bound, ReportedPath};
 
 mod disks;
 mod network;
@@ -85,7 +85,7 @@ const fn read(
     settings: &'static [(&'static str, &'static str)],
     cells: &'static [&'static str],
 ) -> Row {
-    Row { way: Way::Disks, ..row(settings, cells, "") }
+    Row { way: ReportedPath::Disks, ..row(settings, cells, "") }
 }
 
 /// A row of a printed table of what came over a network.
@@ -93,7 +93,7 @@ const fn sent(
     settings: &'static [(&'static str, &'static str)],
     cells: &'static [&'static str],
 ) -> Row {
-    Row { way: Way::Network, ..row(settings, cells, "") }
+    Row { way: ReportedPath::Network, ..row(settings, cells, "") }
 }
 
 const SLIPS: &[Slip] = &[

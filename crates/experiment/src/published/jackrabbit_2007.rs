@@ -7,7 +7,7 @@
 //! what its sentences say of them is here. The text bears no date: the kernel is of February 2007.
 
 use super::{Column, Row, Set, Table, row};
-use crate::measurement::reported::{Bound, Way};
+use crate::measurement::reported::{Bound, ReportedPath};
 
 mod iozone;
 mod slips;
@@ -188,7 +188,7 @@ const FOUR_SAYS: &str = "Or 537 MB/s aggregate streaming writes, 300 MB/s aggreg
                          using a 32k chunk size.";
 
 const fn reading(row: Row) -> Row {
-    Row { way: Way::Disks, ..row }
+    Row { way: ReportedPath::Disks, ..row }
 }
 
 const THOUSANDS: &[(&str, &str)] = &[(

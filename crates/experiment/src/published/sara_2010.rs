@@ -5,7 +5,7 @@
 //! file of 8 or 32 GByte by IOzone was repeated three times; the spread is not told.
 
 use super::{Column, Configuration, Row, Set, Slip, Table};
-use crate::measurement::reported::{Bound, Way};
+use crate::measurement::reported::{Bound, ReportedPath};
 
 mod processors;
 
@@ -56,7 +56,7 @@ const fn elsewhere(
     cells: &'static [&'static str],
     says: &'static str,
 ) -> Row {
-    Row { settings, configuration: None, way: Way::Untold, says, cells, notes: &[] }
+    Row { settings, configuration: None, way: ReportedPath::Untold, says, cells, notes: &[] }
 }
 
 const SPECIFIED: Table = Table {
@@ -90,7 +90,7 @@ const ONE_DISK: Table = Table {
     rows: &[Row {
         settings: &[("disks", "1")],
         configuration: Some("x4"),
-        way: Way::Disks,
+        way: ReportedPath::Disks,
         says: "We got very good sustained read performance for a single disk, easily exceeding 200 \
                MB/s and sometimes even over 250 MB/s.",
         cells: &["200 MB/s", "250 MB/s"],
@@ -107,7 +107,7 @@ const LEVELS: Table = Table {
         Row {
             settings: &[("slot", "x4"), ("disks", "5")],
             configuration: Some("x4"),
-            way: Way::Disks,
+            way: ReportedPath::Disks,
             says: "The read speed does not grow linearly with the number of disks, levelling off \
                    around five solid state disks. The levelling off in figure 2 occurs around 813 \
                    MiByte/s, or 6.82 Gb/s.",
@@ -117,7 +117,7 @@ const LEVELS: Table = Table {
         Row {
             settings: &[("slot", "x8"), ("disks", "6")],
             configuration: Some("x8"),
-            way: Way::Disks,
+            way: ReportedPath::Disks,
             says: "The result of the tests was a levelling off at 980 MiByte/s instead of 813 \
                    MiByte/s. (Section 6: a disk I/O throughput of 8.22 Gb/s with 6 SSD disks.)",
             cells: &["980 MiByte/s"],
@@ -138,7 +138,7 @@ const TWO_CONTROLLERS: Table = Table {
     rows: &[Row {
         settings: &[("card", "perc-6i+areca-1680")],
         configuration: None,
-        way: Way::Disks,
+        way: ReportedPath::Disks,
         says: "In order to eliminate the bottleneck of a single RAID controller, two RAID \
                controllers were used. However, this did not result in a better performance. The \
                performance for Btrfs remained the same at 815 MiByte/s, and the performance of ZFS \
@@ -182,7 +182,7 @@ const fn udp(
     settings: &'static [(&'static str, &'static str)],
     cells: &'static [&'static str],
 ) -> Row {
-    let (configuration, way) = (Some("x4"), Way::Network);
+    let (configuration, way) = (Some("x4"), ReportedPath::Network);
     Row { settings, configuration, way, says: "", cells, notes: &[] }
 }
 

@@ -23,9 +23,9 @@ const RECORDS_MIN: u64 = 8;
 /// Variables of a file at most, so that its header is short.
 pub const VARIABLES_MAX: u32 = 100;
 
-/// How large the arrays of a file are.
+/// How large the arrays of a netCDF file are: their number and dimensions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub struct NetcdfShape {
     /// Arrays.
     pub variables: u32,
     /// Times: slices of each array.
@@ -34,15 +34,15 @@ pub struct Shape {
     pub rows: u64,
 }
 
-impl Shape {
+impl NetcdfShape {
     /// The largest file whose arrays have at most `file_bytes`, but never less than one row each.
     /// `variables`: 1 to [`VARIABLES_MAX`], else the nearest.
-    pub fn of(file_bytes: u64, variables: u32) -> Shape {
+    pub fn within_bytes(file_bytes: u64, variables: u32) -> NetcdfShape {
         let variables = variables.clamp(1, VARIABLES_MAX);
         let row = u64::from(variables) * COLUMNS * FLOAT_BYTES;
         let rows = (file_bytes / row / RECORDS_MIN).clamp(1, ROWS_MAX);
         let records = (file_bytes / (row * rows)).max(1);
-        Shape { variables, records, rows }
+        NetcdfShape { variables, records, rows }
     }
 
     /// Bytes of one slice of one array.
@@ -109,15 +109,27 @@ mod tests {
     #[test]
     fn a_file_is_as_large_as_was_asked_but_for_less_than_a_slice_of_each_variable() {
         for (bytes, variables) in [(256 * MIB, 4), (100 * MIB, 3), (5 * MIB, 1), (MIB / 2, 7)] {
-            let shape = Shape::of(bytes, variables);
+            let shape = NetcdfShape::within_bytes(bytes, variables);
             let missing = bytes - shape.data_bytes();
             assert!(missing < shape.slice_bytes() * u64::from(variables), "{shape:?}: {missing}");
         }
-        assert_eq!(Shape::of(256 * MIB, 4), Shape { variables: 4, records: 64, rows: 512 });
-        assert_eq!(Shape::of(24 << 10, 2), Shape { variables: 2, records: 6, rows: 1 });
-        assert_eq!(Shape::of(0, 0), Shape { variables: 1, records: 1, rows: 1 });
-        assert!(!Shape::of(4 << 30, 2).header().wide);
-        assert!(Shape::of(9 << 30, 2).header().wide, "4 GiB of each variable in a record");
+        assert_eq!(
+            NetcdfShape::within_bytes(256 * MIB, 4),
+            NetcdfShape { variables: 4, records: 64, rows: 512 }
+        );
+        assert_eq!(
+            NetcdfShape::within_bytes(24 << 10, 2),
+            NetcdfShape { variables: 2, records: 6, rows: 1 }
+        );
+        assert_eq!(
+            NetcdfShape::within_bytes(0, 0),
+            NetcdfShape { variables: 1, records: 1, rows: 1 }
+        );
+        assert!(!NetcdfShape::within_bytes(4 << 30, 2).header().wide);
+        assert!(
+            NetcdfShape::within_bytes(9 << 30, 2).header().wide,
+            "4 GiB of each variable in a record"
+        );
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::fastest::Fastest;
 use super::{Finding, Severity, operations, programs, words};
 use base::value::{self, counted, percent};
 use experiment::knob;
-use experiment::knob::access::Way;
+use experiment::knob::access::IoDirection;
 use experiment::measurement::figures::{rate, takes_no_memory};
 use experiment::measurement::judge::all as notes_of;
 use experiment::measurement::origin::{self, Verdict};
@@ -70,11 +70,11 @@ fn simulated(cell: &Cell<'_>) -> bool {
 }
 
 /// Which way a cell's bytes went: by its access, or by what was counted of a load that has none.
-fn way(cell: &Cell<'_>) -> Way {
+fn way(cell: &Cell<'_>) -> IoDirection {
     let by_count = || match moved(cell) {
-        (_, 0.0) => Way::Reads,
-        (0.0, _) => Way::Writes,
-        _ => Way::Both,
+        (_, 0.0) => IoDirection::Reads,
+        (0.0, _) => IoDirection::Writes,
+        _ => IoDirection::Both,
     };
     cell.settings.way().unwrap_or_else(by_count)
 }
@@ -96,7 +96,7 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
         let among: Vec<&Cell<'_>> = cells.iter().filter(|cell| among(cell)).collect();
         Fastest::of(&among, name)
     };
-    let devices = |wanted: Way| fastest(&|cell| way(cell) == wanted && is_devices(cell));
+    let devices = |wanted: IoDirection| fastest(&|cell| way(cell) == wanted && is_devices(cell));
     let network = |cell: &Cell<'_>| cell.settings.is_network();
     let (lead, found) = if let (true, Some(found)) = (cells.iter().all(network), fastest(&network))
     {
@@ -104,14 +104,14 @@ fn how_fast(cells: &[Cell<'_>]) -> String {
             true => ("From files over the network the most was".to_owned(), found),
             false => ("From memory to memory the most was".to_owned(), found),
         }
-    } else if let Some(found) = devices(Way::Reads) {
+    } else if let Some(found) = devices(IoDirection::Reads) {
         if name == THROUGHPUT && found.cell.settings.number(knob::BLOCK_SIZE) < SMALL {
             return of_small_blocks(&found, cells);
         }
         (format!("{} delivers", device(found.cell)), found)
-    } else if let Some(found) = devices(Way::Writes) {
+    } else if let Some(found) = devices(IoDirection::Writes) {
         (format!("{} accepts", device(found.cell)), found)
-    } else if let Some(found) = devices(Way::Both) {
+    } else if let Some(found) = devices(IoDirection::Both) {
         (format!("{} moves", device(found.cell)), found)
     } else if let Some(found) = fastest(&|_| true) {
         // Nobody takes transactions for the device's own.
@@ -140,7 +140,7 @@ fn told(name: &str, found: &Fastest<'_>) -> String {
     }
     let rate = words::load_rate(settings, &found.estimate, found.trials);
     match moved(found.cell) {
-        (read, written) if way(found.cell) == Way::Both && read + written > 0.0 => {
+        (read, written) if way(found.cell) == IoDirection::Both && read + written > 0.0 => {
             format!("{rate}, of which {} is read,", percent(read / (read + written)))
         }
         _ => rate,
@@ -180,7 +180,7 @@ fn of_small_blocks(found: &Fastest<'_>, cells: &[Cell<'_>]) -> String {
         settings.only_reads() && path && settings.number(knob::BLOCK_SIZE) >= SMALL
     };
     // A plan of this load alone asked for nothing else.
-    let alone = cells.iter().all(|cell| cell.settings.way() == Some(Way::Reads));
+    let alone = cells.iter().all(|cell| cell.settings.way() == Some(IoDirection::Reads));
     match cells.iter().filter(large).find(|cell| has(cell, THROUGHPUT)) {
         Some(other) => format!(
             "{own} {} was measured, but is not surely the device's.",

@@ -13,7 +13,7 @@ use super::{Finding, Severity};
 use crate::warning;
 use base::value;
 use experiment::knob::{self, Settings};
-use experiment::measurement::reported::Way;
+use experiment::measurement::reported::ReportedPath;
 use experiment::measurement::{Note, Record, Reported};
 use facts::inventory::server::Server;
 use judge::{Load, Part, Standing, Verdict, judge};
@@ -120,7 +120,9 @@ pub fn answer(records: &[Record]) -> Option<Vec<String>> {
         "Nothing of this was measured here: these are {figures} figures that {authors} reported. \
          None has an interval, an origin or a verdict of ours."
     )];
-    for (way, what) in [(Way::Disks, "from disks"), (Way::Network, "through the network")] {
+    for (way, what) in
+        [(ReportedPath::Disks, "from disks"), (ReportedPath::Network, "through the network")]
+    {
         let of = rows.iter().filter(|row| row.reported.way == way);
         let most = of.filter_map(|row| Some((row, row.load()?.bytes_per_s)));
         if let Some((row, _)) = most.max_by(|a, b| a.1.total_cmp(&b.1)) {
@@ -194,7 +196,7 @@ pub(super) fn machines(inventory: &Json) -> Vec<Machine> {
 
 fn case<'a>(row: &'a Row<'a>, rows: &[Row<'a>], machines: &'a [Machine]) -> Option<Case<'a>> {
     // What one disk delivers alone is what the others are judged by.
-    if row.reported.way == Way::Disks && row.disks() == Some(1) {
+    if row.reported.way == ReportedPath::Disks && row.disks() == Some(1) {
         return None;
     }
     let (machine, path) = placed(row, machines)?;
@@ -225,7 +227,7 @@ fn placed<'a>(row: &Row<'_>, machines: &'a [Machine]) -> Option<(&'a Machine, &'
 /// What one disk of the same model was reported to deliver alone: least and most.
 fn one_disk(row: &Row<'_>, rows: &[Row<'_>]) -> Option<(f64, f64)> {
     let same = |other: &&Row<'_>| {
-        other.reported.way == Way::Disks
+        other.reported.way == ReportedPath::Disks
             && other.disks() == Some(1)
             && other.settings.get(knob::DISK_MODEL) == row.settings.get(knob::DISK_MODEL)
     };
@@ -262,7 +264,7 @@ fn wayless(rows: &[Row<'_>], machines: &[Machine]) -> Vec<Finding> {
 
 /// Why the way of a throughput from disks is not known; `None` where it is, or none was reported.
 fn why_wayless(row: &Row<'_>, machines: &[Machine]) -> Option<String> {
-    let told = row.reported.way == Way::Disks && row.disks() != Some(1);
+    let told = row.reported.way == ReportedPath::Disks && row.disks() != Some(1);
     row.load().filter(|_| told && placed(row, machines).is_none())?;
     Some(match &row.reported.configuration {
         None if machines.is_empty() => "there is no recording of the machine".to_owned(),

@@ -395,7 +395,7 @@ fn over_replicates(records: &[Record]) -> Vec<Cell> {
 
 /// The standard evaluation of a simulated server, as far as three quarters of an hour buy it.
 pub fn simulated() -> (Campaign, Vec<Record>) {
-    let shape = standard::Shape {
+    let shape = standard::EvaluationTarget {
         engine: "sim",
         directories: vec!["/srv/a".into()],
         direct: true,

@@ -11,7 +11,7 @@ use crate::analysis::integrity::{self, Pool, Promise, Rate, Standing, above, bel
 use base::value;
 use experiment::measurement::Verified;
 use experiment::measurement::integrity::{Fault, Integrity, Lasting};
-use experiment::measurement::verified::Problem;
+use experiment::measurement::verified::StoredProblem;
 use facts::counters::errors::DRIVES;
 
 /// Faults of which the excerpt is shown.
@@ -34,7 +34,7 @@ pub struct Sheet<'a> {
     /// What the machine counted of errors in each trial, by its number, where that was read.
     pub counted: BTreeMap<u32, String>,
     /// What was the matter with files but for their bytes, in the order of the trials.
-    pub problems: Vec<&'a Problem>,
+    pub problems: Vec<&'a StoredProblem>,
     /// Problems that were counted and not kept.
     pub problems_not_kept: u64,
     /// Drives under the files that were checked.
@@ -60,7 +60,7 @@ pub fn sheet<'a>(input: &'a Input<'_>) -> Option<Sheet<'a>> {
     }
     let mut facts = passes(&verified);
     facts.extend(pool.iter().flat_map(self::facts));
-    let problems: Vec<&Problem> = verified.iter().flat_map(|of| &of.problems).collect();
+    let problems: Vec<&StoredProblem> = verified.iter().flat_map(|of| &of.problems).collect();
     let all: u64 = verified.iter().flat_map(|of| of.problem_counts.values()).sum();
     let problems_not_kept = all.saturating_sub(problems.len() as u64);
     let (mut faults, mut counted, mut found) = (Vec::new(), BTreeMap::new(), 0);

@@ -8,7 +8,7 @@ use super::nature::Nature;
 use super::text::grid::{Grid, Side};
 use super::text::{WIDTH, wrapped};
 use super::{csv, words};
-use experiment::query::{Answer, Cell, Kind, Relation, typed};
+use experiment::query::{Answer, Relation, RelationKind, SqlValue, typed};
 
 /// One way to print an answer.
 pub struct Format {
@@ -34,7 +34,7 @@ const LONE_CELL_MAX: usize = 1000;
 fn not_measured(answer: &Answer) -> Vec<(i64, Nature)> {
     let column = answer.columns.iter().position(|name| name == "campaign");
     let is_of = |campaign: i64| {
-        column.is_none_or(|at| answer.rows.iter().any(|row| row[at] == Cell::Integer(campaign)))
+        column.is_none_or(|at| answer.rows.iter().any(|row| row[at] == SqlValue::Integer(campaign)))
     };
     let all = answer.ran.iter().map(|ran| (ran.campaign, Nature::of(&ran.engines, ran.imported)));
     all.filter(|(campaign, nature)| *nature != Nature::Measured && is_of(*campaign)).collect()
@@ -106,7 +106,8 @@ fn table(answer: &Answer) -> Result<String, serde_json::Error> {
 
 fn grid(answer: &Answer, names: &[String], columns: &[usize]) -> String {
     let side = |column: usize| {
-        let words = |row: &Vec<Cell>| matches!(row[column], Cell::Text(_) | Cell::Blob(_));
+        let words =
+            |row: &Vec<SqlValue>| matches!(row[column], SqlValue::Text(_) | SqlValue::Blob(_));
         if answer.rows.iter().any(words) { Side::Left } else { Side::Right }
     };
     let head: Vec<(&str, Side)> =
@@ -119,7 +120,7 @@ fn grid(answer: &Answer, names: &[String], columns: &[usize]) -> String {
 }
 
 /// One line a column.
-fn upright(row: &[Cell], names: &[String]) -> String {
+fn upright(row: &[SqlValue], names: &[String]) -> String {
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
     let lines = names.iter().zip(row);
     let lines =
@@ -128,19 +129,19 @@ fn upright(row: &[Cell], names: &[String]) -> String {
 }
 
 /// A value for people: nothing in it that a terminal would obey.
-pub fn shown(cell: &Cell, width: usize) -> String {
+pub fn shown(cell: &SqlValue, width: usize) -> String {
     match cell {
         // An empty text would be taken for none at all.
-        Cell::Null => "-".to_owned(),
-        Cell::Text(text) if text.is_empty() => "''".to_owned(),
-        Cell::Integer(number) => number.to_string(),
-        Cell::Real(number) => rounded(*number),
-        Cell::Text(text) => {
+        SqlValue::Null => "-".to_owned(),
+        SqlValue::Text(text) if text.is_empty() => "''".to_owned(),
+        SqlValue::Integer(number) => number.to_string(),
+        SqlValue::Real(number) => rounded(*number),
+        SqlValue::Text(text) => {
             // Of a text of megabytes no more is looked at than is shown.
             let some: String = text.chars().take(width + 1).collect();
             words::clipped(&plain(&some), width)
         }
-        Cell::Blob(bytes) => {
+        SqlValue::Blob(bytes) => {
             let some = bytes.get(..width).unwrap_or(bytes);
             words::clipped(&hexadecimal(some), width)
         }
@@ -173,13 +174,13 @@ fn hexadecimal(bytes: &[u8]) -> String {
 
 /// The document, as `docs/reference/query.schema.json` says.
 fn json(answer: &Answer) -> Result<String, serde_json::Error> {
-    let cell = |cell: &Cell| match cell {
-        Cell::Null => Json::Null,
-        Cell::Integer(number) => json!(number),
+    let cell = |cell: &SqlValue| match cell {
+        SqlValue::Null => Json::Null,
+        SqlValue::Integer(number) => json!(number),
         // One that is not finite is null.
-        Cell::Real(number) => json!(number),
-        Cell::Text(text) => json!(text),
-        Cell::Blob(bytes) => json!(hexadecimal(bytes)),
+        SqlValue::Real(number) => json!(number),
+        SqlValue::Text(text) => json!(text),
+        SqlValue::Blob(bytes) => json!(hexadecimal(bytes)),
     };
     let rows: Vec<Json> = answer.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
     serde_json::to_string(&json!({
@@ -198,11 +199,11 @@ fn comma_separated(answer: &Answer) -> Result<String, serde_json::Error> {
     let mut text = csv::line(&answer.columns);
     for row in &answer.rows {
         let cells = row.iter().map(|cell| match cell {
-            Cell::Null => String::new(),
-            Cell::Integer(number) => number.to_string(),
-            Cell::Real(number) => csv::number(Some(*number)),
-            Cell::Text(text) => text.clone(),
-            Cell::Blob(bytes) => hexadecimal(bytes),
+            SqlValue::Null => String::new(),
+            SqlValue::Integer(number) => number.to_string(),
+            SqlValue::Real(number) => csv::number(Some(*number)),
+            SqlValue::Text(text) => text.clone(),
+            SqlValue::Blob(bytes) => hexadecimal(bytes),
         });
         text.push_str(&csv::line(&cells.collect::<Vec<_>>()));
     }
@@ -213,8 +214,8 @@ fn comma_separated(answer: &Answer) -> Result<String, serde_json::Error> {
 pub fn listing(relations: &[Relation]) -> String {
     let mut text = String::new();
     for (kind, title) in [
-        (Kind::View, "Views: one row a trial, one column a setting, one column a figure"),
-        (Kind::Table, "Tables: raw counts; docs/reference/store.md"),
+        (RelationKind::View, "Views: one row a trial, one column a setting, one column a figure"),
+        (RelationKind::Table, "Tables: raw counts; docs/reference/store.md"),
     ] {
         text.push_str(title);
         text.push('\n');
@@ -243,7 +244,7 @@ pub fn listing(relations: &[Relation]) -> String {
 
 /// What can be asked, as rows: `kind`, `name`, `column`.
 pub fn listed(relations: &[Relation]) -> Answer {
-    let word = |text: &str| Cell::Text(text.to_owned());
+    let word = |text: &str| SqlValue::Text(text.to_owned());
     let rows = relations.iter().flat_map(|relation| {
         let row = move |column: &str| {
             vec![word(relation.kind.name()), word(&relation.name), word(column)]
@@ -256,7 +257,7 @@ pub fn listed(relations: &[Relation]) -> Answer {
 
 /// SQL that works in this store, between single quotes of a shell too.
 pub fn example(relations: &[Relation]) -> String {
-    let views = relations.iter().filter(|relation| relation.kind == Kind::View);
+    let views = relations.iter().filter(|relation| relation.kind == RelationKind::View);
     let mut views =
         views.filter(|view| !view.name.contains('\'') && plain(&view.name) == view.name);
     match views.clone().skip(1).find(|view| rate(view).is_some()).or(views.next()) {
@@ -275,7 +276,7 @@ fn rate(view: &Relation) -> Option<&'static str> {
 pub fn example_of(view: &Relation) -> String {
     let name = view.alias.as_deref().filter(|alias| !alias.contains('\'')).unwrap_or(&view.name);
     let name = typed(name);
-    if view.kind == Kind::Table {
+    if view.kind == RelationKind::Table {
         return format!("SELECT * FROM {name} LIMIT 20");
     }
     match rate(view) {
@@ -291,21 +292,21 @@ mod tests {
     use crate::report::schema::check;
     use experiment::query::Ran;
 
-    fn answer(columns: &[&str], rows: Vec<Vec<Cell>>) -> Answer {
+    fn answer(columns: &[&str], rows: Vec<Vec<SqlValue>>) -> Answer {
         let columns = columns.iter().map(|name| (*name).to_owned()).collect();
         Answer { columns, rows, ..Answer::default() }
     }
 
     fn hostile() -> Answer {
         let cells = vec![
-            Cell::Text("\u{1b}[2Jred\r\n\u{202e}txt".into()),
-            Cell::Text("x".repeat(1 << 20)),
-            Cell::Blob(vec![0, 255, 27]),
-            Cell::Real(f64::INFINITY),
-            Cell::Real(f64::NAN),
-            Cell::Null,
-            Cell::Integer(i64::MIN),
-            Cell::Text("=1+1".into()),
+            SqlValue::Text("\u{1b}[2Jred\r\n\u{202e}txt".into()),
+            SqlValue::Text("x".repeat(1 << 20)),
+            SqlValue::Blob(vec![0, 255, 27]),
+            SqlValue::Real(f64::INFINITY),
+            SqlValue::Real(f64::NAN),
+            SqlValue::Null,
+            SqlValue::Integer(i64::MIN),
+            SqlValue::Text("=1+1".into()),
         ];
         let names = ["a\u{7}", "b", "c", "d", "e", "f", "g", "g"];
         answer(&names, vec![cells.clone(), cells])
@@ -340,7 +341,7 @@ mod tests {
     #[test]
     fn every_line_of_csv_has_as_many_fields_as_the_head() {
         let mut answer = hostile();
-        answer.rows.iter_mut().for_each(|row| row[0] = Cell::Text("a,\"b".into()));
+        answer.rows.iter_mut().for_each(|row| row[0] = SqlValue::Text("a,\"b".into()));
         let text = comma_separated(&answer).unwrap();
         assert!(text.lines().nth(1).unwrap().starts_with("\"a,\"\"b\","), "{text:.40}");
         assert!(text.contains(",'=1+1\n"), "a spreadsheet would compute it");
@@ -352,14 +353,15 @@ mod tests {
         let names: Vec<String> = (0..40).map(|n| format!("column_{n}")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let row = |n: i64| {
-            let cells = (0..40).map(|column| Cell::Integer(if column == 7 { n } else { column }));
+            let cells =
+                (0..40).map(|column| SqlValue::Integer(if column == 7 { n } else { column }));
             cells.collect::<Vec<_>>()
         };
         let wide = text(&answer(&names, vec![row(1), row(2)])).unwrap();
         assert!(wide.starts_with("  column_7\n         1\n         2\n"), "{wide}");
         assert!(wide.contains("the same in all rows: column_0 0; column_1 1;"), "{wide}");
         assert!(wide.lines().all(|line| line.len() <= WIDTH), "{wide}");
-        let pairs = answer(&["a_bytes", "a"], vec![vec![Cell::Integer(1); 2]; 2]);
+        let pairs = answer(&["a_bytes", "a"], vec![vec![SqlValue::Integer(1); 2]; 2]);
         assert!(text(&pairs).unwrap().starts_with("  a_bytes  a\n"), "it is not wide");
         let lone = text(&answer(&names, vec![row(1)])).unwrap();
         assert_eq!(lone.lines().count(), 40, "{lone}");
@@ -373,7 +375,8 @@ mod tests {
             engines: engines.to_owned(),
             imported,
         };
-        let mut of_two = answer(&["campaign", "iops"], vec![vec![Cell::Integer(2), Cell::Null]]);
+        let mut of_two =
+            answer(&["campaign", "iops"], vec![vec![SqlValue::Integer(2), SqlValue::Null]]);
         of_two.ran = vec![ran(1, "file", false), ran(2, "file, sim", false), ran(3, "fio", true)];
         let told = text(&of_two).unwrap();
         assert!(told.starts_with("SIMULATED, no server was measured: campaign 2\n"), "{told}");

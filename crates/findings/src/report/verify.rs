@@ -12,7 +12,7 @@ use base::stats::poisson::{exposure_needed_with, rate_upper};
 use base::value;
 use experiment::measurement::integrity::Fault;
 use experiment::measurement::verified::ProblemKind;
-use experiment::measurement::verified::outcome::Outcome;
+use experiment::measurement::verified::outcome::Verification;
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +37,7 @@ pub struct Bits {
 }
 
 /// The bits of an outcome.
-pub fn bits(outcome: &Outcome) -> Bits {
+pub fn bits(outcome: &Verification) -> Bits {
     let mut bits = Bits::default();
     for reading in &outcome.readings {
         let share = reading.device_share();
@@ -54,7 +54,7 @@ pub fn bits(outcome: &Outcome) -> Bits {
 /// Hours of further reading, at the speed so far, after which a promise of `rate` unreadable places
 /// per bit would be shown at 95 % if no further one came; `None` where nothing is known to come
 /// from the device.
-pub fn hours_needed(outcome: &Outcome, rate: f64) -> Option<f64> {
+pub fn hours_needed(outcome: &Verification, rate: f64) -> Option<f64> {
     let bits = bits(outcome).from_device;
     if bits <= 0.0 || outcome.elapsed_ns == 0 {
         return None;
@@ -65,7 +65,7 @@ pub fn hours_needed(outcome: &Outcome, rate: f64) -> Option<f64> {
 }
 
 /// The document, as `docs/reference/verify.schema.json` says.
-pub fn json(outcome: &Outcome, exit_status: u8) -> Value {
+pub fn json(outcome: &Verification, exit_status: u8) -> Value {
     let bits = bits(outcome);
     let whole = |bits: f64| bits.round() as u64;
     let rate = |events: u64, exposure: f64| {
@@ -120,7 +120,7 @@ pub fn json(outcome: &Outcome, exit_status: u8) -> Value {
 }
 
 /// The text: faults, problems, then the table.
-pub fn text(outcome: &Outcome) -> String {
+pub fn text(outcome: &Verification) -> String {
     let mut out = String::new();
     faults(&mut out, outcome);
     problems(&mut out, outcome);
@@ -128,7 +128,7 @@ pub fn text(outcome: &Outcome) -> String {
     out
 }
 
-fn faults(out: &mut String, outcome: &Outcome) {
+fn faults(out: &mut String, outcome: &Verification) {
     let integrity = &outcome.integrity;
     for fault in integrity.faults.iter().take(LINES_MAX) {
         let Fault { file, offset, kind, what, .. } = fault;
@@ -148,7 +148,7 @@ fn faults(out: &mut String, outcome: &Outcome) {
     more(out, all, integrity.faults.len().min(LINES_MAX), "faults");
 }
 
-fn problems(out: &mut String, outcome: &Outcome) {
+fn problems(out: &mut String, outcome: &Verification) {
     // What keeps a file from being verified first.
     let mut problems: Vec<_> = outcome.problems.iter().collect();
     problems.sort_by_key(|problem| !problem.kind.is_failure());
@@ -171,7 +171,7 @@ fn row(out: &mut String, name: &str, text: &str) {
     let _ = writeln!(out, "{name:<22}{text}");
 }
 
-fn table(out: &mut String, outcome: &Outcome) {
+fn table(out: &mut String, outcome: &Verification) {
     row(out, "verdict", &verdict(outcome));
     let against = match (&outcome.list, &outcome.names_from) {
         (Some(list), Some(from)) => {
@@ -209,7 +209,7 @@ fn table(out: &mut String, outcome: &Outcome) {
     }
 }
 
-fn amounts(out: &mut String, outcome: &Outcome) {
+fn amounts(out: &mut String, outcome: &Verification) {
     let bits = bits(outcome);
     let seconds = outcome.elapsed_ns as f64 / 1e9;
     let rate = if seconds > 0.0 { bits.checked / 8.0 / seconds } else { 0.0 };
@@ -228,7 +228,7 @@ fn amounts(out: &mut String, outcome: &Outcome) {
     row(out, "compared", &compared);
 }
 
-fn rates(out: &mut String, outcome: &Outcome) {
+fn rates(out: &mut String, outcome: &Verification) {
     let bits = bits(outcome);
     let integrity = &outcome.integrity;
     let unit = if integrity.block_bytes == 0 { "files" } else { "blocks" };
@@ -249,7 +249,7 @@ fn rates(out: &mut String, outcome: &Outcome) {
     }
 }
 
-fn verdict(outcome: &Outcome) -> String {
+fn verdict(outcome: &Verification) -> String {
     let integrity = &outcome.integrity;
     let left = outcome.problem_counts.iter().filter(|(kind, _)| kind.is_failure());
     let left: u64 = left.map(|(_, count)| count).sum();
@@ -286,7 +286,7 @@ fn bound(events: u64, exposure: f64) -> String {
 }
 
 /// The verdicts on where bytes came from, each with its reason once.
-fn origins(outcome: &Outcome) -> String {
+fn origins(outcome: &Verification) -> String {
     let mut said: Vec<String> = Vec::new();
     for reading in &outcome.readings {
         let name = reading.origin.verdict.name();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 pub use crate::analysis::words::figure;
 use base::value::{Value, civil, counted, setting, shell_words};
 use experiment::campaign::{Campaign, NotBought};
-use experiment::knob::access::Way;
+use experiment::knob::access::IoDirection;
 use experiment::knob::{self, Settings};
 use experiment::measurement::Record;
 use experiment::measurement::figures::Cell;
@@ -166,7 +166,7 @@ pub fn writes_only(settings: &Settings) -> bool {
 
 /// Whether it does both.
 pub fn mixes(settings: &Settings) -> bool {
-    settings.way() == Some(Way::Both)
+    settings.way() == Some(IoDirection::Both)
 }
 
 /// Whether it jumps about rather than going from one end to the other.

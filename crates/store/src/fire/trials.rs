@@ -4,7 +4,7 @@ use experiment::campaign::Campaign;
 use experiment::knob::Settings;
 use experiment::measurement::integrity::{Fault, Lasting};
 use experiment::measurement::programs::Output;
-use experiment::measurement::verified::Problem;
+use experiment::measurement::verified::StoredProblem;
 use experiment::measurement::{
     Amount, Integrity, Measurement, Note, Operation, Outcome, Programs, Record, Stream, Verified,
     Window, latency_histogram,
@@ -89,8 +89,10 @@ fn measurement(draws: &mut Draws) -> Measurement {
     }
     if draws.once_in(6) {
         let (path, kind, why) = ("a\\x0ab".into(), "missing".into(), text(draws));
-        all.verified =
-            Some(Verified { problems: vec![Problem { path, kind, why }], ..Verified::default() });
+        all.verified = Some(Verified {
+            problems: vec![StoredProblem { path, kind, why }],
+            ..Verified::default()
+        });
     }
     if draws.once_in(6) {
         let (stream, head) = ("stdout".into(), text(draws));

@@ -8,7 +8,7 @@ use experiment::measurement::{
     Amount, Measurement, Operation, Outcome, Record, Window, latency_histogram,
 };
 use experiment::plan::Trial;
-use experiment::query::Kind;
+use experiment::query::RelationKind;
 use experiment::query::typed;
 use facts::counters::series::Series;
 
@@ -60,14 +60,14 @@ fn ask(path: &Path, sql: &str) -> Result<Answer, Error> {
     Query::open(path, &mut |_, _| {})?.ask(sql, BOUNDS)
 }
 
-fn rows(path: &Path, sql: &str) -> Vec<Vec<Cell>> {
+fn rows(path: &Path, sql: &str) -> Vec<Vec<SqlValue>> {
     ask(path, sql).unwrap_or_else(|error| panic!("{sql}: {error:?}")).rows
 }
 
 fn numbers(path: &Path, sql: &str) -> Vec<i64> {
-    let cell = |row: Vec<Cell>| match row[0] {
-        Cell::Integer(number) => number,
-        Cell::Real(number) => number as i64,
+    let cell = |row: Vec<SqlValue>| match row[0] {
+        SqlValue::Integer(number) => number,
+        SqlValue::Real(number) => number as i64,
         ref other => panic!("{other:?}"),
     };
     rows(path, sql).into_iter().map(cell).collect()
@@ -93,10 +93,10 @@ fn a_workload_is_a_view_with_a_row_a_trial() {
         assert!(place(name).is_some(), "{name}: {:?}", answer.columns);
     }
     let at = place("throughput_bytes_per_s").unwrap();
-    assert_eq!(answer.rows[0][at], Cell::Real(500e6));
-    assert_eq!(answer.rows[5][place("reason").unwrap()], Cell::Text("EIO".into()));
-    assert_eq!(answer.rows[5][at], Cell::Null, "what failed has no figure");
-    assert_eq!(answer.rows[0][place("block_size").unwrap()], Cell::Integer(1 << 20));
+    assert_eq!(answer.rows[0][at], SqlValue::Real(500e6));
+    assert_eq!(answer.rows[5][place("reason").unwrap()], SqlValue::Text("EIO".into()));
+    assert_eq!(answer.rows[5][at], SqlValue::Null, "what failed has no figure");
+    assert_eq!(answer.rows[0][place("block_size").unwrap()], SqlValue::Integer(1 << 20));
     let sql = "SELECT trial FROM sequential_read WHERE throughput > 2e8 AND block_size = 1048576";
     assert_eq!(numbers(&path, &format!("{sql} ORDER BY 1")), [3, 4, 5]);
     let odd = "SELECT count(*) FROM \"it's \"\"odd\"\"\"";
@@ -111,7 +111,7 @@ fn the_columns_are_the_figures_and_the_settings() {
     let record = record(3, "sequential-read", 300);
     for (name, estimate) in figures(&record).iter() {
         let sql = format!("SELECT {name} FROM sequential_read WHERE trial = 3");
-        assert_eq!(rows(&path, &sql), [[Cell::Real(estimate.value)]], "{name}");
+        assert_eq!(rows(&path, &sql), [[SqlValue::Real(estimate.value)]], "{name}");
     }
     let named = Query::open(&path, &mut |_, _| {}).unwrap().relations().unwrap();
     let view = named.iter().find(|relation| relation.name == "sequential-read").unwrap();
@@ -119,7 +119,7 @@ fn the_columns_are_the_figures_and_the_settings() {
         let column = knob.replace('-', "_");
         assert!(view.names().any(|name| name == column), "{knob}");
     }
-    assert!(named.iter().any(|it| it.name == "sample" && it.kind == Kind::Table));
+    assert!(named.iter().any(|it| it.name == "sample" && it.kind == RelationKind::Table));
     assert!(!named.iter().any(|it| it.name.starts_with("derived")), "a cache is nobody's table");
 }
 
@@ -134,7 +134,7 @@ fn what_another_program_changes_is_computed_anew() {
     change(&path, "DELETE FROM trial WHERE number = 5");
     assert_eq!(numbers(&path, sql), [200_000_000]);
     change(&path, "DELETE FROM histogram");
-    assert_eq!(rows(&path, "SELECT max(latency_ns_p50) FROM trials"), [[Cell::Null]]);
+    assert_eq!(rows(&path, "SELECT max(latency_ns_p50) FROM trials"), [[SqlValue::Null]]);
     change(&path, "INSERT INTO note SELECT id, 'odd', 'x' FROM trial WHERE number = 1");
     let sql = "SELECT count(*) FROM trials WHERE notes LIKE '%odd%'";
     assert_eq!(numbers(&path, sql), [1]);
@@ -340,9 +340,9 @@ fn a_store_without_trials_and_bytes_that_are_no_text() {
     drop(Store::open(&path).unwrap());
     assert!(rows(&path, "SELECT * FROM trials").is_empty());
     let cells = rows(&path, "SELECT CAST(x'ff41' AS TEXT), x'ff', NULL, 9e999, 1");
-    let text = Cell::Text("\u{fffd}A".into());
-    let (blob, real) = (Cell::Blob(vec![255]), Cell::Real(f64::INFINITY));
-    assert_eq!(cells, [[text, blob, Cell::Null, real, Cell::Integer(1)]]);
+    let text = SqlValue::Text("\u{fffd}A".into());
+    let (blob, real) = (SqlValue::Blob(vec![255]), SqlValue::Real(f64::INFINITY));
+    assert_eq!(cells, [[text, blob, SqlValue::Null, real, SqlValue::Integer(1)]]);
 }
 
 /// SQLite reads a statement up to a NUL and no further: what stood behind one, a second statement
@@ -354,7 +354,7 @@ fn a_statement_with_a_nul_in_it_is_refused_whole() {
         let error = ask(&path, sql).unwrap_err();
         assert!(error.why.contains("NUL") && error.hint.is_some(), "{sql:?}: {error}");
     }
-    assert_eq!(rows(&path, "SELECT length('a' || char(0))"), [[Cell::Integer(1)]]);
+    assert_eq!(rows(&path, "SELECT length('a' || char(0))"), [[SqlValue::Integer(1)]]);
 }
 
 /// What looks and writes nothing may be asked of a store whose figures nobody has computed.
@@ -369,8 +369,8 @@ fn a_store_is_asked_without_a_byte_written_where_that_is_wanted() {
     };
     let sql = "SELECT count(throughput) FROM trials";
     let answer = Query::open_read_only(&path).unwrap().ask(sql, BOUNDS).unwrap();
-    assert_eq!(answer.rows, [[Cell::Integer(6)]]);
+    assert_eq!(answer.rows, [[SqlValue::Integer(6)]]);
     assert_eq!(kept(), 0, "it was written");
-    assert_eq!(rows(&path, sql), [[Cell::Integer(6)]]);
+    assert_eq!(rows(&path, sql), [[SqlValue::Integer(6)]]);
     assert_eq!(kept(), 7);
 }

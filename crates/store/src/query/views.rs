@@ -10,7 +10,7 @@ use rusqlite::types::{ToSqlOutput, Value, ValueRef};
 use rusqlite::{Connection, Result};
 
 use super::super::derived::{self, Held};
-use experiment::query::{Column, Kind, Relation, column_name, is_bare, quoted};
+use experiment::query::{Relation, RelationColumn, RelationKind, column_name, is_bare, quoted};
 
 /// The view of all workloads.
 const ALL: &str = "trials";
@@ -34,7 +34,7 @@ pub(super) fn relations(connection: &Connection) -> Result<Vec<Relation>> {
     let mut all = Names::default();
     workloads.values().for_each(|(_, names)| all.extend(names));
     let (name, alias) = (ALL.to_owned(), None);
-    let (kind, columns) = (Kind::View, all.columns());
+    let (kind, columns) = (RelationKind::View, all.columns());
     let mut views = vec![Relation { name, kind, alias, columns, rows: current.clone() }];
     let mut free = |name: &str| {
         let usable = !name.contains('\0') && !name.to_lowercase().starts_with("sqlite_");
@@ -49,7 +49,7 @@ pub(super) fn relations(connection: &Connection) -> Result<Vec<Relation>> {
         let usable = plain != *name && is_bare(&plain) && free(&plain);
         let alias = usable.then_some(plain);
         let columns = names.columns();
-        views.push(Relation { name: name.clone(), kind: Kind::View, alias, columns, rows });
+        views.push(Relation { name: name.clone(), kind: RelationKind::View, alias, columns, rows });
     }
     views.extend(tables);
     Ok(views)
@@ -67,11 +67,11 @@ fn tables(connection: &Connection) -> Result<Vec<Relation>> {
     let mut tables: Vec<Relation> = Vec::new();
     while let Some(row) = rows.next()? {
         let (name, column) = (row.get::<_, String>(0)?, row.get::<_, String>(1)?);
-        let column = Column { sql: quoted(&column), name: column };
+        let column = RelationColumn { sql: quoted(&column), name: column };
         match tables.last_mut().filter(|table| table.name == name) {
             Some(table) => table.columns.push(column),
             None => {
-                let (kind, alias, rows) = (Kind::Table, None, String::new());
+                let (kind, alias, rows) = (RelationKind::Table, None, String::new());
                 tables.push(Relation { name, kind, alias, columns: vec![column], rows });
             }
         }
@@ -129,18 +129,18 @@ impl Names {
     }
 
     /// Each name once, whatever the case: SQLite would number the second.
-    fn columns(&self) -> Vec<Column> {
+    fn columns(&self) -> Vec<RelationColumn> {
         let fixed = FIXED.iter().map(|(name, sql)| ((*name).to_owned(), (*sql).to_owned()));
         let figures = || self.figures.iter().map(|(name, id)| (name, figure(*id)));
         let named = figures().map(|(name, sql)| (column_name(name), sql));
         let aliases = figures().filter_map(|(name, sql)| Some((short(name)?.to_owned(), sql)));
         let knobs = self.knobs.iter().map(|(name, id)| (column_name(name), knob(*id)));
         let mut taken = HashSet::new();
-        let mut columns: Vec<Column> = Vec::new();
+        let mut columns: Vec<RelationColumn> = Vec::new();
         // A short name gives way to every other.
         for (name, sql) in fixed.chain(named).chain(knobs).chain(aliases) {
             if taken.insert(name.to_lowercase()) && columns.len() < COLUMNS_MAX {
-                columns.push(Column { name, sql });
+                columns.push(RelationColumn { name, sql });
             }
         }
         columns
@@ -187,7 +187,7 @@ pub(super) fn function(connection: &Connection) -> Result<()> {
 /// Makes those views that `sql` may name.
 pub(super) fn make(connection: &Connection, relations: &[Relation], sql: &str) -> Result<()> {
     let sql = sql.to_lowercase();
-    for view in relations.iter().filter(|relation| relation.kind == Kind::View) {
+    for view in relations.iter().filter(|relation| relation.kind == RelationKind::View) {
         for name in std::iter::once(&view.name).chain(&view.alias) {
             // As it stands in SQL, where a quote in a name is doubled.
             if sql.contains(&name.to_lowercase().replace('"', "\"\"")) || name.contains(['\'', '`'])

@@ -1,7 +1,7 @@
 //! Where the settings of a network interface lie: its card's, its queues', its interrupts'.
 
 use super::{Place, of_machine};
-use experiment::knob::system::lies::{Form, Interface};
+use experiment::knob::system::lies::{Interface, ValueFormat};
 use experiment::knob::{self, Settings};
 use host::inventory::server::interrupt;
 use host::journal::identity;
@@ -19,7 +19,7 @@ pub fn find(host: &Host, holds: Interface, interface: &str) -> Result<Vec<Place>
         Interface::Channels => {
             // A driver without any refuses when it is read, and the trial is skipped.
             let name = port::channels(host, interface).unwrap_or("combined-channels");
-            one(host, interface, name, Form::Number(1))
+            one(host, interface, name, ValueFormat::Number(1))
         }
         Interface::ReceiveSteering => rps(host, interface),
         Interface::Interrupts => interrupts(host, interface),
@@ -54,17 +54,17 @@ pub fn named(host: &Host, settings: &Settings) -> Result<String, Error> {
     }
 }
 
-fn place(host: &Host, interface: &str, path: String, form: Form) -> Place {
+fn place(host: &Host, interface: &str, path: String, form: ValueFormat) -> Place {
     Place { device: identity::of_interface(host, interface), ..of_machine(path, form) }
 }
 
-fn one(host: &Host, interface: &str, name: &str, form: Form) -> Result<Vec<Place>, Error> {
+fn one(host: &Host, interface: &str, name: &str, form: ValueFormat) -> Result<Vec<Place>, Error> {
     Ok(vec![place(host, interface, port::setting(interface, name), form)])
 }
 
 /// A driver that chooses the time changes it meanwhile.
 fn adaptive(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
-    let mut places = one(host, interface, "adaptive-rx", Form::Switch)?;
+    let mut places = one(host, interface, "adaptive-rx", ValueFormat::Switch)?;
     let along = port::setting(interface, "rx-usecs");
     places[0].disturbs.extend(Some(along).filter(|path| host.setting(path).is_ok()));
     Ok(places)
@@ -83,7 +83,7 @@ fn features(host: &Host, interface: &str, names: &[&str]) -> Result<Vec<Place>, 
         found.extend(names.first());
     }
     let path = |name: &&str| port::feature(interface, name);
-    Ok(found.iter().map(|name| place(host, interface, path(name), Form::Switch)).collect())
+    Ok(found.iter().map(|name| place(host, interface, path(name), ValueFormat::Switch)).collect())
 }
 
 fn rps(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
@@ -101,7 +101,7 @@ fn rps(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
         let path = format!("{folder}/{queue}/rps_cpus");
         let text = host.read(&path).map_err(|error| failed(error.why))?;
         let digits = text.chars().filter(char::is_ascii_hexdigit).count();
-        places.push(place(host, interface, path, Form::Mask(digits)));
+        places.push(place(host, interface, path, ValueFormat::Mask(digits)));
     }
     match places.is_empty() {
         false => Ok(places),
@@ -126,7 +126,7 @@ fn interrupts(host: &Host, interface: &str) -> Result<Vec<Place>, Error> {
         // One that the driver has not asked for has no such file.
         let Ok(text) = host.read(&path) else { continue };
         let digits = text.chars().filter(char::is_ascii_hexdigit).count();
-        places.push(place(host, interface, path, Form::Mask(digits)));
+        places.push(place(host, interface, path, ValueFormat::Mask(digits)));
     }
     match places.is_empty() {
         false => Ok(places),

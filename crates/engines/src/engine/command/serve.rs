@@ -9,7 +9,7 @@ use super::extract::{self, Extract};
 use super::output::Kept;
 use super::protocol::{Message, Outcome, Spec, Start};
 use super::server;
-use experiment::measurement::programs::{Output, Run, Served};
+use experiment::measurement::programs::{Output, Run, ServerCpuTime};
 use experiment::measurement::{Amount, Note, Programs, Stream, Window};
 use facts::counters::series::{Column, Kind, Series};
 use host::sys::held::{self, Gate};
@@ -516,11 +516,11 @@ impl<'a> Trial<'a> {
 
 impl Trial<'_> {
     /// What the server cost since the copies were let go, when there is one and it has ended.
-    fn served(&self) -> Option<Served> {
+    fn served(&self) -> Option<ServerCpuTime> {
         let of = self.copies.computed.iter().filter(|(copy, _)| *copy == server::COPY);
         let all = of.map(|(_, one)| *one).reduce(|sum, one| [sum[0] + one[0], sum[1] + one[1]])?;
         let since = |place: usize| all[place].saturating_sub(self.computed[place]);
-        Some(Served { user_ns: since(0), system_ns: since(1) })
+        Some(ServerCpuTime { user_ns: since(0), system_ns: since(1) })
     }
 }
 

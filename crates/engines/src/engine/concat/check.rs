@@ -8,7 +8,7 @@ use std::path::Path;
 use super::join::open;
 use super::name;
 use experiment::workload::netcdf::header::{Header, Variable};
-use experiment::workload::netcdf::{Shape, fill, variable};
+use experiment::workload::netcdf::{NetcdfShape, fill, variable};
 use host::sys::Error;
 use host::sys::output::Folder;
 use host::sys::pages::drop_cached;
@@ -28,8 +28,8 @@ pub struct Made {
 
 impl Made {
     /// The arrays of each file.
-    pub fn shape(&self) -> Shape {
-        Shape::of(self.file_bytes, self.variables)
+    pub fn shape(&self) -> NetcdfShape {
+        NetcdfShape::within_bytes(self.file_bytes, self.variables)
     }
 }
 
@@ -118,7 +118,7 @@ fn lengths(header: &Header, variable: &Variable) -> Vec<u64> {
     variable.dimensions.iter().map(|at| header.dimensions[*at].length).collect()
 }
 
-fn lengths_due(shape: &Shape) -> Vec<u64> {
+fn lengths_due(shape: &NetcdfShape) -> Vec<u64> {
     let of_file = shape.header();
     let inner = of_file.dimensions[1..].iter().map(|dimension| dimension.length);
     [0, shape.records].into_iter().chain(inner).collect()

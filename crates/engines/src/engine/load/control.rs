@@ -8,7 +8,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::protocol::Failure;
-use experiment::measurement::latency::{CLASSES, Counts};
+use experiment::measurement::latency::{CLASSES, LatencyClassCounts};
 use experiment::measurement::{Amount, Window};
 use host::sys::clock::monotonic_ns;
 
@@ -439,7 +439,7 @@ impl Shared {
     }
 
     /// How many operations of all streams have fallen into each latency class.
-    pub fn latencies(&self) -> Counts {
+    pub fn latencies(&self) -> LatencyClassCounts {
         let mut all = [0; CLASSES];
         for classes in &self.classes {
             for (sum, count) in all.iter_mut().zip(&classes.0) {

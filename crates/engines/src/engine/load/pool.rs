@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use experiment::measurement::evidence::Pooled;
+use experiment::measurement::evidence::ZfsPoolEvidence;
 use host::sys::signal::Stop;
 use host::sys::{command, pages};
 
@@ -36,7 +36,7 @@ impl Files {
     }
 
     /// Tells what was found.
-    pub fn tell(self, known: &mut Pooled) {
+    pub fn tell(self, known: &mut ZfsPoolEvidence) {
         known.record_bytes = self.laid.and_then(|laid| laid.block_bytes);
         known.stored_bytes = self.laid.map(|laid| laid.stored_bytes);
     }

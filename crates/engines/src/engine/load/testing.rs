@@ -14,7 +14,7 @@ use experiment::measurement::{Measurement, latency};
 /// What was recorded in histograms has been counted by class, each once.
 pub fn assert_all_have_a_class(measurement: &Measurement) {
     let recorded: u64 = measurement.operations().map(|histogram| histogram.len()).sum();
-    let series = latency::of(measurement);
+    let series = latency::class_series(measurement);
     let last = series.iter().flat_map(|series| &series.columns).filter_map(|of| of.values.last());
     assert_eq!(last.sum::<u64>(), recorded, "{series:?}");
     for column in series.iter().flat_map(|series| &series.columns) {

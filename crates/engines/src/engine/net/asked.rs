@@ -3,7 +3,7 @@
 use super::job::{Job, Wanted, of_files};
 use super::{files, place};
 use crate::engine::Error;
-use experiment::knob::system::lies::Files;
+use experiment::knob::system::lies::KnobFiles;
 use experiment::knob::{self, Apply, Knob, Settings, peer};
 
 /// Reads it.
@@ -56,7 +56,7 @@ fn check_ends(settings: &Settings, wire: &Wanted) -> Result<(), String> {
             knob.name
         ));
     }
-    let of_namespace = first(|knob| matches!(knob.apply, Apply::Files(Files::Network { .. })));
+    let of_namespace = first(|knob| matches!(knob.apply, Apply::Files(KnobFiles::Network { .. })));
     match (wire, of_namespace) {
         (Wanted::Auto | Wanted::Namespaces, Some(knob)) => Err(format!(
             "{} is of the network namespace that brickyard runs in, and this trial goes over a \

@@ -184,7 +184,7 @@ fn datagrams_of_two_machines_are_counted_each_whichever_way_they_go() {
         ]);
         let series = result.counters.iter().find(|one| one.source == datagrams::SOURCE);
         let series = series.unwrap_or_else(|| panic!("{what}: nothing of datagrams"));
-        let count = datagrams::Count::in_series(series).unwrap_or_else(|| panic!("{what}"));
+        let count = datagrams::DatagramCount::in_series(series).unwrap_or_else(|| panic!("{what}"));
         assert!(count.sent > 2 && count.received > 0, "{what}: {}", count.sent);
         assert_eq!(count.dropped, (!joined).then_some(count.lost()), "{what}");
         assert_eq!(last(series, "sent_bytes"), 1000 * count.sent, "{what}");
@@ -213,7 +213,7 @@ fn datagrams_that_found_the_other_ends_socket_full_are_told_apart() {
             ("socket-buffer", json!(4096)),
         ]);
         let series = result.counters.iter().find(|one| one.source == datagrams::SOURCE);
-        let count = series.and_then(datagrams::Count::in_series).expect("a count");
+        let count = series.and_then(datagrams::DatagramCount::in_series).expect("a count");
         assert!(count.lost() > 0, "{direction}: a socket of 4 KiB lost none of {}", count.sent);
         assert_eq!(count.dropped, Some(count.lost()), "{direction}: loopback loses none");
         let told = |note: &Note| note.kind == "datagrams-lost" && note.text.contains("socket full");

@@ -88,7 +88,7 @@ pub struct Run<'a> {
     /// Of reads and of writes; a histogram takes a quarter of a MiB, so none is made for nothing.
     pub latency: [Option<Histogram<u64>>; 2],
     /// The same by class, and over time.
-    classes: latency::Counts,
+    classes: latency::LatencyClassCounts,
     course: latency::Course,
 }
 

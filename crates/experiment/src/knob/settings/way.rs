@@ -1,12 +1,12 @@
 //! What the access of a trial's settings does with the bytes of files.
 
 use super::Settings;
-use crate::knob::access::{Access, Way};
+use crate::knob::access::{Access, IoDirection};
 use crate::knob::job::ACCESS;
 
 impl Settings {
     /// Which way their bytes go; `None` of engines that move no bytes of files.
-    pub fn way(&self) -> Option<Way> {
+    pub fn way(&self) -> Option<IoDirection> {
         self.get(ACCESS).map(Access::way)
     }
 
@@ -22,12 +22,12 @@ impl Settings {
 
     /// Whether they read and do not write.
     pub fn only_reads(&self) -> bool {
-        self.way() == Some(Way::Reads)
+        self.way() == Some(IoDirection::Reads)
     }
 
     /// Whether they write and do not read.
     pub fn only_writes(&self) -> bool {
-        self.way() == Some(Way::Writes)
+        self.way() == Some(IoDirection::Writes)
     }
 
     /// Whether blocks of files are drawn.

@@ -8,7 +8,7 @@
 
 use std::marker::PhantomData;
 
-use super::lies::{Form, Interface};
+use super::lies::{Interface, ValueFormat};
 use super::{Apply, Knob, Scope};
 use crate::knob::typed::{Count, Nanoseconds, OrAsIs, Setting, Word};
 use base::value::Domain;
@@ -62,14 +62,14 @@ pub const PEER_INTERFACE: Knob<OrAsIs<Word>> = named(
 pub const INTERFACE_MTU: Knob<OrAsIs<Count>> = knob(
     "interface-mtu",
     Domain::OrAsIs(&Domain::Count { min: 576, max: 65_535 }),
-    Interface::Port("mtu", Form::Number(1)),
+    Interface::Port("mtu", ValueFormat::Number(1)),
     "Bytes of an IP packet at most on network-interface; 9000 are jumbo frames, which all ends and \
      switches must take (`mtu` is that of a trial's own wire)",
 );
 pub const INTERRUPT_COALESCING: Knob<OrAsIs<Nanoseconds>> = knob(
     "interrupt-coalescing",
     Domain::OrAsIs(&Domain::Duration { min_ns: 0, max_ns: 1_000_000_000 }),
-    Interface::Port("rx-usecs", Form::Number(1000)),
+    Interface::Port("rx-usecs", ValueFormat::Number(1000)),
     "How long network-interface waits with an interrupt after a packet has come (ethtool -C \
      rx-usecs), in whole microseconds",
 );
@@ -82,13 +82,13 @@ pub const ADAPTIVE_COALESCING: Knob<OrAsIs<bool>> = knob(
 pub const RX_RING: Knob<OrAsIs<Count>> = knob(
     "rx-ring",
     Domain::OrAsIs(&RING),
-    Interface::Port("rx-ring", Form::Number(1)),
+    Interface::Port("rx-ring", ValueFormat::Number(1)),
     "Packets that the receive ring of network-interface holds (ethtool -G rx)",
 );
 pub const TX_RING: Knob<OrAsIs<Count>> = knob(
     "tx-ring",
     Domain::OrAsIs(&RING),
-    Interface::Port("tx-ring", Form::Number(1)),
+    Interface::Port("tx-ring", ValueFormat::Number(1)),
     "Packets that the transmit ring of network-interface holds (ethtool -G tx)",
 );
 pub const TSO: Knob<OrAsIs<bool>> = knob(
@@ -150,7 +150,7 @@ pub const QDISC: Knob<OrAsIs<Word>> = knob(
         "cake",
         "noqueue",
     ])),
-    Interface::Port("qdisc", Form::Word),
+    Interface::Port("qdisc", ValueFormat::Word),
     "The queueing discipline at the root of network-interface, with its own options; the kernel \
      loads and keeps its module",
 );

@@ -6,7 +6,7 @@ use base::value::{Value, cpu_list};
 
 /// Which files of the machine hold a knob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Files {
+pub enum KnobFiles {
     /// The read-ahead of what a file system lies on: of its devices, or of a btrfs as a whole.
     ReadAhead,
     /// This file in `/sys/block/*/queue` of these devices.
@@ -14,7 +14,7 @@ pub enum Files {
         /// Its name.
         file: &'static str,
         /// How its text is made.
-        form: Form,
+        form: ValueFormat,
         /// Which devices.
         of: Devices,
         /// Another file there that the kernel changes along with it.
@@ -25,7 +25,7 @@ pub enum Files {
         /// Its path.
         path: &'static str,
         /// How its text is made.
-        form: Form,
+        form: ValueFormat,
         /// A file that says the same in another unit: where it is not 0, that one is in force, and
         /// writing the other sets it to 0.
         instead: Option<&'static str>,
@@ -35,7 +35,7 @@ pub enum Files {
         /// Their paths.
         paths: &'static [&'static str],
         /// How their text is made.
-        form: Form,
+        form: ValueFormat,
         /// The file that lists what may be chosen.
         choices: Option<&'static str>,
     },
@@ -43,15 +43,15 @@ pub enum Files {
     Governors,
 }
 
-impl Files {
+impl KnobFiles {
     /// One file of the machine.
-    pub(super) const fn machine(path: &'static str, form: Form) -> Files {
-        Files::Machine { path, form, instead: None }
+    pub(super) const fn machine(path: &'static str, form: ValueFormat) -> KnobFiles {
+        KnobFiles::Machine { path, form, instead: None }
     }
 
     /// Files of the network namespace that we run in.
-    pub(super) const fn network(paths: &'static [&'static str], form: Form) -> Files {
-        Files::Network { paths, form, choices: None }
+    pub(super) const fn network(paths: &'static [&'static str], form: ValueFormat) -> KnobFiles {
+        KnobFiles::Network { paths, form, choices: None }
     }
 }
 
@@ -68,7 +68,7 @@ pub enum Devices {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Interface {
     /// The setting of that name.
-    Port(&'static str, Form),
+    Port(&'static str, ValueFormat),
     /// Whether the driver chooses how long it waits with interrupts, which it then changes.
     Adaptive,
     /// Those of these features that the driver lets be switched.
@@ -82,11 +82,11 @@ pub enum Interface {
 }
 
 /// A whole number of KiB.
-pub const KIB: Form = Form::Number(1024);
+pub const KIB: ValueFormat = ValueFormat::Number(1024);
 
-/// How values are written.
+/// How the value of a system knob is written in its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum ValueFormat {
     /// A whole number of this many base units (bytes, ns, or ones).
     Number(u64),
     /// A word.
@@ -99,20 +99,20 @@ pub enum Form {
     Mask(usize),
 }
 
-impl Form {
+impl ValueFormat {
     /// A value as the file takes it, to the nearest that it can hold.
     pub fn text(self, value: &Value) -> String {
         match (self, value) {
             (
-                Form::Number(unit),
+                ValueFormat::Number(unit),
                 Value::Bytes(n) | Value::Count(n) | Value::Duration(n) | Value::BytesPerSecond(n),
             ) => (n.saturating_add(unit / 2) / unit).to_string(),
             // What a buffer begins with may not be more than what it may grow to.
-            (Form::Last([least, first]), Value::Bytes(n)) => {
+            (ValueFormat::Last([least, first]), Value::Bytes(n)) => {
                 format!("{}\t{}\t{n}", least.min(*n), first.min(*n))
             }
-            (Form::Switch, Value::Flag(on)) => if *on { "on" } else { "off" }.to_owned(),
-            (Form::Mask(digits), value) => mask(&value.to_string(), digits),
+            (ValueFormat::Switch, Value::Flag(on)) => if *on { "on" } else { "off" }.to_owned(),
+            (ValueFormat::Mask(digits), value) => mask(&value.to_string(), digits),
             (_, value) => value.to_string(),
         }
     }
@@ -120,12 +120,12 @@ impl Form {
     /// What the file's text says, in the kind of `like`; `None` when it is no number.
     pub fn value(self, text: &str, like: &Value) -> Option<Value> {
         let unit = match self {
-            Form::Number(unit) => unit,
-            Form::Word => return Some(Value::Word(text.to_owned())),
-            Form::Switch => return Some(Value::Flag(text == "on")),
+            ValueFormat::Number(unit) => unit,
+            ValueFormat::Word => return Some(Value::Word(text.to_owned())),
+            ValueFormat::Switch => return Some(Value::Flag(text == "on")),
             // The kernel takes a mask exactly, or refuses it.
-            Form::Mask(_) => return None,
-            Form::Last(_) => {
+            ValueFormat::Mask(_) => return None,
+            ValueFormat::Last(_) => {
                 return text.split_whitespace().nth(2)?.parse().ok().map(Value::Bytes);
             }
         };
@@ -163,11 +163,11 @@ mod tests {
 
     #[test]
     fn a_mask_is_as_the_kernel_prints_it() {
-        let of = |list: &str, digits| Form::Mask(digits).text(&Value::Word(list.to_owned()));
+        let of = |list: &str, digits| ValueFormat::Mask(digits).text(&Value::Word(list.to_owned()));
         assert_eq!((of("0-1", 1), of("1", 2)), ("3".to_owned(), "02".to_owned()));
         assert_eq!(of("0,35", 16), "00000008,00000001");
         assert_eq!(of("4-7", 1), "f0", "longer than the machine's: the kernel refuses it");
-        assert_eq!(Form::Switch.text(&Value::Flag(true)), "on");
-        assert_eq!(Form::Switch.value("off", &Value::Flag(true)), Some(Value::Flag(false)));
+        assert_eq!(ValueFormat::Switch.text(&Value::Flag(true)), "on");
+        assert_eq!(ValueFormat::Switch.value("off", &Value::Flag(true)), Some(Value::Flag(false)));
     }
 }

@@ -5,7 +5,7 @@
 
 use std::marker::PhantomData;
 
-use super::lies::{Files, Form};
+use super::lies::{KnobFiles, ValueFormat};
 use super::{Apply, GIB, Knob, Scope};
 use crate::knob::typed::{Bytes, Count, OrAsIs, Setting, Word};
 use base::value::Domain;
@@ -22,7 +22,7 @@ const fn knob<T: Setting>(
 }
 
 /// Whole numbers, of bytes or of packets.
-const ONES: Form = Form::Number(1);
+const ONES: ValueFormat = ValueFormat::Number(1);
 
 /// The kernel keeps these sizes in a signed number of 32 bits, and needs a page.
 const SIZES: Domain = Domain::Bytes { min: 4096, max: 2 * GIB - 1, step: 1 };
@@ -30,9 +30,9 @@ const SIZES: Domain = Domain::Bytes { min: 4096, max: 2 * GIB - 1, step: 1 };
 pub const TCP_BUFFER_MAX: Knob<OrAsIs<Bytes>> = knob(
     "tcp-buffer-max",
     Domain::OrAsIs(&SIZES),
-    Apply::Files(Files::network(
+    Apply::Files(KnobFiles::network(
         &["/proc/sys/net/ipv4/tcp_rmem", "/proc/sys/net/ipv4/tcp_wmem"],
-        Form::Last([0, 0]),
+        ValueFormat::Last([0, 0]),
     )),
     "What the kernel lets the buffers of a TCP connection grow to by itself, for reading and for \
      writing (net.ipv4.tcp_rmem, tcp_wmem); bounds the window",
@@ -40,7 +40,7 @@ pub const TCP_BUFFER_MAX: Knob<OrAsIs<Bytes>> = knob(
 pub const SOCKET_BUFFER_MAX: Knob<OrAsIs<Bytes>> = knob(
     "socket-buffer-max",
     Domain::OrAsIs(&SIZES),
-    Apply::Files(Files::network(
+    Apply::Files(KnobFiles::network(
         &["/proc/sys/net/core/rmem_max", "/proc/sys/net/core/wmem_max"],
         ONES,
     )),
@@ -50,9 +50,9 @@ pub const SOCKET_BUFFER_MAX: Knob<OrAsIs<Bytes>> = knob(
 pub const TCP_CONGESTION: Knob<OrAsIs<Word>> = knob(
     "tcp-congestion",
     Domain::OrAsIs(&Domain::Label),
-    Apply::Files(Files::Network {
+    Apply::Files(KnobFiles::Network {
         paths: &["/proc/sys/net/ipv4/tcp_congestion_control"],
-        form: Form::Word,
+        form: ValueFormat::Word,
         choices: Some("/proc/sys/net/ipv4/tcp_available_congestion_control"),
     }),
     "Congestion control of new TCP connections, one of net.ipv4.tcp_available_congestion_control",
@@ -60,7 +60,7 @@ pub const TCP_CONGESTION: Knob<OrAsIs<Word>> = knob(
 pub const NETDEV_BACKLOG_MAX: Knob<OrAsIs<Count>> = knob(
     "netdev-backlog-max",
     Domain::OrAsIs(&Domain::Count { min: 1, max: i32::MAX as u64 }),
-    Apply::Files(Files::network(&["/proc/sys/net/core/netdev_max_backlog"], ONES)),
+    Apply::Files(KnobFiles::network(&["/proc/sys/net/core/netdev_max_backlog"], ONES)),
     "Packets that wait for a CPU on their way in before more are dropped \
      (net.core.netdev_max_backlog)",
 );
@@ -68,7 +68,7 @@ pub const NETDEV_BACKLOG_MAX: Knob<OrAsIs<Count>> = knob(
 pub const OPTMEM_MAX: Knob<OrAsIs<Bytes>> = knob(
     "optmem-max",
     Domain::OrAsIs(&SIZES),
-    Apply::Files(Files::network(&["/proc/sys/net/core/optmem_max"], ONES)),
+    Apply::Files(KnobFiles::network(&["/proc/sys/net/core/optmem_max"], ONES)),
     "What one socket may hold besides its buffers, such as what it was told of sends without a \
      copy (net.core.optmem_max)",
 );

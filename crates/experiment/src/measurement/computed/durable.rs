@@ -295,7 +295,7 @@ mod tests {
         let on_pool = |unsafe_dataset: Option<&str>| {
             let mut record = written(100 * MIB, &[], Below::default());
             let Outcome::Done(measurement) = &mut record.outcome else { panic!("it is done") };
-            measurement.evidence.pool = Some(crate::measurement::evidence::Pooled {
+            measurement.evidence.pool = Some(crate::measurement::evidence::ZfsPoolEvidence {
                 unsafe_dataset: unsafe_dataset.map(str::to_owned),
                 ..Default::default()
             });

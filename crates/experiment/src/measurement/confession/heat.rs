@@ -3,7 +3,7 @@
 //! That a drive slowed down is said only when the drive itself counted it. A temperature says no
 //! more than that it was reached. What has no sensor is not judged.
 
-use super::{Span, series};
+use super::{JudgedSpan, series};
 use crate::measurement::{Measurement, Note};
 use facts::counters::ZERO_CELSIUS_MILLIKELVIN;
 use facts::counters::series::Series;
@@ -12,7 +12,7 @@ use facts::counters::series::Series;
 const HOTTEST_MILLIKELVIN: u64 = ZERO_CELSIUS_MILLIKELVIN + 150_000;
 
 /// Everything that heat did, or may have done.
-pub fn heated(measurement: &Measurement, span: Span) -> Vec<Note> {
+pub fn heated(measurement: &Measurement, span: JudgedSpan) -> Vec<Note> {
     let throttled = throttled_drives(measurement, span);
     let names: Vec<&str> = throttled.iter().map(|drive| drive.name).collect();
     let notes = [
@@ -28,7 +28,7 @@ pub fn heated(measurement: &Measurement, span: Span) -> Vec<Note> {
 const LONG_NS: u64 = 600_000_000_000;
 
 /// The highest temperature of each drive and processor in a long trial.
-fn reached(measurement: &Measurement, span: Span) -> Option<Note> {
+fn reached(measurement: &Measurement, span: JudgedSpan) -> Option<Note> {
     if measurement.elapsed_ns < LONG_NS {
         return None;
     }
@@ -55,7 +55,7 @@ struct Throttled<'a> {
     seconds: u64,
 }
 
-fn throttled_drives(measurement: &Measurement, span: Span) -> Vec<Throttled<'_>> {
+fn throttled_drives(measurement: &Measurement, span: JudgedSpan) -> Vec<Throttled<'_>> {
     let Some(health) = series(measurement, "nvme-health") else { return Vec::new() };
     let sum = |name: &str, what: [&str; 2]| {
         let grown = what.iter().filter_map(|what| grown(health, span, name, what));
@@ -113,7 +113,7 @@ const LIMITS: [(&str, &str, &str); 4] = [
 ];
 
 /// Drives that reached a limit of their own, but for those of which more is known.
-fn hot_drives(measurement: &Measurement, span: Span, known: &[&str]) -> Option<Note> {
+fn hot_drives(measurement: &Measurement, span: JudgedSpan, known: &[&str]) -> Option<Note> {
     let mut hot: Vec<(&str, String)> = Vec::new();
     for (source, limit, meaning) in LIMITS {
         let Some(sensors) = series(measurement, source) else { continue };
@@ -160,7 +160,7 @@ fn hot_drives(measurement: &Measurement, span: Span, known: &[&str]) -> Option<N
 }
 
 /// Processors whose throttling the kernel counted.
-fn throttled_cpus(measurement: &Measurement, span: Span) -> Option<Note> {
+fn throttled_cpus(measurement: &Measurement, span: JudgedSpan) -> Option<Note> {
     let cpus = series(measurement, "cpu-throttling")?;
     let worst_of = |name: &str, what: [&str; 2]| {
         what.iter().filter_map(|what| grown(cpus, span, name, what)).max().unwrap_or(0)
@@ -202,18 +202,18 @@ fn scopes<'a>(series: &'a Series, what: &'a str) -> impl Iterator<Item = &'a str
     names.filter_map(move |column| column.name.strip_suffix(what)?.strip_suffix('.'))
 }
 
-fn grown(series: &Series, span: Span, name: &str, what: &str) -> Option<u64> {
+fn grown(series: &Series, span: JudgedSpan, name: &str, what: &str) -> Option<u64> {
     span.growth_of_rows(series, &format!("{name}.{what}"))
 }
 
-fn highest(series: &Series, span: Span, name: &str, what: &str) -> Option<u64> {
+fn highest(series: &Series, span: JudgedSpan, name: &str, what: &str) -> Option<u64> {
     let column = series.column(&format!("{name}.{what}"))?;
     column.values.get(span.rows(series))?.iter().max().copied()
 }
 
 /// Whether a drive's health log had that warning at the begin or the end of the trial: it is asked
 /// no more often.
-fn warned_of_temperature(health: &Series, span: Span, name: &str) -> bool {
+fn warned_of_temperature(health: &Series, span: JudgedSpan, name: &str) -> bool {
     let column = health.column(&format!("{name}.critical_warning"));
     let rows = column.and_then(|column| column.values.get(span.rows(health)));
     rows.is_some_and(|rows| rows.iter().any(|warning| warning & 2 != 0))

@@ -1,6 +1,6 @@
 //! (pure) Traffic of the devices that was not the load's.
 
-use super::{Span, series};
+use super::{JudgedSpan, series};
 use crate::knob::{self, Settings};
 use crate::measurement::{Evidence, Measurement, Note};
 use base::value::{bytes, percent};
@@ -36,7 +36,7 @@ const READ_AHEAD_BYTES: f64 = (16 << 20) as f64;
 const READ_AHEAD_SHARE: f64 = 0.25;
 
 /// Others used the devices that the load used.
-pub fn moved(measurement: &Measurement, settings: &Settings, span: Span) -> Option<Note> {
+pub fn moved(measurement: &Measurement, settings: &Settings, span: JudgedSpan) -> Option<Note> {
     on_devices(&measurement.evidence, settings).or_else(|| below_devices(measurement, span))
 }
 
@@ -108,7 +108,7 @@ fn own_write_at_most(evidence: &Evidence, settings: &Settings) -> Option<u64> {
 /// On the disks below the devices: other partitions, other volumes, a rebuild, another program on
 /// the disk that holds a loop device's file. Judged from the samples, in the window; both counts
 /// come from the same rows.
-fn below_devices(measurement: &Measurement, span: Span) -> Option<Note> {
+fn below_devices(measurement: &Measurement, span: JudgedSpan) -> Option<Note> {
     let evidence = &measurement.evidence;
     // A server's disks lie below no device of ours: what it did for us is its own account's.
     if evidence.served.is_some() {
@@ -123,7 +123,7 @@ fn below_devices(measurement: &Measurement, span: Span) -> Option<Note> {
 struct Traffic<'a> {
     measurement: &'a Measurement,
     diskstats: &'a Series,
-    span: Span,
+    span: JudgedSpan,
 }
 
 impl Traffic<'_> {

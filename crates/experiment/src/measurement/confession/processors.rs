@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Span, series};
+use super::{JudgedSpan, series};
 use crate::measurement::{Measurement, Note, datagrams, network};
 use base::value::{percent, significant};
 use facts::counters::MOST_THREADS;
@@ -31,7 +31,7 @@ struct Spent {
 
 /// A core that ran our threads, or a thread of ours, was busy all the time: by the load itself
 /// (`generator-bound`), or by others (`others-cpu`).
-pub fn bound(measurement: &Measurement, span: Span) -> Option<Note> {
+pub fn bound(measurement: &Measurement, span: JudgedSpan) -> Option<Note> {
     let cpus = spent(measurement, span);
     let ours = our_cpus(measurement, span);
     let is_ours = |cpu: &u64| ours.as_ref().is_none_or(|ours| ours.contains(cpu));
@@ -81,7 +81,7 @@ pub fn bound(measurement: &Measurement, span: Span) -> Option<Note> {
 const OWN_LEAST: f64 = 0.5;
 
 /// How many CPUs the load used, on average; `None` where that was not counted.
-fn own_cpus(measurement: &Measurement, span: Span) -> Option<f64> {
+fn own_cpus(measurement: &Measurement, span: JudgedSpan) -> Option<f64> {
     let process = series(measurement, "process")?;
     let length = span.end_ns.saturating_sub(span.start_ns);
     let used = process.growth("cpu_ns", span.start_ns, span.end_ns)?;
@@ -89,7 +89,7 @@ fn own_cpus(measurement: &Measurement, span: Span) -> Option<f64> {
 }
 
 /// The hypervisor gave processors to others.
-pub fn stolen(measurement: &Measurement, span: Span) -> Option<Note> {
+pub fn stolen(measurement: &Measurement, span: JudgedSpan) -> Option<Note> {
     let cpus = spent(measurement, span);
     let ours = our_cpus(measurement, span);
     let share_of = |wanted: &dyn Fn(&u64) -> bool| {
@@ -114,7 +114,7 @@ pub fn stolen(measurement: &Measurement, span: Span) -> Option<Note> {
 }
 
 /// What each CPU did in the span.
-fn spent(measurement: &Measurement, span: Span) -> BTreeMap<u64, Spent> {
+fn spent(measurement: &Measurement, span: JudgedSpan) -> BTreeMap<u64, Spent> {
     let mut cpus = BTreeMap::new();
     let Some(stat) = series(measurement, "stat") else { return cpus };
     if span.end_ns.saturating_sub(span.start_ns) < SHORTEST_NS {
@@ -142,7 +142,7 @@ fn spent(measurement: &Measurement, span: Span) -> BTreeMap<u64, Spent> {
 }
 
 /// The CPUs on which threads of the load were seen; `None` when that is not known of all.
-fn our_cpus(measurement: &Measurement, span: Span) -> Option<BTreeSet<u64>> {
+fn our_cpus(measurement: &Measurement, span: JudgedSpan) -> Option<BTreeSet<u64>> {
     let process = series(measurement, "process");
     let most = process.and_then(|process| {
         process.column("threads")?.values.get(span.rows(process))?.iter().max().copied()
@@ -170,7 +170,7 @@ fn seen<'a>(
     series: &'a Series,
     used: &'a [u64],
     column: &str,
-    span: Span,
+    span: JudgedSpan,
 ) -> impl Iterator<Item = u64> + use<'a> {
     let cpus = series.column(column).map_or(&[][..], |column| &column.values);
     let rows = span.rows(series);
@@ -189,7 +189,7 @@ fn thread_columns(threads: &Series) -> impl Iterator<Item = (&str, &[u64])> {
 /// Share of the time for which the busiest thread of the load used a CPU, when that is too much.
 /// The engine's own count of each stream's thread is exact; the kernel's of all threads includes
 /// those that it started itself to do our I/O.
-fn busiest_thread(measurement: &Measurement, span: Span) -> Option<f64> {
+fn busiest_thread(measurement: &Measurement, span: JudgedSpan) -> Option<f64> {
     let streams = measurement.streams.iter().filter_map(|stream| {
         let ran_ns = stream.stopped_ns.checked_sub(stream.started_ns).filter(|ns| *ns > 0)?;
         Some(stream.cpu_ns as f64 / ran_ns as f64)

@@ -1,6 +1,6 @@
 //! Parts of a trial against all of it.
 
-use super::Facts;
+use super::OwnTrial;
 use crate::measurement::Amount;
 use base::value::{bytes, count, duration};
 
@@ -36,12 +36,12 @@ fn is_after(at_ns: u64, end_ns: u64) -> bool {
 
 /// Whether every stream was counted: those that are made by hand, and those of other programs, may
 /// not be; of a network the two ends count bytes alone.
-fn are_counted(facts: &Facts<'_>) -> bool {
+fn are_counted(facts: &OwnTrial<'_>) -> bool {
     facts.total().ops() > 0 && !facts.settings.is_network()
 }
 
 /// The window against the trial.
-pub fn window(facts: &Facts<'_>) -> Option<String> {
+pub fn window(facts: &OwnTrial<'_>) -> Option<String> {
     let window = facts.measurement.window.filter(|_| are_counted(facts))?;
     let elapsed_ns = facts.measurement.elapsed_ns;
     if is_after(window.end_ns, elapsed_ns) {
@@ -60,7 +60,7 @@ pub fn window(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Each pass against its stream.
-pub fn passes(facts: &Facts<'_>) -> Option<String> {
+pub fn passes(facts: &OwnTrial<'_>) -> Option<String> {
     if !are_counted(facts) {
         return None;
     }
@@ -75,7 +75,7 @@ pub fn passes(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// All passes together against the trial.
-pub fn naive(facts: &Facts<'_>) -> Option<String> {
+pub fn naive(facts: &OwnTrial<'_>) -> Option<String> {
     if !are_counted(facts) {
         return None;
     }

@@ -1,6 +1,6 @@
 //! What a load was given, against what devices and wires moved and can carry.
 
-use super::Facts;
+use super::OwnTrial;
 use crate::knob;
 use crate::measurement::origin::{AGREEMENT, Verdict};
 use crate::measurement::span::in_flight;
@@ -16,7 +16,7 @@ const ABOVE: f64 = 0.05;
 const SOME_BYTES: f64 = 1_048_576.0;
 
 /// What is said to be the device's was moved by it.
-pub fn reads(facts: &Facts<'_>) -> Option<String> {
+pub fn reads(facts: &OwnTrial<'_>) -> Option<String> {
     if facts.verdict() != Verdict::Device {
         return None;
     }
@@ -37,7 +37,7 @@ pub fn reads(facts: &Facts<'_>) -> Option<String> {
 
 /// Writes around the page cache become as many sectors, where nothing on the way makes fewer of
 /// them: compression, copies that are shared, and memory.
-pub fn writes(facts: &Facts<'_>) -> Option<String> {
+pub fn writes(facts: &OwnTrial<'_>) -> Option<String> {
     let (settings, evidence) = (facts.settings, &facts.measurement.evidence);
     let plain = matches!(evidence.filesystem.as_str(), "ext4" | "xfs");
     let direct = settings.has(knob::DIRECT) && settings.get(knob::DIRECT);
@@ -59,7 +59,7 @@ pub fn writes(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// The device's bytes came over its links and from its disks.
-pub fn ceiling(facts: &Facts<'_>) -> Option<String> {
+pub fn ceiling(facts: &OwnTrial<'_>) -> Option<String> {
     let ceiling = facts.measurement.evidence.ceiling.as_ref()?;
     let most = ceiling.bytes_per_s.filter(|most| *most > 0.0)?;
     let span = facts.span()?;

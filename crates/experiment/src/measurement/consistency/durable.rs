@@ -1,12 +1,12 @@
 //! What became durable, against what was accepted: a part of it, and later.
 
-use super::Facts;
+use super::OwnTrial;
 use base::value::{iops, throughput_short};
 
 const ROUNDING: f64 = 1.001;
 
 /// Bytes.
-pub fn bytes(facts: &Facts<'_>) -> Option<String> {
+pub fn bytes(facts: &OwnTrial<'_>) -> Option<String> {
     let accepted = facts.rate("accepted_throughput_bytes_per_s")?;
     let durable = facts.rate("durable_throughput_bytes_per_s")?;
     (durable > accepted * ROUNDING).then(|| {
@@ -19,7 +19,7 @@ pub fn bytes(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Operations on names, and transactions.
-pub fn operations(facts: &Facts<'_>) -> Option<String> {
+pub fn operations(facts: &OwnTrial<'_>) -> Option<String> {
     facts.measurement.durable?;
     let figures = facts.figures();
     let accepted = figures.get("ops_per_s")?.value;

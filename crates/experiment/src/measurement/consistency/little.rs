@@ -5,7 +5,7 @@
 //! Less is well: streams wait at the ends of rounds, check what they read, and flush, and nothing
 //! is in flight then. More cannot be.
 
-use super::Facts;
+use super::OwnTrial;
 use crate::knob;
 use crate::measurement::span::{Latencies, Span, in_flight};
 use base::value::{duration, iops};
@@ -22,7 +22,7 @@ const AGE_MAX: f64 = 2.0;
 
 /// Operations per second, in flight at most, their latencies, and the share that the window's
 /// start may add. `None` where something else is in flight than what was asked for.
-fn closed(facts: &Facts<'_>) -> Option<(f64, f64, Latencies, f64)> {
+fn closed(facts: &OwnTrial<'_>) -> Option<(f64, f64, Latencies, f64)> {
     if facts.settings.is_network() || facts.is_paced() {
         return None;
     }
@@ -35,7 +35,7 @@ fn closed(facts: &Facts<'_>) -> Option<(f64, f64, Latencies, f64)> {
 
 /// The latencies of what was in flight when the window began count whole, though a part of each
 /// lies before it; that part as a share of the window.
-fn edge(facts: &Facts<'_>, span: &Span, latencies: &Latencies) -> f64 {
+fn edge(facts: &OwnTrial<'_>, span: &Span, latencies: &Latencies) -> f64 {
     let Some(window) = span.window else { return 0.0 };
     let started_ns = facts.measurement.streams.iter().map(|stream| stream.started_ns).min();
     let before_ns = window.start_ns.saturating_sub(started_ns.unwrap_or(0)) as f64;
@@ -43,7 +43,7 @@ fn edge(facts: &Facts<'_>, span: &Span, latencies: &Latencies) -> f64 {
 }
 
 /// Against the mean latency.
-pub fn mean(facts: &Facts<'_>) -> Option<String> {
+pub fn mean(facts: &OwnTrial<'_>) -> Option<String> {
     let (per_s, in_flight, latencies, edge) = closed(facts)?;
     let most = in_flight / (latencies.mean_ns / 1e9);
     let slack = TOLERANCE + ERRORS * latencies.error(in_flight) + edge;
@@ -59,7 +59,7 @@ pub fn mean(facts: &Facts<'_>) -> Option<String> {
 }
 
 /// Against the median latency.
-pub fn median(facts: &Facts<'_>) -> Option<String> {
+pub fn median(facts: &OwnTrial<'_>) -> Option<String> {
     let (per_s, in_flight, latencies, edge) = closed(facts)?;
     let most = 2.0 * in_flight / (latencies.median_ns / 1e9);
     (per_s > most * (1.0 + TOLERANCE + edge)).then(|| {
@@ -75,7 +75,7 @@ pub fn median(facts: &Facts<'_>) -> Option<String> {
 
 /// With a rate latency counts from the intended start, and what waits is in flight too: what was
 /// completed is no more than what had arrived.
-pub fn arrivals(facts: &Facts<'_>) -> Option<String> {
+pub fn arrivals(facts: &OwnTrial<'_>) -> Option<String> {
     if !facts.is_paced() || facts.settings.is_network() {
         return None;
     }

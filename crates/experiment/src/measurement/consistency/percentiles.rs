@@ -1,6 +1,6 @@
 //! Percentiles of latency, as they are printed.
 
-use super::Facts;
+use super::OwnTrial;
 use base::value::duration;
 
 /// Two bins of the histogram: it has three digits.
@@ -11,7 +11,7 @@ const ORDER: [&str; 5] = ["p50", "p90", "p99", "p999", "max"];
 
 /// Whether they are in order, and the mean is no more than the longest, of all operations and of
 /// each kind.
-pub fn in_order(facts: &Facts<'_>) -> Option<String> {
+pub fn in_order(facts: &OwnTrial<'_>) -> Option<String> {
     let figures = facts.figures();
     let kinds = figures.keys().filter_map(|name| name.strip_suffix("latency_ns_max"));
     for kind in kinds {

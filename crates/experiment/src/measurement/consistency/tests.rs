@@ -143,7 +143,7 @@ fn planted(name: &str) -> (Record, Option<Figures>, Option<Verdict>) {
 fn a_planted_violation_of_every_line_is_caught_and_told_with_both_numbers() {
     for line in INVARIANTS {
         let (record, known, verdict) = planted(line.name);
-        let mut facts = Facts::of(&record, known.as_ref()).expect("it is a trial of ours");
+        let mut facts = OwnTrial::of(&record, known.as_ref()).expect("it is a trial of ours");
         if let Some(verdict) = verdict {
             facts.verdict = OnceCell::from(verdict);
         }

@@ -8,7 +8,7 @@ use facts::inventory::Target;
 /// What is known of the pool that a trial's directories lie on, and what ZFS counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Pooled {
+pub struct ZfsPoolEvidence {
     /// Names of the pools.
     pub pools: Vec<String>,
     /// The datasets that are mounted there.
@@ -31,10 +31,10 @@ pub struct Pooled {
     pub counts: Option<PoolCounts>,
 }
 
-impl Pooled {
+impl ZfsPoolEvidence {
     /// Of these directories; `None` unless all lie on ZFS.
-    pub fn of(targets: &[Target]) -> Option<Pooled> {
-        let mut pooled = Pooled::default();
+    pub fn from_targets(targets: &[Target]) -> Option<ZfsPoolEvidence> {
+        let mut pooled = ZfsPoolEvidence::default();
         for target in targets {
             let on = target.pool.as_ref()?;
             let lists = [
@@ -83,23 +83,25 @@ mod tests {
             Target { pool: Some(pool), ..known }
         };
         let two = [on("tank/a", None), on("tank/b", Some("/x is a file"))];
-        let pooled = Pooled::of(&two).unwrap();
+        let pooled = ZfsPoolEvidence::from_targets(&two).unwrap();
         assert_eq!((pooled.pools.len(), pooled.datasets.join(" ")), (1, "tank/a tank/b".into()));
         assert!(pooled.unseen.is_some());
         assert_eq!(Evidence::on(&two[..1]).pool.unwrap().datasets, ["tank/a"]);
         let ext4 = crate::measurement::evidence::tests::target("ext4", &["sdb"], None);
-        assert_eq!(Pooled::of(&[on("tank/a", None), ext4]), None);
-        assert_eq!(Pooled::of(&[]), None);
+        assert_eq!(ZfsPoolEvidence::from_targets(&[on("tank/a", None), ext4]), None);
+        assert_eq!(ZfsPoolEvidence::from_targets(&[]), None);
     }
 
     #[test]
     fn what_the_pool_holds_is_no_more_than_the_files() {
-        let share =
-            |stored| Pooled { stored_bytes: stored, ..Pooled::default() }.stored_share(1000);
+        let share = |stored| {
+            ZfsPoolEvidence { stored_bytes: stored, ..ZfsPoolEvidence::default() }
+                .stored_share(1000)
+        };
         assert_eq!(
             (share(Some(250)), share(Some(1200)), share(None)),
             (Some(0.25), Some(1.0), None)
         );
-        assert_eq!(Pooled::default().stored_share(0), None);
+        assert_eq!(ZfsPoolEvidence::default().stored_share(0), None);
     }
 }

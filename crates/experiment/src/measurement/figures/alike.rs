@@ -15,10 +15,10 @@ pub type Values = BTreeMap<Name, Vec<f64>>;
 /// Means of figures whose spread is pooled, each with over how many cells, this one among them.
 pub type Shared = BTreeMap<Name, (Estimate, u32)>;
 
-/// What cells must have in common beside the figure: of another workload, or of bytes from
-/// elsewhere, noise is another.
+/// What cells must have in common, beside the figure, for their spread to be pooled: of
+/// another workload, or of bytes from elsewhere, noise is another.
 #[derive(PartialEq)]
-struct Kind<'a> {
+struct PoolingKey<'a> {
     group: &'a str,
     engine: &'a str,
     access: Option<Access>,
@@ -28,9 +28,9 @@ struct Kind<'a> {
     memory: bool,
 }
 
-impl<'a> Kind<'a> {
+impl<'a> PoolingKey<'a> {
     /// Of a cell's replicates; `None` where nobody knows that all are of one kind.
-    fn of(records: &[&'a Record]) -> Option<Kind<'a>> {
+    fn of(records: &[&'a Record]) -> Option<PoolingKey<'a>> {
         let first = records.first()?;
         let settings = &first.trial.settings;
         let direct = settings.has(knob::DIRECT) && settings.get(knob::DIRECT);
@@ -46,7 +46,7 @@ impl<'a> Kind<'a> {
         // What may come from the device or from memory has no likes.
         let known = !matches!(origin, Verdict::Unknown | Verdict::Mixed);
         let one = known && !first.trial.prepares() && kinds.all(|it| it == (origin, memory));
-        one.then(|| Kind {
+        one.then(|| PoolingKey {
             group: &first.trial.group,
             engine: settings.engine(),
             access: settings.get(knob::ACCESS),
@@ -67,10 +67,11 @@ fn is_rate(name: &str) -> bool {
 
 /// Of each cell the means of those figures whose spread it shares with its likes.
 pub fn shared(cells: &[Vec<&Record>], values: &[Values]) -> Vec<Shared> {
-    let mut kinds: Vec<(Kind<'_>, Vec<usize>)> = Vec::new();
+    let mut kinds: Vec<(PoolingKey<'_>, Vec<usize>)> = Vec::new();
     for (place, records) in cells.iter().enumerate() {
         // One replicate has no spread, and its origin costs time to tell.
-        let Some(kind) = Some(records).filter(|it| it.len() > 1).and_then(|it| Kind::of(it)) else {
+        let Some(kind) = Some(records).filter(|it| it.len() > 1).and_then(|it| PoolingKey::of(it))
+        else {
             continue;
         };
         match kinds.iter_mut().find(|(known, _)| *known == kind) {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::alike::{Shared, Values, shared};
-use super::pooled::{Pooled, quantile_of};
+use super::pooled::{PooledLatency, quantile_of};
 use super::{Figures, Name, Record, grain, rate, standing};
 use crate::knob::Settings;
 use crate::measurement::consistency;
@@ -103,7 +103,7 @@ fn cell(records: &[&Record], values: Values, shared: &Shared) -> Cell {
         }
     }
     let done = records.iter().filter(|record| record.outcome.measurement().is_some());
-    let percentiles = Pooled::of(done.clone().copied());
+    let percentiles = PooledLatency::from_records(done.clone().copied());
     let mut pooled = BTreeMap::new();
     let figures = values.into_iter().filter_map(|(name, values)| {
         let estimate = match (quantile_of(&name), shared.get(&name)) {
@@ -146,7 +146,7 @@ pub fn percentile_of(records: &[&Record], name: &str) -> Option<f64> {
     let (kind, quantile) = quantile_of(name)?;
     let of = |record: &&Record| Some(standing(record).get(name)?.value);
     let values: Vec<f64> = records.iter().filter_map(of).collect();
-    let pooled = Pooled::of(records.iter().copied()).quantile(kind, quantile);
+    let pooled = PooledLatency::from_records(records.iter().copied()).quantile(kind, quantile);
     Some(percentile(&values, pooled, quantile)?.value)
 }
 

@@ -25,8 +25,8 @@ pub struct LatencyCounts {
     packed: Vec<u8>,
 }
 
-/// Operations by class.
-type Counts = BTreeMap<u64, u64>;
+/// How many operations of a kind fell into each latency class, by the class's number.
+type OperationsByClass = BTreeMap<u64, u64>;
 
 /// The latencies of a measurement, one for each kind of operation that it has.
 pub fn latency_counts(measurement: &Measurement) -> Vec<LatencyCounts> {
@@ -35,7 +35,7 @@ pub fn latency_counts(measurement: &Measurement) -> Vec<LatencyCounts> {
     }
     let of = |kind: &Operation| {
         let all = measurement.latency.iter().filter(|(it, _)| it == kind);
-        let mut counts = Counts::new();
+        let mut counts = OperationsByClass::new();
         all.for_each(|(_, histogram)| add(histogram, &mut counts));
         (!counts.is_empty()).then(|| LatencyCounts { kind: *kind, packed: packed(&counts) })
     };
@@ -63,23 +63,23 @@ pub fn quantile_of(name: &str) -> Option<(Option<Operation>, f64)> {
 
 /// Latencies of several trials in one.
 #[derive(Debug)]
-pub struct Pooled(Vec<(Operation, Counts)>);
+pub struct PooledLatency(Vec<(Operation, OperationsByClass)>);
 
-impl Pooled {
+impl PooledLatency {
     /// Of all trials that were done.
-    pub fn of<'a>(records: impl Iterator<Item = &'a Record>) -> Pooled {
-        let mut all: Vec<(Operation, Counts)> = Vec::new();
+    pub fn from_records<'a>(records: impl Iterator<Item = &'a Record>) -> PooledLatency {
+        let mut all: Vec<(Operation, OperationsByClass)> = Vec::new();
         for measurement in records.filter_map(|record| record.outcome.measurement()) {
             for one in latency_counts(measurement) {
                 let place = all.iter().position(|(kind, _)| *kind == one.kind);
                 let place = place.unwrap_or_else(|| {
-                    all.push((one.kind, Counts::new()));
+                    all.push((one.kind, OperationsByClass::new()));
                     all.len() - 1
                 });
                 unpack(&one.packed, &mut all[place].1);
             }
         }
-        Pooled(all)
+        PooledLatency(all)
     }
 
     /// A quantile of one kind, or of all; a transaction is made of operations that are counted
@@ -110,13 +110,13 @@ impl Pooled {
         self.counts(of).values().sum()
     }
 
-    fn counts(&self, of: Option<Operation>) -> Counts {
+    fn counts(&self, of: Option<Operation>) -> OperationsByClass {
         let alone = self.0.len() == 1;
         let counts = |kind: Operation| match of {
             Some(of) => kind == of,
             None => alone || kind != Operation::Transaction,
         };
-        let mut all = Counts::new();
+        let mut all = OperationsByClass::new();
         for (_, part) in self.0.iter().filter(|(kind, _)| counts(*kind)) {
             part.iter().for_each(|(class, count)| *all.entry(*class).or_default() += count);
         }
@@ -124,7 +124,7 @@ impl Pooled {
     }
 }
 
-fn add(histogram: &Histogram<u64>, counts: &mut Counts) {
+fn add(histogram: &Histogram<u64>, counts: &mut OperationsByClass) {
     for (highest, count) in bins::recorded(histogram) {
         *counts.entry(class_of(highest)).or_default() += count;
     }
@@ -143,7 +143,7 @@ fn middle(class: u64) -> f64 {
     first as f64 + ((1_u64 << octave) - 1) as f64 / 2.0
 }
 
-fn packed(counts: &Counts) -> Vec<u8> {
+fn packed(counts: &OperationsByClass) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut before = 0;
     for (class, count) in counts {
@@ -160,7 +160,7 @@ fn packed(counts: &Counts) -> Vec<u8> {
 }
 
 /// Adds what is packed; what is damaged ends it.
-fn unpack(bytes: &[u8], counts: &mut Counts) {
+fn unpack(bytes: &[u8], counts: &mut OperationsByClass) {
     let mut bytes = bytes.iter();
     let mut number = || {
         let mut number = 0_u64;
@@ -207,10 +207,10 @@ mod tests {
         for place in 0..50_000_u64 {
             histogram.saturating_record(1000 + place * place);
         }
-        let mut counts = Counts::new();
+        let mut counts = OperationsByClass::new();
         add(&histogram, &mut counts);
         let bytes = packed(&counts);
-        let mut back = Counts::new();
+        let mut back = OperationsByClass::new();
         unpack(&bytes, &mut back);
         assert_eq!(back, counts);
         assert_eq!(back.values().sum::<u64>(), 50_000);

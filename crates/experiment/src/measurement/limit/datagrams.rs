@@ -1,16 +1,16 @@
 //! (pure) What limits datagrams: nobody holds them back, so what is too much is lost, and where it
 //! was lost is where the limit is.
 
-use super::{Facts, Limits, Resource, Standing, Use};
-use crate::measurement::datagrams::Count;
+use super::{Limits, Resource, Standing, TimedTrial, Use};
+use crate::measurement::datagrams::DatagramCount;
 use base::value::percent;
 
 /// Fewer are lost by accident.
 pub const LOST: f64 = 0.01;
 
 /// Adds the network where it lost some, and says of the processors where the receiver did.
-pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
-    let Some(count) = Count::of(facts.measurement) else { return };
+pub fn judge(facts: &TimedTrial<'_>, limits: &mut Limits) {
+    let Some(count) = DatagramCount::from_measurement(facts.measurement) else { return };
     let Some(on_the_way) = count.on_the_way_share() else { return };
     let by_socket = count.lost_share() - on_the_way;
     let told = format!(

@@ -1,6 +1,6 @@
 //! (pure) Block devices, the links to them, and caches in them.
 
-use super::{Facts, Limits, Resource, Standing, Use, of_most};
+use super::{Limits, Resource, Standing, TimedTrial, Use, of_most};
 use crate::knob;
 use crate::measurement::origin::{Origin, Verdict};
 use base::value::{duration, percent};
@@ -64,7 +64,7 @@ struct One {
     read_bytes_per_s: f64,
 }
 
-fn one(facts: &Facts<'_>, name: &str) -> Option<One> {
+fn one(facts: &TimedTrial<'_>, name: &str) -> Option<One> {
     let of = |column: &str| facts.per_s("diskstats", &format!("{name}.{column}"));
     let queue = of("queue_time_ms")? / 1000.0;
     Some(One {
@@ -78,7 +78,7 @@ fn one(facts: &Facts<'_>, name: &str) -> Option<One> {
 /// The disks of the load; `None` when one was not counted, or they did nothing. Where the disks
 /// lie on files of others, those at the very bottom are what is busy, unless they are clearly less
 /// so than what lies on them: then something between, or a limit, holds the upper ones up.
-pub fn disks(facts: &Facts<'_>) -> Option<Disks> {
+pub fn disks(facts: &TimedTrial<'_>) -> Option<Disks> {
     let evidence = &facts.measurement.evidence;
     let upper = of_names(facts, &evidence.disks);
     let lower = of_names(facts, &evidence.below.leaves);
@@ -88,7 +88,7 @@ pub fn disks(facts: &Facts<'_>) -> Option<Disks> {
     }
 }
 
-fn of_names(facts: &Facts<'_>, names: &[String]) -> Option<Disks> {
+fn of_names(facts: &TimedTrial<'_>, names: &[String]) -> Option<Disks> {
     let all: Option<Vec<(&String, One)>> =
         names.iter().map(|name| Some((name, one(facts, name)?))).collect();
     let all = all?;
@@ -110,7 +110,7 @@ fn of_names(facts: &Facts<'_>, names: &[String]) -> Option<Disks> {
 /// Share of the time of a direct operation that it was not in a device: before a throttle, a lock,
 /// in the file system, or waiting for a processor. An operation that is cut into k requests, of
 /// which a device does one after the other, is as slow as its last: 2k/(k+1) times the mean.
-pub fn above(facts: &Facts<'_>, limits: &Limits) -> Option<f64> {
+pub fn above(facts: &TimedTrial<'_>, limits: &Limits) -> Option<f64> {
     // A read through the page cache may be a read-ahead's; one at a fixed time may wait for us.
     if !facts.settings.get(knob::DIRECT) || facts.rate() > 0.0 {
         return None;
@@ -130,7 +130,7 @@ pub fn above(facts: &Facts<'_>, limits: &Limits) -> Option<f64> {
 }
 
 /// Devices, links and caches of devices.
-pub fn uses(facts: &Facts<'_>, limits: &Limits, origin: &Origin) -> Vec<Use> {
+pub fn uses(facts: &TimedTrial<'_>, limits: &Limits, origin: &Origin) -> Vec<Use> {
     let mut uses = Vec::new();
     if origin.verdict == Verdict::Cache && !facts.measurement.evidence.is_cached_below() {
         return uses;
@@ -143,7 +143,7 @@ pub fn uses(facts: &Facts<'_>, limits: &Limits, origin: &Origin) -> Vec<Use> {
 
 /// A busy device alone proves nothing: one that could do eight requests at once is as busy with
 /// one. Cells with more in flight tell, in `analysis`.
-fn device(facts: &Facts<'_>, disks: &Disks) -> Use {
+fn device(facts: &TimedTrial<'_>, disks: &Disks) -> Use {
     let busy = disks.busy.clamp(0.0, 1.0);
     let standing = if busy >= BUSY { Standing::Near } else { Standing::Clear };
     let allows = (busy > 0.01).then(|| facts.bytes_per_s / busy);
@@ -157,7 +157,7 @@ fn device(facts: &Facts<'_>, disks: &Disks) -> Use {
     }
 }
 
-fn link(facts: &Facts<'_>) -> Option<Use> {
+fn link(facts: &TimedTrial<'_>) -> Option<Use> {
     let ceiling = facts.measurement.evidence.ceiling.as_ref()?;
     let most = ceiling.bytes_per_s.filter(|most| *most > 0.0)?;
     let data = ceiling.data_bytes_per_s.filter(|data| *data > 0.0 && *data <= most);
@@ -188,7 +188,7 @@ fn link(facts: &Facts<'_>) -> Option<Use> {
 }
 
 /// What came out of the devices although their own store did not deliver it.
-fn cached(facts: &Facts<'_>, origin: &Origin) -> Option<Use> {
+fn cached(facts: &TimedTrial<'_>, origin: &Origin) -> Option<Use> {
     let found = |share: f64, evidence: String| Use {
         resource: Resource::DeviceCache,
         standing: Standing::Binds,

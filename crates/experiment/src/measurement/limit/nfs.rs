@@ -7,7 +7,7 @@
 //! machine, and the client when they are written. Processors that are full empty queues late, so
 //! that they come first.
 
-use super::{Facts, Limits, Resource, Standing, Use, wire};
+use super::{Limits, Resource, Standing, TimedTrial, Use, wire};
 use crate::measurement::nfs::{CONNECTIONS, is_nfs};
 use base::value::{bytes, percent};
 
@@ -23,7 +23,7 @@ const SAMPLES_MIN: usize = 8;
 const AWAKE: f64 = 0.80;
 
 /// Adds the network to what a trial used.
-pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
+pub fn judge(facts: &TimedTrial<'_>, limits: &mut Limits) {
     if !is_nfs(facts.measurement) {
         return;
     }
@@ -34,7 +34,7 @@ pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
 }
 
 /// By what waited in the sender's connections.
-fn queued(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
+fn queued(facts: &TimedTrial<'_>, limits: &Limits) -> Option<Use> {
     let done = facts.measurement.window?.done;
     let reads = done.read_bytes >= done.write_bytes;
     let served = facts.measurement.evidence.served.is_some();
@@ -100,7 +100,7 @@ mod tests {
     use super::super::testing::{Scene, link};
     use super::super::{Limits, limits};
     use super::*;
-    use crate::measurement::evidence::Served;
+    use crate::measurement::evidence::NfsServerEvidence;
     use crate::measurement::{Amount, Evidence, Measurement, Outcome, Record};
     use facts::counters::series::{Column, Kind, Series};
 
@@ -147,7 +147,7 @@ mod tests {
         }
 
         fn put(&self, measurement: &mut Measurement) {
-            let served = self.served.then(Served::default);
+            let served = self.served.then(NfsServerEvidence::default);
             let evidence = std::mem::take(&mut measurement.evidence);
             measurement.evidence =
                 Evidence { remote: true, filesystem: "nfs4".into(), served, ..evidence };
@@ -170,13 +170,13 @@ mod tests {
         }
 
         fn network(&self) -> Option<Use> {
-            self.limits().of(Resource::Network).cloned()
+            self.limits().use_of(Resource::Network).cloned()
         }
 
         #[track_caller]
         fn stands(&self, standing: Standing) -> Use {
             let found = self.limits();
-            let used = found.of(Resource::Network).unwrap_or_else(|| panic!("{found:#?}"));
+            let used = found.use_of(Resource::Network).unwrap_or_else(|| panic!("{found:#?}"));
             assert_eq!(used.standing, standing, "{found:#?}");
             let binds = found.binding().map(|used| used.resource);
             let network = standing == Standing::Binds;
@@ -229,12 +229,12 @@ mod tests {
         let mut local = nfs(true).queue("server", 1.0).record();
         let Outcome::Done(measurement) = &mut local.outcome else { panic!("it was done") };
         measurement.evidence.filesystem = "ext4".into();
-        assert_eq!(limits(&local).unwrap().of(Resource::Network), None);
+        assert_eq!(limits(&local).unwrap().use_of(Resource::Network), None);
         let mut few = nfs(true).queue("server", 1.0).record();
         let Outcome::Done(measurement) = &mut few.outcome else { panic!("it was done") };
         let series = measurement.counters.last_mut().expect("what waits");
         series.at_ns.iter_mut().for_each(|at| *at *= 3);
-        assert_eq!(limits(&few).unwrap().of(Resource::Network), None, "six samples");
+        assert_eq!(limits(&few).unwrap().use_of(Resource::Network), None, "six samples");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! for a full machine is no limit.
 
 use super::processors::{self, Cpu};
-use super::{Facts, Resource, Standing, Use};
+use super::{Resource, Standing, TimedTrial, Use};
 use crate::measurement::PEER;
 use base::value::percent;
 
@@ -25,7 +25,7 @@ pub struct Peer {
 }
 
 /// `None` of a trial on one machine, or when nothing was counted there.
-pub fn of(facts: &Facts<'_>) -> Option<Peer> {
+pub fn peer_usage(facts: &TimedTrial<'_>) -> Option<Peer> {
     let cpus = processors::cpus_in(facts, &format!("{PEER}stat"));
     let busiest = cpus.iter().max_by(|a, b| a.busy.total_cmp(&b.busy))?;
     let Cpu { number, busy, interrupts, .. } = busiest;

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::ops::Range;
 
-use super::{Facts, Limits, Resource, Standing, Use, of_most};
+use super::{Limits, Resource, Standing, TimedTrial, Use, of_most};
 use crate::knob;
 use base::value::{bytes, percent};
 
@@ -59,7 +59,7 @@ pub struct Processors {
 }
 
 /// What was counted; `None` when nothing was.
-pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
+pub fn processors(facts: &TimedTrial<'_>) -> Option<Processors> {
     let streams = facts.settings.how_many(knob::STREAMS) as usize;
     let programs = facts.measurement.programs.is_some();
     // What watches over programs is not the load.
@@ -102,12 +102,12 @@ pub fn processors(facts: &Facts<'_>) -> Option<Processors> {
 }
 
 /// Shares of the time in which each thread of the load ran, and waited for a CPU.
-fn threads(facts: &Facts<'_>) -> Vec<(f64, f64)> {
+fn threads(facts: &TimedTrial<'_>) -> Vec<(f64, f64)> {
     threads_in(facts, "threads")
 }
 
 /// The same, as counted in this series.
-pub(super) fn threads_in(facts: &Facts<'_>, source: &str) -> Vec<(f64, f64)> {
+pub(super) fn threads_in(facts: &TimedTrial<'_>, source: &str) -> Vec<(f64, f64)> {
     let Some(series) = facts.series(source) else { return Vec::new() };
     let names = series.columns.iter().filter_map(|column| column.name.strip_suffix(".cpu_ns"));
     let of = |name: &str| {
@@ -161,12 +161,12 @@ pub(super) struct Cpu {
 }
 
 /// What each CPU of this machine did.
-pub(super) fn cpus(facts: &Facts<'_>) -> Vec<Cpu> {
+pub(super) fn cpus(facts: &TimedTrial<'_>) -> Vec<Cpu> {
     cpus_in(facts, "stat")
 }
 
 /// What each CPU did, as counted in this series.
-pub(super) fn cpus_in(facts: &Facts<'_>, source: &str) -> Vec<Cpu> {
+pub(super) fn cpus_in(facts: &TimedTrial<'_>, source: &str) -> Vec<Cpu> {
     let Some(stat) = facts.series(source) else { return Vec::new() };
     let names = stat.columns.iter().filter_map(|column| column.name.strip_suffix(".idle_ns"));
     let of = |name: &str| {
@@ -189,7 +189,7 @@ pub(super) fn cpus_in(facts: &Facts<'_>, source: &str) -> Vec<Cpu> {
 }
 
 /// Processors as limits. `cached`: the bytes came from memory.
-pub fn uses(facts: &Facts<'_>, limits: &Limits, cached: bool) -> Vec<Use> {
+pub fn uses(facts: &TimedTrial<'_>, limits: &Limits, cached: bool) -> Vec<Use> {
     let Some(all) = &limits.processors else { return Vec::new() };
     let mut uses = Vec::new();
     let hungry = all.wanted >= HUNGRY;
@@ -222,7 +222,7 @@ fn used(
 }
 
 /// Whether it is the number of CPUs, or others on them, that leave the load short.
-fn crowded(facts: &Facts<'_>, all: &Processors, hungry: bool) -> Option<Use> {
+fn crowded(facts: &TimedTrial<'_>, all: &Processors, hungry: bool) -> Option<Use> {
     let full = all.full?;
     let crowded = all.waited >= CROWDED && full >= FULL;
     let standing = match (hungry && crowded, crowded) {
@@ -248,7 +248,7 @@ fn crowded(facts: &Facts<'_>, all: &Processors, hungry: bool) -> Option<Use> {
 
 /// What comes from the page cache is read from memory once; the buffers that it is copied into are
 /// used again and again and stay in the processors' caches.
-fn memory(facts: &Facts<'_>, all: &Processors, hungry: bool, cached: bool) -> Option<Use> {
+fn memory(facts: &TimedTrial<'_>, all: &Processors, hungry: bool, cached: bool) -> Option<Use> {
     let most = facts.measurement.evidence.memory_bytes_per_s.filter(|most| *most > 0.0)?;
     let share = facts.bytes_per_s / most;
     let full = cached && hungry && all.waited < CROWDED;
@@ -268,7 +268,7 @@ fn memory(facts: &Facts<'_>, all: &Processors, hungry: bool, cached: bool) -> Op
 
 /// What each thread could do with a CPU of its own: a core's speed, which is copying where that is
 /// all there is to do.
-fn alone(facts: &Facts<'_>, all: &Processors, hungry: bool, cached: bool) -> Use {
+fn alone(facts: &TimedTrial<'_>, all: &Processors, hungry: bool, cached: bool) -> Use {
     let ran = all.wanted * (1.0 - all.waited);
     let short = all.waited >= CROWDED;
     let standing = match hungry {

@@ -1,6 +1,6 @@
 //! (pure) Limits that somebody set: the load's own rate, control groups.
 
-use super::{Facts, Limits, Resource, Standing, Use, of_most};
+use super::{Limits, Resource, Standing, TimedTrial, Use, of_most};
 use crate::knob;
 use crate::measurement::datagrams;
 use base::value::{bits, iops, percent};
@@ -29,7 +29,7 @@ const OUT_OF_TIME_WHEN_HUNGRY: f64 = 0.3;
 const HUNGRY: f64 = 0.9;
 
 /// The load did all that it was asked for, at the times it was asked for.
-pub fn generator(facts: &Facts<'_>) -> Option<Use> {
+pub fn generator(facts: &TimedTrial<'_>) -> Option<Use> {
     if let Some(paced) = paced(facts) {
         return Some(paced);
     }
@@ -48,11 +48,12 @@ pub fn generator(facts: &Facts<'_>) -> Option<Use> {
 }
 
 /// The load over a network sent all that its pace lets through, and all of it arrived.
-fn paced(facts: &Facts<'_>) -> Option<Use> {
+fn paced(facts: &TimedTrial<'_>) -> Option<Use> {
     let of_one = facts.settings.get(knob::PACING).filter(|rate| *rate > 0)?;
     let asked = of_one as f64 * facts.settings.how_many(knob::STREAMS);
     let sent = facts.per_s(datagrams::SOURCE, "sent_bytes").unwrap_or(facts.bytes_per_s);
-    let lost = datagrams::Count::of(facts.measurement).map_or(0.0, |count| count.lost_share());
+    let lost = datagrams::DatagramCount::from_measurement(facts.measurement)
+        .map_or(0.0, |count| count.lost_share());
     let share = sent / asked;
     let kept = share >= KEPT_UP && lost < super::datagrams::LOST;
     Some(Use {
@@ -66,7 +67,7 @@ fn paced(facts: &Facts<'_>) -> Option<Use> {
 }
 
 /// The control group was out of processor time.
-pub fn quota(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
+pub fn quota(facts: &TimedTrial<'_>, limits: &Limits) -> Option<Use> {
     let bounds = &facts.measurement.evidence.bounds;
     let quotas = bounds.iter().filter(|bound| bound.what == Bounded::CpuTime && bound.most > 0.0);
     let tightest = quotas.min_by(|a, b| a.most.total_cmp(&b.most))?;
@@ -101,7 +102,7 @@ pub fn quota(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
 }
 
 /// Share of the periods in which some group of the load was out of time.
-fn throttled(facts: &Facts<'_>) -> Option<f64> {
+fn throttled(facts: &TimedTrial<'_>) -> Option<f64> {
     let series = facts.series("cgroup-cpu")?;
     let groups = series.columns.iter().filter_map(|column| column.name.strip_suffix(".periods"));
     let shares = groups.filter_map(|group| {
@@ -113,7 +114,7 @@ fn throttled(facts: &Facts<'_>) -> Option<f64> {
 }
 
 /// The tightest limit on I/O that a control group sets.
-pub fn cgroup_io(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
+pub fn cgroup_io(facts: &TimedTrial<'_>, limits: &Limits) -> Option<Use> {
     let bounds = facts.measurement.evidence.bounds.iter();
     let all = bounds.filter_map(|bound| Some((bound, used(facts, bound)? / bound.most)));
     let (bound, share) =
@@ -155,7 +156,7 @@ pub fn cgroup_io(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
 
 /// io_uring issues without blocking at first. A request that must be split is charged, refused, and
 /// charged again when it is issued for good: half of the limit, or a little more, gets through.
-fn charged_twice(facts: &Facts<'_>, share: f64) -> bool {
+fn charged_twice(facts: &TimedTrial<'_>, share: f64) -> bool {
     const LARGE_BYTES: u64 = 512 * 1024;
     let large = facts.settings.get(knob::BLOCK_SIZE) > LARGE_BYTES;
     large
@@ -164,7 +165,7 @@ fn charged_twice(facts: &Facts<'_>, share: f64) -> bool {
 }
 
 /// What the load, or its device, took of what `bound` limits.
-fn used(facts: &Facts<'_>, bound: &Bound) -> Option<f64> {
+fn used(facts: &TimedTrial<'_>, bound: &Bound) -> Option<f64> {
     let device = bound.device.as_deref()?;
     let of = |column: &str| facts.per_s("diskstats", &format!("{device}.{column}"));
     let window = facts.measurement.window?.done;
@@ -183,7 +184,7 @@ fn used(facts: &Facts<'_>, bound: &Bound) -> Option<f64> {
 }
 
 /// Operations around the page cache are requests; others may be none.
-fn direct(facts: &Facts<'_>, ops_per_s: f64) -> f64 {
+fn direct(facts: &TimedTrial<'_>, ops_per_s: f64) -> f64 {
     let one_disk = facts.measurement.evidence.devices.len() == 1;
     if facts.settings.get(knob::DIRECT) && one_disk { ops_per_s } else { 0.0 }
 }

@@ -25,14 +25,14 @@ fn nothing_binds(scene: &Scene) {
 }
 
 fn allows(scene: &Scene, resource: Resource) -> f64 {
-    of(scene).of(resource).and_then(|used| used.allows_bytes_per_s).expect("a capacity").round()
+    of(scene).use_of(resource).and_then(|used| used.allows_bytes_per_s).expect("a capacity").round()
 }
 
 #[test]
 fn a_busy_disk_alone_proves_nothing() {
     let busy = Scene { disks: vec![(0.99, 0.99, 400.0)], ..Scene::default() };
     nothing_binds(&busy);
-    assert_eq!(of(&busy).of(Resource::Device).unwrap().standing, Standing::Near);
+    assert_eq!(of(&busy).use_of(Resource::Device).unwrap().standing, Standing::Near);
     let half = Scene { disks: vec![(0.5, 0.5, 400.0)], ..Scene::default() };
     assert_eq!(allows(&half, Resource::Device), 200e6);
     // io_ticks counts a whole tick for a short request: the queue is the better measure then.
@@ -107,7 +107,7 @@ fn a_control_group_s_limit_on_io_binds_where_the_rate_is_the_limit_and_operation
     // The rate is the limit's by chance: the disk is full, and nothing waits above it.
     let by_chance = Scene { disks: vec![(0.99, 0.99, 381.0)], ..at(100e6) };
     nothing_binds(&by_chance);
-    assert_eq!(of(&by_chance).of(Resource::CgroupIo).unwrap().standing, Standing::Near);
+    assert_eq!(of(&by_chance).use_of(Resource::CgroupIo).unwrap().standing, Standing::Near);
     let ops = Scene { bounds: vec![group(Bounded::ReadOps, 382.0)], ..Scene::default() };
     binds(&ops, Resource::CgroupIo);
     let writes = Scene { bounds: vec![group(Bounded::WriteBytes, 100e6)], ..Scene::default() };
@@ -219,7 +219,7 @@ fn a_cached_read_is_copying_unless_its_blocks_are_small() {
     binds(&memory(4e9), Resource::Copying);
     let disk =
         Scene { evidence: memory(5.5e9).evidence, cpus: hot.cpus.clone(), ..Scene::default() };
-    assert!(of(&disk).of(Resource::Memory).is_none_or(|it| it.standing == Standing::Clear));
+    assert!(of(&disk).use_of(Resource::Memory).is_none_or(|it| it.standing == Standing::Clear));
 }
 
 #[test]
@@ -242,7 +242,7 @@ fn interrupts_and_the_hypervisor_take_cores() {
     nothing_binds(&Scene { thread: Some((0.75, 0.0)), ..stolen(0.1) });
     let waits = Scene { thread: Some((0.1, 0.0)), ..stolen(0.4) };
     nothing_binds(&waits);
-    assert_eq!(of(&waits).of(Resource::Hypervisor).unwrap().standing, Standing::Near);
+    assert_eq!(of(&waits).use_of(Resource::Hypervisor).unwrap().standing, Standing::Near);
 }
 
 #[test]
@@ -262,7 +262,7 @@ fn a_link_binds_from_nine_tenths_of_it_on() {
     };
     binds(&on(105e6), Resource::Link);
     nothing_binds(&on(120e6));
-    assert_eq!(of(&on(120e6)).of(Resource::Link).unwrap().standing, Standing::Near);
+    assert_eq!(of(&on(120e6)).use_of(Resource::Link).unwrap().standing, Standing::Near);
     nothing_binds(&on(500e6));
 }
 

@@ -8,7 +8,7 @@
 //! more comes through because the network lets no more through.
 
 use super::processors::{self, Cpu, Processors};
-use super::{Facts, Limits, Resource, Standing, Use, peer};
+use super::{Limits, Resource, Standing, TimedTrial, Use, peer};
 use crate::knob;
 use crate::measurement::course::level;
 use crate::measurement::network::SOURCE;
@@ -44,7 +44,7 @@ const PART: f64 = 0.25;
 const SETTLED: f64 = 0.90;
 
 /// Adds the network to what a trial used, and says of the processors which end needed them where.
-pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
+pub fn judge(facts: &TimedTrial<'_>, limits: &mut Limits) {
     if facts.series(SOURCE).is_none() {
         return;
     }
@@ -52,7 +52,7 @@ pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
     let full = most.as_ref().is_some_and(|most| most.standing == Standing::Binds);
     let network = if full { most } else { queued(facts, limits).or(most) };
     limits.uses.extend(network);
-    limits.uses.extend(peer::of(facts).map(|peer| peer.used()));
+    limits.uses.extend(peer::peer_usage(facts).map(|peer| peer.used()));
     let told = told(facts);
     let all_full = limits.processors.as_ref().and_then(|all| all.full);
     let all_full = all_full.is_some_and(|full| full >= processors::FULL);
@@ -84,7 +84,7 @@ pub fn judge(facts: &Facts<'_>, limits: &mut Limits) {
 }
 
 /// Whether what fills the CPUs is others' work that let the load go first, as niced programs do.
-fn have_yielded(facts: &Facts<'_>, all: &Processors) -> bool {
+fn have_yielded(facts: &TimedTrial<'_>, all: &Processors) -> bool {
     let interrupts: f64 = processors::cpus(facts).iter().map(|cpu| cpu.interrupts).sum();
     let waited = all.wanted * all.waited;
     all.used_cpus + interrupts < PART * all.allowed as f64 && waited < processors::CROWDED
@@ -106,7 +106,7 @@ fn network(standing: Standing, share: f64, allows: f64, evidence: String) -> Use
 }
 
 /// By what an interface says of itself.
-pub(super) fn at_most(facts: &Facts<'_>) -> Option<Use> {
+pub(super) fn at_most(facts: &TimedTrial<'_>) -> Option<Use> {
     let wire = facts.measurement.evidence.wire.as_ref()?;
     let most = wire.bytes_per_s.filter(|most| *most > 0.0)?;
     let share = facts.bytes_per_s / most;
@@ -126,7 +126,7 @@ pub(super) fn at_most(facts: &Facts<'_>) -> Option<Use> {
 }
 
 /// By what TCP says.
-fn queued(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
+fn queued(facts: &TimedTrial<'_>, limits: &Limits) -> Option<Use> {
     let processors = limits.processors.as_ref()?;
     let series = facts.series(SOURCE)?;
     let mean = |name: &str| level(series, name, facts.start_ns, facts.end_ns);
@@ -143,7 +143,7 @@ fn queued(facts: &Facts<'_>, limits: &Limits) -> Option<Use> {
         && interrupts < AWAKE
         && processors.wanted * processors.waited < processors::CROWDED
         && processors.full.is_none_or(|full| full < processors::FULL)
-        && peer::of(facts).is_none_or(|peer| peer.has_spare(AWAKE))
+        && peer::peer_usage(facts).is_none_or(|peer| peer.has_spare(AWAKE))
         && home(facts).is_none_or(|home| home.busy < processors::FULL);
     (waits && spare).then(|| {
         let evidence = format!(
@@ -178,7 +178,7 @@ impl Home {
 }
 
 /// `None` when that thread moved about, or nobody looked.
-fn home(facts: &Facts<'_>) -> Option<Home> {
+fn home(facts: &TimedTrial<'_>) -> Option<Home> {
     let series = facts.series("threads")?;
     let names = series.columns.iter().filter_map(|column| column.name.strip_suffix(".cpu_ns"));
     let ran = |name: &str| facts.per_s("threads", &format!("{name}.cpu_ns")).unwrap_or(0.0);
@@ -198,7 +198,7 @@ fn home(facts: &Facts<'_>) -> Option<Home> {
 }
 
 /// What each end needed of the processors, and which of them were full.
-fn told(facts: &Facts<'_>) -> String {
+fn told(facts: &TimedTrial<'_>) -> String {
     let cpus = |end: &str| facts.per_s(SOURCE, &format!("{end}_cpu_ns")).map(|ns| ns / 1e9);
     let Some((sender, receiver)) = cpus("sender").zip(cpus("receiver")) else {
         return String::new();
@@ -412,7 +412,7 @@ mod tests {
         // Neither proved nor ruled out.
         let near = Scene { peer: Some((0.85, 0.87)), ..IDLE };
         assert_eq!(near.binds(), None);
-        assert_eq!(near.limits().of(Resource::PeerCpu).unwrap().standing, Standing::Near);
+        assert_eq!(near.limits().use_of(Resource::PeerCpu).unwrap().standing, Standing::Near);
         // What the link says of itself holds whatever the other end does.
         let cable = Scene { wire: Some(126e6), peer: Some((0.99, 0.99)), ..IDLE };
         assert_eq!(cable.binds().unwrap().0, Resource::Network);
@@ -437,6 +437,6 @@ mod tests {
         let nearly = Scene { ends: (0.5, 0.8), cpus: [0.6, 0.9], ..IDLE };
         assert_eq!(nearly.binds(), None);
         let limits = nearly.limits();
-        assert_eq!(limits.of(Resource::Core).unwrap().standing, Standing::Near);
+        assert_eq!(limits.use_of(Resource::Core).unwrap().standing, Standing::Near);
     }
 }

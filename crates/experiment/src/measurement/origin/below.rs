@@ -4,7 +4,7 @@
 //! system below unless it was told not to, and what that has in memory no disk delivers. Sectors of
 //! the disks at the bottom decide; the walk to them is `inventory/leaf.rs`.
 
-use super::facts::Facts;
+use super::facts::OriginFacts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
 use base::value::{bytes, percent};
 
@@ -14,7 +14,7 @@ use base::value::{bytes, percent};
 const AHEAD_BYTES: f64 = (16 << 20) as f64;
 const AHEAD_SHARE: f64 = 0.25;
 
-impl Facts<'_> {
+impl OriginFacts<'_> {
     /// How much more was moved than was delivered, as a share of that, when it is more than
     /// read-ahead and metadata explain: then others had it moved, and the count is not ours alone.
     pub fn excess(&self, moved: u64) -> Option<f64> {
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn programs_and_servers_over_a_cached_loop_device_lend_no_sectors_either_naive_device() {
         use crate::measurement::Programs;
-        use crate::measurement::evidence::Served;
+        use crate::measurement::evidence::NfsServerEvidence;
         let on_loop = |e: &mut crate::measurement::Evidence, moved: u64| {
             e.below = Below {
                 leaves: vec!["sda".into()],
@@ -224,11 +224,11 @@ mod tests {
                 e.device_read_bytes = None;
                 e.devices.clear();
                 e.remote_read_bytes = Some(FILE);
-                e.served = Some(Served {
+                e.served = Some(NfsServerEvidence {
                     devices: vec!["loop0".into()],
                     read_bytes: Some(FILE),
                     device_read_bytes: Some(FILE),
-                    ..Served::default()
+                    ..NfsServerEvidence::default()
                 });
                 on_loop(e, moved);
             });

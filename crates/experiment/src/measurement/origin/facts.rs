@@ -4,15 +4,15 @@ use super::AGREEMENT;
 use crate::knob::{self, Settings};
 use crate::measurement::Evidence;
 
-/// The evidence, and questions about it.
-pub struct Facts<'a> {
+/// What the origin of a trial's bytes is judged by: the evidence, and questions about it.
+pub struct OriginFacts<'a> {
     /// What the machine says.
     pub evidence: &'a Evidence,
     /// What was asked of the load.
     pub settings: &'a Settings,
 }
 
-impl Facts<'_> {
+impl OriginFacts<'_> {
     /// D: what the load was given.
     pub fn delivered(&self) -> f64 {
         self.evidence.delivered.read_bytes as f64

@@ -6,7 +6,7 @@
 //! cache served no more than it read, and no less than what the layer gave and the origin did not
 //! read. Where both agree the share is known; else the verdict is `unknown`.
 
-use super::facts::Facts;
+use super::facts::OriginFacts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
 use crate::measurement::Evidence;
 use base::value::{bytes, percent};
@@ -66,7 +66,7 @@ pub fn served(evidence: &Evidence) -> bool {
     kept(evidence).is_some_and(|kept| kept.least > AGREEMENT)
 }
 
-impl Facts<'_> {
+impl OriginFacts<'_> {
     /// The verdict `found` on what left the devices, less what came from the caches of layers.
     pub fn past_the_layers(&self, found: Origin) -> Origin {
         let layers = &self.evidence.below.layers;

@@ -1,12 +1,12 @@
 //! (pure) Verdicts on file systems of this machine's block devices.
 
-use super::facts::Facts;
+use super::facts::OriginFacts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
 use crate::knob::engine::Does;
 use crate::knob::{self, Access};
 use base::value::{bytes, percent};
 
-impl Facts<'_> {
+impl OriginFacts<'_> {
     /// On block devices of this machine.
     pub fn local(&self) -> Origin {
         let filesystem = &self.evidence.filesystem;

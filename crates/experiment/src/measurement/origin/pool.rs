@@ -9,10 +9,10 @@
 //! explains came from memory. Others can only add to them: what they do may make a verdict
 //! `unknown`, but never `device`.
 
-use super::facts::Facts;
+use super::facts::OriginFacts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
 use crate::knob;
-use crate::measurement::evidence::Pooled;
+use crate::measurement::evidence::ZfsPoolEvidence;
 use base::value::{bytes, percent};
 use facts::counters::PoolCounts;
 
@@ -38,9 +38,9 @@ struct Shares {
     expected_bytes: f64,
 }
 
-impl Facts<'_> {
+impl OriginFacts<'_> {
     /// On ZFS.
-    pub fn on_pool(&self, pool: &Pooled) -> Origin {
+    pub fn on_pool(&self, pool: &ZfsPoolEvidence) -> Origin {
         if let Some(why) = &pool.unseen {
             return unknown(format!("what the pool lies on cannot be counted: {why}"));
         }
@@ -118,7 +118,13 @@ impl Facts<'_> {
         })
     }
 
-    fn held_against(&self, shares: &Shares, pool: &Pooled, moved: f64, stored: f64) -> Origin {
+    fn held_against(
+        &self,
+        shares: &Shares,
+        pool: &ZfsPoolEvidence,
+        moved: f64,
+        stored: f64,
+    ) -> Origin {
         let told = format!(
             "of {:.0} blocks that were needed the ARC had {} in memory and fetched {}; the \
              devices read {} for {} delivered",

@@ -107,7 +107,7 @@ fn not_all(known: u64, programs: &Programs, evidence: &Evidence) -> Option<Origi
 mod tests {
     use super::super::tests::with;
     use super::*;
-    use crate::measurement::programs::{Run, Served};
+    use crate::measurement::programs::{Run, ServerCpuTime};
 
     const EACH: u64 = 64 << 20;
 
@@ -119,7 +119,7 @@ mod tests {
         runs.extend(vec![run(false, Some(0)); others]);
         runs.extend(vec![run(false, None); cut]);
         let mut programs =
-            Programs { runs, server: Some(Served::default()), ..Programs::default() };
+            Programs { runs, server: Some(ServerCpuTime::default()), ..Programs::default() };
         programs.know_of_files(EACH);
         // As a report has it, which keeps no account of each run.
         programs.runs.clear();

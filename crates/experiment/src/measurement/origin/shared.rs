@@ -19,7 +19,7 @@ use base::value::throughput_short;
 /// One second pass that is a little faster may be chance, and of an evaluation's sixty one will be;
 /// so one must be half as fast again, or two must agree, before others are doubted for it.
 pub fn share(records: &mut [Record]) {
-    let (found, slower) = (Found::of(records), slower(records));
+    let (found, slower) = (CachedFiles::of(records), slower(records));
     for (place, record) in records.iter_mut().enumerate() {
         let why = found.behind(record).or_else(|| slower.get(&place).cloned());
         let (Some(reason), Outcome::Done(measurement)) = (why, &mut record.outcome) else {
@@ -45,10 +45,10 @@ struct Finders {
 }
 
 /// Files that a cache behind the kernel keeps.
-struct Found(BTreeMap<File, Finders>);
+struct CachedFiles(BTreeMap<File, Finders>);
 
-impl Found {
-    fn of(records: &[Record]) -> Found {
+impl CachedFiles {
+    fn of(records: &[Record]) -> CachedFiles {
         let mut kept: BTreeMap<File, Finders> = BTreeMap::new();
         for record in records {
             let Some(sure) = finds(record) else { continue };
@@ -61,7 +61,7 @@ impl Found {
                 }
             }
         }
-        Found(kept)
+        CachedFiles(kept)
     }
 
     /// Why a trial's bytes may have come from it: others found it, surely or twice.

@@ -1,11 +1,11 @@
 //! (pure) Verdicts on network file systems.
 
-use super::facts::Facts;
+use super::facts::OriginFacts;
 use super::{AGREEMENT, Origin, Verdict, unknown, verdict};
 use crate::knob::{self, Access};
 use base::value::{bytes, percent};
 
-impl Facts<'_> {
+impl OriginFacts<'_> {
     /// On a network file system: what the server sent stands for S.
     pub fn over_a_wire(&self) -> Origin {
         let filesystem = &self.evidence.filesystem;
@@ -103,7 +103,7 @@ impl Facts<'_> {
 mod tests {
     use super::super::tests::{BUFFERED, FILE, judge, with};
     use super::*;
-    use crate::measurement::evidence::Served;
+    use crate::measurement::evidence::NfsServerEvidence;
     use ::facts::inventory::Ceiling;
 
     /// A server's threads read for another client all the while: their count covered what ours got
@@ -118,11 +118,11 @@ mod tests {
                 e.device_read_bytes = None;
                 e.devices.clear();
                 e.remote_read_bytes = Some(FILE);
-                e.served = Some(Served {
+                e.served = Some(NfsServerEvidence {
                     devices: vec!["sda".into()],
                     read_bytes: Some(threads),
                     device_read_bytes: Some(threads),
-                    ..Served::default()
+                    ..NfsServerEvidence::default()
                 });
             });
             judge(&trial, &[BUFFERED])
@@ -149,11 +149,11 @@ mod tests {
                 e.file_bytes = of_file;
                 e.reread_bytes = reread;
                 e.remote_read_bytes = Some(FILE);
-                e.served = Some(Served {
+                e.served = Some(NfsServerEvidence {
                     devices: vec!["sda".into()],
                     read_bytes: Some(FILE),
                     device_read_bytes: Some(FILE),
-                    ..Served::default()
+                    ..NfsServerEvidence::default()
                 });
             });
             judge(&trial, settings)
@@ -183,11 +183,11 @@ mod tests {
                 e.device_read_bytes = None;
                 e.devices.clear();
                 e.remote_read_bytes = Some(FILE);
-                e.served = Some(Served {
+                e.served = Some(NfsServerEvidence {
                     devices: vec!["sda".into()],
                     read_bytes: threads,
                     device_read_bytes: sectors,
-                    ..Served::default()
+                    ..NfsServerEvidence::default()
                 });
             })
         };

@@ -27,7 +27,7 @@ pub struct Latencies {
 
 impl Latencies {
     /// Of a trial; `None` where none was recorded.
-    pub fn of(measurement: &Measurement) -> Option<Latencies> {
+    pub fn from_measurement(measurement: &Measurement) -> Option<Latencies> {
         let (mut count, mut sum, mut squares, mut medians) = (0.0, 0.0, 0.0, 0.0);
         let mut longest_ns = 0.0_f64;
         for part in measurement.operations() {

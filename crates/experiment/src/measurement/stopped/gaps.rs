@@ -55,7 +55,7 @@ pub struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     /// Those of a trial.
-    pub fn of(measurement: &'a Measurement) -> Rows<'a> {
+    pub fn from_measurement(measurement: &'a Measurement) -> Rows<'a> {
         let durable_ns = measurement.durable.map_or(0, |durable| durable.durable_ns);
         let end_ns = measurement.elapsed_ns.max(durable_ns);
         Rows { measurement, end_ns: i64::try_from(end_ns).unwrap_or(i64::MAX) }

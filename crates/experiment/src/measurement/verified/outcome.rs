@@ -14,9 +14,10 @@ pub const VERIFY: &str = "verify";
 /// Problems beyond so many are counted by kind, not kept.
 pub const PROBLEMS_MAX: usize = 1000;
 
-/// Something that kept a file from being verified, or that must be known of it.
+/// Something that kept a file from being verified, or that must be known of it, while the
+/// verification runs; the store keeps it as `StoredProblem`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Problem {
+pub struct FileProblem {
     /// The file, or the list.
     pub file: String,
     /// Which, for programs.
@@ -56,9 +57,9 @@ impl Reading {
     }
 }
 
-/// What came of it.
+/// What came of reading a user's own files: times in ns, what was read, and what was wrong.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Outcome {
+pub struct Verification {
     /// The list, where there was one, as it was named.
     pub list: Option<String>,
     /// The folder that its names were taken from.
@@ -82,12 +83,12 @@ pub struct Outcome {
     /// What was wrong with the bytes.
     pub integrity: Integrity,
     /// What was wrong else, up to [`PROBLEMS_MAX`].
-    pub problems: Vec<Problem>,
+    pub problems: Vec<FileProblem>,
     /// All of that, by kind.
     pub problem_counts: BTreeMap<ProblemKind, u64>,
 }
 
-impl Outcome {
+impl Verification {
     /// Whether everything that was asked for was read and came back as it was.
     pub fn is_clean(&self) -> bool {
         self.integrity.is_clean() && !self.problem_counts.keys().any(|kind| kind.is_failure())

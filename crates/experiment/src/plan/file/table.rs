@@ -50,7 +50,7 @@ pub fn document(text: &str) -> Result<Spanned<DeTable<'_>>, Mistake> {
 }
 
 /// A table, of which keys are taken until none is left.
-pub struct Table<'a> {
+pub struct TomlTable<'a> {
     entries: Vec<Entry<'a>>,
     place: Range<usize>,
     /// Keys that were asked for: what a misspelt one may be.
@@ -66,9 +66,9 @@ pub struct Entry<'a> {
     place: Range<usize>,
 }
 
-impl<'a> Table<'a> {
+impl<'a> TomlTable<'a> {
     /// The keys of a table, in the order in which they are written.
-    pub fn of(table: &'a DeTable<'a>, place: Range<usize>) -> Table<'a> {
+    pub fn from_toml(table: &'a DeTable<'a>, place: Range<usize>) -> TomlTable<'a> {
         let mut entries: Vec<Entry<'a>> = table
             .iter()
             .map(|(key, value)| Entry {
@@ -79,7 +79,7 @@ impl<'a> Table<'a> {
             })
             .collect();
         entries.sort_by_key(|entry| entry.key_place.start);
-        Table { entries, place, known: Vec::new() }
+        TomlTable { entries, place, known: Vec::new() }
     }
 
     /// Takes a key that may be there.
@@ -186,9 +186,9 @@ impl<'a> Entry<'a> {
     }
 
     /// The value as a table.
-    pub fn table(&self) -> Result<Table<'a>, Mistake> {
+    pub fn table(&self) -> Result<TomlTable<'a>, Mistake> {
         match self.value {
-            DeValue::Table(table) => Ok(Table::of(table, self.place.clone())),
+            DeValue::Table(table) => Ok(TomlTable::from_toml(table, self.place.clone())),
             _ => Err(self.wrong(
                 format!("`{}` is a table", self.key),
                 format!("write [{}] and its keys below it", self.key),
@@ -197,7 +197,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The value as a list of tables.
-    pub fn tables(&self) -> Result<Vec<Table<'a>>, Mistake> {
+    pub fn tables(&self) -> Result<Vec<TomlTable<'a>>, Mistake> {
         let wrong = |place: &Entry<'a>| {
             place.wrong(
                 format!("`{}` is a list of tables", self.key),

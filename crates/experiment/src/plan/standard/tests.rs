@@ -4,8 +4,8 @@ use super::*;
 use crate::knob::Access;
 use base::value::Value;
 
-fn shape(directories: &[&str]) -> Shape {
-    Shape {
+fn shape(directories: &[&str]) -> EvaluationTarget {
+    EvaluationTarget {
         engine: "file",
         directories: directories.iter().map(|name| (*name).to_owned()).collect(),
         direct: true,
@@ -161,7 +161,7 @@ fn the_core_set_comes_first_and_is_bought_whole_before_any_curve() {
 #[test]
 fn what_the_core_set_writes_is_made_safe_within_the_time() {
     for direct in [true, false] {
-        let all = wishes(&Shape { direct, ..shape(&["/srv"]) });
+        let all = wishes(&EvaluationTarget { direct, ..shape(&["/srv"]) });
         let mut writes = all.iter().filter(|wish| wish.is_core() && wish.settings.writes());
         for wish in writes.clone() {
             let settings = &wish.settings;
@@ -191,7 +191,7 @@ fn what_the_core_set_writes_is_made_safe_within_the_time() {
 fn what_is_written_follows_from_the_cells_that_write_and_the_time_to_spare() {
     let wishes = wishes(&shape(&["/srv"]));
     let core = wishes.iter().take_while(|wish| wish.is_core()).count();
-    let bought = |cells, spare_ns| Bought {
+    let bought = |cells, spare_ns| BudgetAllocation {
         cells,
         core_ns: SECOND,
         trial_ns: 2 * SECOND,
@@ -243,7 +243,7 @@ fn what_buys_no_further_curve_makes_the_trials_of_the_others_longer() {
 
 #[test]
 fn a_file_system_without_direct_io_gets_no_direct_cell() {
-    let shape = Shape { direct: false, ..shape(&["/dev/shm"]) };
+    let shape = EvaluationTarget { direct: false, ..shape(&["/dev/shm"]) };
     let wishes = wishes(&shape);
     assert!(wishes.iter().all(|wish| !wish.settings.get(knob::DIRECT)));
     assert!(wishes.len() > 20);

@@ -7,9 +7,9 @@ use super::{CORE_REPLICATES, REPLICATES, WARM_UP_NS};
 use crate::knob::{self, Settings};
 use base::value::{self, Value};
 
-/// What the cells are made for.
+/// The storage that the cells of a standard evaluation are made for.
 #[derive(Clone, Debug)]
-pub struct Shape {
+pub struct EvaluationTarget {
     /// The engine.
     pub engine: &'static str,
     /// Directories as the user named them.
@@ -62,7 +62,7 @@ impl Wish {
 }
 
 /// Every cell of the standard evaluation, in the order in which a budget buys them.
-pub fn wishes(shape: &Shape) -> Vec<Wish> {
+pub fn wishes(shape: &EvaluationTarget) -> Vec<Wish> {
     let mut list = List { shape, phase: Phase::Curves, wishes: Vec::new() };
     let direct = shape.direct;
     list.core(direct);
@@ -88,7 +88,7 @@ fn streams_group(direct: bool) -> &'static str {
 }
 
 struct List<'a> {
-    shape: &'a Shape,
+    shape: &'a EvaluationTarget,
     phase: Phase,
     wishes: Vec<Wish>,
 }

@@ -4,7 +4,7 @@
 //! the files were is told once, of XFS: 2 GB.
 
 use super::super::{Row, Table};
-use super::{Way, column, row};
+use super::{ReportedPath, column, row};
 use crate::measurement::reported::Bound;
 
 const SAYS: &str = "Bandwidth on large writes on a 16-disk RAID6 array was measured at >2GB/s on a \
@@ -42,7 +42,7 @@ pub const READ: Table = Table {
     common: &[("label", "summary"), ("access", "read"), ("hardware-raid", "raid6")],
     columns: &[column("throughput_bytes_per_s", "", Bound::UpTo)],
     rows: &[Row {
-        way: Way::Disks,
+        way: ReportedPath::Disks,
         notes: &[(
             "other-figures",
             "section 4.2.2 has 570 MB/s with little memory, ~600 MB/s with all of it, and 688 MB/s \

@@ -3,7 +3,7 @@
 //! A CPU is a thread of the four cores of the only processor: 0 and 4 are the first core's.
 
 use super::super::{Column, Row, Table};
-use crate::measurement::reported::{Bound, Way};
+use crate::measurement::reported::{Bound, ReportedPath};
 
 const fn share(name: &'static str) -> Column {
     Column { name, unit: "%", bound: Bound::Exact }
@@ -24,7 +24,7 @@ const fn cpu(
     settings: &'static [(&'static str, &'static str)],
     cells: &'static [&'static str],
 ) -> Row {
-    let (configuration, way) = (Some("x4"), Way::Untold);
+    let (configuration, way) = (Some("x4"), ReportedPath::Untold);
     Row { settings, configuration, way, says: "", cells, notes: &[] }
 }
 

@@ -305,10 +305,10 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::workload::netcdf::Shape;
+    use crate::workload::netcdf::NetcdfShape;
 
-    fn shape() -> Shape {
-        Shape { variables: 2, records: 3, rows: 2 }
+    fn shape() -> NetcdfShape {
+        NetcdfShape { variables: 2, records: 3, rows: 2 }
     }
 
     /// The whole header of a small file, byte for byte by the grammar of the specification.
@@ -361,7 +361,7 @@ mod tests {
         assert!(header.joined(2).unwrap_err().contains("`time` is a coordinate"));
         let empty = Header { records: 0, ..shape().header() };
         assert!(empty.joined(2).unwrap_err().contains("no record"));
-        let mut large = Shape::of(9 << 30, 2).header();
+        let mut large = NetcdfShape::within_bytes(9 << 30, 2).header();
         assert!(large.joined(2).is_ok());
         large.wide = false;
         assert!(large.joined(2).unwrap_err().contains("CDF-5"));

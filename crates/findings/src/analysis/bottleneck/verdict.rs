@@ -295,7 +295,7 @@ fn nothing_full(trial: &Limits) -> Found {
         (None, _) => "nothing that was counted was full".to_owned(),
     };
     // Of bytes that went over a wire, what it did is half of the answer.
-    let wire = trial.of(Resource::Network).map(|used| format!("; {}", used.evidence));
+    let wire = trial.use_of(Resource::Network).map(|used| format!("; {}", used.evidence));
     let evidence = evidence + &wire.unwrap_or_default();
     Found { limit: Resource::Unknown, suspect: None, evidence }
 }
@@ -402,7 +402,8 @@ fn next(limit: Resource, point: &Point, growth: &Growth<'_>, points: &[Point]) -
             continue;
         }
         seen.push(resource);
-        let uses: Vec<&Use> = point.trials.iter().filter_map(|trial| trial.of(resource)).collect();
+        let uses: Vec<&Use> =
+            point.trials.iter().filter_map(|trial| trial.use_of(resource)).collect();
         let allows: Option<Vec<f64>> = uses.iter().map(|used| used.allows_bytes_per_s).collect();
         let Some(allows) = allows.filter(|allows| !allows.is_empty()) else { continue };
         // A paced load finds the disk idle, and pays for what a steady one shares: by its busy time

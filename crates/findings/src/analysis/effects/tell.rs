@@ -9,7 +9,7 @@ use crate::analysis::workloads::bytes_from;
 use base::stats::Estimate;
 use base::value::{Value, percent, setting, significant};
 use experiment::knob::Scope;
-use experiment::knob::access::{Access, Way};
+use experiment::knob::access::{Access, IoDirection};
 use experiment::measurement::Record;
 use experiment::measurement::origin::{self, Verdict};
 
@@ -239,9 +239,9 @@ impl Effects {
             ("durable_throughput_bytes_per_s", _) => "makes durable",
             ("durable_ops_per_s", _) => "makes durable",
             ("ops_per_s" | "transactions_per_s", _) => "does",
-            (_, Some(Way::Writes)) => "accepts",
-            (_, Some(Way::Reads)) if self.origin != Verdict::None => "reads",
-            (_, Some(Way::Both)) => "moves",
+            (_, Some(IoDirection::Writes)) => "accepts",
+            (_, Some(IoDirection::Reads)) if self.origin != Verdict::None => "reads",
+            (_, Some(IoDirection::Both)) => "moves",
             _ => "gives",
         }
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use super::{Finding, Row};
 use base::value::Value;
 use experiment::knob::{self, Scope, Settings, find};
-use experiment::measurement::reported::{Bound, Way};
+use experiment::measurement::reported::{Bound, ReportedPath};
 
 mod tell;
 #[cfg(test)]
@@ -50,7 +50,7 @@ fn ends_word(text: &str) -> bool {
 struct Point<'a> {
     number: u32,
     settings: &'a Settings,
-    way: Way,
+    way: ReportedPath,
     by: &'a str,
     place: &'a str,
     value: f64,
@@ -150,11 +150,11 @@ fn groups<'a>(points: &[Point<'a>], figure: &'a str) -> Vec<Group<'a>> {
 /// Rows that differ in `knob` alone, with two levels or more of it. Where a level is told twice
 /// the first row stands.
 fn arms<'a>(points: &[Point<'a>], knob: &'static str) -> Vec<Arm<'a>> {
-    let mut arms: Vec<(Context, Way, &str, Arm<'a>)> = Vec::new();
+    let mut arms: Vec<(Context, ReportedPath, &str, Arm<'a>)> = Vec::new();
     for point in points {
         let Some(level) = point.settings.named(knob) else { continue };
         let context = without(point.settings, &[knob]);
-        let same = |(of, way, by, _): &&mut (Context, Way, &str, Arm<'a>)| {
+        let same = |(of, way, by, _): &&mut (Context, ReportedPath, &str, Arm<'a>)| {
             *of == context && *way == point.way && *by == point.by
         };
         match arms.iter_mut().find(same) {
@@ -233,7 +233,7 @@ fn machines<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
     for (at, one) in labels.iter().enumerate() {
         for other in &labels[at + 1..] {
-            for way in [Way::Disks, Way::Network] {
+            for way in [ReportedPath::Disks, ReportedPath::Network] {
                 let of = |label: &str| -> Vec<Point<'a>> {
                     of_label[label].iter().filter(|it| it.way == way).copied().collect()
                 };
@@ -291,7 +291,7 @@ fn pair<'a>(
 fn layers<'a>(points: &[Point<'a>]) -> Vec<Pair<'a>> {
     let has = |point: &&Point<'_>| point.settings.named(LAYER).is_some();
     let (with, plain): (Vec<Point<'a>>, Vec<Point<'a>>) =
-        points.iter().filter(|it| it.way == Way::Disks).partition(|point| has(point));
+        points.iter().filter(|it| it.way == ReportedPath::Disks).partition(|point| has(point));
     // A series of rows with the layer, by everything but what contexts may vary.
     let mut series: Vec<(Context, Vec<Point<'a>>)> = Vec::new();
     for point in with {

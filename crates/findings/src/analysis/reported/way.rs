@@ -8,7 +8,7 @@ use super::Row;
 use super::judge::{Kind, Part};
 use crate::analysis::path::{self, DataPath, Paths};
 use experiment::knob;
-use experiment::measurement::reported::Way;
+use experiment::measurement::reported::ReportedPath;
 use facts::bandwidth::Bandwidth;
 use facts::inventory::server::{Function, Server};
 
@@ -44,9 +44,9 @@ impl Machine {
     /// The way that the bytes of `row` took; `None` when several could be meant, or none.
     pub fn way(&self, row: &Row<'_>) -> Option<&DataPath> {
         match row.reported.way {
-            Way::Disks => self.of_disks(row.disks()?),
-            Way::Network => self.of_slot(row.settings.get(knob::SLOT).unwrap_or_default()),
-            Way::Untold => None,
+            ReportedPath::Disks => self.of_disks(row.disks()?),
+            ReportedPath::Network => self.of_slot(row.settings.get(knob::SLOT).unwrap_or_default()),
+            ReportedPath::Untold => None,
         }
     }
 
@@ -105,7 +105,7 @@ impl Machine {
         carried: Option<f64>,
     ) -> Vec<Part> {
         let mut parts = Vec::new();
-        let used = row.disks().filter(|_| row.reported.way == Way::Disks);
+        let used = row.disks().filter(|_| row.reported.way == ReportedPath::Disks);
         if let Some(disks) = used {
             parts.push(of_disks(disks, one));
         }

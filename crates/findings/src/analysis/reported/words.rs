@@ -4,7 +4,7 @@ use super::judge::{FULL, Kind, Part, Reason, Standing, Verdict};
 use super::{Case, Finding, QUESTION, Row};
 use base::value;
 use experiment::knob;
-use experiment::measurement::reported::Way;
+use experiment::measurement::reported::ReportedPath;
 use facts::inventory::ceiling;
 
 /// A change of throughput below this share is none.
@@ -14,8 +14,8 @@ const MORE: f64 = 0.05;
 pub fn rate(row: &Row<'_>) -> String {
     let Some((figure, _)) = row.reported.rate() else { return String::new() };
     let rate = match row.reported.way {
-        Way::Network => bits(figure.value),
-        Way::Disks | Way::Untold => value::throughput_short(figure.value),
+        ReportedPath::Network => bits(figure.value),
+        ReportedPath::Disks | ReportedPath::Untold => value::throughput_short(figure.value),
     };
     format!("{}{rate}", figure.bound.before())
 }
@@ -24,12 +24,12 @@ pub fn rate(row: &Row<'_>) -> String {
 pub fn lead(row: &Row<'_>, machine: Option<&str>) -> String {
     let disks = row.disks().map_or("disks".to_owned(), |disks| format!("{disks} disks"));
     let what = match row.reported.way {
-        Way::Network => format!(
+        ReportedPath::Network => format!(
             "through slot {}{}",
             row.settings.get(knob::SLOT).unwrap_or_default(),
             pinned(row)
         ),
-        Way::Disks | Way::Untold => format!("from {disks}"),
+        ReportedPath::Disks | ReportedPath::Untold => format!("from {disks}"),
     };
     let level = row.reported.rate().is_some_and(|(_, level)| level);
     let level = if level { ", where more disks brought no more" } else { "" };

@@ -7,7 +7,7 @@ use crate::analysis::reported::Row;
 use crate::analysis::reported::way::Machine;
 use base::value::count;
 use experiment::knob;
-use experiment::measurement::reported::Way;
+use experiment::measurement::reported::ReportedPath;
 
 /// Where nothing was reported.
 const MEASURE: &str = "measure it: `brickyard run sequential-read --dir DIR direct=true`";
@@ -69,8 +69,8 @@ pub fn facts(rows: &[Row<'_>], machines: &[Machine]) -> Facts {
     let mut unplaced = Vec::new();
     for row in rows.iter().filter(|row| reads(row)) {
         match (row.reported.way, row.disks()) {
-            (Way::Disks, Some(1)) => facts.lone_disks.extend(alone(row)),
-            (Way::Disks, _) => match behind_one(row, machines) {
+            (ReportedPath::Disks, Some(1)) => facts.lone_disks.extend(alone(row)),
+            (ReportedPath::Disks, _) => match behind_one(row, machines) {
                 Some(rate) => {
                     facts.shared_disks.extend(rate.disks.map(|disks| rate.over(disks)));
                     facts.controllers.push(rate);
@@ -78,8 +78,8 @@ pub fn facts(rows: &[Row<'_>], machines: &[Machine]) -> Facts {
                 None if row.reported.rate().is_some() => unplaced.push(row),
                 None => {}
             },
-            (Way::Network, _) => facts.nics.extend(card(row, machines)),
-            (Way::Untold, _) => {}
+            (ReportedPath::Network, _) => facts.nics.extend(card(row, machines)),
+            (ReportedPath::Untold, _) => {}
         }
     }
     facts.notes.extend(unused(&unplaced));

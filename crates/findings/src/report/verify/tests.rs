@@ -6,12 +6,12 @@ use super::*;
 use crate::report::schema::check;
 use experiment::measurement::integrity::{Lasting, Reread};
 use experiment::measurement::origin::{Origin, Verdict};
-use experiment::measurement::verified::outcome::{Problem, Reading};
+use experiment::measurement::verified::outcome::{FileProblem, Reading};
 
 const SCHEMA: &str = include_str!("../../../../../docs/reference/verify.schema.json");
 
 /// 10^12 bits read in each of two passes in 1000 s, from the device.
-fn outcome() -> Outcome {
+fn outcome() -> Verification {
     let bytes = 125_000_000_000;
     let reading = Reading {
         first_pass: 1,
@@ -26,13 +26,13 @@ fn outcome() -> Outcome {
             reason: "both counts agree".to_owned(),
         },
     };
-    let mut outcome = Outcome {
+    let mut outcome = Verification {
         elapsed_ns: 1_000_000_000_000,
         files: 3,
         files_read: 3,
         passes: 2,
         readings: vec![reading],
-        ..Outcome::default()
+        ..Verification::default()
     };
     outcome.integrity.checksum = "xxh3-128".to_owned();
     outcome.integrity.block_bytes = 1 << 20;
@@ -40,7 +40,7 @@ fn outcome() -> Outcome {
     outcome
 }
 
-fn faulty() -> Outcome {
+fn faulty() -> Verification {
     let mut outcome = outcome();
     outcome.integrity.wrong = BTreeMap::from([("bit-flip".to_owned(), 2)]);
     outcome.integrity.unreadable = 1;
@@ -57,7 +57,7 @@ fn faulty() -> Outcome {
     }];
     let kind = ProblemKind::Missing;
     outcome.problems =
-        vec![Problem { file: "gone".to_owned(), kind, what: "No such file".to_owned() }];
+        vec![FileProblem { file: "gone".to_owned(), kind, what: "No such file".to_owned() }];
     outcome.problem_counts = BTreeMap::from([(kind, 1), (ProblemKind::Skipped, 3)]);
     outcome
 }
@@ -69,7 +69,7 @@ fn obeys(document: &Value) -> Result<(), String> {
 
 #[test]
 fn documents_obey_their_schema_and_it_notices_what_breaks_it() {
-    for (outcome, status) in [(outcome(), 0), (faulty(), 1), (Outcome::default(), 130)] {
+    for (outcome, status) in [(outcome(), 0), (faulty(), 1), (Verification::default(), 130)] {
         let mut document = json(&outcome, status);
         obeys(&document).unwrap();
         document["verify"]["bits"]["from_device"] = "many".into();
@@ -124,5 +124,5 @@ fn the_text_says_what_was_found_where_and_what_it_is_worth() {
     ] {
         assert!(told.contains(part), "`{part}` is not in\n{told}");
     }
-    assert!(text(&Outcome::default()).contains("nothing was read"));
+    assert!(text(&Verification::default()).contains("nothing was read"));
 }

@@ -30,7 +30,7 @@ fn classes_are_sampled_every_100_ms_until_the_end() {
     let measurement =
         done(with(&base, read), names(folder.path(), 1, 1)).into_measurement().unwrap();
     assert_all_have_a_class(&measurement);
-    let series = latency::of(&measurement).unwrap();
+    let series = latency::class_series(&measurement).unwrap();
     // A busy machine may be late for some, and never early for one.
     assert!((3..=9).contains(&series.at_ns.len()), "{:?}", series.at_ns);
     assert!(series.at_ns.is_sorted_by(|a, b| a < b) && series.at_ns[0] == 0);

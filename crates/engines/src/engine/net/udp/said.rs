@@ -4,7 +4,7 @@ use crate::engine::net::job::Job;
 use crate::engine::net::work::Yield;
 use base::value;
 use experiment::measurement::Note;
-use experiment::measurement::datagrams::{self, Count};
+use experiment::measurement::datagrams::{self, DatagramCount};
 use facts::counters::series::Series;
 
 /// A sender that did less than this share of what was asked has not kept its rate.
@@ -17,11 +17,11 @@ pub fn of<'a>(
     senders: impl Iterator<Item = &'a Yield>,
 ) -> Vec<Note> {
     let series = counters.iter().find(|series| series.source == datagrams::SOURCE);
-    let count = series.and_then(Count::in_series);
+    let count = series.and_then(DatagramCount::in_series);
     [count.and_then(|count| lost(&count)), late(job, senders)].into_iter().flatten().collect()
 }
 
-fn lost(count: &Count) -> Option<Note> {
+fn lost(count: &DatagramCount) -> Option<Note> {
     let lost = count.lost();
     let (lost_count, sent) = (value::count(lost), value::count(count.sent));
     let place = count.dropped.map_or(String::new(), |dropped| {

@@ -8,7 +8,7 @@ use crate::engine::load::protocol::{Failure, LoadResult};
 use crate::engine::load::testing::{Said, converse};
 use crate::engine::net::serve::conduct;
 use experiment::measurement::Measurement;
-use experiment::measurement::datagrams::{Count, SOURCE};
+use experiment::measurement::datagrams::{DatagramCount, SOURCE};
 
 fn run(knobs: &[(&str, Value)]) -> Said {
     let mut settings = json!({
@@ -47,7 +47,8 @@ fn at_a_low_rate_each_datagram_arrives_once_and_in_order_by_every_way() {
                     ("datagram-size", json!(bytes)),
                     ("pacing", json!(100 * bytes)),
                 ]);
-                let count = Count::of(&trial).unwrap_or_else(|| panic!("{what}: no count"));
+                let count = DatagramCount::from_measurement(&trial)
+                    .unwrap_or_else(|| panic!("{what}: no count"));
                 assert!(count.sent > 0 && count.received > 0, "{what}: {:?}", trial.notes);
                 // A receiver that gets no processor for long finds its socket full; nothing else
                 // loses any.
@@ -70,7 +71,7 @@ fn a_socket_that_is_too_small_loses_what_is_counted_as_lost_there() {
         ("pacing", json!("as-is")),
         ("datagram-size", json!(1400)),
     ]);
-    let count = Count::of(&trial).unwrap();
+    let count = DatagramCount::from_measurement(&trial).unwrap();
     assert!(count.lost() > 0, "a socket of 4 KiB lost nothing of {}", count.sent);
     assert_eq!(count.dropped, Some(count.lost()), "loopback loses nothing on the way");
     let noted = trial.notes.iter().find(|note| note.kind == "datagrams-lost");

@@ -8,7 +8,7 @@ use super::*;
 use crate::knob;
 use crate::measurement::{Amount, Durable, Evidence, Measurement, Outcome, Window};
 use crate::measurement::{Operation, latency_histogram};
-use crate::plan::standard::{self, OVERHEAD_NS, PILOTS, Phase, Shape, Wish};
+use crate::plan::standard::{self, EvaluationTarget, OVERHEAD_NS, PILOTS, Phase, Wish};
 use crate::plan::{Trial, blocked_each};
 use base::stats::testing::{Coverage, Random, seeds};
 use base::value::Stop;
@@ -18,11 +18,12 @@ const REQUESTS_PER_S: f64 = 250.0;
 /// How long the disk keeps a speed that changes while a trial runs, s.
 const TICK_S: f64 = 0.01;
 
-/// Requests that are done in so many seconds, at so many times the usual speed.
-type Count = fn(&mut Random, seconds: f64, speed: f64) -> u64;
+/// How the planted server works: the requests that it does in so many seconds, at so many times
+/// the usual speed.
+type RequestModel = fn(&mut Random, seconds: f64, speed: f64) -> u64;
 
 /// What was planted, with how many requests are done.
-const CASES: [(&str, Count); 4] = [
+const CASES: [(&str, RequestModel); 4] = [
     ("calm", |random, seconds, speed| (random.uniform() + speed * seconds * REQUESTS_PER_S) as u64),
     ("AR(1)", |random, seconds, speed| {
         let ticks = (seconds / TICK_S).round() as usize;
@@ -57,7 +58,7 @@ fn one_by_one(random: &mut Random, seconds: f64, speed: f64, time: fn(&mut Rando
 /// A server in one state: what its requests do, and how far the trials of each cell lie apart.
 struct Server {
     random: Random,
-    count: Count,
+    count: RequestModel,
     spreads: Vec<f64>,
 }
 
@@ -139,7 +140,7 @@ fn figure(wish: &Wish) -> &'static str {
 
 /// The core set of a disk that takes O_DIRECT.
 fn core() -> Vec<Wish> {
-    let shape = Shape {
+    let shape = EvaluationTarget {
         engine: "file",
         directories: vec!["/srv".to_owned()],
         direct: true,
@@ -153,14 +154,14 @@ fn core() -> Vec<Wish> {
 }
 
 /// A core set whose trials were counted, and what it takes, pilots with it, ns.
-struct Bought {
+struct CountedCoreSet {
     wishes: Vec<Wish>,
     length_ns: u64,
     taken_ns: u64,
 }
 
 /// Buys the core set with so much time, as `campaign::evaluate` does: reads first, then writes.
-fn bought(server: &mut Server, left_ns: u64, pilots: bool) -> Bought {
+fn bought(server: &mut Server, left_ns: u64, pilots: bool) -> CountedCoreSet {
     let mut wishes = core();
     let with_curves = [wishes.clone(), vec![curve(&wishes[0])]].concat();
     let bought = standard::buy(&with_curves, left_ns, OVERHEAD_NS);
@@ -193,7 +194,7 @@ fn bought(server: &mut Server, left_ns: u64, pilots: bool) -> Bought {
         spare_ns -= given_ns - rest_ns;
     }
     let taken_ns = pilots_ns + standard::taken_ns(wishes.iter(), length_ns, OVERHEAD_NS);
-    Bought { wishes, length_ns, taken_ns }
+    CountedCoreSet { wishes, length_ns, taken_ns }
 }
 
 /// A cell that is none of the core set.
@@ -202,7 +203,7 @@ fn curve(wish: &Wish) -> Wish {
 }
 
 /// As many trials of each cell as fit into the same time.
-fn of_fixed_number(bought: &Bought) -> Vec<Wish> {
+fn of_fixed_number(bought: &CountedCoreSet) -> Vec<Wish> {
     let once = bought.wishes.iter().map(|wish| Wish { replicates: 1, ..wish.clone() });
     let once: Vec<Wish> = once.collect();
     let once_ns = standard::taken_ns(once.iter(), bought.length_ns, OVERHEAD_NS);
@@ -227,9 +228,9 @@ fn printed(records: &[Record], wishes: &[Wish]) -> Vec<Interval> {
     wishes.iter().map(of).collect()
 }
 
-/// What was found of one way to buy.
+/// How often the intervals of one way to buy trials held the planted value.
 #[derive(Default)]
-struct Judged {
+struct BuyingCoverage {
     all: Coverage,
     /// Cells that got no more trials than the least.
     early: Coverage,
@@ -241,9 +242,9 @@ struct Judged {
     fixed: Vec<f64>,
 }
 
-impl Judged {
-    fn of(count: Count, left_ns: u64, pilots: bool) -> Judged {
-        let mut judged = Judged::default();
+impl BuyingCoverage {
+    fn of(count: RequestModel, left_ns: u64, pilots: bool) -> BuyingCoverage {
+        let mut judged = BuyingCoverage::default();
         for seed in seeds() {
             let mut random = Random::new(seed);
             let spread = |_| random.between(0.01_f64.ln(), 0.1_f64.ln()).exp();
@@ -288,7 +289,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 #[test]
 fn what_is_printed_holds_after_pilots_decided_where_it_stopped_early_and_where_it_did_not() {
     for (what, count) in CASES {
-        Judged::of(count, 300 * SECOND_NS, true).check(what);
+        BuyingCoverage::of(count, 300 * SECOND_NS, true).check(what);
     }
 }
 
@@ -296,7 +297,7 @@ fn what_is_printed_holds_after_pilots_decided_where_it_stopped_early_and_where_i
 #[test]
 fn what_is_printed_without_pilots_holds() {
     for (what, count) in CASES {
-        Judged::of(count, 95 * SECOND_NS, false).check(&format!("{what}, without pilots"));
+        BuyingCoverage::of(count, 95 * SECOND_NS, false).check(&format!("{what}, without pilots"));
     }
 }
 

@@ -85,14 +85,14 @@ impl Planted {
             e.process_io_reliable = false;
             e.resident_before_bytes = None;
             e.device_read_bytes = Some((moved as f64 * self.stored) as u64 + 300_000);
-            e.pool = Some(Pooled {
+            e.pool = Some(ZfsPoolEvidence {
                 pools: vec!["tank".into()],
                 datasets: vec!["tank/data".into()],
                 cache_devices: vec!["nvme0n1p2".into()],
                 record_bytes: Some(self.record),
                 stored_bytes: Some((self.file as f64 * self.stored) as u64),
                 counts: Some(counts),
-                ..Pooled::default()
+                ..ZfsPoolEvidence::default()
             });
         })
     }
@@ -221,7 +221,7 @@ fn what_cannot_be_counted_is_unknown_with_its_reason() {
         assert_eq!(origin.verdict, Verdict::Unknown, "{}", origin.reason);
         origin.reason
     };
-    let pool = |trial: &mut Measurement, change: &dyn Fn(&mut Pooled)| {
+    let pool = |trial: &mut Measurement, change: &dyn Fn(&mut ZfsPoolEvidence)| {
         change(trial.evidence.pool.as_mut().unwrap());
     };
     let unseen = reason(&|trial| {

@@ -5,7 +5,7 @@ use super::{Arm, Context, Group, LABEL, LAYER, Pair, Point, more_is_better};
 use crate::analysis::Finding;
 use crate::analysis::words::amount;
 use base::value::{self, Value};
-use experiment::measurement::reported::Way;
+use experiment::measurement::reported::ReportedPath;
 
 /// The question that curves answer.
 const CURVES: &str = "scaling";
@@ -112,7 +112,7 @@ fn listed(context: &Context) -> String {
 
 /// A figure with its unit.
 fn printed(figure: &str, point: &Point<'_>) -> String {
-    match figure.ends_with("bytes_per_s") && point.way == Way::Network {
+    match figure.ends_with("bytes_per_s") && point.way == ReportedPath::Network {
         true => value::bits(point.value),
         false => amount(figure, point.value),
     }

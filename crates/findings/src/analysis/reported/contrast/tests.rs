@@ -18,7 +18,7 @@ fn record(number: u32, place: &str, settings: &Json, megabytes: f64) -> Record {
     let reported = Reported {
         by: "A, 2000".into(),
         place: place.into(),
-        way: Way::Disks,
+        way: ReportedPath::Disks,
         figures: vec![figure],
         ..Reported::default()
     };

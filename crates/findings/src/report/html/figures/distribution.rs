@@ -8,7 +8,7 @@ use crate::report::cells::{self, Group, Source};
 use base::stats::quantile::values_needed;
 use base::value::counted;
 use experiment::measurement::Record;
-use experiment::measurement::figures::Pooled;
+use experiment::measurement::figures::PooledLatency;
 
 pub mod reported;
 
@@ -110,7 +110,7 @@ fn panel(id: &str, traces: Vec<Trace>, trials: Vec<u32>, figures: &[&'static str
 /// One load; `None` where too few of its operations were timed.
 fn trace(place: usize, load: &SummaryFigure, records: &[Record], source: Source) -> Option<Trace> {
     let own = records.iter().filter(|record| load.trials.contains(&record.trial.number));
-    let pooled = Pooled::of(own);
+    let pooled = PooledLatency::from_records(own);
     let operations = pooled.operations(None);
     let bounded = QUANTILES.iter().filter(|(quantile, _)| operations >= values_needed(*quantile));
     let bounded: Vec<&(f64, &str)> = bounded.collect();

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::{growths, kept, shortened};
 use base::value::duration;
 use experiment::measurement::Measurement;
-use experiment::measurement::latency::{class_of, from_ns, of};
+use experiment::measurement::latency::{class_of, class_series, from_ns};
 use facts::counters::series::Series;
 
 /// Intervals of one map: more than a screen has room for are of no use.
@@ -36,7 +36,7 @@ pub struct Map {
 /// The map of a trial whose latencies were counted by class, one of `trials` on the page; `None`
 /// where they were not.
 pub fn map(measurement: &Measurement, trials: usize) -> Option<Map> {
-    let series = of(measurement)?;
+    let series = class_series(measurement)?;
     let classes = series.columns.iter().filter_map(|column| class_of(&column.name));
     let (lowest, highest) = (classes.clone().min()?, classes.max()?);
     let used = highest + 1 - lowest;
@@ -134,14 +134,14 @@ fn within(class: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use experiment::measurement::latency::{CLASSES, Counts, Course, class};
+    use experiment::measurement::latency::{CLASSES, Course, LatencyClassCounts, class};
 
     const MS: u64 = 1_000_000;
 
     /// A read takes 0.2 ms, 500 in 100 ms; one stream of five waits 98 ms once in 5 s.
     fn paused(seconds: u64) -> Measurement {
         let mut course = Course::default();
-        let mut counts: Counts = [0; CLASSES];
+        let mut counts: LatencyClassCounts = [0; CLASSES];
         for row in 1..=seconds * 10 {
             counts[class(MS / 5)] += 500;
             if row % 50 == 30 {
@@ -200,7 +200,7 @@ mod tests {
     #[test]
     fn few_operations_have_no_percentile_and_the_ends_are_open() {
         let until = |end_ns: u64, classes: &[(usize, u64)]| {
-            let mut counts: Counts = [0; CLASSES];
+            let mut counts: LatencyClassCounts = [0; CLASSES];
             classes.iter().for_each(|(class, count)| counts[*class] = *count);
             let series = Course::default().end(end_ns, &counts).unwrap();
             map(&Measurement { counters: vec![series], ..Measurement::default() }, 1).unwrap()
